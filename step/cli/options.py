@@ -64,6 +64,12 @@ rows_option = click.option(
     metavar="FILE",
     help="Keep the rows in this file (.csv or .parquet), and do not run again what it has.",
 )
+best_option = click.option(
+    "--best",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the best program with its fabric there (.json).",
+)
 plot_option = click.option(
     "--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw the front (.svg, .png or .pdf)."
 )

@@ -11,6 +11,7 @@ import click
 from step.cli.console import show_written, talk, working
 from step.cli.options import (
     arguments_option,
+    best_option,
     jobs_option,
     json_option,
     parse_arguments,
@@ -63,7 +64,7 @@ from step.tuning.tune import OBJECTIVES, Tuned, tune
     help="Further arguments, such as seed=1; with several, the worst counts (see --mean).",
 )
 @click.option("--mean", is_flag=True, help="Of several cases the mean counts.")
-@click.option("--search", type=click.IntRange(min=1), metavar="N", help="Not all choices: N that Optuna chooses.")
+@click.option("--search", type=click.IntRange(min=1), metavar="N", help="Not all choices: N that a search chooses.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="That of the search.")
 @click.option(
     "--verify",
@@ -71,12 +72,7 @@ from step.tuning.tune import OBJECTIVES, Tuned, tune
     help="Compare the best choice in RTL too; with other arguments where it is too large: hidden=32,inner=32.",
 )
 @rows_option
-@click.option(
-    "--best",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write the best program with its fabric there (.json).",
-)
+@best_option
 @plot_option
 @jobs_option
 @scheduler_option

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from step.cli.console import show_written, talk, warn, working
-from step.cli.options import json_option, plot_option, settings_option, writable
+from step.cli.options import best_option, json_option, plot_option, settings_option, writable
 from step.cli.sweep import show_sweep
 from step.errors import InputError
 from step.host.files import write_atomically, writing
@@ -46,12 +46,7 @@ from step_torch.mapping.mapping import CANDIDATES, FINALISTS, OBJECTIVES, RUNS, 
 @click.option(
     "--save", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the rows (.csv or .parquet)."
 )
-@click.option(
-    "--best",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write the best program with its fabric there (.json).",
-)
+@best_option
 @plot_option
 @json_option
 def command(

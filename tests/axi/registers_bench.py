@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import os
 import random
-from pathlib import Path
 from typing import Any
 
 import cocotb
-from axi_bench import PATIENCE, Bench
+from axi_bench import PATIENCE, Bench, play_all
 from cocotb.clock import Clock
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiStreamBus, AxiStreamFrame
 
@@ -115,10 +112,4 @@ class Board(Bench):
 
 @cocotb.test()
 async def play(dut: Any) -> None:
-    logging.getLogger("cocotb").setLevel(logging.WARNING)
-    directory = Path(os.environ["STEP_RUN_DIRECTORY"])
-    plan = json.loads((directory / "plan").read_text())
-    bench = Board(dut, plan)
-    await bench.start()
-    played = [await bench.run(run) for run in plan["runs"]]
-    (directory / "bench.json").write_text(json.dumps(played))
+    await play_all(Board, dut)

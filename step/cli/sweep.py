@@ -61,7 +61,7 @@ PICO = 1e-12
     metavar="NAME,NAME,...",
     help="What should be small: of this is the front, and what --search looks for.",
 )
-@click.option("--search", type=click.IntRange(min=1), metavar="N", help="Not all points: N that Optuna chooses.")
+@click.option("--search", type=click.IntRange(min=1), metavar="N", help="Not all points: N that a search chooses.")
 @click.option("--seed", type=click.IntRange(min=0), help="That of the search.  [default: 0]")
 @rows_option
 @plot_option

@@ -35,7 +35,7 @@ Way = Callable[[Workers[Task, Row], Sequence[Point]], Iterable[Row]]
 @dataclass(frozen=True)
 class Points:
     """All combinations of ``axes``, of which ``objectives`` are small where they are good; or so many as ``search``
-    says, which Optuna chooses from a ``seed``."""
+    says, which a `Search` chooses from a ``seed``."""
 
     axes: tuple[Axis, ...]
     objectives: tuple[str, ...]

@@ -107,10 +107,10 @@ def sweep(
     ``"16..256"`` (`step.sweeps.axis.parse_axis`). ``fabric.X`` and ``memory.X`` are parameters of the fabric, all
     others those of the function, or of the one that a file has. ``arguments`` of that function and ``settings`` of the
     fabric (``"fabric.stages=2"``) hold for all points, and so do ``depths`` of channels, by name. ``search``: of all
-    combinations only so many, which Optuna chooses to minimise the ``objectives``. ``save`` is a .csv or .parquet
-    file; rows that are in it already are not run again. ``plot``: a picture (`Sweep.plot`), drawn as rows come, too.
-    ``jobs``: processes, by default one per core; ``scheduler``:
-    the address of a Dask scheduler, whose workers take their place.
+    combinations only so many, which a search chooses to minimise the ``objectives``. ``save`` is a .csv or
+    .parquet file; rows that are in it already are not run again. ``plot``: a picture (`Sweep.plot`), drawn as rows
+    come, too. ``jobs``: processes, by default one per core; ``scheduler``: the address of a Dask scheduler, whose
+    workers take their place.
 
     An impossible point, and a run that fails, is a row with its ``status`` and ``error``; only the first
     point has to be possible. Raises its errors, `InputError` for bad arguments, `FormatError` for a file of

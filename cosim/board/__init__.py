@@ -1,0 +1,1 @@
+"""A program as a board: a folder for FPGA tools and systems on chip, and drivers."""

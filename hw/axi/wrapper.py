@@ -12,6 +12,7 @@ from hw.axi.crossing import Crossing
 from hw.axi.ports import Lanes, Port, ports_of
 from hw.axi.read_master import ReadMaster
 from hw.axi.write_master import WriteMaster
+from hw.dma.wiring import FABRIC_RESET, add_streams
 from hw.fabric import elaborate
 from hw.memory.port import MEMORY_RESET
 from hw.verilog.convert import ModuleLibrary
@@ -22,20 +23,22 @@ from step.lowering.netlist import Netlist
 
 _PORT = re.compile(r"(request|response|store|written|base)(\d+)(\w*)")
 _OWN = re.compile("idle|fault|fault_port|fault_address")
-_RESET = "fabric_reset"
 
 
-def wrapped(netlist: Netlist, bus: BusConfig, *, own_clock: bool = False, waits: bool = False) -> Structure:
+def wrapped(
+    netlist: Netlist, bus: BusConfig, *, own_clock: bool = False, waits: bool = False, streams: bool = False
+) -> Structure:
     """``fabric_NAME`` with the masters of ``bus``, as the module ``fabric_NAME_axi``.
 
     It has the ports of the fabric but for those of memory, with ``rst`` that of the bus as well; those of
     `MasterControl`; ``base_IMAGE``, the byte address of each image of the plan; and ``m_axi0_araddr`` and so on. With
     ``own_clock`` these are in the clock ``bus_clk``, with the reset ``bus_rst`` (`Crossing`). With ``waits`` the
     fabric tells who waits for whom (`hw.registers.waits`), and ``wait_transfers`` has a bit for each transfer of data.
+    With ``streams`` DMA has the streams, with ``limit_IMAGE`` of what sinks write (`hw.dma.wiring`).
 
     Raises `FabricError` as `board_of` does.
     """
-    board = board_of(netlist, bus)
+    board = board_of(netlist, bus, streams=streams)
     fabric = elaborate(netlist, waits=waits).structure
     top = Structure(f"{fabric.name}_axi")
     for name, (way, width) in fabric.ports.items():
@@ -44,31 +47,40 @@ def wrapped(netlist: Netlist, bus: BusConfig, *, own_clock: bool = False, waits:
         elif name not in (MEMORY_RESET, "done"):
             top.ports[name] = way, width
     top.wires["fabric_done"] = 1
-    top.ports[_RESET] = "output", 1
+    top.ports[FABRIC_RESET] = "output", 1
     connections: dict[str, str | int] = {name: name for name in fabric.ports}
-    connections |= {"clk": "clk", "rst": _RESET, "done": "fabric_done", MEMORY_RESET: "rst"}
+    connections |= {"clk": "clk", "rst": FABRIC_RESET, "done": "fabric_done", MEMORY_RESET: "rst"}
     top.instances.append(Instance("fabric", Written(fabric), connections, "the fabric"))
     top.ports |= {f"base_{image.name}": ("input", bus.address_bits) for image in board.images}
+    if streams:
+        add_streams(top, netlist, board)
     inner = "inner" if own_clock else "m_axi"
     masters = [each for number in range(bus.masters) for each in _masters(top, board, number, inner)]
-    _add_control(top, masters)
+    _add_control(top, masters, "streams_finished" if streams else "fabric_done")
     for number in range(bus.masters if own_clock else 0):
         _add_crossing(top, Crossing(bus), number)
     if waits:
-        buses = [f"{inner}{number}_{each}" for number in range(bus.masters) for each in "rwb"]
-        top.ports["wait_transfers"] = "output", len(buses)
-        top.gathered["wait_transfers"] = [f"{each}valid & {each}ready" for each in buses]
+        moving = [f"{inner}{number}_{each}" for number in range(bus.masters) for each in "rwb"]
+        moving += [f"{stream.name}_t" for stream in board.streams]
+        top.ports["wait_transfers"] = "output", len(moving)
+        top.gathered["wait_transfers"] = [f"{each}valid & {each}ready" for each in moving]
     return top
 
 
 def wrapper_files(
-    netlist: Netlist, bus: BusConfig, *, own_clock: bool = False, waits: bool = False, initial_values: bool = True
+    netlist: Netlist,
+    bus: BusConfig,
+    *,
+    own_clock: bool = False,
+    waits: bool = False,
+    streams: bool = False,
+    initial_values: bool = True,
 ) -> dict[str, str]:
     """SystemVerilog of the wrapper and its masters, by file name; that of the fabric is `hw.verilog.emit`'s.
 
     Raises `FabricError` as `board_of` does.
     """
-    structure = wrapped(netlist, bus, own_clock=own_clock, waits=waits)
+    structure = wrapped(netlist, bus, own_clock=own_clock, waits=waits, streams=streams)
     library = ModuleLibrary(initial_values=initial_values)
     for instance in structure.instances:
         if not isinstance(instance.component, Written):
@@ -90,7 +102,7 @@ def _masters(top: Structure, board: Board, number: int, inner: str) -> Iterator[
             if match := _PORT.fullmatch(flat):
                 connections[flat] = _of_port(board, ports[int(match[2])], match[1], match[3]) if ports else ""
             elif flat in ("quiet", "cut"):
-                connections[flat] = _RESET
+                connections[flat] = FABRIC_RESET
             elif _OWN.fullmatch(flat):
                 connections[flat] = f"{name}_{flat}"
                 top.wires |= {f"{name}_{flat}": widths[flat]} if ports else {}
@@ -115,9 +127,9 @@ def _of_port(board: Board, port: BoardPort, kind: str, rest: str) -> str:
     return f"{port.name}{rest}" if kind == "store" else f"{port.name}__{kind}{rest}"
 
 
-def _add_control(top: Structure, masters: list[str]) -> None:
+def _add_control(top: Structure, masters: list[str], finished: str) -> None:
     control = MasterControl(len(masters))
-    connections: dict[str, str | int] = {"finished": "fabric_done", _RESET: _RESET}
+    connections: dict[str, str | int] = {"finished": finished, FABRIC_RESET: FABRIC_RESET}
     for at, name in enumerate(masters):
         connections |= {f"idle{at}": f"{name}_idle", f"fault{at}": f"{name}_fault"}
         connections |= {f"port{at}": f"{name}_fault_port", f"address{at}": f"{name}_fault_address"}

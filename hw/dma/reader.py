@@ -57,14 +57,14 @@ class Reader(Parametric):
         asks, asked = Signal(), Signal(32)
         reserved = count(m, "reserved", DEPTH, up=asks, down=beats.pop, by=REQUEST)
         m.d.comb += [
-            asks.eq(requests.i.space & (asked != self.limit) & (reserved <= DEPTH - REQUEST)),
+            asks.eq(requests.i.space & (asked < self.limit) & (reserved <= DEPTH - REQUEST)),
             requests.i.claim.eq(asks),
             requests.i.valid.eq(asks),
             requests.i.header.address.eq(asked * REQUEST),
             requests.answer.eq(self.response.valid),
             beats.push.eq(requests.answered),
             beats.word.eq(self.response.payload),
-            self.ended.eq((asked == self.limit) & (reserved == 0)),
+            self.ended.eq((asked >= self.limit) & (reserved == 0)),
         ]
         with m.If(asks):
             m.d.sync += asked.eq(asked + 1)

@@ -13,9 +13,10 @@ from hw.links.edge import AxiStreamSignature
 from hw.links.layout import TokenFormat, WriteFormat
 from hw.memory.port import MEMORY_RESET
 from hw.verilog.modules import Parametric, Shared
-from step.lowering.dma import LENGTH_BYTES, REQUEST, StreamPlan
+from step.language.faults import Fault
+from step.lowering.dma import LENGTH_BYTES, LIST, REQUEST, VALUES, StreamPlan
 
-PARTS = ("values", "list")
+PARTS = (VALUES, LIST)
 """What it writes."""
 
 
@@ -23,14 +24,15 @@ class SinkDma(Parametric):
     """Writes the stream of ``plan``, whose tokens have ``format``: its values, and the length of every list at its end.
 
     The levels are those of `hw.dma.source.SourceDma`. A length takes a cycle, in which no token is taken. ``done``:
-    the stream has ended, and memory has taken all.
+    the stream has ended, and memory has taken all. ``fault``: a part is longer than its limit in bytes.
     """
 
     def __init__(self, plan: StreamPlan, format: TokenFormat) -> None:
         self._plan, self._format, self._top = plan, format, format.rank + 1
         store = Out(stream.Signature(WriteFormat(8 * plan.beat_bytes).header))
-        ports = {f"{part}_store": store for part in PARTS}
-        super().__init__({**ports, "i": In(AxiStreamSignature(format)), "done": Out(1), MEMORY_RESET: In(1)})
+        ports = {f"{part}_store": store for part in PARTS} | {f"{part}_limit": In(32) for part in PARTS}
+        ports |= {"i": In(AxiStreamSignature(format)), "done": Out(1), "fault": Out(4), MEMORY_RESET: In(1)}
+        super().__init__(ports)
 
     @property
     def parameters(self) -> tuple[Any, ...]:
@@ -45,6 +47,8 @@ class SinkDma(Parametric):
         listed, held, rows = Signal(32), Signal(32), Signal(32)
         header = Signal(format.header)
         m.d.comb += header.as_value().eq(self.i.tuser)
+        with m.If(values.full | lengths.full):
+            m.d.sync += self.fault.eq(Fault.REGION_FULL)
         with m.If(lengths.valid & lengths.ready):
             m.d.sync += listed.eq(listed + 1)
         with m.FSM():
@@ -89,6 +93,7 @@ class SinkDma(Parametric):
             Value.cast(store.payload).eq(Value.cast(writer.store.payload)),
             store.valid.eq(writer.store.valid),
             writer.store.ready.eq(store.ready),
+            writer.limit.eq(getattr(self, f"{part}_limit")[self._plan.request_bytes.bit_length() - 1 :]),
             getattr(writer, MEMORY_RESET).eq(getattr(self, MEMORY_RESET)),
         ]
         return writer

@@ -14,7 +14,8 @@ from hw.links.edge import AxiStreamSignature, data_bits
 from hw.links.layout import TokenFormat
 from hw.memory.port import MEMORY_RESET
 from hw.verilog.modules import Parametric, Shared
-from step.lowering.dma import LENGTH_BYTES, StreamPlan
+from step.language.faults import Fault
+from step.lowering.dma import LENGTH_BYTES, LIST, VALUES, StreamPlan
 
 
 class SourceDma(Parametric):
@@ -28,16 +29,11 @@ class SourceDma(Parametric):
     def __init__(self, plan: StreamPlan, format: TokenFormat) -> None:
         self._plan, self._format, self._top = plan, format, format.rank + 1
         members: dict[str, Any] = {}
-        for part in self.parts(plan):
+        for part in plan.parts:
             members[f"{part}_request"] = Out(stream.Signature(32))
             response = {"payload": Out(8 * plan.beat_bytes), "valid": Out(1)}
             members[f"{part}_response"] = In(wiring.Signature(response))
-        super().__init__({**members, "o": Out(AxiStreamSignature(format)), "fault": Out(1), MEMORY_RESET: In(1)})
-
-    @staticmethod
-    def parts(plan: StreamPlan) -> tuple[str, ...]:
-        """What it reads: ``values``, if they have data, and the ``list``, if there is one."""
-        return ("values",) * bool(plan.word_bytes) + ("list",) * plan.listed
+        super().__init__({**members, "o": Out(AxiStreamSignature(format)), "fault": Out(4), MEMORY_RESET: In(1)})
 
     @property
     def parameters(self) -> tuple[Any, ...]:
@@ -47,7 +43,7 @@ class SourceDma(Parametric):
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         plan, top = self._plan, self._top
-        lengths, values = self._reader(m, "list", LENGTH_BYTES), self._reader(m, "values", plan.word_bytes)
+        lengths, values = self._reader(m, LIST, LENGTH_BYTES), self._reader(m, VALUES, plan.word_bytes)
         level, empty = Signal(range(top + 1), init=top), Signal(range(top))  # to open, or the rank of an empty
         left = Array(Signal(32, name=f"left{at}") for at in range(top + 1))  # entries of each level that are not out
         rows = Signal(32)
@@ -84,7 +80,7 @@ class SourceDma(Parametric):
         return m
 
     def _reader(self, m: Module, part: str, word_bytes: int) -> Any:
-        if part not in self.parts(self._plan):
+        if part not in self._plan.parts:
             return None
         reader = Shared(Reader(self._plan.beat_bytes, word_bytes))
         m.submodules[part] = reader
@@ -97,7 +93,7 @@ class SourceDma(Parametric):
             reader.response.valid.eq(response.valid),
             getattr(reader, MEMORY_RESET).eq(getattr(self, MEMORY_RESET)),
         ]
-        if part == "values" and not self._plan.listed:
+        if part == VALUES and not self._plan.listed:
             m.d.comb += reader.limit.eq(self._plan.requests)
         return reader
 
@@ -124,7 +120,7 @@ class SourceDma(Parametric):
         m.d.comb += [listed.eq(Cat(each is None for each in extents).bit_select(level, 1))]
         m.d.comb += lengths.pop.eq(listed & lengths.valid)
         with m.If(listed & lengths.ended):
-            m.d.sync += self.fault.eq(1)
+            m.d.sync += self.fault.eq(Fault.LIST_TOO_SHORT)
         return Mux(listed, lengths.word, fixed), ~listed | lengths.valid
 
     def _goes_on(self, m: Module, empty: Value, left: Array) -> tuple[Value, Value]:
@@ -165,5 +161,5 @@ class SourceDma(Parametric):
             self.o.tdata.eq(Mux(takes, values.word, 0)[: data_bits(format)]),
         ]
         with m.If(takes & values.ended):
-            m.d.sync += self.fault.eq(1)
+            m.d.sync += self.fault.eq(Fault.LIST_TOO_SHORT)
         return goes

@@ -21,7 +21,7 @@ class Writer(Parametric):
 
     ``word`` goes with ``valid`` and ``ready``; with ``skip`` the rest of its beat is 0. ``close``, after such a word
     and until ``closed``, fills the last request with zeros. ``empty``: memory has taken all; then ``rewind`` goes on at
-    beat 0.
+    beat 0. Nothing is written from request ``limit`` on: ``full`` says that something should be.
 
     Only whole requests are offered: a master serves no other port amid one, and the rest of it may need what that
     other port writes.
@@ -40,6 +40,8 @@ class Writer(Parametric):
                 "closed": Out(1),
                 "empty": Out(1),
                 "rewind": In(1),
+                "limit": In(32),
+                "full": Out(1),
                 "store": Out(stream.Signature(self._format.header)),
                 MEMORY_RESET: In(1),
             }
@@ -60,13 +62,15 @@ class Writer(Parametric):
         m.d.comb += [whole.eq(beats.push & (filled == REQUEST - 1)), goes.eq(beats.pop & (sent == REQUEST - 1))]
         requests = count(m, "requests", 2, up=whole, down=goes)
         beat, written = self._gather(m, beats.space)
-        address = Signal(32, init=self._first)
+        address, fits = Signal(32, init=self._first), Signal()
         m.d.comb += [
             self.closed.eq(filled == 0),
             self.empty.eq(~beats.valid & ~self.store.valid),
             beats.push.eq(written | (self.close & ~self.closed & beats.space)),
             beats.word.eq(Mux(written, beat, 0)),
-            beats.pop.eq((requests != 0) & port.i.space),
+            fits.eq(address[REQUEST.bit_length() - 1 :] < self.limit),
+            self.full.eq((requests != 0) & ~fits),
+            beats.pop.eq((requests != 0) & fits & port.i.space),
             port.i.claim.eq(beats.pop),
             port.i.valid.eq(beats.pop),
             port.i.header.address.eq(address),

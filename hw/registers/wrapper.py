@@ -14,7 +14,7 @@ from hw.verilog.emit import Design, emit, top_text
 from hw.verilog.structure import Instance, Structure, Written, flat_ports, port_widths
 from step.lowering.board import Board, BusConfig, board_of
 from step.lowering.netlist import Netlist
-from step.lowering.registers import UNIT_BITS, Register, registers_of
+from step.lowering.registers import UNIT_BITS, WORD, Register, registers_of
 
 _SHOWN = {
     **{f"status_{each}": f"run_{each}" for each in ("done", "idle", "busy", "draining", "memory_waits")},
@@ -61,23 +61,28 @@ class BoardDesign:
     top: Structure
 
 
-def board_design(netlist: Netlist, bus: BusConfig, *, initial_values: bool = True) -> BoardDesign:
+def board_design(
+    netlist: Netlist, bus: BusConfig, *, streams: bool = False, initial_values: bool = True
+) -> BoardDesign:
     """The module ``fabric_NAME_board``, with an AXI4-Lite slave ``s_axil_``, ``interrupt``, buses and streams.
+
+    With ``streams`` DMA has the streams, and the module has none.
 
     ``files`` are the Verilog of all, and ``fabric_NAME_registers.rdl``. Raises `FabricError` as `board_of` does, and
     `EnvironmentProblem` without PeakRDL.
     """
-    board, fabric = board_of(netlist, bus), emit(netlist, probes=False, waits=True, initial_values=initial_values)
+    board = board_of(netlist, bus, streams=streams)
+    fabric = emit(netlist, probes=False, waits=True, initial_values=initial_values)
     units, channels = len(netlist.units), len(netlist.channels)
     registers = registers_of(board, fabric.hash, units, channels)
-    inner = wrapped(netlist, bus, waits=True)
+    inner = wrapped(netlist, bus, waits=True, streams=streams)
     name = f"{fabric.sidecar['module']}_registers"
     slave, control = registers_structure(name, registers), RunControl()
     top = _top(f"{fabric.sidecar['module']}_board", inner, slave, control, board)
     library = ModuleLibrary(initial_values=initial_values)
     library.require(control)
     files = {each: text for each, text in fabric.files.items() if each.endswith(".sv")}
-    files |= wrapper_files(netlist, bus, waits=True, initial_values=initial_values)
+    files |= wrapper_files(netlist, bus, waits=True, streams=streams, initial_values=initial_values)
     files |= {f"{module.name}.sv": module.text for module in library.texts().values()}
     files |= {f"{name}.sv": registers_text(name, registers), f"{name}.rdl": rdl_text(name, registers)}
     files[f"{top.name}.sv"] = top_text(top)
@@ -89,7 +94,10 @@ def _top(name: str, inner: Structure, slave: Structure, control: RunControl, boa
     top, own = Structure(name), {"clk": "clk", "rst": "rst"}
     bus = {each for each in slave.ports if each.startswith(AXIL) or each == "interrupt"}
     bases = {f"base_{each.name}": _base(each.name, slave, board) for each in board.images}
-    given = bases | {"soft_reset": "run_soft_reset", "wait_hold": "run_hold", "wait_index": "set_wait_index_index"}
+    limits = {f"limit_{each.name}": _limit(each.name, slave) for each in board.images if each.limited}
+    given = (
+        bases | limits | {"soft_reset": "run_soft_reset", "wait_hold": "run_hold", "wait_index": "set_wait_index_index"}
+    )
     for port, (way, width) in inner.ports.items():
         if port in _READ:
             top.wires[port] = width
@@ -117,6 +125,12 @@ def _base(image: str, slave: Structure, board: Board) -> str:
     high, low = (f"base_{image}_{half}_address" for half in ("high", "low"))
     halves = [f"set_{each}" for each in (high, low) if each in slave.ports]
     return f"{{{', '.join(halves)}, {board.beat_bytes.bit_length() - 1}'d0}}"
+
+
+def _limit(image: str, slave: Structure) -> str:
+    """A register of bytes, which has no bits below a request."""
+    name = f"limit_{image}_bytes"
+    return f"{{set_{name}, {8 * WORD - slave.ports[name][1]}'d0}}"
 
 
 def _moves(inner: Structure) -> list[str]:

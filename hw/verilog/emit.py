@@ -109,7 +109,8 @@ def top_text(structure: Structure) -> str:
     lines.append(");")
     lines += [f"  wire {_range(width)}{name};" for name, width in structure.wires.items()]
     for instance in structure.instances:
-        clock: dict[str, str | int] = {"clk": "clk", "rst": "rst"} if instance.component.clocked else {}
+        reset = instance.connections.get("rst", "rst")
+        clock: dict[str, str | int] = {"clk": "clk", "rst": reset} if instance.component.clocked else {}
         lines += ["", f"  // {instance.comment}", f"  {instance.component.module_name} {instance.name} ("]
         widths = {
             "__".join(map(str, path)): len(Value.cast(value))

@@ -18,7 +18,8 @@ class Instance:
     """One use of a component.
 
     ``connections``: port (as in Verilog) to the name of a wire or port of the design, or a constant; an output
-    that is not there stays open. ``comment`` says what it is for.
+    that is not there stays open. ``rst`` is the reset where it is not that of the design. ``comment`` says what it is
+    for.
     """
 
     name: str

@@ -27,6 +27,8 @@ class Fault(enum.IntEnum):
     BUS_ERROR = 11
     NO_DEVICE = 12
     NO_MOVEMENT = 13
+    LIST_TOO_SHORT = 14
+    REGION_FULL = 15
 
 
 SHOWS_VALUES = frozenset({Fault.OUT_OF_RANGE})
@@ -47,6 +49,8 @@ MEANING = {
     Fault.BUS_ERROR: "memory answers a read or write with an error (SLVERR)",
     Fault.NO_DEVICE: "nothing is at the address of a read or write (DECERR)",
     Fault.NO_MOVEMENT: "nothing moved for as many cycles as the watchdog allows",
+    Fault.LIST_TOO_SHORT: "the lengths of its list stand for more values or lengths than the list counts",
+    Fault.REGION_FULL: "its values or its list do not fit into their region of memory",
 }
 
 

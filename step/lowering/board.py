@@ -1,4 +1,4 @@
-"""The plan of a board: which memory port goes to which AXI4 master, and the images of tensors that have an address.
+"""The plan of a board: which memory port goes to which AXI4 master, and the images that have an address.
 
 A fabric's memory ports count beats from the base of a region (`step.lowering.memory`). On a board every region is an
 *image* somewhere in the address space of the bus, whose byte address comes from outside. Hardware, registers, driver
@@ -7,12 +7,14 @@ and fast model read this one plan.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
 from step.errors import FabricError
 from step.language.arguments import Checked
 from step.language.tiling import stored
+from step.lowering.dma import LIST, REQUEST, VALUES, StreamPlan, sink_plan, sink_requests, source_plan
 from step.lowering.limits import check_integer
 from step.lowering.memory import memory_map
 from step.lowering.netlist import Netlist
@@ -61,11 +63,16 @@ class Image:
 
     ``name`` is that of its tensor if it may be written, else of the operator that reads or writes it. ``base`` and
     ``beats`` are those of its region, in beats.
+
+    Of a stream it is a part (`step.lowering.dma`), called ``STREAM_values`` or ``STREAM_list``. Its base is 0, and its
+    beats are the most that a static shape takes, or 0 where only a run tells. What a sink writes is ``limited``: a
+    register says how many bytes there are.
     """
 
     name: str
     base: int
     beats: int
+    limited: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,54 +94,122 @@ class BoardPort:
 
 
 @dataclass(frozen=True)
+class BoardStream:
+    """A source or a sink (``is_source``) that DMA serves: its ``plan``, and the number of its ``unit``.
+
+    ``images``: the index of each of its parts, in the order of `StreamPlan.parts`.
+    """
+
+    name: str
+    is_source: bool
+    unit: int
+    plan: StreamPlan
+    images: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Board:
-    """All of it. ``beat_bytes`` are those of the fabric."""
+    """All of it. ``beat_bytes`` are those of the fabric. Without ``streams`` sources and sinks are at the edge."""
 
     bus: BusConfig
     beat_bytes: int
     images: tuple[Image, ...]
     ports: tuple[BoardPort, ...]
+    streams: tuple[BoardStream, ...] = ()
 
     def of(self, master: int, *, writes: bool) -> tuple[BoardPort, ...]:
         """The ports of ``master`` that read, or those that write."""
         return tuple(each for each in self.ports if each.master == master and each.writes == writes)
 
     def bytes_of(self, image: Image) -> int:
-        """What ``image`` takes."""
+        """What ``image`` takes; 0 where only a run tells."""
         return image.beats * self.beat_bytes
 
 
-def board_of(netlist: Netlist, bus: BusConfig) -> Board:
+@dataclass(frozen=True)
+class _Wanted:
+    """A port, and the image behind it; ``key`` is the same for ports of the same image."""
+
+    name: str
+    image: Image
+    key: int | str
+    size_beats: int
+    acknowledged: bool = False
+
+
+def board_of(netlist: Netlist, bus: BusConfig, *, streams: bool = False) -> Board:
     """Deal out the memory ports of ``netlist`` to the masters of ``bus``, by turns.
 
-    Raises `FabricError` for more masters than ports, a bus of whose bursts beats are no part, and memory that the
-    addresses of the bus do not reach.
+    With ``streams`` DMA serves sources and sinks, with ports for each part behind those of loads and of stores.
+
+    Raises `FabricError` for more masters than ports, a bus of whose bursts beats are no part, memory that the
+    addresses of the bus do not reach, and parts of streams with the names of operators.
     """
-    memory, beat = memory_map(netlist), netlist.fabric.memory.beat_bytes
-    placed = [(memory.loads[node.name], each, False) for node in netlist.units if (each := node.operator.reads(node))]
-    placed += [(memory.stores[node.name], each, True) for node in netlist.units if (each := node.operator.writes(node))]
-    program = f"program {netlist.graph.name!r}"
-    if bus.masters > len(placed):
-        raise FabricError(f"{bus.masters} masters are too many: {program} has {_ports(len(placed))}")
+    beat, program = netlist.fabric.memory.beat_bytes, f"program {netlist.graph.name!r}"
+    served = tuple(_streams(netlist)) if streams else ()
+    reads = [*_tiles(netlist, writes=False), *_parts(netlist, served, sources=True)]
+    writes = [*_tiles(netlist, writes=True), *_parts(netlist, served, sources=False)]
+    wanted = reads + writes
+    if bus.masters > len(wanted):
+        raise FabricError(f"{bus.masters} masters are too many: {program} has {_ports(len(wanted))}")
     if beat > bus.burst_bytes:
         raise FabricError(
             f"a burst of {bus.burst} transfers of {bus.bytes} bytes does not hold a beat of memory.beat_bytes = {beat}"
         )
-    written, images, ports = stored(netlist.graph), dict[int, Image](), list[BoardPort]()
-    for number, (region, access, writes) in enumerate(placed):
-        name = access.tensor if access.tensor in written else region.node
-        images.setdefault(region.base, Image(name or region.node, region.base, region.beats))
-        image, master = list(images).index(region.base), number % bus.masters
-        local = sum((each.master, each.writes) == (master, writes) for each in ports)
-        acknowledged = writes and access.acknowledged
-        ports.append(BoardPort(number, region.node, writes, acknowledged, region.beats_per_tile, image, master, local))
-    board = Board(bus, beat, tuple(images.values()), tuple(ports))
+    images, ports = dict[int | str, Image](), list[BoardPort]()
+    for number, each in enumerate(wanted):
+        images.setdefault(each.key, each.image)
+        image, master, is_write = list(images).index(each.key), number % bus.masters, number >= len(reads)
+        local = sum((port.master, port.writes) == (master, is_write) for port in ports)
+        ports.append(BoardPort(number, each.name, is_write, each.acknowledged, each.size_beats, image, master, local))
+    places = list(images)
+    placed = tuple(
+        replace(each, images=tuple(places.index(f"{each.name}_{part}") for part in each.plan.parts)) for each in served
+    )
+    board = Board(bus, beat, tuple(images.values()), tuple(ports), placed)
     needed = sum(board.bytes_of(each) for each in board.images)
     if needed > 1 << bus.address_bits:
         raise FabricError(
             f"the tensors of {program} take {needed:,} bytes, more than bus.address_bits = {bus.address_bits} reach"
         )
     return board
+
+
+def _tiles(netlist: Netlist, *, writes: bool) -> Iterator[_Wanted]:
+    """The ports of loads, or of stores."""
+    memory, written = memory_map(netlist), stored(netlist.graph)
+    for node in netlist.units:
+        access = node.operator.writes(node) if writes else node.operator.reads(node)
+        if access is None:
+            continue
+        region = (memory.stores if writes else memory.loads)[node.name]
+        image = Image((access.tensor if access.tensor in written else None) or node.name, region.base, region.beats)
+        acknowledged = writes and access.acknowledged
+        yield _Wanted(node.name, image, region.base, region.beats_per_tile, acknowledged)
+
+
+def _streams(netlist: Netlist) -> Iterator[BoardStream]:
+    for unit, node in enumerate(netlist.units):
+        if node.operator.given() is not None:
+            yield BoardStream(node.name, True, unit, source_plan(netlist, node), ())
+        elif node.operator.hands_out:
+            yield BoardStream(node.name, False, unit, sink_plan(netlist, node), ())
+
+
+def _parts(netlist: Netlist, streams: Iterable[BoardStream], *, sources: bool) -> Iterator[_Wanted]:
+    """The ports of the DMA of ``streams``, of sources or of sinks."""
+    for stream in streams:
+        if stream.is_source != sources:
+            continue
+        plan, node = stream.plan, netlist.units[stream.unit]
+        requests = {VALUES: 0 if plan.listed else plan.requests, LIST: 0}
+        if not sources:
+            requests = sink_requests(plan, node.input_types[0])
+        for part in plan.parts:
+            name = f"{stream.name}_{part}"
+            if name in netlist.graph.nodes or name in stored(netlist.graph):
+                raise FabricError(f"{node.describe()}: {name!r} is the {part} of it in memory; rename the other")
+            yield _Wanted(name, Image(name, 0, requests[part] * REQUEST, not sources), name, REQUEST)
 
 
 def _ports(count: int) -> str:

@@ -17,6 +17,7 @@ import math
 from dataclasses import dataclass
 
 from step.language.graph import Node
+from step.language.operator import StreamType
 from step.language.types import is_dynamic, with_rows
 from step.lowering.links import item_bits, word_bits, words
 from step.lowering.netlist import Channel, Netlist
@@ -26,6 +27,9 @@ REQUEST = 8
 
 LENGTH_BYTES = 4
 """Of a word of a list."""
+
+VALUES, LIST = "values", "list"
+"""The parts of a stream."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,11 @@ class StreamPlan:
         return self.rows or None in self.extents
 
     @property
+    def parts(self) -> tuple[str, ...]:
+        """The regions that there are: `VALUES`, if they have data, and the `LIST`, if there is one."""
+        return (VALUES,) * bool(self.word_bytes) + (LIST,) * self.listed
+
+    @property
     def unit_bytes(self) -> int:
         """What a value is a multiple of."""
         return max(self.beat_bytes, self.word_bytes)
@@ -62,8 +71,12 @@ class StreamPlan:
     @property
     def requests(self) -> int:
         """Of the values of a stream without a list."""
+        return self.requests_of(math.prod(each or 0 for each in self.extents))
+
+    def requests_of(self, count: int) -> int:
+        """Of so many values, with the most rows."""
         size = -(-self.words * self.word_bytes // self.unit_bytes) * self.unit_bytes
-        return -(-size * math.prod(each or 0 for each in self.extents) // self.request_bytes)
+        return -(-size * count // self.request_bytes)
 
 
 def source_plan(netlist: Netlist, node: Node) -> StreamPlan:
@@ -78,6 +91,15 @@ def sink_plan(netlist: Netlist, node: Node) -> StreamPlan:
     """The plan of the stream that ``node``, a sink of ``netlist``, gives; its list has all dimensions."""
     (channel,) = netlist.inputs(node)
     return _plan(netlist, node, (None,) * (channel.type.rank + 1), channel)
+
+
+def sink_requests(plan: StreamPlan, stream: StreamType) -> dict[str, int]:
+    """The most that each part of what a sink gives takes; 0 where only a run tells the shape of the ``stream``."""
+    if not all(each.is_static for each in stream.shape):
+        return {VALUES: 0, LIST: 0}
+    entries = [math.prod(map(int, stream.shape[:at])) for at in range(len(stream.shape) + 1)]
+    lengths = sum(entries if plan.rows else entries[:-1]) * LENGTH_BYTES
+    return {VALUES: plan.requests_of(entries[-1]), LIST: 1 - (-lengths // plan.request_bytes)}
 
 
 def _plan(netlist: Netlist, node: Node, extents: tuple[int | None, ...], channel: Channel | None) -> StreamPlan:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from step.lowering.board import Board
+from step.lowering.dma import REQUEST
 
 WORD = 4
 """Bytes of a register."""
@@ -21,7 +22,7 @@ PATIENCE = 1 << 20
 """Cycles of the watchdog after power-on; of a run of longer pauses a driver sets more."""
 
 IMAGES = 0x80
-"""Address of the base addresses, two registers for each image."""
+"""Address of the base addresses, two registers for each image. Limits follow, one for each image that has one."""
 
 UNIT_BITS = 12
 """Of the number of a unit in a register."""
@@ -68,7 +69,7 @@ class Register:
 
 def registers_of(board: Board, hash: str, units: int, channels: int) -> tuple[Register, ...]:
     """All registers, by address, of a design of so many units and channels with the digest ``hash`` (hexadecimal)."""
-    return (*_fixed(int(hash[:8], 16), units, channels), *_bases(board))
+    return (*_fixed(int(hash[:8], 16), units, channels), *_bases(board), *_limits(board))
 
 
 def _fixed(hash: int, units: int, channels: int) -> Iterator[Register]:
@@ -154,6 +155,16 @@ def _bases(board: Board) -> Iterator[Register]:
         if bits > 32:
             high = Field("address", Access.LOCKED, f"{what}, high half", 0, bits - 32)
             yield _of(f"base_{image.name}_high", place + WORD, high)
+
+
+def _limits(board: Board) -> Iterator[Register]:
+    """Nothing is written before they are: 0 after power-on."""
+    place, request = IMAGES + 2 * WORD * len(board.images), REQUEST * board.beat_bytes
+    shift = request.bit_length() - 1
+    for at, image in enumerate(each for each in board.images if each.limited):
+        what = f"how long {image.name} may become, a multiple of {request}"
+        field = Field("bytes", Access.LOCKED, what, shift, 8 * WORD - shift)
+        yield _of(f"limit_{image.name}", place + WORD * at, field)
 
 
 def _word(name: str, address: int, access: Access, what: str, value: int = 0) -> Register:

@@ -12,7 +12,7 @@ import pytest
 
 from hw.registers.block import peakrdl
 from hw.registers.files import write_register_files
-from step import BF16
+from step import BF16, Tile
 from step.errors import EnvironmentProblem
 from step.language.graph import Graph
 from step.lowering.board import BusConfig, board_of
@@ -60,6 +60,19 @@ def test_an_image_has_a_base_whose_bits_below_a_beat_are_missing() -> None:
     assert [each.name for each in bases] == ["base_load_low", "base_load_high", "base_y_low", "base_y_high"]
     assert [(each.fields[0].low, each.fields[0].width) for each in bases] == [(6, 26), (0, 8), (6, 26), (0, 8)]
     assert [each.name for each in registers(32) if each.address >= IMAGES] == ["base_load_low", "base_y_low"]
+
+
+def test_what_a_sink_writes_has_a_limit() -> None:
+    graph = Graph("fed")
+    graph.source("x", Tile(BF16, 4, 4), [graph.symbol("D0", ragged=True)]).sink("y")
+    board = board_of(lower(graph, FabricConfig()), BusConfig(address_bits=32), streams=True)
+    found = [each for each in registers_of(board, "0123456789abcdef", 2, 1) if each.address >= IMAGES]
+    assert [(each.name, each.address) for each in found] == [
+        *(("base_x_values_low", 0x80), ("base_x_list_low", 0x88), ("base_y_values_low", 0x90)),
+        *(("base_y_list_low", 0x98), ("limit_y_values", 0xA0), ("limit_y_list", 0xA4)),
+    ]
+    (limit,) = found[-1].fields
+    assert (limit.name, limit.low, limit.width) == ("bytes", 9, 23)  # requests of 8 beats of 64 bytes
 
 
 def test_files_name_all_registers(tmp_path: Path) -> None:

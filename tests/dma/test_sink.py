@@ -37,6 +37,8 @@ def written(netlist: Netlist, data: Any, seed: int = 1, reset_at: int | None = N
     regions, beats = {part: bytearray(plan.request_bytes) for part in PARTS}, dict.fromkeys(PARTS, 0)
 
     async def bench(ctx: Any) -> None:
+        for part in PARTS:
+            ctx.set(getattr(dma, f"{part}_limit"), 1 << 20)
         left, mask = wanted(netlist, data), (1 << format.header_bits) - 1
         stores = [getattr(dma, f"{part}_store") for part in PARTS]
         for cycle in range(6000):

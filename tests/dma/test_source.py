@@ -58,7 +58,7 @@ def fed(netlist: Netlist, data: Any, seed: int = 1, reset_at: int | None = None,
 
     simulator = Simulator(top)
     simulator.add_clock(1e-6)
-    for part in SourceDma.parts(plan):
+    for part in plan.parts:
         request, response = getattr(dma, f"{part}_request"), getattr(dma, f"{part}_response")
         simulator.add_process(memory(request, response, images[part], plan.beat_bytes, random))
     simulator.add_testbench(bench)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from step import BF16, FabricConfig, Graph
+from step import BF16, FabricConfig, Graph, Tile
 from step.errors import FabricError
 from step.lowering.board import BusConfig, board_of
 from step.lowering.netlist import Netlist, lower
@@ -35,6 +35,43 @@ def test_ports_are_dealt_out_by_turns() -> None:
         ("y0", 256, 128),
         ("y1", 384, 128),
     ]
+
+
+def fed(source: str = "x", sink: str = "y") -> Netlist:
+    """A ragged source and a static one, with a sink each, and a load."""
+    graph = Graph("fed")
+    rows = graph.symbol("D0", ragged=True)
+    graph.source(source, Tile(BF16, 16, 64), [rows, 2]).sink(sink)
+    graph.source("z", Tile(BF16, 16, 64), [3]).sink("w")
+    graph.load(graph.tensor("t", (64, 64), BF16), tile=(16, 64), name="load").sink("v")
+    return lower(graph, FabricConfig())
+
+
+def test_streams_have_ports_and_images() -> None:
+    board = board_of(fed(), BusConfig(), streams=True)
+    assert [each.name for each in board.ports] == [
+        *("load", "x_values", "x_list", "z_values"),
+        *("y_values", "y_list", "w_values", "w_list", "v_values", "v_list"),
+    ]
+    assert [(each.name, each.is_source, [board.images[at].name for at in each.images]) for each in board.streams] == [
+        ("x", True, ["x_values", "x_list"]),
+        ("y", False, ["y_values", "y_list"]),
+        ("z", True, ["z_values"]),
+        ("w", False, ["w_values", "w_list"]),
+        ("v", False, ["v_values", "v_list"]),
+    ]
+    sizes = {each.name: (board.bytes_of(each), each.limited) for each in board.images}
+    assert sizes == {
+        **{"load": (8192, False), "x_values": (0, False), "x_list": (0, False), "z_values": (6144, False)},
+        **{"y_values": (0, True), "y_list": (0, True), "w_values": (6144, True), "w_list": (1024, True)},
+        **{"v_values": (8192, True), "v_list": (1024, True)},
+    }
+
+
+def test_a_part_of_a_stream_is_told_from_an_operator() -> None:
+    said = "source 'x' (.*): 'x_values' is the values of it in memory; rename the other"
+    with pytest.raises(FabricError, match=f"^{said}$"):
+        board_of(fed(sink="x_values"), BusConfig(), streams=True)
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ def main() -> None:
         structure, library = alone(master), ModuleLibrary()
         library.require(master)
         flow, stop = Flow(library.texts(), identity, family), Stop()
-        print(master.stem, len(master.parameters[0]), "ports:", flow.area(master.module_name, stop), flush=True)
+        print(master.stem, len(master.parameters["ports"]), "ports:", flow.area(master.module_name, stop), flush=True)
         netlist = flow.netlist(structure, stop)
         print("  MHz:", [round(netlist.time(run, stop).mhz, 1) for run in family.runs], flush=True)
 

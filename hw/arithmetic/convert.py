@@ -44,8 +44,8 @@ class Convert(Parametric):
         super().__init__({"value": In(source.bits), "result": Out(out.bits)})
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self.source, self.out, *["saturate"] * self.saturate
+    def parameters(self) -> dict[str, Any]:
+        return {"from": self.source, "to": self.out, "saturate": self.saturate}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -51,8 +51,8 @@ class FusedSum(Staged):
         super().__init__(stages, {name: In(bits * terms) for name, bits in ports.items()} | {"result": Out(32)})
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self.terms, self.stages
+    def parameters(self) -> dict[str, Any]:
+        return {"terms": self.terms, "stages": self.stages}
 
     @abc.abstractmethod
     def term(self, at: int) -> Term:

@@ -30,8 +30,8 @@ class Gelu(Tabulated):
         super().__init__(stages, {"value": In(32), "result": Out(32)})
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return *super().parameters, self.approximate
+    def parameters(self) -> dict[str, Any]:
+        return {**super().parameters, "approximate": self.approximate}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

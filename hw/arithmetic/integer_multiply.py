@@ -27,8 +27,8 @@ class IntegerMultiply(Staged):
         super().__init__(stages, {"first": In(first.bits), "second": In(second.bits), "result": Out(out.bits)})
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self.stages, self.formats, self.out
+    def parameters(self) -> dict[str, Any]:
+        return {"factors": self.formats, "to": self.out, "stages": self.stages}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

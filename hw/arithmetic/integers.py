@@ -22,8 +22,8 @@ class FromInteger(Staged):
         super().__init__(stages, {"value": In(source.bits), "result": Out(32)})
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self.stages, self.source
+    def parameters(self) -> dict[str, Any]:
+        return {"from": self.source, "stages": self.stages}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -66,8 +66,8 @@ class ToInteger(Staged):
         super().__init__(stages, {"value": In(32), "result": Out(out.bits)})
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self.stages, self.out
+    def parameters(self) -> dict[str, Any]:
+        return {"to": self.out, "stages": self.stages}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -97,8 +97,8 @@ class DatapathModel(Datapath):
         super().__init__(rtl.plan, operands, rtl.result.shape().width, reduce=reduce, latency=rtl.latency)
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return type(self.rtl).__name__, self.rtl.parameters
+    def parameters(self) -> dict[str, Any]:
+        return {"datapath": type(self.rtl).__name__, **self.rtl.parameters}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

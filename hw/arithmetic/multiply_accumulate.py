@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from amaranth.hdl import Module, Signal, signed
 from amaranth.lib.wiring import In, Out
@@ -32,8 +32,8 @@ class MultiplyAccumulate(Parametric):
         super().__init__({"sum": In(32), "first": In(16 * terms), "second": In(16 * terms), "result": Out(32)})
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self.add.stages, *([self.terms] if self.terms > 1 else [])
+    def parameters(self) -> dict[str, Any]:
+        return {"stages": self.add.stages, "terms": self.terms}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -51,7 +51,7 @@ class IntegerMultiplyAccumulate(Parametric):
 
     product_cycles = depth = 1
     sum_cycles = 0
-    parameters = ()
+    parameters: ClassVar[dict[str, Any]] = {}
 
     def __init__(self) -> None:
         super().__init__({"sum": In(32), "first": In(8), "second": In(8), "result": Out(32)})

@@ -29,8 +29,8 @@ class Staged(Parametric):
         super().__init__(dict(ports))
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return (self.stages,)
+    def parameters(self) -> dict[str, Any]:
+        return {"stages": self.stages}
 
     @property
     def operands(self) -> list[str]:

@@ -30,8 +30,8 @@ class Bursts(Parametric):
         )
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self._ports, self._lanes
+    def parameters(self) -> dict[str, Any]:
+        return {"ports": self._ports, "lanes": self._lanes}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

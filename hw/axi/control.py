@@ -40,8 +40,8 @@ class MasterControl(Parametric):
         )
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return (self._masters,)
+    def parameters(self) -> dict[str, Any]:
+        return {"masters": self._masters}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

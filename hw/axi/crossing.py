@@ -73,8 +73,8 @@ class Crossing(Parametric):
         super().__init__({**members, "bus_clk": In(1), "bus_rst": In(1)})
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return (self._bus,)
+    def parameters(self) -> dict[str, Any]:
+        return {"bus": self._bus}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

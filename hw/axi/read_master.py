@@ -36,8 +36,8 @@ class ReadMaster(Parametric):
         super().__init__({**members, **channels, "idle": Out(1), **FAULT})
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self._ports, self._lanes
+    def parameters(self) -> dict[str, Any]:
+        return {"ports": self._ports, "lanes": self._lanes}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

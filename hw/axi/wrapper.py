@@ -85,7 +85,7 @@ def wrapper_files(
     for instance in structure.instances:
         if not isinstance(instance.component, Written):
             library.require(instance.component)
-    texts = {f"{module.name}.sv": module.text for module in library.texts().values()}
+    texts = {module.file: module.text for module in library.texts().values()}
     return {**texts, f"{structure.name}.sv": top_text(structure)}
 
 

@@ -41,8 +41,8 @@ class WriteMaster(Parametric):
         super().__init__({**members, **channels, "cut": In(1), "idle": Out(1), **FAULT})
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self._ports, self._lanes
+    def parameters(self) -> dict[str, Any]:
+        return {"ports": self._ports, "lanes": self._lanes}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

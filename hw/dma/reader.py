@@ -46,8 +46,8 @@ class Reader(Parametric):
         )
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self._beat, self._word
+    def parameters(self) -> dict[str, Any]:
+        return {"beat_bytes": self._beat, "word_bytes": self._word}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

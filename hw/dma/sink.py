@@ -35,8 +35,12 @@ class SinkDma(Parametric):
         super().__init__(ports)
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self._plan.word_bytes, self._plan.beat_bytes, self._format
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "word_bytes": self._plan.word_bytes,
+            "beat_bytes": self._plan.beat_bytes,
+            "token": self._format,
+        }
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

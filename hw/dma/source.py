@@ -36,9 +36,16 @@ class SourceDma(Parametric):
         super().__init__({**members, "o": Out(AxiStreamSignature(format)), "fault": Out(4), MEMORY_RESET: In(1)})
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
+    def parameters(self) -> dict[str, Any]:
         plan = self._plan
-        return plan.extents, plan.rows, plan.word_bytes, plan.words, plan.beat_bytes, self._format
+        return {
+            "extents": plan.extents,
+            "rows": plan.rows,
+            "word_bytes": plan.word_bytes,
+            "words": plan.words,
+            "beat_bytes": plan.beat_bytes,
+            "token": self._format,
+        }
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

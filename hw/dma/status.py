@@ -26,8 +26,8 @@ class StreamStatus(Parametric):
         super().__init__({**members, "finished": Out(1), "fault": Out(4), "fault_unit": Out(bits)})
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self._streams, self._sinks, self._units
+    def parameters(self) -> dict[str, Any]:
+        return {"streams": self._streams, "sinks": self._sinks, "units": self._units}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

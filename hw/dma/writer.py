@@ -48,8 +48,8 @@ class Writer(Parametric):
         )
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self._beat, self._word, self._first
+    def parameters(self) -> dict[str, Any]:
+        return {"beat_bytes": self._beat, "word_bytes": self._word, "first": self._first}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

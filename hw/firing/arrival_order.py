@@ -23,8 +23,8 @@ class ArrivalOrder(Parametric):
         super().__init__({"waiting": In(count), "among": In(count), "first": Out(count)})
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return (self._count,)
+    def parameters(self) -> dict[str, Any]:
+        return {"inputs": self._count}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

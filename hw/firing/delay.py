@@ -22,8 +22,8 @@ class DelayLine(Parametric):
         super().__init__({"i": In(width), "o": Out(width)})
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self._width, self._cycles
+    def parameters(self) -> dict[str, Any]:
+        return {"word_bits": self._width, "cycles": self._cycles}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

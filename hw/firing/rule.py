@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping
+from dataclasses import MISSING, fields
 from typing import Any
 
 from amaranth.hdl import Module
 
 from hw.firing.machine import Firing
-from hw.links.layout import Format
+from hw.links.layout import Format, TokenFormat
+from hw.verilog.modules import Parametric
+from hw.verilog.naming import Spelling, joined, spelled, stream_words, words_of
 
 
 class Rule(abc.ABC):
@@ -19,6 +22,33 @@ class Rule(abc.ABC):
     def name(self) -> str:
         """What the module is called after."""
         return type(self).__name__
+
+    @property
+    def kind(self) -> type:
+        """The class whose docstring says what the rule does."""
+        return type(self)
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """All that makes the rule, by name."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+
+    @property
+    def spelling(self) -> Spelling:
+        """What it does with values, what these are, and its numbers that are not the default ones."""
+        numbers = self.numbers
+        functions = joined(words_of(each) for each in numbers.values() if isinstance(each, Parametric))
+        others = {
+            name: value
+            for name, value in numbers.items()
+            if not (isinstance(value, Parametric) or _is_format(value) or value == self._default(name))
+        }
+        formats = {each for value in numbers.values() if _is_format(value) for each in _listed(value)}
+        said = Spelling(whole=formats <= {*self.inputs, *self.outputs})
+        return functions + stream_words(self.inputs, self.outputs) + said + spelled(others)
+
+    def _default(self, name: str) -> Any:
+        return next((each.default for each in fields(self) if each.name == name), MISSING)  # type: ignore[arg-type]
 
     latency = 0
     """Cycles from a firing to its tokens entering the output channels."""
@@ -59,3 +89,12 @@ class Rule(abc.ABC):
     @abc.abstractmethod
     def fire(self, m: Module, firing: Firing) -> None:
         """Describe one firing."""
+
+
+def _is_format(value: Any) -> bool:
+    """Whether a value is the format of a stream, or those of several."""
+    return bool(_listed(value)) and all(isinstance(each, TokenFormat) for each in _listed(value))
+
+
+def _listed(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)

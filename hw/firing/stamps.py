@@ -35,8 +35,13 @@ class Stamps(Parametric):
         )
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self._width, self._depth, self._most, self._most_words
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "header_bits": self._width,
+            "depth": self._depth,
+            "most_cycles": self._most,
+            "most_words": self._most_words,
+        }
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

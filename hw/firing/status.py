@@ -29,8 +29,8 @@ class ProgramStatus(Parametric):
         )
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self._units, self._enders
+    def parameters(self) -> dict[str, Any]:
+        return {"units": self._units, "enders": self._enders}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 from amaranth.hdl import Elaboratable, Module, Value
@@ -13,6 +12,7 @@ from hw.firing.machine import Firing
 from hw.firing.rule import Rule
 from hw.links.channel import ConsumerSignature, ProducerSignature
 from hw.verilog.modules import Parametric
+from hw.verilog.naming import Spelling, spelled
 from step.lowering.links import slots_in_flight
 
 STATUS: Mapping[str, Any] = {"activity": Out(2), "fault": Out(4), "finished": Out(1)}
@@ -48,9 +48,24 @@ class Unit(Parametric):
         super().__init__({**members, **rule.ports, **STATUS})
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        values = tuple((each.name, _stable(getattr(self.rule, each.name))) for each in fields(self.rule))  # type: ignore[arg-type]
-        return type(self.rule).__module__, *values, *([self.depth] if self.depth else [])
+    def parameters(self) -> dict[str, Any]:
+        return {**self.rule.numbers, "depth": self.depth or None}
+
+    @property
+    def key(self) -> str:
+        return f"{self.kind.__module__} {super().key}"
+
+    @property
+    def spelling(self) -> Spelling:
+        return self.rule.spelling + spelled({"depth": self.depth or None})
+
+    @property
+    def kind(self) -> type:
+        return self.rule.kind
+
+    @property
+    def folder(self) -> str:
+        return "units"
 
     @property
     def stem(self) -> str:
@@ -80,8 +95,3 @@ class Unit(Parametric):
         self.rule.fire(m, firing)
         firing.close()
         return m
-
-
-def _stable(value: Any) -> Any:
-    """A field of a rule, with components replaced by what identifies them."""
-    return value.module_name if isinstance(value, Parametric) else value

@@ -27,8 +27,8 @@ class Assembly(Parametric):
         super().__init__({**{name: turn.signature.members[name] for name in names}, "swap": In(1)})
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return tuple(map(tuple, self.moves)), self.width, self.last
+    def parameters(self) -> dict[str, Any]:
+        return {"item_bits": self.width, "moves": tuple(map(tuple, self.moves)), "last": self.last}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -53,8 +53,8 @@ class _Of(Parametric):
     function: Function
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return (self.function,)
+    def parameters(self) -> dict[str, Any]:
+        return {"function": self.function}
 
 
 class ExpertTilesGenerator(Generator):
@@ -65,8 +65,8 @@ class ExpertTilesGenerator(Generator):
         super().__init__(plan, [function.experts if one_hot else 32], 32, fault=True)
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self.function, self.one_hot
+    def parameters(self) -> dict[str, Any]:
+        return {"function": self.function, "one_hot": self.one_hot}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -83,8 +83,8 @@ class Columns(Parametric):
         )
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self.arrive.module_name, self.pieces.module_name
+    def parameters(self) -> dict[str, Any]:
+        return {"arrive": self.arrive, "pieces": self.pieces}
 
     @property
     def longest_pause(self) -> int:

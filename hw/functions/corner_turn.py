@@ -54,8 +54,13 @@ class CornerTurn(Parametric):
         )
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return tuple(map(tuple, self.moves)), self.width, self.parts, *(["deep"] if self.deep else [])
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "item_bits": self.width,
+            "moves": tuple(map(tuple, self.moves)),
+            "parts": self.parts,
+            "deep": self.deep,
+        }
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -27,8 +27,8 @@ class CountFromGenerator(Generator):
         super().__init__(plan, [32, 32], 32)
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return ()
+    def parameters(self) -> dict[str, Any]:
+        return {}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -19,12 +19,11 @@ class PlanError(Exception):
 
 def check_plan(datapath: Parametric, plan: Plan, *, latency: int, busy: int = 1) -> None:
     """Raise `PlanError` unless ``plan`` has the ``latency`` of ``datapath``, and starts it when it is not ``busy``."""
+    name = type(datapath).__name__
     if latency != plan.latency:
-        raise PlanError(f"{datapath.stem} has a latency of {latency} cycles, and its plan has {plan.latency}")
+        raise PlanError(f"{name} has a latency of {latency} cycles, and its plan has {plan.latency}")
     if busy > plan.initiation_interval:
-        raise PlanError(
-            f"{datapath.stem} is busy for {busy} cycles, and its plan has an interval of {plan.initiation_interval}"
-        )
+        raise PlanError(f"{name} is busy for {busy} cycles, and its plan has an interval of {plan.initiation_interval}")
 
 
 def no_datapath(function: Function) -> FabricError:
@@ -74,6 +73,10 @@ class Datapath(Parametric):
         members |= {"rows": In(range(most_rows + 1)), "leave": In(1)} if most_rows else {}
         members |= {f"operand{port}": In(width) for port, width in enumerate(operands)}
         super().__init__({**members, "result": Out(result)})
+
+    @property
+    def stem(self) -> str:
+        return super().stem.removesuffix("Datapath")
 
     @property
     def initiation_interval(self) -> int:

@@ -11,6 +11,7 @@ from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.sequence import data_later, named
 from hw.functions.store import arriving
 from hw.links.packing import pack_element
+from hw.verilog.naming import Spelling, tile_words
 from step.functions.edit import AppendRow, CausalMask, FilterLastTile, SetRow, padding
 from step.language.function import Function
 from step.language.types import Tile
@@ -48,29 +49,40 @@ class EditDatapath(Datapath):
 
     plan: EditPlan
 
-    def __init__(self, plan: EditPlan, kind: str, tile: Words, row: Words | None, pad: int, *, by_rows: bool) -> None:
-        self.kind, self.tile, self.row, self.pad, self.by_rows = kind, tile, row, pad, by_rows
+    def __init__(self, plan: EditPlan, edit: str, tile: Words, row: Words | None, pad: int, *, by_rows: bool) -> None:
+        self.edit, self.tile, self.row, self.pad, self.by_rows = edit, tile, row, pad, by_rows
         widths = [tile.word_bits, 32, *([] if row is None else [row.word_bits])]
         most_rows = tile.rows if plan.dynamic else 0
         super().__init__(plan, widths, tile.word_bits, reduce=False, latency=1, busy=tile.beats, most_rows=most_rows)
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self.kind, self.tile, self.row, self.pad, self.by_rows, *(["dynamic"] if self.plan.dynamic else [])
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "edit": self.edit,
+            "tile": self.tile,
+            "row": self.row,
+            "pad": self.pad,
+            "by_rows": self.by_rows,
+            "dynamic": self.plan.dynamic,
+        }
+
+    @property
+    def spelling(self) -> Spelling:
+        return Spelling.some(self.edit, *tile_words(self.tile), "rows" if self.by_rows else "columns")
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         number, _ = arriving(m, self.start, [self.tile.beats])
         lines = self.tile.rows if self.by_rows else self.tile.cols
         which = self.operand1
-        if self.kind == "append":
+        if self.edit == "append":
             which = which[: lines.bit_length() - 1]
         never = C(0, 1)  # behind the last scalar
         replaced = [*named(m, Cat(which == line for line in range(lines)), "replaced"), never]
         most = (1 << len(which)) - 1
         padded = [*named(m, Cat(which <= line if line < most else C(1, 1) for line in range(lines)), "padded"), never]
-        new = None if self.kind == "causal" else self._row(m, number)
-        distance = self._distance(m) if self.kind == "causal" else None
+        new = None if self.edit == "causal" else self._row(m, number)
+        distance = self._distance(m) if self.edit == "causal" else None
         width = min(self.tile.dtype.bits, self.tile.word_bits)  # of a scalar, or of what a word has of one
         pieces, of_a_word = self.tile.dtype.bits // width, self.tile.word_bits // width
         count = self.tile.rows * self.tile.cols
@@ -87,7 +99,7 @@ class EditDatapath(Datapath):
             if distance is not None:
                 above = [C(col - row, distance.shape()) for row, col, _ in places]
                 pads = _chosen(above, range(len(above)), number) > distance
-            if self.kind != "set":
+            if self.edit != "set":
                 value = Mux(pads, _chosen(blank, [piece for *_, piece in places], number), value)
             if new is not None:
                 items = [new.word_select(at, width) for at in range(self.tile.cols * pieces)]

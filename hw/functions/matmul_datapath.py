@@ -11,8 +11,9 @@ from hw.functions.matmul_operands import Operands
 from hw.functions.matmul_order import Order
 from hw.functions.matmul_result import States, leave
 from hw.functions.matmul_slots import Slots
-from hw.functions.matmul_sums import accumulate, lane_of
+from hw.functions.matmul_sums import accumulate, lane_of, product_words
 from hw.functions.sequence import later
+from hw.verilog.naming import Spelling
 from step.language.dtypes import BF16
 from step.lowering.plans.matmul_plan import MatmulPlan
 
@@ -39,8 +40,12 @@ class MatmulDatapath(Datapath):
         )
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return (self.plan,)
+    def parameters(self) -> dict[str, Any]:
+        return {"plan": self.plan}
+
+    @property
+    def spelling(self) -> Spelling:
+        return product_words(self.plan)
 
     def elaborate(self, platform: Any) -> Module:
         m, plan = Module(), self.plan

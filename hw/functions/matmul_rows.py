@@ -11,10 +11,11 @@ from hw.functions.datapath import Datapath
 from hw.functions.matmul_moves import item_bits, result_moves
 from hw.functions.matmul_operands import Operands
 from hw.functions.matmul_slots import Slots
-from hw.functions.matmul_sums import accumulate, lane_of
+from hw.functions.matmul_sums import accumulate, lane_of, product_words
 from hw.functions.sequence import counter, later
 from hw.functions.store import since
 from hw.verilog.modules import Shared
+from hw.verilog.naming import Spelling
 from step.language.dtypes import BF16
 from step.lowering.plans.matmul_rows import RowsMatmulPlan
 from step.lowering.plans.rows import entry, largest, parts
@@ -40,8 +41,12 @@ class RowsMatmulDatapath(Datapath):
         )
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return (self.plan,)
+    def parameters(self) -> dict[str, Any]:
+        return {"plan": self.plan}
+
+    @property
+    def spelling(self) -> Spelling:
+        return product_words(self.plan)
 
     def elaborate(self, platform: Any) -> Module:
         m, plan = Module(), self.plan

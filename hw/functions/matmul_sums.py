@@ -10,6 +10,7 @@ from hw.functions.matmul_operands import Working
 from hw.functions.sequence import data_later, later
 from hw.memory.kinds import Deep, Shallow
 from hw.verilog.modules import Shared
+from hw.verilog.naming import Spelling, tile_words
 from step.language.dtypes import BF16, FP32
 from step.lowering.plans.matmul_plan import MatmulPlan
 
@@ -82,3 +83,9 @@ def _rounded(m: Module, sums: Value) -> Value:
         m.d.comb += unit.value.eq(before.word_select(number, 32))
         rounded.append(unit.result)
     return Cat(rounded)
+
+
+def product_words(plan: MatmulPlan) -> Spelling:
+    """What a name says of a product."""
+    turned, reduces = "transposed" if plan.transposed else "", "reduce" if plan.reduce else ""
+    return Spelling.some(*tile_words(*plan.operands), turned, reduces, f"lanes{plan.lanes}")

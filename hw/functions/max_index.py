@@ -49,8 +49,13 @@ class MaxIndexDatapath(Datapath):
         )
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self.values, self.indices, self.smallest, self.link_bits
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "values": self.values,
+            "indices": self.indices,
+            "smallest": self.smallest,
+            "link_bits": self.link_bits,
+        }
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -41,8 +41,13 @@ class PackedRows(Datapath):
         )
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self.join.bits, self.join.width, self.word, self.join.row
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "most_bits": self.join.bits,
+            "width": self.join.width,
+            "word_bits": self.word,
+            "row_bits": self.join.row,
+        }
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

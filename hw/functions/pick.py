@@ -46,8 +46,8 @@ class ColumnDatapath(Datapath):
         )
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self.tile, self.shape, self.index, *(["dynamic"] if self.plan.dynamic else [])
+    def parameters(self) -> dict[str, Any]:
+        return {"tile": self.tile, "result": self.shape, "index": self.index, "dynamic": self.plan.dynamic}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -94,8 +94,8 @@ class RotateDatapath(Datapath):
         )
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self.tile, *(["dynamic"] if self.plan.dynamic else [])
+    def parameters(self) -> dict[str, Any]:
+        return {"tile": self.tile, "dynamic": self.plan.dynamic}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

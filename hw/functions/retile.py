@@ -74,8 +74,15 @@ class RetileStore(Datapath):
         )
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self.count, self.width, self.link_bits, self.control, *([self.row, self.bits] if self.dynamic else [])
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "tiles": self.count,
+            "width": self.width,
+            "link_bits": self.link_bits,
+            "control": self.control,
+            "row_bits": self.row if self.dynamic else 0,
+            "most_bits": self.bits if self.dynamic else 0,
+        }
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -125,8 +132,14 @@ class RetileColumns(Datapath):
         )
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self.count, self.lines, self.width, self.link_bits, *(["dynamic"] if self.dynamic else [])
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "tiles": self.count,
+            "lines": self.lines,
+            "part_bits": self.width,
+            "link_bits": self.link_bits,
+            "dynamic": self.dynamic,
+        }
 
     @property
     def _bits(self) -> tuple[int, int]:
@@ -191,8 +204,8 @@ class RetileJoin(Datapath):
         super().__init__(plan, [tile], self.count * tile, reduce=True, latency=1)
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self.count, self.lines, self.width
+    def parameters(self) -> dict[str, Any]:
+        return {"tiles": self.count, "lines": self.lines, "part_bits": self.width}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -218,8 +231,8 @@ class RetileSlicer(Parametric):
         super().__init__({"operand0": In(pieces * bits), "index": In(range(max(2, pieces))), "result": Out(bits)})
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self.pieces, self.lines, self.width
+    def parameters(self) -> dict[str, Any]:
+        return {"pieces": self.pieces, "lines": self.lines, "part_bits": self.width}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

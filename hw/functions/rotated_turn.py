@@ -44,8 +44,17 @@ class RotatedTurn(Parametric):
         )
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self.cols, self.across, self.terms, self.parts, self.width, self.words, self.steps, self.word
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "columns": self.cols,
+            "across": self.across,
+            "terms": self.terms,
+            "parts": self.parts,
+            "scalar_bits": self.width,
+            "words": self.words,
+            "steps": self.steps,
+            "word_scalars": self.word,
+        }
 
     @staticmethod
     def fits(plan: MatmulPlan) -> bool:

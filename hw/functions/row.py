@@ -12,6 +12,7 @@ from hw.functions.fold import FloatSum, Fold, FusedSum, IntegerSum, Largest, Lar
 from hw.functions.sequence import counter, data_later, later, named
 from hw.functions.store import Parts, Store, WordRegisters, arriving, coming, run, since
 from hw.verilog.modules import Shared
+from hw.verilog.naming import Spelling, function_words, tile_words
 from step.functions.row import ArgMax, RowMax, RowSum
 from step.language.function import Function
 from step.lowering.plans.plan import Application
@@ -61,9 +62,19 @@ class RowDatapath(Datapath):
         )
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        dynamic = ["dynamic"] if self.plan.dynamic else []
-        return self.fold, self.tile, self.shape, self.arrangement, *dynamic
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "fold": self.fold,
+            "tile": self.tile,
+            "result": self.shape,
+            "arrangement": self.arrangement,
+            "dynamic": self.plan.dynamic,
+        }
+
+    @property
+    def spelling(self) -> Spelling:
+        rows = "dynamic" if self.plan.dynamic else ""
+        return Spelling.some(*function_words(self.fold), *tile_words(self.tile), rows, f"lanes{self.arrangement.lanes}")
 
     @property
     def _group_bits(self) -> int:

@@ -78,8 +78,8 @@ class HeldRows(Parametric):
         )
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self.rows.module_name, self.flatten.module_name
+    def parameters(self) -> dict[str, Any]:
+        return {"rows": self.rows, "flatten": self.flatten}
 
     @property
     def longest_pause(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import singledispatch
-from typing import Any
+from typing import Any, ClassVar
 
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 
@@ -68,7 +68,7 @@ class _Wires(Datapath):
 class SelectValidDatapath(_Wires):
     """Target 0 unless the flag is set."""
 
-    parameters = ()
+    parameters: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan, [1], 1, reduce=False, latency=0)
@@ -87,8 +87,8 @@ class SelectAllDatapath(_Wires):
         super().__init__(plan, [bits], targets, reduce=False, latency=0)
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self.bits, self.targets
+    def parameters(self) -> dict[str, Any]:
+        return {"operand_bits": self.bits, "targets": self.targets}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -108,8 +108,8 @@ class SelectIndicesDatapath(Datapath):
         return self.reduce
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self.targets, self.reduce
+    def parameters(self) -> dict[str, Any]:
+        return {"targets": self.targets, "reduce": self.reduce}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -133,8 +133,8 @@ class TargetIndicesDatapath(Datapath):
         super().__init__(plan, [targets], 32 * k, reduce=False, latency=k, busy=k)
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self.k, self.targets
+    def parameters(self) -> dict[str, Any]:
+        return {"k": self.k, "targets": self.targets}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -169,8 +169,14 @@ class _Ranking(Datapath):
         super().__init__(plan, [bits], result, reduce=False, latency=1 + cycles, busy=cycles + plan.keeps)
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self.k, self.count, self.dtype, self.at_once, self.rows
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "k": self.k,
+            "scores": self.count,
+            "format": self.dtype,
+            "at_once": self.at_once,
+            "rows": self.rows,
+        }
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -51,8 +51,8 @@ class ShiftOut(Parametric):
         )
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return tuple(map(tuple, self.moves)), self.width
+    def parameters(self) -> dict[str, Any]:
+        return {"item_bits": self.width, "moves": tuple(map(tuple, self.moves))}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

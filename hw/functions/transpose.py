@@ -31,8 +31,8 @@ class TransposeDatapath(Datapath):
         super().__init__(plan, [rows * cols * width], rows * cols * width, reduce=False, latency=0)
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self.rows, self.cols, self.width
+    def parameters(self) -> dict[str, Any]:
+        return {"rows": self.rows, "columns": self.cols, "scalar_bits": self.width}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

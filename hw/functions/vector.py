@@ -16,6 +16,7 @@ from hw.functions.store import Parts, Store, WordRegisters, arriving, run, since
 from hw.links.packing import pack_element
 from hw.memory.kinds import Shallow
 from hw.verilog.modules import Shared
+from hw.verilog.naming import Spelling, function_words, tile_words
 from step.language.dtypes import DType
 from step.language.function import AccumFunction, Function
 from step.language.types import Tile
@@ -96,9 +97,26 @@ class VectorDatapath(Datapath):
         )
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        dynamic = ["dynamic"] if self.plan.dynamic else []
-        return type(self.lane).__module__, self.lane, self.operands, self.shape, self.lanes, self.identity, *dynamic
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "lane": self.lane,
+            "operands": self.operands,
+            "result": self.shape,
+            "lanes": self.lanes,
+            "initial": self.identity,
+            "dynamic": self.plan.dynamic,
+        }
+
+    @property
+    def key(self) -> str:
+        return f"{type(self.lane).__module__} {super().key}"
+
+    @property
+    def spelling(self) -> Spelling:
+        to = ("to", *tile_words(self.shape)) if self.shape not in self.operands else ()
+        how = "reduce" if self.identity is not None else "", "dynamic" if self.plan.dynamic else ""
+        function = function_words(self.lane.function)
+        return Spelling.some(*function, *tile_words(*self.operands), *to, *how, f"lanes{self.lanes}")
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

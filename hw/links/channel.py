@@ -14,6 +14,7 @@ from hw.links.gears import shown as shown_later
 from hw.links.layout import DynamicFormat, Format, TokenFormat
 from hw.memory.kinds import BLOCK_RAM, Shallow
 from hw.verilog.modules import Parametric
+from hw.verilog.naming import Spelling, spelled
 
 
 class ProducerSignature(wiring.Signature):
@@ -95,18 +96,27 @@ class Channel(Parametric):
         return max(0, self._gears[0].beats - self._gears[1].beats) if self._gears else 0
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return (
-            self._format.header.size,
-            self._format.word_bits,
-            self._format.beats,
-            self._depth,
-            self._spare,
-            self._deep,
-            *([self._format.span] if isinstance(self._format, DynamicFormat) else []),
-            *(self._gears or ()),
-            *([self._places] if self._places < self._most else []),
-        )
+    def parameters(self) -> dict[str, Any]:
+        written, read = self._gears or (None, None)
+        return {
+            "words_of_a_value": self._format.beats or None,
+            "word_bits": self._format.word_bits or None,
+            "header_bits": self._format.header.size,
+            "depth_tokens": self._depth,
+            "spare_tokens": self._spare or None,
+            "block_ram": self._deep,
+            "span": self._format.span if isinstance(self._format, DynamicFormat) else None,
+            "written": written,
+            "read": read,
+            "places": self._places if self._places < self._most else None,
+        }
+
+    @property
+    def spelling(self) -> Spelling:
+        format, numbers = self._format, self.parameters
+        value = f"{format.beats}x{format.word_bits}" if format.word_bits else "headers"
+        rest = {name: each for name, each in numbers.items() if name not in ("words_of_a_value", "word_bits")}
+        return Spelling((value,)) + spelled(rest)
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

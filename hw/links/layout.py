@@ -70,6 +70,16 @@ class TokenFormat:
             return DynamicFormat(rank, item_bits(with_rows(element, most)), link, most=most, span=span)
         return cls(rank, item_bits(element), link, element.is_control)
 
+    def __str__(self) -> str:
+        if not self.items:
+            return f"rank {self.rank}, headers only"
+        bits = " + ".join(map(str, self.items))
+        if self.control:
+            return f"rank {self.rank}, values of {bits} bits in the header"
+        words = "1 word" if self.beats == 1 else f"{self.beats} words"
+        rows = f", at most {self.most_rows} rows" if self.most_rows else ""
+        return f"rank {self.rank}, values of {bits} bits in {words} of {self.word_bits} bits{rows}"
+
     @property
     def most_rows(self) -> int:
         """The most rows of a tile of dynamic size; 0: there are none."""

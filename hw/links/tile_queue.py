@@ -31,8 +31,14 @@ class TileQueue(Parametric):
         super().__init__({**beat, "valid": In(1), "o": Out(ConsumerSignature(tile))})
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self._tile, self._beat_bits, self._beats, self._depth, self._deep
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "tile": self._tile,
+            "beat_bits": self._beat_bits,
+            "beats": self._beats,
+            "depth_tiles": self._depth,
+            "block_ram": self._deep,
+        }
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

@@ -42,8 +42,13 @@ class MemoryPort(Parametric):
         )
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self._format.header.size, self._depth, self._answers, self._most
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "token_bits": self._format.header.size,
+            "depth_tokens": self._depth,
+            "answers": self._answers or None,
+            "most": self._most or None,
+        }
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

@@ -63,8 +63,13 @@ class Scratchpad(Parametric):
         super().__init__(members)
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self.shares, self.page_words, self.banks, self.block_ram_words
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "shares": self.shares,
+            "page_words": self.page_words,
+            "banks": self.banks,
+            "block_ram_words": self.block_ram_words,
+        }
 
     @property
     def _words(self) -> int:

@@ -18,6 +18,7 @@ from hw.links.layout import AddressFormat, Format, TileFormat, TokenFormat
 from hw.links.tile_queue import TileQueue
 from hw.memory.port import MEMORY_RESET, MemoryPort, outside
 from hw.verilog.modules import Parametric, Shared
+from hw.verilog.naming import Spelling, spelled, stream_words
 
 REQUEST, PENDING = 0, 1
 """Outputs of the machine that issues requests: addresses, and what is to come of them."""
@@ -97,8 +98,20 @@ class TileLoad(Parametric):
         )
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self.issue, self.deliver, self.beat_bits, self.beats, self.outstanding, self.deep
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "issue": self.issue,
+            "deliver": self.deliver,
+            "beat_bits": self.beat_bits,
+            "beats": self.beats,
+            "outstanding_tiles": self.outstanding,
+            "block_ram": self.deep,
+        }
+
+    @property
+    def spelling(self) -> Spelling:
+        walk = spelled({name: each for name, each in self.issue.numbers.items() if not isinstance(each, TokenFormat)})
+        return Spelling.some(*stream_words((), (self.deliver.token,)).pieces, *walk.pieces)
 
     @property
     def in_flight(self) -> int:

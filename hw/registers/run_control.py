@@ -50,8 +50,8 @@ class RunControl(Parametric):
         )
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return ()
+    def parameters(self) -> dict[str, Any]:
+        return {}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

@@ -42,8 +42,8 @@ class Waits(Parametric):
         )
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self._units, self._channels, self._fillers
+    def parameters(self) -> dict[str, Any]:
+        return {"units": self._units, "channels": self._channels, "fillers": self._fillers}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

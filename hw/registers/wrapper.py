@@ -83,7 +83,7 @@ def board_design(
     library.require(control)
     files = {each: text for each, text in fabric.files.items() if each.endswith(".sv")}
     files |= wrapper_files(netlist, bus, waits=True, streams=streams, initial_values=initial_values)
-    files |= {f"{module.name}.sv": module.text for module in library.texts().values()}
+    files |= {module.file: module.text for module in library.texts().values()}
     files |= {f"{name}.sv": registers_text(name, registers), f"{name}.rdl": rdl_text(name, registers)}
     files[f"{top.name}.sv"] = top_text(top)
     return BoardDesign(fabric, files, board, registers, top)

@@ -33,9 +33,15 @@ class Translated(Rule):
     delay: int = 0
 
     name = property(lambda self: self.machine.__name__)
+    kind = property(lambda self: self.machine)
     latency = property(lambda self: self.delay)
     inputs = property(lambda self: self.reads)
     outputs = property(lambda self: self.writes)
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        streams = {"inputs": self.reads, "outputs": self.writes}
+        return {**streams, **dict(self.parameters), "delay_cycles": self.delay or None}
 
     @classmethod
     def of(cls, declared: Declared, reads: tuple[TokenFormat, ...], writes: tuple[TokenFormat, ...]) -> Translated:

@@ -63,8 +63,8 @@ class LinearOffChipStore(Parametric):
         super().__init__({"input0": data, "base": In(32), "external": external, MEMORY_RESET: In(1), **STATUS})
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return (self.issue,)
+    def parameters(self) -> dict[str, Any]:
+        return {"issue": self.issue}
 
     @property
     def longest_pause(self) -> int:

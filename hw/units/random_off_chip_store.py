@@ -99,8 +99,8 @@ class RandomOffChipStore(Parametric):
         )
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return self.write, self.acknowledge, self.outstanding
+    def parameters(self) -> dict[str, Any]:
+        return {"write": self.write, "acknowledge": self.acknowledge, "outstanding": self.outstanding}
 
     @property
     def longest_pause(self) -> int:

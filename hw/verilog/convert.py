@@ -10,9 +10,8 @@ import functools
 import hashlib
 import json
 import re
-import textwrap
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from amaranth.hdl import UnusedElaboratable
 from hw.verilog.modules import Parametric
 from hw.verilog.rtlil import plain_rtlil
 from hw.verilog.wide_ports import allow_wide_modules
+from hw.verilog.wording import numbers, summary
 from step.host.files import cache_directory, caching_tools, write_atomically, writing_cache
 from step.host.progress import Progress, silent
 from step.host.sources import source_digest
@@ -32,14 +32,33 @@ from step.host.usage import is_recent, mark_used
 class ModuleText:
     """Verilog of a component, without that of its children.
 
-    ``children`` are the modules that it instantiates, one entry per instance. ``model`` says that it is for
-    simulation only.
+    ``folder`` is where it is written to, ``kind`` the class (``module:name``) that says what it is. ``children`` are
+    the modules that it instantiates, one entry per instance. ``model`` says that it is for simulation only.
     """
 
     name: str
     text: str
+    folder: str
+    kind: str
     children: tuple[str, ...] = ()
     model: bool = False
+
+    @classmethod
+    def of(cls, component: Parametric, text: str, children: tuple[str, ...] = (), *, model: bool = False) -> ModuleText:
+        """That of ``component``, with its numbers at its head."""
+        kind = f"{component.kind.__module__}:{component.kind.__qualname__}"
+        head = numbers(component.parameters)
+        return cls(component.module_name, head + text, component.folder, kind, children, model)
+
+    @property
+    def file(self) -> str:
+        """The name of its file."""
+        return f"{self.folder}/{self.name}.sv"
+
+    @property
+    def introduced(self) -> ModuleText:
+        """With a comment that says what it is. It is not kept: digests of sources do not see docstrings."""
+        return replace(self, text=summary(self.kind) + self.text)
 
 
 @functools.cache
@@ -64,8 +83,8 @@ class ModuleLibrary:
     def require(self, component: Parametric) -> str:
         name = component.module_name
         known = self._components.setdefault(name, component)
-        same = type(known) is type(component) and known.parameters == component.parameters
-        assert same, f"two components have the module name {name}: {known.parameters} and {component.parameters}"
+        same = type(known) is type(component) and known.key == component.key
+        assert same, f"two components have the module name {name}: {known.key} and {component.key}"
         self._used.append(name)
         return name
 
@@ -85,7 +104,7 @@ class ModuleLibrary:
             if (cached := self._load(self._file(component))) is not None:
                 found |= {each.name: each for each in cached}
             elif hasattr(component, "verilog"):
-                found[name] = ModuleText(name, component.verilog(), model=True)
+                found[name] = ModuleText.of(component, component.verilog(), model=True)
                 self._save(found[name])
             else:
                 elaborated[name] = self._elaborate(component)
@@ -94,9 +113,9 @@ class ModuleLibrary:
             progress(f"writing Verilog: {len(elaborated):,} modules through Yosys")
         texts = to_verilog({name: text for name, (text, _) in elaborated.items()})
         for name, (_, children) in elaborated.items():
-            found[name] = ModuleText(name, _described(self._components[name]) + texts[name], children)
+            found[name] = ModuleText.of(self._components[name], texts[name], children)
             self._save(found[name])
-        return dict(sorted(found.items()))
+        return {name: text.introduced for name, text in sorted(found.items())}
 
     def _elaborate(self, component: Parametric) -> tuple[str, tuple[str, ...]]:
         """RTLIL of ``component``, and the modules that it instantiates."""
@@ -113,7 +132,7 @@ class ModuleLibrary:
     # -- the cache: a file per module, which names those of its children ------------------------------------------
 
     def _file(self, component: Parametric) -> str:
-        what = (type(component).__module__, type(component).__qualname__, repr(component.parameters))
+        what = (type(component).__module__, type(component).__qualname__, component.key)
         made = (source_digest("verilog"), repr(tool_versions()), repr(self._initial_values))
         key = "\n".join([component.module_name, *what, *made])
         return f"{component.module_name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
@@ -127,8 +146,9 @@ class ModuleLibrary:
                 mark_used(path)
         except (FileNotFoundError, ValueError):
             return None
-        found = [ModuleText(entry["name"], entry["text"], tuple(entry["children"]), entry["model"])]
-        for child in entry["files"]:
+        files = entry.pop("files")
+        found = [ModuleText(**{**entry, "children": tuple(entry["children"])})]
+        for child in files:
             below = self._load(child)
             if below is None:
                 return None
@@ -141,12 +161,6 @@ class ModuleLibrary:
         with writing_cache():
             self._directory.mkdir(exist_ok=True)
             write_atomically(self._directory / self._file(self._components[text.name]), entry.encode())
-
-
-def _described(component: Parametric) -> str:
-    """A comment that says what the module is made of, for digests in names say nothing."""
-    lines = textwrap.wrap(f"{component.stem} {component.parameters}", 116, break_on_hyphens=False)
-    return "".join(f"// {line}\n" for line in lines)
 
 
 _MODULE = re.compile(r"^module (\w+)\(.*?^endmodule$", re.MULTILINE | re.DOTALL)

@@ -44,6 +44,7 @@ class Design:
     def write(self, directory: Path) -> None:
         """Write the files and the sidecar into ``directory``."""
         for name, text in {**self.files, SIDECAR: json.dumps(self.sidecar, indent=2) + "\n"}.items():
+            (directory / name).parent.mkdir(exist_ok=True)
             (directory / name).write_text(text)
 
 
@@ -73,7 +74,7 @@ def emit(
     for instance in fabric.structure.instances:
         library.require(instance.component)
     modules = library.texts(progress)
-    files = {f"{module.name}.sv": module.text for module in modules.values()}
+    files = {module.file: module.text for module in modules.values()}
     top = f"{fabric.structure.name}.sv"
     files[top] = top_text(fabric.structure)
     files[WAIVERS.name] = WAIVERS.read_text()

@@ -7,13 +7,14 @@ without a library (Amaranth's own simulator) it is an ordinary submodule.
 
 from __future__ import annotations
 
-import hashlib
-import re
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from amaranth.hdl import ClockSignal, Elaboratable, Instance, Module, ResetSignal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
+
+from hw.verilog.naming import Spelling, named, spelled
 
 
 class ModuleLibrary(Protocol):
@@ -37,9 +38,17 @@ class Parametric(wiring.Component):
     )
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        """All that distinguishes this component from others of its class; reprs must be stable."""
+    def parameters(self) -> Mapping[str, Any]:
+        """All that distinguishes this component from others of its class, by name; reprs must be stable.
+
+        A name ends in ``_bits``, ``_bytes`` or ``_cycles`` where that is the unit. They are in the module's comment.
+        """
         raise NotImplementedError
+
+    @property
+    def key(self) -> str:
+        """The parameters as a text: what has equal ones, and one class, is equal."""
+        return repr({name: _stable(value) for name, value in self.parameters.items()})
 
     @property
     def stem(self) -> str:
@@ -47,11 +56,35 @@ class Parametric(wiring.Component):
         return type(self).__name__
 
     @property
+    def spelling(self) -> Spelling:
+        """What the name of the module says besides the stem."""
+        return spelled(self.parameters)
+
+    @property
     def module_name(self) -> str:
-        """Name of the Verilog module: the stem, and a digest of the parameters."""
-        stem = re.sub(r"(?<!^)(?=[A-Z][a-z])", "_", self.stem).lower()
-        digest = hashlib.sha256(repr(self.parameters).encode()).hexdigest()[:8]
-        return f"{stem}_{digest}"
+        """Name of the Verilog module."""
+        return named(self.stem, self.spelling, self.key)
+
+    @property
+    def kind(self) -> type:
+        """The class whose docstring says what the component is."""
+        return type(self)
+
+    @property
+    def folder(self) -> str:
+        """Where the module is written to: the room of its class."""
+        floor, _, rest = type(self).__module__.partition(".")
+        room = rest.partition(".")[0]
+        return _FOLDERS.get(room, room) if floor == "hw" else "units"
+
+
+def _stable(value: Any) -> Any:
+    """A parameter, with components replaced by what identifies them."""
+    return value.module_name if isinstance(value, Parametric) else value
+
+
+_FOLDERS = {"links": "channels"}
+"""Folders that are not called as the room is."""
 
 
 class Shared(wiring.Component):

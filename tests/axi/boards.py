@@ -73,13 +73,14 @@ class Wrapped:
         self.top = self.structure.name
         self.design = load_design(design)
         self.bases = self._bases()
-        self._build(sorted(design.glob("*.sv")))
+        self._build(sorted(design.rglob("*.sv")))
 
     def _emit(self, design: Path) -> Structure:
         """Write all Verilog into ``design``; returns the top module."""
         emit(self.netlist, design, probes=False, initial_values=False)
         own_clock = self.bus_period is not None
         for name, text in wrapper_files(self.netlist, self.bus, own_clock=own_clock, initial_values=False).items():
+            (design / name).parent.mkdir(exist_ok=True)
             (design / name).write_text(text)
         return wrapped(self.netlist, self.bus, own_clock=own_clock)
 

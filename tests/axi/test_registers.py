@@ -51,6 +51,7 @@ class Registered(Wrapped):
         design.mkdir()
         made.fabric.write(design)
         for name, text in made.files.items():
+            (design / name).parent.mkdir(exist_ok=True)
             (design / name).write_text(text)
         self.registers, self.hash = made.registers, made.fabric.hash
         return made.top

@@ -71,4 +71,5 @@ def test_wires(function: Function, element: ElementType) -> None:
 def test_rows_are_joined_in_words_no_wider_than_the_result() -> None:
     """On a link of 4,096 bytes the shifter of 12 bytes had 32,768 places, and its Verilog no end."""
     narrow, wide = (PackedRows(JoinPlan(12, 1, 8, link, 96, 8, dynamic=True)) for link in (96, 32768))
-    assert narrow.parameters == wide.parameters == (96, 8, 96, 8)
+    assert narrow.parameters == wide.parameters
+    assert (*narrow.parameters.values(),) == (96, 8, 96, 8)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from amaranth.hdl import Elaboratable, Module, Signal
 from amaranth.lib.data import StructLayout
@@ -20,8 +20,11 @@ from step.language.graph import Graph
 from step.lowering.netlist import lower
 
 PLAIN = """\
-// Sample (2,)
-module sample_0555debc (
+// Sample: Names that differ by a number only, parts of signals, a keyword, no bits, a register, a full choice,
+//   memories.
+//   slots: 2
+//   entry: 8 bits
+module sample_slots2_entry8 (
   input wire clk,
   input wire rst,
   output reg [7:0] b = 8'h0,
@@ -88,8 +91,11 @@ endmodule
 """
 
 RESET_ONLY = """\
-// Sample (2,)
-module sample_0555debc (
+// Sample: Names that differ by a number only, parts of signals, a keyword, no bits, a register, a full choice,
+//   memories.
+//   slots: 2
+//   entry: 8 bits
+module sample_slots2_entry8 (
   input wire clk,
   input wire rst,
   output reg [7:0] b,
@@ -161,7 +167,7 @@ endmodule
 class Sample(Parametric):
     """Names that differ by a number only, parts of signals, a keyword, no bits, a register, a full choice, memories."""
 
-    parameters = (2,)
+    parameters: ClassVar[dict[str, Any]] = {"slots": 2, "entry_bits": 8}
 
     def __init__(self) -> None:
         super().__init__({"a": In(8), "b": Out(8)})

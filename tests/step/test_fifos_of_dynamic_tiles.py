@@ -85,7 +85,7 @@ def test_memories_of_the_hardware_are_as_large_as_that(sizing: step.Sizing) -> N
     assert {each.name: each.rows for each in netlist.channels if netlist.places(each) > 2} == dict.fromkeys(
         ("tile", "tile_broadcast.0", "tile_broadcast.1", "tile_broadcast.2", "twice", "square"), 5
     )
-    words = {each.edge.name: each.component.parameters[-1] for each in elaborate(netlist).channels}
+    words = {each.edge.name: each.component.parameters["places"] for each in elaborate(netlist).channels}
     assert words["square"] == netlist.places(netlist.channels[-2]) == 5 * 2
 
 

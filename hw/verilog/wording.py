@@ -1,0 +1,118 @@
+"""The comment at the head of a module: what it is, and its numbers with their names, in words."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from importlib import import_module
+from typing import Any
+
+from hw.links.layout import TokenFormat
+from hw.verilog.modules import Parametric
+from hw.verilog.naming import UNITS
+from step.language.dtypes import DType
+from step.language.function import Function
+from step.lowering.plans.words import Words
+
+MANY = 16
+"""A list of more entries is only counted."""
+
+
+def summary(kind: str) -> str:
+    """A comment with what the class ``kind`` (``module:name``) is: the first sentences of its docstring."""
+    module, _, name = kind.partition(":")
+    found: Any = import_module(module)
+    for each in name.split("."):
+        found = getattr(found, each)
+    text = (found.__doc__ or name).strip().partition("\n\n")[0]
+    text = re.sub(r"`+([^`]*)`+", lambda match: match[1].removeprefix("~"), " ".join(text.split()))
+    text = text.replace("\\ ", "").replace("\\", "").replace("None", "none")
+    return comment([f"{found.__name__}: {text}"])
+
+
+def numbers(parameters: Mapping[str, Any]) -> str:
+    """A comment with all ``parameters``."""
+    return comment(f"  {line}" for name, value in parameters.items() for line in _lines(name, value))
+
+
+def comment(lines: Any) -> str:
+    """``lines`` as comments of at most 120 characters, each wrapped below its indentation."""
+    wrapped = [
+        each
+        for line in lines
+        for each in textwrap.wrap(
+            line,
+            117,
+            subsequent_indent=" " * (len(line) - len(line.lstrip()) + 2),
+            break_on_hyphens=False,
+        )
+    ]
+    return "".join(f"// {line}\n" for line in wrapped)
+
+
+def _lines(name: str, value: Any) -> Iterator[str]:
+    """What a parameter is: a line, or more that are indented; nothing of what is not there."""
+    if value is None or value is False or value in ((), []):
+        return
+    unit = next((UNITS[end] for end in UNITS if name.endswith(end)), "")
+    label = name.removesuffix(f"_{unit}").replace("_", " ")
+    text = _text(value)
+    if text is not None:
+        yield f"{label}: {text} {unit if isinstance(value, int) else ''}".rstrip()
+        return
+    yield f"{label}:" if isinstance(value, tuple | list | Mapping) else f"{label}: {type(value).__name__}"
+    entries = value.items() if isinstance(value, Mapping) else _entries(value)
+    yield from (f"  {line}" for key, each in entries for line in _lines(key, each))
+
+
+def _entries(value: Any) -> list[tuple[str, Any]]:
+    """What a value consists of, by name or number."""
+    if is_dataclass(value):
+        return [(each.name, getattr(value, each.name)) for each in fields(value)]
+    if isinstance(value, tuple | list):
+        ends = [at for at, each in enumerate(value) if at + 1 == len(value) or value[at + 1] != each]
+        starts = [0, *(at + 1 for at in ends)]
+        return [
+            (str(start) if start == end else f"{start} to {end}", value[end])
+            for start, end in zip(starts, ends, strict=False)
+        ]
+    raise TypeError(f"a parameter of a module is a {type(value).__name__}, for which there are no words")
+
+
+def _text(value: Any) -> str | None:
+    """A value in a line, if it has one."""
+    match value:
+        case bool():
+            return "yes"
+        case DType():
+            return str(value)
+        case Enum():
+            return value.name.lower().replace("_", " ")
+        case int() | float() | str():
+            return str(value)
+        case type():
+            return value.__name__
+        case Parametric():
+            return f"module {value.module_name}"
+        case TokenFormat():
+            return str(value)
+        case Words():
+            tile = f"{value.rows} x {value.cols} {value.dtype}"
+            return f"{tile}, {_count(value.beats, 'word')} of {value.word_bits} bits"
+        case Function() if not fields(value):  # type: ignore[arg-type]
+            return value.name
+        case tuple() | list() if len(value) > MANY:
+            return f"{len(value)} entries"
+        case tuple() | list() if all(isinstance(each, int | str) for each in value):
+            return ", ".join(map(str, value))
+        case tuple() | list() if all(isinstance(each, tuple) for each in value):
+            texts = [_text(each) for each in value]
+            return None if None in texts else "; ".join(map(str, texts))
+    return None if is_dataclass(value) or isinstance(value, tuple | list | Mapping) else str(value)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"

@@ -79,7 +79,7 @@ class HeldRows(Parametric):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        return {"rows": self.rows, "flatten": self.flatten}
+        return {"rows": self.rows, "then": self.flatten}
 
     @property
     def longest_pause(self) -> int:

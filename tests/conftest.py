@@ -1,12 +1,17 @@
 """For all tests: Ctrl-C and hang-ups are there, also where they were started with them ignored (``&``, ``nohup``), and
 no test fails because the machine is slow; what hangs ends by ``faulthandler_timeout`` of pyproject.toml.
+
+Simulators are built for short runs, those of the command line too.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 
 from hypothesis import HealthCheck, settings
+
+os.environ.setdefault("STEP_OPTIMIZE", "0")
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)

@@ -35,6 +35,9 @@ NO_OPTIMIZATION = "-O0"
 """Of the design's code, for long runs and for short ones (`benchmarks/build_speed.py` has random programs). A run gains
 a fifteenth against -O1, and a build takes a tenth longer; -O3 gains nothing more."""
 
+SWITCH = "STEP_OPTIMIZE"
+"""The environment variable that is 0 where all runs are short ones."""
+
 GROUPS = 8
 """Files of C++ for all small modules together: the compiler takes a third of a second to begin one of its own."""
 
@@ -70,7 +73,8 @@ def build(
     """Build the simulator of a design, or take it from the cache.
 
     ``waves`` is ``"vcd"`` or ``"fst"`` to be able to record waves. With ``edges`` there is no simulation hardware:
-    the fabric's own ports are the bench's. Without ``optimize`` the build is faster, and the run slower.
+    the fabric's own ports are the bench's. Without ``optimize``, and where the environment has ``STEP_OPTIMIZE=0``,
+    the build is faster, and the run slower.
     ``progress`` is told what is being done.
 
     Raises `EnvironmentProblem` for a missing tool, and `BuildError` with the first errors of a failed build.
@@ -79,7 +83,7 @@ def build(
     toolchain = find_toolchain()
     if waves == "fst" and not has_lz4():
         raise EnvironmentProblem(f"lz4.h is missing: {HINTS['lz4']}")
-    optimization = OPTIMIZATION if optimize else NO_OPTIMIZATION
+    optimization = OPTIMIZATION if optimize and os.environ.get(SWITCH) != "0" else NO_OPTIMIZATION
     recipe = _Recipe(design, toolchain, waves, edges, optimization, progress or (lambda text: None))
     started = time.monotonic()
     entry = cached(recipe.name, recipe.make)

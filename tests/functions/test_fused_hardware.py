@@ -9,6 +9,7 @@ import numpy as np
 import patterns
 import pytest
 from amaranth.sim import Simulator
+from grids import grid
 from verilated import Verilated
 
 from hw.arithmetic.fused_sum import FusedNumbers, FusedProducts, FusedSum
@@ -93,9 +94,7 @@ def simulate(component: FusedSum, vectors: Vectors) -> np.ndarray:
     return np.array(results)
 
 
-@pytest.mark.parametrize("stages", range(1, MOST_STAGES + 1))
-@pytest.mark.parametrize("terms", TERMS)
-@pytest.mark.parametrize("kind", KINDS)
+@grid(kind=KINDS, terms=TERMS, stages=range(1, MOST_STAGES + 1))
 def test_a_sum_is_the_definition(kind: str, terms: int, stages: int) -> None:
     vectors = VECTORS[kind](np.random.default_rng([terms, stages]), 300, terms)
     assert disagreements(vectors, simulate(KINDS[kind](terms, stages), vectors)) == []

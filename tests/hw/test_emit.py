@@ -36,7 +36,7 @@ from step.lowering.off_chip import MemoryConfig
 from step.programs.files.json_file import validate
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache that nothing else has written to."""
     cache = cold_cache(tmp_path_factory.mktemp("own") / "cache")
@@ -186,17 +186,15 @@ def check_lint(graph: Graph, probes: bool, directory: Path) -> None:
 
 
 @pytest.mark.parametrize("probes", [pytest.param(False, marks=pytest.mark.slow), True])
-def test_lint_is_clean(probes: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lint_is_clean(probes: bool, tmp_path: Path) -> None:
     """Of all modules, in one design."""
-    monkeypatch.undo()  # the cache of all: lint minds only the text
     check_lint(farm("lint", one_of_each()).graph, probes, tmp_path / "design")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("probes", [False, True])
 @pytest.mark.parametrize("scenario", one_of_each(), ids=str)
-def test_lint_is_clean_alone(scenario: Scenario, probes: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.undo()
+def test_lint_is_clean_alone(scenario: Scenario, probes: bool, tmp_path: Path) -> None:
     graph = Graph("scenario")
     scenario.build(graph)
     check_lint(graph, probes, tmp_path / "design")

@@ -49,7 +49,7 @@ def test_rows_that_begin_anywhere(cols: int, link_bytes: int) -> None:
     rows.checked(link_bytes=link_bytes, vector_lanes=8, dynamic_rows=32)
 
 
-@pytest.mark.parametrize("channel_depth", [2, 5])
+@pytest.mark.parametrize("channel_depth", [pytest.param(2, marks=pytest.mark.slow), 5])
 def test_links_of_their_own(channel_depth: int) -> None:
     """Words of a tile are gathered, and dealt out, by the rows that there are; some channels are in block RAM."""
     rows = Rows(12)
@@ -74,7 +74,11 @@ def test_reductions_of_no_tiles() -> None:
     checked(Program(graph, {"x": data}, FabricConfig(dynamic_rows=4, link_bytes=32, vector_lanes=8)))
 
 
-@pytest.mark.parametrize(("cols", "counts", "most"), [(4, [1, 0], 6), (5, [1, 0], 6), (3, [0, 0], 1)], ids=str)
+@pytest.mark.parametrize(
+    ("cols", "counts", "most"),
+    [pytest.param(4, [1, 0], 6, marks=pytest.mark.slow), (5, [1, 0], 6), (3, [0, 0], 1)],
+    ids=str,
+)
 def test_joined_tiles_that_do_not_fill_the_rows_of_the_fabric(cols: int, counts: list[int], most: int) -> None:
     """Of four rows each; a word is more than all, so that the result has the width of the most rows."""
     graph = Graph("joined")
@@ -108,7 +112,7 @@ def test_functions(link_bytes: int) -> None:
     ]
     for number, each in enumerate(made):
         each.sink(f"y{number}")
-    rows.checked(link_bytes=link_bytes, vector_lanes=8)
+    rows.checked(link_bytes=link_bytes, vector_lanes=2)
 
 
 def test_routing_and_merging() -> None:
@@ -123,7 +127,7 @@ def test_routing_and_merging() -> None:
     data, selector = rows.graph.eager_merge([odd.map(Silu()), even])
     data.sink("y")
     selector.sink("merged")
-    rows.checked(link_bytes=32, channel_depth=5)
+    rows.checked(link_bytes=32, channel_depth=5, vector_lanes=2)
 
 
 def test_too_many_rows_from_outside() -> None:
@@ -192,7 +196,7 @@ def test_operands_of_different_rows() -> None:
     x, z = (graph.source(name, tile, [3]) for name in "xz")
     x.map(Add(), z, name="sum").sink("y")
     inputs = {"x": [np.ones((each, 64)) for each in (3, 2, 0)], "z": [np.ones((each, 64)) for each in (3, 1, 0)]}
-    assert told(Program(graph, inputs, FabricConfig(dynamic_rows=4))) == {
+    assert told(Program(graph, inputs, FabricConfig(dynamic_rows=4, vector_lanes=4))) == {
         f"map 'sum' ({graph.nodes['sum'].location}): it takes tiles together that have different numbers of rows\n"
         "  token 1 of x is a value\n  token 1 of z is a value"
     }
@@ -201,7 +205,7 @@ def test_operands_of_different_rows() -> None:
     x.accum(Add(), name="sum").sink("y")
     for last in ((1, 2), (2, 1)):
         inputs = {"x": [[np.ones((each, 64)) for each in pair] for pair in ((3, 3), last)]}
-        assert told(Program(graph, inputs, FabricConfig(dynamic_rows=4))) == {
+        assert told(Program(graph, inputs, FabricConfig(dynamic_rows=4, vector_lanes=4))) == {
             f"accum 'sum' ({graph.nodes['sum'].location}): it takes tiles together that have different numbers of "
             "rows\n  token 3 of x is a value with S1"
         }

@@ -16,7 +16,8 @@ from step.functions import Matmul, RowSum
 @pytest.mark.parametrize(
     "fabric",
     [
-        {"matmul_lanes": 16, "vector_lanes": 8},
+        {"matmul_lanes": 8, "vector_lanes": 4},
+        pytest.param({"matmul_lanes": 16, "vector_lanes": 8}, marks=pytest.mark.slow),
         pytest.param({"matmul_lanes": 4, "vector_lanes": 64, "stages": 2, "link_bytes": 8}, marks=pytest.mark.slow),
         pytest.param({"matmul_lanes": 64, "stages": 1, "link_bytes": 256}, marks=pytest.mark.slow),
     ],
@@ -41,7 +42,11 @@ def test_products_and_rows(fabric: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     ("inner", "fabric"),
-    [(32, {"matmul_lanes": 32}), pytest.param(12, {"matmul_lanes": 8, "stages": 2}, marks=pytest.mark.slow)],
+    [
+        (32, {"matmul_lanes": 8, "vector_lanes": 8}),
+        pytest.param(32, {"matmul_lanes": 32}, marks=pytest.mark.slow),
+        pytest.param(12, {"matmul_lanes": 8, "stages": 2}, marks=pytest.mark.slow),
+    ],
     ids=str,
 )
 def test_any_number_of_rows(inner: int, fabric: dict[str, Any]) -> None:

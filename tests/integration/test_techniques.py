@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from dynamic import checked
 
 from benchmarks.techniques import Size
-from step import metrics
+from step import FabricConfig, metrics
 from step.running.interpreter import bind
-from step_models.routing import measured_routing
+from step_models import moe
 
 sys.path.append(str(Path(__file__).parents[2] / "examples"))
 
@@ -22,10 +23,11 @@ SMALL = Size(tokens=6, hidden=16, inner=16, columns=8, rows=2)
 
 
 def test_an_expert_takes_one_tile_of_all_its_rows() -> None:
-    """Some take none. Few lanes: the simulator is built of eight experts."""
-    trace = measured_routing(moe_mixtral.TRACE, moe_mixtral.EXPERTS)[: SMALL.tokens]
-    program = moe_mixtral.build(trace, hidden=16, inner=8, step=8, dynamic=True)
-    checked(replace(program, fabric=replace(program.fabric, link_bytes=8, matmul_lanes=4, vector_lanes=2)))
+    """Some take none. Few lanes: the simulator is built of all experts."""
+    trace = np.array([[0, 1], [2, 0], [0, 2], [1, 0]])
+    fabric = FabricConfig(link_bytes=8, matmul_lanes=4, vector_lanes=2)
+    size: dict[str, Any] = {"hidden": 16, "inner": 8, "rows": None, "depth": 8, "columns": 8}
+    checked(moe.program(trace, experts=4, **size, fabric=fabric, name="few"))
 
 
 @pytest.mark.slow

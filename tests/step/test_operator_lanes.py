@@ -47,11 +47,11 @@ def test_an_operator_has_the_lanes_that_it_is_given() -> None:
 
 
 def test_fewer_lanes_take_more_cycles_and_both_floors_know_how_many() -> None:
-    comparisons = [step.compare(program(lanes)) for lanes in ({}, {"first": 2}, {"gate": 1, "second": 2, "total": 4})]
-    for each in comparisons:
-        assert each.agreed, each.complaints
-    plain, product, others = (each.exact_cycles for each in comparisons)
-    assert plain < others < product
+    product, others = {"first": 2}, {"gate": 1, "second": 2, "total": 4}
+    cycles = [step.run(program(lanes)).cycles for lanes in ({}, others, product)]
+    assert cycles == sorted(set(cycles))
+    found = step.compare(program(product | others))
+    assert found.agreed, found.complaints
 
 
 def test_lanes_are_saved_with_a_program_and_may_be_set(tmp_path: Path) -> None:

@@ -22,9 +22,8 @@ from hw.links.packing import pack_tiles
 from hw.verilog.emit import emit
 from hw.verilog.structure import Structure
 from step.language.graph import Graph
-from step.lowering.board import PAGE, Board, BusConfig, board_of
+from step.lowering.board import PAGE, Board, BusConfig, Image, board_of
 from step.lowering.fabric import FabricConfig
-from step.lowering.memory import memory_map
 from step.lowering.netlist import Netlist, lower
 from step.programs.data.inputs import BoundInputs, bind_inputs
 from step.running.interpreter import interpret
@@ -51,6 +50,8 @@ class Wrapped:
     """A program on a board: built once for a simulator, and played as often as one likes."""
 
     bench = "axi_bench"
+    streams = False
+    """Whether streams are in memory (DMA)."""
 
     def __init__(
         self,
@@ -67,11 +68,14 @@ class Wrapped:
         self.graph, self.bus, self.directory, self.simulator = graph, bus, directory, simulator
         self.inputs = inputs
         self.netlist: Netlist = lower(graph, fabric)
-        self.board: Board = board_of(self.netlist, bus)
+        self.board: Board = board_of(self.netlist, bus, streams=self.streams)
         design = directory / "design"
         self.structure = self._emit(design)
         self.top = self.structure.name
         self.design = load_design(design)
+        if self.streams:
+            self.design = replace(self.design, sources=(), sinks=())
+        self.sizes = {each.name: self._size(each) for each in self.board.images}
         self.bases = self._bases()
         self._build(sorted(design.rglob("*.sv")))
 
@@ -84,13 +88,17 @@ class Wrapped:
             (design / name).write_text(text)
         return wrapped(self.netlist, self.bus, own_clock=own_clock)
 
+    def _size(self, image: Image) -> int:
+        """Bytes of memory that the model has for ``image``."""
+        return min(self.board.bytes_of(image), 1 << 16)
+
     def _bases(self) -> dict[str, int]:
         """Addresses beyond 4 GB, at any beat, so that tiles begin anywhere in a page."""
         random, at, found = Random(1), 0x12_3400_0000, {}
         for image in self.board.images:
             at += self.board.beat_bytes * random.randrange(100)
             found[image.name] = at
-            at += min(self.board.bytes_of(image), 1 << 16)
+            at += self.sizes[image.name]
         return found
 
     @property
@@ -140,15 +148,14 @@ class Wrapped:
         """What happened in each of ``runs``, one after the other in one simulation; the plan has ``more``."""
         bound = [bind_inputs(self.graph, each) for each in self.inputs]
         base = self._base
-        size = max(self.bases[each.name] + min(self.board.bytes_of(each), 1 << 16) for each in self.board.images) - base
-        size += PAGE
+        size = max(self.bases[name] + size for name, size in self.sizes.items()) - base + PAGE
         plan = {
             "masters": self.bus.masters,
             "bus_period": self.bus_period,
             "base": base,
             "bytes": size,
             "images": self.bases,
-            "contents": [self._contents(each, base, size).hex() for each in bound],
+            "contents": [self._contents(number, base, size).hex() for number in range(len(self.inputs))],
             "sources": self._sources(bound),
             "sinks": [each.name for each in self.design.sinks],
             "frames": [self._frames(each) for each in self.inputs],
@@ -159,14 +166,16 @@ class Wrapped:
         self._run()
         return json.loads((self.directory / "bench.json").read_text())
 
-    def _contents(self, bound: BoundInputs, base: int, size: int) -> bytes:
-        image, beat = memory_image(self.netlist, bound), self.board.beat_bytes
+    def _contents(self, number: int, base: int, size: int) -> bytes:
+        """Memory before a run with inputs ``number``."""
+        image, beat = memory_image(self.netlist, bind_inputs(self.graph, self.inputs[number])), self.board.beat_bytes
         contents = bytearray(b"\xa5" * size)
-        for each in self.board.images:
-            part = image[each.base * beat : (each.base + each.beats) * beat][: 1 << 16]
-            contents[self.bases[each.name] - base :][: len(part)] = part
-            at = self.bases[each.name] - base
-            contents[at : at + len(part)] = part
+        parts = {at for stream in self.board.streams for at in stream.images}
+        for number, each in enumerate(self.board.images):
+            if number not in parts:
+                part = image[each.base * beat : (each.base + each.beats) * beat][: self.sizes[each.name]]
+                at = self.bases[each.name] - base
+                contents[at : at + len(part)] = part
         return bytes(contents)
 
     def _sources(self, bound: list[BoundInputs]) -> dict[str, list[Any]]:
@@ -190,6 +199,19 @@ class Wrapped:
     def check(self, run: Any, played: dict[str, Any]) -> None:
         """A whole run has the bits of the interpreter."""
         wanted = interpret(self.graph, self.inputs[run.data]).outputs
+        self._check_sinks(wanted, played)
+        memory, base, beat = bytes.fromhex(played["memory"]), self._base, self.board.beat_bytes
+        for node in self.netlist.units:
+            access = node.operator.writes(node)
+            if access is None:
+                continue
+            (port,) = (each for each in self.board.ports if each.writes and each.name == node.name)
+            values = [each.value for each in wanted[access.tensor or node.name] if each.has_value]
+            packed = pack_tiles(values, access.tile, beat)
+            at = self.bases[self.board.images[port.image].name] - base
+            assert values and memory[at : at + len(packed)] == packed, f"{node.name} stored something else"
+
+    def _check_sinks(self, wanted: dict[str, Any], played: dict[str, Any]) -> None:
         for port in self.design.sinks:
             node = self.netlist.graph.nodes[port.name]
             transfers = []
@@ -201,14 +223,3 @@ class Wrapped:
                     transfers.append(number << port.user_bits | first)
             tokens = unpack_transfers(transfers, node.inputs[0].element, *input_formats(node, self.netlist))
             assert [str(each) for each in tokens if not each.done] == [str(each) for each in wanted[port.name]]
-        memory, base, beat = bytes.fromhex(played["memory"]), self._base, self.board.beat_bytes
-        regions = memory_map(self.netlist)
-        for node in self.netlist.units:
-            access = node.operator.writes(node)
-            if access is None:
-                continue
-            image = next(each for each in self.board.images if each.base == regions.stores[node.name].base)
-            values = [each.value for each in wanted[access.tensor or node.name] if each.has_value]
-            packed = pack_tiles(values, access.tile, beat)
-            at = self.bases[image.name] - base
-            assert values and memory[at : at + len(packed)] == packed, f"{node.name} stored something else"

@@ -70,6 +70,8 @@ class Board(Bench):
         for each in (*self.sources.values(), *self.sinks.values()):
             each.clear()
         await self.write("watchdog", run["watchdog"])
+        for name, size in (self.plan["limits"] | run["limits"]).items():
+            await self.write(f"limit_{name}", size)
         target.contents[:] = bytes.fromhex(self.plan["contents"][run["data"]]).ljust(len(target.contents), b"\xa5")
         target.latency, target.errors, target.failed = run["latency"], run["errors"], []
         target.counts, target.dead = {"read": 0, "write": 0}, run["dead"]

@@ -2,76 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 pytest.importorskip("peakrdl_regblock", reason="needs PeakRDL: pip install 'step-fabric[board]'")
 
-from boards import Run, Wrapped
+from registered import Registered, Started
 from scenarios import SCENARIOS
 
-from hw.registers.wrapper import board_design
-from hw.verilog.structure import Structure
 from step.language.faults import Fault
 from step.language.graph import Graph
 from step.lowering.board import BusConfig
 from step.lowering.fabric import FabricConfig
 from step.lowering.off_chip import MemoryConfig
-from step.lowering.registers import MAGIC, PATIENCE, VERSION
+from step.lowering.registers import MAGIC, VERSION
 from step.running.result import Activity
 
 FABRIC = FabricConfig(matmul_lanes=8, link_bytes=4, memory=MemoryConfig(beat_bytes=8))
 BUS = BusConfig(masters=2, bytes=8, burst=4)
 STORES = next(each for each in SCENARIOS if each.name == "random_off_chip_store-moved")
 DONE, FAULT, WATCHDOG = 1, 2, 4
-
-
-@dataclass(frozen=True)
-class Started(Run):
-    """``again``: a second start and other bases during the run; ``dead``: memory does not answer; ``without_done``: a
-    source that keeps its last token; ``stop``: the cycle in which a reset ends it."""
-
-    watchdog: int = PATIENCE
-    again: bool = False
-    dead: bool = False
-    without_done: str = ""
-
-
-class Registered(Wrapped):
-    """A program with registers."""
-
-    bench = "registers_bench"
-
-    def _emit(self, design: Path) -> Structure:
-        made = board_design(self.netlist, self.bus, initial_values=False)
-        design.mkdir()
-        made.fabric.write(design)
-        for name, text in made.files.items():
-            (design / name).parent.mkdir(exist_ok=True)
-            (design / name).write_text(text)
-        self.registers, self.hash = made.registers, made.fabric.hash
-        return made.top
-
-    def play(self, *runs: Any, **more: Any) -> list[dict[str, Any]]:
-        return super().play(*runs, registers={each.name: each.address for each in self.registers}, **more)
-
-    def field(self, played: dict[str, Any], register: str, field: str) -> int:
-        (found,) = (each for each in self.registers if each.name == register)
-        (place,) = (each for each in found.fields if each.name == field)
-        return played["registers"][register] >> place.low & ((1 << place.width) - 1)
-
-    def waits(self, played: dict[str, Any]) -> set[tuple[str, str, str]]:
-        """Who waits for whom, by name, and why."""
-        names = [each.name for each in self.netlist.units]
-        return {
-            (names[edge >> 4 & 0xFFF], names[edge >> 16], "starved" if edge & 1 else "blocked")
-            for edge in played["waits"]
-            if edge & 3
-        }
 
 
 def stores(directory: Path) -> Registered:

@@ -4,32 +4,33 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Elaboratable, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.axi.queue import Queue
-from hw.links.channel import count
-from hw.links.layout import AddressFormat
-from hw.memory.port import MEMORY_RESET, MemoryPort, outside
-from hw.verilog.modules import Parametric, Shared
+from hw.links.channel import count, place
+from hw.memory.kinds import Deep, Shallow
+from hw.memory.port import MEMORY_RESET
+from hw.verilog.modules import Parametric
 from step.lowering.dma import REQUEST
 
-DEPTH = 4 * REQUEST
-"""Beats that are asked for before they are used."""
+SHALLOW = 32
+"""Beats that lie in LUT RAM; more lie in block RAM."""
 
 
 class Reader(Parametric):
     """Words of ``word_bytes`` out of beats of ``beat_bytes``, which are asked for ahead; both are powers of two.
 
-    ``limit``: requests in all, which may grow. ``word`` is there while ``valid``, until ``pop``; with ``skip`` the
-    next one is the first of the next beat. ``ended``: all that was asked for is popped, and there is no more.
+    ``depth``: beats that are asked for before they are used, a power of two. ``limit``: requests in all, which may
+    grow. ``word`` is there while ``valid``, until ``pop``; with ``skip`` the next one is the first of the next beat.
+    ``ended``: all that was asked for is popped, and there is no more.
 
-    A reset begins again from the base on, as soon as memory has answered what was asked before (`MemoryPort`).
+    A request on offer stays through a reset until it is taken. A reset lasts until memory owes no answer, as that of a
+    fabric behind masters does (`hw.axi.control.MasterControl`). ``memory_rst`` takes back what is on offer, too.
     """
 
-    def __init__(self, beat_bytes: int, word_bytes: int) -> None:
-        self._beat, self._word = beat_bytes, word_bytes
+    def __init__(self, beat_bytes: int, word_bytes: int, depth: int) -> None:
+        self._beat, self._word, self._depth = beat_bytes, word_bytes, depth
         response = wiring.Signature({"payload": Out(8 * beat_bytes), "valid": Out(1)})
         super().__init__(
             {
@@ -47,44 +48,58 @@ class Reader(Parametric):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        return {"beat_bytes": self._beat, "word_bytes": self._word}
+        return {"beat_bytes": self._beat, "word_bytes": self._word, "depth": self._depth}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
-        m.submodules.requests = requests = Shared(MemoryPort(AddressFormat(), 2, REQUEST, DEPTH))
-        outside(m, requests, self, self.request)
-        beats = Queue(m, "beats", 8 * self._beat, DEPTH)
-        asks, asked = Signal(), Signal(32)
-        reserved = count(m, "reserved", DEPTH, up=asks, down=beats.pop, by=REQUEST)
+        bits = (REQUEST - 1).bit_length()
+        asks, pop = Signal(), Signal()
+        asked = Signal(32 - bits)  # requests
+        offered, offers = Signal(32 - bits, reset_less=True), Signal(reset_less=True)
+        reserved = count(m, "reserved", self._depth, up=asks, down=pop, by=REQUEST)
+        free = ~offers | self.request.ready
         m.d.comb += [
-            asks.eq(requests.i.space & (asked < self.limit) & (reserved <= DEPTH - REQUEST)),
-            requests.i.claim.eq(asks),
-            requests.i.valid.eq(asks),
-            requests.i.header.address.eq(asked * REQUEST),
-            requests.answer.eq(self.response.valid),
-            beats.push.eq(requests.answered),
-            beats.word.eq(self.response.payload),
+            asks.eq(free & (asked < self.limit) & (reserved <= self._depth - REQUEST) & ~ResetSignal()),
+            self.request.valid.eq(offers),
+            self.request.payload.eq(offered << bits),
             self.ended.eq((asked >= self.limit) & (reserved == 0)),
         ]
         with m.If(asks):
-            m.d.sync += asked.eq(asked + 1)
-        self._cut(m, beats)
+            m.d.sync += [asked.eq(asked + 1), offered.eq(asked)]
+        with m.If(getattr(self, MEMORY_RESET)):
+            m.d.sync += offers.eq(0)
+        with m.Elif(free):
+            m.d.sync += offers.eq(asks)
+        self._cut(m, *self._keep(m, pop), pop)
         return m
 
-    def _cut(self, m: Module, beats: Queue) -> None:
+    def _keep(self, m: Module, pop: Value) -> tuple[Value, Value]:
+        """Keep what comes until ``pop``; the oldest beat, and whether there is one."""
+        depth, deep, comes = self._depth, self._depth > SHALLOW, self.response.valid
+        beats = (Deep if deep else Shallow)(m, "beats", 8 * self._beat, depth)
+        beats.write(comes, place(m, "into", depth, comes), self.response.payload)
+        out = place(m, "out", depth, pop)
+        if not deep:
+            return beats.read(out), count(m, "held", depth, up=comes, down=pop) != 0
+        following, came = Signal(range(depth)), Signal()
+        m.d.comb += following.eq(out + pop)
+        m.d.sync += came.eq(comes)
+        return beats.read(following), count(m, "held", depth, up=came, down=pop) != 0
+
+    def _cut(self, m: Module, front: Value, present: Value, pop: Signal) -> None:
         """Words that are a part of a beat, or several."""
         parts, together = self._beat // self._word, self._word // self._beat
         if together > 1:
             part, before = Signal(range(together)), Signal(8 * (self._word - self._beat))
             whole = part == together - 1
-            word: Value = Cat(before, beats.front)
-            m.d.comb += [self.valid.eq(beats.valid & whole), beats.pop.eq(Mux(whole, self.pop, beats.valid))]
-            with m.If(beats.pop):
+            word: Value = Cat(before, front)
+            m.d.comb += [self.valid.eq(present & whole), pop.eq(Mux(whole, self.pop, present))]
+            with m.If(pop):
                 m.d.sync += [part.eq(part + 1), before.eq(word[8 * self._beat :])]
         else:
-            place = Signal(range(parts))
-            word = beats.front.word_select(place, 8 * self._word)
-            m.d.comb += [self.valid.eq(beats.valid), beats.pop.eq(self.pop & (self.skip | (place == parts - 1)))]
+            at = Signal(range(parts))
+            word = front.word_select(at, 8 * self._word)
+            m.d.comb += [self.valid.eq(present), pop.eq(self.pop & (self.skip | (at == parts - 1)))]
             with m.If(self.pop):
-                m.d.sync += place.eq(Mux(self.skip, 0, place + 1))
+                m.d.sync += at.eq(Mux(self.skip, 0, at + 1))
         m.d.comb += self.word.eq(word)

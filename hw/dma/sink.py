@@ -14,7 +14,7 @@ from hw.links.layout import TokenFormat, WriteFormat
 from hw.memory.port import MEMORY_RESET
 from hw.verilog.modules import Parametric, Shared
 from step.language.faults import Fault
-from step.lowering.dma import LENGTH_BYTES, LIST, REQUEST, VALUES, StreamPlan
+from step.lowering.dma import LENGTH_BYTES, LIST, VALUES, StreamPlan
 
 PARTS = (VALUES, LIST)
 """What it writes."""
@@ -45,7 +45,7 @@ class SinkDma(Parametric):
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         plan, format, top = self._plan, self._format, self._top
-        values, lengths = self._writer(m, "values", plan.word_bytes), self._writer(m, "list", LENGTH_BYTES, REQUEST)
+        values, lengths = self._writer(m, VALUES, plan.word_bytes), self._writer(m, LIST, LENGTH_BYTES, 1)
         counts = Array(Signal(32, name=f"count{at}") for at in range(top + 2))  # entries so far, of each level
         level, stop = Signal(range(top + 1)), Signal(range(top + 1))
         listed, held, rows = Signal(32), Signal(32), Signal(32)

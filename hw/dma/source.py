@@ -7,6 +7,7 @@ from typing import Any
 from amaranth.hdl import Array, Cat, Const, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
 
 from hw.dma.reader import Reader
 from hw.firing.counts import larger
@@ -15,19 +16,21 @@ from hw.links.layout import TokenFormat
 from hw.memory.port import MEMORY_RESET
 from hw.verilog.modules import Parametric, Shared
 from step.language.faults import Fault
-from step.lowering.dma import LENGTH_BYTES, LIST, VALUES, StreamPlan
+from step.lowering.dma import LEAST_AHEAD, LENGTH_BYTES, LIST, REQUEST, VALUES, StreamPlan
 
 
 class SourceDma(Parametric):
     """Walks the dimensions of the stream of ``plan``, and makes its tokens in ``format``, from its reset on.
+
+    ``ahead``: beats of values that are asked for before they are used, at most (`step.lowering.board.BusConfig`).
 
     The levels of the walk: 0 is a value, k a list of rank k, and that of rank + 1 the stream. A list takes a cycle to
     open, as does a value with rows of its own; then come the transfers. ``fault``: lengths stand for more than is
     there.
     """
 
-    def __init__(self, plan: StreamPlan, format: TokenFormat) -> None:
-        self._plan, self._format, self._top = plan, format, format.rank + 1
+    def __init__(self, plan: StreamPlan, format: TokenFormat, ahead: int) -> None:
+        self._plan, self._format, self._top, self._ahead = plan, format, format.rank + 1, ahead
         members: dict[str, Any] = {}
         for part in plan.parts:
             members[f"{part}_request"] = Out(stream.Signature(32))
@@ -44,13 +47,16 @@ class SourceDma(Parametric):
             "word_bytes": plan.word_bytes,
             "words": plan.words,
             "beat_bytes": plan.beat_bytes,
+            "ahead": self._ahead,
             "token": self._format,
         }
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         plan, top = self._plan, self._top
-        lengths, values = self._reader(m, LIST, LENGTH_BYTES), self._reader(m, VALUES, plan.word_bytes)
+        wanted = self._ahead if plan.listed else max(LEAST_AHEAD, 1 << ceil_log2(plan.requests * REQUEST))
+        lengths = self._reader(m, LIST, LENGTH_BYTES, LEAST_AHEAD)
+        values = self._reader(m, VALUES, plan.word_bytes, min(wanted, self._ahead))
         level, empty = Signal(range(top + 1), init=top), Signal(range(top))  # to open, or the rank of an empty
         left = Array(Signal(32, name=f"left{at}") for at in range(top + 1))  # entries of each level that are not out
         rows = Signal(32)
@@ -86,10 +92,10 @@ class SourceDma(Parametric):
                 pass
         return m
 
-    def _reader(self, m: Module, part: str, word_bytes: int) -> Any:
+    def _reader(self, m: Module, part: str, word_bytes: int, depth: int) -> Any:
         if part not in self._plan.parts:
             return None
-        reader = Shared(Reader(self._plan.beat_bytes, word_bytes))
+        reader = Shared(Reader(self._plan.beat_bytes, word_bytes, depth))
         m.submodules[part] = reader
         request, response = getattr(self, f"{part}_request"), getattr(self, f"{part}_response")
         m.d.comb += [

@@ -22,7 +22,7 @@ _PORT = re.compile(r"(values|list)_(request|response|store|limit)(\w*)")
 def add_streams(top: Structure, netlist: Netlist, board: Board) -> None:
     """Put DMA at the streams of ``top``, in which the fabric is an instance, and all that is said of runs behind it."""
     for stream in board.streams:
-        _add_dma(top, netlist, stream)
+        _add_dma(top, netlist, stream, board.bus.ahead)
     units, sinks = tuple(each.unit for each in board.streams), [each for each in board.streams if not each.is_source]
     status = StreamStatus(units, len(sinks), len(netlist.units))
     connections: dict[str, str | int] = {
@@ -39,10 +39,10 @@ def add_streams(top: Structure, netlist: Netlist, board: Board) -> None:
     top.instances.append(Instance("streams", status, connections, "what is said of a run, with its streams"))
 
 
-def _add_dma(top: Structure, netlist: Netlist, stream: BoardStream) -> None:
+def _add_dma(top: Structure, netlist: Netlist, stream: BoardStream, ahead: int) -> None:
     node, name = netlist.units[stream.unit], stream.name
-    formats = output_formats(node, netlist) if stream.is_source else input_formats(node, netlist)
-    dma = (SourceDma if stream.is_source else SinkDma)(stream.plan, *formats)
+    (format,) = output_formats(node, netlist) if stream.is_source else input_formats(node, netlist)
+    dma = SourceDma(stream.plan, format, ahead) if stream.is_source else SinkDma(stream.plan, format)
     connections: dict[str, str | int] = {"rst": FABRIC_RESET}
     for flat, width in port_widths(dma).items():
         if match := _PORT.fullmatch(flat):

@@ -4,32 +4,33 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Elaboratable, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from hw.axi.queue import Queue
 from hw.links.channel import count, place
 from hw.links.layout import WriteFormat
-from hw.memory.port import MEMORY_RESET, MemoryPort, outside
-from hw.verilog.modules import Parametric, Shared
+from hw.memory.kinds import Shallow
+from hw.memory.port import MEMORY_RESET
+from hw.verilog.modules import Parametric
 from step.lowering.dma import REQUEST
 
 
 class Writer(Parametric):
-    """Words of ``word_bytes`` to beats of ``beat_bytes``, from the beat ``first`` on; both are powers of two.
+    """Words of ``word_bytes`` to beats of ``beat_bytes``, from the request ``first`` on; both are powers of two.
 
-    ``word`` goes with ``valid`` and ``ready``; with ``skip`` the rest of its beat is 0. ``close``, after such a word
-    and until ``closed``, fills the last request with zeros. ``empty``: memory has taken all; then ``rewind`` goes on at
-    beat 0. Nothing is written from request ``limit`` on: ``full`` says that something should be.
+    ``word`` goes with ``valid`` and ``ready``; with ``skip`` it also fills the rest of its beat. ``close``, after such
+    a word and until ``closed``, fills the last request with zeros. ``empty``: memory has taken all; then ``rewind``
+    goes on at request 0. Nothing is written from request ``limit`` on: ``full`` says that something should be.
 
     Only whole requests are offered: a master serves no other port amid one, and the rest of it may need what that
-    other port writes.
+    other port writes. A beat on offer stays through a reset until it is taken; all else is forgotten, as the master
+    writes the rest of a request without its bytes. ``memory_rst`` takes back what is on offer, too.
     """
 
     def __init__(self, beat_bytes: int, word_bytes: int, first: int = 0) -> None:
         self._beat, self._word, self._first = beat_bytes, word_bytes, first
-        self._format = WriteFormat(8 * beat_bytes)
+        self._parts = max(1, beat_bytes // word_bytes)
         super().__init__(
             {
                 "word": In(8 * word_bytes),
@@ -42,7 +43,7 @@ class Writer(Parametric):
                 "rewind": In(1),
                 "limit": In(32),
                 "full": Out(1),
-                "store": Out(stream.Signature(self._format.header)),
+                "store": Out(stream.Signature(WriteFormat(8 * beat_bytes).header)),
                 MEMORY_RESET: In(1),
             }
         )
@@ -51,59 +52,58 @@ class Writer(Parametric):
     def parameters(self) -> dict[str, Any]:
         return {"beat_bytes": self._beat, "word_bytes": self._word, "first": self._first}
 
+    @property
+    def _depth(self) -> int:
+        """Beats that there is room for: a request leaves while the next one comes, faster where beats come faster."""
+        return REQUEST if self._parts > 1 else 2 * REQUEST
+
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
-        m.submodules.port = port = Shared(MemoryPort(self._format, 2))
-        outside(m, port, self, self.store)
-        beats = Queue(m, "beats", 8 * self._beat, 2 * REQUEST)
-        filled = place(m, "filled", REQUEST, beats.push)  # beats of the request that is not whole
-        sent = place(m, "sent", REQUEST, beats.pop)
-        whole, goes = Signal(), Signal()
-        m.d.comb += [whole.eq(beats.push & (filled == REQUEST - 1)), goes.eq(beats.pop & (sent == REQUEST - 1))]
-        requests = count(m, "requests", 2, up=whole, down=goes)
-        beat, written = self._gather(m, beats.space)
-        address, fits = Signal(32, init=self._first), Signal()
+        store, depth, bits = self.store, self._depth, (REQUEST - 1).bit_length()
+        push, leaves, pads, fits = Signal(), Signal(), Signal(), Signal()
+        into = place(m, "into", depth, push, reset_less=True)
+        out = place(m, "out", depth, leaves, reset_less=True)
+        held = count(m, "held", depth, up=push, down=leaves, reset_less=True)
+        request = Signal(32 - bits, reset_less=True, init=self._first)
+        sent, space = out[:bits], held != depth
+        written = self._gather(m, into, space, pads)
         m.d.comb += [
-            self.closed.eq(filled == 0),
-            self.empty.eq(~beats.valid & ~self.store.valid),
-            beats.push.eq(written | (self.close & ~self.closed & beats.space)),
-            beats.word.eq(Mux(written, beat, 0)),
-            fits.eq(address[REQUEST.bit_length() - 1 :] < self.limit),
-            self.full.eq((requests != 0) & ~fits),
-            beats.pop.eq((requests != 0) & fits & port.i.space),
-            port.i.claim.eq(beats.pop),
-            port.i.valid.eq(beats.pop),
-            port.i.header.address.eq(address),
-            port.i.header.data.eq(beats.front),
+            fits.eq(request < self.limit),
+            store.valid.eq((sent != 0) | ((held >= REQUEST) & fits)),
+            store.payload.address.eq(Cat(sent, request)),
+            leaves.eq(store.valid & store.ready),
+            self.full.eq((held >= REQUEST) & (sent == 0) & ~fits),
+            self.closed.eq(into[:bits] == 0),
+            self.empty.eq(held == 0),
+            pads.eq(self.close & ~self.closed & space),
+            push.eq(written | pads),
         ]
         with m.If(self.rewind):
-            m.d.sync += address.eq(0)
-        with m.Elif(beats.pop):
-            m.d.sync += address.eq(address + 1)
+            m.d.sync += request.eq(0)
+        with m.Elif(leaves & (sent == REQUEST - 1)):
+            m.d.sync += request.eq(request + 1)
+        with m.If(getattr(self, MEMORY_RESET) | (ResetSignal() & (~store.valid | store.ready))):
+            m.d.sync += [into.eq(0), out.eq(0), held.eq(0), request.eq(self._first)]
+        data = Cat(each.read(out) for each in self._lanes)
+        m.d.comb += store.payload.data.eq(data)
         return m
 
-    def _gather(self, m: Module, space: Value) -> tuple[Value, Value]:
-        """A beat, which is several words or a part of one, and whether it is written."""
-        parts, together = self._beat // self._word, self._word // self._beat
-        whole = Signal()
+    def _gather(self, m: Module, into: Value, space: Value, pads: Value) -> Value:
+        """Put words into the beat at ``into``, which is several words or a part of one; whether it is written."""
+        together, parts, width = self._word // self._beat, self._parts, 8 * min(self._word, self._beat)
+        self._lanes = [Shallow(m, f"lane{at}", width, self._depth) for at in range(parts)]
+        moves, whole = Signal(), Signal()
+        at = Signal(range(max(together, parts)))
+        m.d.comb += moves.eq(self.valid & space)
         if together > 1:
-            part = Signal(range(together))
-            m.d.comb += [whole.eq(self.valid & space), self.ready.eq(space & (part == together - 1))]
-            with m.If(whole):
-                m.d.sync += part.eq(part + 1)
-            return self.word.word_select(part, 8 * self._beat), whole
-        at, moves = Signal(range(parts)), Signal()
-        before = Array(Signal(8 * self._word, name=f"before{at}") for at in range(parts - 1))
-        m.d.comb += [
-            self.ready.eq(space),
-            moves.eq(self.valid & space),
-            whole.eq(moves & (self.skip | (at == parts - 1))),
-        ]
+            last = at == together - 1
+            m.d.comb += [self.ready.eq(space & last), whole.eq(moves)]
+        else:
+            last = self.skip | (at == parts - 1)
+            m.d.comb += [self.ready.eq(space), whole.eq(moves & last)]
         with m.If(moves):
-            m.d.sync += at.eq(Mux(whole, 0, at + 1))
-            for number, each in enumerate(before):
-                with m.If(whole | (at == number)):
-                    m.d.sync += each.eq(Mux(whole, 0, self.word))
-        words = [Mux(at == number, self.word, each) for number, each in enumerate(before)]
-        last = Mux(at == parts - 1, self.word, 0)
-        return Cat(*words, last), whole
+            m.d.sync += at.eq(Mux(last, 0, at + 1))
+        word = Mux(pads, 0, self.word.word_select(at, width) if together > 1 else self.word)
+        for number, lane in enumerate(self._lanes):
+            lane.write(pads | (moves & (1 if together > 1 else at <= number)), into, word)
+        return whole

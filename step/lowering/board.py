@@ -14,7 +14,7 @@ from typing import ClassVar
 from step.errors import FabricError
 from step.language.arguments import Checked
 from step.language.tiling import stored
-from step.lowering.dma import LIST, REQUEST, VALUES, StreamPlan, sink_plan, sink_requests, source_plan
+from step.lowering.dma import LEAST_AHEAD, LIST, REQUEST, VALUES, StreamPlan, sink_plan, sink_requests, source_plan
 from step.lowering.limits import check_integer
 from step.lowering.memory import memory_map
 from step.lowering.netlist import Netlist
@@ -32,7 +32,8 @@ class BusConfig(metaclass=Checked):
 
     ``masters`` share out all memory ports. A bus has ``bytes`` of data and ``address_bits``. A burst has at most
     ``burst`` transfers and does not pass a multiple of its longest size, so none passes 4 KB. ``outstanding``: bursts
-    that a master asks for before it has the answer to the first one, of reads and of writes each.
+    that a master asks for before it has the answer to the first one, of reads and of writes each. ``ahead``: beats of
+    values that the DMA of a source asks for before they are used.
     """
 
     refused: ClassVar = FabricError
@@ -41,6 +42,7 @@ class BusConfig(metaclass=Checked):
     bytes: int = 64
     burst: int = 16
     outstanding: int = 8
+    ahead: int = 128
     address_bits: int = 64
 
     def __post_init__(self) -> None:
@@ -50,6 +52,9 @@ class BusConfig(metaclass=Checked):
             value = getattr(self, name)
             if value & (value - 1) or value > most:
                 raise FabricError(f"bus.{name} must be a power of two of at most {most}, not {value}")
+
+        if self.ahead & (self.ahead - 1) or self.ahead < LEAST_AHEAD:
+            raise FabricError(f"bus.ahead must be a power of two of at least {LEAST_AHEAD}, not {self.ahead}")
 
     @property
     def burst_bytes(self) -> int:

@@ -22,8 +22,11 @@ from step.language.types import is_dynamic, with_rows
 from step.lowering.links import item_bits, word_bits, words
 from step.lowering.netlist import Channel, Netlist
 
-REQUEST = 8
-"""Beats that are read at a time; even of one byte they hold the two words that a list begins with."""
+REQUEST = 16
+"""Beats that are read or written at a time; even of one byte they hold the two words that a list begins with."""
+
+LEAST_AHEAD = 2 * REQUEST
+"""Beats that are asked for before they are used, at least; those of a list."""
 
 LENGTH_BYTES = 4
 """Of a word of a list."""

@@ -49,6 +49,7 @@ LIMITS = {
     "bus.bytes": Limit(128, bits=8),
     "bus.burst": Limit(256),
     "bus.outstanding": Limit(256),
+    "bus.ahead": Limit(1 << 12),
     "bus.address_bits": Limit(64, least=12),
 }
 """Of all parameters that are integers. What is beyond is a slip of the pen: elaboration or a run would not end."""

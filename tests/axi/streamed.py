@@ -49,7 +49,7 @@ class Streamed(Registered):
                 "z": np.array([random.randrange(4) for _ in range(5)], np.uint32),
                 "t": np.array([[random.randrange(99) for _ in range(4)] for _ in range(8)]),
             }
-            for rows in (9, 14)
+            for rows in (18, 25)
         ]
         super().__init__(graph, FABRIC, BUS, directory, *inputs, *[inputs[0]] * len(LIES), simulator=simulator)
 

@@ -72,7 +72,7 @@ def test_what_a_sink_writes_has_a_limit() -> None:
         *(("base_y_list_low", 0x98), ("limit_y_values", 0xA0), ("limit_y_list", 0xA4)),
     ]
     (limit,) = found[-1].fields
-    assert (limit.name, limit.low, limit.width) == ("bytes", 9, 23)  # requests of 8 beats of 64 bytes
+    assert (limit.name, limit.low, limit.width) == ("bytes", 10, 22)  # requests of 16 beats of 64 bytes
 
 
 def test_files_name_all_registers(tmp_path: Path) -> None:

@@ -13,11 +13,14 @@ from streamed import LIES, Streamed
 from step.language.faults import Fault
 from step.lowering.dma import REQUEST
 
-DONE, FAULT = 1, 2
-SIMULATORS = ["verilator", pytest.param("icarus", marks=pytest.mark.skipif(ICARUS is None, reason="needs Icarus"))]
+DONE, FAULT, WATCHDOG = 1, 2, 4
+_NEEDS = pytest.mark.skipif(ICARUS is None, reason="needs Icarus Verilog")
+BOTH, MOSTLY_ONE = (
+    ["verilator", pytest.param("icarus", marks=marks)] for marks in (_NEEDS, [_NEEDS, pytest.mark.slow])
+)
 
 
-@pytest.fixture(scope="module", params=SIMULATORS)
+@pytest.fixture(scope="module")
 def board(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Streamed:
     return Streamed(tmp_path_factory.mktemp("board"), request.param)
 
@@ -40,23 +43,35 @@ def check(board: Streamed, *runs: Started) -> None:
             assert run.stop is not None
 
 
+@pytest.mark.parametrize("board", BOTH, indirect=True)
 def test_runs_follow_each_other_with_other_data(board: Streamed) -> None:
-    latencies, pauses = (0, 3, 40), (0.0, 0.3, 0.7)
-    check(board, *(Started(at % 2, at, latencies[at % 3], pauses[at // 3 % 3]) for at in range(12)))
+    runs = [Started(at % 2, at, (0, 3, 40)[at % 3], (0.0, 0.3, 0.7)[at // 3 % 3]) for at in range(12)]
+    check(board, *runs[:: 5 if board.simulator == "icarus" else 1])
 
 
+@pytest.mark.parametrize("board", MOSTLY_ONE, indirect=True)
 def test_a_region_that_is_too_small_is_a_fault(board: Streamed) -> None:
     """The room of any part of a sink, down to nothing, and a run with all of it behind."""
     request = REQUEST * board.board.beat_bytes
-    limits = [{f"{sink}_{part}": room * request} for sink in "yw" for part, room in (("values", 0), ("list", 1))]
-    limits += [{"y_values": 2 * request}, {"w_values": request}, {"y_list": 0}]
+    rooms = [("y_values", 2), ("y_list", 1), ("w_values", 0), ("w_list", 1), ("y_values", 0), ("y_list", 0)]
+    limits = [{name: room * request} for name, room in rooms]
     check(board, *(run for each in limits for run in (Started(limits=each), Started(1))))
 
 
+@pytest.mark.parametrize("board", MOSTLY_ONE, indirect=True)
 def test_a_list_that_lies_is_a_fault(board: Streamed) -> None:
     check(board, *(Started(data, pauses=pauses) for pauses in (0, 0.7) for lie in LIES for data in (lie, 1)))
 
 
+@pytest.mark.parametrize("board", MOSTLY_ONE, indirect=True)
 def test_a_reset_may_come_in_any_cycle(board: Streamed) -> None:
     stops = [*range(1, 240, 17), 300, 400]
     check(board, *(run for at in stops for run in (Started(seed=at, stop=at, latency=30), Started(at % 2, at))))
+
+
+@pytest.mark.parametrize("board", MOSTLY_ONE, indirect=True)
+def test_the_watchdog_sees_memory_that_does_not_answer(board: Streamed) -> None:
+    dead, after = board.play(Started(dead=True, watchdog=300), Started(1, watchdog=300))
+    assert dead["told"] == WATCHDOG and board.field(dead, "status", "memory_waits")
+    assert after["told"] == DONE
+    board.check(Started(1), after)

@@ -9,11 +9,10 @@ from typing import Any
 from step.lowering.dma import REQUEST
 
 
-def memory(request: Any, response: Any, contents: bytes, beat_bytes: int, random: Random) -> Any:
-    """A process that answers requests in order after a while, a beat in some cycles."""
+def memory(request: Any, response: Any, contents: bytes, beat_bytes: int, random: Random, due: deque[int]) -> Any:
+    """A process that answers requests in order after a while, a beat in some cycles; ``due`` are the beats to come."""
 
     async def process(ctx: Any) -> None:
-        due: deque[int] = deque()
         while True:
             ctx.set(request.ready, random.random() < 0.7)
             beats = bool(due) and random.random() < 0.8

@@ -50,7 +50,8 @@ def written(netlist: Netlist, data: Any, seed: int = 1, reset_at: int | None = N
                 ctx.set(dma.i.tdata, left[0] >> format.header_bits + 1)
             for store in stores:
                 ctx.set(store.ready, random.random() < 0.7)
-            ctx.set(clear, cycle == reset_at)
+            waits = ctx.get(clear) and any(ctx.get(store.valid) for store in stores)
+            ctx.set(clear, cycle == reset_at or waits)
             seen = [each for store in stores for each in (store.valid, store.ready, store.payload)]
             _, _, taken, done, *moves = await ctx.tick().sample(dma.i.tready, dma.done, *seen)
             for at, part in enumerate(PARTS):
@@ -61,11 +62,11 @@ def written(netlist: Netlist, data: Any, seed: int = 1, reset_at: int | None = N
                     regions[part].extend(bytes(max(0, place + plan.beat_bytes - len(regions[part]))))
                     regions[part][place : place + plan.beat_bytes] = payload.data.to_bytes(plan.beat_bytes, "little")
                     beats[part] += 1
-            if cycle == reset_at:
+            if ctx.get(clear):
                 left = wanted(netlist, data)
             elif offers and taken:
                 left.pop(0)
-            if done and (reset_at is None or cycle > reset_at):
+            if done and not ctx.get(clear) and (reset_at is None or cycle > reset_at):
                 return
         raise AssertionError("it is not done")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from random import Random
 from typing import Any
 
@@ -22,7 +23,7 @@ from step.language.dims import DimKind, symbol
 from step.language.dtypes import BF16, FP32, INT32
 from step.language.graph import Graph
 from step.language.types import Selector, Tile, Tuple
-from step.lowering.dma import source_plan
+from step.lowering.dma import LEAST_AHEAD, source_plan
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist, lower
 
@@ -35,7 +36,9 @@ def fed(netlist: Netlist, data: Any, seed: int = 1, reset_at: int | None = None,
     (format,), plan = output_formats(node, netlist), source_plan(netlist, node)
     tokens = tokens_of(netlist, data)
     images = source_images(tokens, node.output_types[0].element, plan, format) | changed
-    dma, clear, got = SourceDma(plan, format), Signal(), list[int]()
+    dma, clear, got = SourceDma(plan, format, LEAST_AHEAD), Signal(), list[int]()
+    due = {part: deque[int]() for part in plan.parts}
+    ports = [getattr(dma, f"{part}_{way}") for part in plan.parts for way in ("request", "response")]
     top = Module()
     top.domains.sync = ClockDomain()
     top.submodules.dma = dma
@@ -44,11 +47,12 @@ def fed(netlist: Netlist, data: Any, seed: int = 1, reset_at: int | None = None,
     async def bench(ctx: Any) -> None:
         for cycle in range(4000):
             ctx.set(dma.o.tready, random.random() < 0.6)
-            ctx.set(clear, cycle == reset_at)
+            waits = ctx.get(clear) and (any(due.values()) or any(ctx.get(each.valid) for each in ports))
+            ctx.set(clear, cycle == reset_at or waits)
             names = ("tvalid", "tready", "tdata", "tlast", "tuser")
             _, _, *seen, fault = await ctx.tick().sample(*(getattr(dma.o, each, Const(0)) for each in names), dma.fault)
             assert not fault, "the lengths stand for more than is there"
-            if cycle == reset_at:
+            if ctx.get(clear):
                 got.clear()
             elif seen[0] and seen[1]:
                 got.append((seen[2] << 1 | seen[3]) << format.header_bits | seen[4])
@@ -60,7 +64,7 @@ def fed(netlist: Netlist, data: Any, seed: int = 1, reset_at: int | None = None,
     simulator.add_clock(1e-6)
     for part in plan.parts:
         request, response = getattr(dma, f"{part}_request"), getattr(dma, f"{part}_response")
-        simulator.add_process(memory(request, response, images[part], plan.beat_bytes, random))
+        simulator.add_process(memory(request, response, images[part], plan.beat_bytes, random, due[part]))
     simulator.add_testbench(bench)
     simulator.run()
     return got
@@ -126,9 +130,9 @@ def test_a_reset_may_come_in_any_cycle() -> None:
 
 def test_lengths_that_do_not_sum_up_are_a_fault() -> None:
     netlist = netlist_of(Tile(INT32, 1, 1), [None], beat=4)
-    list = np.array([1, 1, 9], "<u4").tobytes() + bytes(20)  # of the 8 values in a request
+    list = np.array([1, 1, 17], "<u4").tobytes() + bytes(52)  # of the 16 values in a request
     with pytest.raises(AssertionError, match="the lengths stand for more than is there"):
-        fed(netlist, [np.full((1, 1), at) for at in range(8)], list=list)
+        fed(netlist, [np.full((1, 1), at) for at in range(16)], list=list)
 
 
 @pytest.mark.parametrize(

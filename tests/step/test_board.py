@@ -63,8 +63,8 @@ def test_streams_have_ports_and_images() -> None:
     sizes = {each.name: (board.bytes_of(each), each.limited) for each in board.images}
     assert sizes == {
         **{"load": (8192, False), "x_values": (0, False), "x_list": (0, False), "z_values": (6144, False)},
-        **{"y_values": (0, True), "y_list": (0, True), "w_values": (6144, True), "w_list": (1024, True)},
-        **{"v_values": (8192, True), "v_list": (1024, True)},
+        **{"y_values": (0, True), "y_list": (0, True), "w_values": (6144, True), "w_list": (2048, True)},
+        **{"v_values": (8192, True), "v_list": (2048, True)},
     }
 
 
@@ -81,6 +81,7 @@ def test_a_part_of_a_stream_is_told_from_an_operator() -> None:
         ({"masters": 5}, "bus.masters must be at most 4, not 5"),
         ({"bytes": 48}, "bus.bytes must be a power of two of at most 128, not 48"),
         ({"bytes": 64, "burst": 128}, "bus.burst must be a power of two of at most 64, not 128"),
+        ({"ahead": 16}, "bus.ahead must be a power of two of at least 32, not 16"),
         (
             {"bytes": 4, "burst": 8},
             "a burst of 8 transfers of 4 bytes does not hold a beat of memory.beat_bytes = 64",

@@ -127,7 +127,7 @@ def test_products_of_any_rows(shape: int, how: str) -> None:
     check(Case(rows, inner, cols, how, on), Random(shape), shape % 2)
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(each, marks=pytest.mark.slow) for each in range(2, 40))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(each, marks=pytest.mark.slow) for each in range(1, 40))])
 def test_any_products(seed: int) -> None:
     """Also with memories in block RAM, from which words come a cycle later."""
     random = Random(seed)

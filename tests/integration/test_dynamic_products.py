@@ -11,6 +11,7 @@ from step import BF16, Tile
 from step.functions import Matmul
 
 MORE: list[tuple[int, int, int, dict[str, Any]]] = [
+    (16, 16, 16, {}),
     (16, 16, 64, {}),
     (8, 32, 4, {"link_bytes": 32, "stages": 1}),
     (40, 3, 8, {"link_bytes": 128}),
@@ -23,7 +24,6 @@ MORE: list[tuple[int, int, int, dict[str, Any]]] = [
 @pytest.mark.parametrize(
     ("inner", "cols", "lanes", "fabric"),
     [
-        (16, 16, 16, {}),
         (24, 8, 4, {"stages": 3, "link_bytes": 16}),
         (16, 4, 64, {"link_bytes": 256}),  # four products share a turn
         *(pytest.param(*each, marks=pytest.mark.slow) for each in MORE),

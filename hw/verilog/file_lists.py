@@ -6,6 +6,12 @@ from collections.abc import Sequence
 
 FILE_LIST = "fabric.f"
 CORE = "fabric.core"
+CONSTRAINTS = "fabric.sdc"
+
+CONSTRAINTS_TEXT = """\
+# The clock of the fabric, at 100 MHz: set the period that you want, in ns.
+create_clock -name clk -period 10.0 [get_ports clk]
+"""
 
 
 def file_list_text(sources: Sequence[str]) -> str:
@@ -28,10 +34,14 @@ filesets:
   waivers:
     files:
 {waived}    file_type: vlt
+  constraints:
+    files:
+      - {CONSTRAINTS}
+    file_type: SDC
 
 targets:
   default: &default
-    filesets: [rtl]
+    filesets: [rtl, constraints]
     toplevel: {module}
   lint:
     <<: *default

@@ -72,8 +72,8 @@ class Parity(Datapath):
         super().__init__(Timing(1, 1), [operand.bits], result.bits, reduce=True, latency=1)
 
     @property
-    def parameters(self) -> tuple[()]:
-        return ()
+    def parameters(self) -> dict[str, Any]:
+        return {}
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -91,8 +91,8 @@ class StreamedParity(Datapath):
         super().__init__(plan, [format.word_bits], format.word_bits, reduce=True, latency=1)
 
     @property
-    def parameters(self) -> tuple[()]:
-        return ()
+    def parameters(self) -> dict[str, Any]:
+        return {}
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

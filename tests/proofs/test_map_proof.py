@@ -56,8 +56,8 @@ class Parity(Datapath):
         self.count = len(operands)
 
     @property
-    def parameters(self) -> tuple[()]:
-        return ()
+    def parameters(self) -> dict[str, Any]:
+        return {}
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -62,8 +62,8 @@ class PermittedStore(Parametric):
         super().__init__({**inputs, "base": In(32), "external": external, MEMORY_RESET: In(1), **STATUS})
 
     @property
-    def parameters(self) -> tuple[Any, ...]:
-        return (self.issue,)
+    def parameters(self) -> dict[str, Any]:
+        return {"issue": self.issue}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

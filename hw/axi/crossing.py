@@ -61,6 +61,7 @@ class Crossing(Parametric):
 
     ``i__araddr`` and so on are those of the master, in the clock of the fabric; ``o__araddr`` those of the bus, in
     ``bus_clk``, whose reset ``bus_rst`` is up together with that of the fabric's clock for some cycles of either clock.
+    Data that is written waits until its address is offered.
     """
 
     def __init__(self, bus: BusConfig) -> None:
@@ -97,9 +98,18 @@ class Crossing(Parametric):
                 self._port(source, f"{channel}ready").eq(fifo.space),
                 shown.eq(fifo.front),
                 self._port(target, f"{channel}valid").eq(fifo.valid),
-                fifo.pop.eq(self._port(target, f"{channel}ready") & fifo.valid),
+                fifo.pop.eq(self._port(target, f"{channel}ready") & self._port(target, f"{channel}valid")),
             ]
+            if channel == "w":
+                m.d.comb += self.o__wvalid.eq(fifo.valid & self._addressed(m))
         return m
+
+    def _addressed(self, m: Module) -> Value:
+        """Whether the address of the data in front is offered, or was taken."""
+        ahead = Signal(range(self._bus.outstanding + 2), init=1)  # addresses taken, but for bursts whole, and one
+        taken, whole = self.o__awvalid & self.o__awready, self.o__wvalid & self.o__wready & self.o__wlast
+        m.d.bus += ahead.eq(ahead + taken - whole)
+        return ahead + self.o__awvalid > 1
 
     def _port(self, end: str, name: str) -> Any:
         return getattr(self, f"{end}__{name}")

@@ -27,7 +27,7 @@ _PROPERTIES = {
     Access.LOCKED: "sw=w; hw=r; swwel",
     Access.PULSE: "sw=w; hw=r; singlepulse",
     Access.EVENT: "sw=rw; woclr; hw=w; stickybit; precedence=hw",
-    Access.INTERRUPT: "sw=rw; woclr; hw=w; level intr; precedence=hw",
+    Access.INTERRUPT: "sw=rw; woclr; hw=w; level intr; hwclr; precedence=hw",
 }
 _STROBES, _WHOLE = "{8{axil_wstrb[i]}}", "8'hff"
 """Words are written whole, as a slave of AXI4-Lite may do (B1.1.1 of the standard): strobes cost a LUT for each bit."""
@@ -84,7 +84,7 @@ def registers_structure(name: str, registers: Sequence[Register]) -> Structure:
     """Ports of the module that `registers_text` gives: those of AXI4-Lite, ``REGISTER_FIELD``, and these:
 
     ``lock``: locked settings are not written. ``REGISTER_FIELD`` of an event sets it. ``interrupt``: one that is
-    enabled is there.
+    enabled is there; ``forget`` clears all.
     """
     top, bits = Structure(name), address_bits(registers)
     for way, address in (("aw", bits), ("ar", bits)):
@@ -94,7 +94,7 @@ def registers_structure(name: str, registers: Sequence[Register]) -> Structure:
     top.ports |= {f"{AXIL}{each}ready": ("input", 1) for each in "br"}
     top.ports |= {f"{AXIL}{each}": ("output", 1) for each in ("wready", "bvalid", "rvalid")}
     top.ports |= {f"{AXIL}{each}": ("output", width) for each, width in (("bresp", 2), ("rresp", 2), ("rdata", 32))}
-    top.ports |= {"lock": ("input", 1), "interrupt": ("output", 1)}
+    top.ports |= {"lock": ("input", 1), "forget": ("input", 1), "interrupt": ("output", 1)}
     for register in registers:
         for field in register.fields:
             if field.access in (Access.SHOWN, Access.EVENT, Access.INTERRUPT):
@@ -172,5 +172,7 @@ def _assigned(register: Register, field: Field) -> Iterator[str]:
         yield f"assign {flat} = hwif_out.{place}.value;"
     if field.access is Access.LOCKED:
         yield f"assign hwif_in.{place}.swwel = lock;"
+    if field.access is Access.INTERRUPT:
+        yield f"assign hwif_in.{place}.hwclr = forget;"
     if field.access is Access.INTERRUPT and field is register.fields[0]:
         yield f"assign interrupt = hwif_out.{register.name}.intr;"

@@ -24,10 +24,10 @@ class RunControl(Parametric):
     """Between registers and the masters' control (`hw.axi.control.MasterControl`).
 
     ``start`` resets the fabric, waits until nothing of the last run is on its way (``still``), and lets it run until
-    it is ``finished`` or meets a fault. During a run it is ``refused``. ``reset`` ends a run, and keeps the fabric in
-    reset until the next start. After ``limit`` cycles in which nothing ``moved`` the watchdog fires, also while memory
-    owes answers; 0 is no limit. ``hold`` is up from then to the next start. ``cycles``: those in which the fabric was
-    not in reset, until ``finished``.
+    it is ``finished`` or meets a fault: it ``begins``. During a run it is ``refused``. ``reset`` ends a run, and keeps
+    the fabric in reset until the next start. After ``limit`` cycles in which nothing ``moved`` the watchdog fires, also
+    while memory owes answers; 0 is no limit. ``hold`` is up from then to the next start. ``cycles``: those in which the
+    fabric was not in reset, until ``finished``.
 
     ``done``, ``fault_code`` and ``fault_unit`` stay until the next start or reset; those with ``_now`` are up for the
     cycle in which it comes.
@@ -45,7 +45,10 @@ class RunControl(Parametric):
                 "fault_code": Out(4),
                 "fault_unit": Out(UNIT_BITS),
                 **{name: Out(1) for name in ("soft_reset", "hold", "done", "idle", "busy", "draining", "faulty")},
-                **{name: Out(1) for name in ("memory_waits", "done_now", "fault_now", "watchdog_now", "refused")},
+                **{
+                    name: Out(1)
+                    for name in ("memory_waits", "done_now", "fault_now", "watchdog_now", "refused", "begins")
+                },
             }
         )
 
@@ -90,10 +93,11 @@ class RunControl(Parametric):
                     m.d.sync += [state.eq(_State.OVER), self.done.eq(1)]
                 with m.Elif(late):
                     self._time_out(m, state, _State.OVER)
-        with m.If(self.reset | (self.start & ~self.busy)):
+        m.d.comb += self.begins.eq(self.start & ~self.busy & ~self.reset)
+        with m.If(self.reset | self.begins):
             m.d.sync += [state.eq(_State.REST), self.done.eq(0), self.hold.eq(0), self.memory_waits.eq(0)]
             m.d.sync += [self.fault_code.eq(0), self.fault_unit.eq(0), self.cycles.eq(0)]
-            with m.If(~self.reset):
+            with m.If(self.begins):
                 m.d.sync += state.eq(_State.DRAINING)
         return m
 

@@ -24,6 +24,7 @@ _SHOWN = {
     **{f"interrupt_{each}": f"run_{each}_now" for each in ("done", "fault", "watchdog")},
     "error_start_refused": "run_refused",
     "lock": "run_busy",
+    "forget": "run_begins",
     "memory_fault_code": "memory_fault",
     "memory_fault_port": "memory_fault_port",
     "memory_fault_low_value": "memory_fault_address[31:0]",
@@ -62,11 +63,17 @@ class BoardDesign:
 
 
 def board_design(
-    netlist: Netlist, bus: BusConfig, *, streams: bool = False, initial_values: bool = True
+    netlist: Netlist,
+    bus: BusConfig,
+    *,
+    own_clock: bool = False,
+    streams: bool = False,
+    initial_values: bool = True,
 ) -> BoardDesign:
     """The module ``fabric_NAME_board``, with an AXI4-Lite slave ``s_axil_``, ``interrupt``, buses and streams.
 
-    With ``streams`` DMA has the streams, and the module has none.
+    With ``own_clock`` the buses are in the clock ``bus_clk``, with the reset ``bus_rst``. With ``streams`` DMA has the
+    streams, and the module has none.
 
     ``files`` are the Verilog of all, and ``fabric_NAME_registers.rdl``. Raises `FabricError` as `board_of` does, and
     `EnvironmentProblem` without PeakRDL.
@@ -75,14 +82,16 @@ def board_design(
     fabric = emit(netlist, probes=False, waits=True, initial_values=initial_values)
     units, channels = len(netlist.units), len(netlist.channels)
     registers = registers_of(board, fabric.hash, units, channels)
-    inner = wrapped(netlist, bus, waits=True, streams=streams)
+    inner = wrapped(netlist, bus, own_clock=own_clock, waits=True, streams=streams)
     name = f"{fabric.sidecar['module']}_registers"
     slave, control = registers_structure(name, registers), RunControl()
     top = _top(f"{fabric.sidecar['module']}_board", inner, slave, control, board)
     library = ModuleLibrary(initial_values=initial_values)
     library.require(control)
     files = {each: text for each, text in fabric.files.items() if each.endswith(".sv")}
-    files |= wrapper_files(netlist, bus, waits=True, streams=streams, initial_values=initial_values)
+    files |= wrapper_files(
+        netlist, bus, own_clock=own_clock, waits=True, streams=streams, initial_values=initial_values
+    )
     files |= {module.file: module.text for module in library.texts().values()}
     files |= {f"{name}.sv": registers_text(name, registers), f"{name}.rdl": rdl_text(name, registers)}
     files[f"{top.name}.sv"] = top_text(top)

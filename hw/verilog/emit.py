@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,10 @@ from step.lowering.netlist import Netlist
 
 SIDECAR = "fabric.json"
 WAIVERS = Path(__file__).with_name("waivers.vlt")
+_BUS = "m_axi"
+_INTERFACE = re.compile(r"(\w+)_(?:t|aw|ar)valid")
+"""The valid of a stream, and those of addresses of a bus."""
+
 HEAVY = 200_000
 """Characters of Verilog, all instances below counted, from which on a repeated module is worth a build of its own."""
 
@@ -132,19 +137,26 @@ def top_text(structure: Structure) -> str:
 
 
 def _interface_attributes(structure: Structure) -> dict[str, str]:
-    """Lines in front of ports that tell Vivado which clock and reset the streams have, and which way the reset goes."""
-    streams = [name.removesuffix("_tvalid") for name in structure.ports if name.endswith("_tvalid")]
-    if not streams:
-        return {}
-    high = 'X_INTERFACE_PARAMETER = "POLARITY ACTIVE_HIGH" *)'
-    clock = f"ASSOCIATED_BUSIF {':'.join(streams)}, ASSOCIATED_RESET rst"
-    return {
-        "clk": f'  (* X_INTERFACE_INFO = "xilinx.com:signal:clock:1.0 clk CLK", X_INTERFACE_PARAMETER = "{clock}" *)\n',
-        **{
-            reset: f'  (* X_INTERFACE_INFO = "xilinx.com:signal:reset:1.0 {reset} RST", {high}\n'
-            for reset in ("rst", MEMORY_RESET)
-        },
-    }
+    """Lines in front of ports that tell Vivado which clock and reset streams and buses have, and which way the reset
+    goes. With a clock of their own (``bus_clk``) that is the one of AXI4 buses."""
+    own = "bus_clk" in structure.ports
+    prefixes = {"clk": list[str](), "bus_clk": list[str]()}
+    for name in structure.ports:
+        if match := _INTERFACE.fullmatch(name):
+            clock = "bus_clk" if own and match[1].startswith(_BUS) else "clk"
+            prefixes[clock] += [match[1]] * (match[1] not in prefixes[clock])
+    found = {}
+    for (clock, those), reset in zip(prefixes.items(), ("rst", "bus_rst"), strict=True):
+        if those:
+            told = f"ASSOCIATED_BUSIF {':'.join(those)}, ASSOCIATED_RESET {reset}"
+            found[clock] = _attribute("clock", clock, "CLK", told)
+            found |= {each: _attribute("reset", each, "RST", "POLARITY ACTIVE_HIGH") for each in (reset, MEMORY_RESET)}
+    return found
+
+
+def _attribute(kind: str, port: str, signal: str, told: str) -> str:
+    information = f'X_INTERFACE_INFO = "xilinx.com:signal:{kind}:1.0 {port} {signal}"'
+    return f'  (* {information}, X_INTERFACE_PARAMETER = "{told}" *)\n'
 
 
 def _constant(value: int, width: int) -> str:

@@ -15,9 +15,10 @@ from typing import Any
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import RisingEdge, Timer
 from cocotbext.axi import (
     AxiBus,
+    AxiResp,
     AxiSlave,
     AxiStreamBus,
     AxiStreamFrame,
@@ -31,12 +32,13 @@ PATIENCE = 50_000
 
 class Target:
     """Memory at ``base`` that takes a while, and answers the beats of ``errors`` (counted from the last reset of the
-    count, by way) with SLVERR; none while it is ``dead``."""
+    count, by way) with ``answer``; none while it is ``dead``."""
 
     def __init__(self, dut: Any, base: int, contents: bytearray) -> None:
         self.dut, self.base, self.contents = dut, base, contents
         self.latency, self.errors, self.counts = 0, dict[str, int](), {"read": 0, "write": 0}
         self.failed: list[int] = []
+        self.answer = "SLVERR"
         self.dead = False
 
     async def _wait(self, way: str, address: int) -> None:
@@ -85,12 +87,28 @@ class Bench:
         for number in range(plan["masters"]):
             clock, reset = (dut.bus_clk, dut.bus_rst) if plan["bus_period"] else (dut.clk, dut.rst)
             slave = AxiSlave(AxiBus.from_prefix(dut, f"m_axi{number}"), clock, reset, target=self.target)
+            self.made(slave)
             read, write = slave.read_if, slave.write_if
             for channel in (read.ar_channel, read.r_channel, write.aw_channel, write.w_channel, write.b_channel):
                 channel.set_pause_generator(iter(self.pauses))
                 channel.log.setLevel(logging.WARNING)
             for side in (read, write):
-                side.log.setLevel(logging.WARNING)
+                side.log.setLevel(logging.ERROR)
+            for channel, name in ((read.r_channel, "rresp"), (write.b_channel, "bresp")):
+                channel.send = self.answering(channel.send, name)
+
+    def made(self, slave: Any) -> None:
+        """Change a model of memory before it begins."""
+
+    def answering(self, send: Any, name: str) -> Any:
+        """``send`` of a channel with answers, with the error that is asked for instead of the model's."""
+
+        async def answer(each: Any) -> None:
+            if getattr(each, name):
+                setattr(each, name, AxiResp[self.target.answer])
+            await send(each)
+
+        return answer
 
     def _stream(self, kind: Any, name: str) -> Any:
         made = kind(AxiStreamBus.from_prefix(self.dut, name), self.dut.clk, self.dut.rst)
@@ -100,14 +118,21 @@ class Bench:
 
     async def start(self) -> None:
         """The reset of everything."""
+        self.dut.soft_reset.value = 0
+        for name, address in self.plan["images"].items():
+            getattr(self.dut, f"base_{name}").value = address
+        await self.power_on()
+
+    async def power_on(self) -> None:
+        """Clocks and resets."""
         dut = self.dut
-        cocotb.start_soon(Clock(dut.clk, 10, unit="ns").start())
-        dut.soft_reset.value, dut.rst.value = 0, 1
+        dut.rst.value = 1
         if self.plan["bus_period"]:
             dut.bus_rst.value = 1
+        await Timer(1, unit="ns")  # models see the rise of their reset before a clock
+        cocotb.start_soon(Clock(dut.clk, 10, unit="ns").start())
+        if self.plan["bus_period"]:
             cocotb.start_soon(Clock(dut.bus_clk, self.plan["bus_period"], unit="ns").start())
-        for name, address in self.plan["images"].items():
-            getattr(dut, f"base_{name}").value = address
         await self.cycles(8)
         dut.rst.value = 0
         if self.plan["bus_period"]:
@@ -134,6 +159,7 @@ class Bench:
                 break
         else:
             raise AssertionError("a reset does not end")
+        self.check_drained()
         for source in self.sources.values():
             source.assert_reset(False)
         for sink in self.sinks.values():
@@ -143,13 +169,9 @@ class Bench:
 
     async def run(self, run: dict[str, Any]) -> dict[str, Any]:
         """One run, whole or up to a cycle."""
-        random.seed(run["seed"])
         dut, target = self.dut, self.target
         await self.reset()
-        target.contents[:] = bytes.fromhex(self.plan["contents"][run["data"]]).ljust(len(target.contents), b"\xa5")
-        target.latency, target.errors, target.failed = run["latency"], run["errors"], []
-        target.counts = {"read": 0, "write": 0}
-        self.pauses.share = run["pauses"]
+        self.prepare(run)
         for name, source in self.sources.items():
             for data, user in self.plan["sources"][name][run["data"]]:
                 source.send_nowait(AxiStreamFrame(bytes.fromhex(data), tuser=[user] * (len(data) // 2)))
@@ -162,7 +184,30 @@ class Bench:
         fault = {name: int(getattr(dut, name).value) for name in ("memory_fault", "memory_fault_port")}
         fault["memory_fault_address"] = int(dut.memory_fault_address.value)
         memory = bytes(target.contents).hex()
-        return {"sinks": self.received(), "cycles": cycle, "failed": target.failed, "memory": memory, **fault}
+        more = {"failed": target.failed, "beats": target.counts, "rules": self.rules()}
+        return {"sinks": self.received(), "cycles": cycle, "memory": memory, **more, **fault}
+
+    def prepare(self, run: dict[str, Any]) -> None:
+        """Memory as ``run`` has it at its begin."""
+        random.seed(run["seed"])
+        target = self.target
+        target.contents[:] = bytes.fromhex(self.plan["contents"][run["data"]]).ljust(len(target.contents), b"\xa5")
+        target.latency, target.errors, target.failed = run["latency"], run["errors"], []
+        target.counts, target.answer = {"read": 0, "write": 0}, run["answer"]
+        self.pauses.share = run["pauses"]
+
+    def told(self, name: str) -> list[int]:
+        """What the checkers of all buses say."""
+        return [int(getattr(self.dut, f"{name}{number}").value) for number in range(self.plan["masters"])]
+
+    def rules(self) -> list[int]:
+        """The rule that was broken on each bus, 0 for none; something was seen there."""
+        assert all(self.told("seen")), "a checker has seen no burst"
+        return self.told("broken")
+
+    def check_drained(self) -> None:
+        """Every burst has its answer."""
+        assert not any(self.told("owed")), "a burst has no answer"
 
     def received(self) -> dict[str, Any]:
         """Frames that sinks got, in bytes, with their headers and bytes a transfer."""

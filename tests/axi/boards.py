@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -19,8 +20,9 @@ from hw.axi.wrapper import wrapped, wrapper_files
 from hw.links.edge import unpack_transfers
 from hw.links.layout import input_formats
 from hw.links.packing import pack_tiles
-from hw.verilog.emit import emit
-from hw.verilog.structure import Structure
+from hw.verilog.emit import emit, top_text
+from hw.verilog.structure import Instance, Structure, Written
+from step.language.faults import Fault
 from step.language.graph import Graph
 from step.lowering.board import PAGE, Board, BusConfig, Image, board_of
 from step.lowering.fabric import FabricConfig
@@ -30,26 +32,34 @@ from step.running.interpreter import interpret
 
 HERE = Path(__file__).parent
 ICARUS = shutil.which("iverilog")
+QUICKEST = "icarus" if ICARUS else "verilator"
+"""The simulator that takes the least for some runs: Icarus builds in a second."""
+
+CHECKER = (HERE / "checker.sv").read_text()
+RULES = {name: int(number) for name, number in re.findall(r"([A-Z_]+) = (\d+)[,;]", CHECKER.partition("localparam")[2])}
+_TOLD = {"broken": 8, "owed": 8, "seen": 32}
+"""What a checker tells, with its bits."""
 
 
 @dataclass(frozen=True)
 class Run:
     """``data``: which inputs. ``latency``: cycles that memory may need for a beat; ``pauses``: the share of cycles in
-    which a channel rests; ``errors``: the beat of a way (read, write) that is answered with SLVERR; ``stop``: the cycle
-    in which the next reset comes."""
+    which a channel rests; ``errors``: the beat of a way (read, write) that is answered with ``answer``; ``stop``: the
+    cycle in which the next reset comes."""
 
     data: int = 0
     seed: int = 1
     latency: int = 3
     pauses: float = 0.3
     errors: dict[str, int] = field(default_factory=dict)
+    answer: str = "SLVERR"
     stop: int | None = None
 
 
 class Wrapped:
-    """A program on a board: built once for a simulator, and played as often as one likes."""
+    """A program on a board, with a checker on every bus: built once for a simulator, and played often."""
 
-    bench = "axi_bench"
+    bench, lawful = "axi_bench", True
     streams = False
     """Whether streams are in memory (DMA)."""
 
@@ -70,7 +80,7 @@ class Wrapped:
         self.netlist: Netlist = lower(graph, fabric)
         self.board: Board = board_of(self.netlist, bus, streams=self.streams)
         design = directory / "design"
-        self.structure = self._emit(design)
+        self.structure = self._checked(design, self._emit(design))
         self.top = self.structure.name
         self.design = load_design(design)
         if self.streams:
@@ -91,6 +101,31 @@ class Wrapped:
     def _size(self, image: Image) -> int:
         """Bytes of memory that the model has for ``image``."""
         return min(self.board.bytes_of(image), 1 << 16)
+
+    def _checked(self, design: Path, inner: Structure) -> Structure:
+        """Write a module around ``inner`` that has its ports, and those of the checkers."""
+        top = Structure(f"{inner.name}_checked", ports=dict(inner.ports))
+        connections: dict[str, str | int] = {name: name for name in ("clk", "rst", *inner.ports)}
+        top.instances.append(Instance("inner", Written(inner), connections, "what is checked"))
+        clock = ("clk", "rst") if self.bus_period is None else ("bus_clk", "bus_rst")
+        for number in range(self.bus.masters):
+            bus = f"m_axi{number}_"
+            names = [each.removeprefix(bus) for each in inner.ports if each.startswith(bus)]
+            ports = {
+                name: ("input", inner.ports[bus + name][1]) for name in names if re.search(rf"\b{name}\b", CHECKER)
+            }
+            checker = Structure("axi_checker", ports=ports | {each: ("output", width) for each, width in _TOLD.items()})
+            connections = {"clk": clock[0], "rst": clock[1], **{name: bus + name for name in ports}}
+            connections |= {each: f"{each}{number}" for each in _TOLD}
+            top.ports |= {f"{each}{number}": ("output", width) for each, width in _TOLD.items()}
+            top.instances.append(Instance(f"checker{number}", Written(checker), connections, f"of bus {number}"))
+        text, bus = CHECKER, self.bus
+        values = (bus.address_bits, bus.bytes, bus.burst, bus.outstanding)
+        for name, value in zip(("ADDRESS", "BYTES", "BURST", "OUTSTANDING"), values, strict=True):
+            text = re.sub(rf"(parameter {name} =) \d+", rf"\1 {value}", text)
+        (design / "axi_checker.sv").write_text(text)
+        (design / f"{top.name}.sv").write_text(top_text(top))
+        return top
 
     def _bases(self) -> dict[str, int]:
         """Addresses beyond 4 GB, at any beat, so that tiles begin anywhere in a page."""
@@ -164,7 +199,11 @@ class Wrapped:
         }
         (self.directory / "plan").write_text(json.dumps(plan))
         self._run()
-        return json.loads((self.directory / "bench.json").read_text())
+        played = json.loads((self.directory / "bench.json").read_text())
+        for each in played if self.lawful else ():
+            broken = [name for name, number in RULES.items() if number in each["rules"]]
+            assert not broken, f"rules of AXI4 are broken: {broken}"
+        return played
 
     def _contents(self, number: int, base: int, size: int) -> bytes:
         """Memory before a run with inputs ``number``."""
@@ -223,3 +262,13 @@ class Wrapped:
                     transfers.append(number << port.user_bits | first)
             tokens = unpack_transfers(transfers, node.inputs[0].element, *input_formats(node, self.netlist))
             assert [str(each) for each in tokens if not each.done] == [str(each) for each in wanted[port.name]]
+
+    def check_fault(self, run: Run, played: dict[str, Any], code: int, number: int, address: int) -> None:
+        """Fault ``code``, port ``number`` and ``address`` are those of the beat that met the error of ``run``."""
+        (failed,), port = played["failed"], self.board.ports[number]
+        assert code == {"SLVERR": Fault.BUS_ERROR, "DECERR": Fault.NO_DEVICE}[run.answer]
+        assert port.writes == ("write" in run.errors)
+        # An answer to a write is that of a whole burst.
+        assert failed - address in (range(0, self.bus.burst_bytes, self.bus.bytes) if port.writes else [0])
+        image = self.board.images[port.image]
+        assert 0 <= address - self.bases[image.name] < self.board.bytes_of(image)

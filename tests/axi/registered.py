@@ -1,4 +1,4 @@
-"""Programs behind registers, in a simulator with a host that knows these (`registers_bench`)."""
+"""Programs with registers, in a simulator with a host that has nothing else."""
 
 from __future__ import annotations
 
@@ -7,22 +7,34 @@ from pathlib import Path
 from typing import Any
 
 from boards import Run, Wrapped
+from programs import BUS, FABRIC, kept_rows, row_data
 
+from hw.registers.waiting import Hang, hang_of, waits_of
 from hw.registers.wrapper import board_design
 from hw.verilog.structure import Structure
+from step.language.graph import Graph
 from step.lowering.registers import PATIENCE
+from step.running.deadlock import Wait
+
+DONE, FAULT, WATCHDOG = 1, 2, 4
+DATA = 100
+"""Inputs of the shared board, all different; the next ones are below."""
+
+DEADLOCK, SHORT = DATA, DATA + 1
+"""A row too long for its channel, and one tile."""
 
 
 @dataclass(frozen=True)
 class Started(Run):
     """``again``: a second start and other bases during the run; ``dead``: memory does not answer; ``without_done``: a
-    source that keeps its last token; ``stop``: the cycle in which a reset ends it; ``limits``: bytes that sinks may
-    write, where they are fewer than there are."""
+    source that keeps its last token; ``unread``: a sink that takes none; ``stop``: the cycle in which a reset ends it;
+    ``limits``: bytes that sinks may write, where they are fewer than there are."""
 
     watchdog: int = PATIENCE
     again: bool = False
     dead: bool = False
     without_done: str = ""
+    unread: str = ""
     limits: dict[str, int] = field(default_factory=dict)
 
 
@@ -32,7 +44,8 @@ class Registered(Wrapped):
     bench = "registers_bench"
 
     def _emit(self, design: Path) -> Structure:
-        made = board_design(self.netlist, self.bus, streams=self.streams, initial_values=False)
+        own_clock = self.bus_period is not None
+        made = board_design(self.netlist, self.bus, own_clock=own_clock, streams=self.streams, initial_values=False)
         design.mkdir()
         made.fabric.write(design)
         for name, text in made.files.items():
@@ -51,11 +64,25 @@ class Registered(Wrapped):
         (place,) = (each for each in found.fields if each.name == field)
         return played["registers"][register] >> place.low & ((1 << place.width) - 1)
 
-    def waits(self, played: dict[str, Any]) -> set[tuple[str, str, str]]:
-        """Who waits for whom, by name, and why."""
-        names = [each.name for each in self.netlist.units]
-        return {
-            (names[edge >> 4 & 0xFFF], names[edge >> 16], "starved" if edge & 1 else "blocked")
-            for edge in played["waits"]
-            if edge & 3
-        }
+    def waits(self, played: dict[str, Any]) -> list[Wait]:
+        return waits_of(self.netlist, played["waits"])
+
+    def hang(self, played: dict[str, Any]) -> Hang:
+        memory_waits = bool(self.field(played, "status", "memory_waits"))
+        return hang_of(self.netlist, played["activities"], self.waits(played), memory_waits=memory_waits)
+
+    def check_error(self, run: Run, played: dict[str, Any]) -> None:
+        """The fault names the port, and so the image, and the address of the beat that met the error of ``run``."""
+        assert self.field(played, "fault", "code") == self.field(played, "memory_fault", "code")
+        address = played["registers"]["memory_fault_low"] | played["registers"]["memory_fault_high"] << 32
+        code, port = (self.field(played, "memory_fault", each) for each in ("code", "port"))
+        self.check_fault(run, played, code, port, address)
+
+
+def kept_board(directory: Path, simulator: str, bus_period: int | None = None) -> Registered:
+    """`kept_rows`, with inputs of other lengths and values each."""
+    graph = Graph("kept")
+    kept_rows(graph)
+    inputs = [row_data(at, [(at + 1) % 3, at // 3 % 3, at // 9 % 3, 1][: 1 + at % 4] or [1]) for at in range(DATA)]
+    inputs += [row_data(DEADLOCK, [1, 7]), row_data(SHORT, [1])]
+    return Registered(graph, FABRIC, BUS, directory, *inputs, simulator=simulator, bus_period=bus_period)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
-import random
 from typing import Any
 
 import cocotb
 from axi_bench import PATIENCE, Bench, play_all
-from cocotb.clock import Clock
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiStreamBus, AxiStreamFrame
 
 START, RESET = 1, 2
-BUSY = 4
+IDLE, BUSY = 2, 4
 DONE, FAULT, WATCHDOG = 1, 2, 4
+WRITTEN = ("control", "base_", "limit_")
+"""Begins of the names of registers that are not read."""
 
 
 class Board(Bench):
@@ -38,11 +39,7 @@ class Board(Bench):
         await self.axil.write_dword(self.plan["registers"][name], value)
 
     async def start(self) -> None:
-        cocotb.start_soon(Clock(self.dut.clk, 10, unit="ns").start())
-        self.dut.rst.value = 1
-        await self.cycles(4)
-        self.dut.rst.value = 0
-        await self.cycles(4)
+        await self.power_on()
         for name, address in self.plan["images"].items():
             await self.write(f"base_{name}_low", address & 0xFFFF_FFFF)
             await self.write(f"base_{name}_high", address >> 32)
@@ -65,23 +62,23 @@ class Board(Bench):
         return found
 
     async def run(self, run: dict[str, Any]) -> dict[str, Any]:
-        random.seed(run["seed"])
         target = self.target
-        for each in (*self.sources.values(), *self.sinks.values()):
-            each.clear()
+        for source in self.sources.values():
+            source.clear()
         await self.write("watchdog", run["watchdog"])
         for name, size in (self.plan["limits"] | run["limits"]).items():
             await self.write(f"limit_{name}", size)
-        target.contents[:] = bytes.fromhex(self.plan["contents"][run["data"]]).ljust(len(target.contents), b"\xa5")
-        target.latency, target.errors, target.failed = run["latency"], run["errors"], []
-        target.counts, target.dead = {"read": 0, "write": 0}, run["dead"]
-        self.pauses.share = run["pauses"]
+        self.prepare(run)
+        target.dead = run["dead"]
         await self.write("control", START)
         for _ in range(PATIENCE):  # streams are in reset until then
             if (await self.read("status")) & 12 == BUSY:
                 break
         else:
             raise AssertionError("a run does not begin")
+        for name, sink in self.sinks.items():
+            sink.clear()  # a run that failed went on until its reset
+            sink.set_pause_generator(itertools.repeat(True) if name == run["unread"] else iter(self.pauses))
         for name, source in self.sources.items():
             frames = self.plan["sources"][name][run["data"]]
             for data, user in frames[: len(frames) - (name == run["without_done"])]:
@@ -94,20 +91,22 @@ class Board(Bench):
         if not told:
             await self.write("control", RESET)
         await self.cycles(8)  # until sinks have looked at what they took
-        found = {name: await self.read(name) for name in self.plan["registers"] if not name.startswith("control")}
+        found = {name: await self.read(name) for name in self.plan["registers"] if not name.startswith(WRITTEN)}
         await self.write("error", 1)
         waits, activities = [], []
-        for at in range(max(found["size"] >> 16, found["size"] & 0xFFFF)):
+        for at in range(max(found["size"] >> 16, found["size"] & 0xFFFF) if told == WATCHDOG else 0):
             await self.write("wait_index", at)
             activities.append(await self.read("wait_unit"))
             waits.append(await self.read("wait_edge"))
         target.dead = False
         for _ in range(PATIENCE):
-            if not (await self.read("status")) & 8:
+            if (await self.read("status")) & IDLE:
                 break
         else:
             raise AssertionError("memory is not drained")
+        self.check_drained()
         more = {"told": told, "registers": found, "waits": waits, "activities": activities}
+        more |= {"beats": target.counts, "rules": self.told("broken")}
         memory = bytes(target.contents).hex()
         return {"sinks": self.received(), "failed": target.failed, "memory": memory, **more}
 

@@ -71,29 +71,50 @@ int step_board_place_all(step_board *board, uint64_t address, void *data, size_t
     return STEP_OK;
 }
 
+/* How many matrices are in so many bytes of a row-major array; STEP_DYNAMIC: not as many as the tensor has. */
+static uint32_t matrices_of(const step_tensor *tensor, size_t bytes)
+{
+    size_t one = step_matrix_bytes(tensor), count = bytes / one;
+    if (bytes % one || count >= STEP_DYNAMIC || (tensor->outer != STEP_DYNAMIC && count != tensor->outer))
+        return STEP_DYNAMIC;
+    return (uint32_t)count;
+}
+
+/* Whether so many matrices are in the region of a tiling: STEP_PLACE, STEP_SPACE. */
+static int holds(const step_board *board, const step_tensor *tensor, const step_tiling *tiling, uint32_t outer)
+{
+    const step_region *region = &board->regions[tiling->image];
+    size_t tiles = (size_t)(tensor->height / tiling->tile.rows) * (tensor->width / tiling->tile.columns);
+    if (!region->data)
+        return STEP_PLACE;
+    return outer * tiles * tiling->tile_bytes > region->bytes ? STEP_SPACE : STEP_OK;
+}
+
 int step_write_tensor(step_board *board, unsigned tensor, const void *array, size_t bytes)
 {
-    const step_tensor *it = &board->design->tensors[tensor];
-    if (tensor >= board->design->tensor_count || bytes != step_tensor_bytes(it))
+    const step_tensor *it = board->design->tensors + tensor;
+    uint32_t outer = tensor < board->design->tensor_count ? matrices_of(it, bytes) : STEP_DYNAMIC;
+    if (outer == STEP_DYNAMIC)
         return STEP_SHAPE;
-    for (unsigned each = 0; each < it->image_count; each++) {
-        void *image = board->regions[it->images[each]].data;
-        if (!image)
-            return STEP_PLACE;
-        step_pack_tensor(it, array, image);
+    for (unsigned each = 0; each < it->tiling_count; each++) {
+        int result = holds(board, it, &it->tilings[each], outer);
+        if (result != STEP_OK)
+            return result;
+        step_pack_tensor(it, each, outer, array, board->regions[it->tilings[each].image].data);
     }
     return STEP_OK;
 }
 
 int step_read_tensor(const step_board *board, unsigned tensor, void *array, size_t bytes)
 {
-    const step_tensor *it = &board->design->tensors[tensor];
-    if (tensor >= board->design->tensor_count || bytes != step_tensor_bytes(it))
+    const step_tensor *it = board->design->tensors + tensor;
+    uint32_t outer = tensor < board->design->tensor_count ? matrices_of(it, bytes) : STEP_DYNAMIC;
+    if (outer == STEP_DYNAMIC)
         return STEP_SHAPE;
-    if (!board->regions[it->images[0]].data)
-        return STEP_PLACE;
-    step_unpack_tensor(it, board->regions[it->images[0]].data, array);
-    return STEP_OK;
+    int result = holds(board, it, it->tilings, outer);
+    if (result == STEP_OK)
+        step_unpack_tensor(it, 0, outer, board->regions[it->tilings[0].image].data, array);
+    return result;
 }
 
 /* The region of an image of a stream, which may have none. */
@@ -112,7 +133,7 @@ static int has_no_place(const step_board *board, const step_stream *stream)
 int step_write_stream(
     step_board *board, unsigned stream, const void *values, size_t bytes, const uint32_t *lengths, size_t count)
 {
-    const step_stream *it = &board->design->streams[stream];
+    const step_stream *it = board->design->streams + stream;
     if (stream >= board->design->stream_count || !it->is_source)
         return STEP_SHAPE;
     if (has_no_place(board, it))
@@ -124,7 +145,7 @@ int step_write_stream(
 int step_read_stream(
     const step_board *board, unsigned stream, void *values, size_t *bytes, uint32_t *lengths, size_t *count)
 {
-    const step_stream *it = &board->design->streams[stream];
+    const step_stream *it = board->design->streams + stream;
     if (stream >= board->design->stream_count || it->is_source)
         return STEP_SHAPE;
     if (has_no_place(board, it))

@@ -62,6 +62,9 @@ typedef struct {
     uint32_t bits; /* of a scalar: 1, 8, 16 or 32 */
 } step_tile;
 
+#define STEP_DYNAMIC 0xffffffffu
+#define STEP_NONE 0xffffu
+
 /* Memory with a base address of its own. */
 typedef struct {
     const char *name;
@@ -72,18 +75,21 @@ typedef struct {
     uint16_t limit;      /* register of the bytes that a sink may write; 0: there is none */
 } step_image;
 
-/* A tensor [outer, height, width] in memory, tile by tile; it has an image for each operator that reads it. */
+/* A tensor as it lies in an image: tile by tile, row-major, each tile in whole beats. */
+typedef struct {
+    step_tile tile;
+    uint32_t tile_bytes;
+    uint16_t image;
+} step_tiling;
+
+/* A tensor [outer, height, width]; it has an image for each operator that reads it. */
 typedef struct {
     const char *name;
-    step_tile tile;
-    uint32_t outer, height, width;
-    uint32_t tile_bytes; /* of a tile in an image: whole beats */
-    const uint16_t *images;
-    uint16_t image_count;
+    uint32_t outer; /* STEP_DYNAMIC: as many as there is room for, of a store of any number of tiles */
+    uint32_t height, width;
+    const step_tiling *tilings;
+    uint16_t tiling_count;
 } step_tensor;
-
-#define STEP_DYNAMIC 0xffffffffu
-#define STEP_NONE 0xffffu
 
 /* A stream in memory. */
 typedef struct {
@@ -134,7 +140,8 @@ int step_board_place(step_board *board, unsigned image, uint64_t address, void *
 /* Put all images into one piece of memory, as the memory image of the folder has them. */
 int step_board_place_all(step_board *board, uint64_t address, void *data, size_t bytes);
 
-/* A tensor from a row-major array and back; bytes is the size of the whole array, else STEP_SHAPE. */
+/* A tensor from a row-major array and back; bytes is the size of the whole array, else STEP_SHAPE. Of a store of any
+ * number of tiles it is that of as many as shall be read. */
 int step_write_tensor(step_board *board, unsigned tensor, const void *array, size_t bytes);
 int step_read_tensor(const step_board *board, unsigned tensor, void *array, size_t bytes);
 
@@ -197,9 +204,9 @@ const char *step_result_text(int result);
 const char *step_fault_text(uint32_t code);
 
 /* Layouts, without a board. Streams: room of both images in, what they take out. */
-void step_pack_tensor(const step_tensor *tensor, const void *array, void *image);
-void step_unpack_tensor(const step_tensor *tensor, const void *image, void *array);
-size_t step_tensor_bytes(const step_tensor *tensor);
+void step_pack_tensor(const step_tensor *tensor, unsigned tiling, uint32_t outer, const void *array, void *image);
+void step_unpack_tensor(const step_tensor *tensor, unsigned tiling, uint32_t outer, const void *image, void *array);
+size_t step_matrix_bytes(const step_tensor *tensor); /* of one of the outer matrices */
 int step_pack_stream(
     const step_stream *stream, const void *values, size_t bytes, const uint32_t *lengths, size_t count,
     void *value_image, size_t *value_bytes, void *list_image, size_t *list_bytes);

@@ -34,19 +34,20 @@ static void get(const step_tile *tile, const uint8_t *image, size_t at, uint8_t 
         *to++ = image[at / 8] >> at % 8 & 1;
 }
 
-size_t step_tensor_bytes(const step_tensor *tensor)
+size_t step_matrix_bytes(const step_tensor *tensor)
 {
-    return (size_t)tensor->outer * tensor->height * tensor->width * scalar_bytes(&tensor->tile);
+    return (size_t)tensor->height * tensor->width * scalar_bytes(&tensor->tilings->tile);
 }
 
 /* Go through a tensor tile by tile, and through each row by row. */
-static void each_row(const step_tensor *tensor, uint8_t *array, uint8_t *image, int writes)
+static void each_row(
+    const step_tensor *tensor, const step_tiling *tiling, size_t outer, uint8_t *array, uint8_t *image, int writes)
 {
-    const step_tile *tile = &tensor->tile;
+    const step_tile *tile = &tiling->tile;
     size_t down = tensor->height / tile->rows, across = tensor->width / tile->columns, size = scalar_bytes(tile);
-    for (size_t at = 0; at < tensor->outer * down * across; at++) {
+    size_t used = packed_bytes(tile, (size_t)tile->rows * tile->columns);
+    for (size_t at = 0; at < outer * down * across; at++) {
         size_t row = at / across * tile->rows, column = at % across * tile->columns;
-        size_t used = packed_bytes(tile, (size_t)tile->rows * tile->columns);
         for (size_t each = 0; each < tile->rows; each++) {
             uint8_t *there = array + ((row + each) * tensor->width + column) * size;
             if (writes)
@@ -55,19 +56,19 @@ static void each_row(const step_tensor *tensor, uint8_t *array, uint8_t *image, 
                 get(tile, image, each * tile->columns, there, tile->columns);
         }
         if (writes)
-            memset(image + used, 0, tensor->tile_bytes - used);
-        image += tensor->tile_bytes;
+            memset(image + used, 0, tiling->tile_bytes - used);
+        image += tiling->tile_bytes;
     }
 }
 
-void step_pack_tensor(const step_tensor *tensor, const void *array, void *image)
+void step_pack_tensor(const step_tensor *tensor, unsigned tiling, uint32_t outer, const void *array, void *image)
 {
-    each_row(tensor, (uint8_t *)array, image, 1);
+    each_row(tensor, &tensor->tilings[tiling], outer, (uint8_t *)array, image, 1);
 }
 
-void step_unpack_tensor(const step_tensor *tensor, const void *image, void *array)
+void step_unpack_tensor(const step_tensor *tensor, unsigned tiling, uint32_t outer, const void *image, void *array)
 {
-    each_row(tensor, array, (uint8_t *)image, 0);
+    each_row(tensor, &tensor->tilings[tiling], outer, array, (uint8_t *)image, 0);
 }
 
 /* A walk through a stream: lengths and elements that were met. An image of NULL is only measured. */

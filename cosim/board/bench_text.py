@@ -1,0 +1,214 @@
+"""The bench of a board's folder: SystemVerilog that runs the program twice, and looks at what it left in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from cosim.board.memory import Place, Wanted
+from cosim.board.tables import Tables
+
+MEMORY = "step_axi_memory.sv"
+RUNS = 2
+"""One after the other, without a reset."""
+
+CYCLES = 1 << 20
+"""Without movement, after which the bench gives up."""
+
+_ADDRESSES = ("araddr", "arlen", "arsize", "arvalid", "awaddr", "awsize", "awvalid", "wdata", "wstrb", "wlast")
+_TO_MEMORY = (*_ADDRESSES, "wvalid", "rready", "bready")
+_FROM_MEMORY = ("arready", "rdata", "rresp", "rlast", "rvalid", "awready", "wready", "bresp", "bvalid")
+_CONSTANT = {"rid": "1'b0", "bid": "1'b0"}
+
+
+def hex_lines(content: bytes, width: int) -> str:
+    """``content`` for ``$readmemh``: a line for each word of so many bytes."""
+    words = (content[at : at + width].ljust(width, b"\0") for at in range(0, len(content), width))
+    return "".join(f"{each[::-1].hex()}\n" for each in words)
+
+
+def data_files(
+    tables: Tables, places: Sequence[Place], contents: Mapping[str, bytes], wanted: Mapping[str, Wanted]
+) -> dict[str, bytes]:
+    """``memory.bin``, the memory before a run; its words, and those wanted after it, for the bench."""
+    base, size = places[0].address, places[-1].end - places[0].address
+    before, after, mask = bytearray(size), bytearray(size), bytearray(size)
+    for place in places:
+        at = place.address - base
+        given = contents.get(place.name, b"")
+        before[at : at + len(given)] = given
+        if place.name in wanted:
+            found = wanted[place.name]
+            after[at : at + len(found.content)] = found.content
+            mask[at : at + len(found.mask)] = found.mask
+    width = tables.design.board.bus.bytes
+    words = {"memory": before, "expected": after, "mask": mask}
+    lines = {f"{name}.hex": hex_lines(bytes(each), width).encode() for name, each in words.items()}
+    return {"memory.bin": bytes(before), **lines}
+
+
+def bench_text(tables: Tables, places: Sequence[Place]) -> str:
+    """The bench; its top module is ``NAME_bench``."""
+    design = tables.design
+    bus, top = design.board.bus, design.top
+    addresses, base = tables.addresses, places[0].address
+    words = (places[-1].end - base) // bus.bytes
+    ports = {"clk": ("input", 1), "rst": ("input", 1), **top.ports}
+    lines = [
+        "`timescale 1ns / 1ps",
+        f"// The board {top.name} with memory: runs its program {RUNS} times, and compares what it left there.",
+        f"module {tables.name}_bench;",
+        f"  localparam WORDS = {words}, BITS = {8 * bus.bytes};",
+        "  reg clk = 0, rst = 1;",
+        "  always #5 clk = ~clk;",
+        "",
+    ]
+    for name, (way, width) in ports.items():
+        if name.startswith("s_axil_") or name == "interrupt":
+            start = " = 0" if way == "input" else ""
+            lines.append(f"  {'reg' if way == 'input' else 'wire'} [{width - 1}:0] {name}{start};")
+    lines += _wires(tables)
+    lines += ["", f"  {top.name} board ("]
+    lines += [f"    .{each}({_net(each, way)})," for each, (way, _) in ports.items()]
+    lines[-1] = lines[-1].removesuffix(",")
+    lines += ["  );", *_memory(tables, base)]
+    lines += [f"  localparam [31:0] {name.upper()} = {address:#x};".replace("0x", "'h") for name, address in
+              ((each, addresses[each]) for each in _REGISTERS)]  # fmt: skip
+    lines += [_TASKS, "  initial begin", _LOAD]
+    for place in places:
+        lines += [f"    write({each});" for each in _settings(addresses, place)]
+    return "\n".join([*lines, _RUN.format(runs=RUNS, cycles=CYCLES, module=top.name)]) + "\n"
+
+
+_REGISTERS = ("control", "status", "fault", "cycles_low", "watchdog", "interrupt_enable", "interrupt")
+
+
+def _net(port: str, way: str) -> str:
+    """What a port of the board is connected to."""
+    if port.startswith("m_axi"):
+        number, _, signal = port.removeprefix("m_axi").partition("_")
+        if signal in _TO_MEMORY + _FROM_MEMORY:
+            return f"{signal}{number}"
+        return _CONSTANT[signal] if way == "input" else ""
+    return port if port in ("clk", "rst", "interrupt") or port.startswith("s_axil_") else ""
+
+
+def _wires(tables: Tables) -> Iterator[str]:
+    for number in range(tables.design.board.bus.masters):
+        for signal in (*_TO_MEMORY, *_FROM_MEMORY):
+            width = tables.design.top.ports[f"m_axi{number}_{signal}"][1]
+            yield f"  wire [{width - 1}:0] {signal}{number};"
+
+
+def _memory(tables: Tables, base: int) -> list[str]:
+    bus = tables.design.board.bus
+    lines = ["", "  step_axi_memory #("]
+    lines.append(f"    .MASTERS({bus.masters}), .BYTES({bus.bytes}), .ADDRESS_BITS({bus.address_bits}),")
+    lines += [f"    .BASE(64'h{base:x}), .WORDS(WORDS)", "  ) memory (", "    .clk(clk), .rst(rst),"]
+    for signal in (*_TO_MEMORY, *_FROM_MEMORY):
+        nets = ", ".join(f"{signal}{number}" for number in reversed(range(bus.masters)))
+        lines.append(f"    .{signal}({{{nets}}}),")
+    lines[-1] = lines[-1].removesuffix(",")
+    return [*lines, "  );", ""]
+
+
+def _settings(addresses: Mapping[str, int], place: Place) -> Iterator[str]:
+    """Registers to write for an image."""
+    yield f"32'h{addresses[f'base_{place.name}_low']:x}, 32'h{place.address & 0xFFFF_FFFF:x}"
+    if high := addresses.get(f"base_{place.name}_high"):
+        yield f"32'h{high:x}, 32'h{place.address >> 32:x}"
+    if limit := addresses.get(f"limit_{place.name}"):
+        yield f"32'h{limit:x}, 32'h{place.bytes:x}"
+
+
+_TASKS = """
+  reg [BITS-1:0] expected[0:WORDS-1], mask[0:WORDS-1];
+  reg [31:0] value;
+  integer done, run, at, wrong, waited;
+
+  task write(input [31:0] address, input [31:0] data);
+    begin
+      s_axil_awaddr <= address[$bits(s_axil_awaddr)-1:0];
+      s_axil_awvalid <= 1;
+      s_axil_wdata <= data;
+      s_axil_wstrb <= 4'hf;
+      s_axil_wvalid <= 1;
+      s_axil_bready <= 1;
+      done = 0;
+      while (done == 0) begin
+        @(posedge clk);
+        if (s_axil_awready) s_axil_awvalid <= 0;
+        if (s_axil_wready) s_axil_wvalid <= 0;
+        if (s_axil_bvalid) begin
+          s_axil_bready <= 0;
+          done = 1;
+        end
+      end
+    end
+  endtask
+
+  task read(input [31:0] address);
+    begin
+      s_axil_araddr <= address[$bits(s_axil_araddr)-1:0];
+      s_axil_arvalid <= 1;
+      s_axil_rready <= 1;
+      done = 0;
+      while (done == 0) begin
+        @(posedge clk);
+        if (s_axil_arready) s_axil_arvalid <= 0;
+        if (s_axil_rvalid) begin
+          value = s_axil_rdata;
+          s_axil_rready <= 0;
+          done = 1;
+        end
+      end
+    end
+  endtask
+"""
+
+_LOAD = """\
+    $readmemh("expected.hex", expected);
+    $readmemh("mask.hex", mask);
+    repeat (8) @(posedge clk);
+    rst <= 0;
+    repeat (4) @(posedge clk);
+    write(INTERRUPT_ENABLE, 32'h7);"""
+
+_RUN = """\
+    write(WATCHDOG, 32'd{cycles});
+    for (run = 0; run < {runs}; run = run + 1) begin
+      $readmemh("memory.hex", memory.words);
+      write(CONTROL, 32'h1);
+      waited = 0;
+      while (!interrupt) begin
+        @(posedge clk);
+        waited = waited + 1;
+        if (waited > 2000000000) begin
+          $display("FAILED: {module} does not end run %0d", run);
+          $fatal(1);
+        end
+      end
+      read(INTERRUPT);
+      write(INTERRUPT, value);
+      read(FAULT);
+      if (value != 0) begin
+        $display("FAILED: run %0d met fault %0d of unit %0d", run, value[3:0], value[27:16]);
+        $fatal(1);
+      end
+      wrong = 0;
+      for (at = 0; at < WORDS; at = at + 1)
+        if (((memory.words[at] ^ expected[at]) & mask[at]) !== 0) begin
+          if (wrong == 0)
+            $display("word %0d of memory is %h, not %h (mask %h)", at, memory.words[at], expected[at], mask[at]);
+          wrong = wrong + 1;
+        end
+      if (wrong != 0) begin
+        $display("FAILED: run %0d left %0d wrong words in memory", run, wrong);
+        $fatal(1);
+      end
+      read(CYCLES_LOW);
+      $display("run %0d: ok, %0d cycles", run, value);
+    end
+    $display("PASSED");
+    $finish;
+  end
+endmodule"""

@@ -1,0 +1,105 @@
+"""``step board``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cosim.board.folder import SIDECAR, Options, write_folder
+from step.cli.console import show_json, working
+from step.cli.options import Given, binding_option, json_option, program_options
+from step.errors import InputError
+from step.host.files import writing
+from step.host.installing import installing
+from step.lowering.board import BusConfig
+from step.programs.prepare import prepare
+
+_BUS = BusConfig()
+
+
+class _Address(click.ParamType):
+    """A number in decimal, or with 0x in hexadecimal."""
+
+    name = "address"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            return value if isinstance(value, int) else int(str(value), 0)
+        except ValueError:
+            self.fail(f"{value!r} is no number", param, ctx)
+
+
+@click.command()
+@program_options
+@binding_option
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="Directory to write."
+)
+@click.option("--target", type=click.Choice(["axi"]), default="axi", show_default=True, help="What the folder is for.")
+@click.option("--masters", type=int, default=_BUS.masters, show_default=True, help="AXI4 masters, 1 to 4.")
+@click.option("--bytes", "width", type=int, default=_BUS.bytes, show_default=True, help="Bytes of data on a bus.")
+@click.option("--burst", type=int, default=_BUS.burst, show_default=True, help="Transfers of a burst at most.")
+@click.option(
+    "--outstanding", type=int, default=_BUS.outstanding, show_default=True, help="Bursts without an answer at most."
+)
+@click.option("--address-bits", type=int, default=_BUS.address_bits, show_default=True, help="Of the buses.")
+@click.option(
+    "--streams",
+    type=click.Choice(["memory", "edge"]),
+    default="memory",
+    show_default=True,
+    help="Whether DMA has the streams in memory, or they are AXI4-Stream ports.",
+)
+@click.option(
+    "--clock", type=click.FloatRange(min=1), default=100.0, show_default=True, help="For constraints, in MHz."
+)
+@click.option("--base", type=_Address(), help="Address of the memory image.  [default: 0x80000000, or 0]")
+@click.option(
+    "--style",
+    type=click.Choice(["fpga", "asic"]),
+    default="fpga",
+    show_default=True,
+    help="Whether registers have a value at power-on (fpga), or only from reset (asic).",
+)
+@json_option
+def board(
+    given: Given,
+    binding: Path | None,
+    output: Path,
+    target: str,
+    masters: int,
+    width: int,
+    burst: int,
+    outstanding: int,
+    address_bits: int,
+    streams: str,
+    clock: float,
+    base: int | None,
+    style: str,
+    as_json: bool,
+) -> None:
+    """Write a program as a block for a system on chip: AXI4 masters, registers, drivers, a bench.
+
+    The folder has SystemVerilog, a FuseSoC core with targets sim, lint and synth, IP-XACT, constraints, a C driver,
+    and the program's data as a memory image. Its README.md says what to do with it.
+    """
+    bus = BusConfig(masters=masters, bytes=width, burst=burst, outstanding=outstanding, address_bits=address_bits)
+    if base is not None and base % 4096:
+        raise InputError(f"--base must be a multiple of 4096, not {base:#x}")
+    options = Options(bus, streams == "memory", clock, base, style == "fpga")
+    prepared = prepare(given.program(binding))
+    with (
+        working() as progress,
+        writing(output / SIDECAR if output.is_dir() else output),
+        installing(output, last=SIDECAR) as staged,
+    ):
+        written = write_folder(prepared, options, staged, progress)
+    if as_json:
+        show_json({"module": written.tables.design.top.name, "directory": str(output)})
+    else:
+        tables = written.tables
+        click.echo(
+            f"{output}: {len(written.rtl)} Verilog files, top module {tables.design.top.name}, "
+            f"{len(written.places)} images, {len(tables.design.registers)} registers"
+        )

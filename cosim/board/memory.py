@@ -1,0 +1,147 @@
+"""A program's data in the memory of a board: before a run, and what a run leaves there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cosim.board.tables import StreamTable, Tables, TensorTable
+from hw.dma.images import source_images
+from hw.links.layout import input_formats, output_formats
+from hw.links.packing import pack_tiles
+from step.language.dtypes import BOOL
+from step.language.faults import rows_of, tuple_of
+from step.language.tokens import DONE, Token, to_nested
+from step.language.types import ElementType, Selector, Tile, Tuple
+from step.lowering.board import PAGE
+from step.lowering.dma import LENGTH_BYTES
+from step.programs.data.inputs import BoundInputs
+
+
+@dataclass(frozen=True)
+class Place:
+    """An image at ``address``, with room for ``bytes``."""
+
+    name: str
+    address: int
+    bytes: int
+
+    @property
+    def end(self) -> int:
+        return self.address + self.bytes
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is in an image after a run, where bits of the ``mask`` are set."""
+
+    content: bytes
+    mask: bytes
+
+
+def contents(tables: Tables, data: BoundInputs) -> dict[str, bytes]:
+    """The images that the program reads, by name."""
+    images, found, beat = tables.design.board.images, dict[str, bytes](), tables.design.board.beat_bytes
+    for tensor in tables.tensors:
+        for tiling in tensor.tilings if tensor.access.tensor else ():
+            tile = Tile(tensor.access.tile.dtype, tiling.part.rows, tiling.part.columns)
+            found[images[tiling.image].name] = pack_tiles(data.tiles(tensor.name, tile.shape), tile, beat)
+    for stream in tables.streams:
+        if stream.stream.is_source:
+            for part, content in _packed(tables, stream, data.streams[stream.name]).items():
+                found[f"{stream.name}_{part}"] = content
+    return found
+
+
+def wanted(tables: Tables, outputs: Mapping[str, Sequence[Token]]) -> dict[str, Wanted]:
+    """What a run leaves in images, by name, whose ``outputs`` these are."""
+    images, found, beat = tables.design.board.images, dict[str, Wanted](), tables.design.board.beat_bytes
+    for tensor in tables.tensors:
+        if tensor.is_stored:
+            values = [each.value for each in outputs[tensor.name] if each.has_value]
+            tile = tensor.access.tile
+            packed = pack_tiles(np.array(values, tile.dtype.numpy).reshape(-1, *tile.shape), tile, beat)
+            found[images[tensor.tilings[0].image].name] = Wanted(packed, b"\xff" * len(packed))
+    for stream in tables.streams:
+        if not stream.stream.is_source:
+            found |= {f"{stream.name}_{part}": each for part, each in _left(tables, stream, outputs).items()}
+    return found
+
+
+def places(tables: Tables, base: int, sizes: Mapping[str, int]) -> tuple[Place, ...]:
+    """Where images lie by default: one after the other from ``base`` on, each on a page.
+
+    ``sizes``: what the data takes. An image whose size only a run tells has room for twice as much.
+    """
+    found, board = [], tables.design.board
+    for at, image in enumerate(board.images):
+        size = sizes.get(image.name, 0)
+        room = 2 * size if _is_dynamic(tables, at) else max(size, board.bytes_of(image))
+        room = max(PAGE, -(-room // PAGE) * PAGE)
+        found.append(Place(image.name, base, room))
+        base += room
+    return tuple(found)
+
+
+def _is_dynamic(tables: Tables, image: int) -> bool:
+    """Whether only a run tells how large the image with this index is."""
+    for tensor in tables.tensors:
+        if any(each.image == image for each in tensor.tilings):
+            return _has_any_size(tensor)
+    return tables.design.board.images[image].beats == 0
+
+
+def _has_any_size(tensor: TensorTable) -> bool:
+    return tensor.access.tiles is None and tensor.access.tensor is None
+
+
+def _packed(tables: Tables, stream: StreamTable, tokens: Sequence[Token]) -> dict[str, bytes]:
+    """The images of a stream as a source reads it."""
+    node, netlist = stream.node, tables.netlist
+    (format, *_) = (output_formats if stream.stream.is_source else input_formats)(node, netlist)
+    images = source_images(tokens, stream.element, stream.stream.plan, format)
+    return {part: images[part] for part in stream.stream.plan.parts}
+
+
+def _left(tables: Tables, stream: StreamTable, outputs: Mapping[str, Sequence[Token]]) -> dict[str, Wanted]:
+    """The images of a stream as a sink writes it."""
+    plan, tokens = stream.stream.plan, [*outputs[stream.name], DONE]
+    found = {}
+    if stream.values is not None:
+        ones = [each._replace(value=_ones(each.value, stream.element)) if each.has_value else each for each in tokens]
+        found["values"] = Wanted(*(_packed(tables, stream, each)["values"] for each in (tokens, ones)))
+    lengths = list[int]()
+    count = _lengths(to_nested(tokens, len(plan.extents) - 1), len(plan.extents), plan.rows, lengths)
+    head = np.array([len(lengths), count], "<u4").tobytes().ljust(plan.request_bytes, b"\0")
+    words = np.array(lengths, "<u4").tobytes()
+    mask = (b"\xff" * 2 * LENGTH_BYTES).ljust(plan.request_bytes, b"\0") + b"\xff" * len(words)
+    found["list"] = Wanted(head + words, mask)
+    return found
+
+
+def _lengths(part: Any, levels: int, rows: bool, found: list[int]) -> int:
+    """Append all lengths of ``part``, each where it ends; returns how many values there are."""
+    if levels == 0:
+        if rows:
+            found.append(rows_of(part))
+        return 1
+    count = sum(_lengths(each, levels - 1, rows, found) for each in part)
+    found.append(len(part))
+    return count
+
+
+def _ones(value: Any, element: ElementType) -> Any:
+    """The value of ``element`` all of whose bits are set, with as many rows as ``value``."""
+    if isinstance(element, Tuple):
+        items = [_ones(*pair) for pair in zip(value, element.items, strict=True)]
+        return tuple_of(element.items)(items)
+    if isinstance(element, Selector):
+        return (1 << element.targets) - 1
+    if isinstance(element, Tile) and isinstance(value, np.ndarray):
+        if element.dtype == BOOL:
+            return np.ones(value.shape, np.bool_)
+        return np.frombuffer(b"\xff" * value.nbytes, element.dtype.numpy).reshape(value.shape)
+    return value

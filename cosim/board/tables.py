@@ -1,0 +1,139 @@
+"""What drivers know of a board: where its images, tensors and streams are, and how they lie there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hw.registers.wrapper import BoardDesign
+from step.language.graph import Node
+from step.language.operator import Access
+from step.language.types import ElementType, Selector, Tile
+from step.lowering.board import BoardStream
+from step.lowering.links import leaves
+from step.lowering.netlist import Netlist
+
+
+@dataclass(frozen=True)
+class Part:
+    """A tile of an element; ``rows`` 0: of any number. A selector is a row of bits, one for each target."""
+
+    rows: int
+    columns: int
+    bits: int
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """A tensor as it lies in the image with this index: in tiles of ``tile_bytes``, padding included."""
+
+    image: int
+    part: Part
+    tile_bytes: int
+
+
+@dataclass(frozen=True)
+class TensorTable:
+    """A tensor of ``outer`` matrices; 0: only a run tells how many tiles a store writes.
+
+    ``tilings``: one for each operator that reads it, or the one in which it is stored. ``node``: the operator that
+    stores it, if one does; ``access``: that of the last operator.
+    """
+
+    name: str
+    outer: int
+    height: int
+    width: int
+    tilings: tuple[Tiling, ...]
+    node: Node | None
+    access: Access
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the program writes it."""
+        return self.node is not None
+
+
+@dataclass(frozen=True)
+class StreamTable:
+    """A stream that DMA serves; ``values`` and ``list``: indices of its images, None where there is none."""
+
+    stream: BoardStream
+    node: Node
+    element: ElementType
+    parts: tuple[Part, ...]
+    values: int | None
+    list: int | None
+
+    @property
+    def name(self) -> str:
+        return self.stream.name
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Everything of a board."""
+
+    netlist: Netlist
+    design: BoardDesign
+    tensors: tuple[TensorTable, ...]
+    streams: tuple[StreamTable, ...]
+
+    @property
+    def name(self) -> str:
+        """That of the fabric."""
+        return str(self.design.fabric.sidecar["module"])
+
+    @property
+    def addresses(self) -> dict[str, int]:
+        """Of the registers, by name."""
+        return {each.name: each.address for each in self.design.registers}
+
+
+def tables_of(netlist: Netlist, design: BoardDesign) -> Tables:
+    """The tables of ``design``, which is the board of ``netlist``."""
+    return Tables(netlist, design, _tensors(netlist, design), tuple(_streams(netlist, design)))
+
+
+def _tensors(netlist: Netlist, design: BoardDesign) -> tuple[TensorTable, ...]:
+    board, found = design.board, dict[str, TensorTable]()
+    images = {port.name: port.image for port in board.ports}
+    for node in netlist.units:
+        written = node.operator.writes(node)
+        access = written or node.operator.reads(node)
+        if access is None:
+            continue
+        name, (rows, cols) = access.tensor or node.name, access.tile.shape
+        outer, height, width = (access.tiles or 0), rows, cols
+        if access.tensor is not None:
+            *others, height, width = netlist.graph.tensors[access.tensor].shape
+            outer = 1
+            for each in others:
+                outer *= each
+        size = netlist.fabric.memory.beats(access.tile.bits) * board.beat_bytes
+        tiling = Tiling(images[node.name], Part(rows, cols, access.tile.dtype.bits), size)
+        before = found.get(name)
+        tilings = () if before is None else before.tilings
+        if all(each.image != tiling.image for each in tilings):
+            tilings = (*tilings, tiling)
+        storer = node if written is not None else None if before is None else before.node
+        found[name] = TensorTable(name, outer, height, width, tilings, storer, access)
+    return tuple(found.values())
+
+
+def _streams(netlist: Netlist, design: BoardDesign) -> list[StreamTable]:
+    board, found = design.board, []
+    for stream in board.streams:
+        node = netlist.units[stream.unit]
+        types = node.output_types if stream.is_source else node.input_types
+        element = types[0].element
+        images = dict(zip(stream.plan.parts, stream.images, strict=True))
+        parts = tuple(_part(each) for each in leaves(element)) if stream.plan.word_bytes else ()
+        found.append(StreamTable(stream, node, element, parts, images.get("values"), images.get("list")))
+    return found
+
+
+def _part(element: ElementType) -> Part:
+    if isinstance(element, Selector):
+        return Part(1, element.targets, 1)
+    assert isinstance(element, Tile)
+    return Part(int(element.rows) if element.rows.is_static else 0, int(element.cols), element.dtype.bits)

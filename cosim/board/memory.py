@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,12 @@ from cosim.board.tables import StreamTable, Tables, TensorTable
 from hw.dma.images import source_images
 from hw.links.layout import input_formats, output_formats
 from hw.links.packing import pack_tiles
+from step.errors import InputError
 from step.language.dtypes import BOOL
 from step.language.faults import rows_of, tuple_of
 from step.language.tokens import DONE, Token, to_nested
 from step.language.types import ElementType, Selector, Tile, Tuple
-from step.lowering.board import PAGE
+from step.lowering.board import PAGE, Board
 from step.lowering.dma import LENGTH_BYTES
 from step.programs.data.inputs import BoundInputs
 
@@ -83,6 +85,38 @@ def places(tables: Tables, base: int, sizes: Mapping[str, int]) -> tuple[Place, 
         room = max(PAGE, -(-room // PAGE) * PAGE)
         found.append(Place(image.name, base, room))
         base += room
+    return tuple(found)
+
+
+def check_places(placed: Sequence[Place], bases: Mapping[str, int], board: Board) -> tuple[Place, ...]:
+    """``placed`` with the ``bases`` that somebody chose, by name.
+
+    Raises `InputError` for one of no image, one that is not aligned, images that overlap, and those that the addresses
+    of the bus do not reach.
+    """
+    names = [each.name for each in placed]
+    for name in bases:
+        if name not in names:
+            raise InputError(f"the board has no image {name!r}; it has {', '.join(names)}")
+    found = [replace(each, address=bases.get(each.name, each.address)) for each in placed]
+    for each in found:
+        if each.address % board.beat_bytes:
+            raise InputError(
+                f"the base of {each.name!r} must be a multiple of the {board.beat_bytes} bytes of a beat, "
+                f"not {each.address:#x}"
+            )
+        if each.address < 0 or each.end > 1 << board.bus.address_bits:
+            raise InputError(
+                f"{each.name!r} at {each.address:#x} takes {each.bytes:,} bytes, beyond the {board.bus.address_bits} "
+                "address bits of the bus"
+            )
+    in_order = sorted(found, key=lambda each: each.address)
+    for one, other in pairwise(in_order):
+        if one.end > other.address:
+            raise InputError(
+                f"{other.name!r} at {other.address:#x} lies in {one.name!r}, which is at {one.address:#x} and takes "
+                f"{one.bytes:,} bytes"
+            )
     return tuple(found)
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, ValueLike
 
 
-def turns(m: Module, valids: Value, moves: Value) -> Signal:
+def turns(m: Module, valids: Value, moves: Value, held: ValueLike = 0) -> Signal:
     """The number of the port that is served, a register.
 
     With ``moves`` a turn ends in this cycle. Then, or while the port offers nothing, the next cycle is that of the
     first other one behind it, in a ring, that offers something in this cycle; of this one again where there is none.
+    While the port is ``held`` its turn goes on, also where it offers nothing for a while.
     """
     count = len(valids)
     port = Signal(range(count), name="port")
@@ -22,7 +23,7 @@ def turns(m: Module, valids: Value, moves: Value) -> Signal:
         later.eq(others & ~((chosen << 1) - 1)),
         first.eq(Mux(later.any(), later & -later, others & -others)),
     ]
-    with m.If((moves | ~(valids & chosen).any()) & others.any()):
+    with m.If((moves | ~(held | (valids & chosen).any())) & others.any()):
         m.d.sync += port.eq(_number(first))
     return port
 

@@ -78,7 +78,7 @@ class WriteMaster(Parametric):
         valids = Cat(each.valid for each in stores)
         began, missing, takes, last = Signal(), Signal(), Signal(), Signal()
         at = Signal(range(max(each.beats for each in self._ports)))  # beat of the tile
-        port = turns(m, valids, takes & last)
+        port = turns(m, valids, takes & last, held=began)
         payload = Array(each.payload for each in stores)[port]
         offers = valids.bit_select(port, 1)
         m.d.comb += [

@@ -1,0 +1,37 @@
+"""From the registers of a board to the error that says what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from cosim.board.tables import Tables
+from step.errors import Deadlock, SimulationError, StreamFault
+from step.language.faults import MEANING, Fault
+
+
+def failure(tables: Tables, registers: Mapping[str, int], waits: Sequence[int]) -> SimulationError | None:
+    """What is wrong with a run, or None; ``waits`` are the values of ``wait_edge`` by channel."""
+    code, unit = registers["fault"] & 0xF, registers["fault"] >> 16
+    if code == 0:
+        return None
+    fault, units = Fault(code), tables.netlist.units
+    if fault is Fault.NO_MOVEMENT:
+        return Deadlock("\n".join([f"{MEANING[fault]} ({registers['watchdog']:,})", *_waits(tables, registers, waits)]))
+    if fault in (Fault.BUS_ERROR, Fault.NO_DEVICE):
+        port = tables.design.board.ports[registers["memory_fault"] >> 16]
+        address = registers["memory_fault_high"] << 32 | registers["memory_fault_low"]
+        return SimulationError(f"memory port {port.name!r}, address {address:#x}: {MEANING[fault]}")
+    node = units[unit]
+    return StreamFault(f"{node.describe()}: {node.operator.fault_text(fault).format(fabric=tables.netlist.fabric)}")
+
+
+def _waits(tables: Tables, registers: Mapping[str, int], waits: Sequence[int]) -> list[str]:
+    """A line for each unit that waits."""
+    units = tables.netlist.units
+    lines = ["  memory has not answered"] if registers["status"] & 0x20 else []
+    for edge in waits:
+        if edge & 3:
+            unit, awaited = units[edge >> 4 & 0xFFF], units[edge >> 16 & 0xFFF]
+            what = "a token" if edge & 1 else "room"
+            lines.append(f"  {unit.describe()} waits for {what} of {awaited.describe()}")
+    return lines

@@ -1,0 +1,120 @@
+"""A host of a board in simulation: memory and registers by models of cocotbext-axi; runs in the simulator.
+
+It does what comes through a connection (`cosim.board.simulation`): runs follow each other in one simulation.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+from collections.abc import Iterator
+from multiprocessing.connection import Client
+from typing import Any
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import RisingEdge
+from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiSlave
+
+PAGE = 4096
+
+
+class Memory:
+    """Pages that were written; others read as zeros."""
+
+    def __init__(self, clock: Any, latency: int) -> None:
+        self.clock, self.latency = clock, latency
+        self.pages: dict[int, bytearray] = {}
+
+    async def read(self, address: int, length: int, **_: Any) -> bytes:
+        for _cycle in range(self.latency):
+            await RisingEdge(self.clock)
+        return self.look(address, length)
+
+    async def write(self, address: int, data: bytes, **_: Any) -> None:
+        self.put(address, data)
+
+    def look(self, address: int, length: int) -> bytes:
+        found = bytearray()
+        while length:
+            page, at = divmod(address, PAGE)
+            size = min(length, PAGE - at)
+            found += self.pages.get(page, bytes(PAGE))[at : at + size]
+            address, length = address + size, length - size
+        return bytes(found)
+
+    def put(self, address: int, data: bytes) -> None:
+        while data:
+            page, at = divmod(address, PAGE)
+            part, data = data[: PAGE - at], data[PAGE - at :]
+            self.pages.setdefault(page, bytearray(PAGE))[at : at + len(part)] = part
+            address += len(part)
+
+    def written(self, address: int, length: int) -> bytes:
+        """What is there, up to the last page that was written."""
+        last = max((page for page in self.pages if address // PAGE <= page < (address + length) / PAGE), default=-1)
+        return self.look(address, max(0, min(length, (last + 1) * PAGE - address)))
+
+
+def _rests(share: float) -> Iterator[bool]:
+    while True:
+        yield random.random() < share
+
+
+class Host:
+    """What a host has: registers, the interrupt, and memory."""
+
+    def __init__(self, dut: Any, plan: dict[str, Any]) -> None:
+        self.dut, self.memory = dut, Memory(dut.clk, plan["latency"])
+        random.seed(plan["seed"])
+        for number in range(plan["masters"]):
+            slave = AxiSlave(AxiBus.from_prefix(dut, f"m_axi{number}"), dut.clk, dut.rst, target=self.memory)
+            read, write = slave.read_if, slave.write_if
+            for channel in (read.ar_channel, read.r_channel, write.aw_channel, write.w_channel, write.b_channel):
+                if plan["pauses"]:
+                    channel.set_pause_generator(_rests(plan["pauses"]))
+        self.registers = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk, dut.rst)
+
+    async def power_on(self) -> None:
+        cocotb.start_soon(Clock(self.dut.clk, 10, unit="ns").start())
+        self.dut.rst.value = 1
+        for _ in range(4):
+            await RisingEdge(self.dut.clk)
+        self.dut.rst.value = 0
+        for _ in range(4):
+            await RisingEdge(self.dut.clk)
+
+    async def do(self, what: str, given: Any) -> Any:
+        """One command: ``put`` and ``get`` memory, ``set`` and ``read`` registers, or wait for the ``interrupt``."""
+        if what == "put":
+            for address, data in given:
+                self.memory.put(address, data)
+        elif what == "get":
+            return [self.memory.written(address, length) for address, length in given]
+        elif what == "set":
+            for address, value in given:
+                await self.registers.write_dword(address, value)
+        elif what == "read":
+            return [await self.registers.read_dword(address) for address in given]
+        elif not self.dut.interrupt.value:
+            await RisingEdge(self.dut.interrupt)
+        return None
+
+
+@cocotb.test()
+async def serve(dut: Any) -> None:
+    """Do what comes until there is no more."""
+    for name in logging.root.manager.loggerDict:
+        if name.startswith("cocotb"):
+            logging.getLogger(name).setLevel(logging.WARNING)
+    with Client(
+        os.environ["STEP_BOARD_SOCKET"], "AF_UNIX", authkey=bytes.fromhex(os.environ["STEP_BOARD_KEY"])
+    ) as host:
+        board = Host(dut, host.recv())
+        for name in list(logging.root.manager.loggerDict):
+            if name.startswith("cocotb"):
+                logging.getLogger(name).setLevel(logging.WARNING)
+        await board.power_on()
+        while (command := host.recv()) is not None:
+            host.send(await board.do(*command))

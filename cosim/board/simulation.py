@@ -1,0 +1,116 @@
+"""A board in a simulator that goes on from run to run, in a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import secrets
+import shutil
+import subprocess
+import tempfile
+import weakref
+from dataclasses import replace
+from multiprocessing.connection import Connection, Listener
+from pathlib import Path
+from typing import Any
+
+from cosim.building.build import Build, build
+from cosim.building.design import load_design
+from cosim.running.bench_run import cocotb_environment
+from hw.registers.wrapper import BoardDesign
+from step.errors import EnvironmentProblem, SimulationError
+from step.host.progress import Progress, silent
+
+_BENCH = "cosim.board.simulated"
+
+
+def build_board(design: BoardDesign, *, optimize: bool = True, progress: Progress = silent) -> Build:
+    """The simulator of ``design``, from the cache if it is there; raises what `cosim.building.build.build` raises."""
+    if importlib.util.find_spec("cocotbext") is None or importlib.util.find_spec("cocotbext.axi") is None:
+        raise EnvironmentProblem(
+            "a board in simulation needs the package cocotbext-axi; install it with: pip install 'step-fabric[board]'"
+        )
+    top = design.top
+    with tempfile.TemporaryDirectory(prefix="step-board-") as made:
+        directory, sources = Path(made), []
+        for name, text in design.files.items():
+            if name.endswith(".sv"):
+                path = directory / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+                sources.append(path)
+        public = directory / "public.vlt"
+        ports = ("clk", "rst", *top.ports)
+        lines = [f'public_flat_rw -module "{top.name}" -var "{port}"' for port in ports]
+        public.write_text("\n".join(["`verilator_config", *lines]) + "\n")
+        fabric = load_design(design.fabric.sidecar, directory)
+        board = replace(
+            fabric, module=top.name, verilog=(*sources, public), cpp=(), sources=(), sinks=(), units=(), hierarchical=()
+        )
+        return build(board, edges=True, optimize=optimize, progress=progress)
+
+
+class Simulation:
+    """The process. ``ask`` does a command of `cosim.board.simulated.Host`; `SimulationError` where it breaks off."""
+
+    def __init__(self, built: Build, plan: dict[str, Any]) -> None:
+        self._directory = Path(tempfile.mkdtemp(prefix="step-run-"))
+        self._log = self._directory / "simulator.log"
+        key = secrets.token_bytes(16)
+        socket = str(self._directory / "socket")
+        environment = {
+            **built.toolchain.environment,
+            **cocotb_environment(built.toolchain, built.top, _BENCH),
+            "COCOTB_RESULTS_FILE": str(self._directory / "results.xml"),
+            "STEP_BOARD_SOCKET": socket,
+            "STEP_BOARD_KEY": key.hex(),
+        }
+        with Listener(socket, "AF_UNIX", authkey=key) as listener, self._log.open("wb") as output:
+            self._process = subprocess.Popen(
+                [str(built.executable)],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=self._directory,
+                env=environment,
+                start_new_session=True,
+            )
+            listener._listener._socket.settimeout(1)  # type: ignore[attr-defined]
+            while True:
+                try:
+                    self._connection: Connection = listener.accept()
+                    break
+                except TimeoutError:
+                    if self._process.poll() is not None:
+                        raise self._broken() from None
+        self._end = weakref.finalize(self, _end, self._process, self._connection, self._directory)
+        self._connection.send(plan)
+
+    def ask(self, what: str, given: Any = None) -> Any:
+        try:
+            self._connection.send((what, given))
+            return self._connection.recv()
+        except (EOFError, OSError):
+            self._process.wait()
+            raise self._broken() from None
+
+    def close(self) -> None:
+        """End the process; without it that happens with the last reference."""
+        self._end()
+
+    def _broken(self) -> SimulationError:
+        lines = [each for each in self._log.read_text(errors="replace").splitlines() if each.strip()]
+        how = f"exit status {self._process.returncode}"
+        return SimulationError("\n".join([f"the simulator broke off ({how}):", *(f"  {each}" for each in lines[-8:])]))
+
+
+def _end(process: subprocess.Popen[bytes], connection: Connection, directory: Path) -> None:
+    with contextlib.suppress(OSError):
+        connection.send(None)
+    connection.close()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    shutil.rmtree(directory, ignore_errors=True)

@@ -1,0 +1,134 @@
+"""The driver in C lays out what Python lays out, bit for bit, and says what is wrong."""
+
+from __future__ import annotations
+
+import ctypes
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("peakrdl_regblock", reason="needs PeakRDL: pip install 'step-fabric[board]'")
+
+from c_library import COMPILER, Library
+
+from step.language.dtypes import BF16, BOOL, FP8_E4M3, FP32, INT8, UINT32
+from step.language.graph import Graph
+from step.language.types import Selector, Tile, Tuple
+from step.lowering.fabric import FabricConfig
+from step.lowering.off_chip import MemoryConfig
+
+OK, BUSY, SHAPE, ALIGN, OVERLAP, SPACE, DESIGN, PLACE = 0, -1, -2, -3, -4, -5, -7, -8
+
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
+
+
+def fabric(link: int = 4) -> FabricConfig:
+    return FabricConfig(link_bytes=link, memory=MemoryConfig(beat_bytes=8))
+
+
+@pytest.mark.parametrize("dtype", [BF16, FP32, FP8_E4M3, INT8, BOOL], ids=str)
+def test_tensors_in_tiles(tmp_path: Path, dtype: Any) -> None:
+    graph = Graph("copied")
+    graph.load(graph.tensor("x", (2, 6, 10), dtype), tile=(3, 5), name="load").store("y")
+    x = np.random.default_rng(1).integers(0, 2 if dtype == BOOL else 99, (2, 6, 10)).astype(dtype.numpy)
+    library = Library(graph, {"x": x}, tmp_path, fabric())
+    library.begin()
+    assert library.write_tensor(0, x) == OK
+    assert library.image("load", len(library.before["load"])) == library.before["load"]
+    assert library.write_tensor(0, x[:1]) == SHAPE
+    library.put("y", library.after["y"].content)
+    assert library.read_tensor(1, x.nbytes) == x.reshape(2, 2, 3, 2, 5).transpose(0, 1, 3, 2, 4).tobytes()
+
+
+class Made:
+    """A random ragged stream: its elements as C takes them, and its lengths."""
+
+    def __init__(self, element: Any, seed: int) -> None:
+        self.element, self.dice = element, random.Random(seed)
+        self.values, self.lengths, self.all_lengths = bytearray(), list[int](), list[int]()
+        self.length(3)
+        self.nested = [self._middle() for _ in range(3)]
+
+    def length(self, count: int) -> int:
+        self.lengths.append(count)
+        self.all_lengths.append(count)
+        return count
+
+    def _middle(self) -> list[Any]:
+        self.all_lengths.append(2)
+        return [[self._one(self.element) for _ in range(self.length(self.dice.randrange(4)))] for _ in range(2)]
+
+    def _one(self, element: Any) -> Any:
+        if isinstance(element, Tuple):
+            return tuple(self._one(each) for each in element.items)
+        if isinstance(element, Selector):
+            hot = [self.dice.randrange(2) for _ in range(element.targets)]
+            self.values.extend(hot)
+            return [at for at, bit in enumerate(hot) if bit]
+        rows = int(element.rows) if element.rows.is_static else self.length(self.dice.randrange(4))
+        most = 2 if element.dtype == BOOL else 99
+        numbers = [self.dice.randrange(most) for _ in range(rows * int(element.cols))]
+        array = np.array(numbers).reshape(rows, int(element.cols)).astype(element.dtype.numpy)
+        self.values.extend(array.tobytes())
+        return array
+
+
+ELEMENTS = {
+    "tile": Tile(BF16, 2, 3),
+    "bytes": Tile(FP8_E4M3, 1, 3),
+    "bits": Tile(BOOL, 3, 5),
+    "count": Tile(UINT32),
+    "selector": Selector(11),
+    "pair": Tuple((Tile(INT8, 1, 3), Tile(FP32, 1, 2))),
+    "rows": None,
+}
+
+
+@pytest.mark.parametrize(("kind", "link"), [*((each, 4) for each in ELEMENTS), ("rows", 1), ("pair", 16)])
+def test_ragged_streams(tmp_path: Path, kind: str, link: int) -> None:
+    graph = Graph("fed")
+    element = ELEMENTS[kind] or Tile(BF16, graph.symbol("N", ragged=True), 3)
+    graph.source("x", element, [graph.symbol("A", ragged=True), 2, graph.symbol("B", ragged=True)]).sink("y")
+    made = Made(element, link)
+    library = Library(graph, {"x": made.nested}, tmp_path, fabric(link))
+    library.begin()
+    assert library.write_stream(0, bytes(made.values), made.lengths) == OK
+    for name, content in library.before.items():
+        assert library.image(name, len(content)) == content, name
+    for name, after in library.after.items():
+        library.put(name, after.content)
+    assert library.read_stream(1) == (bytes(made.values), made.all_lengths)
+    assert library.write_stream(0, bytes(made.values), made.lengths[:-1]) == SHAPE
+    assert library.write_stream(0, bytes(made.values) + b"\0", made.lengths) == SHAPE
+
+
+def test_what_is_wrong(tmp_path: Path) -> None:
+    graph = Graph("copied")
+    graph.load(graph.tensor("x", (4, 8), BF16), tile=(4, 8), name="load").store("y")
+    library = Library(graph, {"x": np.zeros((4, 8))}, tmp_path, fabric())
+    c, board, room = library.c, library.board, ctypes.create_string_buffer(1 << 14)
+
+    def place(image: int, address: int, size: int = 4096) -> int:
+        return c.step_board_place(board, image, ctypes.c_uint64(address), room, ctypes.c_size_t(size))
+
+    assert library.open() == OK
+    assert c.step_board_start(board) == PLACE
+    assert place(0, 0x1004) == ALIGN
+    assert place(0, 0x1000, 8) == SPACE
+    assert place(0, (1 << 40) - 8) == SPACE
+    assert place(0, 0x1000) == OK
+    assert place(1, 0x1FF8) == OVERLAP
+    assert place(1, 0x12_0000_2000) == OK
+    assert c.step_board_start(board) == OK
+    addresses = {name: at // 4 for name, at in library.tables.addresses.items()}
+    assert library.words[addresses["control"]] == 1
+    assert library.words[addresses["base_y_high"]] == 0x12 and library.words[addresses["base_y_low"]] == 0x2000
+    library.words[addresses["status"]] = 4
+    assert c.step_board_start(board) == BUSY
+    c.step_result_text.restype = ctypes.c_char_p
+    assert c.step_result_text(BUSY) == b"a start during a run"
+    library.words[2] ^= 1
+    assert library.open() == DESIGN

@@ -17,6 +17,9 @@ CYCLES = 1 << 14
 _ADDRESSES = ("araddr", "arlen", "arsize", "arvalid", "awaddr", "awsize", "awvalid", "wdata", "wstrb", "wlast")
 _TO_MEMORY = (*_ADDRESSES, "wvalid", "rready", "bready")
 _FROM_MEMORY = ("arready", "rdata", "rresp", "rlast", "rvalid", "awready", "wready", "bresp", "bvalid")
+_ALWAYS = ("s_axil_bready", "s_axil_rready")
+"""The bench takes every answer at once."""
+
 _CONSTANT = {"rid": "1'b0", "bid": "1'b0"}
 
 
@@ -64,7 +67,7 @@ def bench_text(tables: Tables, places: Sequence[Place]) -> str:
     ]
     for name, (way, width) in ports.items():
         if name.startswith("s_axil_") or name == "interrupt":
-            start = " = 0" if way == "input" else ""
+            start = (" = 1" if name in _ALWAYS else " = 0") if way == "input" else ""
             lines.append(f"  {'reg' if way == 'input' else 'wire'} [{width - 1}:0] {name}{start};")
     lines += _wires(tables)
     lines += ["", f"  {top.name} board ("]
@@ -132,14 +135,12 @@ _TASKS = """
       s_axil_wdata <= data;
       s_axil_wstrb <= 4'hf;
       s_axil_wvalid <= 1;
-      s_axil_bready <= 1;
       done = 0;
       while (done == 0) begin
         @(posedge clk);
         if (s_axil_awready) s_axil_awvalid <= 0;
         if (s_axil_wready) s_axil_wvalid <= 0;
         if (s_axil_bvalid) begin
-          s_axil_bready <= 0;
           done = 1;
         end
       end
@@ -150,14 +151,12 @@ _TASKS = """
     begin
       s_axil_araddr <= address[$bits(s_axil_araddr)-1:0];
       s_axil_arvalid <= 1;
-      s_axil_rready <= 1;
       done = 0;
       while (done == 0) begin
         @(posedge clk);
         if (s_axil_arready) s_axil_arvalid <= 0;
         if (s_axil_rvalid) begin
           value = s_axil_rdata;
-          s_axil_rready <= 0;
           done = 1;
         end
       end

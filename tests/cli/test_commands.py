@@ -511,8 +511,8 @@ def test_data_without_data(step: Any, small: Path) -> None:
 
 
 VERBS = (
-    "cache, calibrate, check, compare, doctor, explain, fifos, fit, fuzz, generate, import, inputs, map, metrics, run, "
-    "schema, show, sweep, synth, tokens, tune, verilog, waves"
+    "board, cache, calibrate, check, compare, doctor, explain, fifos, fit, fuzz, generate, import, inputs, map, "
+    "metrics, run, schema, show, sweep, synth, tokens, tune, verilog, waves"
 )
 
 

@@ -1,0 +1,98 @@
+"""The folder of `step board` has what its README says, and tools read it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as xml
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("peakrdl_regblock", reason="needs PeakRDL: pip install 'step-fabric[board]'")
+
+from board_programs import moved
+
+from cosim.board.folder import Folder, Options, write_folder
+from cosim.board.ipxact import SPIRIT
+from cosim.building.toolchain import find_toolchain
+from hw.registers.block import peakrdl
+from step.errors import InputError
+from step.lowering.board import BusConfig
+from step.programs.prepare import prepare
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Folder]:
+    directory = tmp_path_factory.mktemp("board")
+    return directory, write_folder(prepare(moved()), Options(BusConfig(masters=2, bytes=16)), directory)
+
+
+def test_what_is_in_it(made: tuple[Path, Folder]) -> None:
+    directory, folder = made
+    listed = (directory / "rtl.f").read_text().split()
+    assert tuple(listed) == folder.rtl and all((directory / each).is_file() for each in listed)
+    memory = json.loads((directory / "data" / "memory.json").read_text())
+    assert memory["bytes"] == (directory / "data" / "memory.bin").stat().st_size
+    assert all(each["address"] % 4096 == 0 for each in memory["images"])
+    readme = (directory / "README.md").read_text()
+    assert all(f"`{each.name}`" in readme for each in folder.places)
+    assert "create_clock" in (directory / "constraints" / "fabric_moved.sdc").read_text()
+
+
+def test_ip_xact_has_buses_and_registers(made: tuple[Path, Folder]) -> None:
+    directory, folder = made
+    root = xml.parse(directory / "ip" / "component.xml").getroot()
+    space = {"spirit": SPIRIT}
+    names = [each.text for each in root.findall("spirit:busInterfaces/spirit:busInterface/spirit:name", space)]
+    assert names == ["m_axi0", "m_axi1", "s_axil", "clk", "rst", "interrupt"]
+    values = {each.text for each in root.iterfind(".//spirit:value", space)}
+    assert "m_axi0:m_axi1:s_axil" in values
+    compiler = peakrdl("systemrdl", "systemrdl-compiler").RDLCompiler()
+    peakrdl("peakrdl_ipxact", "peakrdl-ipxact").IPXACTImporter(compiler).import_file(
+        str(directory / "ip" / "component.xml")
+    )
+    top = compiler.elaborate().top
+    found = {each.inst_name: each.absolute_address for each in top.descendants() if hasattr(each, "fields")}
+    assert found == folder.tables.addresses
+
+
+def test_a_program_without_data(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        write_folder(prepare(moved().graph), Options(BusConfig()), tmp_path)
+    assert str(caught.value) == (
+        "a board's memory image needs input data, but the program has none; give --inputs FILE.npz"
+    )
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["lint", pytest.param("sim", marks=pytest.mark.slow), pytest.param("synth", marks=pytest.mark.slow)],
+)
+def test_fusesoc_runs_the_target(made: tuple[Path, Folder], tmp_path: Path, target: str) -> None:
+    pytest.importorskip("fusesoc", reason="fusesoc is not installed")
+    directory, folder = made
+    tools = find_toolchain()
+    for each in (directory / "bin").iterdir():
+        assert os.access(each, os.X_OK)
+    environment = {
+        **tools.environment,
+        "PATH": os.pathsep.join([str(directory / "bin"), str(Path(sys.executable).parent), tools.environment["PATH"]]),
+        "HOME": str(tmp_path),
+    }
+    command = [sys.executable, "-m", "fusesoc.main", "--cores-root", str(directory), "run", f"--target={target}"]
+    done = subprocess.run(
+        [*command, "--work-root", "work", f"step:board:{folder.tables.design.top.name}:0"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    if target == "sim":
+        assert "PASSED" in done.stdout
+    if target == "synth":
+        assert (tmp_path / "work" / "fabric_moved_board.json").is_file()

@@ -7,12 +7,15 @@ from pathlib import Path
 import click
 
 from cosim.board.folder import SIDECAR, Options, write_folder
+from cosim.board.litex import litex_options, write_system
 from step.cli.console import show_json, working
 from step.cli.options import Given, binding_option, json_option, program_options
 from step.errors import InputError
 from step.host.files import writing
 from step.host.installing import installing
 from step.lowering.board import BusConfig
+from step.programs.data.inputs import bind_inputs
+from step.programs.data.npz import load_inputs
 from step.programs.prepare import prepare
 
 _BUS = BusConfig()
@@ -36,7 +39,21 @@ class _Address(click.ParamType):
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="Directory to write."
 )
-@click.option("--target", type=click.Choice(["axi"]), default="axi", show_default=True, help="What the folder is for.")
+@click.option(
+    "--target",
+    type=click.Choice(["axi", "litex"]),
+    default="axi",
+    show_default=True,
+    help="What the folder is for: FPGA tools, or besides a system on chip in simulation (LiteX).",
+)
+@click.option(
+    "--batch",
+    "batches",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    multiple=True,
+    metavar="FILE",
+    help="More data (.npz) that the firmware of --target litex runs after the program's own; repeat for several.",
+)
 @click.option("--masters", type=int, default=_BUS.masters, show_default=True, help="AXI4 masters, 1 to 4.")
 @click.option("--bytes", "width", type=int, default=_BUS.bytes, show_default=True, help="Bytes of data on a bus.")
 @click.option("--burst", type=int, default=_BUS.burst, show_default=True, help="Transfers of a burst at most.")
@@ -68,6 +85,7 @@ def board(
     binding: Path | None,
     output: Path,
     target: str,
+    batches: tuple[Path, ...],
     masters: int,
     width: int,
     burst: int,
@@ -88,13 +106,21 @@ def board(
     if base is not None and base % 4096:
         raise InputError(f"--base must be a multiple of 4096, not {base:#x}")
     options = Options(bus, streams == "memory", clock, base, style == "fpga")
+    if batches and target != "litex":
+        raise InputError("--batch is for firmware: it needs --target litex")
     prepared = prepare(given.program(binding))
+    more = [(str(each), bind_inputs(prepared.graph, load_inputs(each, prepared.graph))) for each in batches]
+    if target == "litex":
+        options = litex_options(options)
     with (
         working() as progress,
         writing(output / SIDECAR if output.is_dir() else output),
         installing(output, last=SIDECAR) as staged,
     ):
-        written = write_folder(prepared, options, staged, progress)
+        if target == "litex":
+            written = write_system(prepared, options, more, staged, progress)
+        else:
+            written = write_folder(prepared, options, staged, progress)
     if as_json:
         show_json({"module": written.tables.design.top.name, "directory": str(output)})
     else:

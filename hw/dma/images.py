@@ -25,7 +25,7 @@ def source_images(
     what does not fit the stream.
     """
     values, lengths = bytearray(), list[int]()
-    for entry, extent in _entries(to_nested(tokens, format.rank), plan.extents):
+    for entry, extent in entries(to_nested(tokens, format.rank), plan.extents):
         if not isinstance(entry, list):
             values += _value(entry, element, plan, format)
             lengths += [rows_of(entry)] if plan.rows else []
@@ -77,14 +77,14 @@ def _backwards(words: Iterator[int], level: int, rows: bool, leaves: list[int]) 
     return entries[::-1]
 
 
-def _entries(part: Any, extents: Sequence[int | None]) -> Iterator[tuple[Any, int | None]]:
+def entries(part: Any, extents: Sequence[int | None]) -> Iterator[tuple[Any, int | None]]:
     """Every list before what is in it, with its extent as planned, and every value."""
     if not extents:
         yield part, None
         return
     yield part, extents[0]
     for each in part:
-        yield from _entries(each, extents[1:])
+        yield from entries(each, extents[1:])
 
 
 def _value(value: Any, element: ElementType, plan: StreamPlan, format: TokenFormat) -> bytes:

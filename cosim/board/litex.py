@@ -1,0 +1,103 @@
+"""``step board --target litex``: a system on chip around a board, for simulation (`cosim/board/soc`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from cosim.board.batches import Batch, batch_of, batches_source, results_bytes
+from cosim.board.folder import Folder, Options, write_folder
+from cosim.board.memory import contents, wanted
+from cosim.building.design import load_design
+from cosim.building.hierarchy import Hierarchy
+from step.errors import InputError
+from step.host.progress import Progress, silent
+from step.language.tokens import Token
+from step.programs.data.inputs import BoundInputs
+from step.programs.prepare import Prepared
+from step.running.interpreter import interpret
+
+SYSTEM = Path(__file__).parent / "soc"
+MEMORY = 0x4000_0000
+"""Where LiteX puts main memory for a VexRiscv."""
+
+ADDRESS_BITS = 32
+CODE = 0x10000
+"""Bytes of the ROM for all but data, and of the SRAM for all but results."""
+
+NARROWEST, WIDEST = 8, 64
+"""Bytes of a bus: the memory has as many bits."""
+
+
+def litex_options(options: Options) -> Options:
+    """``options`` with the addresses of the system; raises `InputError` for what it does not have."""
+    width = options.bus.bytes
+    if not NARROWEST <= width <= WIDEST:
+        raise InputError(f"--target litex takes buses of {NARROWEST} to {WIDEST} bytes, not {width}: give --bytes 32")
+    if not options.streams:
+        raise InputError("--target litex has nobody at the edge: leave out --streams edge")
+    if options.base is not None:
+        raise InputError(f"--target litex has memory at {MEMORY:#x}: leave out --base")
+    return replace(options, base=MEMORY, bus=replace(options.bus, address_bits=ADDRESS_BITS))
+
+
+def write_system(
+    prepared: Prepared,
+    options: Options,
+    batches: Sequence[tuple[str, BoundInputs]],
+    directory: Path,
+    progress: Progress = silent,
+) -> Folder:
+    """Write what `write_folder` does, and ``soc/``: the system, and firmware that runs batches.
+
+    ``options`` are `litex_options`. The first batch is the data of ``prepared``; ``batches`` follow, with names for
+    errors. Raises `InputError` for one that has no room in the images, and what `write_folder` raises.
+    """
+    written = write_folder(prepared, options, directory, progress)
+    places = written.places
+    made = list[Batch]()
+    for name, data in (("the program", prepared.data), *batches):
+        progress(f"running {name} for what has to come out")
+        outputs = interpret(prepared.graph, data).outputs
+        _check_room(written, name, data, outputs)
+        made.append(batch_of(written.tables, data, outputs))
+    text, arrays = batches_source(written.tables, made, places[-1].end - MEMORY)
+    system = directory / "soc"
+    system.mkdir()
+    for source in sorted(SYSTEM.iterdir()):
+        if source.is_file():
+            (system / source.name).write_text(source.read_text())
+    (system / "batches.c").write_text(text)
+    (system / "batches.bin").write_bytes(arrays)
+    design = written.tables.design
+    hierarchy = Hierarchy.of(load_design(design.fabric.sidecar, directory / "rtl"))
+    (system / "control.vlt").write_text(hierarchy.control_file(False, ()))
+    board = {
+        "top": design.top.name,
+        "files": [f"../{each}" for each in written.rtl],
+        "bytes": options.bus.bytes,
+        "masters": options.bus.masters,
+        "register_bits": design.top.ports["s_axil_araddr"][1],
+        "rom": _power(CODE + len(arrays)),
+        "sram": _power(CODE + results_bytes(made)),
+    }
+    (system / "soc.json").write_text(json.dumps(board, indent=1) + "\n")
+    return written
+
+
+def _power(bytes: int) -> int:
+    """The lowest power of two that is not below ``bytes``."""
+    return 1 << (bytes - 1).bit_length()
+
+
+def _check_room(written: Folder, name: str, data: BoundInputs, outputs: Mapping[str, Sequence[Token]]) -> None:
+    sizes = {image: len(each) for image, each in contents(written.tables, data).items()}
+    sizes |= {image: len(each.content) for image, each in wanted(written.tables, outputs).items()}
+    for place in written.places:
+        if sizes.get(place.name, 0) > place.bytes:
+            raise InputError(
+                f"{name}: {place.name} takes {sizes[place.name]:,} bytes, and the board has room for {place.bytes:,}: "
+                "the largest data has to be the program's own (--inputs)"
+            )

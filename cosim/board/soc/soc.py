@@ -30,16 +30,17 @@ except ModuleNotFoundError as error:
 HERE = Path(__file__).parent
 CLOCK = 100_000_000
 REGISTERS = 0x9000_0000
-SERIAL = [
-    (f"{way}_{part}", bits) for way in ("source", "sink") for part, bits in (("valid", 1), ("ready", 1), ("data", 8))
-]
+SERIAL = {
+    **{"source_valid": 1, "source_ready": 1, "source_data": 8},
+    **{"sink_valid": 1, "sink_ready": 1, "sink_data": 8},
+}
 
 
 class Platform(SimPlatform):
     """Clock, reset and the characters of a UART; it writes Verilog, and runs no tools."""
 
     def __init__(self) -> None:
-        serial = [Subsignal(name, Pins(bits)) for name, bits in SERIAL]
+        serial = [Subsignal(name, Pins(bits)) for name, bits in SERIAL.items()]
         super().__init__("SIM", [("sys_clk", 0, Pins(1)), ("sys_rst", 0, Pins(1)), ("serial", 0, *serial)])
 
     def build(self, soc: Any, build_dir: str, **_: Any) -> Any:

@@ -22,7 +22,7 @@ from hw.axi.write_master import WriteMaster
 from hw.verilog.convert import ModuleLibrary
 from hw.verilog.modules import Parametric
 from hw.verilog.structure import Instance, Structure, flat_ports, port_widths
-from step.lowering.board import BusConfig
+from step.lowering.bus import BusConfig
 
 LATENCY, CYCLES = 100, 4000
 SEEDS = 3

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.axi.ports import address_channel, answer_channel, read_channel, write_channel
 from hw.verilog.modules import Parametric
-from step.lowering.board import BusConfig
+from step.lowering.bus import BusConfig
 
 DEPTH = 16
 """Transfers of a channel under way between the clocks; LUT RAM has as many words."""

@@ -10,7 +10,8 @@ from amaranth.lib.data import StructLayout
 from amaranth.lib.wiring import In, Out
 
 from step.language.faults import Fault
-from step.lowering.board import Board, BusConfig
+from step.lowering.board import Board
+from step.lowering.bus import BusConfig
 
 INCR, MODIFIABLE = 1, 0b0011
 """Bursts of rising addresses; ``cache`` of plain memory."""

@@ -18,7 +18,8 @@ from hw.memory.port import MEMORY_RESET
 from hw.verilog.convert import ModuleLibrary
 from hw.verilog.emit import top_text
 from hw.verilog.structure import Instance, Structure, Written, flat_ports, port_widths
-from step.lowering.board import Board, BoardPort, BusConfig, board_of
+from step.lowering.board import Board, BoardPort, board_of
+from step.lowering.bus import BusConfig
 from step.lowering.netlist import Netlist
 
 _PORT = re.compile(r"(request|response|store|written|base)(\d+)(\w*)")

@@ -13,9 +13,7 @@ from hw.axi.ports import FAULT, Lanes, Port, address_channel, answer_channel, dr
 from hw.axi.queue import Queue
 from hw.axi.turns import turns
 from hw.verilog.modules import Parametric, Shared
-
-AHEAD = 16
-"""Beats that wait for their burst to be asked for; LUT RAM has as many words."""
+from step.lowering.bus import AHEAD
 
 
 class WriteMaster(Parametric):

@@ -12,7 +12,8 @@ from hw.registers.run_control import RunControl
 from hw.verilog.convert import ModuleLibrary
 from hw.verilog.emit import Design, emit, top_text
 from hw.verilog.structure import Instance, Structure, Written, flat_ports, port_widths
-from step.lowering.board import Board, BusConfig, board_of
+from step.lowering.board import Board, board_of
+from step.lowering.bus import BusConfig
 from step.lowering.netlist import Netlist
 from step.lowering.registers import UNIT_BITS, WORD, Register, registers_of
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from hw.fabric import Fabric
@@ -83,7 +82,7 @@ def sidecar(fabric: Fabric, files: Mapping[str, str], hierarchical: Sequence[str
             for pad in fabric.scratchpads
             for share in pad.scratchpad.shares
         ],
-        "memory": {**asdict(netlist.fabric.memory), "beats_total": memory.beats},
+        "memory": {**netlist.fabric.memory.to_json(), "beats_total": memory.beats},
         "settling_cycles": fabric.settling_cycles,
         "fabric": netlist.fabric.to_json(),
         "files": [name for name in files if name.endswith(".sv")],

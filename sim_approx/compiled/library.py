@@ -25,7 +25,7 @@ from typing import Any
 from sim_approx import units
 from sim_approx.compiled.fields import Kind
 from sim_approx.compiled.rule import Rule
-from sim_approx.memory import off_chip
+from sim_approx.memory import masters, off_chip
 from step import rules
 from step.firing.machine import Machine
 from step.host import library
@@ -113,7 +113,7 @@ def own_machines() -> tuple[type[Machine], ...]:
     """The machines of all operators of the project."""
     found = []
     names = [f"{room.__name__}.{each.name}" for room in (rules, units) for each in pkgutil.iter_modules(room.__path__)]
-    for module in [off_chip, *map(import_module, names)]:
+    for module in [masters, off_chip, *map(import_module, names)]:
         for each in vars(module).values():
             if isinstance(each, type) and issubclass(each, Machine) and each.__module__ == module.__name__:
                 found.append(each)

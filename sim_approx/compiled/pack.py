@@ -183,6 +183,7 @@ class Packed:
         for port in ports:
             arrives = -1 if port.arrives is None else self._index[id(port.arrives)]
             packed += [self._index[id(port.asks)], arrives, port.beats, int(port.writes)]
+        packed += self._pack[fields.CHANNELS](memory.before)
         if config.dram is None:
             return [*packed, 0]
         return [*packed, config.dram.row_bytes // config.beat_bytes, *astuple(config.dram)]

@@ -51,6 +51,8 @@ class MemoryPorts:
     def __init__(self) -> None:
         self.reads: list[Port] = []
         self.writes: list[Port] = []
+        self.before: list[Channel] = []
+        """Where something may be that is to be written, besides the channels of ``writes``."""
 
     def read(self, requests: Channel, arrives: Channel, beats: int) -> None:
         """A load asks for ``beats`` beats per request, and gets a token for each through ``arrives``."""
@@ -77,6 +79,7 @@ class Memory(Machine):
         "_out_of_turn",
         "_waiting",
         "_wants",
+        "before",
         "config",
         "last_read",
         "last_write",
@@ -92,6 +95,7 @@ class Memory(Machine):
             inputs=tuple(port.asks for port in ports), outputs=tuple(port.arrives for port in ports if port.arrives)
         )
         self._clock, self.ports, self._idle = clock, ports, list(ports)
+        self.before = tuple(of.before)
         self.configure(config)
 
     def configure(self, config: MemoryConfig) -> None:
@@ -108,13 +112,9 @@ class Memory(Machine):
         self.last_read = self.last_write = -config.latency
         """Cycle in which the last beat is on a read port, or is visible in memory."""
 
-    def granted(self) -> list[int]:
-        """Beats that passed so far, by port."""
-        return [port.granted for port in self.ports]
-
     def writing(self) -> bool:
-        """Whether a beat waits to be written."""
-        return any(port.asks.tokens for port in self.ports if port.writes)
+        """Whether a beat waits to be written, or its store is still to be told."""
+        return any(each.tokens for each in self.before) or any(port.asks.tokens for port in self.ports if port.writes)
 
     def fire(self) -> int | None:
         """What the memory does in this cycle; starves where no port presents a beat."""

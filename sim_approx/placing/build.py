@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from sim_approx.engine.words import Clock, RowsOf, unknown
-from sim_approx.memory.channels import Memory, MemoryPorts
+from sim_approx.memory.channels import Memory, MemoryPorts, Port
+from sim_approx.memory.masters import share
 from sim_approx.memory.scratchpad import ShareSites, share_sites
 from sim_approx.placing.site import Site, declared_sizes, set_sizes
 from step.firing.declared import Declared, declared_rule
@@ -15,6 +16,7 @@ from step.host.extensions import needed_module
 from step.language.function import Function
 from step.language.graph import Node
 from step.language.tokens import Token
+from step.lowering.board import board_of
 from step.lowering.feasible import check_feasible
 from step.lowering.links import slots_in_flight
 from step.lowering.memory import memory_map
@@ -33,7 +35,7 @@ class Fabric:
 
     ``units``: per unit the machine whose activity is the unit's. ``channels``: those of the netlist, by its order;
     ``owners`` has the unit of every machine, ``all_channels`` also the channels inside of units. ``tensors``,
-    ``outputs`` and ``arrivals`` fill up during the run.
+    ``outputs`` and ``arrivals`` fill up during the run. ``ports``: those of the units at off-chip memory.
     """
 
     netlist: Netlist
@@ -46,6 +48,7 @@ class Fabric:
     outputs: dict[str, list[Token]]
     arrivals: dict[str, list[int]]
     clock: Clock
+    ports: tuple[Port, ...]
     memory: Memory | None
     shares: ShareSites
 
@@ -131,7 +134,10 @@ def build_fabric(
         for channel in machine.outputs:
             channel.capacity += in_flight
             channel.space += in_flight
-    memory = Memory(netlist.fabric.memory, clock, ports) if ports.reads or ports.writes else None
+    of_units, bus = (*ports.reads, *ports.writes), netlist.fabric.memory.bus
+    if bus is not None:
+        ports = share(board_of(netlist, bus), ports, internal, machines.append)
+    memory = Memory(netlist.fabric.memory, clock, ports) if of_units else None
     if memory is not None:
         machines.append(memory)
     return Fabric(
@@ -145,6 +151,7 @@ def build_fabric(
         outputs=outputs,
         arrivals=arrivals,
         clock=clock,
+        ports=of_units,
         memory=memory,
         shares=shares,
     )

@@ -132,7 +132,7 @@ class Simulation:
             buffers={name: page * ending.entered[each.held][1] for name, each in fabric.shares.by_filler.items()},
             buffer_bytes=0 if all_pages is None else page * ending.entered[all_pages][1],
             most_rows=fabric.tallest,
-            traffic={} if fabric.memory is None else traffic(netlist, fabric.memory.granted()),
+            traffic={} if fabric.memory is None else traffic(netlist, [each.granted for each in fabric.ports]),
             arrivals={name: list(each) for name, each in fabric.arrivals.items()},
             engine=self.engine,
             engine_reason=self.reason,
@@ -227,7 +227,7 @@ class Model:
         if self._made is not None:
             fabric, engine = self._made
             before, memory = fabric.netlist.fabric.memory, netlist.fabric.memory
-            same_kind = (before.dram is None) == (memory.dram is None)
+            same_kind = (before.dram is None) == (memory.dram is None) and before.bus == memory.bus
             if isinstance(engine, CompiledEngine) and same_kind and same_addresses(before, memory):
                 fabric.change(netlist)
                 return fabric, engine

@@ -8,58 +8,14 @@ and fast model read this one plan.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields, replace
-from typing import ClassVar
+from dataclasses import dataclass, replace
 
 from step.errors import FabricError
-from step.language.arguments import Checked
 from step.language.tiling import stored
-from step.lowering.dma import LEAST_AHEAD, LIST, REQUEST, VALUES, StreamPlan, sink_plan, sink_requests, source_plan
-from step.lowering.limits import check_integer
+from step.lowering.bus import BusConfig
+from step.lowering.dma import LIST, REQUEST, VALUES, StreamPlan, sink_plan, sink_requests, source_plan
 from step.lowering.memory import memory_map
 from step.lowering.netlist import Netlist
-
-PAGE = 4096
-"""Bytes between the addresses that no burst may pass (AXI4, A3.4.1)."""
-
-WIDEST = 128
-"""Bytes of the widest data bus of AXI4."""
-
-
-@dataclass(frozen=True)
-class BusConfig(metaclass=Checked):
-    """The AXI4 buses of a board.
-
-    ``masters`` share out all memory ports. A bus has ``bytes`` of data and ``address_bits``. A burst has at most
-    ``burst`` transfers and does not pass a multiple of its longest size, so none passes 4 KB. ``outstanding``: bursts
-    that a master asks for before it has the answer to the first one, of reads and of writes each. ``ahead``: beats of
-    values that the DMA of a source asks for before they are used.
-    """
-
-    refused: ClassVar = FabricError
-
-    masters: int = 1
-    bytes: int = 64
-    burst: int = 16
-    outstanding: int = 8
-    ahead: int = 128
-    address_bits: int = 64
-
-    def __post_init__(self) -> None:
-        for each in fields(self):
-            check_integer(self, f"bus.{each.name}")
-        for name, most in (("bytes", WIDEST), ("burst", PAGE // self.bytes)):
-            value = getattr(self, name)
-            if value & (value - 1) or value > most:
-                raise FabricError(f"bus.{name} must be a power of two of at most {most}, not {value}")
-
-        if self.ahead & (self.ahead - 1) or self.ahead < LEAST_AHEAD:
-            raise FabricError(f"bus.ahead must be a power of two of at least {LEAST_AHEAD}, not {self.ahead}")
-
-    @property
-    def burst_bytes(self) -> int:
-        """Bytes of the longest burst; a power of two of at most `PAGE`."""
-        return self.burst * self.bytes
 
 
 @dataclass(frozen=True)
@@ -157,10 +113,7 @@ def board_of(netlist: Netlist, bus: BusConfig, *, streams: bool = False) -> Boar
     wanted = reads + writes
     if bus.masters > len(wanted):
         raise FabricError(f"{bus.masters} masters are too many: {program} has {_ports(len(wanted))}")
-    if beat > bus.burst_bytes:
-        raise FabricError(
-            f"a burst of {bus.burst} transfers of {bus.bytes} bytes does not hold a beat of memory.beat_bytes = {beat}"
-        )
+    bus.check_beat(beat)
     images, ports = dict[int | str, Image](), list[BoardPort]()
     for number, each in enumerate(wanted):
         images.setdefault(each.key, each.image)

@@ -19,14 +19,10 @@ from dataclasses import dataclass
 from step.language.graph import Node
 from step.language.operator import StreamType
 from step.language.types import is_dynamic, with_rows
+from step.lowering.bus import LEAST_AHEAD as LEAST_AHEAD
+from step.lowering.bus import REQUEST as REQUEST
 from step.lowering.links import item_bits, word_bits, words
 from step.lowering.netlist import Channel, Netlist
-
-REQUEST = 16
-"""Beats that are read or written at a time; even of one byte they hold the two words that a list begins with."""
-
-LEAST_AHEAD = 2 * REQUEST
-"""Beats that are asked for before they are used, at least; those of a list."""
 
 LENGTH_BYTES = 4
 """Of a word of a list."""

@@ -23,6 +23,9 @@ MEMORY = "memory"
 BANDWIDTH = f"{MEMORY}.bandwidth"
 """Bytes a cycle of the whole memory: another way to say its channels."""
 
+MASTERS = f"{MEMORY}.masters"
+"""AXI4 buses that memory ports share; what else there is of them stands in `memory.bus`."""
+
 OWN = LANES, LINKS
 """Parameters that are numbers by the names of operators."""
 
@@ -108,7 +111,7 @@ class FabricConfig(metaclass=Checked):
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, as saved with a program."""
-        data = {each.name: getattr(self, each.name) for each in fields(self)} | {MEMORY: asdict(self.memory)}
+        data = {each.name: getattr(self, each.name) for each in fields(self)} | {MEMORY: self.memory.to_json()}
         own = {kind: dict(data.pop(kind)) for kind in OWN}
         return data | {kind: numbers for kind, numbers in own.items() if numbers}
 
@@ -136,13 +139,18 @@ def with_settings(fabric: FabricConfig, settings: Iterable[str]) -> FabricConfig
             memory = MemoryConfig.from_json(data[MEMORY])
             data[MEMORY]["channels"] = memory.of_bandwidth(_positive(name, text)).channels
             continue
+        if name == MASTERS:
+            data[MEMORY] = MemoryConfig.from_json(data[MEMORY]).of_masters(_masters(text)).to_json()
+            continue
         *groups, leaf = name.split(".")
         target: Any = data
         for group in groups:
             target = target.get(group) if isinstance(target, dict) else None
         known = groups in ([LANES], [LINKS]) or (isinstance(target, dict) and target.get(leaf) is not None)
         if not known or isinstance(target.get(leaf), dict):
-            raise unknown("fabric", name, [*_names(data), MEMORY, BANDWIDTH, *(f"{kind}.OPERATOR" for kind in OWN)])
+            raise unknown(
+                "fabric", name, [*_names(data), MEMORY, BANDWIDTH, MASTERS, *(f"{kind}.OPERATOR" for kind in OWN)]
+            )
         target[leaf] = int(text) if re.fullmatch(r"-?[0-9]{1,30}", text) else text
     return FabricConfig.from_json(data)
 
@@ -155,6 +163,12 @@ def _positive(name: str, text: str) -> float:
     if not 0 < number < float("inf"):
         raise FabricError(f"{name} must be a number above 0, not {text!r}")
     return number
+
+
+def _masters(text: str) -> int:
+    if not re.fullmatch("[0-4]", text):
+        raise FabricError(f"{MASTERS} must be 0, where each port is one of the memory, or 1 to 4, not {text!r}")
+    return int(text)
 
 
 def is_of_fabric(name: str) -> bool:

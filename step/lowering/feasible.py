@@ -10,6 +10,7 @@ from step.language.dims import element_count
 from step.language.function import Function
 from step.language.graph import Node
 from step.language.types import Buffer, ElementType, Tile, Tuple, is_dynamic, with_rows
+from step.lowering.board import board_of
 from step.lowering.dynamic import check_dynamic
 from step.lowering.fabric import FabricConfig
 from step.lowering.links import data_words
@@ -32,6 +33,8 @@ def check_feasible(netlist: Netlist) -> None:
         _check_lanes(name, lanes, netlist)
     for name, link in netlist.fabric.links.items():
         _check_links(name, link, netlist)
+    if netlist.fabric.memory.bus is not None:
+        board_of(netlist, netlist.fabric.memory.bus)
     for node in netlist.units:
         _check_node(node, netlist.fabric)
         _check_references(node, netlist)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from step.errors import FabricError
 from step.language.arguments import Checked, checked
+from step.lowering.bus import BusConfig
 from step.lowering.dram import Dram, preset
 from step.lowering.limits import check_integer, check_names
 
@@ -23,6 +24,9 @@ class MemoryConfig(metaclass=Checked):
 
     With ``dram``, a channel has banks, rows, refresh and a data bus (docs/memory.md); ``latency`` then counts from the
     end of the data on that bus: it is that of the controller and of the way there and back.
+
+    With ``bus``, the fabric's ports share AXI4 buses, and only the masters of these are ports of the memory
+    (docs/board.md).
     """
 
     refused: ClassVar = FabricError
@@ -33,15 +37,20 @@ class MemoryConfig(metaclass=Checked):
     latency: int = 24
     interleave: int = 1
     dram: Dram | None = None
+    bus: BusConfig | None = None
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            if each.name != "dram":
+            if each.name not in ("dram", "bus"):
                 check_integer(self, f"memory.{each.name}")
         for name in ("beat_bytes", "channels", "interleave"):
             value = getattr(self, name)
             if value & (value - 1):
                 raise FabricError(f"memory.{name} must be a power of two, not {value}")
+        if self.bus is not None:
+            if not isinstance(self.bus, BusConfig):
+                raise FabricError(f"memory.bus must be a BusConfig or None, not {self.bus!r}")
+            self.bus.check_beat(self.beat_bytes)
         if self.dram is None:
             return
         if not isinstance(self.dram, Dram):
@@ -73,6 +82,12 @@ class MemoryConfig(metaclass=Checked):
         if not isinstance(data, dict):
             raise FabricError(f"memory must be the name of a preset or an object of parameters, not {data!r}")
         check_names("fabric memory", data, cls)
+        bus = data.get("bus")
+        if bus is not None:
+            if not isinstance(bus, dict):
+                raise FabricError(f"memory.bus must be an object of parameters or null, not {bus!r}")
+            check_names("fabric memory.bus", bus, BusConfig)
+            data = {**data, "bus": BusConfig(**bus)}
         dram = data.get("dram")
         if dram is None:
             return cls(**data)
@@ -83,6 +98,22 @@ class MemoryConfig(metaclass=Checked):
         if missing:
             raise FabricError(f"fabric memory.dram has no {missing[0]!r}; a DRAM needs all of its parameters")
         return cls(**{**data, "dram": Dram(**dram)})
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; a memory without a bus does not speak of one."""
+        data = asdict(self)
+        return data if self.bus is not None else {name: each for name, each in data.items() if name != "bus"}
+
+    @property
+    def masters(self) -> int:
+        """AXI4 buses that the ports share; 0: each port is one of the memory."""
+        return 0 if self.bus is None else self.bus.masters
+
+    def of_masters(self, masters: int) -> MemoryConfig:
+        """The same memory, whose ports share so many buses; 0: each is a port of its own."""
+        if masters == 0:
+            return replace(self, bus=None)
+        return replace(self, bus=BusConfig(masters) if self.bus is None else replace(self.bus, masters=masters))
 
     @property
     def bandwidth(self) -> float:

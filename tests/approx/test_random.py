@@ -44,7 +44,7 @@ def check(simulation: Simulation, reference: Reference) -> None:
     shares, others = simulation.fabric.shares.by_filler, reference.fabric.shares.by_filler
     for name, share in shares.items():
         assert simulation.ending.entered[share.held][1] == reference.peak(others[name].held), name
-    assert (simulation.fabric.memory.granted() if simulation.fabric.memory else []) == reference.beats
+    assert [each.granted for each in simulation.fabric.ports] == reference.beats
     expected = reference.stopped() if simulation.ending.status == Status.DEADLOCK else reference.cycles
     assert simulation.ending.cycles == expected
 

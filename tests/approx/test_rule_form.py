@@ -44,7 +44,7 @@ def rules() -> list[type[Machine]]:
     names = [
         f"{room.__name__}.{each.name}" for room in (step.rules, units) for each in pkgutil.iter_modules(room.__path__)
     ]
-    for name in [*names, "sim_approx.memory.off_chip"]:
+    for name in [*names, "sim_approx.memory.masters", "sim_approx.memory.off_chip"]:
         loaded = import_module(name)
         for each in vars(loaded).values():
             if isinstance(each, type) and issubclass(each, Machine) and each.__module__ == loaded.__name__:

@@ -24,7 +24,8 @@ from hw.verilog.emit import emit, top_text
 from hw.verilog.structure import Instance, Structure, Written
 from step.language.faults import Fault
 from step.language.graph import Graph
-from step.lowering.board import PAGE, Board, BusConfig, Image, board_of
+from step.lowering.board import Board, Image, board_of
+from step.lowering.bus import PAGE, BusConfig
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist, lower
 from step.programs.data.inputs import BoundInputs, bind_inputs

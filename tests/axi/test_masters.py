@@ -13,7 +13,7 @@ from programs import BUS, FABRIC, kept_rows, row_data
 from hw.axi.wrapper import wrapped
 from hw.verilog.emit import top_text
 from step.language.graph import Graph
-from step.lowering.board import BusConfig
+from step.lowering.bus import BusConfig
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
 from step.lowering.off_chip import MemoryConfig

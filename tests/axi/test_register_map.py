@@ -15,7 +15,8 @@ from hw.registers.files import write_register_files
 from step import BF16, Tile
 from step.errors import EnvironmentProblem
 from step.language.graph import Graph
-from step.lowering.board import BusConfig, board_of
+from step.lowering.board import board_of
+from step.lowering.bus import BusConfig
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
 from step.lowering.registers import IMAGES, Field, Register, registers_of

@@ -9,7 +9,8 @@ import pytest
 
 from step import BF16, FabricConfig, Graph, Tile
 from step.errors import FabricError
-from step.lowering.board import BusConfig, board_of
+from step.lowering.board import board_of
+from step.lowering.bus import BusConfig
 from step.lowering.netlist import Netlist, lower
 
 

@@ -26,6 +26,7 @@ struct MemoryChannel {
 struct Memory final : SharedMemory {
     int64_t beat_interval = 1, interleave = 1;
     std::vector<Port> ports;
+    Channels before;  // where something may be that is to be written, besides the channels of ports
     DramConfig dram = {};
 
     // `row_beats`: of the DRAM; 0: there is none.
@@ -54,6 +55,8 @@ struct Memory final : SharedMemory {
     bool is_writing(int64_t now) const override {
         for (const Port& each : ports)
             if (each.writes && each.asks->readable(now + 1)) return true;
+        for (Channel* each : before)
+            if (each->readable(now + 1)) return true;
         return false;
     }
 

@@ -113,6 +113,7 @@ struct Reader {
             read(port.beats);
             read(port.writes);
         }
+        read(memory->before);
         int64_t row_beats = next();
         if (row_beats) {
             std::copy_n(at, DRAM_FIELDS, reinterpret_cast<int64_t*>(&memory->dram));

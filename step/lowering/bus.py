@@ -1,0 +1,76 @@
+"""The AXI4 buses on which the memory ports of a fabric may come together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import ClassVar
+
+from step.errors import FabricError
+from step.language.arguments import Checked
+from step.lowering.limits import check_integer
+
+PAGE = 4096
+"""Bytes between the addresses that no burst may pass (AXI4, A3.4.1)."""
+
+WIDEST = 128
+"""Bytes of the widest data bus of AXI4."""
+
+AHEAD = 16
+"""Beats that a master holds until their burst is asked for; LUT RAM has as many words."""
+
+REQUEST = 16
+"""Beats that are read or written at a time; even of one byte they hold the two words that a list begins with."""
+
+LEAST_AHEAD = 2 * REQUEST
+"""Beats that are asked for before they are used, at least; those of a list."""
+
+
+@dataclass(frozen=True)
+class BusConfig(metaclass=Checked):
+    """The AXI4 buses of a board.
+
+    ``masters`` share out all memory ports. A bus has ``bytes`` of data and ``address_bits``. A burst has at most
+    ``burst`` transfers and does not pass a multiple of its longest size, so none passes 4 KB. ``outstanding``: bursts
+    that a master asks for before it has the answer to the first one, of reads and of writes each. ``ahead``: beats of
+    values that the DMA of a source asks for before they are used.
+    """
+
+    refused: ClassVar = FabricError
+
+    masters: int = 1
+    bytes: int = 64
+    burst: int = 16
+    outstanding: int = 8
+    ahead: int = 128
+    address_bits: int = 64
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            check_integer(self, f"bus.{each.name}")
+        for name, most in (("bytes", WIDEST), ("burst", PAGE // self.bytes)):
+            value = getattr(self, name)
+            if value & (value - 1) or value > most:
+                raise FabricError(f"bus.{name} must be a power of two of at most {most}, not {value}")
+        if self.ahead & (self.ahead - 1) or self.ahead < LEAST_AHEAD:
+            raise FabricError(f"bus.ahead must be a power of two of at least {LEAST_AHEAD}, not {self.ahead}")
+
+    @property
+    def burst_bytes(self) -> int:
+        """Bytes of the longest burst; a power of two of at most `PAGE`."""
+        return self.burst * self.bytes
+
+    def check_beat(self, beat_bytes: int) -> None:
+        """Raise `FabricError` unless a burst holds a beat."""
+        if beat_bytes > self.burst_bytes:
+            raise FabricError(
+                f"a burst of {self.burst} transfers of {self.bytes} bytes does not hold a beat of "
+                f"memory.beat_bytes = {beat_bytes}"
+            )
+
+    def transfers(self, beat_bytes: int) -> int:
+        """Of a beat of so many bytes."""
+        return max(1, beat_bytes // self.bytes)
+
+    def burst_beats(self, beat_bytes: int) -> int:
+        """Beats of the longest burst; one that is narrower than the bus takes a transfer all the same."""
+        return self.burst // self.transfers(beat_bytes)

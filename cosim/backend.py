@@ -17,10 +17,10 @@ from cosim.running.bench_run import NO_LIMIT, simulate, wave_kind
 from cosim.running.failure import failure
 from cosim.running.program_data import memory_image, source_transfers
 from cosim.running.run_files import RawRun
+from hw.axi.design import design_of
 from hw.links.edge import unpack_transfers
 from hw.links.layout import input_formats
 from hw.links.packing import unpack_tiles
-from hw.verilog.emit import emit
 from step.errors import SimulationError, StreamFault
 from step.host.files import cache_directory
 from step.host.progress import Progress, silent
@@ -101,7 +101,7 @@ def run_rtl(
     check_feasible(netlist)  # before what has no width is packed
     sources, memory = source_transfers(netlist, data), memory_image(netlist, data)
     with tempfile.TemporaryDirectory(prefix="step-verilog-") as directory:
-        design = emit(netlist, directory, probes=True, progress=progress)
+        design = design_of(netlist, directory, probes=True, progress=progress)
         progress("building the simulator")
         raw = simulate(
             directory,

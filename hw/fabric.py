@@ -82,10 +82,12 @@ class Fabric:
 
         What may be on its way unseen: tokens inside of a unit and the rest of its initiation interval, and a tile
         between memory and the load's output, for which the constant is ample. After that all that units decide on
-        stands still.
+        stands still. Masters may have a burst on the bus, and tell of another one.
         """
         pauses = [getattr(unit.component, "longest_pause", 1) for unit in self.units]
-        return max(pauses, default=0) + max((each.component.lag for each in self.channels), default=0) + 8
+        bus = self.netlist.fabric.memory.bus
+        masters = 0 if bus is None else 2 * bus.burst + 16
+        return masters + max(pauses, default=0) + max((each.component.lag for each in self.channels), default=0) + 8
 
 
 def top_name(netlist: Netlist) -> str:

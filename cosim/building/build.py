@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from cosim.building.design import Design, load_design
-from cosim.building.harness import HARDWARE, HELPERS, TOP, bench_text
+from cosim.building.harness import HELPERS, TOP, bench_text, hardware
 from cosim.building.hierarchy import Hierarchy
 from cosim.building.plain_paths import plain
 from cosim.building.steps import run_or_fail, tell_compiled
@@ -112,8 +112,7 @@ class _Recipe:
         missing = [path for path in (*design.verilog, *design.cpp) if not path.is_file()]
         if missing:
             raise BuildError(f"{missing[0]} does not exist, but the sidecar names it")
-        hardware = () if edges else HARDWARE
-        self.sources = [*design.verilog, *design.cpp, *hardware]
+        self.sources = [*design.verilog, *design.cpp, *(() if edges else hardware(design))]
         hierarchy = Hierarchy.of(design)
         # Waves of separately compiled modules would show nothing but their ports.
         self.hierarchical = hierarchy.worthwhile and not edges and waves is None

@@ -58,13 +58,28 @@ class MemoryPort:
 
 
 @dataclass(frozen=True)
+class SharedBuses:
+    """Masters in front of the memory: the numbers of those that read and that write, and the byte address of images.
+
+    A transfer has ``bytes``, an address ``address_bits``.
+    """
+
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    images: Mapping[str, int]
+    bytes: int
+    address_bits: int
+
+
+@dataclass(frozen=True)
 class Design:
     """What the cosimulation needs to know of a fabric.
 
     ``channels``, ``units`` and ``buffers`` (the units that fill them) are names, in the order of the probe
     bits; ``memory`` is the plain `MemoryConfig` with
     ``beats_total``; when nothing moved for ``settling_cycles``, nothing ever will; ``verilog`` and ``cpp`` are
-    absolute paths; ``hierarchical`` are modules that pay to be compiled apart in a large design.
+    absolute paths; ``hierarchical`` are modules that pay to be compiled apart in a large design. With ``buses``,
+    ``module`` is the fabric behind its masters.
     """
 
     module: str
@@ -80,6 +95,7 @@ class Design:
     verilog: tuple[Path, ...]
     cpp: tuple[Path, ...]
     hierarchical: tuple[str, ...]
+    buses: SharedBuses | None = None
 
     @property
     def memory_config(self) -> MemoryConfig:
@@ -121,9 +137,15 @@ def _from_sidecar(sidecar: Mapping[str, Any], root: Path, where: str) -> Design:
             verilog=tuple((root / file).resolve() for file in sidecar["files"]),
             cpp=tuple((root / file).resolve() for file in sidecar.get("cpp", ())),
             hierarchical=tuple(sidecar.get("hierarchical", ())),
+            buses=_buses(sidecar["board"], sidecar["memory"]["bus"]) if "board" in sidecar else None,
         )
     except KeyError as error:
         raise FormatError(f"{where} has no field {error.args[0]!r}") from None
+
+
+def _buses(board: Mapping[str, Any], bus: Mapping[str, int]) -> SharedBuses:
+    images = {each["name"]: each["base"] for each in board["images"]}
+    return SharedBuses(tuple(board["reads"]), tuple(board["writes"]), images, bus["bytes"], bus["address_bits"])
 
 
 def _stream(port: Mapping[str, Any]) -> StreamPort:

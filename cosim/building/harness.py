@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from cosim.building.buses import buses
 from cosim.building.design import Design, StreamPort
 from hw.memory.port import MEMORY_RESET
 
@@ -28,17 +29,28 @@ HARDWARE = tuple(
 HELPERS = tuple(path for path in HARDWARE if path.suffix == ".cpp")
 """What of it is C++, and knows nothing of the design."""
 
+BUSES = Path(__file__).parent / "verilog" / "sim_axi.sv"
+"""What stands between masters and the memory."""
+
+
+def hardware(design: Design) -> tuple[Path, ...]:
+    """All that the bench of ``design`` instantiates."""
+    return HARDWARE if design.buses is None else (*HARDWARE, BUSES)
+
 
 def bench_text(design: Design) -> str:
     """SystemVerilog of the module `TOP`: the fabric, with all that it needs to run by itself.
 
     Its ports are ``clk`` and ``reset`` in, ``ended`` out; all else goes through files (see the modules).
     """
-    connections = [("clk", "clk"), ("rst", "rst")]
+    shared = design.buses is not None
+    power = "power_on" if shared else "rst"
+    connections = [("clk", "clk"), ("rst", power)]
     body = [
         "    wire running;",
-        "    logic rst = 1'b1;  // a register: nothing else depends on an input without a clock",
-        "    always_ff @(posedge clk) rst <= reset;",
+        f"    logic {power} = 1'b1;  // a register: nothing else depends on an input without a clock",
+        f"    always_ff @(posedge clk) {power} <= reset;",
+        *(["    wire rst;  // that of the fabric, which its masters give"] if shared else []),
         "",
     ]
     for port in design.sources:
@@ -47,8 +59,12 @@ def bench_text(design: Design) -> str:
     for port in design.sinks:
         body += _sink(port)
         connections += _stream_connections(port)
-    if design.reads or design.writes:
-        body += _memory(design)
+    if design.buses is not None:
+        lines, more = buses(design, design.buses)
+        body += [*_memory(design, len(design.buses.reads), len(design.buses.writes)), *lines]
+        connections += more
+    elif design.reads or design.writes:
+        body += _memory(design, len(design.reads), len(design.writes))
         connections += _memory_connections(design)
     else:
         body += ["    wire waiting = 1'b0, reading = 1'b0, writing = 1'b0;", ""]
@@ -112,11 +128,13 @@ def _sink(port: StreamPort) -> list[str]:
     ]
 
 
-def _memory(design: Design) -> list[str]:
+def _memory(design: Design, read_ports: int, write_ports: int) -> list[str]:
+    """The memory; behind masters each request is for one beat."""
     memory = design.memory
     beat = 8 * memory["beat_bytes"]
-    reads, writes = max(1, len(design.reads)), max(1, len(design.writes))
-    sizes = ", ".join(f"32'd{port.size_beats}" for port in reversed(design.reads)) or "32'd0"
+    reads, writes = max(1, read_ports), max(1, write_ports)
+    beats = [port.size_beats for port in reversed(design.reads)] if design.buses is None else [1] * read_ports
+    sizes = ", ".join(f"32'd{each}" for each in beats) or "32'd0"
     return [
         "    logic powered = 1'b0;  // memory is reset at power-on, and never with the fabric",
         "    always_ff @(posedge clk) powered <= powered | ~rst;",
@@ -128,11 +146,11 @@ def _memory(design: Design) -> list[str]:
         f"    wire [{beat + 31}:0] write [{writes}];",
         f"    wire write_valid [{writes}], write_ready [{writes}], written [{writes}];",
         "    wire waiting, reading, writing;",
-        *([] if design.reads else ["    assign request[0] = '0, request_valid[0] = 1'b0;"]),
-        *([] if design.writes else ["    assign write[0] = '0, write_valid[0] = 1'b0;"]),
+        *([] if read_ports else ["    assign request[0] = '0, request_valid[0] = 1'b0;"]),
+        *([] if write_ports else ["    assign write[0] = '0, write_valid[0] = 1'b0;"]),
         "    sim_memory #(",
         f"        .BYTES({memory['beat_bytes']}), .BEATS({max(1, memory['beats_total'])}),",
-        f"        .READS({len(design.reads)}), .WRITES({len(design.writes)}), .REQUEST_BEATS({{{sizes}}})",
+        f"        .READS({read_ports}), .WRITES({write_ports}), .REQUEST_BEATS({{{sizes}}})",
         f"    ) memory (.rst({MEMORY_RESET}), .*);",
         "",
     ]
@@ -174,7 +192,7 @@ def _monitor(design: Design) -> list[str]:
         f"        .SETTLING({design.settling_cycles})) monitor (",
         "        .clk, .rst, .enter(probe_enter), .leave(probe_leave), .token(probe_token),",
         "        .activity(probe_activity), .fault(probe_fault), .pages(probe_pages),",
-        "        .finished(probe_finished && !writing),",
+        f"        .finished(probe_finished && !writing{' && !probe_writing' if design.buses else ''}),",
         "        .memory_moves(waiting || reading || writing),",
         "        .running, .ended",
         "    );",

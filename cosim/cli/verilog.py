@@ -9,7 +9,7 @@ import click
 from cosim.building.design import SIDECAR, load_design
 from cosim.running.program_data import memory_image, source_transfers
 from cosim.running.run_files import write_inputs
-from hw.verilog.emit import emit
+from hw.axi.design import design_of
 from step.cli.console import show_json, working
 from step.cli.options import Given, binding_option, json_option, program_options
 from step.errors import InputError
@@ -54,7 +54,7 @@ def verilog(
     prepared = prepare(opened)
     netlist = prepared.netlist
     with working() as progress:
-        design = emit(netlist, probes=bench, initial_values=style == "fpga", progress=progress)
+        design = design_of(netlist, probes=bench, initial_values=style == "fpga", progress=progress)
         with writing(output / SIDECAR if output.is_dir() else output), installing(output, last=SIDECAR) as staged:
             design.write(staged)
             if bench:

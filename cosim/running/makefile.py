@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cosim.building.build import OPTIMIZATION, simulator_main, verilator_flags
 from cosim.building.design import load_design
-from cosim.building.harness import HARDWARE, TOP, bench_text
+from cosim.building.harness import TOP, bench_text, hardware
 from cosim.building.hierarchy import Hierarchy
 from cosim.building.plain_paths import plain
 from cosim.building.toolchain import find_toolchain
@@ -29,7 +29,7 @@ def prepare(origin: Path, output: Path, waves: str | None) -> None:
     output.mkdir(parents=True, exist_ok=True)
     (output / "bench.sv").write_text(bench_text(design))
     (output / "control.vlt").write_text(hierarchy.control_file(apart, ()))
-    given = [plain(path) for path in (*design.verilog, *design.cpp, *HARDWARE)]
+    given = [plain(path) for path in (*design.verilog, *design.cpp, *hardware(design))]
     sources = [simulator_main(), "control.vlt", "bench.sv", *given]
     flags = verilator_flags(TOP, waves, apart)
     (output / "verilator.f").write_text("\n".join([*_quoted(flags), *map(str, sources)]) + "\n")

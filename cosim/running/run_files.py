@@ -153,7 +153,11 @@ def _beats(design: Design, directory: Path) -> list[int]:
     """Those that passed at each port of the memory, if there is one."""
     if not design.reads and not design.writes:
         return []
-    return [int(line) for line in (directory / "memory.beats").read_text().splitlines()]
+    if design.buses is None:
+        return [int(line) for line in (directory / "memory.beats").read_text().splitlines()]
+    taken = [int(line) for line in (directory / "ports.taken").read_text().splitlines()]
+    sizes = [*(each.size_beats for each in design.reads), *(1 for _ in design.writes)]
+    return [count * size for count, size in zip(taken, sizes, strict=True)]
 
 
 def _table(lines: Sequence[Sequence[str]], kind: str, rows: int, columns: int) -> np.ndarray:

@@ -23,11 +23,18 @@ from step.lowering.bus import BusConfig
 from step.lowering.netlist import Netlist
 
 _PORT = re.compile(r"(request|response|store|written|base)(\d+)(\w*)")
+_WRITES = "write"
 _OWN = re.compile("idle|fault|fault_port|fault_address")
 
 
 def wrapped(
-    netlist: Netlist, bus: BusConfig, *, own_clock: bool = False, waits: bool = False, streams: bool = False
+    netlist: Netlist,
+    bus: BusConfig,
+    *,
+    own_clock: bool = False,
+    waits: bool = False,
+    streams: bool = False,
+    probes: bool = False,
 ) -> Structure:
     """``fabric_NAME`` with the masters of ``bus``, as the module ``fabric_NAME_axi``.
 
@@ -35,12 +42,14 @@ def wrapped(
     `MasterControl`; ``base_IMAGE``, the byte address of each image of the plan; and ``m_axi0_araddr`` and so on. With
     ``own_clock`` these are in the clock ``bus_clk``, with the reset ``bus_rst`` (`Crossing`). With ``waits`` the
     fabric tells who waits for whom (`hw.registers.waits`), and ``wait_transfers`` has a bit for each transfer of data.
-    With ``streams`` DMA has the streams, with ``limit_IMAGE`` of what sinks write (`hw.dma.wiring`).
+    With ``streams`` DMA has the streams, with ``limit_IMAGE`` of what sinks write (`hw.dma.wiring`). With ``probes``
+    it has those of the fabric, and ``probe_taken``, a bit for each port that a master serves in this cycle, and
+    ``probe_writing``, whether any master has something to write, or to tell of it.
 
     Raises `FabricError` as `board_of` does.
     """
     board = board_of(netlist, bus, streams=streams)
-    fabric = elaborate(netlist, waits=waits).structure
+    fabric = elaborate(netlist, probes=probes, waits=waits).structure
     top = Structure(f"{fabric.name}_axi")
     for name, (way, width) in fabric.ports.items():
         if name.partition("__")[0] in {each.name for each in board.ports} and "__" in name:
@@ -65,6 +74,13 @@ def wrapped(
         moving += [f"{stream.name}_t" for stream in board.streams]
         top.ports["wait_transfers"] = "output", len(moving)
         top.gathered["wait_transfers"] = [f"{each}valid & {each}ready" for each in moving]
+    if probes:
+        offers = [each.name if each.writes else f"{each.name}__request" for each in board.ports]
+        writing = [f"~{each}_idle" for each in masters if each.startswith(_WRITES)]
+        top.ports |= {"probe_taken": ("output", len(offers)), "probe_writing": ("output", max(1, len(writing)))}
+        top.gathered["probe_taken"] = [f"{each}__valid & {each}__ready" for each in offers]
+        top.gathered["probe_writing"] = writing or ["1'd0"]
+        top.gathered["fabric_done"] = ["probe_finished"]
     return top
 
 
@@ -75,13 +91,14 @@ def wrapper_files(
     own_clock: bool = False,
     waits: bool = False,
     streams: bool = False,
+    probes: bool = False,
     initial_values: bool = True,
 ) -> dict[str, str]:
     """SystemVerilog of the wrapper and its masters, by file name; that of the fabric is `hw.verilog.emit`'s.
 
     Raises `FabricError` as `board_of` does.
     """
-    structure = wrapped(netlist, bus, own_clock=own_clock, waits=waits, streams=streams)
+    structure = wrapped(netlist, bus, own_clock=own_clock, waits=waits, streams=streams, probes=probes)
     library = ModuleLibrary(initial_values=initial_values)
     for instance in structure.instances:
         if not isinstance(instance.component, Written):
@@ -96,7 +113,7 @@ def _masters(top: Structure, board: Board, number: int, inner: str) -> Iterator[
     for writes, kind in ((False, ReadMaster), (True, WriteMaster)):
         ports = board.of(number, writes=writes)
         master = kind(ports_of(board, number, writes=writes) or (Port(0, 0, 1),), lanes)
-        name, widths = f"{'write' if writes else 'read'}_master{number}", port_widths(master)
+        name, widths = f"{_WRITES if writes else 'read'}_master{number}", port_widths(master)
         connections: dict[str, str | int] = {}
         for flat, member, _ in flat_ports(master):
             outer, way = f"{inner}{number}_{flat}", "input" if member.flow is In else "output"

@@ -1,0 +1,60 @@
+"""The Verilog of a program as its fabric says: alone, or behind the masters of its memory."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from hw.axi.wrapper import wrapper_files
+from hw.verilog.emit import SIDECAR, WAIVERS, Design, emit
+from hw.verilog.file_lists import CORE, FILE_LIST, core_text, file_list_text
+from step.host.installing import installing
+from step.host.progress import Progress, silent
+from step.lowering.board import Board, board_of
+from step.lowering.netlist import Netlist
+
+
+def design_of(
+    netlist: Netlist,
+    directory: Path | str | None = None,
+    *,
+    probes: bool,
+    initial_values: bool = True,
+    progress: Progress = silent,
+) -> Design:
+    """`emit`, and where ``fabric.memory.bus`` says that ports share buses, the wrapper with the masters around it.
+
+    Raises `FabricError` as `emit` and `board_of` do.
+    """
+    bus = netlist.fabric.memory.bus
+    if bus is None:
+        return emit(netlist, directory, probes=probes, initial_values=initial_values, progress=progress)
+    fabric = emit(netlist, probes=probes, initial_values=initial_values, progress=progress)
+    wrapper = wrapper_files(netlist, bus, probes=probes, initial_values=initial_values)
+    files, module = fabric.files | wrapper, f"{fabric.sidecar['module']}_axi"
+    sources = [name for name in files if name.endswith(".sv")]
+    files |= {FILE_LIST: file_list_text(sources), CORE: core_text(module, sources, [WAIVERS.name])}
+    board = _plan(board_of(netlist, bus))
+    sidecar = {**fabric.sidecar, "module": module, "board": board, "files": sources, "hash": _digest(fabric, wrapper)}
+    design = Design(files, sidecar)
+    if directory is not None:
+        with installing(Path(directory), last=SIDECAR) as staged:
+            design.write(staged)
+    return design
+
+
+def _plan(board: Board) -> dict[str, Any]:
+    """What a bench has to know: masters that read and that write, the image of each port, and bases in memory."""
+    every = range(board.bus.masters)
+    return {
+        "reads": [number for number in every if board.of(number, writes=False)],
+        "writes": [number for number in every if board.of(number, writes=True)],
+        "ports": [{"name": each.name, "master": each.master, "writes": each.writes} for each in board.ports],
+        "images": [{"name": each.name, "base": each.base * board.beat_bytes} for each in board.images],
+    }
+
+
+def _digest(fabric: Design, wrapper: dict[str, str]) -> str:
+    return hashlib.sha256(json.dumps([fabric.hash, sorted(wrapper.items())]).encode()).hexdigest()

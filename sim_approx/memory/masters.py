@@ -282,7 +282,9 @@ def share(
             (ports.writes if writes else ports.reads)[each.number - writes * len(ports.reads)] for each in planned
         ]
         beats = [each.size_beats for each in planned]
-        asked = _Asked(served, channel(bus.outstanding), channel(bus.outstanding), filled(bus.outstanding))
+        # Behind those that are outstanding the burst is still there whose store is told, and its slot.
+        due = channel(bus.outstanding + 2)
+        asked = _Asked(served, channel(bus.outstanding), due, filled(bus.outstanding))
         place(
             Master(
                 inputs=(*(each.asks for each in served), asked.credit, space),

@@ -1,0 +1,56 @@
+"""Memory ports that share AXI4 buses: RTL behind its masters, both engines and the interpreter agree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from farm import farm
+from scenarios import SCENARIOS
+from test_exact import check
+
+from sim_approx import backend as approx
+from step.language.dtypes import INT32, UINT32
+from step.language.graph import Graph
+from step.language.types import Tile
+from step.lowering.bus import BusConfig
+from step.lowering.fabric import FabricConfig
+from step.lowering.off_chip import MemoryConfig
+from step.programs.program import Program
+
+FABRIC = FabricConfig(link_bytes=8, memory=MemoryConfig(beat_bytes=16, latency=5))
+"""A store gathers its beat from two words, so it offers one in every other cycle."""
+
+
+def program(bus: BusConfig, *, loads: int = 2, stores: bool = True) -> Program:
+    """Loads of tiles of one, two and four beats that go out, and with ``stores`` two that are linear and one random."""
+    graph, inputs = Graph("shared"), dict[str, Any]()
+    for at in range(loads):
+        inputs[f"x{at}"] = np.arange(256).reshape(16, 16) + at
+        tile = [(4, 4), (1, 4), (2, 4)][at % 3]
+        stream = graph.load(graph.tensor(f"x{at}", (16, 16), INT32), tile=tile, name=f"load{at}")
+        if stores and at < 2:
+            stream.store(f"y{at}")
+        else:
+            stream.sink(f"y{at}")
+    if stores:
+        inputs["kept"], inputs["places"] = np.zeros((12, 4), int), np.array([3, 0, 5, 5, 1, 4], np.uint32)
+        inputs["rows"] = [np.full((2, 4), each, np.int32) for each in range(6)]
+        rows, places = graph.source("rows", Tile(INT32, 2, 4), [6]), graph.source("places", Tile(UINT32), [6])
+        rows.store_random(graph.tensor("kept", (12, 4), INT32), places, name="keep").sink("acknowledged")
+    return Program(graph, inputs, replace(FABRIC, memory=replace(FABRIC.memory, bus=bus)))
+
+
+def check_memories(made: Program) -> None:
+    """Exact with plain memory, with one that is slow, and with banks and rows: one build serves them all."""
+    check(made)
+    memory = made.fabric.memory
+    slow = replace(memory, channels=1, interval=3, latency=40)
+    for each in (slow, MemoryConfig.preset("ddr4", beat_bytes=memory.beat_bytes, bus=memory.bus)):
+        check(replace(made, fabric=replace(made.fabric, memory=each)))
+
+
+def test_loads_and_stores_on_two_masters() -> None:
+    check_memories(program(BusConfig(masters=2, bytes=8, burst=4, outstanding=2)))

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from sim_approx.memory.channels import MemoryPorts, Port
 from step.firing.machine import Channel, Machine, Mask, Unread
 from step.firing.words import front, need, need_oldest, put, room, take
-from step.language.tokens import Token
+from step.language.tokens import UNKNOWN, Token
 from step.lowering.board import Board
 from step.lowering.bus import AHEAD
 
 FOLLOW = 256
 """One more than the beats that may follow the first one of a burst."""
 
-SOME = Token(0)
+SOME = Token(UNKNOWN)
 """Says only that it is there."""
 
 BURSTS, DUE, DATA = 0, 1, 2

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from step.fuzz.check import DEADLOCK, Agreement, Disagreement, check, check_rtl, failing
 from step.fuzz.farm import side_by_side
-from step.fuzz.program import LARGEST_BUFFER, OPERATORS, build, fabric, own_lanes, own_links, program, with_rows
+from step.fuzz.program import LARGEST_BUFFER, OPERATORS, build, fabric, own_lanes, own_links, program, with_masters, with_rows
 from step.fuzz.report import Finding
 from step.fuzz.shrink import shrink
 from step.host.progress import Progress, silent
@@ -130,7 +130,7 @@ class Campaign:
             return draft.inputs
 
         graph, inputs = side_by_side("random", [partial(builder, each) for each in seeds])
-        base = with_rows(fabric(first), graph, max(rows))
+        base = with_masters(with_rows(fabric(first), graph, max(rows)), graph, first)
         netlist, lanes, links = lower(graph, base), dict[str, int](), dict[str, int]()
         nodes = with_lanes(netlist)
         for number, seed in enumerate(seeds):

@@ -12,6 +12,7 @@ from step.fuzz import steps  # noqa: F401  (they register themselves)
 from step.fuzz.draft import Growing
 from step.fuzz.step import steps as all_steps
 from step.language.graph import Graph, Node
+from step.lowering.bus import BusConfig
 from step.lowering.fabric import FabricConfig
 from step.lowering.feasible import check_feasible, with_lanes, with_links
 from step.lowering.netlist import Netlist, lower
@@ -49,9 +50,26 @@ def program(seed: int, *, operators: tuple[int, int] = OPERATORS, roomy: bool = 
 
 def fabric_of(draft: Growing, seed: int, *, roomy: bool = False) -> FabricConfig:
     """The `fabric` for the program in ``draft``, some of whose operators have lanes and links of their own."""
-    found = with_rows(fabric(seed, roomy=roomy), draft.graph, draft.most_rows)
+    found = with_masters(with_rows(fabric(seed, roomy=roomy), draft.graph, draft.most_rows), draft.graph, seed)
     netlist = lower(draft.graph, found)
     return replace(found, lanes=own_lanes(seed, with_lanes(netlist)), links=own_links(seed, netlist))
+
+
+def with_masters(fabric: FabricConfig, graph: Graph, seed: int) -> FabricConfig:
+    """``fabric``, half of the time with buses that the memory ports of ``graph`` share."""
+    random = Random(f"masters {seed}")
+    masters, bytes = random.randint(0, 8) - 4, random.choice([1, 2, 4, 8, 64])
+    if masters <= 0:
+        return fabric
+    burst = max(random.choice([1, 2, 4, 16]), fabric.memory.beat_bytes // bytes)
+    bus = BusConfig(masters, bytes, burst, outstanding=random.randint(1, 4))
+    return with_ports(replace(fabric, memory=replace(fabric.memory, bus=bus)), graph)
+
+
+def with_ports(fabric: FabricConfig, graph: Graph) -> FabricConfig:
+    """``fabric`` with no more masters than ``graph`` has memory ports."""
+    ports = sum((node.operator.reads(node) is not None) + (node.operator.writes(node) is not None) for node in graph)
+    return replace(fabric, memory=fabric.memory.of_masters(min(fabric.memory.masters, ports)))
 
 
 def own_lanes(seed: int, nodes: Sequence[Node]) -> dict[str, int]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from step.fuzz.program import with_ports
 from step.language.dims import Dim, Shape
 from step.language.graph import Graph
 from step.language.location import UNKNOWN_LOCATION, Location
@@ -96,7 +97,7 @@ class _Rebuilding:
         lanes, links = (
             {name: own for name, own in each.items() if name in graph.nodes} for each in (fabric.lanes, fabric.links)
         )
-        return Program(graph, self.inputs, replace(fabric, lanes=lanes, links=links))
+        return Program(graph, self.inputs, with_ports(replace(fabric, lanes=lanes, links=links), graph))
 
     def _read(self, stream: Stream) -> Stream:
         found = self.streams[self.changes.instead.get(stream.key, stream.key)]

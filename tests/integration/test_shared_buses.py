@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from farm import farm
 from scenarios import SCENARIOS
-from test_exact import check
+from test_attention_exact import LENGTHS, SMALL, example
+from test_exact import EXAMPLES, check
 
-from sim_approx import backend as approx
 from step.language.dtypes import INT32, UINT32
 from step.language.graph import Graph
 from step.language.types import Tile
 from step.lowering.bus import BusConfig
 from step.lowering.fabric import FabricConfig
 from step.lowering.off_chip import MemoryConfig
-from step.programs.program import Program
+from step.programs.program import Program, load_program
 
 FABRIC = FabricConfig(link_bytes=8, memory=MemoryConfig(beat_bytes=16, latency=5))
 """A store gathers its beat from two words, so it offers one in every other cycle."""
@@ -54,3 +54,45 @@ def check_memories(made: Program) -> None:
 
 def test_loads_and_stores_on_two_masters() -> None:
     check_memories(program(BusConfig(masters=2, bytes=8, burst=4, outstanding=2)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "bus",
+    [
+        BusConfig(masters=1, bytes=8, burst=2),
+        BusConfig(masters=1, bytes=16, burst=4, outstanding=1),
+        BusConfig(masters=1, bytes=64),
+        BusConfig(masters=2, bytes=4, burst=16),
+        BusConfig(masters=4, bytes=32, burst=8, outstanding=3),
+    ],
+    ids=str,
+)
+def test_three_loads_and_three_stores(bus: BusConfig) -> None:
+    """Beats are wider than the bus, as wide, and narrower."""
+    check_memories(program(bus, loads=3))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loads", [1, 3])
+def test_loads_alone(loads: int) -> None:
+    check_memories(program(BusConfig(masters=1), loads=loads, stores=False))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("masters", [1, 2])
+@pytest.mark.parametrize("name", ["attention", "moe"])
+def test_attention_and_experts(name: str, masters: int) -> None:
+    moe = name == "moe"
+    made = load_program(f"{EXAMPLES / 'moe_simple.py'}:small") if moe else example.build(LENGTHS, **SMALL)
+    memory = replace(made.fabric.memory, bus=BusConfig(masters))
+    check(replace(made, fabric=replace(made.fabric, memory=memory)))
+
+
+@pytest.mark.slow
+def test_every_scenario_at_memory() -> None:
+    """Among them ragged streams, tiles of less than a beat, faults of none, and loads of what was stored."""
+    at_memory = [each for each in SCENARIOS if "off_chip" in each.operator]
+    made = farm("shared", at_memory)
+    memory = replace(made.fabric.memory, bus=BusConfig(masters=3, bytes=made.fabric.memory.beat_bytes))
+    check(replace(made, fabric=replace(made.fabric, memory=memory)))

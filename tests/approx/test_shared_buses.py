@@ -1,0 +1,42 @@
+"""Memory ports that share AXI4 buses, in the fast model: both engines, on random programs and at the ends of runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from same import both
+
+from step.fuzz.program import program, with_ports
+from step.lowering.bus import BusConfig
+from step.programs.prepare import prepare
+from step.running.result import Status
+
+BUSES = (
+    BusConfig(masters=1, bytes=1, burst=64, outstanding=1),
+    BusConfig(masters=2, bytes=8, burst=8, outstanding=2),
+    BusConfig(masters=4),
+)
+
+
+def check(seeds: range) -> int:
+    """Random programs on both engines, whole and cut off; returns how many of them share buses."""
+    shared = 0
+    for seed in seeds:
+        made = program(seed)
+        memory = replace(made.fabric.memory, bus=BUSES[seed % len(BUSES)])
+        prepared = prepare(replace(made, fabric=with_ports(replace(made.fabric, memory=memory), made.graph)))
+        shared += prepared.netlist.fabric.memory.masters > 0
+        ended = both(prepared.netlist, prepared.data)
+        if ended == Status.FINISHED:
+            both(prepared.netlist, prepared.data, max_cycles=50 + seed)
+    return shared
+
+
+def test_random_programs() -> None:
+    assert check(range(12)) >= 6
+
+
+@pytest.mark.slow
+def test_many_random_programs() -> None:
+    assert check(range(1000, 1300)) >= 200

@@ -32,7 +32,7 @@ class Master(Machine):
     """One cycle of the registers of a master: whose turn it is, the tile that was asked for, the one that is cut.
 
     Inputs are the ports (``every`` of them), then what may be asked for, then space for beats to be written. A port has
-    ``tokens`` and ``beats`` a tile, a burst ends at a multiple of ``longest``. Words: ``port`` has its turn, ``at`` of
+    ``pieces`` and ``beats`` a tile, a burst ends at a multiple of ``longest``. Words: ``port`` has its turn, ``at`` of
     its tokens were taken; a tile ``asked`` for begins at ``asked_place``; of one that is ``open`` ``left`` beats from
     ``place`` on are to become bursts.
 
@@ -41,7 +41,7 @@ class Master(Machine):
 
     every: Mask
     writes: bool
-    tokens: Sequence[int]
+    pieces: Sequence[int]
     beats: Sequence[int]
     longest: int
     port: int = 0
@@ -73,7 +73,7 @@ class Master(Machine):
         takes = offer is not None and (free or not first)
         if self.writes and front(self.inputs[ports + 1]) is None:
             takes = False
-        whole = self.at == self.tokens[self.port] - 1
+        whole = self.at == self.pieces[self.port] - 1
         if pushes:
             room(self.outputs[BURSTS])
             room(self.outputs[DUE])
@@ -291,7 +291,7 @@ def share(
                 outputs=(asked.bursts, asked.due, *data),
                 every=(1 << len(served)) - 1,
                 writes=writes,
-                tokens=beats if writes else [1] * len(beats),
+                pieces=beats if writes else [1] * len(beats),
                 beats=beats,
                 longest=longest,
             )

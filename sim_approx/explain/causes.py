@@ -8,6 +8,9 @@ from sim_approx.engine.record import Kind
 from sim_approx.placing.build import Fabric
 
 MEMORY = "off-chip memory"
+BUSES = "shared buses"
+"""The masters in front of the memory."""
+
 BANKS = "banks of the scratchpad"
 PAGES = "pages of the scratchpad"
 
@@ -39,7 +42,7 @@ class Causes:
         for machine in fabric.machines:
             if machine is not fabric.memory:
                 for channel in (*machine.inputs, *machine.outputs):
-                    self._inside.setdefault(self._numbers.get(channel, -1), fabric.owners[machine].name)
+                    self._inside.setdefault(self._numbers.get(channel, -1), self.operator(machine.order))
         self._scratchpads: dict[int, tuple[str, str]] = {}
         self._readers: dict[int, str] = {}
         for name, site in fabric.shares.by_filler.items():
@@ -50,9 +53,11 @@ class Causes:
             self._readers[self._numbers[site.pages]] = PAGES
 
     def operator(self, machine: int) -> str:
-        """The operator that ``machine`` is a part of, or the memory."""
+        """The operator that ``machine`` is a part of, the memory, or the masters in front of it."""
         found = self._fabric.machines[machine]
-        return MEMORY if found is self._fabric.memory else self._fabric.owners[found].name
+        if found is self._fabric.memory:
+            return MEMORY
+        return self._fabric.owners[found].name if found in self._fabric.owners else BUSES
 
     def awaited(self, channel: int, *, full: bool) -> tuple[int | None, str]:
         """Who has to act where ``channel`` is full, or else empty: the machine, if it is one, and its operator."""

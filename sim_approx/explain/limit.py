@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from sim_approx.explain.causes import MEMORY, Cause
 from sim_approx.explain.explanation import Explanation
 from sim_approx.explain.waits import Account
@@ -95,12 +93,10 @@ def limit(found: Explanation) -> Limit | None:
 
 def _busiest_port(found: Explanation) -> str | None:
     """The operator whose loads and stores are most of the beats."""
-    fabric, events = found.simulation.fabric, found.record.events
+    fabric = found.simulation.fabric
     if fabric.memory is None:
         return None
-    order, ports = fabric.memory.order, fabric.memory.ports
-    beats = np.bincount(events["machine"], minlength=order + len(ports))[order:]
     owners = Counter[str]()
-    for port, count in zip(ports, beats.tolist(), strict=True):
-        owners[fabric.owners[port.asks.writer].name] += count
+    for port in fabric.ports:
+        owners[fabric.owners[port.asks.writer].name] += port.granted
     return owners.most_common(1)[0][0]

@@ -124,5 +124,7 @@ def _last(fabric: Fabric, record: Record, cycles: int) -> int:
     machine = events["machine"]
     last = (events["outcome"] == ENDS) & ends[machine] & (events["cycle"] == cycles - 1)
     last |= writes_there[machine] & (events["cycle"] + events["size"] == cycles - 1)
+    masters = np.array([each not in fabric.owners for each in machines[:order]] + [False] * len(writes), bool)
+    last |= masters[machine] & (events["cycle"] == cycles - 1)  # a master tells of what was written
     found = np.flatnonzero(last)
     return NOBODY if not len(found) else begin + int(found[np.lexsort((machine[found], -events["cycle"][found]))[0]])

@@ -10,7 +10,17 @@ from pathlib import Path
 
 from step.fuzz.check import DEADLOCK, Agreement, Disagreement, check, check_rtl, failing
 from step.fuzz.farm import side_by_side
-from step.fuzz.program import LARGEST_BUFFER, OPERATORS, build, fabric, own_lanes, own_links, program, with_masters, with_rows
+from step.fuzz.program import (
+    LARGEST_BUFFER,
+    OPERATORS,
+    build,
+    fabric,
+    own_lanes,
+    own_links,
+    program,
+    with_masters,
+    with_rows,
+)
 from step.fuzz.report import Finding
 from step.fuzz.shrink import shrink
 from step.host.progress import Progress, silent

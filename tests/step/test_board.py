@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from step import BF16, FabricConfig, Graph, Tile
 from step.errors import FabricError
 from step.lowering.board import board_of
 from step.lowering.bus import BusConfig
+from step.lowering.fabric import with_settings
+from step.lowering.feasible import check_feasible
 from step.lowering.netlist import Netlist, lower
 
 
@@ -96,3 +99,34 @@ def test_a_part_of_a_stream_is_told_from_an_operator() -> None:
 def test_what_can_not_be_is_refused(bus: dict[str, Any], said: str) -> None:
     with pytest.raises(FabricError, match=f"^{re.escape(said)}$"):
         board_of(copies(1), BusConfig(**bus))
+
+
+def test_masters_are_a_parameter_of_the_fabric() -> None:
+    fabric = with_settings(FabricConfig(), ["memory.masters=2", "fabric.memory.bus.bytes=32"])
+    assert fabric.memory.bus == BusConfig(masters=2, bytes=32)
+    assert FabricConfig.from_json(fabric.to_json()) == fabric
+    assert with_settings(fabric, ["memory.masters=0"]) == FabricConfig()
+    assert "bus" not in FabricConfig().to_json()["memory"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["memory.masters=5"], "memory.masters must be 0, where each port is one of the memory, or 1 to 4, not '5'"),
+        (["memory.masters=1", "memory.bus.bytes=48"], "bus.bytes must be a power of two of at most 128, not 48"),
+        (
+            ["memory.masters=1", "memory.bus.bytes=8", "memory.bus.burst=4"],
+            "a burst of 4 transfers of 8 bytes does not hold a beat of memory.beat_bytes = 64",
+        ),
+    ],
+)
+def test_bad_settings(settings: list[str], message: str) -> None:
+    with pytest.raises(FabricError, match=f"^{re.escape(message)}$"):
+        with_settings(FabricConfig(), settings)
+
+
+def test_more_masters_than_ports_fit_no_program() -> None:
+    netlist = copies(1)
+    fabric = with_settings(netlist.fabric, ["memory.masters=4"])
+    with pytest.raises(FabricError, match="^4 masters are too many: program 'copies' has 2 memory ports$"):
+        check_feasible(replace(netlist, fabric=fabric))

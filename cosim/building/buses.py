@@ -10,8 +10,8 @@ _WRITE = {
     "w": ("data", "strb", "last", "valid", "ready"),
     "b": ("valid", "ready"),
 }
-_TAKEN = ("rid", "rresp", "bid", "bresp")
-"""Inputs of a master that are 0: one ID, and no errors."""
+_READ_PORT = "request", "request_valid", "request_ready", "response", "response_valid"
+_WRITE_PORT = "write", "write_valid", "write_ready", "written"
 
 
 def buses(design: Design, shared: SharedBuses) -> tuple[list[str], list[tuple[str, str]]]:
@@ -19,33 +19,25 @@ def buses(design: Design, shared: SharedBuses) -> tuple[list[str], list[tuple[st
     parameters = f".BYTES({design.memory['beat_bytes']}), .BUS({shared.bytes}), .ADDRESS({shared.address_bits})"
     widths = {"addr": shared.address_bits, "len": 8, "data": 8 * shared.bytes, "strb": shared.bytes}
     lines, connections = list[str](), [("soft_reset", "1'b0"), ("fabric_reset", "rst")]
-    for kind, channels, numbers in (("read", _READ, shared.reads), ("write", _WRITE, shared.writes)):
+    for kind, channels, ports, constant, numbers in (
+        ("read", _READ, _READ_PORT, ("rid", "rresp"), shared.reads),
+        ("write", _WRITE, _WRITE_PORT, ("bid", "bresp"), shared.writes),
+    ):
+        names = [(f"{channel}{part}", widths.get(part, 1)) for channel, parts in channels.items() for part in parts]
         for at, number in enumerate(numbers):
-            names = [(channel, part) for channel, parts in channels.items() for part in parts]
             bus = f"m_axi{number}_"
-            for channel, part in names:
-                lines.append(f"    wire [{widths.get(part, 1) - 1}:0] {bus}{channel}{part};")
-                connections.append((f"{bus}{channel}{part}", f"{bus}{channel}{part}"))
-            ports = [f".{channel}{part}({bus}{channel}{part})" for channel, part in names]
-            if kind == "read":
-                ports += [f".{each}({each}[{at}])" for each in ("request", "request_valid", "request_ready")]
-                ports += [f".{each}({each}[{at}])" for each in ("response", "response_valid")]
-            else:
-                ports += [f".{each}({each}[{at}])" for each in ("write", "write_valid", "write_ready", "written")]
-            lines += [
-                f"    sim_axi_{kind} #({parameters}) {kind}{number} (.clk, .rst,",
-                f"        {', '.join(ports)}",
-                "    );",
-            ]
-            connections += [
-                (f"{bus}{each}", "'0") for each in _TAKEN if each[0] == kind[0] or (kind, each[0]) == ("write", "b")
-            ]
-    ports = len(design.reads) + len(design.writes)
+            wired = [f".{name}({bus}{name})" for name, _ in names] + [f".{each}({each}[{at}])" for each in ports]
+            lines += [f"    wire [{width - 1}:0] {bus}{name};" for name, width in names]
+            lines += [f"    sim_axi_{kind} #({parameters}) {kind}{number} (.clk, .rst,"]
+            lines += [f"        {', '.join(wired)}", "    );"]
+            connections += [(f"{bus}{name}", f"{bus}{name}") for name, _ in names]
+            connections += [(f"{bus}{name}", "'0") for name in constant]  # one ID, and no errors
+    count = len(design.reads) + len(design.writes)
     lines += [
-        f"    wire [{ports - 1}:0] probe_taken;",
+        f"    wire [{count - 1}:0] probe_taken;",
         f"    wire [{max(1, len(shared.writes)) - 1}:0] probe_masters;",
         "    wire probe_writing = |probe_masters;",
-        f"    sim_taken #(.PORTS({ports})) taken (.clk, .rst, .running, .taken(probe_taken));",
+        f"    sim_taken #(.PORTS({count})) taken (.clk, .rst, .running, .taken(probe_taken));",
         "",
     ]
     connections += [("probe_taken", "probe_taken"), ("probe_writing", "probe_masters")]

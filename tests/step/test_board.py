@@ -128,5 +128,5 @@ def test_bad_settings(settings: list[str], message: str) -> None:
 def test_more_masters_than_ports_fit_no_program() -> None:
     netlist = copies(1)
     fabric = with_settings(netlist.fabric, ["memory.masters=4"])
-    with pytest.raises(FabricError, match="^4 masters are too many: program 'copies' has 2 memory ports$"):
+    with pytest.raises(FabricError, match=r"^4 masters are too many: program 'copies' has 2 memory ports$"):
         check_feasible(replace(netlist, fabric=fabric))

@@ -31,7 +31,7 @@ from hw.verilog.convert import ModuleLibrary
 from step.language.dtypes import BF16
 from step.language.graph import Graph
 from step.language.types import Tile
-from step.lowering.board import BusConfig
+from step.lowering.bus import BusConfig
 from step.lowering.dma import LIST, REQUEST, VALUES, sink_plan, source_plan
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist, lower

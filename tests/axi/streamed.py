@@ -15,7 +15,8 @@ from step.functions import Add
 from step.language.dtypes import BF16, UINT32
 from step.language.graph import Graph
 from step.language.types import Tile
-from step.lowering.board import BoardStream, BusConfig, Image
+from step.lowering.board import BoardStream, Image
+from step.lowering.bus import BusConfig
 from step.lowering.dma import LENGTH_BYTES
 from step.lowering.fabric import FabricConfig
 from step.lowering.off_chip import MemoryConfig

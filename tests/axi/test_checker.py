@@ -12,7 +12,7 @@ from mutants import BROKEN, MutantReads, MutantWrites
 
 from step.language.dtypes import INT32
 from step.language.graph import Graph
-from step.lowering.board import BusConfig
+from step.lowering.bus import BusConfig
 from step.lowering.fabric import FabricConfig
 from step.lowering.off_chip import MemoryConfig
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from sim_approx.engine.words import Clock, RowsOf, unknown
 from sim_approx.memory.channels import Memory, MemoryPorts, Port
-from sim_approx.memory.masters import share
 from sim_approx.memory.scratchpad import ShareSites, share_sites
+from sim_approx.placing.masters import share
 from sim_approx.placing.site import Site, declared_sizes, set_sizes
 from step.firing.declared import Declared, declared_rule
 from step.firing.machine import Channel, Machine, Unread

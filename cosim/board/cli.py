@@ -13,7 +13,7 @@ from step.cli.options import Given, binding_option, json_option, program_options
 from step.errors import InputError
 from step.host.files import writing
 from step.host.installing import installing
-from step.lowering.board import BusConfig
+from step.lowering.bus import BusConfig
 from step.programs.data.inputs import bind_inputs
 from step.programs.data.npz import load_inputs
 from step.programs.prepare import prepare

@@ -14,7 +14,7 @@ from cosim.board.tables import Tables, tables_of
 from hw.registers.wrapper import board_design
 from step.errors import InputError
 from step.host.progress import Progress, silent
-from step.lowering.board import BusConfig
+from step.lowering.bus import BusConfig
 from step.lowering.dma import REQUEST
 from step.lowering.fabric import FabricConfig
 from step.lowering.registers import PATIENCE

@@ -22,7 +22,7 @@ from hw.registers.wrapper import board_design
 from hw.verilog.emit import WAIVERS
 from step.errors import InputError
 from step.host.progress import Progress, silent
-from step.lowering.board import BusConfig
+from step.lowering.bus import BusConfig
 from step.programs.prepare import Prepared
 from step.running.interpreter import interpret
 

@@ -18,7 +18,8 @@ from step.language.dtypes import BOOL
 from step.language.faults import rows_of, tuple_of
 from step.language.tokens import DONE, Token, to_nested
 from step.language.types import ElementType, Selector, Tile, Tuple
-from step.lowering.board import PAGE, Board
+from step.lowering.board import Board
+from step.lowering.bus import PAGE
 from step.lowering.dma import LENGTH_BYTES
 from step.programs.data.inputs import BoundInputs
 

@@ -16,7 +16,7 @@ from cosim.board.memory import contents, places, wanted
 from cosim.board.tables import tables_of
 from hw.registers.wrapper import board_design
 from step.language.graph import Graph
-from step.lowering.board import BusConfig
+from step.lowering.bus import BusConfig
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
 from step.programs.data.inputs import bind_inputs

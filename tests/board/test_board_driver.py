@@ -13,7 +13,7 @@ from board_programs import data, moved
 
 from cosim.board.driver import Board, BoardRun
 from step.errors import InputError
-from step.lowering.board import BusConfig
+from step.lowering.bus import BusConfig
 from step.running.interpreter import interpret
 
 

@@ -20,7 +20,7 @@ from cosim.board.ipxact import SPIRIT
 from cosim.building.toolchain import find_toolchain
 from hw.registers.block import peakrdl
 from step.errors import InputError
-from step.lowering.board import BusConfig
+from step.lowering.bus import BusConfig
 from step.programs.prepare import prepare
 
 

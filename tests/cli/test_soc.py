@@ -20,7 +20,7 @@ from cosim.board.folder import Options
 from cosim.board.litex import litex_options, write_system
 from step import FP32, Graph, Tile
 from step.errors import InputError
-from step.lowering.board import BusConfig
+from step.lowering.bus import BusConfig
 from step.programs.data.inputs import bind_inputs
 from step.programs.data.npz import arrays_of, write_arrays
 from step.programs.prepare import prepare

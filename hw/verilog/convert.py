@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 import warnings
+from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -185,9 +186,12 @@ def to_verilog(modules: dict[str, str]) -> dict[str, str]:
 
 
 _PORT = re.compile(r"^  (input|output) (.*?)(\w+);\n  (wire|reg) .*?( = .*)?;\n", re.MULTILINE)
+_REGISTER = re.compile(r"^  reg (\[\S+\] )?(\w+)", re.MULTILINE)
 _ASSIGNMENTS = re.compile(r"(?:^  assign .*\n)+", re.MULTILINE)
 _ZEROS = re.compile(r"(?<='h)0+(?=[0-9a-f])")
 _KEYWORD = re.compile(r"\\(\w+) ")
+_CONSTANT = re.compile(r"^  always_comb\n    (\w+)(\[\S+\] = \d+'h[0-9a-f]+;\n)", re.MULTILINE)
+_BLOCK = re.compile(r"^  always_comb begin\n    (?!\w+_next )(\w+)(\[\S+\])? = .*\n(?:    .*\n)+  end\n", re.MULTILINE)
 
 
 def laid_out(text: str) -> str:
@@ -202,4 +206,42 @@ def laid_out(text: str) -> str:
     name, ports = header.split("(")
     listed = ",\n".join(declared[port] for port in re.findall(r"\w+", ports))
     body = _ASSIGNMENTS.sub(lambda match: "".join(sorted(match[0].splitlines(True))), _PORT.sub("", body))
-    return f"{name} (\n{listed}\n);\n{body}\n"
+    widths = {each[2]: each[1] or "" for each in _REGISTER.finditer(text)}
+    return f"{name} (\n{listed}\n);\n{_assigned_once(body, widths)}\n"
+
+
+def _assigned_once(body: str, widths: dict[str, str]) -> str:
+    """Signals but for next states, which end at registers, get their values in one step, at the end of a block.
+
+    The value before that of an ``if`` would be seen outside for a moment. Where bits of two vectors depend on one
+    another in turn, though none on itself, an event-driven simulator (Icarus Verilog) then never comes to rest. A part
+    that is constant is assigned there, too: a block of its own has nothing to wait for, and Icarus never runs it.
+    """
+    blocks = Counter(match[1] for match in _BLOCK.finditer(body))
+    words, constants = set(re.findall(r"\w+", body)), dict[str, str]()
+
+    def without(match: re.Match[str]) -> str:
+        if blocks[match[1]] != 1:
+            return match[0]
+        constants[match[1]] = f"{constants.get(match[1], '')}    {_value(match[1], words)}{match[2]}"
+        return ""
+
+    def once(match: re.Match[str]) -> str:
+        signal, part = match.groups("")
+        value, constant = _value(signal, words), constants.get(signal, "")
+        assigned = re.compile(rf"^( +){signal}(?=(?:\[\S+\])? = )", re.MULTILINE)
+        first, *lines, end = assigned.sub(rf"\1{value}", match[0]).splitlines(True)
+        whole = "" if constant else part
+        last = f"    {signal}{whole} = {value}{whole};\n"
+        return "".join([first, f"    reg {widths[signal]}{value};\n", constant, *lines, last, end])
+
+    body = _CONSTANT.sub(without, body)
+    return _BLOCK.sub(once, body)
+
+
+def _value(signal: str, words: set[str]) -> str:
+    """The name of the value of ``signal`` within a block; none of ``words``, which are taken."""
+    value = f"{signal}_value"
+    while value in words:
+        value += "_"
+    return value

@@ -151,8 +151,6 @@ class Wrapped:
             design = replace(self.design, module=self.top, verilog=files, sources=(), sinks=(), units=())
             self._built = build(design, edges=True, optimize=False)
         else:
-            for source in sources:  # Icarus 11 goes round in some of the former for ever
-                source.write_text(source.read_text().replace("always_comb begin", "always @* begin"))
             self._runner = get_runner(self.simulator)
             self._runner.build(
                 sources=sources,

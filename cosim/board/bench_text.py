@@ -126,39 +126,45 @@ def _settings(addresses: Mapping[str, int], place: Place) -> Iterator[str]:
 _TASKS = """
   reg [BITS-1:0] expected[0:WORDS-1], mask[0:WORDS-1];
   reg [31:0] value;
-  integer done, run, at, wrong, waited;
+  integer run, at, wrong, waited;
+  reg done;
+  reg [1:0] taken;
 
+  // Inputs change behind the edge of the clock. Nonblocking assignments would not do: Verilator makes those of an
+  // initial block blocking (its warning INITIALDLY), so they would come before the edge that they belong to.
   task write(input [31:0] address, input [31:0] data);
     begin
-      s_axil_awaddr <= address[$bits(s_axil_awaddr)-1:0];
-      s_axil_awvalid <= 1;
-      s_axil_wdata <= data;
-      s_axil_wstrb <= 4'hf;
-      s_axil_wvalid <= 1;
+      #1;
+      s_axil_awaddr = address[$bits(s_axil_awaddr)-1:0];
+      s_axil_awvalid = 1;
+      s_axil_wdata = data;
+      s_axil_wstrb = 4'hf;
+      s_axil_wvalid = 1;
       done = 0;
       while (done == 0) begin
         @(posedge clk);
-        if (s_axil_awready) s_axil_awvalid <= 0;
-        if (s_axil_wready) s_axil_wvalid <= 0;
-        if (s_axil_bvalid) begin
-          done = 1;
-        end
+        taken = {s_axil_awready, s_axil_wready};
+        done = s_axil_bvalid;
+        #1;
+        if (taken[1]) s_axil_awvalid = 0;
+        if (taken[0]) s_axil_wvalid = 0;
       end
     end
   endtask
 
   task read(input [31:0] address);
     begin
-      s_axil_araddr <= address[$bits(s_axil_araddr)-1:0];
-      s_axil_arvalid <= 1;
+      #1;
+      s_axil_araddr = address[$bits(s_axil_araddr)-1:0];
+      s_axil_arvalid = 1;
       done = 0;
       while (done == 0) begin
         @(posedge clk);
-        if (s_axil_arready) s_axil_arvalid <= 0;
-        if (s_axil_rvalid) begin
-          value = s_axil_rdata;
-          done = 1;
-        end
+        taken = s_axil_arready;
+        done = s_axil_rvalid;
+        value = s_axil_rdata;
+        #1;
+        if (taken[0]) s_axil_arvalid = 0;
       end
     end
   endtask
@@ -168,7 +174,7 @@ _LOAD = """\
     $readmemh("expected.hex", expected);
     $readmemh("mask.hex", mask);
     repeat (8) @(posedge clk);
-    rst <= 0;
+    #1 rst = 0;
     repeat (4) @(posedge clk);
     write(INTERRUPT_ENABLE, 32'h7);"""
 

@@ -1,0 +1,52 @@
+"""Stores that share a bus, word by word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from amaranth.sim import Simulator
+
+from hw.axi.ports import Lanes, Port
+from hw.axi.write_master import WriteMaster
+from step.lowering.bus import BusConfig
+
+BEATS, BYTES, CYCLES = 4, 8, 60
+TILES = [[16 * store + at for at in range(BEATS)] for store in range(2)]
+"""Beats of a tile of each of two stores: data, and the address behind the base."""
+
+
+def test_a_store_that_pauses_amid_a_tile_keeps_its_turn() -> None:
+    """The other one offers beats all the while; bursts are whole tiles with their own data."""
+    bus = BusConfig(masters=1, bytes=BYTES, burst=BEATS, address_bits=32)
+    ports = Port(0, first=0, beats=BEATS), Port(1, first=0, beats=BEATS)
+    master: Any = WriteMaster(ports, Lanes(BYTES, bus))
+    stores = [master.store0, master.store1]
+    left: list[Iterator[int]] = [iter(tile) for tile in TILES]
+    bursts, words = list[tuple[int, int]](), list[tuple[int, bool]]()
+
+    async def bench(context: Any) -> None:
+        context.set(master.awready, 1)
+        context.set(master.wready, 1)
+        offered = [next(each, None) for each in left]
+        for cycle in range(CYCLES):
+            rests = [cycle % 3 != 0, False]  # the first store gives a beat in every third cycle
+            for store, beat, rest in zip(stores, offered, rests, strict=True):
+                context.set(store.valid, beat is not None and not rest)
+                context.set(store.payload, beat << 32 | beat if beat is not None else 0)
+            ready = [context.get(each.valid & each.ready) for each in stores]
+            if context.get(master.awvalid):
+                bursts.append((context.get(master.awaddr) // BYTES, context.get(master.awlen) + 1))
+            if context.get(master.wvalid):
+                words.append((context.get(master.wdata), bool(context.get(master.wlast))))
+            await context.tick()
+            pairs = zip(left, ready, offered, strict=True)
+            offered = [next(each, None) if took else beat for each, took, beat in pairs]
+        assert offered == [None, None]
+
+    simulator = Simulator(master)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert bursts == [(tile[0], BEATS) for tile in TILES]
+    assert words == [(beat, at == BEATS - 1) for tile in TILES for at, beat in enumerate(tile)]

@@ -23,7 +23,7 @@ from step.programs.program import Program
 from step.running.result import RunResult, Status
 from step.running.run import Run
 
-START, RESET, BUSY = 1, 2, 4
+START, RESET, IDLE = 1, 2, 2
 ALL_INTERRUPTS = 7
 ROOM = 1 << 24
 """Bytes for an image whose size only a run tells."""
@@ -134,6 +134,7 @@ class Board:
         cycles = found["cycles_high"] << 32 | found["cycles_low"]
         result = RunResult("board", program.name, Status.FINISHED, cycles, None, {}, {}, time.monotonic() - began)
         if error := failure(self.tables, found, self._waits(found)):
+            self._reset()
             error.result = replace(result, status=Status.FAULT, error=str(error))
             raise error
         images = dict(zip((each.name for each in placed), ask("get", [(each.address, each.bytes) for each in placed]),
@@ -142,6 +143,12 @@ class Board:
 
     def _set(self, values: Mapping[str, int]) -> None:
         self._simulation.ask("set", [(self.tables.addresses[name], value) for name, value in values.items()])
+
+    def _reset(self) -> None:
+        """End a run that failed: until then the fabric goes on, and writes to memory that a host may use again."""
+        self._set({"control": RESET})
+        while not self._simulation.ask("read", [self.tables.addresses["status"]])[0] & IDLE:
+            pass
 
     def _waits(self, found: Mapping[str, int]) -> list[int]:
         """``wait_edge`` of each channel, where the watchdog fired."""

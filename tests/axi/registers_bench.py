@@ -23,8 +23,12 @@ class Board(Bench):
     def __init__(self, dut: Any, plan: dict[str, Any]) -> None:
         super().__init__(dut, plan)
         self.axil = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk, dut.rst)
-        for each in (self.axil.read_if, self.axil.write_if):
+        read, write = self.axil.read_if, self.axil.write_if
+        for each in (read, write):
             each.log.setLevel(logging.WARNING)
+        for channel in (read.ar_channel, read.r_channel, write.aw_channel, write.w_channel, write.b_channel):
+            channel.log.setLevel(logging.WARNING)
+            channel.set_pause_generator(iter(self.pauses))
 
     def _stream(self, kind: Any, name: str) -> Any:
         made = kind(AxiStreamBus.from_prefix(self.dut, name), self.dut.clk, self.dut.fabric_reset)
@@ -99,6 +103,8 @@ class Board(Bench):
             activities.append(await self.read("wait_unit"))
             waits.append(await self.read("wait_edge"))
         target.dead = False
+        if told & FAULT:
+            await self.write("control", RESET)  # until then the fabric goes on, and writes to memory
         for _ in range(PATIENCE):
             if (await self.read("status")) & IDLE:
                 break

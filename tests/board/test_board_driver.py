@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -12,8 +13,10 @@ pytest.importorskip("cocotbext.axi", reason="needs cocotbext-axi: pip install 's
 from board_programs import data, moved
 
 from cosim.board.driver import Board, BoardRun
-from step.errors import InputError
+from cosim.board.simulation import build_board
+from step.errors import Deadlock, EnvironmentProblem, InputError
 from step.lowering.bus import BusConfig
+from step.lowering.registers import PATIENCE
 from step.running.interpreter import interpret
 
 
@@ -69,3 +72,22 @@ def test_a_start_during_a_run(board: Board) -> None:
         board.start(data(2))
     assert str(caught.value) == "the board is running; wait() for the end of the run before the next start"
     check(board, board.wait(), 1)
+
+
+def test_a_run_that_fails_and_the_next_one(board: Board) -> None:
+    board._set({"watchdog": 1})
+    with pytest.raises(Deadlock) as caught:
+        board.run(data(1))
+    assert "  memory has not answered" in str(caught.value).splitlines()
+    board._set({"watchdog": PATIENCE})
+    check(board, board.run(data(2)), 2)
+
+
+def test_a_missing_model_of_memory_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    design: Any = None
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(EnvironmentProblem) as caught:
+        build_board(design)
+    assert str(caught.value) == (
+        "a board in simulation needs the package cocotbext-axi; install it with: pip install 'step-fabric[board]'"
+    )

@@ -164,7 +164,8 @@ int step_board_poll(const step_board *board);
 /* Poll until the run is over, with STEP_IDLE in between. */
 int step_board_wait(const step_board *board);
 
-/* End a run; the next start begins another one. */
+/* End a run; the next start begins another one. After STEP_FAULT the fabric goes on until then, and may write to its
+ * images: reset, and wait for STEP_REG_STATUS_IDLE, before you write inputs or use that memory for something else. */
 void step_board_reset(step_board *board);
 
 /* Interrupts to have: STEP_REG_INTERRUPT_DONE, _FAULT and _WATCHDOG of step_registers.h. */

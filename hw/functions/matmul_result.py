@@ -22,7 +22,7 @@ class States:
     """
 
     def __init__(self, m: Module, plan: MatmulPlan, start: Value, first: Value, emit: Value, begins: Value) -> None:
-        left, last = Signal(reset_less=True), Signal(range(plan.results), reset_less=True, name="last_place")
+        left, last = Signal(), Signal(range(plan.results), name="last_place")
         place = Signal.like(last, name="place_of_state")
         m.d.comb += place.eq(Mux(start & left, Mux(last == plan.results - 1, 0, last + 1), last))
         m.d.sync += last.eq(place)

@@ -96,7 +96,9 @@ def _show_usage(used: Usage) -> None:
             parts.append(f"{title}: {shares[name]:.1%} at most ({name})")
     click.echo("; ".join([*parts, f"memory: {used.memory:.1%} of its bandwidth"]))
     roofline = used.roofline
-    if roofline.intensity is None:
+    if not roofline.flops:
+        click.echo("roofline: no operations, so there is no roof to show")
+    elif roofline.intensity is None:
         click.echo(
             f"roofline: {roofline.attained:.3g} of {roofline.roof:.3g} operations a cycle, and no byte goes off chip"
         )

@@ -26,6 +26,15 @@ def program():
     made = fragile.program()
     return Program(made.graph, fragile.LONG_ROW, made.fabric)
 """
+COPIED = """
+import numpy as np
+from step import BF16, Graph, Program
+
+def program():
+    graph = Graph("copied")
+    graph.load(graph.tensor("x", (8, 16), BF16), tile=(4, 16)).store("y")
+    return Program(graph, {"x": np.ones((8, 16))})
+"""
 
 
 @pytest.fixture
@@ -64,6 +73,14 @@ def test_repeated_parts_have_one_row(step: Step) -> None:
     unfolded = step("explain", "examples/moe_mixtral.py", "--no-what-if", "--unfold").out.splitlines()
     rows = [line.split()[:4] for line in unfolded if re.match(r"expert\d_gate_projection +1 ", line)]
     assert len(rows) == 8 and ["expert6_gate_projection", "1", "94%", "94%"] in rows
+
+
+def test_a_program_without_operations_has_no_roof(step: Step, tmp_path: Path) -> None:
+    path = tmp_path / "copied.py"
+    path.write_text(COPIED)
+    result = step("explain", path)
+    assert (result.code, result.err) == (0, "")
+    assert "roofline: no operations, so there is no roof to show" in result.out.splitlines()
 
 
 def test_json(step: Step) -> None:

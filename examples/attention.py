@@ -64,6 +64,11 @@ def whole() -> Program:
     return build(measured_kv_lengths(TRACE) // SCALE, dynamic=True, rows=None)
 
 
+def small() -> Program:
+    """The dynamic arrangement for four requests: two regions, one KV head, rows of eight numbers."""
+    return build(np.array([5, 0, 9, 2]), dynamic=True, regions=2, heads=1, size=8)
+
+
 def program() -> Program:
     """The dynamic arrangement."""
     return parallel()

@@ -44,8 +44,8 @@ def assert_runs(program: Program) -> None:
         assert (cache.astype(np.float64) == program.expected[name]).all()
 
 
-@pytest.mark.parametrize("arrangement", [attention.interleaved, attention.parallel, attention.whole])
-def test_the_trace(arrangement: Any) -> None:
+@pytest.mark.parametrize("arrangement", [attention.interleaved, attention.parallel, attention.whole, attention.small])
+def test_every_function_of_the_file(arrangement: Any) -> None:
     program = arrangement()
     assert_clean(program)
     assert_runs(program)

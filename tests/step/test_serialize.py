@@ -90,7 +90,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
     "spec",
     [
         "moe_simple.py", "swiglu.py", "moe_mixtral.py", "moe_mixtral.py:dynamic", "moe_multiplexed.py",
-        "attention.py:interleaved", "attention.py:parallel",
+        "attention.py:interleaved", "attention.py:parallel", "attention.py:small",
         "softmax.py", "softmax.py:online", "norm_qkv.py",
     ],
 )  # fmt: skip

@@ -122,8 +122,9 @@ static int differs(const char *name, const void *found, const batch_array *wante
 {
     if (same_sizes && memcmp(found, wanted->values, wanted->bytes) == 0)
         return 0;
+    say(", ");
     say(name);
-    say(" is wrong\n");
+    say(" wrong");
     return 1;
 }
 
@@ -164,14 +165,17 @@ int main(void)
     say(design->name);
     say(": the board answers\n");
     for (unsigned each = 0; each < batch_count; each++) {
-        write_batch(&batches[each]);
-        run();
-        int found = wrong_results(&batches[each]);
         say("batch ");
         say_number(each + 1);
-        say(found ? ": wrong, " : ": right, ");
+        say(": ");
+        write_batch(&batches[each]);
+        say("written, ");
+        run();
+        say("done in ");
         say_number((uint32_t)step_board_cycles(&board));
-        say(" cycles\n");
+        say(" cycles");
+        int found = wrong_results(&batches[each]);
+        say(found ? "\n" : ", right\n");
         wrong += found;
     }
     end(wrong == 0);

@@ -35,7 +35,7 @@ int main(int count, char** arguments) {
             return character != END;
         }
         std::putchar(character);
-        if (character == '\n') std::fflush(stdout);
+        std::fflush(stdout);
     }
     std::printf("no end within %llu cycles\n", static_cast<unsigned long long>(most));
     return 1;

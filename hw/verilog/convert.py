@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -190,8 +190,10 @@ _REGISTER = re.compile(r"^  reg (\[\S+\] )?(\w+)", re.MULTILINE)
 _ASSIGNMENTS = re.compile(r"(?:^  assign .*\n)+", re.MULTILINE)
 _ZEROS = re.compile(r"(?<='h)0+(?=[0-9a-f])")
 _KEYWORD = re.compile(r"\\(\w+) ")
-_CONSTANT = re.compile(r"^  always_comb\n    (\w+)(\[\S+\] = \d+'h[0-9a-f]+;\n)", re.MULTILINE)
-_BLOCK = re.compile(r"^  always_comb begin\n    (?!\w+_next )(\w+)(\[\S+\])? = .*\n(?:    .*\n)+  end\n", re.MULTILINE)
+_CONSTANT = re.compile(r"^  always_comb\n(    (\w+)\[\S+\] = \d+'h[0-9a-f]+;\n)", re.MULTILINE)
+_BLOCK = re.compile(
+    r"^  always_comb begin\n(?=    (?!\w+_next )(\w+)(?:\[\S+\])? = )((?:    .*\n)+)  end\n", re.MULTILINE
+)
 
 
 def laid_out(text: str) -> str:
@@ -218,30 +220,24 @@ def _assigned_once(body: str, widths: dict[str, str]) -> str:
     that is constant is assigned there, too: a block of its own has nothing to wait for, and Icarus never runs it.
     """
     blocks = Counter(match[1] for match in _BLOCK.finditer(body))
-    words, constants = set(re.findall(r"\w+", body)), dict[str, str]()
+    words, constants = set(re.findall(r"\w+", body)), defaultdict[str, str](str)
 
     def without(match: re.Match[str]) -> str:
-        if blocks[match[1]] != 1:
+        if blocks[match[2]] != 1:
             return match[0]
-        constants[match[1]] = f"{constants.get(match[1], '')}    {_value(match[1], words)}{match[2]}"
+        constants[match[2]] += match[1]
         return ""
 
     def once(match: re.Match[str]) -> str:
-        signal, part = match.groups("")
-        value, constant = _value(signal, words), constants.get(signal, "")
-        assigned = re.compile(rf"^( +){signal}(?=(?:\[\S+\])? = )", re.MULTILINE)
-        first, *lines, end = assigned.sub(rf"\1{value}", match[0]).splitlines(True)
-        whole = "" if constant else part
-        last = f"    {signal}{whole} = {value}{whole};\n"
-        return "".join([first, f"    reg {widths[signal]}{value};\n", constant, *lines, last, end])
+        signal, lines = match[1], constants[match[1]] + match[2]
+        value = f"{signal}_value"
+        while value in words:
+            value += "_"
+        assigned = re.compile(rf"^( +){signal}(?=(\[\S+\])? = )", re.MULTILINE)
+        parts = {each[2] or "" for each in assigned.finditer(lines) if each[1] == "    "}
+        last = "".join(f"    {signal}{part} = {value}{part};\n" for part in ([""] if "" in parts else sorted(parts)))
+        inside = assigned.sub(rf"\1{value}", lines)
+        return f"  always_comb begin\n    reg {widths[signal]}{value};\n{inside}{last}  end\n"
 
     body = _CONSTANT.sub(without, body)
     return _BLOCK.sub(once, body)
-
-
-def _value(signal: str, words: set[str]) -> str:
-    """The name of the value of ``signal`` within a block; none of ``words``, which are taken."""
-    value = f"{signal}_value"
-    while value in words:
-        value += "_"
-    return value

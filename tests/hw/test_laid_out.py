@@ -17,6 +17,7 @@ MODULE = """module crossed(a, c, y);
   reg [1:0] y;
   reg [1:0] x;
   reg [1:0] x_value;
+  reg [2:0] w;
   reg [3:0] z;
   reg n_next;
   always_comb begin
@@ -45,6 +46,13 @@ MODULE = """module crossed(a, c, y);
   end
   always_comb
     z[3:2] = 2'h1;
+  always_comb begin
+    w[0] = c;
+    w[2:1] = a;
+    if (c) begin
+      w[1] = 1'h0;
+    end
+  end
   assign x_value = x;
 endmodule"""
 
@@ -77,7 +85,18 @@ CROSSED = """  always_comb begin
     if (c) begin
       z_value[1:0] = a;
     end
-    z = z_value;
+    z[1:0] = z_value[1:0];
+    z[3:2] = z_value[3:2];
+  end
+  always_comb begin
+    reg [2:0] w_value;
+    w_value[0] = c;
+    w_value[2:1] = a;
+    if (c) begin
+      w_value[1] = 1'h0;
+    end
+    w[0] = w_value[0];
+    w[2:1] = w_value[2:1];
   end
   assign x_value = x;
 endmodule"""
@@ -90,7 +109,7 @@ BENCH = """module bench;
   initial begin
     #1 c = 1;
     #1 c = 0;
-    #1 $display("%b %b", y, dut.z);
+    #1 $display("%b %b %b", y, dut.z, dut.w);
     $finish;
   end
 endmodule
@@ -107,4 +126,4 @@ def test_icarus_comes_to_rest(tmp_path: Path) -> None:
     (tmp_path / "all.sv").write_text(laid_out(MODULE) + BENCH)
     subprocess.run(["iverilog", "-g2012", "-o", "all", "all.sv"], cwd=tmp_path, check=True, capture_output=True)
     ran = subprocess.run(["vvp", "-n", "all"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
-    assert ran.stdout.splitlines()[-1] == "10 0100"
+    assert ran.stdout.splitlines()[-1] == "10 0100 100"

@@ -236,7 +236,7 @@ KNOWN = (
     "scratchpad_bytes, scratchpad_banks, scratchpad_ports, page_bytes, arithmetic, "
     "memory.beat_bytes, memory.channels, memory.interval, memory.latency, memory.interleave"
 )
-ALL = f"{KNOWN}, memory, memory.bandwidth, lanes.OPERATOR, links.OPERATOR"
+ALL = f"{KNOWN}, memory, memory.bandwidth, memory.masters, lanes.OPERATOR, links.OPERATOR"
 
 
 @pytest.mark.parametrize(
@@ -412,7 +412,7 @@ DRAM = ", ".join(f"memory.dram.{each.name}" for each in fields(Dram))
         (
             "memory.dram.rcd=4",
             "fabric has no parameter 'memory.dram.rcd'; did you mean 'memory.dram.trcd'? "
-            f"it has {KNOWN}, {DRAM}, memory, memory.bandwidth, lanes.OPERATOR, links.OPERATOR",
+            f"it has {KNOWN}, {DRAM}, memory, memory.bandwidth, memory.masters, lanes.OPERATOR, links.OPERATOR",
         ),
     ],
 )

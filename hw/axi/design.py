@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hw.axi.wrapper import wrapper_files
+from hw.axi.wrapper import wrapped, wrapper_files
 from hw.verilog.emit import SIDECAR, WAIVERS, Design, emit
 from hw.verilog.file_lists import CORE, FILE_LIST, core_text, file_list_text
 from step.host.installing import installing
@@ -32,8 +32,9 @@ def design_of(
     if bus is None:
         return emit(netlist, directory, probes=probes, initial_values=initial_values, progress=progress)
     fabric = emit(netlist, probes=probes, initial_values=initial_values, progress=progress)
-    wrapper = wrapper_files(netlist, bus, probes=probes, initial_values=initial_values)
-    files, module = fabric.files | wrapper, f"{fabric.sidecar['module']}_axi"
+    structure = wrapped(netlist, bus, probes=probes)
+    wrapper, module = wrapper_files(structure, initial_values=initial_values), structure.name
+    files = fabric.files | wrapper
     sources = [name for name in files if name.endswith(".sv")]
     files |= {FILE_LIST: file_list_text(sources), CORE: core_text(module, sources, [WAIVERS.name])}
     board = _plan(board_of(netlist, bus))

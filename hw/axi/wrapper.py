@@ -84,27 +84,14 @@ def wrapped(
     return top
 
 
-def wrapper_files(
-    netlist: Netlist,
-    bus: BusConfig,
-    *,
-    own_clock: bool = False,
-    waits: bool = False,
-    streams: bool = False,
-    probes: bool = False,
-    initial_values: bool = True,
-) -> dict[str, str]:
-    """SystemVerilog of the wrapper and its masters, by file name; that of the fabric is `hw.verilog.emit`'s.
-
-    Raises `FabricError` as `board_of` does.
-    """
-    structure = wrapped(netlist, bus, own_clock=own_clock, waits=waits, streams=streams, probes=probes)
+def wrapper_files(wrapper: Structure, *, initial_values: bool = True) -> dict[str, str]:
+    """SystemVerilog of what is `wrapped`, and its masters, by file name; that of the fabric is `hw.verilog.emit`'s."""
     library = ModuleLibrary(initial_values=initial_values)
-    for instance in structure.instances:
+    for instance in wrapper.instances:
         if not isinstance(instance.component, Written):
             library.require(instance.component)
     texts = {module.file: module.text for module in library.texts().values()}
-    return {**texts, f"{structure.name}.sv": top_text(structure)}
+    return {**texts, f"{wrapper.name}.sv": top_text(wrapper)}
 
 
 def _masters(top: Structure, board: Board, number: int, inner: str) -> Iterator[str]:

@@ -90,9 +90,7 @@ def board_design(
     library = ModuleLibrary(initial_values=initial_values)
     library.require(control)
     files = {each: text for each, text in fabric.files.items() if each.endswith(".sv")}
-    files |= wrapper_files(
-        netlist, bus, own_clock=own_clock, waits=True, streams=streams, initial_values=initial_values
-    )
+    files |= wrapper_files(inner, initial_values=initial_values)
     files |= {module.file: module.text for module in library.texts().values()}
     files |= {f"{name}.sv": registers_text(name, registers), f"{name}.rdl": rdl_text(name, registers)}
     files[f"{top.name}.sv"] = top_text(top)

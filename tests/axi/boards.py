@@ -93,11 +93,11 @@ class Wrapped:
     def _emit(self, design: Path) -> Structure:
         """Write all Verilog into ``design``; returns the top module."""
         emit(self.netlist, design, probes=False, initial_values=False)
-        own_clock = self.bus_period is not None
-        for name, text in wrapper_files(self.netlist, self.bus, own_clock=own_clock, initial_values=False).items():
+        structure = wrapped(self.netlist, self.bus, own_clock=self.bus_period is not None)
+        for name, text in wrapper_files(structure, initial_values=False).items():
             (design / name).parent.mkdir(exist_ok=True)
             (design / name).write_text(text)
-        return wrapped(self.netlist, self.bus, own_clock=own_clock)
+        return structure
 
     def _size(self, image: Image) -> int:
         """Bytes of memory that the model has for ``image``."""

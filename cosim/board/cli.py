@@ -9,10 +9,16 @@ import click
 from cosim.board.folder import SIDECAR, Options, write_folder
 from cosim.board.litex import litex_options, write_system
 from step.cli.console import show_json, working
-from step.cli.options import Given, binding_option, json_option, program_options
+from step.cli.options import (
+    Given,
+    binding_option,
+    folder_option,
+    json_option,
+    program_options,
+    style_option,
+    writing_folder,
+)
 from step.errors import InputError
-from step.host.files import writing
-from step.host.installing import installing
 from step.lowering.bus import BusConfig
 from step.programs.data.inputs import bind_inputs
 from step.programs.data.npz import load_inputs
@@ -36,9 +42,7 @@ class _Address(click.ParamType):
 @click.command()
 @program_options
 @binding_option
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="Directory to write."
-)
+@folder_option
 @click.option(
     "--target",
     type=click.Choice(["axi", "litex"]),
@@ -72,13 +76,7 @@ class _Address(click.ParamType):
     "--clock", type=click.FloatRange(min=1), default=100.0, show_default=True, help="For constraints, in MHz."
 )
 @click.option("--base", type=_Address(), help="Address of the memory image.  [default: 0x80000000, or 0]")
-@click.option(
-    "--style",
-    type=click.Choice(["fpga", "asic"]),
-    default="fpga",
-    show_default=True,
-    help="Whether registers have a value at power-on (fpga), or only from reset (asic).",
-)
+@style_option
 @json_option
 def board(
     given: Given,
@@ -112,11 +110,7 @@ def board(
     more = [(str(each), bind_inputs(prepared.graph, load_inputs(each, prepared.graph))) for each in batches]
     if target == "litex":
         options = litex_options(options)
-    with (
-        working() as progress,
-        writing(output / SIDECAR if output.is_dir() else output),
-        installing(output, last=SIDECAR) as staged,
-    ):
+    with working() as progress, writing_folder(output, SIDECAR) as staged:
         if target == "litex":
             written = write_system(prepared, options, more, staged, progress)
         else:

@@ -11,29 +11,27 @@ from cosim.running.program_data import memory_image, source_transfers
 from cosim.running.run_files import write_inputs
 from hw.axi.design import design_of
 from step.cli.console import show_json, working
-from step.cli.options import Given, binding_option, json_option, program_options
+from step.cli.options import (
+    Given,
+    binding_option,
+    folder_option,
+    json_option,
+    program_options,
+    style_option,
+    writing_folder,
+)
 from step.errors import InputError
-from step.host.files import writing
-from step.host.installing import installing
 from step.programs.prepare import prepare
 
 
 @click.command()
 @program_options
 @binding_option
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="Directory to write."
-)
+@folder_option
 @click.option(
     "--bench", is_flag=True, help="For simulation: with probes, and with the program's input data in DIR/data."
 )
-@click.option(
-    "--style",
-    type=click.Choice(["fpga", "asic"]),
-    default="fpga",
-    show_default=True,
-    help="Whether registers have a value at power-on (fpga), or only from reset (asic).",
-)
+@style_option
 @json_option
 def verilog(
     given: Given,
@@ -55,7 +53,7 @@ def verilog(
     netlist = prepared.netlist
     with working() as progress:
         design = design_of(netlist, probes=bench, initial_values=style == "fpga", progress=progress)
-        with writing(output / SIDECAR if output.is_dir() else output), installing(output, last=SIDECAR) as staged:
+        with writing_folder(output, SIDECAR) as staged:
             design.write(staged)
             if bench:
                 data = staged / "data"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -16,6 +17,7 @@ from step.cli.console import warn
 from step.errors import FabricError, FormatError, InputError
 from step.host.files import write_atomically, writing
 from step.host.floors import from_floor
+from step.host.installing import installing
 from step.lowering.fabric import FABRIC, FabricConfig, is_of_fabric, with_settings
 from step.programs.files.depths import DepthBinding
 from step.programs.files.fitted import FittedFile
@@ -81,6 +83,17 @@ binding_option = click.option(
     "--binding",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="Depths of channels from this file, which `step fifos --save` wrote.",
+)
+
+folder_option = click.option(
+    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="Directory to write."
+)
+style_option = click.option(
+    "--style",
+    type=click.Choice(["fpga", "asic"]),
+    default="fpga",
+    show_default=True,
+    help="Whether registers have a value at power-on (fpga), or only from reset (asic).",
 )
 
 
@@ -160,6 +173,13 @@ def writable(path: Path) -> None:
     """Raises `InputError` where ``path`` can not be written: told before the work, not after it."""
     with writing(path):
         pass
+
+
+@contextmanager
+def writing_folder(output: Path, last: str) -> Iterator[Path]:
+    """`installing`; what keeps ``output`` from being written is an `InputError`."""
+    with writing(output / last if output.is_dir() else output), installing(output, last=last) as staged:
+        yield staged
 
 
 def save_json(path: Path, data: Any) -> None:

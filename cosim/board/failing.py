@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from cosim.board.tables import Tables
+from hw.registers.waiting import waits_of
 from step.errors import Deadlock, SimulationError, StreamFault
 from step.language.faults import MEANING, Fault
 
@@ -27,11 +28,9 @@ def failure(tables: Tables, registers: Mapping[str, int], waits: Sequence[int]) 
 
 def _waits(tables: Tables, registers: Mapping[str, int], waits: Sequence[int]) -> list[str]:
     """A line for each unit that waits."""
-    units = tables.netlist.units
+    nodes = tables.netlist.graph.nodes
     lines = ["  memory has not answered"] if registers["status"] & 0x20 else []
-    for edge in waits:
-        if edge & 3:
-            unit, awaited = units[edge >> 4 & 0xFFF], units[edge >> 16 & 0xFFF]
-            what = "a token" if edge & 1 else "room"
-            lines.append(f"  {unit.describe()} waits for {what} of {awaited.describe()}")
+    for wait in waits_of(tables.netlist, waits):
+        what, awaited = "room" if wait.full else "a token", nodes[wait.awaited()]
+        lines.append(f"  {wait.unit.describe()} waits for {what} of {awaited.describe()}")
     return lines

@@ -20,6 +20,7 @@ from cosim.board.tables import Tables, tables_of
 from hw.registers.files import write_register_files
 from hw.registers.wrapper import board_design
 from hw.verilog.emit import WAIVERS
+from hw.verilog.file_lists import file_list_text
 from step.errors import InputError
 from step.host.progress import Progress, silent
 from step.lowering.bus import BusConfig
@@ -104,7 +105,7 @@ def _write_rtl(tables: Tables, directory: Path) -> tuple[str, ...]:
             names.append(f"rtl/{name}")
             _write(directory / "rtl" / name, text)
     _write(directory / "rtl" / WAIVERS.name, WAIVERS.read_text() + _WAIVED)
-    _write(directory / "rtl.f", "".join(f"{each}\n" for each in names))
+    _write(directory / "rtl.f", file_list_text(names))
     return tuple(names)
 
 

@@ -15,6 +15,7 @@ from cosim.building.hierarchy import Hierarchy
 from step.errors import InputError
 from step.host.progress import Progress, silent
 from step.language.tokens import Token
+from step.lowering.limits import power_of_two
 from step.programs.data.inputs import BoundInputs
 from step.programs.prepare import Prepared
 from step.running.interpreter import interpret
@@ -80,16 +81,11 @@ def write_system(
         "bytes": options.bus.bytes,
         "masters": options.bus.masters,
         "register_bits": design.top.ports["s_axil_araddr"][1],
-        "rom": _power(CODE + len(arrays)),
-        "sram": _power(CODE + results_bytes(made)),
+        "rom": power_of_two(CODE + len(arrays)),
+        "sram": power_of_two(CODE + results_bytes(made)),
     }
     (system / "soc.json").write_text(json.dumps(board, indent=1) + "\n")
     return written
-
-
-def _power(bytes: int) -> int:
-    """The lowest power of two that is not below ``bytes``."""
-    return 1 << (bytes - 1).bit_length()
 
 
 def _check_room(written: Folder, name: str, data: BoundInputs, outputs: Mapping[str, Sequence[Token]]) -> None:

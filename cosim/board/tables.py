@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from hw.registers.wrapper import BoardDesign
@@ -106,9 +107,7 @@ def _tensors(netlist: Netlist, design: BoardDesign) -> tuple[TensorTable, ...]:
         outer, height, width = (access.tiles or 0), rows, cols
         if access.tensor is not None:
             *others, height, width = netlist.graph.tensors[access.tensor].shape
-            outer = 1
-            for each in others:
-                outer *= each
+            outer = math.prod(others)
         size = netlist.fabric.memory.beats(access.tile.bits) * board.beat_bytes
         tiling = Tiling(images[node.name], Part(rows, cols, access.tile.dtype.bits), size)
         before = found.get(name)

@@ -21,6 +21,7 @@ from step.language.operator import StreamType
 from step.language.types import is_dynamic, with_rows
 from step.lowering.bus import LEAST_AHEAD as LEAST_AHEAD
 from step.lowering.bus import REQUEST as REQUEST
+from step.lowering.limits import power_of_two
 from step.lowering.links import item_bits, word_bits, words
 from step.lowering.netlist import Channel, Netlist
 
@@ -108,9 +109,4 @@ def _plan(netlist: Netlist, node: Node, extents: tuple[int | None, ...], channel
     items = item_bits(with_rows(element, fabric.dynamic_rows))
     bits = sum(items) if element.is_control else word_bits(items, fabric.link_bytes)
     count = 1 if element.is_control else sum(words(items, fabric.link_bytes))
-    return StreamPlan(node.name, extents, is_dynamic(element), _power(-(-bits // 8)), count, beat.beat_bytes)
-
-
-def _power(least: int) -> int:
-    """The lowest power of two that is not below ``least``."""
-    return 1 << (least - 1).bit_length()
+    return StreamPlan(node.name, extents, is_dynamic(element), power_of_two(-(-bits // 8)), count, beat.beat_bytes)

@@ -87,3 +87,8 @@ def check_integer(config: Any, name: str) -> None:
         cost = f", which is {value * limit.bits:,} bits" if limit.bits else ""
         raise FabricError(f"{name} must be at most {limit.most:,}, not {value:,}{cost}")
     object.__setattr__(config, field, value)
+
+
+def power_of_two(least: int) -> int:
+    """The lowest power of two that is not below ``least``."""
+    return 1 << (least - 1).bit_length()

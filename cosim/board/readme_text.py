@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cosim.board.interfaces import interfaces_of
 from cosim.board.memory import Place
 from cosim.board.tables import Tables
+from hw.verilog.interfaces import interfaces_of
 
 _TEXT = """\
 # {top}

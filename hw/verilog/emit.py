@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from hw.memory.port import MEMORY_RESET
 from hw.verilog.convert import ModuleLibrary, ModuleText
 from hw.verilog.file_lists import CONSTRAINTS, CONSTRAINTS_TEXT, CORE, FILE_LIST, core_text, file_list_text
 from hw.verilog.header import header
+from hw.verilog.interfaces import interfaces_of
 from hw.verilog.sidecar import sidecar
 from hw.verilog.structure import Structure
 from step.errors import FabricError
@@ -27,8 +27,6 @@ from step.lowering.netlist import Netlist
 SIDECAR = "fabric.json"
 WAIVERS = Path(__file__).with_name("waivers.vlt")
 _BUS = "m_axi"
-_INTERFACE = re.compile(r"(\w+)_(?:t|aw|ar)valid")
-"""The valid of a stream, and those of addresses of a bus."""
 
 HEAVY = 200_000
 """Characters of Verilog, all instances below counted, from which on a repeated module is worth a build of its own."""
@@ -141,10 +139,8 @@ def _interface_attributes(structure: Structure) -> dict[str, str]:
     goes. With a clock of their own (``bus_clk``) that is the one of AXI4 buses."""
     own = "bus_clk" in structure.ports
     prefixes = {"clk": list[str](), "bus_clk": list[str]()}
-    for name in structure.ports:
-        if match := _INTERFACE.fullmatch(name):
-            clock = "bus_clk" if own and match[1].startswith(_BUS) else "clk"
-            prefixes[clock] += [match[1]] * (match[1] not in prefixes[clock])
+    for each in interfaces_of(structure):
+        prefixes["bus_clk" if own and each.name.startswith(_BUS) else "clk"].append(each.name)
     found = {}
     for (clock, those), reset in zip(prefixes.items(), ("rst", "bus_rst"), strict=True):
         if those:

@@ -29,7 +29,7 @@ UNITS = {f"_{each}": each for each in ("bits", "bytes", "cycles", "tokens", "til
 
 @dataclass(frozen=True)
 class Spelling:
-    """Spelling of a name; ``whole``: of two values of one type that differ, they differ too."""
+    """The words of a name; ``whole``: of two values of one type that differ, they differ too."""
 
     pieces: tuple[str, ...] = ()
     whole: bool = True
@@ -39,7 +39,7 @@ class Spelling:
 
     @classmethod
     def some(cls, *pieces: str) -> Spelling:
-        """Spelling that do not say all; those that are empty are left out."""
+        """Words that do not say all; those that are empty are left out."""
         return cls(tuple(filter(None, pieces)), whole=False)
 
 

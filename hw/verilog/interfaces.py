@@ -1,4 +1,4 @@
-"""The interfaces of a board: which of its ports belong together."""
+"""The interfaces of a top module: which of its ports belong together."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from cosim.board.tables import Tables
-from hw.registers.waiting import waits_of
+from cosim.board.waiting import waits_of
 from step.errors import Deadlock, SimulationError, StreamFault
 from step.language.faults import MEANING, Fault
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from boards import QUICKEST, RULES, Run, Wrapped
-from mutants import BROKEN, MutantReads, MutantWrites
+from broken_masters import BROKEN, MutantReads, MutantWrites
 
 from step.language.dtypes import INT32
 from step.language.graph import Graph

@@ -22,7 +22,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Nothing is built, and nothing is left where it should not be."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("cosim.running.bench_run.build", lambda *_, **__: pytest.fail("it is built"))
-    monkeypatch.setattr("cosim.backend.emit", lambda *_, **__: pytest.fail("it is written"))
+    monkeypatch.setattr("cosim.backend.design_of", lambda *_, **__: pytest.fail("it is written"))
     yield tmp_path
     assert not (tmp_path / "gone").exists()
 

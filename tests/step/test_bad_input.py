@@ -193,7 +193,7 @@ NO_TILE = (
     "has no parameter 'tile' any more: a tile of static size may have any shape; leave it out, or give dynamic_rows, "
     "the most rows of a tile of dynamic size"
 )
-MEMORY = "beat_bytes, channels, interval, latency, interleave, dram"
+MEMORY = "beat_bytes, channels, interval, latency, interleave, dram, bus"
 HBM2 = PRESETS["hbm2"].dram
 assert HBM2 is not None
 

@@ -509,7 +509,7 @@ WRONG: list[tuple[Callable[[dict[str, Any]], Any], type[StepError], str]] = [
      "fabric has no parameter 'tile' any more: a tile of static size may have any shape; leave it out, or give "
      "dynamic_rows, the most rows of a tile of dynamic size"),
     (lambda d: d["fabric"]["memory"].update(banks=4), FabricError,
-     "fabric memory has no parameter 'banks'; it has beat_bytes, channels, dram, interleave, interval, latency"),
+     "fabric memory has no parameter 'banks'; it has beat_bytes, bus, channels, dram, interleave, interval, latency"),
     (lambda d: d["fabric"].update(memory=5), FabricError,
      "memory must be the name of a preset or an object of parameters, not 5"),
     (lambda d: d["fabric"].update(memory="hbm9"), FabricError,

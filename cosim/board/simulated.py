@@ -9,7 +9,7 @@ import logging
 import os
 import random
 from collections.abc import Iterator
-from multiprocessing.connection import Client
+from multiprocessing.connection import Connection
 from typing import Any
 
 import cocotb
@@ -105,16 +105,18 @@ class Host:
 @cocotb.test()
 async def serve(dut: Any) -> None:
     """Do what comes until there is no more."""
-    for name in logging.root.manager.loggerDict:
-        if name.startswith("cocotb"):
-            logging.getLogger(name).setLevel(logging.WARNING)
-    with Client(
-        os.environ["STEP_BOARD_SOCKET"], "AF_UNIX", authkey=bytes.fromhex(os.environ["STEP_BOARD_KEY"])
-    ) as host:
-        board = Host(dut, host.recv())
-        for name in list(logging.root.manager.loggerDict):
-            if name.startswith("cocotb"):
-                logging.getLogger(name).setLevel(logging.WARNING)
+    with Connection(int(os.environ["STEP_BOARD_CONNECTION"])) as host:
+        _, plan = host.recv()
+        _quiet()
+        board = Host(dut, plan)
+        _quiet()  # the models made loggers of their own
         await board.power_on()
+        host.send(None)
         while (command := host.recv()) is not None:
             host.send(await board.do(*command))
+
+
+def _quiet() -> None:
+    for name in list(logging.root.manager.loggerDict):
+        if name.startswith("cocotb"):
+            logging.getLogger(name).setLevel(logging.WARNING)

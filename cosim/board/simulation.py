@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import secrets
 import shutil
 import subprocess
 import tempfile
 import weakref
 from dataclasses import replace
-from multiprocessing.connection import Connection, Listener
+from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any
 
@@ -39,33 +38,27 @@ def build_board(design: BoardDesign, *, optimize: bool = True, progress: Progres
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text)
                 sources.append(path)
-        public = directory / "public.vlt"
-        ports = ("clk", "rst", *top.ports)
-        lines = [f'public_flat_rw -module "{top.name}" -var "{port}"' for port in ports]
-        public.write_text("\n".join(["`verilator_config", *lines]) + "\n")
-        fabric = load_design(design.fabric.sidecar, directory)
-        board = replace(
-            fabric, module=top.name, verilog=(*sources, public), cpp=(), sources=(), sinks=(), units=(), hierarchical=()
-        )
-        return build(board, edges=True, optimize=optimize, progress=progress)
+        board = replace(load_design(design.fabric.sidecar, directory), module=top.name, verilog=tuple(sources), cpp=())
+        return build(board, edges=tuple(top.ports), optimize=optimize, progress=progress)
 
 
 class Simulation:
-    """The process. ``ask`` does a command of `cosim.board.simulated.Host`; `SimulationError` where it breaks off."""
+    """The process. ``ask`` does a command of `cosim.board.simulated.Host`; `SimulationError` where it breaks off.
+
+    An interruption ends it: what it was asked last would be the answer to the next question.
+    """
 
     def __init__(self, built: Build, plan: dict[str, Any]) -> None:
         self._directory = Path(tempfile.mkdtemp(prefix="step-run-"))
         self._log = self._directory / "simulator.log"
-        key = secrets.token_bytes(16)
-        socket = str(self._directory / "socket")
+        self._connection, other = Pipe()
         environment = {
             **built.toolchain.environment,
             **cocotb_environment(built.toolchain, built.top, _BENCH),
             "COCOTB_RESULTS_FILE": str(self._directory / "results.xml"),
-            "STEP_BOARD_SOCKET": socket,
-            "STEP_BOARD_KEY": key.hex(),
+            "STEP_BOARD_CONNECTION": str(other.fileno()),
         }
-        with Listener(socket, "AF_UNIX", authkey=key) as listener, self._log.open("wb") as output:
+        with other, self._log.open("wb") as output:
             self._process = subprocess.Popen(
                 [str(built.executable)],
                 stdin=subprocess.DEVNULL,
@@ -74,25 +67,26 @@ class Simulation:
                 cwd=self._directory,
                 env=environment,
                 start_new_session=True,
+                pass_fds=[other.fileno()],
             )
-            listener._listener._socket.settimeout(1)  # type: ignore[attr-defined]
-            while True:
-                try:
-                    self._connection: Connection = listener.accept()
-                    break
-                except TimeoutError:
-                    if self._process.poll() is not None:
-                        raise self._broken() from None
         self._end = weakref.finalize(self, _end, self._process, self._connection, self._directory)
-        self._connection.send(plan)
+        self.ask("begin", plan)
 
     def ask(self, what: str, given: Any = None) -> Any:
+        if not self._end.alive:
+            raise SimulationError("the simulation of the board is over; make another Board")
         try:
             self._connection.send((what, given))
             return self._connection.recv()
         except (EOFError, OSError):
             self._process.wait()
-            raise self._broken() from None
+            error = self._broken()
+            self.close()
+            raise error from None
+        except KeyboardInterrupt:
+            self._process.kill()
+            self.close()
+            raise
 
     def close(self) -> None:
         """End the process; without it that happens with the last reference."""

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -66,16 +66,15 @@ def build(
     origin: Design | Path | str | Mapping[str, Any],
     *,
     waves: str | None = None,
-    edges: bool = False,
+    edges: Sequence[str] = (),
     optimize: bool = True,
     progress: Progress | None = None,
 ) -> Build:
     """Build the simulator of a design, or take it from the cache.
 
     ``waves`` is ``"vcd"`` or ``"fst"`` to be able to record waves. With ``edges`` there is no simulation hardware:
-    the fabric's own ports are the bench's. Without ``optimize``, and where the environment has ``STEP_OPTIMIZE=0``,
-    the build is faster, and the run slower.
-    ``progress`` is told what is being done.
+    these ports of the design, and ``clk`` and ``rst``, are the bench's. Without ``optimize``, and where the environment
+    has ``STEP_OPTIMIZE=0``, the build is faster, and the run slower. ``progress`` is told what is being done.
 
     Raises `EnvironmentProblem` for a missing tool, and `BuildError` with the first errors of a failed build.
     """
@@ -99,7 +98,7 @@ class _Recipe:
         design: Design,
         toolchain: Toolchain,
         waves: str | None,
-        edges: bool,
+        edges: Sequence[str],
         optimization: str,
         progress: Progress,
     ) -> None:
@@ -116,7 +115,8 @@ class _Recipe:
         hierarchy = Hierarchy.of(design)
         # Waves of separately compiled modules would show nothing but their ports.
         self.hierarchical = hierarchy.worthwhile and not edges and waves is None
-        self.written = {"control.vlt": hierarchy.control_file(self.hierarchical, _edge_ports(design) if edges else ())}
+        public = ("clk", "rst", *edges) if edges else ()
+        self.written = {"control.vlt": hierarchy.control_file(self.hierarchical, public)}
         if not edges:
             self.written["bench.sv"] = bench_text(design)
         self.flags = verilator_flags(self.top, waves, self.hierarchical)
@@ -268,10 +268,3 @@ def _installed_root(toolchain: Toolchain) -> Path:
     command = [str(toolchain.verilator.path), "--getenv", "VERILATOR_ROOT"]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return plain(Path(said.strip()) / "include").parent
-
-
-def _edge_ports(design: Design) -> tuple[str, ...]:
-    """The signals that a bench in Python drives and reads."""
-    streams = (*design.sources, *design.sinks)
-    ports = [name for port in streams for name in (*port.parts, f"{port.port}_tvalid", f"{port.port}_tready")]
-    return ("clk", "rst", *ports, *(["probe_fault"] if design.units else []))

@@ -80,7 +80,7 @@ def drive_edges(
     if {port.name for port in design.sources} != set(sources):
         names = ", ".join(port.name for port in design.sources) or "none"
         raise InputError(f"tokens must be given for the sources of the fabric ({names}), not for {sorted(sources)}")
-    built = build(design, edges=True, optimize=False)  # most of the time passes in Python
+    built = build(design, edges=_ports(design), optimize=False)  # most of the time passes in Python
     with run_directory() as directory:
         plan = {
             "sources": {port.port: [hex(token) for token in sources[port.name]] for port in design.sources},
@@ -114,3 +114,10 @@ def _pattern(pattern: str | Pattern) -> Pattern:
     if pattern not in PATTERNS:
         raise InputError(f"a pattern must be one of {', '.join(PATTERNS)}, not {pattern!r}")
     return PATTERNS[pattern]
+
+
+def _ports(design: Design) -> list[str]:
+    """What the bench drives and reads."""
+    streams = (*design.sources, *design.sinks)
+    ports = [name for port in streams for name in (*port.parts, f"{port.port}_tvalid", f"{port.port}_tready")]
+    return [*ports, *(["probe_fault"] if design.units else [])]

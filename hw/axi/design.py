@@ -32,14 +32,14 @@ def design_of(
     if bus is None:
         return emit(netlist, directory, probes=probes, initial_values=initial_values, progress=progress)
     fabric = emit(netlist, probes=probes, initial_values=initial_values, progress=progress)
-    structure = wrapped(netlist, bus, probes=probes)
+    structure = wrapped(fabric.structure, netlist, bus)
     wrapper, module = wrapper_files(structure, initial_values=initial_values), structure.name
     files = fabric.files | wrapper
     sources = [name for name in files if name.endswith(".sv")]
     files |= {FILE_LIST: file_list_text(sources), CORE: core_text(module, sources, [WAIVERS.name])}
     board = _plan(board_of(netlist, bus))
     sidecar = {**fabric.sidecar, "module": module, "board": board, "files": sources, "hash": _digest(fabric, wrapper)}
-    design = Design(files, sidecar)
+    design = Design(files, sidecar, structure)
     if directory is not None:
         with installing(Path(directory), last=SIDECAR) as staged:
             design.write(staged)

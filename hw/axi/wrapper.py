@@ -13,7 +13,6 @@ from hw.axi.ports import Lanes, Port, ports_of
 from hw.axi.read_master import ReadMaster
 from hw.axi.write_master import WriteMaster
 from hw.dma.wiring import FABRIC_RESET, add_streams
-from hw.fabric import elaborate
 from hw.memory.port import MEMORY_RESET
 from hw.verilog.convert import ModuleLibrary
 from hw.verilog.emit import top_text
@@ -28,28 +27,26 @@ _OWN = re.compile("idle|fault|fault_port|fault_address")
 
 
 def wrapped(
+    fabric: Structure,
     netlist: Netlist,
     bus: BusConfig,
     *,
     own_clock: bool = False,
-    waits: bool = False,
     streams: bool = False,
-    probes: bool = False,
 ) -> Structure:
-    """``fabric_NAME`` with the masters of ``bus``, as the module ``fabric_NAME_axi``.
+    """``fabric``, the top module of ``netlist``, with the masters of ``bus``, as the module ``fabric_NAME_axi``.
 
     It has the ports of the fabric but for those of memory, with ``rst`` that of the bus as well; those of
     `MasterControl`; ``base_IMAGE``, the byte address of each image of the plan; and ``m_axi0_araddr`` and so on. With
-    ``own_clock`` these are in the clock ``bus_clk``, with the reset ``bus_rst`` (`Crossing`). With ``waits`` the
-    fabric tells who waits for whom (`hw.registers.waits`), and ``wait_transfers`` has a bit for each transfer of data.
-    With ``streams`` DMA has the streams, with ``limit_IMAGE`` of what sinks write (`hw.dma.wiring`). With ``probes``
-    it has those of the fabric, and ``probe_taken``, a bit for each port that a master serves in this cycle, and
-    ``probe_writing``, whether any master has something to write, or to tell of it.
+    ``own_clock`` these are in the clock ``bus_clk``, with the reset ``bus_rst`` (`Crossing`). With ``streams`` DMA has
+    the streams, with ``limit_IMAGE`` of what sinks write (`hw.dma.wiring`). Where the fabric tells who waits for whom
+    (`hw.registers.waits`), ``wait_transfers`` has a bit for each transfer of data. Where it has probes, there are
+    ``probe_taken``, a bit for each port that a master serves in this cycle, and ``probe_writing``, whether any master
+    has something to write, or to tell of it.
 
     Raises `FabricError` as `board_of` does.
     """
     board = board_of(netlist, bus, streams=streams)
-    fabric = elaborate(netlist, probes=probes, waits=waits).structure
     top = Structure(f"{fabric.name}_axi")
     for name, (way, width) in fabric.ports.items():
         if name.partition("__")[0] in {each.name for each in board.ports} and "__" in name:
@@ -69,12 +66,12 @@ def wrapped(
     _add_control(top, masters, "streams_finished" if streams else "fabric_done")
     for number in range(bus.masters if own_clock else 0):
         _add_crossing(top, Crossing(bus), number)
-    if waits:
+    if "wait_moved" in fabric.ports:
         moving = [f"{inner}{number}_{each}" for number in range(bus.masters) for each in "rwb"]
         moving += [f"{stream.name}_t" for stream in board.streams]
         top.ports["wait_transfers"] = "output", len(moving)
         top.gathered["wait_transfers"] = [f"{each}valid & {each}ready" for each in moving]
-    if probes:
+    if "probe_finished" in fabric.ports:
         offers = [each.name if each.writes else f"{each.name}__request" for each in board.ports]
         writing = [f"~{each}_idle" for each in masters if each.startswith(_WRITES)]
         top.ports |= {"probe_taken": ("output", len(offers)), "probe_writing": ("output", max(1, len(writing)))}

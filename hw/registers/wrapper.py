@@ -83,7 +83,7 @@ def board_design(
     fabric = emit(netlist, probes=False, waits=True, initial_values=initial_values)
     units, channels = len(netlist.units), len(netlist.channels)
     registers = registers_of(board, fabric.hash, units, channels)
-    inner = wrapped(netlist, bus, own_clock=own_clock, waits=True, streams=streams)
+    inner = wrapped(fabric.structure, netlist, bus, own_clock=own_clock, streams=streams)
     name = f"{fabric.sidecar['module']}_registers"
     slave, control = registers_structure(name, registers), RunControl()
     top = _top(f"{fabric.sidecar['module']}_board", inner, slave, control, board)

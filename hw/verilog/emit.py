@@ -34,10 +34,11 @@ HEAVY = 200_000
 
 @dataclass(frozen=True)
 class Design:
-    """Emitted Verilog: ``files`` by name, and the ``sidecar`` as plain data."""
+    """Emitted Verilog: ``files`` by name, the ``sidecar`` as plain data, and the top module as it is wired."""
 
     files: dict[str, str]
     sidecar: dict[str, Any]
+    structure: Structure
 
     @property
     def hash(self) -> str:
@@ -88,7 +89,7 @@ def emit(
     files[CONSTRAINTS] = CONSTRAINTS_TEXT
     files[CORE] = core_text(fabric.structure.name, sources, [WAIVERS.name])
     heavy = heavy_modules(Counter(each.component.module_name for each in fabric.structure.instances), modules)
-    design = Design(files, sidecar(fabric, files, heavy))
+    design = Design(files, sidecar(fabric, files, heavy), fabric.structure)
     files[top] = header(fabric, design.hash, initial_values) + files[top]
     if directory is not None:
         with installing(Path(directory), last=SIDECAR) as staged:

@@ -92,8 +92,8 @@ class Wrapped:
 
     def _emit(self, design: Path) -> Structure:
         """Write all Verilog into ``design``; returns the top module."""
-        emit(self.netlist, design, probes=False, initial_values=False)
-        structure = wrapped(self.netlist, self.bus, own_clock=self.bus_period is not None)
+        fabric = emit(self.netlist, design, probes=False, initial_values=False).structure
+        structure = wrapped(fabric, self.netlist, self.bus, own_clock=self.bus_period is not None)
         for name, text in wrapper_files(structure, initial_values=False).items():
             (design / name).parent.mkdir(exist_ok=True)
             (design / name).write_text(text)
@@ -145,11 +145,8 @@ class Wrapped:
     def _build(self, sources: list[Path]) -> None:
         """Verilator's is built as simulators of fabrics are, Icarus's by cocotb's runner."""
         if self.simulator == "verilator":
-            public = self.directory / "public.vlt"
-            public.write_text("\n".join(["`verilator_config", *map(self._public, self.structure.ports)]))
-            files = *sources, public
-            design = replace(self.design, module=self.top, verilog=files, sources=(), sinks=(), units=())
-            self._built = build(design, edges=True, optimize=False)
+            design = replace(self.design, module=self.top, verilog=tuple(sources))
+            self._built = build(design, edges=tuple(self.structure.ports), optimize=False)
         else:
             self._runner = get_runner(self.simulator)
             self._runner.build(
@@ -174,9 +171,6 @@ class Wrapped:
                 extra_env={"STEP_RUN_DIRECTORY": str(self.directory)},
                 log_file=self.directory / "run.log",
             )
-
-    def _public(self, port: str) -> str:
-        return f'public_flat_rw -module "{self.top}" -var "{port}"'
 
     def play(self, *runs: Any, **more: Any) -> list[dict[str, Any]]:
         """What happened in each of ``runs``, one after the other in one simulation; the plan has ``more``."""

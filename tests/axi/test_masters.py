@@ -11,6 +11,7 @@ from boards import ICARUS, QUICKEST, Run, Wrapped
 from programs import BUS, FABRIC, kept_rows, row_data
 
 from hw.axi.wrapper import wrapped
+from hw.fabric import elaborate
 from hw.verilog.emit import top_text
 from step.language.graph import Graph
 from step.lowering.bus import BusConfig
@@ -75,7 +76,8 @@ def test_a_bus_may_have_another_clock(period: int, tmp_path: Path) -> None:
 def test_tools_are_told_the_clock_of_each_bus() -> None:
     graph = Graph("kept")
     kept_rows(graph)
-    text = top_text(wrapped(lower(graph, FABRIC), BUS, own_clock=True))
+    netlist = lower(graph, FABRIC)
+    text = top_text(wrapped(elaborate(netlist).structure, netlist, BUS, own_clock=True))
     assert '"ASSOCIATED_BUSIF x:w:t:y, ASSOCIATED_RESET rst" *)\n  input wire clk' in text
     assert '"ASSOCIATED_BUSIF m_axi0:m_axi1, ASSOCIATED_RESET bus_rst" *)\n  input wire bus_clk' in text
     assert 'bus_rst RST", X_INTERFACE_PARAMETER = "POLARITY ACTIVE_HIGH" *)\n  input wire bus_rst' in text

@@ -28,6 +28,7 @@ from .language.types import Buffer as Buffer
 from .language.types import Selector as Selector
 from .language.types import Tile as Tile
 from .language.types import Tuple as Tuple
+from .lowering.bus import BusConfig as BusConfig
 from .lowering.fabric import FabricConfig as FabricConfig
 from .lowering.netlist import lower as lower
 from .lowering.off_chip import MemoryConfig as MemoryConfig
@@ -37,6 +38,7 @@ from .programs.metrics import metrics as metrics
 from .programs.prepare import ProgramWarning as ProgramWarning
 from .programs.program import Program as Program
 from .programs.program import load_program as load_program
+from .running.board import Board as Board
 from .running.comparing import compare as compare
 from .running.interpreter import bind as bind
 from .running.interpreter import interpret as interpret

@@ -34,7 +34,9 @@ OPTIONS: Mapping[str, Any] = {
     **dict.fromkeys(("events", "jump", "optimize", "bound", "record"), bool),
     **dict.fromkeys(("progress", "timing_of", "on_token"), Callable),
     **dict.fromkeys(("depths", "arrivals"), Mapping),
-    "seed": Annotated[int, Within(0)],
+    **dict.fromkeys(("seed", "latency", "base"), Annotated[int, Within(0)]),
+    "watchdog": Annotated[int, Within(0, (1 << 32) - 1)],
+    "pauses": Annotated[float, Within(0, 0.9)],
     "values": Literal["control", "all"],
     "engine": Literal["compiled", "python"],
 }

@@ -46,7 +46,7 @@ class Run:
     @property
     def cycles(self) -> int:
         """Length of the run in cycles; raises `InputError` for one without time."""
-        if not self.result.operators:
+        if not self.result.cycles:
             raise InputError(f"a run on the back end {self.backend} has no cycles; {' and '.join(able('timed'))} have")
         return self.result.cycles
 
@@ -105,8 +105,12 @@ class Run:
         self.result.save(path)
 
     def __repr__(self) -> str:
-        length = f": {self.cycles:,} cycles" if self.result.operators else ""
-        return f"<run of {self.program.name} on {self.backend}{length}>"
+        return f"<run of {self._caption}>"
+
+    @property
+    def _caption(self) -> str:
+        length = f": {self.cycles:,} cycles" if self.result.cycles else ""
+        return f"{self.program.name} on {self.backend}{length}"
 
     def _repr_html_(self) -> str:
         return self._activities() + self._outputs()
@@ -119,13 +123,13 @@ class Run:
             spent = {activity: getattr(each, activity) for activity in ACTIVITIES}
             shares = {activity: cycles / self.cycles for activity, cycles in spent.items()}
             rows.append((name, *spent.values(), bar(shares, COLOURS)))
-        caption = f"{self.program.name} on {self.backend}: {self.cycles:,} cycles"
-        return table(("operator", *ACTIVITIES, "share of the cycles"), rows, caption)
+        return table(("operator", *ACTIVITIES, "share of the cycles"), rows, self._caption)
 
     def _outputs(self) -> str:
         if self.result.outputs is None:
             return ""
-        return table(("output", "type"), [(name, each.type) for name, each in self.outputs.items()])
+        caption = "" if self.result.operators else self._caption  # else the table of operators has it
+        return table(("output", "type"), [(name, each.type) for name, each in self.outputs.items()], caption)
 
 
 def run(

@@ -1,4 +1,5 @@
-"""A program with a load, a store and streams, small enough to be built for a test."""
+"""A program with a load, a store and streams, small enough to be built for a test; docs/board.md has it too, so both
+have one simulator in the cache."""
 
 from __future__ import annotations
 

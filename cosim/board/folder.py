@@ -12,13 +12,14 @@ from cosim.board.bench_text import MEMORY, bench_text, data_files
 from cosim.board.c_registers import HEADER, registers_header
 from cosim.board.c_tables import tables_header, tables_source
 from cosim.board.constraints import sdc, xdc
-from cosim.board.core_text import core_text, yosys_script
 from cosim.board.ipxact import component_text
 from cosim.board.memory import Place, contents, places, wanted
 from cosim.board.readme_text import readme_text
 from cosim.board.tables import Tables, tables_of
+from cosim.building.wrappers import write_wrappers
 from hw.registers.files import write_register_files
 from hw.registers.wrapper import board_design
+from hw.verilog.core import Bench, core_files
 from hw.verilog.emit import WAIVERS
 from hw.verilog.file_lists import file_list_text
 from step.errors import InputError
@@ -151,15 +152,17 @@ def _write_for_tools(
     tables: Tables, placed: Sequence[Place], rtl: tuple[str, ...], options: Options, directory: Path
 ) -> None:
     top, name = tables.design.top.name, tables.name
-    core = f"{top}.core"
-    _write(directory / core, core_text(top, name, rtl, [f"rtl/{WAIVERS.name}"]))
-    for file, text in yosys_script(top, rtl, f"step_board_{top}_0").items():
-        _write(directory / "synth" / file, text)
+    core, constraints = f"{top}.core", {f"constraints/{name}.{kind}": kind.upper() for kind in ("sdc", "xdc")}
+    bench = Bench(
+        f"{name}_bench",
+        [f"bench/{MEMORY}", f"bench/{name}_bench.sv"],
+        [f"data/{each}.hex" for each in ("memory", "expected", "mask")],
+    )
+    for file, text in core_files(core, "board", top, rtl, [f"rtl/{WAIVERS.name}"], constraints, bench).items():
+        _write(directory / file, text)
     _write(directory / "bench" / MEMORY, (HERE / "bench" / MEMORY).read_text())
     _write(directory / "bench" / f"{name}_bench.sv", bench_text(tables, placed))
-    for tool in sorted((HERE / "bin").iterdir()):
-        _write(directory / "bin" / tool.name, tool.read_text())
-        (directory / "bin" / tool.name).chmod(0o755)
+    write_wrappers(directory)
     _write(directory / "constraints" / f"{name}.sdc", sdc(top, options.mhz))
     _write(directory / "constraints" / f"{name}.xdc", xdc(top, options.mhz, tables.design.board))
     _write(directory / "ip" / "component.xml", component_text(tables.design, rtl, options.mhz))

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from cosim.building.design import SIDECAR, load_design
+from cosim.building.wrappers import write_wrappers
 from cosim.running.program_data import memory_image, source_transfers
 from cosim.running.run_files import write_inputs
 from hw.axi.design import design_of
@@ -55,6 +56,7 @@ def verilog(
         design = design_of(netlist, probes=bench, initial_values=style == "fpga", progress=progress)
         with writing_folder(output, SIDECAR) as staged:
             design.write(staged)
+            write_wrappers(staged)
             if bench:
                 data = staged / "data"
                 data.mkdir()

@@ -9,7 +9,7 @@ from typing import Any
 
 from hw.axi.wrapper import wrapped, wrapper_files
 from hw.verilog.emit import SIDECAR, WAIVERS, Design, emit
-from hw.verilog.file_lists import CORE, FILE_LIST, core_text, file_list_text
+from hw.verilog.file_lists import list_files
 from step.host.installing import installing
 from step.host.progress import Progress, silent
 from step.lowering.board import Board, board_of
@@ -36,7 +36,7 @@ def design_of(
     wrapper, module = wrapper_files(structure, initial_values=initial_values), structure.name
     files = fabric.files | wrapper
     sources = [name for name in files if name.endswith(".sv")]
-    files |= {FILE_LIST: file_list_text(sources), CORE: core_text(module, sources, [WAIVERS.name])}
+    files |= list_files(module, sources, [WAIVERS.name])
     board = _plan(board_of(netlist, bus))
     sidecar = {**fabric.sidecar, "module": module, "board": board, "files": sources, "hash": _digest(fabric, wrapper)}
     design = Design(files, sidecar, structure)

@@ -14,7 +14,7 @@ from hw.arithmetic.model import SOURCES
 from hw.fabric import elaborate
 from hw.memory.port import MEMORY_RESET
 from hw.verilog.convert import ModuleLibrary, ModuleText
-from hw.verilog.file_lists import CONSTRAINTS, CONSTRAINTS_TEXT, CORE, FILE_LIST, core_text, file_list_text
+from hw.verilog.file_lists import list_files
 from hw.verilog.header import header
 from hw.verilog.interfaces import interfaces_of
 from hw.verilog.sidecar import sidecar
@@ -85,9 +85,7 @@ def emit(
     cpp = SOURCES if any(module.model for module in modules.values()) else ()
     files |= {source.name: source.read_text() for source in cpp}
     sources = [name for name in files if name.endswith(".sv")]
-    files[FILE_LIST] = file_list_text(sources)
-    files[CONSTRAINTS] = CONSTRAINTS_TEXT
-    files[CORE] = core_text(fabric.structure.name, sources, [WAIVERS.name])
+    files |= list_files(fabric.structure.name, sources, [WAIVERS.name])
     heavy = heavy_modules(Counter(each.component.module_name for each in fabric.structure.instances), modules)
     design = Design(files, sidecar(fabric, files, heavy), fabric.structure)
     files[top] = header(fabric, design.hash, initial_values) + files[top]

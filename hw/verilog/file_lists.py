@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hw.verilog.core import SCRIPTS, core_files
+
 FILE_LIST = "fabric.f"
 CORE = "fabric.core"
 CONSTRAINTS = "fabric.sdc"
+
+LISTS = (FILE_LIST, CORE, CONSTRAINTS, *SCRIPTS)
 
 CONSTRAINTS_TEXT = """\
 # The clock of the fabric, at 100 MHz: set the period that you want, in ns.
@@ -19,35 +23,7 @@ def file_list_text(sources: Sequence[str]) -> str:
     return "".join(f"{source}\n" for source in sources)
 
 
-def core_text(module: str, sources: Sequence[str], waivers: Sequence[str]) -> str:
-    """A FuseSoC core with the sources; its target ``lint`` is Verilator's."""
-    files = "".join(f"      - {source}\n" for source in sources)
-    waived = "".join(f"      - {waiver}\n" for waiver in waivers)
-    return f"""\
-CAPI=2:
-name: step:fabric:{module}:0
-
-filesets:
-  rtl:
-    files:
-{files}    file_type: systemVerilogSource
-  waivers:
-    files:
-{waived}    file_type: vlt
-  constraints:
-    files:
-      - {CONSTRAINTS}
-    file_type: SDC
-
-targets:
-  default: &default
-    filesets: [rtl, constraints]
-    toplevel: {module}
-  lint:
-    <<: *default
-    filesets: [waivers, rtl]
-    flow: lint
-    flow_options:
-      tool: verilator
-      verilator_options: [-Wall]
-"""
+def list_files(module: str, sources: Sequence[str], waivers: Sequence[str]) -> dict[str, str]:
+    """All of them for the top ``module`` of a folder, by name."""
+    core = core_files(CORE, "fabric", module, sources, waivers, {CONSTRAINTS: "SDC"})
+    return {FILE_LIST: file_list_text(sources), CONSTRAINTS: CONSTRAINTS_TEXT, **core}

@@ -11,7 +11,7 @@ from hw.fabric import Fabric
 from hw.links.edge import data_bits
 from hw.links.layout import TokenFormat, input_formats, output_formats
 from hw.verilog.convert import tool_versions
-from hw.verilog.file_lists import CONSTRAINTS, CORE, FILE_LIST
+from hw.verilog.file_lists import LISTS
 from step.language.graph import Node
 from step.language.operator import Access, StreamType
 from step.lowering.memory import Region
@@ -87,7 +87,7 @@ def sidecar(fabric: Fabric, files: Mapping[str, str], hierarchical: Sequence[str
         "fabric": netlist.fabric.to_json(),
         "files": [name for name in files if name.endswith(".sv")],
         "waivers": [name for name in files if name.endswith(".vlt")],
-        "lists": [FILE_LIST, CORE, CONSTRAINTS],
+        "lists": list(LISTS),
         "cpp": [name for name in files if name.endswith(".cpp")],
         "hierarchical": list(hierarchical),
         "versions": tool_versions(),

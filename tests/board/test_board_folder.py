@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 import xml.etree.ElementTree as xml
 from pathlib import Path
 
@@ -15,10 +13,10 @@ import pytest
 pytest.importorskip("peakrdl_regblock", reason="needs PeakRDL: pip install 'step-fabric[board]'")
 
 from board_programs import moved
+from cores import run_target
 
 from cosim.board.folder import Folder, Options, write_folder
 from cosim.board.ipxact import SPIRIT
-from cosim.building.toolchain import find_toolchain
 from hw.registers.block import peakrdl
 from step.errors import InputError
 from step.lowering.bus import BusConfig
@@ -112,25 +110,10 @@ def test_a_program_without_data(tmp_path: Path) -> None:
     ],
 )
 def test_fusesoc_runs_the_target(made: tuple[Path, Folder], tmp_path: Path, target: str) -> None:
-    pytest.importorskip("fusesoc", reason="fusesoc is not installed")
     directory, folder = made
-    tools = find_toolchain()
     for each in (directory / "bin").iterdir():
         assert os.access(each, os.X_OK)
-    environment = {
-        **tools.environment,
-        "PATH": os.pathsep.join([str(directory / "bin"), str(Path(sys.executable).parent), tools.environment["PATH"]]),
-        "HOME": str(tmp_path),
-    }
-    command = [sys.executable, "-m", "fusesoc.main", "--cores-root", str(directory), "run", f"--target={target}"]
-    done = subprocess.run(
-        [*command, "--work-root", "work", f"step:board:{folder.tables.design.top.name}:0"],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_target(directory, f"step:board:{folder.tables.design.top.name}:0", target, tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     if target.startswith("sim"):
         assert "PASSED" in done.stdout

@@ -561,9 +561,10 @@ def test_verilog_for_synthesis(step: Step, tmp_path: Path) -> None:
     result = step("verilog", SIMPLE, "-o", directory)
     assert (result.code, result.err) == (0, "")
     first = contents(directory)
-    assert result.out == (f"{directory}: {len(first) - 2} files, top module fabric_moe_simple, 34 units, 41 channels\n")
+    assert result.out == (f"{directory}: {len(first) - 4} files, top module fabric_moe_simple, 34 units, 41 channels\n")
     sidecar = json.loads(first["fabric.json"])
-    assert set(first) == {"fabric.json", "manifest.sha256", *sidecar["files"], *sidecar["waivers"], *sidecar["lists"]}
+    others = {"fabric.json", "manifest.sha256", "bin/verilator", "bin/yosys"}
+    assert set(first) == {*others, *sidecar["files"], *sidecar["waivers"], *sidecar["lists"]}
     assert not sidecar["cpp"] and not (directory / "data").exists()
 
     again = step("verilog", SIMPLE, "-o", tmp_path / "two", "--json")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from cores import run_target
 
 from cosim.building.toolchain import find_toolchain
 from hw.verilog.emit import Design, emit
@@ -36,23 +35,35 @@ def test_the_file_list_names_the_sources(design: Design, tmp_path: Path) -> None
     assert done.returncode == 0 and done.stderr == ""
 
 
+CORE = "step:fabric:fabric_small:0"
+
+
 def test_fusesoc_lints_the_core(design: Design, tmp_path: Path) -> None:
-    pytest.importorskip("fusesoc", reason="fusesoc is not installed")
-    tools = find_toolchain()
-    command = [sys.executable, "-m", "fusesoc.main", "--cores-root", "design"]
-    environment = {
-        **tools.environment,
-        "PATH": f"{tools.verilator.path.parent}{os.pathsep}{tools.environment['PATH']}",
-        "HOME": str(tmp_path),
-    }
-    done = subprocess.run(
-        [*command, "run", "--target=lint", "--work-root", "lint", "step:fabric:fabric_small:0"],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_target(tmp_path / "design", CORE, "lint", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    (command_file,) = (tmp_path / "lint").glob("*.vc")
+    (command_file,) = (tmp_path / "work").glob("*.vc")
     assert "--top-module fabric_small" in command_file.read_text() and "-Wall" in command_file.read_text()
+
+
+def test_the_sources_of_the_core_are_for_any_tool(design: Design, tmp_path: Path) -> None:
+    """The target ``default`` asks for a tool, and what depends on the core gets no options of another one."""
+    done = run_target(tmp_path / "design", CORE, "default", tmp_path)
+    assert "Flow 'lint' requires flow option 'tool' to be set" in done.stderr
+    done = run_target(tmp_path / "design", CORE, "default", tmp_path, "--tool=verilator")
+    assert done.returncode == 0, done.stdout + done.stderr
+    files = "filesets: {rtl: {files: [above.sv], file_type: systemVerilogSource, depend: [" + CORE + "]}}"
+    targets = "targets: {default: {filesets: [rtl], toplevel: above, flow: generic, flow_options: {tool: icarus}}}"
+    (tmp_path / "design" / "above.core").write_text(f"CAPI=2:\nname: any:any:above:0\n{files}\n{targets}\n")
+    (tmp_path / "design" / "above.sv").write_text("module above; endmodule\n")
+    done = run_target(tmp_path / "design", "any:any:above:0", "default", tmp_path, only_set_up=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = (tmp_path / "work" / "any_any_above_0.eda.yml").read_text()
+    assert "flow_options:\n  tool: icarus\nhooks" in told and "fabric_small.sv" in told and ".vlt" not in told
+
+
+@pytest.mark.slow
+def test_fusesoc_synthesises_the_core(design: Design, tmp_path: Path) -> None:
+    done = run_target(tmp_path / "design", CORE, "synth", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "work" / "fabric_small.json").is_file()
+    assert "LUT4" in (tmp_path / "work" / "area.txt").read_text()

@@ -12,6 +12,7 @@ import numpy as np
 
 from step.errors import TypeMismatch
 from step.language.dims import Dim
+from step.language.dtypes import FLOATS
 from step.language.faults import rows_of
 from step.language.function import NUMBER, AccumFunction, FlatMapFunction, Function, MapFunction, Sample
 from step.language.graph import Graph, Tensor
@@ -69,7 +70,8 @@ class Piece:
 
     @property
     def is_float(self) -> bool:
-        return isinstance(self.element, Tile) and self.element.dtype.is_float
+        """Whether there are tiles of numbers with a fraction that arithmetic takes."""
+        return isinstance(self.element, Tile) and self.element.dtype in FLOATS
 
 
 def same_rows(one: Piece, other: Piece) -> bool:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from random import Random
 
+import numpy as np
 import pytest
 
 import step.ops.promote
 from step.errors import RegistrationError
 from step.functions.silu import Silu
+from step.fuzz import program
+from step.fuzz.draft import Growing
+from step.fuzz.step import steps
 from step.fuzz.units import Unit, units
-from step.language.dtypes import BF16
+from step.language.dtypes import BF16, STORED, DType
 from step.language.function import FUNCTIONS, Sample
+from step.language.graph import Graph
 from step.language.operator import OPERATORS
 from step.language.types import ElementType, Tile
 from step.samples.draft import Draft
@@ -81,3 +86,25 @@ def test_operands_that_have_to_be_in_range_are() -> None:
             sample = each.sample(random, Tile(BF16, 2, 3), reduce=False)
             if sample is not None and each.indices:
                 assert set(sample.function.indices) <= set(sample.values), each
+
+
+@pytest.mark.parametrize("dtype", STORED, ids=str)
+def test_no_step_calculates_with_numbers_that_are_only_stored(dtype: DType) -> None:
+    """Of static size, and of dynamic rows."""
+    grew = set()
+    for seed in range(4):
+        for each in set(steps()):
+            draft = Growing(Random(seed), Graph("stored"))
+            nested = [[np.ones((2, 1), dtype.numpy)] * 2] * 2
+            for rows in (2, draft.graph.symbol("H", ragged=True)):
+                draft.pool.append(draft.play("x", Tile(dtype, rows, 1), nested, [2, 2]))
+            before = len(draft.graph.nodes)
+            each(draft)
+            if len(draft.graph.nodes) > before:
+                grew.add(each.__name__)
+    assert {"compute", "loop", "parallel", "route_and_gather"} < grew
+
+
+@pytest.mark.parametrize("seed", [1074, 1175, 2101, 3036])
+def test_programs_that_had_such_steps(seed: int) -> None:
+    assert program.program(seed).graph.nodes

@@ -18,7 +18,7 @@ from step.functions.row import RowMax, RowSum
 from step.fuzz.draft import Growing
 from step.fuzz.step import step
 from step.language.dims import Dim, dim, product
-from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32
+from step.language.dtypes import BF16, FLOATS, FP32, INT8, INT32, INTEGERS
 from step.language.faults import rows_of, tuple_of
 from step.language.function import MapFunction
 from step.language.scalars import Elementwise
@@ -32,6 +32,9 @@ MOST_ROWS = 16
 """Of a tile."""
 
 MOST_COLS = 8
+
+NUMBERS = (*FLOATS, *INTEGERS)
+"""Formats of arithmetic."""
 
 STAND_IN = 97
 """Rows of a static tile that a function is sampled with; no other tile of a sample has so many."""
@@ -195,7 +198,7 @@ def multiply(draft: Growing) -> None:
 def reduce_alike(draft: Growing) -> None:
     """A reduction of tiles with as many rows as each other, if need be of several times the same."""
     if piece := draft.pick(
-        lambda each: _has_rows(each) and each.rank < HIGHEST_RANK and _tile(each).dtype is not BOOL, factor=3
+        lambda each: _has_rows(each) and each.rank < HIGHEST_RANK and _tile(each).dtype in NUMBERS, factor=3
     ):
         tiles, rank = draft.read(piece), 0 if piece.timed else _alike_rows(piece)
         if not rank or draft.chance(0.3):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -55,7 +56,7 @@ class Functions:
 
     def __init__(self, handles: Handles) -> None:
         self._handles = handles
-        self._all: list[Callable[..., Any]] = [number, mask_piece, only, rows_of, targets_in]
+        self._all: list[Callable[..., Any]] = [number, mask_piece, only, rows_of, targets_in, operator.neg]
         self._last: dict[int, tuple[list[int], int]] = {}
         self.error: BaseException | None = None
 

@@ -17,22 +17,17 @@ class Handles:
     """The objects that a run handles; the first ones are those that rules name, and `UNKNOWN` (-1) is among them."""
 
     def __init__(self, named: Sequence[Any]) -> None:
-        self._objects: list[Any] = []
+        self.objects: list[Any] = []
         self._places: dict[int, int] = {}
         self._integers: dict[int, int] = {}
         for each in named:
             self.number(each)
 
-    @property
-    def count(self) -> int:
-        """Of the objects that have numbers."""
-        return len(self._objects)
-
     def forget(self, count: int) -> None:
         """Keep the first ``count`` objects only."""
-        for each in self._objects[count:]:
+        for each in self.objects[count:]:
             del self._places[id(each)]
-        del self._objects[count:]
+        del self.objects[count:]
 
     def number(self, value: Any) -> int:
         """The number of ``value``; objects are the same if they are one object, or equal integers."""
@@ -44,15 +39,15 @@ class Handles:
             return NOTHING_THERE
         place = self._places.get(id(value))
         if place is None:
-            place = self._places[id(value)] = len(self._objects)
-            self._objects.append(value)
+            place = self._places[id(value)] = len(self.objects)
+            self.objects.append(value)
         return ~place
 
     def value(self, number: int) -> Any:
         """The value of ``number``."""
         if number >= 0:
             return number
-        return NOTHING if number == NOTHING_THERE else self._objects[~number]
+        return NOTHING if number == NOTHING_THERE else self.objects[~number]
 
     def words(self, token: Token | None) -> tuple[int, int, int, int]:
         """A token, or none, as C++ reads it."""

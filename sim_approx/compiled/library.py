@@ -24,6 +24,7 @@ from typing import Any
 
 from sim_approx import units
 from sim_approx.compiled.fields import Kind
+from sim_approx.compiled.handles import Handles
 from sim_approx.compiled.rule import Rule
 from sim_approx.memory import masters, off_chip
 from step import rules
@@ -128,17 +129,10 @@ def rules_for(machines: Iterable[type[Machine]]) -> Rules:
 
 @cache
 def _rules(machines: tuple[type[Machine], ...]) -> Rules:
-    constants: list[Any] = [UNKNOWN]
-
-    def constant(value: Any) -> int:
-        """How C++ knows ``value``: `sim_approx.compiled.pack.Handles` gives the same numbers."""
-        if all(value is not each for each in constants):
-            constants.append(value)
-        return ~next(place for place, each in enumerate(constants) if each is value)
-
+    handles = Handles([UNKNOWN])
     parts, cases, layouts = [HEAD], [], {}
     for number, machine in enumerate(machines):
-        rule = Rule(machine, constant)
+        rule = Rule(machine, handles.number)
         name = f"{machine.__name__}_{number}"
         declared = "\n".join(f"    {kind.cpp} {field}{{}};" for field, kind in rule.fields.items())
         saves = "\n".join(f"        ::save(out, {field});" for field in rule.changed)
@@ -148,7 +142,7 @@ def _rules(machines: tuple[type[Machine], ...]) -> Rules:
         cases.append(CASE.format(number=number, name=name, reads=reads, chosen=chosen))
         layouts[machine] = Layout(number, rule.fields, rule.changed)
     parts.append(MAKERS.format(cases="\n".join(cases)))
-    return Rules("".join(parts), layouts, constants)
+    return Rules("".join(parts), layouts, handles.objects)
 
 
 def mask_words(machines: Collection[Machine]) -> int:

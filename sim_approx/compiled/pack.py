@@ -123,7 +123,7 @@ class Packed:
         head.append(len(self._int_notes.all))
         self._numbers = np.frombuffer(head + packed, np.int64)
         self._changed: list[tuple[MutableSequence[Any], int, Any]] = []
-        self._objects = handles.count
+        self._objects = len(handles.objects)
 
     def numbers(self, *, logged: bool, recorded: bool = False) -> np.ndarray:
         """What a run begins with, with the channels and the memory as they are now.

@@ -38,6 +38,7 @@ from sim_approx.compiled.fields import (
     Kind,
     kind_of,
 )
+from sim_approx.compiled.handles import LARGEST
 from step.errors import FabricError
 from step.firing.machine import Machine
 from step.language.tokens import NOTHING, Token
@@ -109,7 +110,7 @@ DIVIDED = {ast.FloorDiv: "quotient({}, {})", ast.Mod: "remainder({}, {})"}
 class Rule:
     """The rule of a ``machine`` class: its ``fields`` (without those of every machine), its ``body`` in C++.
 
-    ``constants`` collects the objects that rules name, and gives each its place.
+    ``constant`` says how C++ knows a value that rules name (`sim_approx.compiled.handles`).
     """
 
     def __init__(self, machine: type[Machine], constant: Callable[[Any], int]) -> None:
@@ -294,7 +295,11 @@ class Rule:
             return "Token()" if kind is TOKEN else NO_INTEGER
         if kind is MASK and found.kind is VALUE:
             return f"ASK(e.mask({found.cpp}))"
-        if {kind, found.kind} <= {INT, VALUE, BOOL} and kind is not BOOL:
+        if kind is VALUE and found.kind is INT:
+            return f"WHOLE({found.cpp})"
+        if kind is VALUE and found.kind is BOOL:
+            return f"Value({found.cpp} ? {self._constant(True)} : {self._constant(False)})"
+        if kind is INT and found.kind in (VALUE, BOOL):
             return f"int64_t({found.cpp})"
         if kind is BOOL:
             return self._truth(node)
@@ -324,10 +329,8 @@ class Rule:
         match node:
             case ast.Constant(value=None):
                 return Text("", NONE)
-            case ast.Constant(value=bool() as truth):
-                return Text("true" if truth else "false", BOOL)
             case ast.Constant(value=int() as number):
-                return Text(f"int64_t({number})", INT)
+                return self._integer(node, number)
             case ast.Name(id=name):
                 return self._name(node, name)
             case ast.Attribute(value=ast.Name(id="self"), attr=name):
@@ -372,13 +375,25 @@ class Rule:
     def _global(self, node: ast.expr, found: Any) -> Text:
         """What a name of the rule's file stands for."""
         if isinstance(found, int):
-            return Text(f"int64_t({int(found)})", INT)
+            return self._integer(node, found)
         if isinstance(found, Token):
-            value = "NOTHING" if found.value is NOTHING else str(self._constant(found.value))
-            return Text(f"Token({value}, {found.stop}, {found.rank}, {str(found.done).lower()})", TOKEN)
+            control = f"{found.stop}, {found.rank}, {str(found.done).lower()}"
+            return Text(f"Token({self._handle(found.value)}, {control})", TOKEN)
         if found is None or callable(found):
             self._refuse(node, ast.unparse(node), "it names integers, tokens and values")
-        return Text(f"Value({self._constant(found)})", VALUE)
+        return Text(f"Value({self._handle(found)})", VALUE)
+
+    def _integer(self, node: ast.expr, number: int) -> Text:
+        """A truth value, or a number that has its place in 64 bits."""
+        if isinstance(number, bool):
+            return Text(str(number).lower(), BOOL)
+        if not -LARGEST < number < LARGEST:
+            self._refuse(node, ast.unparse(node), f"its integers are smaller than 2**{LARGEST.bit_length() - 1}")
+        return Text(f"int64_t({number:d})", INT)
+
+    def _handle(self, value: Any) -> str:
+        """How C++ knows ``value``."""
+        return "NOTHING" if value is NOTHING else str(self._constant(value))
 
     def _field(self, node: ast.Attribute, name: str) -> Text:
         if name in ("inputs", "outputs"):

@@ -88,6 +88,10 @@ def machine(tmp_path: Path, text: str) -> type[Machine]:
             ":13: a rule can not have self.count here; it is int, and channels is wanted",
         ),
         (
+            "self.count = self.count + (-4611686018427387904)",
+            ":13: a rule can not have 4611686018427387904; its integers are smaller than 2**62",
+        ),
+        (
             "return 7",
             ":13: a rule can not have the outcome 7; it returns COMPUTES, ENDS or None",
         ),

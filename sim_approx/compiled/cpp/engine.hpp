@@ -11,7 +11,7 @@
 // Asks the caller for the result of a function of values; sets *code to a fault, or to -1 for an error of his own.
 using Callback = Value (*)(int64_t function, int64_t count, const Value* arguments, int64_t* code);
 
-enum Function { NUMBER, MASK_PIECE, ONLY, ROWS, TARGETS };  // those that every caller has first
+enum Function { NUMBER, MASK_PIECE, ONLY, ROWS, TARGETS, NEGATIVE };  // those that every caller has first
 enum Status { GOES_ON, HAS_FINISHED, DEADLOCK, RUNAWAY, FAULT, BROKEN };
 
 struct Ending {
@@ -116,6 +116,13 @@ struct Engine {
         int64_t result = call(NUMBER, &value, 1);
         if (!code) numbers_[value] = result;
         return result;
+    }
+
+    // The value that an integer < 0 is; one that is not there is a value that nobody knows.
+    Value negative(int64_t number) {
+        if (number == INT64_MIN) return UNKNOWN;
+        number = -number;
+        return call(NEGATIVE, &number, 1);
     }
 
     int64_t targets(Value selector) {

@@ -78,6 +78,13 @@
         found_;                                       \
     })
 
+// The value that an integer is.
+#define WHOLE(integer)                                          \
+    ({                                                          \
+        const int64_t number_ = (integer);                      \
+        number_ >= 0 ? Value(number_) : ASK(e.negative(number_)); \
+    })
+
 #define SAME_ROWS(tokens, ports)                                                      \
     do {                                                                              \
         const Tokens all_ = (tokens);                                                 \

@@ -32,7 +32,10 @@ def hex_lines(content: bytes, width: int) -> str:
 def data_files(
     tables: Tables, places: Sequence[Place], contents: Mapping[str, bytes], wanted: Mapping[str, Wanted]
 ) -> dict[str, bytes]:
-    """``memory.bin``, the memory before a run; its words, and those wanted after it, for the bench."""
+    """The ``memory`` before a run, what is ``expected`` after it, and the ``mask`` of the bits that count of that.
+
+    Each is there as it is (``.bin``), and as words for the bench (``.hex``).
+    """
     base, size = places[0].address, places[-1].end - places[0].address
     before, after, mask = bytearray(size), bytearray(size), bytearray(size)
     for place in places:
@@ -44,9 +47,9 @@ def data_files(
             after[at : at + len(found.content)] = found.content
             mask[at : at + len(found.mask)] = found.mask
     width = tables.design.board.bus.bytes
-    words = {"memory": before, "expected": after, "mask": mask}
-    lines = {f"{name}.hex": hex_lines(bytes(each), width).encode() for name, each in words.items()}
-    return {"memory.bin": bytes(before), **lines}
+    words = {"memory": bytes(before), "expected": bytes(after), "mask": bytes(mask)}
+    lines = {f"{name}.hex": hex_lines(each, width).encode() for name, each in words.items()}
+    return {**{f"{name}.bin": each for name, each in words.items()}, **lines}
 
 
 def bench_text(tables: Tables, places: Sequence[Place]) -> str:

@@ -12,6 +12,7 @@ from cosim.board.bench_text import MEMORY, bench_text, data_files
 from cosim.board.c_registers import HEADER, registers_header
 from cosim.board.c_tables import tables_header, tables_source
 from cosim.board.constraints import sdc, xdc
+from cosim.board.host_files import host_tables, write_host
 from cosim.board.ipxact import component_text
 from cosim.board.memory import Place, contents, places, wanted
 from cosim.board.readme_text import readme_text
@@ -89,6 +90,7 @@ def write_folder(prepared: Prepared, options: Options, directory: Path, progress
         )
     rtl = _write_rtl(tables, directory)
     _write_drivers(tables, placed, prepared, directory)
+    write_host(directory)
     _write_data(tables, placed, data_files(tables, placed, before, after), sizes, directory)
     _write_for_tools(tables, placed, rtl, options, directory)
     return Folder(tables, placed, rtl)
@@ -180,5 +182,6 @@ def _sidecar(tables: Tables, options: Options) -> dict[str, Any]:
         "registers": tables.addresses,
         "ports": [asdict(each) for each in board.ports],
         "streams": [asdict(each) for each in board.streams],
+        "host": host_tables(tables),
         "fabric": tables.design.fabric.sidecar,
     }

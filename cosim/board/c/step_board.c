@@ -214,6 +214,15 @@ uint32_t step_board_isr(step_board *board)
 
 void step_board_watchdog(step_board *board, uint32_t cycles) { write_register(board, STEP_REG_WATCHDOG, cycles); }
 
+size_t step_board_differs(const void *memory, const void *expected, const void *mask, size_t bytes)
+{
+    const uint8_t *found = memory, *wanted = expected, *counts = mask;
+    size_t at = 0;
+    while (at < bytes && !((found[at] ^ wanted[at]) & counts[at]))
+        at++;
+    return at;
+}
+
 uint64_t step_board_cycles(const step_board *board)
 {
     return (uint64_t)read_register(board, STEP_REG_CYCLES_HIGH) << 32 | read_register(board, STEP_REG_CYCLES_LOW);

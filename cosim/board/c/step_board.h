@@ -177,6 +177,10 @@ uint32_t step_board_isr(step_board *board);
 /* Cycles without movement after which a run fails; 0: never. */
 void step_board_watchdog(step_board *board, uint32_t cycles);
 
+/* Compare memory after a run of the program's own data with data/expected.bin of the folder, in the bits of
+ * data/mask.bin: the first byte that differs, or bytes where none does. */
+size_t step_board_differs(const void *memory, const void *expected, const void *mask, size_t bytes);
+
 /* Cycles of the last run. */
 uint64_t step_board_cycles(const step_board *board);
 

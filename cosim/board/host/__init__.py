@@ -1,0 +1,20 @@
+"""Runs the board of this folder from Python: it needs NumPy and a C compiler, and nothing else.
+
+The driver in ``../sw`` does the work, compiled into a library: how data lies in memory is said there, and nowhere else.
+
+    import host  # with this folder's parent as the working directory, or in sys.path
+    board = host.Board(host.Mapped("/dev/uio0", "/dev/mem"))
+    outputs = board.run({"x": x, "s": [[row, row], [row]]})
+
+A tensor is an array; a stream is as many lists in each other as it has dimensions, of arrays [rows, columns]: tuples of
+them for tuples, and arrays [targets] of 0 and 1 for selectors. BF16 comes from numbers (rounded to the nearest, ties to
+even) and goes to float32; FP8 is given and comes as patterns (uint8). An array of patterns, or of ml_dtypes, does for
+both. ``python -m host /dev/uio0 /dev/mem`` runs the program's own data on a board, and compares (``--help``).
+"""
+
+from __future__ import annotations
+
+from .board import Board as Board
+from .errors import BoardError as BoardError
+from .transport import Mapped as Mapped
+from .transport import Transport as Transport

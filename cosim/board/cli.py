@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -10,6 +12,7 @@ from cosim.board.folder import SIDECAR, Options, write_folder
 from cosim.board.litex import litex_options, write_system
 from step.cli.console import show_json, working
 from step.cli.options import (
+    Command,
     Given,
     binding_option,
     folder_option,
@@ -19,12 +22,10 @@ from step.cli.options import (
     writing_folder,
 )
 from step.errors import InputError
-from step.lowering.bus import BusConfig
+from step.lowering.bus import PAGE, BusConfig
 from step.programs.data.inputs import bind_inputs
 from step.programs.data.npz import load_inputs
 from step.programs.prepare import prepare
-
-_BUS = BusConfig()
 
 
 class _Address(click.ParamType):
@@ -37,6 +38,12 @@ class _Address(click.ParamType):
             return value if isinstance(value, int) else int(str(value), 0)
         except ValueError:
             self.fail(f"{value!r} is no number", param, ctx)
+
+
+def _of_bus(name: str, what: str) -> Callable[[Command], Command]:
+    """An option for a parameter of `BusConfig`, which is None where it is not given."""
+    default = f"  [default: {getattr(BusConfig(), name)}]"
+    return click.option(f"--{name.replace('_', '-')}", name, type=int, help=f"{what}{default}")
 
 
 @click.command()
@@ -58,13 +65,11 @@ class _Address(click.ParamType):
     metavar="FILE",
     help="More data (.npz) that the firmware of --target litex runs after the program's own; repeat for several.",
 )
-@click.option("--masters", type=int, default=_BUS.masters, show_default=True, help="AXI4 masters, 1 to 4.")
-@click.option("--bytes", "width", type=int, default=_BUS.bytes, show_default=True, help="Bytes of data on a bus.")
-@click.option("--burst", type=int, default=_BUS.burst, show_default=True, help="Transfers of a burst at most.")
-@click.option(
-    "--outstanding", type=int, default=_BUS.outstanding, show_default=True, help="Bursts without an answer at most."
-)
-@click.option("--address-bits", type=int, default=_BUS.address_bits, show_default=True, help="Of the buses.")
+@_of_bus("masters", "AXI4 masters, 1 to 4.")
+@_of_bus("bytes", "Bytes of data on a bus.")
+@_of_bus("burst", "Transfers of a burst at most.")
+@_of_bus("outstanding", "Bursts without an answer at most.")
+@_of_bus("address_bits", "Of the buses.")
 @click.option(
     "--streams",
     type=click.Choice(["memory", "edge"]),
@@ -84,29 +89,26 @@ def board(
     output: Path,
     target: str,
     batches: tuple[Path, ...],
-    masters: int,
-    width: int,
-    burst: int,
-    outstanding: int,
-    address_bits: int,
     streams: str,
     clock: float,
     base: int | None,
     style: str,
     as_json: bool,
+    **bus_options: int | None,
 ) -> None:
     """Write a program as a block for a system on chip: AXI4 masters, registers, drivers, a bench.
 
     The folder has SystemVerilog, a FuseSoC core with targets sim, lint and synth, IP-XACT, constraints, a C driver,
     and the program's data as a memory image. Its README.md says what to do with it.
     """
-    bus = BusConfig(masters=masters, bytes=width, burst=burst, outstanding=outstanding, address_bits=address_bits)
-    if base is not None and base % 4096:
-        raise InputError(f"--base must be a multiple of 4096, not {base:#x}")
-    options = Options(bus, streams == "memory", clock, base, style == "fpga")
+    if base is not None and (base < 0 or base % PAGE):
+        raise InputError(f"--base must be an address >= 0 and a multiple of {PAGE}, not {base:#x}")
     if batches and target != "litex":
         raise InputError("--batch is for firmware: it needs --target litex")
     prepared = prepare(given.program(binding))
+    wanted = {name: value for name, value in bus_options.items() if value is not None}
+    bus = replace(prepared.fabric.memory.bus or BusConfig(), **wanted)
+    options = Options(bus, streams == "memory", clock, base, style == "fpga")
     more = [(str(each), bind_inputs(prepared.graph, load_inputs(each, prepared.graph))) for each in batches]
     if target == "litex":
         options = litex_options(options)

@@ -24,7 +24,7 @@ from step.running.result import RunResult, Status
 START, RESET, IDLE = 1, 2, 2
 ALL_INTERRUPTS = 7
 ROOM = 1 << 24
-"""Bytes for an image whose size only a run tells."""
+"""Bytes for an image whose size only a run tells, where there are so many addresses."""
 
 
 class Host:
@@ -62,14 +62,15 @@ class Host:
 
     def start(self, data: BoundInputs, bases: Mapping[str, int]) -> None:
         """Put ``data`` into memory, images at ``bases``, and start; raises what `check_places` raises."""
-        given = contents(self.tables, data)
-        placed = places(self.tables, self._base, self._sizes(given))
-        placed = check_places(placed, bases, self.tables.design.board)
+        given, board = contents(self.tables, data), self.tables.design.board
+        least = min(ROOM, (1 << board.bus.address_bits) // (4 * len(board.images)))
+        placed = places(self.tables, self._base, {name: len(each) for name, each in given.items()}, least)
+        placed = check_places(placed, bases, board)
         ask, settings = self._simulation.ask, dict[str, int]()
         for place in placed:
             settings |= {f"base_{place.name}_low": place.address & 0xFFFF_FFFF}
             settings |= {f"base_{place.name}_high": place.address >> 32, f"limit_{place.name}": place.bytes}
-        empty = bytes(REQUEST * self.tables.design.board.beat_bytes)
+        empty = bytes(REQUEST * board.beat_bytes)
         lists = {f"{each.name}_list": empty for each in self.tables.streams if not each.stream.is_source}
         ask("put", [(place.address, (given | lists).get(place.name, b"")) for place in placed])
         self.set({name: value for name, value in settings.items() if name in self.tables.addresses})
@@ -111,10 +112,3 @@ class Host:
             self.set({"wait_index": at})
             edges += self._simulation.ask("read", [self.tables.addresses["wait_edge"]])
         return edges
-
-    def _sizes(self, given: Mapping[str, bytes]) -> dict[str, int]:
-        """Of images: what they have, and room where only the run tells."""
-        return {
-            each.name: len(given[each.name]) if each.name in given else 0 if each.beats else ROOM // 2
-            for each in self.tables.design.board.images
-        }

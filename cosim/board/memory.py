@@ -74,15 +74,15 @@ def wanted(tables: Tables, outputs: Mapping[str, Sequence[Token]]) -> dict[str, 
     return found
 
 
-def places(tables: Tables, base: int, sizes: Mapping[str, int]) -> tuple[Place, ...]:
+def places(tables: Tables, base: int, sizes: Mapping[str, int], least: int = 0) -> tuple[Place, ...]:
     """Where images lie by default: one after the other from ``base`` on, each on a page.
 
-    ``sizes``: what the data takes. An image whose size only a run tells has room for twice as much.
+    ``sizes``: what the data takes. An image whose size only a run tells has room for twice as much, and for ``least``.
     """
     found, board = [], tables.design.board
     for at, image in enumerate(board.images):
         size = sizes.get(image.name, 0)
-        room = 2 * size if _is_dynamic(tables, at) else max(size, board.bytes_of(image))
+        room = max(2 * size, least) if _is_dynamic(tables, at) else max(size, board.bytes_of(image))
         room = max(PAGE, -(-room // PAGE) * PAGE)
         found.append(Place(image.name, base, room))
         base += room

@@ -1,4 +1,5 @@
-"""Folders that a command writes, and may write again: what it left there before goes, what others put there stays.
+"""Folders that a command writes, and may write again: what it left there before goes, what others put there stays,
+and is never written over.
 
 The manifest beside the files has the line of ``sha256sum`` for each of them, so ``sha256sum -c`` checks a folder.
 """
@@ -14,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
+from step.errors import InputError
 from step.host.files import write_atomically
 
 MANIFEST = "manifest.sha256"
@@ -27,7 +29,8 @@ def installing(directory: Path, last: str) -> Iterator[Path]:
     """An empty folder, whose files become those of ``directory`` when the body is over; after an exception none does.
 
     A ``directory`` that is new appears at once. In one that exists the file called ``last`` is gone until all others
-    are there. A file of an earlier time goes, unless somebody changed it since.
+    are there. A file of an earlier time goes, unless somebody changed it since. Raises `InputError` for one that would
+    be written over although it was changed, or never written here.
     """
     directory.parent.mkdir(parents=True, exist_ok=True)
     beside = directory if directory.is_dir() else directory.parent
@@ -51,6 +54,10 @@ def installing(directory: Path, last: str) -> Iterator[Path]:
 
 def _replace(directory: Path, staged: Path, lines: list[Line], last: str) -> None:
     old = _read(directory / MANIFEST)
+    for line in lines:
+        path = directory / line[1]
+        if path.is_file() and (_digest(path), line[1]) not in {*old, line}:
+            raise InputError(f"{path} was changed, or is of somebody else: move it away, or choose another folder")
     # Known of both, until the old ones are gone and the new ones are there, whatever happens in between.
     write_atomically(directory / MANIFEST, _text(dict.fromkeys([*old, *lines])))
     (directory / last).unlink(missing_ok=True)

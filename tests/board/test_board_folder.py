@@ -12,12 +12,16 @@ import pytest
 
 pytest.importorskip("peakrdl_regblock", reason="needs PeakRDL: pip install 'step-fabric[board]'")
 
-from board_programs import moved
+from board_programs import FABRIC, moved
 from cores import run_target
 
 from cosim.board.folder import Folder, Options, write_folder
 from cosim.board.ipxact import SPIRIT
+from cosim.board.memory import places
+from cosim.board.tables import tables_of
 from hw.registers.block import peakrdl
+from hw.registers.wrapper import board_design
+from step import BF16, Graph, Tile, lower
 from step.errors import InputError
 from step.lowering.bus import BusConfig
 from step.programs.prepare import prepare
@@ -90,6 +94,17 @@ def test_ip_xact_refers_to_what_is_there(made: tuple[Path, Folder]) -> None:
     assert [directory / "ip" / str(each) for each in texts("fileSets/fileSet/file/name")] == [
         directory / "ip" / ".." / each for each in folder.rtl
     ]
+
+
+def test_images_whose_size_only_a_run_tells_have_room() -> None:
+    """What comes in and what goes out, also where it is a store."""
+    graph = Graph("counted")
+    graph.source("x", Tile(BF16, 1, 4), [graph.symbol("N")]).store("y")
+    netlist = lower(graph, FABRIC)
+    tables = tables_of(netlist, board_design(netlist, BusConfig(), streams=True))
+    placed = places(tables, 0, {"x_values": 8192}, 1 << 16)
+    assert {each.name: each.bytes for each in placed} == dict.fromkeys(("x_values", "x_list", "y"), 1 << 16)
+    assert [each.bytes for each in places(tables, 0, {"x_values": 8192})] == [16384, 4096, 4096]
 
 
 def test_a_program_without_data(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from step.errors import InputError
 from step.host.installing import MANIFEST, installing
 
 
@@ -50,6 +51,22 @@ def test_what_is_of_others_or_was_changed_stays(tmp_path: Path) -> None:
     assert contents(tmp_path) == {"index": "i", "a": "edited", "mine": "m", "data/mine": "n"}
     write(tmp_path)
     assert (tmp_path / "a").read_text() == "edited"
+
+
+@pytest.mark.parametrize("changed", ["a", "mine"])
+def test_nothing_of_others_is_written_over(tmp_path: Path, changed: str) -> None:
+    write(tmp_path, a="1")
+    (tmp_path / changed).write_text("edited")
+    before = contents(tmp_path)
+    with pytest.raises(InputError) as caught:
+        write(tmp_path, a="2", mine="3")
+    assert str(caught.value) == (
+        f"{tmp_path / changed} was changed, or is of somebody else: move it away, or choose another folder"
+    )
+    assert contents(tmp_path) == before
+    (tmp_path / changed).write_text({"a": "2", "mine": "3"}[changed])
+    write(tmp_path, a="2", mine="3")
+    assert contents(tmp_path) == {"index": "i", "a": "2", "mine": "3"}
 
 
 def test_a_manifest_of_files_elsewhere_is_not_believed(tmp_path: Path) -> None:

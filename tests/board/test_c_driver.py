@@ -29,18 +29,21 @@ def fabric(link: int = 4) -> FabricConfig:
     return FabricConfig(link_bytes=link, memory=MemoryConfig(beat_bytes=8))
 
 
-@pytest.mark.parametrize("dtype", [BF16, FP32, FP8_E4M3, INT8, BOOL], ids=str)
-def test_tensors_in_tiles(tmp_path: Path, dtype: Any) -> None:
-    graph = Graph("copied")
-    graph.load(graph.tensor("x", (2, 6, 10), dtype), tile=(3, 5), name="load").store("y")
-    x = np.random.default_rng(1).integers(0, 2 if dtype == BOOL else 99, (2, 6, 10)).astype(dtype.numpy)
-    library = Library(graph, {"x": x}, tmp_path, fabric())
+def test_tensors_in_tiles(tmp_path: Path) -> None:
+    graph, random, given = Graph("copied"), np.random.default_rng(1), {}
+    for dtype in (BF16, FP32, FP8_E4M3, INT8, BOOL):
+        graph.load(graph.tensor(f"x_{dtype}", (2, 6, 10), dtype), tile=(3, 5), name=f"load_{dtype}").store(f"y_{dtype}")
+        given[str(dtype)] = random.integers(0, 2 if dtype == BOOL else 99, (2, 6, 10)).astype(dtype.numpy)
+    library = Library(graph, {f"x_{name}": x for name, x in given.items()}, tmp_path, fabric())
     library.begin()
-    assert library.write_tensor(0, x) == OK
-    assert library.image("load", len(library.before["load"])) == library.before["load"]
-    assert library.write_tensor(0, x[:1]) == SHAPE
-    library.put("y", library.after["y"].content)
-    assert library.read_tensor(1, x.nbytes) == x.reshape(2, 2, 3, 2, 5).transpose(0, 1, 3, 2, 4).tobytes()
+    numbers = {each.name: at for at, each in enumerate(library.tables.tensors)}
+    for name, x in given.items():
+        assert library.write_tensor(numbers[f"x_{name}"], x) == OK
+        assert library.image(f"load_{name}", len(library.before[f"load_{name}"])) == library.before[f"load_{name}"]
+        assert library.write_tensor(numbers[f"x_{name}"], x[:1]) == SHAPE
+        library.put(f"y_{name}", library.after[f"y_{name}"].content)
+        wanted = x.reshape(2, 2, 3, 2, 5).transpose(0, 1, 3, 2, 4).tobytes()
+        assert library.read_tensor(numbers[f"y_{name}"], x.nbytes) == wanted
 
 
 class Made:
@@ -87,22 +90,28 @@ ELEMENTS = {
 }
 
 
-@pytest.mark.parametrize(("kind", "link"), [*((each, 4) for each in ELEMENTS), ("rows", 1), ("pair", 16)])
-def test_ragged_streams(tmp_path: Path, kind: str, link: int) -> None:
-    graph = Graph("fed")
-    element = ELEMENTS[kind] or Tile(BF16, graph.symbol("N", ragged=True), 3)
-    graph.source("x", element, [graph.symbol("A", ragged=True), 2, graph.symbol("B", ragged=True)]).sink("y")
-    made = Made(element, link)
-    library = Library(graph, {"x": made.nested}, tmp_path, fabric(link))
+@pytest.mark.parametrize(("kinds", "link"), [(list(ELEMENTS), 4), (["rows"], 1), (["pair"], 16)], ids=str)
+def test_ragged_streams(tmp_path: Path, kinds: list[str], link: int) -> None:
+    graph, streams = Graph("fed"), dict[str, Made]()
+    for kind in kinds:
+        element = ELEMENTS[kind] or Tile(BF16, graph.symbol("N", ragged=True), 3)
+        lists = [graph.symbol(f"A_{kind}", ragged=True), 2, graph.symbol(f"B_{kind}", ragged=True)]
+        graph.source(f"x_{kind}", element, lists).sink(f"y_{kind}")
+        streams[kind] = Made(element, link)
+    library = Library(graph, {f"x_{kind}": made.nested for kind, made in streams.items()}, tmp_path, fabric(link))
     library.begin()
-    assert library.write_stream(0, bytes(made.values), made.lengths) == OK
+    numbers = {each.name: at for at, each in enumerate(library.tables.streams)}
+    for kind, made in streams.items():
+        assert library.write_stream(numbers[f"x_{kind}"], bytes(made.values), made.lengths) == OK
     for name, content in library.before.items():
         assert library.image(name, len(content)) == content, name
     for name, after in library.after.items():
         library.put(name, after.content)
-    assert library.read_stream(1) == (bytes(made.values), made.all_lengths)
-    assert library.write_stream(0, bytes(made.values), made.lengths[:-1]) == SHAPE
-    assert library.write_stream(0, bytes(made.values) + b"\0", made.lengths) == SHAPE
+    for kind, made in streams.items():
+        number = numbers[f"x_{kind}"]
+        assert library.read_stream(numbers[f"y_{kind}"]) == (bytes(made.values), made.all_lengths)
+        assert library.write_stream(number, bytes(made.values), made.lengths[:-1]) == SHAPE
+        assert library.write_stream(number, bytes(made.values) + b"\0", made.lengths) == SHAPE
 
 
 def test_what_is_wrong(tmp_path: Path) -> None:

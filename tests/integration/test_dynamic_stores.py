@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from dynamic import checked, told
 
 from step import BF16, UINT32, FabricConfig, Graph, MemoryConfig, Program, Tile
 from step.errors import FabricError, TypeMismatch
+from step.fuzz.farm import side_by_side
 from step.lowering.feasible import check_feasible
 from step.lowering.netlist import lower
 
@@ -20,29 +23,42 @@ SIZES: list[tuple[int, int, dict[str, Any]]] = [
 ]
 
 
-def stored(rows: list[int], cols: int = 8, high: int = 4, **fabric: Any) -> Program:
+def stored(graph: Graph, rows: list[int], cols: int = 8, high: int = 4) -> dict[str, Any]:
     """Tiles of so many ``rows`` go into a tensor that is cut into tiles of ``high`` of them."""
-    graph = Graph("stored")
     x = graph.source("x", Tile(BF16, graph.symbol("R", ragged=True), cols), [len(rows)])
     cache, at = graph.tensor("cache", (6 * high, cols), BF16), graph.source("at", Tile(UINT32), [len(rows)])
     x.store_random(cache, at, tile=(high, cols), name="keep").sink("done")
-    inputs = {
+    return {
         "x": [np.full((each, cols), number + 1) for number, each in enumerate(rows)],
         "at": [(5 * number + 2) % 6 for number in range(len(rows))],
         "cache": np.full((6 * high, cols), -1),
     }
-    return Program(graph, inputs, FabricConfig(dynamic_rows=8, **fabric))
+
+
+def in_line(graph: Graph, rows: list[int], cols: int = 8, high: int = 4) -> dict[str, Any]:
+    """Tiles of so many ``rows``, some of them in lists without any, are stored as tiles of ``high`` of them."""
+    x = graph.source("x", Tile(BF16, graph.symbol("R", ragged=True), cols), [3, graph.symbol("n", ragged=True)])
+    x.store("y", tile=(high, cols))
+    tiles = [np.full((each, cols), number + 1) for number, each in enumerate(rows)]
+    return {"x": [tiles[:2], [], tiles[2:]]}
+
+
+def alone(made: Callable[..., dict[str, Any]], rows: list[int], high: int = 4) -> Program:
+    """A program of one of them."""
+    graph = Graph("alone")
+    return Program(graph, made(graph, rows, high=high), FabricConfig(dynamic_rows=8))
 
 
 @pytest.mark.parametrize(("cols", "high", "fabric"), SIZES, ids=str)
 def test_tiles_that_fill(cols: int, high: int, fabric: dict[str, Any]) -> None:
-    """Their rows are those of the tensor's tiles; the links have room for more."""
-    checked(stored([high] * 5, cols, high, **fabric))
+    """Their rows are those of the tensor's tiles; the links have room for more. At addresses and in line."""
+    both = [partial(made, rows=[high] * 5, cols=cols, high=high) for made in (stored, in_line)]
+    checked(Program(*side_by_side("stores", both), FabricConfig(dynamic_rows=8, **fabric)))
 
 
 @pytest.mark.parametrize("rows", [3, 5, 0])
 def test_rows_that_do_not_fill(rows: int) -> None:
-    program = stored([4, 4, rows, 4])
+    program = alone(stored, [4, 4, rows, 4])
     assert told(program) == {
         f"random_off_chip_store 'keep' ({program.graph.nodes['keep'].location}): the rows of a tile do not fill the "
         "one that is stored: tensor 'cache' is stored in tiles of 4 rows\n  token 2 of x is a value"
@@ -68,7 +84,7 @@ def test_the_tile_is_named() -> None:
 
 
 def test_tiles_with_more_rows_than_there_is_room_for() -> None:
-    program = stored([16, 16], high=16)
+    program = alone(stored, [16, 16], high=16)
     with pytest.raises(FabricError) as error:
         check_feasible(lower(program.graph, program.fabric))
     assert str(error.value) == (
@@ -77,23 +93,9 @@ def test_tiles_with_more_rows_than_there_is_room_for() -> None:
     )
 
 
-def in_line(rows: list[int], cols: int = 8, high: int = 4, **fabric: Any) -> Program:
-    """Tiles of so many ``rows``, some of them in lists without any, are stored as tiles of ``high`` of them."""
-    graph = Graph("in_line")
-    x = graph.source("x", Tile(BF16, graph.symbol("R", ragged=True), cols), [3, graph.symbol("n", ragged=True)])
-    x.store("y", tile=(high, cols))
-    tiles = [np.full((each, cols), number + 1) for number, each in enumerate(rows)]
-    return Program(graph, {"x": [tiles[:2], [], tiles[2:]]}, FabricConfig(dynamic_rows=8, **fabric))
-
-
-@pytest.mark.parametrize(("cols", "high", "fabric"), SIZES, ids=str)
-def test_tiles_in_line(cols: int, high: int, fabric: dict[str, Any]) -> None:
-    checked(in_line([high] * 5, cols, high, **fabric))
-
-
 @pytest.mark.parametrize("rows", [3, 5, 0])
 def test_rows_that_do_not_fill_in_line(rows: int) -> None:
-    program = in_line([4, 4, rows, 4])
+    program = alone(in_line, [4, 4, rows, 4])
     assert told(program) == {
         f"linear_off_chip_store 'y' ({program.graph.nodes['y'].location}): the rows of a tile do not fill the one that "
         "is stored: tiles of 4 rows are\n  token 3 of x is a value"
@@ -102,7 +104,7 @@ def test_rows_that_do_not_fill_in_line(rows: int) -> None:
 
 def test_tiles_in_line_of_no_rows() -> None:
     with pytest.raises(TypeMismatch) as error:
-        in_line([0, 0], high=0)
+        alone(in_line, [0, 0], high=0)
     assert str(error.value).partition(": ")[2] == "a tile must be (rows, columns), two integers >= 1, not (0, 8)"
 
 
@@ -124,7 +126,7 @@ def test_other_columns_in_line() -> None:
 
 
 def test_tiles_in_line_with_more_rows_than_there_is_room_for() -> None:
-    program = in_line([16, 16], high=16)
+    program = alone(in_line, [16, 16], high=16)
     with pytest.raises(FabricError) as error:
         check_feasible(lower(program.graph, program.fabric))
     assert str(error.value) == (

@@ -9,7 +9,7 @@ from dataclasses import replace
 from cosim.board.failing import failure
 from cosim.board.memory import Place, check_places, contents, places
 from cosim.board.results import outputs_of
-from cosim.board.simulation import Simulation, build_board
+from cosim.board.simulation import Simulation, build_board, check_models
 from cosim.board.tables import Tables, tables_of
 from hw.registers.wrapper import board_design
 from step.errors import Deadlock
@@ -45,6 +45,7 @@ class Host:
         optimize: bool = True,
         progress: Progress = silent,
     ) -> None:
+        check_models()
         progress("writing Verilog")
         design = board_design(netlist, bus, streams=True, initial_values=False)
         self.tables: Tables = tables_of(netlist, design)

@@ -23,12 +23,16 @@ from step.host.progress import Progress, silent
 _BENCH = "cosim.board.simulated"
 
 
-def build_board(design: BoardDesign, *, optimize: bool = True, progress: Progress = silent) -> Build:
-    """The simulator of ``design``, from the cache if it is there; raises what `cosim.building.build.build` raises."""
+def check_models() -> None:
+    """Raise `EnvironmentProblem` where the models of memory and host are not installed."""
     if importlib.util.find_spec("cocotbext") is None or importlib.util.find_spec("cocotbext.axi") is None:
         raise EnvironmentProblem(
             "a board in simulation needs the package cocotbext-axi; install it with: pip install 'step-fabric[board]'"
         )
+
+
+def build_board(design: BoardDesign, *, optimize: bool = True, progress: Progress = silent) -> Build:
+    """The simulator of ``design``, from the cache if it is there; raises what `cosim.building.build.build` raises."""
     top = design.top
     with tempfile.TemporaryDirectory(prefix="step-board-") as made:
         directory, sources = Path(made), []

@@ -14,7 +14,6 @@ pytest.importorskip("cocotbext.axi", reason="needs cocotbext-axi: pip install 's
 
 from board_programs import data, moved
 
-from cosim.board.simulation import build_board
 from step import Board, BusConfig, Run, interpret
 from step.errors import Deadlock, EnvironmentProblem, InputError, SimulationError
 from step.lowering.registers import PATIENCE
@@ -148,10 +147,9 @@ def test_options(options: dict[str, Any], message: str) -> None:
 
 
 def test_a_missing_model_of_memory_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    design: Any = None
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(EnvironmentProblem) as caught:
-        build_board(design)
+        Board(moved())
     assert str(caught.value) == (
         "a board in simulation needs the package cocotbext-axi; install it with: pip install 'step-fabric[board]'"
     )

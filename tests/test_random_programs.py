@@ -17,6 +17,7 @@ import step.ops
 from step.language.faults import rows_of
 from step.language.graph import Graph
 from step.language.types import is_dynamic
+from step.lowering.bus import BusConfig
 from step.lowering.netlist import insert_broadcasts
 
 PER_TEST = 40
@@ -77,4 +78,21 @@ def test_programs_in_rtl(number: int) -> None:
 def test_programs_in_rtl_on_all_fabrics(link_bytes: int, stages: int, first: int) -> None:
     fabric = replace(FABRIC, link_bytes=link_bytes, stages=stages, block_ram_words=8)
     first += link_bytes
+    assert len(check_rtl(range(first, first + 12), fabric).seeds) >= 8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "bus, first",
+    [
+        (BusConfig(masters=1, bytes=4, burst=4, outstanding=1), 50_000),
+        (BusConfig(masters=2, bytes=1, burst=16, outstanding=2), 50_100),
+        (BusConfig(masters=3, bytes=2, burst=2, outstanding=3), 50_200),
+        (BusConfig(masters=4, bytes=64, burst=8, outstanding=4), 50_300),
+    ],
+    ids=str,
+)
+def test_programs_in_rtl_on_shared_buses(bus: BusConfig, first: int) -> None:
+    """Beats of four bytes are a transfer, several, and less than one."""
+    fabric = replace(FABRIC, memory=replace(FABRIC.memory, bus=bus))
     assert len(check_rtl(range(first, first + 12), fabric).seeds) >= 8

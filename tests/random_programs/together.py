@@ -15,21 +15,24 @@ from cosim import backend as rtl
 from random_programs import build
 from random_programs.check import Disagreement, again, check_interpreter, check_outputs
 from sim_approx import backend as approx
-from sim_approx.running.simulation import simulate
+from sim_approx.running.simulation import EngineName, simulate
 from step.errors import StepError
-from step.fuzz.program import LARGEST_BUFFER, with_rows
+from step.fuzz.program import LARGEST_BUFFER, with_ports, with_rows
 from step.fuzz.steps.dynamic_rows import MOST_ROWS
 from step.language.graph import Graph
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
 from step.programs.data.inputs import bind_inputs
-from step.running.result import Status
+from step.running.result import RunResult, Status
 
 FABRIC = replace(
     scenarios.FABRIC,
     scratchpad_bytes=scenarios.FABRIC.page_bytes * scenarios.FABRIC.scratchpad_ports * LARGEST_BUFFER * 2,
 )
 """With on-chip memory for the buffers of programs that know nothing of each other."""
+
+
+ENGINES: tuple[EngineName, ...] = ("compiled", "python")
 
 
 @dataclass(frozen=True)
@@ -53,11 +56,12 @@ def deadlocks(seed: int, fabric: FabricConfig) -> bool:
     """Whether the program's channels have too little space; the fast model knows."""
     graph = Graph("random")
     inputs = bind_inputs(graph, inputs_of(seed, graph))
-    return simulate(lower(graph, with_rows(fabric, graph, MOST_ROWS)), inputs).ending.status == Status.DEADLOCK
+    fabric = with_ports(with_rows(fabric, graph, MOST_ROWS), graph)
+    return simulate(lower(graph, fabric), inputs).ending.status == Status.DEADLOCK
 
 
 def check_rtl(seeds: Iterable[int], fabric: FabricConfig = FABRIC) -> Together:
-    """RTL against fast model (every token in the same cycle) and oracle (outputs), for programs that do not deadlock.
+    """RTL against both engines (every token in the same cycle) and oracle (outputs), for programs that do not deadlock.
 
     Raises `Disagreement` with the seed of the first program that differs.
     """
@@ -67,22 +71,10 @@ def check_rtl(seeds: Iterable[int], fabric: FabricConfig = FABRIC) -> Together:
     program.fabric = with_rows(fabric, program.graph, MOST_ROWS)
     try:
         exact = rtl.run(program.graph, program.inputs, program.fabric, events=True, optimize=False)
-        model = approx.run(program.graph, program.inputs, program.fabric, events=True)
-        assert exact.events is not None and model.events is not None
-        for name, events in exact.events.items():
-            other = model.events[name]
-            if not all(map(np.array_equal, vars(events).values(), vars(other).values())):
-                seed = kept[int(name[1 : name.index("_")])]
-                raise Disagreement(
-                    f"tokens of {name} at {events.cycles} in RTL, at {other.cycles} in the model; {again(seed)}"
-                )
-        followed = {name: model.arrivals[name] for name in exact.arrivals}
-        if exact.cycles != model.cycles or exact.arrivals != followed or exact.buffers != model.buffers:
-            raise Disagreement(
-                f"{exact.cycles} cycles in RTL, {model.cycles} in the model, or another order, or peaks of buffers"
+        for engine in ENGINES:
+            _check_engine(
+                exact, approx.run(program.graph, program.inputs, program.fabric, events=True, engine=engine), kept
             )
-        if exact.traffic != model.traffic:
-            raise Disagreement(f"off-chip traffic is {exact.traffic} in RTL, {model.traffic} in the model")
         inputs = bind_inputs(program.graph, program.inputs)
         meant = check_interpreter(program.graph, inputs, exact.arrivals)
         check_outputs("RTL", program.graph, exact.outputs or {}, meant)
@@ -96,3 +88,19 @@ def check_rtl(seeds: Iterable[int], fabric: FabricConfig = FABRIC) -> Together:
         cycles=exact.cycles,
         seconds=exact.wall_seconds,
     )
+
+
+def _check_engine(exact: RunResult, model: RunResult, kept: list[int]) -> None:
+    """A run in RTL and one of an engine, of the programs ``kept``, are the same."""
+    assert exact.events is not None and model.events is not None
+    for name, events in exact.events.items():
+        other = model.events[name]
+        if not all(map(np.array_equal, vars(events).values(), vars(other).values())):
+            where = f"tokens of {name} at {events.cycles} in RTL, at {other.cycles} in the {model.engine} engine"
+            raise Disagreement(f"{where}; {again(kept[int(name[1 : name.index('_')])])}")
+    for what in ("cycles", "arrivals", "buffers", "traffic"):
+        ours, theirs = getattr(exact, what), getattr(model, what)
+        if what == "arrivals":
+            theirs = {name: theirs[name] for name in ours}
+        if ours != theirs:
+            raise Disagreement(f"{what} are {ours} in RTL, {theirs} in the {model.engine} engine")

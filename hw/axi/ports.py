@@ -63,6 +63,11 @@ class Lanes:
         return max(1, self.bus.bytes // self.beat)
 
     @property
+    def lane_bits(self) -> int:
+        """Bits of the number of a lane, of which there may be more than transfers in a burst."""
+        return (self.lanes - 1).bit_length()
+
+    @property
     def index_bits(self) -> int:
         """Bits of the number of a transfer within the longest burst."""
         return (self.bus.burst - 1).bit_length()

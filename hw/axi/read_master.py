@@ -80,7 +80,7 @@ class ReadMaster(Parametric):
         m.d.comb += [self.rready.eq(due.valid), comes.eq(self.rvalid & due.valid), due.pop.eq(comes & self.rlast)]
         with m.If(comes):
             m.d.sync += passed.eq(Mux(self.rlast, 0, passed + 1))
-        data: Value = self.rdata.word_select(place[: (lanes.lanes - 1).bit_length()], bits)
+        data: Value = self.rdata.word_select(place[: lanes.lane_bits], bits)
         whole = comes
         if lanes.transfers > 1:
             part, before = Signal(range(lanes.transfers)), Signal(bits * (lanes.transfers - 1))

@@ -51,14 +51,14 @@ class WriteMaster(Parametric):
         began, offered = self._gather(m, bursts, beats)
 
         burst = bursts.o.payload
-        transfers = Queue(m, "transfers", lanes.index_bits + len(burst.length), bus.outstanding)
+        transfers = Queue(m, "transfers", lanes.lane_bits + len(burst.length), bus.outstanding)
         due = Queue(m, "due", len(burst.port) + len(burst.length) + len(burst.address), bus.outstanding)
         m.d.comb += [
             bursts.o.ready.eq((~self.awvalid | self.awready) & due.space),
             due.push.eq(bursts.o.valid & bursts.o.ready),
             due.word.eq(Cat(burst.port, burst.length, burst.address)),
             transfers.push.eq(due.push),
-            transfers.word.eq(Cat(burst.address[lanes.shift :][: lanes.index_bits], burst.length)),
+            transfers.word.eq(Cat(burst.address[lanes.shift :][: lanes.lane_bits], burst.length)),
         ]
         drive_constants(m, self, "aw", lanes)
         with m.If(due.push):
@@ -97,7 +97,7 @@ class WriteMaster(Parametric):
     def _transfer(self, m: Module, beats: Queue, transfers: Queue) -> None:
         """Beats of the bursts that are asked for onto the bus."""
         lanes = self._lanes
-        index, length = transfers.front[: lanes.index_bits], transfers.front[lanes.index_bits :]
+        first, length = transfers.front[: lanes.lane_bits], transfers.front[lanes.lane_bits :]
         passed, moves = Signal(range(lanes.bus.burst)), Signal()
         part = Signal(range(lanes.transfers))
         enabled, beat = beats.front[0], beats.front[1:]
@@ -111,7 +111,7 @@ class WriteMaster(Parametric):
             bytes.eq(enabled.replicate(lanes.bytes)),
             self.wdata.eq(beat.word_select(part, 8 * lanes.bytes).replicate(lanes.lanes)),
         ]
-        lane = (index + passed)[: (lanes.lanes - 1).bit_length()]
+        lane = (first + passed)[: lanes.lane_bits]
         for at in range(lanes.lanes):
             m.d.comb += self.wstrb.word_select(at, lanes.bytes).eq(Mux(lane == at, bytes, 0))
         with m.If(moves):

@@ -50,3 +50,28 @@ def test_a_store_that_pauses_amid_a_tile_keeps_its_turn() -> None:
     simulator.run()
     assert bursts == [(tile[0], BEATS) for tile in TILES]
     assert words == [(beat, at == BEATS - 1) for tile in TILES for at, beat in enumerate(tile)]
+
+
+def test_a_bus_may_have_more_lanes_than_a_burst_has_beats() -> None:
+    """Each beat is in the lane of its address."""
+    bus = BusConfig(masters=1, bytes=8, burst=2, address_bits=32)
+    master: Any = WriteMaster((Port(0, first=0, beats=1),), Lanes(1, bus))
+    lanes = list[int]()
+
+    async def bench(context: Any) -> None:
+        for each in (master.awready, master.wready, master.bvalid):
+            context.set(each, 1)
+        place = 0
+        while len(lanes) < 16:
+            context.set(master.store0.valid, 1)
+            context.set(master.store0.payload, place)
+            if context.get(master.wvalid):
+                lanes.append(context.get(master.wstrb).bit_length() - 1)
+            place += context.get(master.store0.ready)
+            await context.tick()
+
+    simulator = Simulator(master)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert lanes == [*range(8)] * 2

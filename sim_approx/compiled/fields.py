@@ -29,6 +29,7 @@ NONE = Kind("None", "")
 ANNOTATIONS = {
     "int": INT,
     "int | None": INT,
+    "Address": INT,
     "bool": BOOL,
     "Mask": MASK,
     "Token": TOKEN,

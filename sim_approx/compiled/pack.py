@@ -110,7 +110,7 @@ class Packed:
             gathering = (0, 0, 0) if channel.gathering is None else astuple(channel.gathering)
             watcher = watch.get(channel)
             flags = 0 if watcher is None else WATCHED | COUNTS_ROWS * watcher.rows
-            head.extend((channel.index, 0, flags, 0, *gathering, len(channel.tokens)))
+            head.extend((channel.index, 0, flags, 0, channel.addresses, *gathering, len(channel.tokens)))
             for token in channel.tokens:
                 head.extend(handles.words(token))
         self._filled = np.array(filled, np.int64)
@@ -179,7 +179,8 @@ class Packed:
 
     def _memory(self, memory: Memory) -> list[int]:
         config, ports = memory.config, memory.ports
-        packed = [MEMORY, *self._base(memory), config.interval, config.interleave, config.channels, len(ports)]
+        packed = [MEMORY, *self._base(memory), config.interval, config.interleave, config.channels]
+        packed += [1 if config.bus is None else config.bus.burst_beats(config.beat_bytes), len(ports)]
         for port in ports:
             arrives = -1 if port.arrives is None else self._index[id(port.arrives)]
             packed += [self._index[id(port.asks)], arrives, port.beats, int(port.writes)]

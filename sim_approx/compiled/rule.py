@@ -126,9 +126,15 @@ class Rule:
         self.fields = self._fields()
         self.goes_over_ports = self._goes_over_ports()
         self.changed = self._changed()
+        self.addresses = [each.name for each in fields(machine) if each.type == "Address"]
         self.counter = counter(function, self.fields, self.changed)
+        waits = {id(node.value) for node in self._nodes if isinstance(node, ast.Expr)}  # for any, whichever is oldest
         self.compares_ages = any(
-            isinstance(node, ast.Name) and node.id in ("oldest", "need_oldest") for node in ast.walk(function)
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in ("oldest", "need_oldest")
+            and id(node) not in waits
+            for node in self._nodes
         )
         self._lines: list[str] = []
         self._block(function.body, 1)
@@ -140,6 +146,9 @@ class Rule:
         """Members in C++ that say what a jump over repetitions has to know."""
         if self.compares_ages:
             yield "    bool compares_ages() const override { return true; }"
+        if self.addresses:
+            words = ", ".join(f"&{name}" for name in self.addresses)
+            yield f"    std::vector<int64_t*> addresses() override {{ return {{{words}}}; }}"
         if self.counter is not None:
             each = self.counter
             own = [f"&{name}" if name else "nullptr" for name in (each.word, each.stream, each.entries, each.sent)]

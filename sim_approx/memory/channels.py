@@ -56,10 +56,12 @@ class MemoryPorts:
 
     def read(self, requests: Channel, arrives: Channel, beats: int) -> None:
         """A load asks for ``beats`` beats per request, and gets a token for each through ``arrives``."""
+        requests.addresses = 1
         self.reads.append(Port(requests, arrives, beats))
 
     def write(self, writes: Channel, visible: Channel | None = None, beats: int = 1) -> None:
         """A store writes one beat per token; ``visible`` gets a token when ``beats`` of them can be read."""
+        writes.addresses = 1
         self.writes.append(Port(writes, visible, beats, writes=True))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from step.firing.machine import Machine, Mask
+from step.firing.machine import Address, Machine, Mask
 from step.firing.words import front, need, need_oldest, put, room, take
 from step.language.tokens import UNKNOWN, Token
 
@@ -45,10 +45,10 @@ class Master(Machine):
     at: int = 0
     asked: bool = False
     asked_of: int = 0
-    asked_place: int = 0
+    asked_place: Address = 0
     open: bool = False
     open_of: int = 0
-    place: int = 0
+    place: Address = 0
     left: int = 0
 
     def fire(self) -> int | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sim_approx.memory.channels import MemoryPorts, Port
-from sim_approx.memory.masters import SOME, Acknowledge, Answer, HandOut, Master, Spread, Tell, Transfer
+from sim_approx.memory.masters import FOLLOW, SOME, Acknowledge, Answer, HandOut, Master, Spread, Tell, Transfer
 from step.firing.machine import Channel, Machine, Unread
 from step.lowering.board import Board
 from step.lowering.bus import AHEAD
@@ -41,6 +41,7 @@ def share(
         # Behind those that are outstanding the burst is still there whose store is told, and its slot.
         due = channel(bus.outstanding + 2)
         asked = _Asked(served, channel(bus.outstanding), due, filled(bus.outstanding))
+        asked.bursts.addresses = FOLLOW
         place(
             Master(
                 inputs=(*(each.asks for each in served), asked.credit, space),

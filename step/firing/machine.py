@@ -21,6 +21,9 @@ COMPUTES, ENDS = 1, 2
 Mask = int
 """A set of ports: bit n is port n."""
 
+Address = int
+"""A beat of memory."""
+
 Stream = Sequence[Token]
 """The tokens of a stream, up to Done: a list, or loops (`step.language.loops.RegularStream`)."""
 
@@ -63,10 +66,11 @@ class Channel:
     ``tokens`` are those that can be read, ``space`` the slots that can be claimed. Tokens that are put go through
     ``entering`` and slots that are freed through ``freed``: the engine brings them back for the next cycle. They are
     seen ``lag`` cycles later, and tiles of dynamic size those of ``gathering`` besides: ``coming`` are those that
-    entered, and are not seen.
+    entered, and are not seen. Its values are ``addresses`` in memory times that number; 0: they are none.
     """
 
     __slots__ = (
+        "addresses",
         "available",
         "capacity",
         "closed",
@@ -94,6 +98,7 @@ class Channel:
         self.lag = lag
         self.gathering = gathering
         self.coming = 0
+        self.addresses = 0
         self.tokens: deque[Token] = deque()
         self.entering: Entrance
         self.freed: list[Channel]

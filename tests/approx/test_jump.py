@@ -9,6 +9,7 @@ import threading
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -25,9 +26,11 @@ from sim_approx.running.simulation import EngineName, Model, Simulation, simulat
 from step.errors import InputError
 from step.functions.cast import Cast
 from step.functions.matmul import Matmul
+from step.fuzz.program import with_ports
 from step.language.dtypes import BF16
 from step.language.graph import Graph
 from step.language.types import Selector, Tile
+from step.lowering.bus import BusConfig
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
 from step.lowering.off_chip import MemoryConfig
@@ -215,6 +218,51 @@ def test_ways_over_tensors() -> None:
 @pytest.mark.parametrize("block", range(10))
 def test_many_ways_over_tensors(block: int) -> None:
     endings = random_walks(range(1000 + 50 * block, 1050 + 50 * block))
+    assert 4 * endings["jumped"] > endings["all"], endings
+
+
+@pytest.mark.parametrize(
+    "masters, tokens", [(1, 1000), (2, 150), *[pytest.param(each, 1000, marks=pytest.mark.slow) for each in (2, 4)]]
+)
+def test_ports_that_share_buses(masters: int, tokens: int) -> None:
+    graph = Graph("memory")
+    approx_speed.memory(graph)
+    netlist = lower(graph, FabricConfig(memory=MemoryConfig(bus=BusConfig(masters, bytes=32, outstanding=3))))
+    data = approx_speed.bound(netlist, tokens)
+    prepared = Model(netlist, data, timing_of=approx_speed.timing_of, engine="compiled")
+    cut_off(prepared, masters, 3)
+    run = prepared.run()
+    assert run.ending.jumped > 1000
+    if tokens < 1000:
+        compare(run, simulate(netlist, data, timing_of=approx_speed.timing_of, engine="python"))
+
+
+def random_walks_on_buses(seeds: range) -> Counter[str]:
+    """As `random_walks`, over buses that the ports share."""
+    endings: Counter[str] = Counter()
+    for seed in seeds:
+        random, (netlist, data) = Random(seed), walks(seed)
+        bus = BusConfig(
+            random.randint(1, 4), random.choice([2, 8, 32]), random.choice([4, 16]), outstanding=random.randint(1, 5)
+        )
+        fabric = replace(netlist.fabric, memory=replace(netlist.fabric.memory, bus=bus))
+        shared = lower(netlist.graph, with_ports(fabric, netlist.graph))
+        prepared = Model(shared, data, timing_of=timing_of, engine="compiled")
+        run = cut_off(prepared, seed, 2, max_cycles=LONGEST // 4)
+        endings["all"] += 1
+        endings["jumped"] += run.ending.jumped > 0
+    return endings
+
+
+def test_ways_over_buses() -> None:
+    endings = random_walks_on_buses(range(2000, 2016))
+    assert 4 * endings["jumped"] > endings["all"], endings
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(10))
+def test_many_ways_over_buses(block: int) -> None:
+    endings = random_walks_on_buses(range(3000 + 50 * block, 3050 + 50 * block))
     assert 4 * endings["jumped"] > endings["all"], endings
 
 

@@ -67,7 +67,7 @@ struct SharedMemory : Machine {
     virtual bool is_writing(int64_t now) const = 0;    // a beat waits to be written behind this cycle
     virtual bool serve(Engine& e) = 0;                 // what it does in a cycle; returns whether any port waited
     virtual bool repeats() const = 0;                  // whether it can be in a state that it was in before
-    virtual int64_t same_way() const = 0;              // so far apart are addresses that are in the same channel
+    virtual int64_t same_way() const = 0;              // so far apart are addresses in the same channel, at the same place of bursts
     virtual void visit_ports(State& state) = 0;        // goes over all that it knows
     virtual void each_port(const std::function<void(Machine&)>& action) = 0;
     virtual int64_t channel_count() const = 0;

@@ -24,7 +24,7 @@ struct MemoryChannel {
 };
 
 struct Memory final : SharedMemory {
-    int64_t beat_interval = 1, interleave = 1;
+    int64_t beat_interval = 1, interleave = 1, longest = 1;  // the last one: beats of the longest burst
     std::vector<Port> ports;
     Channels before;  // where something may be that is to be written, besides the channels of ports
     DramConfig dram = {};
@@ -45,7 +45,6 @@ struct Memory final : SharedMemory {
             port.due = NEVER;
             port.presenting = &presenting_;
             port.asks->reader = &port;
-            port.asks->addresses = true;
             presenting_.push_back(&port);
         }
         due = NEVER;
@@ -68,7 +67,7 @@ struct Memory final : SharedMemory {
 
     bool repeats() const override { return drams_.empty(); }
 
-    int64_t same_way() const override { return interleave * int64_t(channels_.size()); }
+    int64_t same_way() const override { return std::max(interleave * int64_t(channels_.size()), longest); }
 
     void visit_ports(State& state) override {
         std::sort(presenting_.begin(), presenting_.end(), [](Port* a, Port* b) { return a->number < b->number; });
@@ -88,7 +87,7 @@ struct Memory final : SharedMemory {
             if (!state.fits) return;
             visit(state, port);
             state.same(port.beat);
-            state.more(port.address, port.asks->writer->moved);
+            state.address(port.address);
             state.time(port.arrived);
         }
     }

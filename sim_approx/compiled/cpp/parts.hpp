@@ -43,7 +43,7 @@ struct alignas(64) Channel {
     int64_t next_seen = 0;  // of a sized one: what is sent next is seen when the words of the token before have passed
     Machine *reader = nullptr, *writer = nullptr;
     int32_t index = -1;
-    bool addresses = false;  // it is memory that reads it
+    int64_t addresses = 0;  // what is in it are addresses in memory, times that; 0: it is not
 
     Slot& head() const { return ring[taken & mask]; }
     const Token& front() const { return head().token; }
@@ -301,11 +301,11 @@ struct alignas(64) Machine {
     int64_t cycles_in[4] = {};
     int64_t burst = 1;
     Sizes* sizes = nullptr;
-    int64_t moved = 0;  // the addresses that it sends, from one state to another one that is compared
 
     virtual ~Machine() = default;
     virtual void save(std::vector<int64_t>&) const {}
     virtual Counter counter() { return {}; }
+    virtual std::vector<int64_t*> addresses() { return {}; }  // the words that are
     virtual bool compares_ages() const { return false; }
     void save_pace(std::vector<int64_t>& out) const {
         if (sizes) out.insert(out.end(), {interval, latency, burst});

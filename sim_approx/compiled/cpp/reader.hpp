@@ -106,6 +106,7 @@ struct Reader {
         memory->beat_interval = next();
         memory->interleave = next();
         int64_t channels = next();
+        memory->longest = next();
         memory->ports.resize(next());
         for (Port& port : memory->ports) {
             read(port.asks);
@@ -135,6 +136,7 @@ struct Reader {
             int64_t flags = next();
             channel.watched = flags & 1, channel.logged = flags & 2, channel.counts_rows = flags & 4;
             channel.lag = int32_t(next());
+            channel.addresses = next();
             channel.row_bits = next(), channel.narrow = next(), channel.wide = next();
             channel.special = channel.unread || channel.watched || channel.logged;
             for (int64_t count = next(); count > 0; count--) {

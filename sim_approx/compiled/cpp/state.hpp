@@ -50,8 +50,8 @@ class State {
         return more;
     }
 
-    // A number that has to be so much more.
-    void more(int64_t& word, int64_t much) { fits &= count(word) == much || way_ != MATCH; }
+    // An address in memory, `times` that, which takes the same way through it.
+    void address(int64_t& word, int64_t times = 1) { fits &= count(word) % (addresses * times) == 0 || way_ != MATCH; }
 
     // A cycle: as far from the present one as before, or one in the past that stands.
     void time(int64_t& cycle) {
@@ -105,11 +105,18 @@ inline void visit(State& state, Machine& machine) {
     if (counter.counts()) {
         place = *counter.word;
         int64_t more = state.count(place);
-        machine.moved = counter.apart(more);
-        if (machine.moved % state.addresses || (more && counter.tiles && counter.tiles->changes)) state.fits = false;
+        if (counter.apart(more) % state.addresses || (more && counter.tiles && counter.tiles->changes)) state.fits = false;
         *counter.word = 0;
     }
+    std::vector<int64_t*> addresses = machine.addresses();
+    std::vector<int64_t> before;
+    for (int64_t* each : addresses) {
+        state.address(*each);
+        before.push_back(*each);
+        *each = 0;
+    }
     state.all_same([&](std::vector<int64_t>& words) { machine.save(words); });
+    for (size_t at = 0; at < addresses.size(); at++) *addresses[at] = before[at];
     if (counter.counts()) *counter.word = place;
 }
 
@@ -124,10 +131,10 @@ inline bool visit(State& state, Channel& channel, int64_t now) {
     if (!state.fits) return moves;
     state.time(channel.freed_at, moves);
     state.time(channel.open_from);
-    int64_t by = channel.addresses ? channel.writer->moved : 0;
     for (uint32_t place = 0; place < channel.stored; place++) {
         Slot& slot = channel.ring[(channel.taken + place) & channel.mask];
-        state.more(slot.token.value, by);
+        if (channel.addresses) state.address(slot.token.value, channel.addresses);
+        else state.same(slot.token.value);
         state.same(int64_t(slot.token.control()) << 32 | slot.token.rank() << 1 | slot.token.there());
         state.time(slot.seen, moves);
     }

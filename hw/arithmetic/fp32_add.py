@@ -13,6 +13,9 @@ from hw.arithmetic.staged import Staged, Values
 class Fp32Add(Staged):
     """``result`` = ``first`` + ``second``, rounded to nearest even, in at most four stages.
 
+    One that ``begins`` sums has an input ``fresh``: with it ``first`` counts as zero, whatever it is. It may be
+    unknown (X), and takes no gate at each bit.
+
     Subnormal numbers are zeros, in and out; NaN is canonical.
 
     Two paths: where nearly equal numbers are subtracted, bits cancel and the difference is shifted far, but it is exact
@@ -21,8 +24,14 @@ class Fp32Add(Staged):
 
     cuts = (), (2,), (1, 3), (1, 2, 3)
 
-    def __init__(self, stages: int) -> None:
-        super().__init__(stages, {"first": In(32), "second": In(32), "result": Out(32)})
+    def __init__(self, stages: int, *, begins: bool = False) -> None:
+        self.begins = begins
+        ports = {"first": In(32), "second": In(32), "result": Out(32)}
+        super().__init__(stages, {"fresh": In(1), **ports} if begins else ports)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {**super().parameters, **({"begins": True} if self.begins else {})}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -35,10 +44,13 @@ class Fp32Add(Staged):
         exponents, fractions = (first[23:31], second[23:31]), (first[:23], second[:23])
         swap = Signal()
         subtract = Signal()
+        less, sign, more = first[:31] < second[:31], first[31], {}
+        if self.begins:
+            less, sign, more = less | self.fresh, sign & ~self.fresh, {"fresh": self.fresh}
         distances = Signal(8, name="distance_up"), Signal(8, name="distance_down")
         m.d.comb += [
-            swap.eq(first[:31] < second[:31]),
-            subtract.eq(first[31] ^ second[31]),
+            swap.eq(less),
+            subtract.eq(sign ^ second[31]),
             distances[0].eq(exponents[1] - exponents[0]),
             distances[1].eq(exponents[0] - exponents[1]),
         ]
@@ -51,11 +63,15 @@ class Fp32Add(Staged):
             fraction=Mux(swap, fractions[1], fractions[0]),
             small=Mux(swap, fractions[0], fractions[1]),
             distance=Mux(swap, *distances),
+            **more,
         )
 
     def _align(self, m: Module, x: Values) -> Values:
         """Step 2: far, the smaller number at the scale of the bigger one; near, their difference."""
         exists, infinite = x.distance != x.exponent, x.exponent.all()
+        equal = ~x.distance.any()
+        if self.begins:
+            exists, equal = exists & ~x.fresh, equal & ~x.fresh
         # A number that far below makes no difference, not even in rounding.
         adds = exists & ~x.distance[5:].any()
         # 24 bits, guard, round, and whether anything is below.
@@ -80,7 +96,7 @@ class Fp32Add(Staged):
             **x.only("sign", "subtract", "exponent", "fraction"),
             zero=~x.exponent.any(),
             infinite=infinite,
-            nan=infinite & (x.fraction.any() | (x.subtract & ~x.distance.any())),
+            nan=infinite & (x.fraction.any() | (x.subtract & equal)),
             aligned=Mux(adds, aligned, 0),
             negative=adds & x.subtract,
             near=near,

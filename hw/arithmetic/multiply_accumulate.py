@@ -17,19 +17,22 @@ from hw.verilog.modules import Parametric, Shared
 class MultiplyAccumulate(Parametric):
     """``result`` = ``sum`` (FP32) + ``first`` * ``second`` (BF16); only the sum is rounded.
 
-    With ``terms``, of so many products the fused sum.
+    With ``terms``, of so many products the fused sum. With ``fresh``, ``sum`` counts as zero, whatever it is.
 
-    ``sum`` comes ``product_cycles`` behind the factors, and ``result`` is there ``depth`` cycles behind them; so the
-    loop from ``result`` through a register to ``sum`` takes as many cycles as the adder has stages: ``sum_cycles`` and
-    one.
+    ``sum`` and ``fresh`` come ``product_cycles`` behind the factors, and ``result`` is there ``depth`` cycles behind
+    them; so the loop from ``result`` through a register to ``sum`` takes as many cycles as the adder has stages:
+    ``sum_cycles`` and one.
     """
 
+    begins = True
+
     def __init__(self, stages: int, terms: int = 1) -> None:
-        self.terms, self.add = terms, Fp32Add(stages)
+        self.terms, self.add = terms, Fp32Add(stages, begins=True)
         self.multiply: Staged = FusedProducts(terms, stages) if terms > 1 else Bf16Multiply(stages)
         self.product_cycles, self.sum_cycles = self.multiply.depth + 1, self.add.depth
         self.depth = self.product_cycles + self.sum_cycles
-        super().__init__({"sum": In(32), "first": In(16 * terms), "second": In(16 * terms), "result": Out(32)})
+        factors = {"first": In(16 * terms), "second": In(16 * terms)}
+        super().__init__({"fresh": In(1), "sum": In(32), **factors, "result": Out(32)})
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -42,12 +45,18 @@ class MultiplyAccumulate(Parametric):
         product = Signal(32, reset_less=True)
         m.d.comb += [multiply.first.eq(self.first), multiply.second.eq(self.second)]
         m.d.sync += product.eq(multiply.result)
-        m.d.comb += [add.first.eq(self.sum), add.second.eq(product), self.result.eq(add.result)]
+        m.d.comb += [add.fresh.eq(self.fresh), add.first.eq(self.sum), add.second.eq(product)]
+        m.d.comb += self.result.eq(add.result)
         return m
 
 
 class IntegerMultiplyAccumulate(Parametric):
-    """``result`` = ``sum`` (INT32) + ``first`` * ``second`` (INT8), modulo 2^32; ``sum`` comes a cycle later."""
+    """``result`` = ``sum`` (INT32) + ``first`` * ``second`` (INT8), modulo 2^32; ``sum`` comes a cycle later.
+
+    It has no ``fresh``: gates in front of its addition would be one for each bit.
+    """
+
+    begins = False
 
     product_cycles = depth = 1
     sum_cycles = 0

@@ -28,7 +28,9 @@ def accumulate(m: Module, plan: MatmulPlan, scalars: list[Value], order: Working
     shape, lane = plan.arrangement, lane_of(plan)
     bits = plan.operands[0].dtype.bits * plan.terms
     sums = Signal(shape.lanes * 32)
-    state = _state(m, plan, lane, order, fresh, sums)
+    wanted = lane.product_cycles + any(plan.deep_operands) + 1  # cycles from the order to when a state is wanted
+    state = _state(m, plan, lane, order, fresh, sums, wanted)
+    begins = later(m, fresh, wanted, "fresh") if lane.begins else None
     for number in range(shape.lanes):
         i, j = divmod(number, shape.block_cols)
         m.submodules[f"lane_{number}"] = unit = Shared(lane_of(plan))
@@ -38,40 +40,36 @@ def accumulate(m: Module, plan: MatmulPlan, scalars: list[Value], order: Working
             unit.sum.eq(state.word_select(number, 32)),
             sums.word_select(number, 32).eq(unit.result),
         ]
+        if begins is not None:
+            m.d.comb += unit.fresh.eq(begins)
     return _rounded(m, sums) if plan.result.dtype is BF16 else sums
 
 
-def _state(m: Module, plan: MatmulPlan, lane: Lane, order: Working, fresh: Value, sums: Value) -> Value:
-    """What the lanes add to, when their products are there.
+def _state(m: Module, plan: MatmulPlan, lane: Lane, order: Working, fresh: Value, sums: Value, wanted: int) -> Value:
+    """What the lanes add to, ``wanted`` cycles behind the order: when their products are there.
 
     In a turn that takes as long as a sum that is what leaves them, else it waits in a store: also a state that an
     element behind a pause will want. From there it goes to the lanes at once, or where turns are longer than a sum
-    through a register.
+    through a register. A place of the store that is read for a ``fresh`` sum may never have been written.
     """
+
+    def begun(value: Value, cycles: int) -> Value:
+        return value if lane.begins else Mux(later(m, fresh, cycles, "fresh"), 0, value)
+
     shape = plan.arrangement
     if shape.inner == 1 and not plan.reduce:
         return C(0, len(sums))
-    before = lane.product_cycles + any(plan.deep_operands)  # cycles from the order to that before the state is wanted
     if plan.turns[1] == shape.stages and not plan.reduce:
-        return data_later(m, Mux(later(m, fresh, before, "fresh"), 0, sums), "state")
+        return data_later(m, begun(sums, wanted - 1), "state")
     place, at_once = order.place(of_turn=not plan.reduce), plan.turns[0] == shape.stages
-    read = later(m, Cat(order.active, fresh, place), before + at_once, "read")
+    read = later(m, Cat(order.active, place), wanted - 1 + at_once, "read")
     written = later(m, read, 1 - at_once + lane.sum_cycles, "written")
     store = (Deep if plan.deep_sums else Shallow)(m, "states", len(sums), plan.sums)
-    store.write(written[0], written[2:], sums)
-    state = store.read(read[2:])
-    if at_once:
-        return _unless(read[1], state, plan)
-    if plan.deep_sums:
-        return _unless(data_later(m, read[1], "fresh"), state, plan)
-    return data_later(m, Mux(read[1], 0, state), "state")
-
-
-def _unless(fresh: Value, state: Value, plan: MatmulPlan) -> Value:
-    """``state``, or where ``fresh`` zeros; of FP32 those without sign and exponent, whatever their fractions are."""
-    fraction = 23 if plan.operands[0].dtype is BF16 else 0
-    kept = Cat(~C(0, fraction), (~fresh).replicate(32 - fraction))
-    return state & kept.replicate(plan.arrangement.lanes)
+    store.write(written[0], written[1:], sums)
+    state = store.read(read[1:])
+    if at_once or plan.deep_sums:
+        return begun(state, wanted)
+    return data_later(m, begun(state, wanted - 1), "state")
 
 
 def _rounded(m: Module, sums: Value) -> Value:

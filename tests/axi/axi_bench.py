@@ -184,7 +184,7 @@ class Bench:
         fault = {name: int(getattr(dut, name).value) for name in ("memory_fault", "memory_fault_port")}
         fault["memory_fault_address"] = int(dut.memory_fault_address.value)
         memory = bytes(target.contents).hex()
-        more = {"failed": target.failed, "beats": target.counts, "rules": self.rules()}
+        more = {"failed": target.failed, "beats": target.counts, "rules": self.rules(whole=run["stop"] is None)}
         return {"sinks": self.received(), "cycles": cycle, "memory": memory, **more, **fault}
 
     def prepare(self, run: dict[str, Any]) -> None:
@@ -200,9 +200,9 @@ class Bench:
         """What the checkers of all buses say."""
         return [int(getattr(self.dut, f"{name}{number}").value) for number in range(self.plan["masters"])]
 
-    def rules(self) -> list[int]:
-        """The rule that was broken on each bus, 0 for none; something was seen there."""
-        assert all(self.told("seen")), "a checker has seen no burst"
+    def rules(self, *, whole: bool) -> list[int]:
+        """The rule that was broken on each bus, 0 for none; after a ``whole`` run something was seen there."""
+        assert not whole or all(self.told("seen")), "a checker has seen no burst"
         return self.told("broken")
 
     def check_drained(self) -> None:

@@ -60,10 +60,14 @@ def halves(random: np.random.Generator, count: int) -> Vectors:
     return {name: values >> 16 for name, values in pairs(random, count).items()}
 
 
+def beginnings(random: np.random.Generator, count: int) -> Vectors:
+    return {"fresh": random.integers(0, 2, count), **pairs(random, count)}
+
+
 def accumulations(random: np.random.Generator, count: int) -> Vectors:
     operands = halves(random, count)
     product = numerics.flush(bf16(operands["first"]) * bf16(operands["second"])).view(np.uint32)
-    return {"sum": patterns.near(random, product), **operands}
+    return {"fresh": random.integers(0, 4, count) == 0, "sum": patterns.near(random, product), **operands}
 
 
 def single(random: np.random.Generator, count: int) -> Vectors:
@@ -135,9 +139,14 @@ def product(first: DType, second: DType, out: DType) -> Callable[..., np.ndarray
     return multiplied
 
 
-def accumulate(sum: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def begin(fresh: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """An addition of zero where ``fresh``."""
+    return _bits(numerics.add(np.where(fresh, np.float32(0), fp32(first)), fp32(second)))
+
+
+def accumulate(fresh: np.ndarray, sum: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """The definition itself, one scalar after the other where K is 1: a row by a 1 x 1 tile would not do."""
-    state = np.array([numerics.flush(sum.astype(np.uint32).view(np.float32))])
+    state = np.array([np.where(fresh, np.float32(0), numerics.flush(sum.astype(np.uint32).view(np.float32)))])
     columns = second.astype(np.uint16).view(BF16.numpy)[None]
     rows = first.astype(np.uint16).view(BF16.numpy)
     parts = [Matmul().update(state[:, [at]], rows[[at], None], columns[:, [at]]) for at in range(len(rows))]
@@ -146,6 +155,7 @@ def accumulate(sum: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.nda
 
 LEAVES: dict[str, Leaf] = {
     "add": (Fp32Add, pairs, lambda first, second: _bits(numerics.add(fp32(first), fp32(second)))),
+    "begin": (partial(Fp32Add, begins=True), beginnings, begin),
     "multiply": (Fp32Multiply, pairs, lambda first, second: _bits(numerics.multiply(fp32(first), fp32(second)))),
     "multiply_bf16": (Bf16Multiply, halves, lambda first, second: _bits(numerics.flush(bf16(first) * bf16(second)))),
     "accumulate": (MultiplyAccumulate, accumulations, accumulate),
@@ -252,7 +262,8 @@ def disagreements(vectors: Mapping[str, np.ndarray], got: np.ndarray, wanted: np
 def in_time(component: Parametric, vectors: Mapping[str, np.ndarray]) -> tuple[Vectors, int]:
     """``vectors`` by cycles, each operand when it is wanted and up to the last result, and cycles before the first."""
     depth = getattr(component, "depth", 0)
-    waits = {"sum": component.product_cycles} if isinstance(component, MultiplyAccumulate) else {}
+    behind = component.product_cycles if isinstance(component, MultiplyAccumulate) else 0
+    waits = {"fresh": behind, "sum": behind}
     timed = {}
     for name, values in vectors.items():
         wait = waits.get(name, 0)

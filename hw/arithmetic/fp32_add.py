@@ -44,7 +44,8 @@ class Fp32Add(Staged):
         exponents, fractions = (first[23:31], second[23:31]), (first[:23], second[:23])
         swap = Signal()
         subtract = Signal()
-        less, sign, more = first[:31] < second[:31], first[31], {}
+        less, sign = first[:31] < second[:31], first[31]
+        more: dict[str, Value] = {}
         if self.begins:
             less, sign, more = less | self.fresh, sign & ~self.fresh, {"fresh": self.fresh}
         distances = Signal(8, name="distance_up"), Signal(8, name="distance_down")

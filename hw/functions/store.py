@@ -51,10 +51,14 @@ class Store:
         return row if self._places == self._rows else row + copy * self._rows
 
     def write(self, enable: Value, number: Value, copy: Value, part: Value) -> None:
-        """Write ``part`` at its ``number``, if ``enable``."""
+        """Write ``part`` at its ``number``, if ``enable``.
+
+        It goes to all banks from its own on, which the parts behind it write once more: a row that is not full has
+        nothing unknown (X) in its end. A row is read as a whole.
+        """
         address = self._address(self._row(number, self._written), copy)
         for at, bank in enumerate(self._banks):
-            chosen = enable if len(self._banks) == 1 else enable & (self._place(number, self._written) == at)
+            chosen = enable if at == len(self._banks) - 1 else enable & (self._place(number, self._written) <= at)
             bank.write(chosen, address, part)
 
     def read(self, number: Value, copy: Value) -> Value:

@@ -22,7 +22,7 @@ def plain_rtlil(component: wiring.Component, name: str, platform: Any, initial_v
 
     Temporaries are n1, n2 and so on, and what a register will be is called after it. Wires of no bits, and other names
     of a value that were numbered only to differ, are left out.
-    Memories that are written get no initial value: a word is written before it is read.
+    Memories that are written get no initial value: nothing follows from a word before it is written.
     """
     ways = {wiring.In: _ir.PortDirection.Input, wiring.Out: _ir.PortDirection.Output}
     ports = {port: (Value.cast(value), ways[member.flow]) for port, member, value in flat_ports(component)}

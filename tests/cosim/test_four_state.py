@@ -54,6 +54,13 @@ def test_nothing_unknown_leaves(operator: str, tmp_path: Path) -> None:
     check(ONE_EACH[operator], tmp_path, initial_values=True)
 
 
+@pytest.mark.parametrize("name", ["map-cast-uint32-int8", "accum-matmul-1-rows1"])
+def test_nothing_unknown_leaves_a_function(name: str, tmp_path: Path) -> None:
+    """In words that are not full, and from sums whose places were never written."""
+    (scenario,) = (each for each in SCENARIOS if each.name == name)
+    check(scenario, tmp_path, initial_values=True)
+
+
 @pytest.mark.parametrize(
     "operator", ["linear_off_chip_load", pytest.param("random_off_chip_store", marks=pytest.mark.slow)]
 )

@@ -266,4 +266,4 @@ class Wrapped:
         # An answer to a write is that of a whole burst.
         assert failed - address in (range(0, self.bus.burst_bytes, self.bus.bytes) if port.writes else [0])
         image = self.board.images[port.image]
-        assert 0 <= address - self.bases[image.name] < self.board.bytes_of(image)
+        assert 0 <= address - self.bases[image.name] < self.sizes[image.name]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import pytest
 
 pytest.importorskip("peakrdl_regblock", reason="needs PeakRDL: pip install 'step-fabric[board]'")
@@ -30,8 +33,10 @@ def check(board: Streamed, *runs: Started) -> None:
     for run, played in zip(runs, board.play(*runs), strict=True):
         assert board.keeps(run, played)
         if played["told"] == DONE:
-            assert not run.limits and run.data not in LIES
+            assert not run.limits and run.data not in LIES and not played["failed"]
             board.check(run, played)
+        elif played["told"] == FAULT and run.errors:
+            board.check_error(run, played)
         elif played["told"] == FAULT:
             unit = board.netlist.units[board.field(played, "fault", "unit")].name
             code = board.field(played, "fault", "code")
@@ -67,6 +72,40 @@ def test_a_list_that_lies_is_a_fault(board: Streamed) -> None:
 def test_a_reset_may_come_in_any_cycle(board: Streamed) -> None:
     stops = [*range(1, 240, 17), 300, 400]
     check(board, *(run for at in stops for run in (Started(seed=at, stop=at, latency=30), Started(at % 2, at))))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("board", ["verilator"], indirect=True)
+@pytest.mark.parametrize("latency", [1, 12])
+def test_a_reset_may_come_in_every_cycle(board: Streamed, latency: int) -> None:
+    stop = Started(latency=latency)
+    (whole,) = board.play(stop)
+    stops = range(board.field(whole, "cycles_low", "value") + 3)
+    check(board, *(run for at in stops for run in (replace(stop, seed=at, stop=at), replace(stop, data=1))))
+
+
+@pytest.mark.parametrize("board", MOSTLY_ONE, indirect=True)
+def test_any_beat_may_have_an_error(board: Streamed) -> None:
+    """Of lists, and of values."""
+    every_error(board, [0, 3, 40, 100])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("board", ["verilator"], indirect=True)
+def test_every_beat_may_have_an_error(board: Streamed) -> None:
+    every_error(board)
+
+
+def every_error(board: Streamed, some: Sequence[int] = ()) -> None:
+    """Beats, read and written, ``some`` or all, answered with SLVERR or DECERR, each run before one without."""
+    (whole,) = board.play(Started())
+    runs = [
+        Started(seed=at, errors={way: at}, answer=answer)
+        for way, beats in whole["beats"].items()
+        for at in some or range(beats)
+        for answer in (("SLVERR", "DECERR")[at % 2 :][:1] if some else ("SLVERR", "DECERR"))
+    ]
+    check(board, *(each for run in runs for each in (run, Started(1, run.seed))))
 
 
 @pytest.mark.parametrize("board", MOSTLY_ONE, indirect=True)

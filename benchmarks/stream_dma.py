@@ -1,8 +1,8 @@
 """DMA of streams: words a cycle, area, clock (docs/board.md).
 
 `python -m benchmarks.stream_dma rate`: words of 64 bytes in beats of 64, behind a master and memory with a latency of
-100 cycles. `python -m benchmarks.stream_dma area`: on an ECP5. `python -m benchmarks.stream_dma clock`: with beats of
-16 bytes, and three seeds of place and route.
+100 cycles. `python -m benchmarks.stream_dma area`, and `clock`: on an ECP5, the latter with three seeds of place and
+route.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def _simulate(top: Elaboratable, bench: Any) -> None:
 
 
 def synthesised(*beats: int, clock: bool) -> None:
-    """Area, or clock, of a source and of a sink with lists, whose words are beats of so many bytes."""
+    """Area, or clock in MHz, of a source and of a sink with lists, whose words are beats of so many bytes."""
     family, stop = Ecp5(seeds=SEEDS), Stop()
     identity = family.check()
     for beat in beats:
@@ -173,7 +173,7 @@ def synthesised(*beats: int, clock: bool) -> None:
 def main() -> None:
     """What is asked for."""
     if sys.argv[1:] != ["rate"]:
-        return synthesised(16, clock=True) if sys.argv[1:] == ["clock"] else synthesised(64, 16, clock=False)
+        return synthesised(64, 16, clock=sys.argv[1:] == ["clock"])
     for ragged in (False, True):
         netlist, what = program(ragged), "ragged" if ragged else "static"
         for ahead in (32, 64, 128):

@@ -23,7 +23,7 @@ class Reader(Parametric):
 
     ``depth``: beats that are asked for before they are used, a power of two. ``limit``: requests in all, which may
     grow. ``word`` is there while ``valid``, until ``pop``; with ``skip`` the next one is the first of the next beat.
-    ``ended``: all that was asked for is popped, and there is no more.
+    ``ended``: all that was asked for is popped, and there is no more, by the ``limit`` of the cycle before.
 
     A request on offer stays through a reset until it is taken. A reset lasts until memory owes no answer, as that of a
     fabric behind masters does (`hw.axi.control.MasterControl`). ``memory_rst`` takes back what is on offer, too.
@@ -53,23 +53,22 @@ class Reader(Parametric):
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         bits = (REQUEST - 1).bit_length()
-        asks, pop = Signal(), Signal()
-        asked = Signal(32 - bits)  # requests
-        offered, offers = Signal(32 - bits, reset_less=True), Signal(reset_less=True)
+        asks, pop, more = Signal(), Signal(), Signal()
+        asked = Signal(32 - bits, reset_less=True)  # requests that are taken
+        offers = Signal(reset_less=True)
         reserved = count(m, "reserved", self._depth, up=asks, down=pop, by=REQUEST)
-        free = ~offers | self.request.ready
+        takes = offers & self.request.ready
         m.d.comb += [
-            asks.eq(free & (asked < self.limit) & (reserved <= self._depth - REQUEST) & ~ResetSignal()),
+            asks.eq(more & (reserved <= self._depth - REQUEST) & ~ResetSignal()),
             self.request.valid.eq(offers),
-            self.request.payload.eq(offered << bits),
-            self.ended.eq((asked >= self.limit) & (reserved == 0)),
+            self.request.payload.eq(asked << bits),
+            self.ended.eq(~more & (reserved == 0)),
         ]
-        with m.If(asks):
-            m.d.sync += [asked.eq(asked + 1), offered.eq(asked)]
-        with m.If(getattr(self, MEMORY_RESET)):
-            m.d.sync += offers.eq(0)
-        with m.Elif(free):
-            m.d.sync += offers.eq(asks)
+        m.d.sync += more.eq((asked < self.limit) & ~offers & ~asks)  # the comparison takes a cycle
+        with m.If(getattr(self, MEMORY_RESET) | (ResetSignal() & (~offers | takes))):
+            m.d.sync += [asked.eq(0), offers.eq(0)]
+        with m.Elif(asks | takes):
+            m.d.sync += [asked.eq(asked + takes), offers.eq(asks)]
         self._cut(m, *self._keep(m, pop), pop)
         return m
 

@@ -9,6 +9,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hw.dma.lengths import LENGTH, Lengths, length
 from hw.dma.reader import Reader
 from hw.firing.counts import larger
 from hw.links.edge import AxiStreamSignature, data_bits
@@ -55,21 +56,23 @@ class SourceDma(Parametric):
         m = Module()
         plan, top = self._plan, self._top
         wanted = self._ahead if plan.listed else max(LEAST_AHEAD, 1 << ceil_log2(plan.requests * REQUEST))
-        lengths = self._reader(m, LIST, LENGTH_BYTES, LEAST_AHEAD)
+        lengths = Lengths(m, self._reader(m, LIST, LENGTH_BYTES, LEAST_AHEAD)) if plan.listed else None
         values = self._reader(m, VALUES, plan.word_bytes, min(wanted, self._ahead))
         level, empty = Signal(range(top + 1), init=top), Signal(range(top))  # to open, or the rank of an empty
-        left = Array(Signal(32, name=f"left{at}") for at in range(top + 1))  # entries of each level that are not out
-        rows = Signal(32)
+        left = [Signal(LENGTH, name=f"left{at}") for at in range(top + 1)]  # entries of each level that are not out
         with m.FSM(init="begin" if lengths else "open"):
             if lengths:
                 self._begin(m, lengths, values)
             with m.State("open"):
                 extent, known = self._extent(m, lengths, level)
                 with m.If(known):
-                    m.d.sync += [left[level].eq(extent), rows.eq(extent), empty.eq(0)]
-                    with m.If((level == 0) | ((level == 1) & (extent != 0) & (not plan.rows))):
+                    m.d.sync += empty.eq(0)
+                    for at, each in enumerate(left):
+                        with m.If(level == at):
+                            m.d.sync += each.eq(extent)
+                    with m.If((level == 0) | ((level == 1) & ~extent.none & (not plan.rows))):
                         m.next = "send"
-                    with m.Elif(extent != 0):
+                    with m.Elif(~extent.none):
                         m.d.sync += level.eq(level - 1)
                     with m.Elif(level == top):
                         m.next = "done"
@@ -78,8 +81,11 @@ class SourceDma(Parametric):
                         m.next = "send"
             with m.State("send"):
                 goes_on, all_out = self._goes_on(m, empty, left)
-                with m.If(self._send(m, values, empty, rows, Mux(all_out, top, goes_on) - 1)):
-                    m.d.sync += [left[goes_on].eq(left[goes_on] - 1), level.eq(goes_on - 1), empty.eq(0)]
+                with m.If(self._send(m, values, empty, left[0].entries, Mux(all_out, top, goes_on) - 1)):
+                    m.d.sync += [level.eq(goes_on - 1), empty.eq(0)]
+                    for at, each in enumerate(left[1:], 1):
+                        with m.If(goes_on == at):
+                            m.d.sync += [each.entries.eq(each.entries - 1), each.one.eq(each.entries == 2)]
                     with m.If(all_out):
                         m.next = "done"
                     with m.Elif((goes_on != 1) | plan.rows):
@@ -110,7 +116,7 @@ class SourceDma(Parametric):
             m.d.comb += reader.limit.eq(self._plan.requests)
         return reader
 
-    def _begin(self, m: Module, lengths: Any, values: Any) -> None:
+    def _begin(self, m: Module, lengths: Lengths, values: Any) -> None:
         """Read how many requests the list takes, and how many the values."""
         limits = {"begin": Signal(32, name="list_limit", init=1), "sized": Signal(32, name="values_limit")}
         m.d.comb += lengths.limit.eq(limits["begin"])
@@ -120,28 +126,28 @@ class SourceDma(Parametric):
             with m.State(state):
                 m.d.comb += lengths.pop.eq(lengths.valid)
                 with m.If(lengths.valid):
-                    m.d.sync += limits[state].eq(lengths.word)
+                    m.d.sync += limits[state].eq(lengths.front.entries)
                     m.next = after
 
-    def _extent(self, m: Module, lengths: Any, level: Value) -> tuple[Value, Value]:
+    def _extent(self, m: Module, lengths: Lengths | None, level: Value) -> tuple[Any, Value]:
         """How many entries the list of ``level`` has, or rows the value, and whether that is known."""
         extents = [None if self._plan.rows else 0, *reversed(self._plan.extents)]
-        fixed = Array(Const(each or 0, 32) for each in extents)[level]
+        fixed, extent = Array(length(Const(each or 0, 32)) for each in extents)[level], Signal(LENGTH, name="extent")
         if lengths is None:
-            return fixed, Const(1)
-        listed = Signal()
-        m.d.comb += [listed.eq(Cat(each is None for each in extents).bit_select(level, 1))]
-        m.d.comb += lengths.pop.eq(listed & lengths.valid)
+            m.d.comb += extent.eq(fixed)
+            return extent, Const(1)
+        listed = Cat(each is None for each in extents).bit_select(level, 1)
+        m.d.comb += [extent.eq(Mux(listed, lengths.front, fixed)), lengths.pop.eq(listed & lengths.valid)]
         with m.If(listed & lengths.ended):
             m.d.sync += self.fault.eq(Fault.LIST_TOO_SHORT)
-        return Mux(listed, lengths.word, fixed), ~listed | lengths.valid
+        return extent, ~listed | lengths.valid
 
-    def _goes_on(self, m: Module, empty: Value, left: Array) -> tuple[Value, Value]:
+    def _goes_on(self, m: Module, empty: Value, left: list[Any]) -> tuple[Value, Value]:
         """The lowest level with more entries behind this one, and whether there is none."""
         goes_on, all_out = Signal(range(self._top + 1)), Signal()
         m.d.comb += all_out.eq(1)
         for at in reversed(range(1, self._top + 1)):
-            with m.If((empty < at) & (left[at] != 1)):
+            with m.If((empty < at) & ~left[at].one):
                 m.d.comb += [goes_on.eq(at), all_out.eq(0)]
         return goes_on, all_out
 

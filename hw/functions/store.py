@@ -53,13 +53,19 @@ class Store:
     def write(self, enable: Value, number: Value, copy: Value, part: Value) -> None:
         """Write ``part`` at its ``number``, if ``enable``.
 
-        It goes to all banks from its own on, which the parts behind it write once more: a row that is not full has
-        nothing unknown (X) in its end. A row is read as a whole.
+        The last part of an element whose last row is not full writes zeros into the end of that row: a row is read as a
+        whole, and nothing in it may be unknown (X). In other rows the parts that follow write there once more.
         """
-        address = self._address(self._row(number, self._written), copy)
+        address, place = self._address(self._row(number, self._written), copy), self._place(number, self._written)
+        full = self._written.count % len(self._banks)
         for at, bank in enumerate(self._banks):
-            chosen = enable if at == len(self._banks) - 1 else enable & (self._place(number, self._written) <= at)
-            bank.write(chosen, address, part)
+            if len(self._banks) == 1:
+                bank.write(enable, address, part)
+            elif full and at >= full:
+                own = place == at
+                bank.write(enable & (own | (place == full - 1)), address, Mux(own, part, 0))
+            else:
+                bank.write(enable & (place == at), address, part)
 
     def read(self, number: Value, copy: Value) -> Value:
         """The part ``number``, in the same cycle."""

@@ -116,7 +116,7 @@ def test_a_run_is_a_table_of_what_operators_did() -> None:
     cells = Cells(step.run(program(), "approx", values="all")._repr_html_()).cells
     assert cells[25:] == ["output", "type", "y", "[N] of Tile(FP32, 1, 1)"]
     cells = Cells(step.run(program(), "interpret")._repr_html_()).cells
-    assert cells == ["output", "type", "y", "[N] of Tile(FP32, 1, 1)"]
+    assert cells == ["scaled on interpret", "output", "type", "y", "[N] of Tile(FP32, 1, 1)"]
 
 
 def test_columns_outputs_and_metrics_are_tables() -> None:

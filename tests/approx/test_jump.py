@@ -32,7 +32,7 @@ from step.language.graph import Graph
 from step.language.types import Selector, Tile
 from step.lowering.bus import BusConfig
 from step.lowering.fabric import FabricConfig
-from step.lowering.netlist import lower
+from step.lowering.netlist import Netlist, lower
 from step.lowering.off_chip import MemoryConfig
 from step.lowering.plans.plan import Timing
 from step.programs.data.inputs import bind_inputs
@@ -197,11 +197,13 @@ def test_many_random_programs(block: int) -> None:
     assert endings["jumped"] > 10, endings
 
 
-def random_walks(seeds: range) -> Counter[str]:
-    """As `random_programs`, of loads and stores."""
+def random_walks(seeds: range, *, on_buses: bool = False) -> Counter[str]:
+    """As `random_programs`, of loads and stores, whose ports share buses where they are ``on_buses``."""
     endings: Counter[str] = Counter()
     for seed in seeds:
         netlist, data = walks(seed)
+        if on_buses:
+            netlist = sharing(netlist, Random(seed))
         prepared = Model(netlist, data, timing_of=timing_of, engine="compiled")
         run = cut_off(prepared, seed, 2, max_cycles=LONGEST // 4)
         endings["all"] += 1
@@ -237,32 +239,24 @@ def test_ports_that_share_buses(masters: int, tokens: int) -> None:
         compare(run, simulate(netlist, data, timing_of=approx_speed.timing_of, engine="python"))
 
 
-def random_walks_on_buses(seeds: range) -> Counter[str]:
-    """As `random_walks`, over buses that the ports share."""
-    endings: Counter[str] = Counter()
-    for seed in seeds:
-        random, (netlist, data) = Random(seed), walks(seed)
-        bus = BusConfig(
-            random.randint(1, 4), random.choice([2, 8, 32]), random.choice([4, 16]), outstanding=random.randint(1, 5)
-        )
-        fabric = replace(netlist.fabric, memory=replace(netlist.fabric.memory, bus=bus))
-        shared = lower(netlist.graph, with_ports(fabric, netlist.graph))
-        prepared = Model(shared, data, timing_of=timing_of, engine="compiled")
-        run = cut_off(prepared, seed, 2, max_cycles=LONGEST // 4)
-        endings["all"] += 1
-        endings["jumped"] += run.ending.jumped > 0
-    return endings
+def sharing(netlist: Netlist, random: Random) -> Netlist:
+    """``netlist`` with ports that share random buses."""
+    bus = BusConfig(
+        random.randint(1, 4), random.choice([2, 8, 32]), random.choice([4, 16]), outstanding=random.randint(1, 5)
+    )
+    fabric = replace(netlist.fabric, memory=replace(netlist.fabric.memory, bus=bus))
+    return lower(netlist.graph, with_ports(fabric, netlist.graph))
 
 
 def test_ways_over_buses() -> None:
-    endings = random_walks_on_buses(range(2000, 2016))
+    endings = random_walks(range(2000, 2016), on_buses=True)
     assert 4 * endings["jumped"] > endings["all"], endings
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(10))
 def test_many_ways_over_buses(block: int) -> None:
-    endings = random_walks_on_buses(range(3000 + 50 * block, 3050 + 50 * block))
+    endings = random_walks(range(3000 + 50 * block, 3050 + 50 * block), on_buses=True)
     assert 4 * endings["jumped"] > endings["all"], endings
 
 

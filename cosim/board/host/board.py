@@ -21,13 +21,14 @@ class Board:
 
     def __init__(self, transport: Transport, *, base: int | None = None) -> None:
         self.transport, self._failed = transport, list[BaseException]()
-        self._told = tables()
-        self.base = memory_map()["base"] if base is None else base
-        self._memory = ctypes.create_string_buffer(memory_map()["bytes"])
-        self._driver = compiled(self._told["fabric"], len(memory_map()["images"]))
+        self._told, self._map = tables(), memory_map()
+        self.base = self._map["base"] if base is None else base
+        self._memory = ctypes.create_string_buffer(self._map["bytes"])
+        self._driver = compiled(self._told["fabric"], len(self._map["images"]))
         for name in ("step_result_text", "step_fault_text"):
             getattr(self._driver, name).restype = ctypes.c_char_p
         self._driver.step_board_cycles.restype = ctypes.c_uint64
+        self._driver.step_board_differs.restype = ctypes.c_size_t
         self._functions = {
             "host_read32": ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_size_t)(self._safely(transport.read32)),
             "host_write32": ctypes.CFUNCTYPE(None, ctypes.c_size_t, ctypes.c_uint32)(self._safely(transport.write32)),
@@ -96,7 +97,7 @@ class Board:
             result = self._driver.step_read_tensor(self._board, number, values, ctypes.c_size_t(bytes_))
             self._check(result, name)
             return values.raw[:bytes_], ()
-        places = {each["name"]: each["bytes"] for each in memory_map()["images"]}
+        places = {each["name"]: each["bytes"] for each in self._map["images"]}
         room = 8 * places.get(f"{name}_values", 0)  # a BOOL, a bit in memory, is a byte
         values, words = ctypes.create_string_buffer(room + 1), (ctypes.c_uint32 * (places[f"{name}_list"] // 4))()
         size, count = ctypes.c_size_t(room), ctypes.c_size_t(len(words))
@@ -126,11 +127,10 @@ class Board:
         self.start()
         self.wait()
         expected, mask = ((data / f"{name}.bin").read_bytes() for name in ("expected", "mask"))
-        self._driver.step_board_differs.restype = ctypes.c_size_t
         size = len(self._memory)
         at = self._driver.step_board_differs(self._memory, expected, mask, ctypes.c_size_t(size))
-        for image in memory_map()["images"]:
-            place = at - (image["address"] - memory_map()["base"])
+        for image in self._map["images"]:
+            place = at - (image["address"] - self._map["base"])
             if at < size and 0 <= place < image["bytes"]:
                 raise BoardError(f"{image['name']} is wrong from its byte {place} on")
 

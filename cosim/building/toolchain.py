@@ -38,7 +38,7 @@ HINTS = {
     "g++": "install g++ (Debian: apt install g++), or set CXX to a C++ compiler",
     "make": "install GNU make (Debian: apt install make)",
     "perl": "install perl (Debian: apt install perl); Verilator's launcher needs it",
-    "cocotb": "pip install 'cocotb>=2.0'",
+    "cocotb": f"pip install 'cocotb>={'.'.join(map(str, COCOTB_MINIMUM))}'",
     "libpython": "pip install find_libpython, and install a Python with a shared library (Debian: apt install "
     "libpython3-dev; pyenv: build Python with PYTHON_CONFIGURE_OPTS=--enable-shared), or set LIBPYTHON_LOC to it",
     "lz4": "for FST waves install lz4.h and zlib.h (Debian: apt install liblz4-dev zlib1g-dev); VCD needs nothing",

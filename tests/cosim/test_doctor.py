@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import shutil
+import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -124,6 +125,19 @@ def test_an_old_compiler(empty_path):
     with pytest.raises(EnvironmentProblem) as error:
         find_toolchain()
     assert str(error.value) == f"g++ 8.3.0 is too old, 10 is needed: {toolchain.HINTS['g++']}"
+
+
+def test_a_missing_cocotb_is_the_one_of_the_project(empty_path, monkeypatch):
+    for name, output in (("g++", "g++ (Debian) 12.2.0"), ("make", "GNU Make 4.3"), ("perl", "perl (v5.36.0)")):
+        fake(empty_path, name, output)
+    original = toolchain.package_version
+    monkeypatch.setattr(toolchain, "package_version", lambda name: None if name == "cocotb" else original(name))
+    with pytest.raises(EnvironmentProblem) as error:
+        find_toolchain()
+    assert str(error.value) == "cocotb not found: pip install 'cocotb>=2.1'"
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    extras = project["project"]["optional-dependencies"]["sim"]
+    assert any(each.startswith("cocotb>=2.1,") for each in extras)
 
 
 def test_no_libpython(monkeypatch):

@@ -86,7 +86,8 @@ class Bench:
         self.sinks = {name: self._stream(AxiStreamSink, name) for name in plan["sinks"]}
         for number in range(plan["masters"]):
             clock, reset = (dut.bus_clk, dut.bus_rst) if plan["bus_period"] else (dut.clk, dut.rst)
-            slave = AxiSlave(AxiBus.from_prefix(dut, f"m_axi{number}"), clock, reset, target=self.target)
+            resets = self.memory_reset(reset)
+            slave = AxiSlave(AxiBus.from_prefix(dut, f"m_axi{number}"), clock, resets, target=self.target)
             self.made(slave)
             read, write = slave.read_if, slave.write_if
             for channel in (read.ar_channel, read.r_channel, write.aw_channel, write.w_channel, write.b_channel):
@@ -96,6 +97,10 @@ class Bench:
                 side.log.setLevel(logging.ERROR)
             for channel, name in ((read.r_channel, "rresp"), (write.b_channel, "bresp")):
                 channel.send = self.answering(channel.send, name)
+
+    def memory_reset(self, reset: Any) -> Any:
+        """The signal that resets models of memory, if any."""
+        return reset
 
     def made(self, slave: Any) -> None:
         """Change a model of memory before it begins."""

@@ -78,6 +78,17 @@ class Registered(Wrapped):
         code, port = (self.field(played, "memory_fault", each) for each in ("code", "port"))
         self.check_fault(run, played, code, port, address)
 
+    def keeps(self, run: Started, played: dict[str, Any]) -> bool:
+        """Whether all memory is as it was, but what may be written."""
+        memory = bytes.fromhex(played["memory"])
+        before = bytearray(self._contents(run.data, self._base, len(memory)))
+        for port in self.board.ports:
+            if port.writes:
+                name = self.board.images[port.image].name
+                at, room = self.bases[name] - self._base, run.limits.get(name, self.sizes[name])
+                before[at : at + room] = memory[at : at + room]
+        return memory == before
+
 
 def kept_board(directory: Path, simulator: str, bus_period: int | None = None) -> Registered:
     """`kept_rows`, with inputs of other lengths and values each."""

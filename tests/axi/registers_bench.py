@@ -44,6 +44,10 @@ class Board(Bench):
 
     async def start(self) -> None:
         await self.power_on()
+        await self.settings()
+
+    async def settings(self) -> None:
+        """Those of all runs."""
         for name, address in self.plan["images"].items():
             await self.write(f"base_{name}_low", address & 0xFFFF_FFFF)
             await self.write(f"base_{name}_high", address >> 32)

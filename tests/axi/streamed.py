@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
-from registered import Registered, Started
+from registered import Registered
 
 from hw.dma.images import sink_tokens, source_images
 from hw.links.layout import input_formats, output_formats
@@ -26,33 +27,17 @@ FABRIC = FabricConfig(link_bytes=4, memory=MemoryConfig(beat_bytes=8))
 BUS = BusConfig(masters=2, bytes=8, burst=4)
 ROOM = 2048
 """Bytes of what a sink writes."""
-LIES = {2: (1, 1), 3: (2, 200)}
-"""Which inputs have a list with another word (its place and value): it counts one request of values, or has more rows
-than lengths. All else is that of the first inputs."""
+LIES = {2: ("x_list", 1, 1), 3: ("x_list", 2, 200)}
+"""Which inputs have a list with another word (the list, its place and its value): it counts one request of values, or
+has more rows than lengths. All else is that of the first inputs."""
 
 
-class Streamed(Registered):
-    """A ragged source, doubled, in a ragged sink; a static one of addresses, whose tiles are stored, and in a sink."""
+class InMemory(Registered):
+    """A program whose streams are all in memory."""
 
     streams = True
-
-    def __init__(self, directory: Path, simulator: str) -> None:
-        graph, random = Graph("streamed"), Random(1)
-        graph.symbol("R", ragged=True)
-        x = graph.source("x", Tile(BF16, 1, 4), [graph.symbol(f"D{at}", ragged=True) for at in (1, 0)])
-        x.map(Add(), x).sink("y")
-        tiles = graph.source("z", Tile(UINT32), [5]).load_random(graph.tensor("t", (8, 4), BF16), tile=(2, 4))
-        tiles.store("s")
-        tiles.sink("w")
-        inputs = [
-            {
-                "x": [[np.full((1, 4), random.randrange(99)) for _ in range(random.randrange(7))] for _ in range(rows)],
-                "z": np.array([random.randrange(4) for _ in range(5)], np.uint32),
-                "t": np.array([[random.randrange(99) for _ in range(4)] for _ in range(8)]),
-            }
-            for rows in (18, 25)
-        ]
-        super().__init__(graph, FABRIC, BUS, directory, *inputs, *[inputs[0]] * len(LIES), simulator=simulator)
+    lies: Mapping[int, tuple[str, int, int]] = {}
+    """As `LIES`."""
 
     def _size(self, image: Image) -> int:
         found = (self._images(bind_inputs(self.graph, each)) for each in self.inputs)
@@ -75,10 +60,10 @@ class Streamed(Registered):
         for name, part in self._images(bind_inputs(self.graph, self.inputs[number])).items():
             at = self.bases[name] - base
             contents[at : at + len(part)] = part
-            if name == "x_list" and number in LIES:
-                place, word = LIES[number]
-                at += LENGTH_BYTES * place
-                contents[at : at + LENGTH_BYTES] = word.to_bytes(LENGTH_BYTES, "little")
+        if number in self.lies:
+            name, place, word = self.lies[number]
+            at = self.bases[name] - base + LENGTH_BYTES * place
+            contents[at : at + LENGTH_BYTES] = word.to_bytes(LENGTH_BYTES, "little")
         return bytes(contents)
 
     def written(self, stream: BoardStream, memory: bytes) -> list[str]:
@@ -97,13 +82,26 @@ class Streamed(Registered):
                 got = self.written(stream, bytes.fromhex(played["memory"]))
                 assert got == [str(each) for each in wanted[stream.name]], f"{stream.name} is something else"
 
-    def keeps(self, run: Started, played: dict[str, Any]) -> bool:
-        """Whether all memory is as it was, but what may be written."""
-        memory = bytes.fromhex(played["memory"])
-        before = bytearray(self._contents(run.data, self._base, len(memory)))
-        for port in self.board.ports:
-            if port.writes:
-                name = self.board.images[port.image].name
-                at, room = self.bases[name] - self._base, run.limits.get(name, self.sizes[name])
-                before[at : at + room] = memory[at : at + room]
-        return memory == before
+
+class Streamed(InMemory):
+    """A ragged source, doubled, in a ragged sink; a static one of addresses, whose tiles are stored, and in a sink."""
+
+    lies = LIES
+
+    def __init__(self, directory: Path, simulator: str) -> None:
+        graph, random = Graph("streamed"), Random(1)
+        graph.symbol("R", ragged=True)
+        x = graph.source("x", Tile(BF16, 1, 4), [graph.symbol(f"D{at}", ragged=True) for at in (1, 0)])
+        x.map(Add(), x).sink("y")
+        tiles = graph.source("z", Tile(UINT32), [5]).load_random(graph.tensor("t", (8, 4), BF16), tile=(2, 4))
+        tiles.store("s")
+        tiles.sink("w")
+        inputs = [
+            {
+                "x": [[np.full((1, 4), random.randrange(99)) for _ in range(random.randrange(7))] for _ in range(rows)],
+                "z": np.array([random.randrange(4) for _ in range(5)], np.uint32),
+                "t": np.array([[random.randrange(99) for _ in range(4)] for _ in range(8)]),
+            }
+            for rows in (18, 25)
+        ]
+        super().__init__(graph, FABRIC, BUS, directory, *inputs, *[inputs[0]] * len(LIES), simulator=simulator)

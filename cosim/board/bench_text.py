@@ -6,27 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from cosim.board.memory import Place, Wanted
 from cosim.board.tables import Tables
+from cosim.testbench.axi import axi_memory
+from cosim.testbench.data import hex_lines
+from cosim.testbench.fabric import hint_line
+from step.lowering.arrival import arrival
 
-MEMORY = "step_axi_memory.sv"
 RUNS = 2
 """One after the other, without a reset."""
 
 CYCLES = 1 << 14
 """Without movement, after which the bench gives up."""
 
-_ADDRESSES = ("araddr", "arlen", "arsize", "arvalid", "awaddr", "awsize", "awvalid", "wdata", "wstrb", "wlast")
-_TO_MEMORY = (*_ADDRESSES, "wvalid", "rready", "bready")
-_FROM_MEMORY = ("arready", "rdata", "rresp", "rlast", "rvalid", "awready", "wready", "bresp", "bvalid")
 _ALWAYS = ("s_axil_bready", "s_axil_rready")
 """The bench takes every answer at once."""
-
-_CONSTANT = {"rid": "1'b0", "bid": "1'b0"}
-
-
-def hex_lines(content: bytes, width: int) -> str:
-    """``content`` for ``$readmemh``: a line for each word of so many bytes."""
-    words = (content[at : at + width].ljust(width, b"\0") for at in range(0, len(content), width))
-    return "".join(f"{each[::-1].hex()}\n" for each in words)
 
 
 def data_files(
@@ -72,49 +64,22 @@ def bench_text(tables: Tables, places: Sequence[Place]) -> str:
         if name.startswith("s_axil_") or name == "interrupt":
             start = (" = 1" if name in _ALWAYS else " = 0") if way == "input" else ""
             lines.append(f"  {'reg' if way == 'input' else 'wire'} [{width - 1}:0] {name}{start};")
-    lines += _wires(tables)
-    lines += ["", f"  {top.name} board ("]
-    lines += [f"    .{each}({_net(each, way)})," for each, (way, _) in ports.items()]
+    memory, nets = axi_memory(top, words, base)
+    nets |= {each: each for each in ports if each.startswith("s_axil_") or each in ("clk", "rst", "interrupt")}
+    lines += [*memory, f"  {top.name} board ("]
+    lines += [f"    .{each}({nets.get(each, '')})," for each in ports]
     lines[-1] = lines[-1].removesuffix(",")
-    lines += ["  );", *_memory(tables, base)]
+    lines += ["  );", ""]
     lines += [f"  localparam [31:0] {name.upper()} = {address:#x};".replace("0x", "'h") for name, address in
               ((each, addresses[each]) for each in _REGISTERS)]  # fmt: skip
     lines += [_TASKS, "  initial begin", _LOAD]
     for place in places:
         lines += [f"    write({each});" for each in _settings(addresses, place)]
-    return "\n".join([*lines, _RUN.format(runs=RUNS, cycles=CYCLES, module=top.name)]) + "\n"
+    hint = hint_line(arrival(tables.netlist))
+    return "\n".join([*lines, _RUN.format(runs=RUNS, cycles=CYCLES, module=top.name, hint=hint)]) + "\n"
 
 
 _REGISTERS = ("control", "status", "fault", "cycles_low", "watchdog", "interrupt_enable", "interrupt")
-
-
-def _net(port: str, way: str) -> str:
-    """What a port of the board is connected to."""
-    if port.startswith("m_axi"):
-        number, _, signal = port.removeprefix("m_axi").partition("_")
-        if signal in _TO_MEMORY + _FROM_MEMORY:
-            return f"{signal}{number}"
-        return _CONSTANT[signal] if way == "input" else ""
-    return port if port in ("clk", "rst", "interrupt") or port.startswith("s_axil_") else ""
-
-
-def _wires(tables: Tables) -> Iterator[str]:
-    for number in range(tables.design.board.bus.masters):
-        for signal in (*_TO_MEMORY, *_FROM_MEMORY):
-            width = tables.design.top.ports[f"m_axi{number}_{signal}"][1]
-            yield f"  wire [{width - 1}:0] {signal}{number};"
-
-
-def _memory(tables: Tables, base: int) -> list[str]:
-    bus = tables.design.board.bus
-    lines = ["", "  step_axi_memory #("]
-    lines.append(f"    .MASTERS({bus.masters}), .BYTES({bus.bytes}), .ADDRESS_BITS({bus.address_bits}),")
-    lines += [f"    .BASE(64'h{base:x}), .WORDS(WORDS)", "  ) memory (", "    .clk(clk), .rst(rst),"]
-    for signal in (*_TO_MEMORY, *_FROM_MEMORY):
-        nets = ", ".join(f"{signal}{number}" for number in reversed(range(bus.masters)))
-        lines.append(f"    .{signal}({{{nets}}}),")
-    lines[-1] = lines[-1].removesuffix(",")
-    return [*lines, "  );", ""]
 
 
 def _settings(addresses: Mapping[str, int], place: Place) -> Iterator[str]:
@@ -210,7 +175,7 @@ _RUN = """\
           wrong = wrong + 1;
         end
       if (wrong != 0) begin
-        $display("FAILED: run %0d left %0d wrong words in memory", run, wrong);
+        $display("FAILED: run %0d left %0d wrong words in memory", run, wrong);{hint}
         $fatal(1);
       end
       read(CYCLES_LOW);

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from cosim.board.bench_text import MEMORY, bench_text, data_files
+from cosim.board.bench_text import bench_text, data_files
 from cosim.board.c_registers import HEADER, registers_header
 from cosim.board.c_tables import tables_header, tables_source
 from cosim.board.constraints import sdc, xdc
@@ -18,6 +18,7 @@ from cosim.board.memory import Place, contents, places, wanted
 from cosim.board.readme_text import readme_text
 from cosim.board.tables import Tables, tables_of
 from cosim.building.wrappers import write_wrappers
+from cosim.testbench.axi import AXI_MEMORY
 from hw.registers.files import write_register_files
 from hw.registers.wrapper import board_design
 from hw.verilog.core import Bench, core_files
@@ -157,12 +158,12 @@ def _write_for_tools(
     core, constraints = f"{top}.core", {f"constraints/{name}.{kind}": kind.upper() for kind in ("sdc", "xdc")}
     bench = Bench(
         f"{name}_bench",
-        [f"bench/{MEMORY}", f"bench/{name}_bench.sv"],
+        [f"bench/{AXI_MEMORY.name}", f"bench/{name}_bench.sv"],
         [f"data/{each}.hex" for each in ("memory", "expected", "mask")],
     )
     for file, text in core_files(core, "board", top, rtl, [f"rtl/{WAIVERS.name}"], constraints, bench).items():
         _write(directory / file, text)
-    _write(directory / "bench" / MEMORY, (HERE / "bench" / MEMORY).read_text())
+    _write(directory / "bench" / AXI_MEMORY.name, AXI_MEMORY.read_text())
     _write(directory / "bench" / f"{name}_bench.sv", bench_text(tables, placed))
     write_wrappers(directory)
     _write(directory / "constraints" / f"{name}.sdc", sdc(top, options.mhz))

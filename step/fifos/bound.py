@@ -17,6 +17,7 @@ import numpy as np
 from step.errors import EnvironmentProblem
 from step.fifos.runs import Depths, Runs
 from step.fifos.shrink import LEAST, shrink
+from step.lowering.arrival import arrival
 from step.lowering.memory import scratchpads
 from step.lowering.netlist import Netlist
 
@@ -40,9 +41,8 @@ class Bound:
 
 def obstacle(netlist: Netlist) -> str | None:
     """Why more room may make the program deadlock, or None: where an order depends on time it is no Kahn network."""
-    for node in netlist.units:
-        if node.operator.arrival_ports(len(node.inputs)):
-            return f"{node.describe()} takes tokens in order of arrival"
+    if (why := arrival(netlist)) is not None:
+        return why
     stored = {access.tensor for node in netlist.units if (access := node.operator.writes(node)) is not None}
     for node in netlist.units:
         access = node.operator.reads(node)

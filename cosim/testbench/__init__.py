@@ -1,0 +1,1 @@
+"""SystemVerilog benches that any simulator runs, with the data that they play and compare."""

@@ -15,7 +15,7 @@ from hw.registers.wrapper import board_design
 from step.errors import Deadlock
 from step.host.progress import Progress, silent
 from step.lowering.bus import BusConfig
-from step.lowering.dma import REQUEST
+from step.lowering.dma import MOST_LIMIT, REQUEST
 from step.lowering.netlist import Netlist
 from step.lowering.registers import PATIENCE
 from step.programs.data.inputs import BoundInputs
@@ -70,7 +70,10 @@ class Host:
         ask, settings = self._simulation.ask, dict[str, int]()
         for place in placed:
             settings |= {f"base_{place.name}_low": place.address & 0xFFFF_FFFF}
-            settings |= {f"base_{place.name}_high": place.address >> 32, f"limit_{place.name}": place.bytes}
+            settings |= {
+                f"base_{place.name}_high": place.address >> 32,
+                f"limit_{place.name}": min(place.bytes, MOST_LIMIT),
+            }
         empty = bytes(REQUEST * board.beat_bytes)
         lists = {f"{each.name}_list": empty for each in self.tables.streams if not each.stream.is_source}
         ask("put", [(place.address, (given | lists).get(place.name, b"")) for place in placed])

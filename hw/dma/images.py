@@ -13,7 +13,7 @@ from step.errors import InputError
 from step.language.faults import rows_of
 from step.language.tokens import Token, from_nested, to_nested
 from step.language.types import ElementType
-from step.lowering.dma import LENGTH_BYTES, StreamPlan
+from step.lowering.dma import LENGTH_BYTES, MOST_REQUESTS, StreamPlan
 
 
 def source_images(
@@ -22,7 +22,7 @@ def source_images(
     """The ``values`` and, where there is one, the ``list`` of a stream.
 
     ``tokens`` are those that `step.programs.data.inputs.bind_inputs` makes of arrays and nested lists, which refuses
-    what does not fit the stream.
+    what does not fit the stream. Raises `InputError` for more than DMA counts.
     """
     values, lengths = bytearray(), list[int]()
     for entry, extent in entries(to_nested(tokens, format.rank), plan.extents):
@@ -32,11 +32,14 @@ def source_images(
         elif extent is None:
             lengths.append(len(entry))
     values += bytes(-len(values) % plan.request_bytes)
-    if not plan.listed:
-        return {"values": bytes(values)}
-    requests = -(-(2 + len(lengths)) * LENGTH_BYTES // plan.request_bytes)
-    words = np.array([requests, len(values) // plan.request_bytes, *lengths], "<u4").tobytes()
-    return {"values": bytes(values), "list": words + bytes(-len(words) % plan.request_bytes)}
+    found = {"values": bytes(values)}
+    if plan.listed:
+        requests = -(-(2 + len(lengths)) * LENGTH_BYTES // plan.request_bytes)
+        words = np.array([requests, len(values) // plan.request_bytes, *lengths], "<u4").tobytes()
+        found["list"] = words + bytes(-len(words) % plan.request_bytes)
+    for part, content in found.items():
+        plan.check(f"source {plan.name!r}", part, len(content) // plan.request_bytes, MOST_REQUESTS, InputError)
+    return found
 
 
 def sink_tokens(

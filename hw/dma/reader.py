@@ -12,7 +12,7 @@ from hw.links.channel import count, place
 from hw.memory.kinds import Deep, Shallow
 from hw.memory.port import MEMORY_RESET
 from hw.verilog.modules import Parametric
-from step.lowering.dma import REQUEST
+from step.lowering.dma import MOST_REQUESTS, REQUEST
 
 SHALLOW = 32
 """Beats that lie in LUT RAM; more lie in block RAM."""
@@ -34,7 +34,7 @@ class Reader(Parametric):
         response = wiring.Signature({"payload": Out(8 * beat_bytes), "valid": Out(1)})
         super().__init__(
             {
-                "limit": In(32),
+                "limit": In(MOST_REQUESTS.bit_length()),
                 "word": Out(8 * word_bytes),
                 "valid": Out(1),
                 "pop": In(1),
@@ -54,7 +54,7 @@ class Reader(Parametric):
         m = Module()
         bits = (REQUEST - 1).bit_length()
         asks, pop, more = Signal(), Signal(), Signal()
-        asked = Signal(32 - bits, reset_less=True)  # requests that are taken
+        asked = Signal(len(self.limit), reset_less=True)  # requests that are taken
         offers = Signal(reset_less=True)
         reserved = count(m, "reserved", self._depth, up=asks, down=pop, by=REQUEST)
         takes = offers & self.request.ready

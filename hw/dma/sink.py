@@ -47,7 +47,7 @@ class SinkDma(Parametric):
         plan, format, top = self._plan, self._format, self._top
         values, lengths = self._writer(m, VALUES, plan.word_bytes), self._writer(m, LIST, LENGTH_BYTES, 1)
         counts = Array(Signal(32, name=f"count{at}") for at in range(top + 2))  # entries so far, of each level
-        level, stop = Signal(range(top + 1)), Signal(range(top + 1))
+        level, stop = Signal(range(top + 1)), Signal(range(top))
         listed, held, rows = Signal(32), Signal(32), Signal(32)
         header = Signal(format.header)
         m.d.comb += header.as_value().eq(self.i.tuser)
@@ -61,7 +61,7 @@ class SinkDma(Parametric):
                 with m.If(header.value):
                     m.d.sync += held.eq(held + 1)
                 with m.If(header.done):
-                    m.d.sync += [level.eq(top), stop.eq(top)]
+                    m.d.sync += level.eq(top)
                 if not format.most_rows:
                     with m.Elif(header.value):
                         m.d.sync += [counts[1].eq(counts[1] + 1), level.eq(1)]

@@ -117,8 +117,9 @@ class SourceDma(Parametric):
         return reader
 
     def _begin(self, m: Module, lengths: Lengths, values: Any) -> None:
-        """Read how many requests the list takes, and how many the values."""
-        limits = {"begin": Signal(32, name="list_limit", init=1), "sized": Signal(32, name="values_limit")}
+        """Read how many requests the list takes, and how many the values; what is beyond `MOST_REQUESTS` is cut off."""
+        bits = len(lengths.limit)
+        limits = {"begin": Signal(bits, name="list_limit", init=1), "sized": Signal(bits, name="values_limit")}
         m.d.comb += lengths.limit.eq(limits["begin"])
         if values is not None:
             m.d.comb += values.limit.eq(limits["sized"])

@@ -13,7 +13,17 @@ from dataclasses import dataclass, replace
 from step.errors import FabricError
 from step.language.tiling import stored
 from step.lowering.bus import BusConfig
-from step.lowering.dma import LIST, REQUEST, VALUES, StreamPlan, sink_plan, sink_requests, source_plan
+from step.lowering.dma import (
+    LIST,
+    MOST_LIMIT,
+    MOST_REQUESTS,
+    REQUEST,
+    VALUES,
+    StreamPlan,
+    sink_plan,
+    sink_requests,
+    source_plan,
+)
 from step.lowering.memory import memory_map
 from step.lowering.netlist import Netlist
 
@@ -104,7 +114,7 @@ def board_of(netlist: Netlist, bus: BusConfig, *, streams: bool = False) -> Boar
     With ``streams`` DMA serves sources and sinks, with ports for each part behind those of loads and of stores.
 
     Raises `FabricError` for more masters than ports, a bus of whose bursts beats are no part, memory that the
-    addresses of the bus do not reach, and parts of streams with the names of operators.
+    addresses of the bus do not reach, parts of streams that DMA does not reach, and those with the names of operators.
     """
     beat, program = netlist.fabric.memory.beat_bytes, f"program {netlist.graph.name!r}"
     served = tuple(_streams(netlist)) if streams else ()
@@ -163,7 +173,9 @@ def _parts(netlist: Netlist, streams: Iterable[BoardStream], *, sources: bool) -
         requests = {VALUES: 0 if plan.listed else plan.requests, LIST: 0}
         if not sources:
             requests = sink_requests(plan, node.input_types[0])
+        most = MOST_REQUESTS if sources else MOST_LIMIT // plan.request_bytes
         for part in plan.parts:
+            plan.check(node.describe(), part, requests[part], most, FabricError)
             name = f"{stream.name}_{part}"
             if name in netlist.graph.nodes or name in stored(netlist.graph):
                 raise FabricError(f"{node.describe()}: {name!r} is the {part} of it in memory; rename the other")

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from step.errors import StepError
 from step.language.graph import Node
 from step.language.operator import StreamType
 from step.language.types import is_dynamic, with_rows
@@ -27,6 +28,12 @@ from step.lowering.netlist import Channel, Netlist
 
 LENGTH_BYTES = 4
 """Of a word of a list."""
+
+MOST_REQUESTS = (1 << 28) - 1
+"""Of a part: DMA counts beats with 32 bits."""
+
+MOST_LIMIT = (1 << 32) - 1
+"""Bytes of a part that a sink writes: a register says how many there are."""
 
 VALUES, LIST = "values", "list"
 """The parts of a stream."""
@@ -77,6 +84,12 @@ class StreamPlan:
         """Of so many values, with the most rows."""
         size = -(-self.words * self.word_bytes // self.unit_bytes) * self.unit_bytes
         return -(-size * count // self.request_bytes)
+
+    def check(self, what: str, part: str, requests: int, most: int, error: type[StepError]) -> None:
+        """Raise ``error`` unless a ``part`` of the stream, which is ``what``, takes at most so many requests."""
+        if requests > most:
+            size, room = (each * self.request_bytes for each in (requests, most))
+            raise error(f"{what}: its {part} take {size:,} bytes of memory, more than the {room:,} that DMA reaches")
 
 
 def source_plan(netlist: Netlist, node: Node) -> StreamPlan:

@@ -25,6 +25,19 @@ OK, BUSY, SHAPE, ALIGN, OVERLAP, SPACE, DESIGN, PLACE = 0, -1, -2, -3, -4, -5, -
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
 
 
+class Stream(ctypes.Structure):
+    """step_stream."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("extents", ctypes.POINTER(ctypes.c_uint32)),
+        ("parts", ctypes.POINTER(ctypes.c_uint32)),
+        *((name, ctypes.c_uint16) for name in ("rank", "part_count", "is_source", "has_rows")),
+        *((name, ctypes.c_uint32) for name in ("word_bytes", "unit_bytes", "request_bytes")),
+        *((name, ctypes.c_uint16) for name in ("values", "list")),
+    )
+
+
 def fabric(link: int = 4) -> FabricConfig:
     return FabricConfig(link_bytes=link, memory=MemoryConfig(beat_bytes=8))
 
@@ -141,3 +154,14 @@ def test_what_is_wrong(tmp_path: Path) -> None:
     assert c.step_result_text(BUSY) == b"a start during a run"
     library.words[2] ^= 1
     assert library.open() == DESIGN
+    assert (pack_large(c, 1023), pack_large(c, 1024)) == (OK, SPACE)
+
+
+def pack_large(c: ctypes.CDLL, count: int) -> int:
+    """Pack so many values of a 1,024th of what DMA counts, without values and images."""
+    extents, part = (ctypes.c_uint32 * 1)(0xFFFF_FFFF), (ctypes.c_uint32 * 3)(1, 1 << 24, 32)
+    stream = Stream(b"large", extents, part, 1, 1, 1, 0, 4, 16, 256, 0, 1)
+    rooms, lengths = [ctypes.c_size_t(1 << 60) for _ in range(2)], (ctypes.c_uint32 * 1)(count)
+    size, one = ctypes.c_size_t(count << 26), ctypes.c_size_t(1)
+    images = [each for room in rooms for each in (None, ctypes.byref(room))]
+    return c.step_pack_stream(ctypes.byref(stream), None, size, lengths, one, *images)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from memory import memory
 from streams import nested, netlist_of, tokens_of, wanted
 
+from hw.dma import images
 from hw.dma.images import source_images
 from hw.dma.source import SourceDma
 from hw.links.layout import output_formats
@@ -23,7 +24,7 @@ from step.language.dims import DimKind, symbol
 from step.language.dtypes import BF16, FP32, INT32
 from step.language.graph import Graph
 from step.language.types import Selector, Tile, Tuple
-from step.lowering.dma import LEAST_AHEAD, source_plan
+from step.lowering.dma import LEAST_AHEAD, MOST_REQUESTS, source_plan
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist, lower
 
@@ -133,6 +134,23 @@ def test_lengths_that_do_not_sum_up_are_a_fault() -> None:
     list = np.array([1, 1, 17], "<u4").tobytes() + bytes(52)  # of the 16 values in a request
     with pytest.raises(AssertionError, match="the lengths stand for more than is there"):
         fed(netlist, [np.full((1, 1), at) for at in range(16)], list=list)
+
+
+def test_a_list_that_counts_more_than_there_are_addresses_is_a_fault() -> None:
+    netlist = netlist_of(Tile(INT32, 1, 1), [None], beat=4)
+    list = np.array([1, MOST_REQUESTS + 2, 17], "<u4").tobytes() + bytes(52)  # is taken for one request
+    with pytest.raises(AssertionError, match="the lengths stand for more than is there"):
+        fed(netlist, [np.full((1, 1), at) for at in range(16)], list=list)
+
+
+def test_data_that_dma_does_not_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(images, "MOST_REQUESTS", 3)
+    netlist = netlist_of(Tile(INT32, 1, 1), [None], beat=4)
+    assert fed(netlist, np.ones((48, 1, 1)))
+    with pytest.raises(InputError) as error:
+        fed(netlist, np.ones((49, 1, 1)))
+    said = "source 'x': its values take 256 bytes of memory, more than the 192 that DMA reaches"
+    assert str(error.value) == said
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ LONG = [("Mux(last, 0, place + 1)", "place + 1")]
 SINK = [
     ("level >= stop", "level > stop"),
     ("counts[level].eq(0), ", ""),
-    ("[level.eq(top), stop.eq(top)]", "stop.eq(top)"),
+    ("level.eq(top)\n", "level.eq(0)\n"),
     ("held.eq(held + 1)", "held.eq(held + 2)"),
     ("listed.eq(listed + 1)", "listed.eq(listed + 2)"),
     ("~header.value | (header.stop != 0)", "(header.stop != 0)"),

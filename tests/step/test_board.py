@@ -78,6 +78,20 @@ def test_a_part_of_a_stream_is_told_from_an_operator() -> None:
         board_of(fed(sink="x_values"), BusConfig(), streams=True)
 
 
+def test_a_part_of_a_stream_may_be_too_large() -> None:
+    """More than requests, or limits, have bits for."""
+    for name, extents, size, most in (
+        ("source 'x'", (1 << 20, 1 << 12), 1 << 38, (1 << 38) - 1024),
+        ("sink 'y'", (1 << 12, 1 << 14), 1 << 32, (1 << 32) - 1024),
+    ):
+        graph = Graph("large")
+        graph.source("x", Tile(BF16, 1, 32), extents).sink("y")
+        with pytest.raises(FabricError) as error:
+            board_of(lower(graph, FabricConfig()), BusConfig(), streams=True)
+        said = f": its values take {size:,} bytes of memory, more than the {most:,} that DMA reaches"
+        assert str(error.value).startswith(name) and str(error.value).endswith(said)
+
+
 @pytest.mark.parametrize(
     ("bus", "said"),
     [

@@ -40,6 +40,9 @@ extern "C" {
 #define STEP_AFTER_RUN() ((void)0)
 #endif
 
+/* Requests of a part of a stream that DMA counts. */
+#define STEP_MOST_REQUESTS 0xfffffffu
+
 /* What functions return. */
 enum {
     STEP_OK = 0,
@@ -48,7 +51,7 @@ enum {
     STEP_SHAPE = -2,    /* data of another size, or lengths that do not fit the stream */
     STEP_ALIGN = -3,    /* an address that is no multiple of a beat */
     STEP_OVERLAP = -4,  /* two images at the same place */
-    STEP_SPACE = -5,    /* too little room, or beyond the address space of the bus */
+    STEP_SPACE = -5,    /* too little room, or beyond the address space of the bus or what DMA counts */
     STEP_FAULT = -6,    /* the run met a fault: step_board_fault says which */
     STEP_DESIGN = -7,   /* registers of something else, or of another design */
     STEP_PLACE = -8,    /* an image has no place yet */

@@ -155,7 +155,8 @@ int step_pack_stream(
     *list_bytes = is_listed(stream) ? up_to((2 + count) * 4, stream->request_bytes) : 0;
     if (w.result != STEP_OK || w.taken != count || w.used != bytes)
         return STEP_SHAPE;
-    if (*value_bytes > w.room || *list_bytes > room)
+    if (*value_bytes > w.room || *list_bytes > room || *value_bytes / stream->request_bytes > STEP_MOST_REQUESTS ||
+        *list_bytes / stream->request_bytes > STEP_MOST_REQUESTS)
         return STEP_SPACE;
     if (w.image)
         memset(w.image + w.filled, 0, *value_bytes - w.filled);

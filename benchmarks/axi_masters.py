@@ -18,6 +18,7 @@ from cosim.synthesis.flow import Flow
 from cosim.synthesis.jobs import Stop
 from hw.axi.ports import Lanes, Port
 from hw.axi.read_master import ReadMaster
+from hw.axi.store_limit import StoreLimit
 from hw.axi.write_master import WriteMaster
 from hw.verilog.convert import ModuleLibrary
 from hw.verilog.modules import Parametric
@@ -104,11 +105,17 @@ def main() -> None:
         return
     family = Ecp5(seeds=SEEDS)
     identity = family.check()
-    for master in (ReadMaster(ports(4), lanes), WriteMaster(ports(2), lanes), WriteMaster(ports(1), lanes)):
+    parts = {
+        "reads of 4 ports": ReadMaster(ports(4), lanes),
+        "writes of 2 ports": WriteMaster(ports(2), lanes),
+        "writes of 1 port": WriteMaster(ports(1), lanes),
+        "the limit of a store": StoreLimit(16, lanes.beat),
+    }
+    for name, master in parts.items():
         structure, library = alone(master), ModuleLibrary()
         library.require(master)
         flow, stop = Flow(library.texts(), identity, family), Stop()
-        print(master.stem, len(master.parameters["ports"]), "ports:", flow.area(master.module_name, stop), flush=True)
+        print(f"{name}:", flow.area(master.module_name, stop), flush=True)
         netlist = flow.netlist(structure, stop)
         print("  MHz:", [round(netlist.time(run, stop).mhz, 1) for run in family.runs], flush=True)
 

@@ -39,7 +39,7 @@ One clock `clk`; `rst` is synchronous and active high, once after power-on. `int
 ## Memory
 
 An image starts at a multiple of {beat} bytes. These are the places of `data/memory.json`; a host chooses its own, by
-the registers `base_IMAGE`, and `limit_IMAGE` says how many bytes a sink may write.
+the registers `base_IMAGE`, and `limit_IMAGE` says how many bytes a sink, or a store of any number of tiles, may write.
 
 | image | address | bytes |
 |---|---|---|

@@ -32,7 +32,7 @@ def design_of(
     if bus is None:
         return emit(netlist, directory, probes=probes, initial_values=initial_values, progress=progress)
     fabric = emit(netlist, probes=probes, initial_values=initial_values, progress=progress)
-    structure = wrapped(fabric.structure, netlist, bus)
+    structure = wrapped(fabric.structure, netlist, bus, limits=False)
     wrapper, module = wrapper_files(structure, initial_values=initial_values), structure.name
     files = fabric.files | wrapper
     sources = [name for name in files if name.endswith(".sv")]

@@ -6,7 +6,6 @@ import re
 
 from hw.dma.sink import SinkDma
 from hw.dma.source import SourceDma
-from hw.dma.status import StreamStatus
 from hw.links.layout import input_formats, output_formats
 from hw.memory.port import MEMORY_RESET
 from hw.verilog.structure import Instance, Structure, port_widths
@@ -20,23 +19,9 @@ _PORT = re.compile(r"(values|list)_(request|response|store|limit)(\w*)")
 
 
 def add_streams(top: Structure, netlist: Netlist, board: Board) -> None:
-    """Put DMA at the streams of ``top``, in which the fabric is an instance, and all that is said of runs behind it."""
+    """Put DMA at the streams of ``top``: ``dma_STREAM_fault`` and, of sinks, ``dma_STREAM_done`` are what it says."""
     for stream in board.streams:
         _add_dma(top, netlist, stream, board.bus.ahead)
-    units, sinks = tuple(each.unit for each in board.streams), [each for each in board.streams if not each.is_source]
-    status = StreamStatus(units, len(sinks), len(netlist.units))
-    connections: dict[str, str | int] = {
-        f"fault{at}": f"dma_{each.name}_fault" for at, each in enumerate(board.streams)
-    }
-    connections |= {f"done{at}": f"dma_{each.name}_done" for at, each in enumerate(sinks)}
-    connections |= {"rst": FABRIC_RESET, "finished": "streams_finished", "fabric_done": "fabric_done"}
-    top.wires["streams_finished"] = 1
-    (fabric,) = (each for each in top.instances if each.name == "fabric")
-    for name in ("fault", "fault_unit"):
-        top.wires[f"fabric_{name}"] = top.ports[name][1]
-        fabric.connections[name] = f"fabric_{name}"
-        connections |= {name: name, f"fabric_{name}": f"fabric_{name}"}
-    top.instances.append(Instance("streams", status, connections, "what is said of a run, with its streams"))
 
 
 def _add_dma(top: Structure, netlist: Netlist, stream: BoardStream, ahead: int) -> None:

@@ -50,7 +50,7 @@ MEANING = {
     Fault.NO_DEVICE: "nothing is at the address of a read or write (DECERR)",
     Fault.NO_MOVEMENT: "nothing moved for as many cycles as the watchdog allows",
     Fault.LIST_TOO_SHORT: "the lengths of its list stand for more values or lengths than the list counts",
-    Fault.REGION_FULL: "its values or its list do not fit into their region of memory",
+    Fault.REGION_FULL: "what it writes does not fit into its region of memory",
 }
 
 

@@ -37,7 +37,7 @@ class Image:
 
     Of a stream it is a part (`step.lowering.dma`), called ``STREAM_values`` or ``STREAM_list``. Its base is 0, and its
     beats are the most that a static shape takes, or 0 where only a run tells. What a sink writes is ``limited``: a
-    register says how many bytes there are.
+    register says how many bytes there are. So is a store of any number of tiles, whose beats are 0.
     """
 
     name: str
@@ -151,7 +151,9 @@ def _tiles(netlist: Netlist, *, writes: bool) -> Iterator[_Wanted]:
         if access is None:
             continue
         region = (memory.stores if writes else memory.loads)[node.name]
-        image = Image((access.tensor if access.tensor in written else None) or node.name, region.base, region.beats)
+        name = (access.tensor if access.tensor in written else None) or node.name
+        any_size = writes and access.tiles is None
+        image = Image(name, region.base, 0 if any_size else region.beats, any_size)
         acknowledged = writes and access.acknowledged
         yield _Wanted(node.name, image, region.base, region.beats_per_tile, acknowledged)
 

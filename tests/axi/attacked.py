@@ -66,8 +66,12 @@ def attacks(board: Registered, seed: int, count: int, longest: int) -> list[Blow
         places = [random.randrange(random.choice([3, 12, longest])) for _ in range(random.choice([1, 1, 2, 3]))]
         blows = tuple((place, random.choice(BLOWS)) for place in [random.randrange(longest), *places])
         errors = {random.choice(["read", "write"]): random.randrange(20)} if random.random() < 0.3 else {}
-        attack = Blows(random.choice(data), random.randrange(1 << 20), latency, pauses, errors, blows=blows)
-        runs += [attack, replace(attack, data=random.choice(data), seed=at, errors={}, blows=())]
+        limited = [each.name for each in board.board.images if each.limited and random.random() < 0.2]
+        limits = {name: random.randrange(board.sizes[name]) // 4 for name in limited}
+        attack = Blows(
+            random.choice(data), random.randrange(1 << 20), latency, pauses, errors, blows=blows, limits=limits
+        )
+        runs += [attack, replace(attack, data=random.choice(data), seed=at, errors={}, blows=(), limits={})]
     return runs
 
 

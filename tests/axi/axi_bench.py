@@ -126,6 +126,8 @@ class Bench:
         self.dut.soft_reset.value = 0
         for name, address in self.plan["images"].items():
             getattr(self.dut, f"base_{name}").value = address
+        for name, size in self.plan["limits"].items():
+            getattr(self.dut, f"limit_{name}").value = size
         await self.power_on()
 
     async def power_on(self) -> None:

@@ -38,6 +38,8 @@ QUICKEST = "icarus" if ICARUS else "verilator"
 
 CHECKER = (HERE / "checker.sv").read_text()
 RULES = {name: int(number) for name, number in re.findall(r"([A-Z_]+) = (\d+)[,;]", CHECKER.partition("localparam")[2])}
+ROOM = 1 << 16
+"""Bytes of an image of any size."""
 _TOLD = {"broken": 8, "owed": 8, "seen": 32}
 """What a checker tells, with its bits."""
 
@@ -100,8 +102,8 @@ class Wrapped:
         return structure
 
     def _size(self, image: Image) -> int:
-        """Bytes of memory that the model has for ``image``."""
-        return min(self.board.bytes_of(image), 1 << 16)
+        """Bytes of memory that the model has for ``image``, also where only a run tells."""
+        return ROOM if image.beats == 0 else self.board.bytes_of(image)
 
     def _checked(self, design: Path, inner: Structure) -> Structure:
         """Write a module around ``inner`` that has its ports, and those of the checkers."""
@@ -183,6 +185,7 @@ class Wrapped:
             "base": base,
             "bytes": size,
             "images": self.bases,
+            "limits": {each.name: self.sizes[each.name] for each in self.board.images if each.limited},
             "contents": [self._contents(number, base, size).hex() for number in range(len(self.inputs))],
             "sources": self._sources(bound),
             "sinks": [each.name for each in self.design.sinks],

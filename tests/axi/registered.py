@@ -56,8 +56,7 @@ class Registered(Wrapped):
 
     def play(self, *runs: Any, **more: Any) -> list[dict[str, Any]]:
         addresses = {each.name: each.address for each in self.registers}
-        limits = {each.name: self.sizes[each.name] for each in self.board.images if each.limited}
-        return super().play(*runs, registers=addresses, limits=limits, **more)
+        return super().play(*runs, registers=addresses, **more)
 
     def field(self, played: dict[str, Any], register: str, field: str) -> int:
         (found,) = (each for each in self.registers if each.name == register)

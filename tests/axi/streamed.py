@@ -25,8 +25,6 @@ from step.programs.data.inputs import BoundInputs, bind_inputs
 
 FABRIC = FabricConfig(link_bytes=4, memory=MemoryConfig(beat_bytes=8))
 BUS = BusConfig(masters=2, bytes=8, burst=4)
-ROOM = 2048
-"""Bytes of what a sink writes."""
 LIES = {2: ("x_list", 1, 1), 3: ("x_list", 2, 200)}
 """Which inputs have a list with another word (the list, its place and its value): it counts one request of values, or
 has more rows than lengths. All else is that of the first inputs."""
@@ -36,13 +34,15 @@ class InMemory(Registered):
     """A program whose streams are all in memory."""
 
     streams = True
+    room = 2048
+    """Bytes of what has a limit."""
     lies: Mapping[int, tuple[str, int, int]] = {}
     """As `LIES`."""
 
     def _size(self, image: Image) -> int:
         found = (self._images(bind_inputs(self.graph, each)) for each in self.inputs)
         of_source = max(len(each.get(image.name, b"")) for each in found)
-        return of_source or (ROOM if image.limited else super()._size(image))
+        return of_source or (self.room if image.limited else super()._size(image))
 
     def _images(self, bound: BoundInputs) -> dict[str, bytes]:
         """What sources read."""
@@ -84,7 +84,8 @@ class InMemory(Registered):
 
 
 class Streamed(InMemory):
-    """A ragged source, doubled, in a ragged sink; a static one of addresses, whose tiles are stored, and in a sink."""
+    """A ragged source, doubled, in a ragged sink and a store of any number of tiles; a static one of addresses, whose
+    tiles are stored, and in a sink."""
 
     lies = LIES
 
@@ -92,7 +93,9 @@ class Streamed(InMemory):
         graph, random = Graph("streamed"), Random(1)
         graph.symbol("R", ragged=True)
         x = graph.source("x", Tile(BF16, 1, 4), [graph.symbol(f"D{at}", ragged=True) for at in (1, 0)])
-        x.map(Add(), x).sink("y")
+        doubled = x.map(Add(), x)
+        doubled.sink("y")
+        doubled.store("u")
         tiles = graph.source("z", Tile(UINT32), [5]).load_random(graph.tensor("t", (8, 4), BF16), tile=(2, 4))
         tiles.store("s")
         tiles.sink("w")

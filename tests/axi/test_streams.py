@@ -41,7 +41,7 @@ def check(board: Streamed, *runs: Started) -> None:
             unit = board.netlist.units[board.field(played, "fault", "unit")].name
             code = board.field(played, "fault", "code")
             if run.limits:
-                assert (code, f"{unit}_") == (Fault.REGION_FULL, next(iter(run.limits))[:2])
+                assert (code, unit) == (Fault.REGION_FULL, next(iter(run.limits)).partition("_")[0])
             else:
                 assert (code, unit) == (Fault.LIST_TOO_SHORT, "x") and run.data in LIES
         else:
@@ -56,9 +56,10 @@ def test_runs_follow_each_other_with_other_data(board: Streamed) -> None:
 
 @pytest.mark.parametrize("board", MOSTLY_ONE, indirect=True)
 def test_a_region_that_is_too_small_is_a_fault(board: Streamed) -> None:
-    """The room of any part of a sink, down to nothing, and a run with all of it behind."""
+    """The room of any part of a sink and of a store, down to nothing, and a run with all of it behind."""
     request = REQUEST * board.board.beat_bytes
     rooms = [("y_values", 2), ("y_list", 1), ("w_values", 0), ("w_list", 1), ("y_values", 0), ("y_list", 0)]
+    rooms += [("u", 2), ("u", 0)]
     limits = [{name: room * request} for name, room in rooms]
     check(board, *(run for each in limits for run in (Started(limits=each), Started(1))))
 

@@ -78,6 +78,15 @@ def test_a_part_of_a_stream_is_told_from_an_operator() -> None:
         board_of(fed(sink="x_values"), BusConfig(), streams=True)
 
 
+def test_a_store_of_any_number_of_tiles_has_a_limit_and_takes_no_addresses() -> None:
+    graph = Graph("any")
+    graph.source("x", Tile(BF16, 16, 64), [graph.symbol("D0", ragged=True)]).store("y")
+    graph.source("z", Tile(BF16, 16, 64), [3]).store("w")
+    board = board_of(lower(graph, FabricConfig()), BusConfig(address_bits=13))
+    sizes = {each.name: (board.bytes_of(each), each.limited) for each in board.images}
+    assert sizes == {"y": (0, True), "w": (6144, False)}
+
+
 def test_a_part_of_a_stream_may_be_too_large() -> None:
     """More than requests, or limits, have bits for."""
     for name, extents, size, most in (

@@ -2,10 +2,12 @@
 no test fails because the machine is slow; what hangs ends by ``faulthandler_timeout`` of pyproject.toml.
 
 Simulators are built for short runs, those of the command line too.
+Python looks for cycles of dead objects less often, and never among those that are there before the first test.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 
@@ -18,3 +20,10 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests are a million objects, which a worker would search through again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(5_000, 10, 10)

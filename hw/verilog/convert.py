@@ -16,14 +16,14 @@ from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
-from amaranth._toolchain.yosys import YosysBinary, find_yosys
 from amaranth.hdl import UnusedElaboratable
 
 from hw.verilog.modules import Parametric
 from hw.verilog.rtlil import plain_rtlil
 from hw.verilog.wide_ports import allow_wide_modules
 from hw.verilog.wording import numbers, summary
-from step.host.files import cache_directory, caching_tools, write_atomically, writing_cache
+from hw.verilog.yosys import run_yosys, yosys
+from step.host.files import cache_directory, write_atomically, writing_cache
 from step.host.progress import Progress, silent
 from step.host.sources import source_digest
 from step.host.usage import is_recent, mark_used
@@ -65,11 +65,7 @@ class ModuleText:
 @functools.cache
 def tool_versions() -> dict[str, str]:
     """What takes part in the conversion."""
-    return {"amaranth": version("amaranth"), "yosys": ".".join(str(part) for part in _yosys().version())}
-
-
-def _yosys() -> type[YosysBinary]:
-    return find_yosys(lambda found: found >= (0, 40))
+    return {"amaranth": version("amaranth"), "yosys": ".".join(str(part) for part in yosys().version())}
 
 
 class ModuleLibrary:
@@ -169,7 +165,7 @@ _NAMED = re.compile(r"^module \\(\w+)$", re.MULTILINE)
 
 
 def to_verilog(modules: dict[str, str]) -> dict[str, str]:
-    """SystemVerilog of modules given as RTLIL, by name; one call of Yosys, which takes longer to start than to run.
+    """SystemVerilog of modules given as RTLIL, by name; one call of Yosys.
 
     Submodules that are not shared come with the module that they are part of.
     """
@@ -179,9 +175,7 @@ def to_verilog(modules: dict[str, str]) -> dict[str, str]:
         *("read_rtlil <<rtlil", *modules.values(), "rtlil", "proc -nomux -norom", "memory_collect"),
         *("attrmap -remove full_case", "write_verilog -sv"),
     )
-    with caching_tools():
-        written = _yosys().run(["-q", "-"], "\n".join(script), ignore_warnings=True)  # of any process that is left
-    texts = {match[1]: laid_out(match[0]) for match in _MODULE.finditer(written)}
+    texts = {match[1]: laid_out(match[0]) for match in _MODULE.finditer(run_yosys("\n".join(script)))}
     return {name: "\n".join(texts[each] for each in _NAMED.findall(text)) for name, text in modules.items()}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -23,9 +23,10 @@ BOARDS = ("kept", "streamed", *EXAMPLES, *PERIODS)
 
 @dataclass(frozen=True)
 class Blows(Started):
-    """``blows``: each with the cycles since the one before."""
+    """``blows``: each with the cycles since the one before. ``restarts``: a whole run follows at once."""
 
     blows: tuple[tuple[int, str], ...] = field(default=())
+    restarts: bool = False
 
 
 def attacked_board(name: str, directory: Path) -> Registered:
@@ -67,11 +68,19 @@ def attacks(board: Registered, seed: int, count: int, longest: int) -> list[Blow
         blows = tuple((place, random.choice(BLOWS)) for place in [random.randrange(longest), *places])
         errors = {random.choice(["read", "write"]): random.randrange(20)} if random.random() < 0.3 else {}
         limited = [each.name for each in board.board.images if each.limited and random.random() < 0.2]
-        limits = {name: random.randrange(board.sizes[name]) // 4 for name in limited}
+        restarts = random.random() < 0.5
+        limits = {name: random.randrange(board.sizes[name]) // 4 for name in limited if not restarts}
         attack = Blows(
-            random.choice(data), random.randrange(1 << 20), latency, pauses, errors, blows=blows, limits=limits
+            random.choice(data),
+            random.randrange(1 << 20),
+            latency,
+            pauses,
+            errors,
+            blows=blows,
+            limits=limits,
+            restarts=restarts,
         )
-        runs += [attack, replace(attack, data=random.choice(data), seed=at, errors={}, blows=(), limits={})]
+        runs += [attack, Blows(random.choice(data), at, latency, pauses)]
     return runs
 
 
@@ -79,6 +88,6 @@ def check(board: Registered, runs: list[Blows], *, deaf: bool = False) -> None:
     """Memory is kept in all runs, and whole ones are right."""
     for run, played in zip(runs, board.play(*runs, deaf=deaf), strict=True):
         assert board.keeps(run, played), f"{run} writes elsewhere"
-        if not run.blows:
+        if not run.blows or run.restarts:
             assert played["told"] == DONE, f"{run} does not end"
             board.check(run, played)

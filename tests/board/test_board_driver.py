@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("peakrdl_regblock", reason="needs PeakRDL: pip install 'step-fabric[board]'")
@@ -14,8 +15,8 @@ pytest.importorskip("cocotbext.axi", reason="needs cocotbext-axi: pip install 's
 
 from board_programs import data, moved
 
-from step import Board, BusConfig, Run, interpret
-from step.errors import Deadlock, EnvironmentProblem, InputError, SimulationError
+from step import BF16, Board, BusConfig, FabricConfig, Graph, MemoryConfig, Program, Run, Tile, interpret
+from step.errors import Deadlock, EnvironmentProblem, InputError, SimulationError, StreamFault
 from step.lowering.registers import PATIENCE
 from step.running.result import RunResult
 
@@ -87,6 +88,21 @@ def test_a_run_that_fails_and_the_next_one(board: Board) -> None:
     assert caught.value.result is not None and caught.value.result.status == "deadlock"
     board._host.set({"watchdog": PATIENCE})
     check(board, board.run(data(2)), 2)
+
+
+@pytest.mark.slow
+def test_a_store_of_any_number_of_tiles_keeps_to_its_room() -> None:
+    """Which is a page, where there are so few addresses."""
+    graph = Graph("any")
+    graph.source("x", Tile(BF16, 4, 16), [graph.symbol("D", ragged=True)]).store("y")
+    fabric = FabricConfig(link_bytes=8, memory=MemoryConfig(beat_bytes=8))
+    program = Program(graph, {"x": np.ones((33, 4, 16))}, fabric=fabric)
+    with Board(program, bus=BusConfig(bytes=8, address_bits=15), optimize=False) as board:
+        with pytest.raises(StreamFault) as caught:
+            board.run()
+        said = f"{graph.nodes['y'].describe()}: what it writes does not fit into its region of memory"
+        assert str(caught.value) == said
+        assert board.run({"x": np.ones((32, 4, 16))}).cycles > 32 * 16
 
 
 def test_a_run_in_a_notebook(board: Board, tmp_path: Path) -> None:

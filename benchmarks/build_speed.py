@@ -36,7 +36,8 @@ def main() -> None:
     config = fabric(arguments.seed, roomy=True)
     with tempfile.TemporaryDirectory() as cache:
         os.environ["STEP_CACHE"] = cache
-        cached_runtime(find_toolchain(), None, silent)
+        for flags in (OPTIMIZATION, NO_OPTIMIZATION):
+            cached_runtime(find_toolchain(), None, flags, silent)
         emit(lower(graph, config), probes=True)
         taken = []
         for optimize, flags in ((True, OPTIMIZATION), (False, NO_OPTIMIZATION)):

@@ -44,7 +44,6 @@ GROUPS = 8
 SMALLEST = 8
 """Places for instances in the class that a main program allocates, as a power of two: a kilobyte or two."""
 
-RUNTIME_OPTIMIZATION = "-O2 -march=native"
 RUNTIME_PARTS = ("verilated", "verilated_dpi", "verilated_vpi", "verilated_threads")
 HEADERS = '#include "verilated.h"\n#include "verilated_dpi.h"\n'
 """What the C++ of all designs begins with; to read it takes longer than to compile a small design."""
@@ -130,10 +129,10 @@ class _Recipe:
     def make(self, directory: Path) -> None:
         """Verilate, compile and link in ``directory``, and leave only the executable and the log."""
         self.made = True
-        runtime = cached_runtime(self.toolchain, None, self.progress)
+        runtime = cached_runtime(self.toolchain, None, self.optimization, self.progress)
         library = sorted(runtime.glob("verilated*.o"))
         if self.waves is not None:
-            library += cached_runtime(self.toolchain, self.waves, self.progress).glob("*.o")
+            library += cached_runtime(self.toolchain, self.waves, self.optimization, self.progress).glob("*.o")
         for file, text in self.written.items():
             (directory / file).write_text(text)
         sources = [str(plain(path)) for path in self.sources]
@@ -150,11 +149,11 @@ class _Recipe:
         objects = directory / "objects"
         if self.top == TOP:  # all benches have the same ports, so what knows no more of them is there already
             for each in (
-                cached_main(self.toolchain, self.waves, objects),
+                cached_main(self.toolchain, self.waves, self.optimization, objects),
                 *(runtime / name for name in _HELPER_OBJECTS),
             ):
                 shutil.copyfile(each, objects / each.name)
-        headers = runtime / f"headers.h.{'slow' if self.optimization == NO_OPTIMIZATION else 'fast'}"
+        headers = runtime / "headers.h.fast"
         self._run(
             directory,
             [
@@ -198,39 +197,41 @@ def simulator_main() -> Path:
     return cocotb_libraries().parent / "share" / "lib" / "verilator" / "verilator.cpp"
 
 
-def cached_runtime(toolchain: Toolchain, waves: str | None, progress: Progress) -> Path:
-    """The directory with what is the same for all designs; with ``waves``: what these need more.
+def cached_runtime(toolchain: Toolchain, waves: str | None, optimization: str, progress: Progress) -> Path:
+    """The directory with what is the same for all designs of one ``optimization``; with ``waves``: what these need
+    more.
 
     These are the objects of Verilator's own library and of the simulation hardware, and Verilator's headers
-    (`HEADERS`), precompiled for code that is optimized (``headers.h.fast``) and for other code (``headers.h.slow``);
-    a compiler that can not take these, as where waves are recorded, reads the texts beside them.
+    (`HEADERS`), precompiled (``headers.h.fast``); a compiler that can not take these, as where waves are recorded,
+    reads the text beside them.
     """
     objects = [f"{part}.o" for part in TRACE_PARTS[waves]]
     if waves is None:
         objects = [*(f"{part}.o" for part in RUNTIME_PARTS), *_HELPER_OBJECTS]
     texts = [path.read_bytes() for path in HELPERS]
-    name = f"runtime-{content_key([toolchain.identity, RUNTIME_OPTIMIZATION, HEADERS, *objects, *texts])}"
+    name = f"runtime-{content_key([toolchain.identity, optimization, HEADERS, *objects, *texts])}"
 
     def make(directory: Path) -> None:
         progress("compiling Verilator's library, once")
-        headers = ["headers.h.fast", "headers.h.slow"] if waves is None else []
+        headers = ["headers.h.fast"] if waves is None else []
         for file in ("headers.h", *headers):
             (directory / file).write_text(HEADERS)
         targets = [*objects, *(f"{each}.gch" for each in headers)]
         places = " ".join(sorted({str(plain(path.parent)) for path in HELPERS}))
-        _make_shared(toolchain, waves, directory, targets, f"VPATH += {places}\n", name)
+        _make_shared(toolchain, waves, optimization, directory, targets, f"VPATH += {places}\n", name)
 
     return cached(name, make)
 
 
-def cached_main(toolchain: Toolchain, waves: str | None, objects: Path) -> Path:
+def cached_main(toolchain: Toolchain, waves: str | None, optimization: str, objects: Path) -> Path:
     """The object of the main program for the verilated design in ``objects``, of which it knows no instances."""
     header = without_instances((objects / "Vtop.h").read_text())
-    name = f"main-{content_key([toolchain.identity, RUNTIME_OPTIMIZATION, waves or '', header])}"
+    name = f"main-{content_key([toolchain.identity, optimization, waves or '', header])}"
 
     def make(directory: Path) -> None:
         (directory / "Vtop.h").write_text(header)
-        _make_shared(toolchain, waves, directory, ["verilator.o"], f"VPATH += {simulator_main().parent}\n", name)
+        rules = f"VPATH += {simulator_main().parent}\n"
+        _make_shared(toolchain, waves, optimization, directory, ["verilator.o"], rules, name)
 
     return cached(name, make) / "verilator.o"
 
@@ -249,9 +250,15 @@ def without_instances(header: str) -> str:
 
 
 def _make_shared(
-    toolchain: Toolchain, waves: str | None, directory: Path, targets: list[str], rules: str, name: str
+    toolchain: Toolchain,
+    waves: str | None,
+    optimization: str,
+    directory: Path,
+    targets: list[str],
+    rules: str,
+    name: str,
 ) -> None:
-    """Make ``targets`` by Verilator's own rules, with the flags of all designs, but optimized."""
+    """Make ``targets`` by Verilator's own rules, with the flags of all designs."""
     kinds = {"": waves is not None, "_VCD": waves == "vcd", "_FST": waves == "fst", "_SAIF": False}
     chosen = [f"VM_{each} = 0" for each in ("COVERAGE", "SC", "TIMING")]
     chosen += [f"VM_TRACE{kind} = {int(used)}" for kind, used in kinds.items()]
@@ -259,7 +266,7 @@ def _make_shared(
     header = [f"default: {' '.join(targets)}", f"VERILATOR_ROOT = {root}", *chosen]
     (directory / "Makefile").write_text("\n".join([*header, f"include {root}/include/verilated.mk", rules]))
     jobs = str(len(os.sched_getaffinity(0)))
-    levels = (f"OPT_FAST={RUNTIME_OPTIMIZATION}", f"OPT_SLOW={NO_OPTIMIZATION}")
+    levels = (f"OPT_FAST={optimization}", f"OPT_SLOW={NO_OPTIMIZATION}")
     run_or_fail([toolchain.make, "-j", jobs, *toolchain.make_variables, *levels], directory, toolchain, name)
 
 

@@ -13,6 +13,8 @@ import signal
 
 from hypothesis import HealthCheck, settings
 
+from step.__main__ import YOUNG_OBJECTS
+
 os.environ.setdefault("STEP_OPTIMIZE", "0")
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -26,4 +28,4 @@ def pytest_collection_finish() -> None:
     """Thousands of tests are a million objects, which a worker would search through again and again."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(5_000, 10, 10)
+    gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])

@@ -62,13 +62,17 @@ def attacks(board: Registered, seed: int, count: int, longest: int) -> list[Blow
     random, runs = Random(seed), list[Blows]()
     lies = LIES if isinstance(board, Streamed) else {}
     data = [each for each in range(min(len(board.inputs), DATA)) if each not in lies]
+    images = [{each.image for each in board.board.ports if each.writes == writes} for writes in (False, True)]
+    in_place = bool(images[0] & images[1])  # what a read that failed leaves there, a restart has as its data
     for at in range(count):
         latency, pauses = random.choice([0, 1, 5, 30, 90]), random.choice([0, 0.2, 0.5, 0.8])
         places = [random.randrange(random.choice([3, 12, longest])) for _ in range(random.choice([1, 1, 2, 3]))]
         blows = tuple((place, random.choice(BLOWS)) for place in [random.randrange(longest), *places])
         errors = {random.choice(["read", "write"]): random.randrange(20)} if random.random() < 0.3 else {}
-        limited = [each.name for each in board.board.images if each.limited and random.random() < 0.2]
         restarts = random.random() < 0.5
+        if restarts and in_place:
+            errors = {}
+        limited = [each.name for each in board.board.images if each.limited and random.random() < 0.2]
         limits = {name: random.randrange(board.sizes[name]) // 4 for name in limited if not restarts}
         attack = Blows(
             random.choice(data),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from amaranth.hdl import Elaboratable, Module, Mux, Signal, Value
@@ -99,7 +101,7 @@ class Channel(Parametric):
     def parameters(self) -> dict[str, Any]:
         written, read = self._gears or (None, None)
         return {
-            "words_of_a_value": self._format.beats or None,
+            "words": self._format.beats or None,
             "word_bits": self._format.word_bits or None,
             "header_bits": self._format.header.size,
             "depth_tokens": self._depth,
@@ -111,12 +113,20 @@ class Channel(Parametric):
             "places": self._places if self._places < self._most else None,
         }
 
+    def spell(self, parameters: Mapping[str, Any]) -> Spelling:
+        numbers = dict(parameters)
+        words, bits = numbers.pop("words", ""), numbers.pop("word_bits", "")
+        if not self._format.word_bits:
+            return Spelling(("headers",)) + spelled(numbers)
+        value = f"{words}x{bits}" if bits else "one_word" if words else ""
+        return Spelling((value,) if value else ()) + spelled(numbers)
+
     @property
-    def spelling(self) -> Spelling:
-        format, numbers = self._format, self.parameters
-        value = f"{format.beats}x{format.word_bits}" if format.word_bits else "headers"
-        rest = {name: each for name, each in numbers.items() if name not in ("words_of_a_value", "word_bits")}
-        return Spelling((value,)) + spelled(rest)
+    def samples(self) -> tuple[Channel, ...]:
+        plain = not (self._gears or isinstance(self._format, DynamicFormat) or self._places < self._most)
+        if not plain or self._depth == 1 or not self._format.header.size:
+            return ()
+        return _samples(min(self._format.beats, 2), min(self._depth, 3), self._spare, self._deep)
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
@@ -202,6 +212,16 @@ class Channel(Parametric):
             m.d.sync += address.eq(following)
             word = gears.gather(begins, arrives, first, self.i.word, following if self._deep else address)
         m.d.comb += self.o.word.eq(word)
+
+
+@cache
+def _samples(words: int, depth: int, spare: int, deep: bool) -> tuple[Channel, ...]:
+    """With no words, one, or (2) more, and two slots, or (3) more."""
+    found = []
+    for rank, many, bits, slots in ((0, 7, 16, 6), (2, 2, 32, 8), (4, 9, 512, 3)):
+        items = ((many if words == 2 else words) * bits,) if words else ()
+        found.append(Channel(TokenFormat(rank, items, bits), slots if depth == 3 else depth, spare, deep=deep))
+    return tuple(found)
 
 
 def count(m: Module, name: str, most: int, *, up: Value, down: Value, by: int = 1, reset_less: bool = False) -> Signal:

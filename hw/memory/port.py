@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from amaranth.hdl import Elaboratable, Module, ResetSignal, Signal, Value
@@ -46,9 +47,13 @@ class MemoryPort(Parametric):
         return {
             "token_bits": self._format.header.size,
             "depth_tokens": self._depth,
-            "answers": self._answers or None,
+            "answers": self._answers,
             "most": self._most or None,
         }
+
+    @property
+    def samples(self) -> tuple[MemoryPort, ...]:
+        return _samples(self._depth, min(self._answers, 2))
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
@@ -79,6 +84,16 @@ class MemoryPort(Parametric):
         with m.If(getattr(self, MEMORY_RESET)):
             m.d.sync += [each.eq(0) for each in lasting]
         return m
+
+
+@cache
+def _samples(depth: int, answers: int) -> tuple[MemoryPort, ...]:
+    """As deep, and with no answers, one, or (2) more."""
+    sizes = ((8, 2, 16), (64, 3, 39), (256, 5, 100))
+    return tuple(
+        MemoryPort(WriteFormat(bits), depth, many if answers == 2 else answers, most if answers else 0)
+        for bits, many, most in sizes
+    )
 
 
 def outside(m: Module, port: Any, unit: Any, external: Any) -> None:

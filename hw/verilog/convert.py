@@ -11,13 +11,16 @@ import hashlib
 import json
 import re
 import warnings
-from collections import Counter, defaultdict
+from collections import ChainMap, Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from amaranth.hdl import UnusedElaboratable
 
+from hw.verilog.generic import Family, Generic
 from hw.verilog.modules import Parametric
 from hw.verilog.rtlil import plain_rtlil
 from hw.verilog.wide_ports import allow_wide_modules
@@ -35,6 +38,7 @@ class ModuleText:
 
     ``folder`` is where it is written to, ``kind`` the class (``module:name``) that says what it is. ``children`` are
     the modules that it instantiates, one entry per instance. ``model`` says that it is for simulation only.
+    ``generic`` is the module with parameters of which it is an instance.
     """
 
     name: str
@@ -43,13 +47,13 @@ class ModuleText:
     kind: str
     children: tuple[str, ...] = ()
     model: bool = False
+    generic: Generic | None = None
 
     @classmethod
-    def of(cls, component: Parametric, text: str, children: tuple[str, ...] = (), *, model: bool = False) -> ModuleText:
+    def of(cls, component: Parametric, text: str, **more: Any) -> ModuleText:
         """That of ``component``, with its numbers at its head."""
         kind = f"{component.kind.__module__}:{component.kind.__qualname__}"
-        head = numbers(component.parameters)
-        return cls(component.module_name, head + text, component.folder, kind, children, model)
+        return cls(component.module_name, numbers(component.parameters) + text, component.folder, kind, **more)
 
     @property
     def file(self) -> str:
@@ -59,7 +63,9 @@ class ModuleText:
     @property
     def introduced(self) -> ModuleText:
         """With a comment that says what it is. It is not kept: digests of sources do not see docstrings."""
-        return replace(self, text=summary(self.kind) + self.text)
+        said = summary(self.kind)
+        generic = self.generic and replace(self.generic, text=said + self.generic.text)
+        return replace(self, text=said + self.text, generic=generic)
 
 
 @functools.cache
@@ -89,30 +95,39 @@ class ModuleLibrary:
         """Verilog of everything required so far and of all that it needs, by module name, sorted."""
         found: dict[str, ModuleText] = {}
         elaborated: dict[str, tuple[str, tuple[str, ...]]] = {}
-        waiting = list(self._components)
+        samples: dict[str, Parametric] = {}
+        components = ChainMap(self._components, samples)
+        required = list(self._components)
+        waiting = list(required)
         while waiting:
             done = len(found) + len(elaborated)
             left = len(set(waiting).difference(found, elaborated))
             progress(f"writing Verilog: {done:,} of {done + left:,} modules")
             name = waiting.pop()
-            component = self._components[name]
+            component = components[name]
             if name in found or name in elaborated:
                 continue
             if (cached := self._load(self._file(component))) is not None:
                 found |= {each.name: each for each in cached}
             elif hasattr(component, "verilog"):
                 found[name] = ModuleText.of(component, component.verilog(), model=True)
-                self._save(found[name])
+                self._save(component, found[name])
             else:
                 elaborated[name] = self._elaborate(component)
-                waiting += elaborated[name][1]
+                samples |= {each.module_name: each for each in component.samples}
+                waiting += [*elaborated[name][1], *(each.module_name for each in component.samples)]
         if elaborated:
             progress(f"writing Verilog: {len(elaborated):,} modules through Yosys")
         texts = to_verilog({name: text for name, (text, _) in elaborated.items()})
+        plain = texts | {name: text.text for name, text in found.items()}
+        families = {each: Family(each, plain) for each in {components[name].samples for name in elaborated} if each}
         for name, (_, children) in elaborated.items():
-            found[name] = ModuleText.of(self._components[name], texts[name], children)
-            self._save(found[name])
-        return {name: text.introduced for name, text in sorted(found.items())}
+            component = components[name]
+            family = families.get(component.samples)
+            generic = family and family.generic(component, texts[name])
+            found[name] = ModuleText.of(component, texts[name], children=children, generic=generic)
+            self._save(component, found[name])
+        return {name: found[name].introduced for name in sorted(_needed(required, found))}
 
     def _elaborate(self, component: Parametric) -> tuple[str, tuple[str, ...]]:
         """RTLIL of ``component``, and the modules that it instantiates."""
@@ -144,7 +159,8 @@ class ModuleLibrary:
         except (FileNotFoundError, ValueError):
             return None
         files = entry.pop("files")
-        found = [ModuleText(**{**entry, "children": tuple(entry["children"])})]
+        generic = Generic(**entry["generic"]) if entry["generic"] else None
+        found = [ModuleText(**{**entry, "children": tuple(entry["children"]), "generic": generic})]
         for child in files:
             below = self._load(child)
             if below is None:
@@ -152,12 +168,23 @@ class ModuleLibrary:
             found += below
         return found
 
-    def _save(self, text: ModuleText) -> None:
+    def _save(self, component: Parametric, text: ModuleText) -> None:
         files = [self._file(self._components[child]) for child in sorted(set(text.children))]
         entry = json.dumps({**asdict(text), "files": files})
         with writing_cache():
             self._directory.mkdir(exist_ok=True)
-            write_atomically(self._directory / self._file(self._components[text.name]), entry.encode())
+            write_atomically(self._directory / self._file(component), entry.encode())
+
+
+def _needed(names: Iterable[str], modules: Mapping[str, ModuleText]) -> set[str]:
+    """The modules called ``names``, and all that they instantiate."""
+    found: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        if (name := waiting.pop()) not in found:
+            found.add(name)
+            waiting += modules[name].children
+    return found
 
 
 _MODULE = re.compile(r"^module (\w+)\(.*?^endmodule$", re.MULTILINE | re.DOTALL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ from hw.fabric import elaborate
 from hw.memory.port import MEMORY_RESET
 from hw.verilog.convert import ModuleLibrary, ModuleText
 from hw.verilog.file_lists import list_files
+from hw.verilog.generic import Generic
 from hw.verilog.header import header
+from hw.verilog.instances import instantiated, with_parameters
 from hw.verilog.interfaces import interfaces_of
 from hw.verilog.sidecar import sidecar
 from hw.verilog.structure import Structure
@@ -77,16 +80,17 @@ def emit(
     library = ModuleLibrary(initial_values=initial_values)
     for instance in fabric.structure.instances:
         library.require(instance.component)
-    modules = library.texts(progress)
+    modules, generics = with_parameters(library.texts(progress))
     files = {module.file: module.text for module in modules.values()}
     top = f"{fabric.structure.name}.sv"
-    files[top] = top_text(fabric.structure)
+    files[top] = top_text(fabric.structure, generics)
     files[WAIVERS.name] = WAIVERS.read_text()
     cpp = SOURCES if any(module.model for module in modules.values()) else ()
     files |= {source.name: source.read_text() for source in cpp}
     sources = [name for name in files if name.endswith(".sv")]
     files |= list_files(fabric.structure.name, sources, [WAIVERS.name])
-    heavy = heavy_modules(Counter(each.component.module_name for each in fabric.structure.instances), modules)
+    used = (each.component.module_name for each in fabric.structure.instances)
+    heavy = heavy_modules(Counter(generics[each].name if each in generics else each for each in used), modules)
     design = Design(files, sidecar(fabric, files, heavy), fabric.structure)
     files[top] = header(fabric, design.hash, initial_values) + files[top]
     if directory is not None:
@@ -101,8 +105,8 @@ def check_synthesisable(netlist: Netlist) -> None:
         raise FabricError('arithmetic="model" can only be simulated; Verilog for synthesis needs arithmetic="rtl"')
 
 
-def top_text(structure: Structure) -> str:
-    """SystemVerilog of the module that wires everything."""
+def top_text(structure: Structure, generics: Mapping[str, Generic] | None = None) -> str:
+    """SystemVerilog of the module that wires everything; ``generics``: of what modules are instances (`instances`)."""
     ports = {"clk": ("input", 1), "rst": ("input", 1), **structure.ports}
     lines = [f"module {structure.name} ("]
     attributes = _interface_attributes(structure)
@@ -113,9 +117,10 @@ def top_text(structure: Structure) -> str:
     lines.append(");")
     lines += [f"  wire {_range(width)}{name};" for name, width in structure.wires.items()]
     for instance in structure.instances:
+        module = instantiated(instance.component.module_name, generics or {})
         reset = instance.connections.get("rst", "rst")
         clock: dict[str, str | int] = {"clk": "clk", "rst": reset} if instance.component.clocked else {}
-        lines += ["", f"  // {instance.comment}", f"  {instance.component.module_name} {instance.name} ("]
+        lines += ["", f"  // {instance.comment}", f"  {module} {instance.name} ("]
         widths = {
             "__".join(map(str, path)): len(Value.cast(value))
             for path, _, value in instance.component.signature.flatten(instance.component)

@@ -58,7 +58,20 @@ class Parametric(wiring.Component):
     @property
     def spelling(self) -> Spelling:
         """What the name of the module says besides the stem."""
-        return spelled(self.parameters)
+        return self.spell(self.parameters)
+
+    def spell(self, parameters: Mapping[str, Any]) -> Spelling:
+        """What a name says of ``parameters``, which are all or some."""
+        return spelled(parameters)
+
+    @property
+    def samples(self) -> tuple[Parametric, ...]:
+        """Components from which this differs in numbers only; those that have the same samples are one module.
+
+        These numbers, among `parameters`, are the parameters of that. None: this has a module of its own. Samples do
+        not depend on its numbers, and differ so much that no formula holds for all of them by chance.
+        """
+        return ()
 
     @property
     def module_name(self) -> str:

@@ -85,9 +85,9 @@ def write_folder(prepared: Prepared, options: Options, directory: Path, progress
     }
     placed = places(tables, options.first, sizes)
     if placed[-1].end > 1 << options.bus.address_bits:
+        mend = "choose a lower --base" if options.first else "give more --address-bits"
         raise InputError(
-            f"the images end at {placed[-1].end:#x}, beyond the {options.bus.address_bits} bits of addresses; choose a "
-            "lower --base"
+            f"the images end at {placed[-1].end:#x}, beyond the {options.bus.address_bits} bits of addresses; {mend}"
         )
     rtl = _write_rtl(tables, directory)
     _write_drivers(tables, placed, prepared, directory)

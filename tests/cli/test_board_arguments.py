@@ -28,7 +28,7 @@ def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
         ),
         (
             ["--address-bits", "12"],
-            "the tensors of program 'softmax' take 1,050,112 bytes, more than bus.address_bits = 12 reach",
+            "the images end at 0x3000, beyond the 12 bits of addresses; give more --address-bits",
         ),
         (["--set", "memory.masters=4"], "4 masters are too many: program 'softmax' has 3 memory ports"),
         (
@@ -43,3 +43,9 @@ def test_arguments(step: Step, arguments: list[str], said: str, tmp_path: Path) 
     result = step("board", "examples/softmax.py", "-o", tmp_path / "board", *arguments)
     assert result.code and result.err == f"error: {said}\n"
     assert not (tmp_path / "board").exists()
+
+
+def test_tensors_beyond_the_addresses(step: Step, tmp_path: Path) -> None:
+    result = step("board", "examples/recirculate.py", "-o", tmp_path / "board", "--address-bits", "12")
+    told = "the tensors of program 'recirculate' take 6,656 bytes, more than bus.address_bits = 12 reach"
+    assert result.code and result.err == f"error: {told}\n"

@@ -92,7 +92,7 @@ def test_a_fabric_without_anything(tmp_path):
 
 def test_progress_is_told(tmp_path):
     seen: list[int] = []
-    count = 2_000_000
+    count = 300_000
     simulate(pass_through(tmp_path), sources={"a": [payload(1)] * count}, log=False, watchdog=100, progress=seen.append)
     assert seen == sorted(seen)
     assert 0 < seen[-1] <= count + 200

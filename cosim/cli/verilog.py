@@ -6,10 +6,8 @@ from pathlib import Path
 
 import click
 
-from cosim.building.design import SIDECAR, load_design
+from cosim.building.design import SIDECAR
 from cosim.building.wrappers import write_wrappers
-from cosim.running.program_data import memory_image, source_transfers
-from cosim.running.run_files import write_inputs
 from cosim.testbench.folder import write_bench
 from hw.axi.design import design_of
 from step.cli.console import show_json, working
@@ -58,10 +56,6 @@ def verilog(
             design.write(staged)
             write_wrappers(staged)
             if bench:
-                data = staged / "data"
-                data.mkdir()
-                sources, memory = source_transfers(netlist, prepared.data), memory_image(netlist, prepared.data)
-                write_inputs(load_design(staged), data, sources, memory)
                 write_bench(prepared, design, staged)
     if as_json:
         show_json(design.sidecar)

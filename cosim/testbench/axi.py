@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count, takewhile
 from pathlib import Path
 
-from hw.verilog.structure import Structure
+from hw.verilog.structure import Structure, separated
 
 AXI_MEMORY = Path(__file__).parent / "verilog" / "step_axi_memory.sv"
 
@@ -31,8 +31,6 @@ def axi_memory(top: Structure, words: int, base: int) -> tuple[list[str], dict[s
     lines += ["", "  step_axi_memory #("]
     lines.append(f"    .MASTERS({masters}), .BYTES({data // 8}), .ADDRESS_BITS({address}),")
     lines += [f"    .BASE(64'h{base:x}), .WORDS({words})", "  ) memory (", "    .clk(clk), .rst(rst),"]
-    for signal in (*_TO_MEMORY, *_FROM_MEMORY):
-        nets = ", ".join(f"{signal}{number}" for number in reversed(range(masters)))
-        lines.append(f"    .{signal}({{{nets}}}),")
-    lines[-1] = lines[-1].removesuffix(",")
+    nets = {each: [f"{each}{number}" for number in reversed(range(masters))] for each in (*_TO_MEMORY, *_FROM_MEMORY)}
+    lines += separated(f"    .{signal}({{{', '.join(those)}}})" for signal, those in nets.items())
     return [*lines, "  );", ""], connections

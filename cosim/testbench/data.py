@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from cosim.running.program_data import memory_image, source_transfers
 from hw.links.edge import data_bits, pack_transfers
 from hw.links.layout import TokenFormat, input_formats
 from hw.links.packing import pack_tiles
@@ -17,7 +16,6 @@ from step.language.tokens import DONE, Token
 from step.language.types import ElementType, Selector, Tile, Tuple
 from step.lowering.memory import memory_map
 from step.lowering.netlist import Netlist
-from step.programs.data.inputs import BoundInputs
 
 
 def hex_lines(content: bytes, width: int) -> str:
@@ -27,14 +25,18 @@ def hex_lines(content: bytes, width: int) -> str:
 
 
 def fabric_data(
-    netlist: Netlist, data: BoundInputs, outputs: Mapping[str, Sequence[Token]], width: int
+    netlist: Netlist,
+    sources: Mapping[str, Sequence[int]],
+    memory: bytes,
+    outputs: Mapping[str, Sequence[Token]],
+    width: int,
 ) -> dict[str, str]:
     """What a fabric alone is played, and what it is compared with, by file name.
 
-    ``outputs`` are those that `interpret` gives, without Done. ``width``: bytes of a word of memory. Zeros at the end
-    of memory are left out.
+    ``sources`` and ``memory`` are as `write_inputs` takes them; ``outputs`` are those that `interpret` gives, without
+    Done. ``width``: bytes of a word of memory. Zeros at the end of memory are left out.
     """
-    files = {f"source_{name}.hex": _numbers(those) for name, those in source_transfers(netlist, data).items()}
+    files = {f"source_{name}.hex": _numbers(those) for name, those in sources.items()}
     for node in netlist.units:
         if node.operator.hands_out:
             element, (format,) = node.inputs[0].element, input_formats(node, netlist)
@@ -44,10 +46,9 @@ def fabric_data(
                 expected += those
                 mask += _mask(token, element, format, len(those))
             files |= {f"sink_{node.name}.hex": _numbers(expected), f"sink_{node.name}_mask.hex": _numbers(mask)}
-    image = memory_image(netlist, data)
-    if image:
-        after = _memory_after(netlist, image, outputs)
-        for name, content in (("memory", image), ("expected", after)):
+    if memory:
+        after = _memory_after(netlist, memory, outputs)
+        for name, content in (("memory", memory), ("expected", after)):
             files[f"{name}.hex"] = hex_lines(content.rstrip(b"\0") or b"\0", width)
     return files
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from cosim.building.design import Design, StreamPort
 from cosim.testbench.axi import AXI_MEMORY, axi_memory
 from hw.memory.port import MEMORY_RESET
-from hw.verilog.structure import Structure
+from hw.verilog.structure import Structure, separated
 
 _HERE = Path(__file__).parent / "verilog"
 STREAMS = _HERE / "step_stream_source.sv", _HERE / "step_stream_sink.sv"
@@ -51,9 +51,7 @@ def bench_text(design: Design, top: Structure, lines: Mapping[str, int], hint: s
         body += _port_memory(design, words)
         nets |= {MEMORY_RESET: "rst"} | _port_nets(design)
     ports = ["clk", "rst", *top.ports]
-    body += [f"  {design.module} fabric (", *(f"    .{each}({nets.get(each, '')})," for each in ports)]
-    body[-1] = body[-1].removesuffix(",")
-    body.append("  );")
+    body += [f"  {design.module} fabric (", *separated(f"    .{each}({nets.get(each, '')})" for each in ports), "  );"]
     sinks = [each.port for each in design.sinks]
     has_memory = bool(design.reads or design.writes)
     end = _END.format(

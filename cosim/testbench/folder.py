@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from cosim.building.design import load_design
+from cosim.running.program_data import memory_image, source_transfers
+from cosim.running.run_files import write_inputs
 from cosim.testbench.data import fabric_data
 from cosim.testbench.fabric import bench_parts, bench_text, word_bytes
 from hw.verilog.core import Bench
@@ -16,13 +18,17 @@ from step.running.interpreter import interpret
 
 
 def write_bench(prepared: Prepared, emitted: Design, directory: Path) -> None:
-    """Write the bench of ``emitted``, which has probes and is in ``directory``, to ``bench/`` there, and its data.
+    """Write what simulates ``emitted``, which has probes and is in ``directory``: its bench with data to ``bench/``
+    there, and to ``data/`` what a simulator of `cosim.building` reads.
 
     The FuseSoC core gets the targets ``sim`` and ``sim_icarus``.
     """
     design, netlist = load_design(directory), prepared.netlist
+    sources, memory = source_transfers(netlist, prepared.data), memory_image(netlist, prepared.data)
+    (directory / "data").mkdir()
+    write_inputs(design, directory / "data", sources, memory)
     outputs = interpret(prepared.graph, prepared.data).outputs
-    data = fabric_data(netlist, prepared.data, outputs, word_bytes(design))
+    data = fabric_data(netlist, sources, memory, outputs, word_bytes(design))
     lines = {name: text.count("\n") for name, text in data.items()}
     top = f"{design.module}_bench"
     files = {each.name: each.read_text() for each in bench_parts(design)}

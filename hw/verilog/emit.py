@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from amaranth.hdl import Value
-
 from hw.arithmetic.model import SOURCES
 from hw.fabric import elaborate
 from hw.memory.port import MEMORY_RESET
@@ -21,7 +19,7 @@ from hw.verilog.header import header
 from hw.verilog.instances import instantiated, with_parameters
 from hw.verilog.interfaces import interfaces_of
 from hw.verilog.sidecar import sidecar
-from hw.verilog.structure import Structure
+from hw.verilog.structure import Structure, port_widths, separated
 from step.errors import FabricError
 from step.host.installing import installing
 from step.host.progress import Progress, silent
@@ -110,7 +108,7 @@ def top_text(structure: Structure, generics: Mapping[str, Generic] | None = None
     ports = {"clk": ("input", 1), "rst": ("input", 1), **structure.ports}
     lines = [f"module {structure.name} ("]
     attributes = _interface_attributes(structure)
-    lines += _separated(
+    lines += separated(
         f"{attributes.get(name, '')}  {direction} wire {_range(width)}{name}"
         for name, (direction, width) in ports.items()
     )
@@ -121,19 +119,16 @@ def top_text(structure: Structure, generics: Mapping[str, Generic] | None = None
         reset = instance.connections.get("rst", "rst")
         clock: dict[str, str | int] = {"clk": "clk", "rst": reset} if instance.component.clocked else {}
         lines += ["", f"  // {instance.comment}", f"  {module} {instance.name} ("]
-        widths = {
-            "__".join(map(str, path)): len(Value.cast(value))
-            for path, _, value in instance.component.signature.flatten(instance.component)
-        }
+        widths = port_widths(instance.component)
         connections = {**clock, **{port: instance.connections.get(port, "") for port in widths}}
-        lines += _separated(
+        lines += separated(
             f"    .{port}({net if isinstance(net, str) else _constant(net, widths[port])})"
             for port, net in connections.items()
         )
         lines.append("  );")
     for port, expressions in structure.gathered.items():
         lines += ["", f"  assign {port} = {{"]
-        lines += _separated(f"    {each}" for each in reversed(expressions))
+        lines += separated(f"    {each}" for each in reversed(expressions))
         lines.append("  };")
     return "\n".join([*lines, "endmodule"]) + "\n"
 
@@ -165,12 +160,6 @@ def _constant(value: int, width: int) -> str:
 
 def _range(width: int) -> str:
     return f"[{width - 1}:0] " if width > 1 else ""
-
-
-def _separated(items: Any) -> list[str]:
-    """The lines with a comma behind each but the last."""
-    lines = list(items)
-    return [f"{line}," for line in lines[:-1]] + lines[-1:]
 
 
 def heavy_modules(top: Counter[str], modules: dict[str, ModuleText]) -> list[str]:

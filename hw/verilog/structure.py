@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,6 +51,12 @@ def flat_ports(component: wiring.Component) -> Iterator[tuple[str, Any, Any]]:
 def port_widths(component: wiring.Component) -> dict[str, int]:
     """Width of every port."""
     return {name: len(Value.cast(value)) for name, _, value in flat_ports(component)}
+
+
+def separated(items: Iterable[str]) -> list[str]:
+    """Lines of Verilog with a comma behind each but the last."""
+    lines = list(items)
+    return [f"{line}," for line in lines[:-1]] + lines[-1:]
 
 
 class Written(Parametric):

@@ -22,7 +22,8 @@ class CountFrom(CountedFunction):
 
     @classmethod
     def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
-        return Sample(cls(), (NUMBER, NUMBER), {1: below(5)})
+        count = random.choice([1, 2, 5])  # below 1 all are 0, so that rows without any number occur
+        return Sample(cls(), (NUMBER, NUMBER), {1: below(count)})
 
     def result_type(self, *inputs: ElementType) -> Tile:
         if inputs != (Tile(UINT32), Tile(UINT32)):

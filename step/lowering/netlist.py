@@ -25,6 +25,7 @@ from step.lowering.fabric import FabricConfig
 from step.lowering.links import Gathering, beats
 from step.lowering.needs import Port, carried, deciding
 from step.lowering.off_chip import MemoryConfig
+from step.lowering.regions import regions_of
 from step.lowering.room import check_depths, check_most_rows, rows_behind
 from step.ops.broadcast import Broadcast
 
@@ -233,7 +234,7 @@ def kept(derive: Callable[[Netlist], Found]) -> Callable[[Netlist], Found]:
 def lower(graph: Graph, fabric: FabricConfig) -> Netlist:
     """Check ``graph``, give every reader a copy of its stream, and lay out the channels.
 
-    Raises the errors of `step.language.validate.check` and `check_depths`.
+    Raises the errors of `step.language.validate.check`, `check_depths` and `regions_of`.
     """
     check(graph)
     return lower_checked(graph, fabric)
@@ -242,6 +243,7 @@ def lower(graph: Graph, fabric: FabricConfig) -> Netlist:
 def lower_checked(graph: Graph, fabric: FabricConfig) -> Netlist:
     """`lower` for a ``graph`` that was checked."""
     check_depths(graph, fabric)
+    regions_of(graph, fabric.memory)
     lowered = insert_broadcasts(graph)
     producers = {(node.name, port): stream.key for node in lowered for port, stream in enumerate(node.inputs)}
     needed = carried(lowered, producers)

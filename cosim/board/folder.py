@@ -166,7 +166,7 @@ def _write_for_tools(
     _write(directory / "bench" / AXI_MEMORY.name, AXI_MEMORY.read_text())
     _write(directory / "bench" / f"{name}_bench.sv", bench_text(tables, placed))
     write_wrappers(directory)
-    _write(directory / "constraints" / f"{name}.sdc", sdc(top, options.mhz))
+    _write(directory / "constraints" / f"{name}.sdc", sdc(tables.design.top, options.mhz))
     _write(directory / "constraints" / f"{name}.xdc", xdc(top, options.mhz, tables.design.board))
     _write(directory / "ip" / "component.xml", component_text(tables.design, rtl, options.mhz))
     _write(directory / "README.md", readme_text(tables, placed, core, options.mhz))

@@ -27,6 +27,9 @@ from step.lowering.dma import (
 from step.lowering.memory import memory_map
 from step.lowering.netlist import Netlist
 
+PORT_BITS = 8
+"""Of the number of a port, where an error of memory is told."""
+
 
 @dataclass(frozen=True)
 class Image:
@@ -113,8 +116,9 @@ def board_of(netlist: Netlist, bus: BusConfig, *, streams: bool = False) -> Boar
 
     With ``streams`` DMA serves sources and sinks, with ports for each part behind those of loads and of stores.
 
-    Raises `FabricError` for more masters than ports, a bus of whose bursts beats are no part, memory that the
-    addresses of the bus do not reach, parts of streams that DMA does not reach, and those with the names of operators.
+    Raises `FabricError` for more masters than ports, too many ports, a bus of whose bursts beats are no part, memory
+    that the addresses of the bus do not reach, parts of streams that DMA does not reach, and those with the names of
+    operators.
     """
     beat, program = netlist.fabric.memory.beat_bytes, f"program {netlist.graph.name!r}"
     served = tuple(_streams(netlist)) if streams else ()
@@ -123,6 +127,8 @@ def board_of(netlist: Netlist, bus: BusConfig, *, streams: bool = False) -> Boar
     wanted = reads + writes
     if bus.masters > len(wanted):
         raise FabricError(f"{bus.masters} masters are too many: {program} has {_ports(len(wanted))}")
+    if len(wanted) > 1 << PORT_BITS:
+        raise FabricError(f"{program} has {len(wanted)} memory ports, more than the {1 << PORT_BITS} of a board")
     bus.check_beat(beat)
     images, ports = dict[int | str, Image](), list[BoardPort]()
     for number, each in enumerate(wanted):

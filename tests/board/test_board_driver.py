@@ -175,7 +175,7 @@ def test_a_missing_model_of_memory_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     ("options", "message"),
     [
         ({"base": 0x1004}, "the base of 'load' must be a multiple of the 8 bytes of a beat, not 0x1004"),
-        ({"base": -4096}, "'load' at -0x1000 takes 4,096 bytes, beyond the 40 address bits of the bus"),
+        ({"base": -4096}, "base must be an integer >= 0, not -4096"),
         (
             {"base": (1 << 40) - 4096},
             "'s_values' at 0x10000000000 takes 4,096 bytes, beyond the 40 address bits of the bus",

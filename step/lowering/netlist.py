@@ -261,11 +261,8 @@ def lower_checked(graph: Graph, fabric: FabricConfig) -> Netlist:
         for node in lowered
         for port, stream in enumerate(node.inputs)
     ]
-    order = {
-        (node.name, port): n
-        for n, (node, port) in enumerate((node, port) for node in lowered for port in range(len(node.output_types)))
-    }
-    channels.sort(key=lambda channel: order[channel.producer])
+    order = {node.name: at for at, node in enumerate(lowered)}
+    channels.sort(key=lambda channel: (order[channel.producer[0]], channel.producer[1]))
     numbered = tuple(replace(each, index=index) for index, each in enumerate(channels))
     return Netlist(lowered, fabric, tuple(lowered), numbered).with_depths(graph.depths).with_most_rows(graph.most_rows)
 

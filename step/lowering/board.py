@@ -7,6 +7,7 @@ and fast model read this one plan.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -15,6 +16,7 @@ from step.language.tiling import stored
 from step.lowering.bus import BusConfig
 from step.lowering.dma import (
     LIST,
+    MOST_ELEMENTS,
     MOST_LIMIT,
     MOST_REQUESTS,
     REQUEST,
@@ -182,6 +184,10 @@ def _parts(netlist: Netlist, streams: Iterable[BoardStream], *, sources: bool) -
         if not sources:
             requests = sink_requests(plan, node.input_types[0])
         most = MOST_REQUESTS if sources else MOST_LIMIT // plan.request_bytes
+        shape = (node.output_types if sources else node.input_types)[0].shape
+        count = math.prod(int(each) for each in shape if each.is_static)
+        if VALUES not in plan.parts and count > MOST_ELEMENTS:
+            raise FabricError(f"{node.describe()}: it has {count:,} elements, more than the {MOST_ELEMENTS:,} of DMA")
         for part in plan.parts:
             plan.check(node.describe(), part, requests[part], most, FabricError)
             name = f"{stream.name}_{part}"

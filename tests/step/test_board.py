@@ -102,6 +102,20 @@ def test_a_part_of_a_stream_may_be_too_large() -> None:
         assert str(error.value).startswith(name) and str(error.value).endswith(said)
 
 
+@pytest.mark.parametrize(("shape", "refused"), [(((1 << 16) - 1, (1 << 16) + 1), True), ((2, (1 << 31) - 1), False)])
+def test_a_stream_that_nobody_reads_may_have_too_many_elements(shape: tuple[int, int], refused: bool) -> None:
+    graph = Graph("long")
+    x = graph.source("x", Tile(BF16, 1, 32), shape)
+    x.flatten(0, 1)
+    graph.source("z", Tile(BF16, 1, 32), [2]).sink("w")
+    if not refused:
+        board_of(lower(graph, FabricConfig()), BusConfig(), streams=True)
+        return
+    said = r"source 'x' \(.*\): it has 4,294,967,295 elements, more than the 4,294,967,294 of DMA"
+    with pytest.raises(FabricError, match=f"^{said}$"):
+        board_of(lower(graph, FabricConfig()), BusConfig(), streams=True)
+
+
 def test_more_than_there_are_numbers_for() -> None:
     """Of ports where errors of memory are told, of units and channels in registers."""
     graph = Graph("many")

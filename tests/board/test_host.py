@@ -283,6 +283,7 @@ def test_numbers_that_it_has(small: tuple[Path, Folder, ModuleType]) -> None:
     assert patterns(np.array([1.5], ml_dtypes.bfloat16), "FP32").tolist() == [1.5]
     assert patterns(2.0, "FP16") == np.float16(2)
     half = 1 + 2.0**-8
+    assert patterns(np.array([-128, 127], np.int8), "BF16").tolist() == [0xC300, 0x42FE]
     once = [half, half + 2.0**-40, half - 2.0**-40, -half - 2.0**-40, 3 * 2.0**-7 + 2.0**-15 - 2.0**-40]
     assert patterns(once, "BF16").tolist() == [0x3F80, 0x3F81, 0x3F80, 0xBF81, 0x3CC0]
 

@@ -12,7 +12,6 @@ PATTERNS = {"BF16": "<u2", "FP16": "<f2", "FP32": "<f4", "FP8_E4M3": "u1", "FP8_
 PATTERNS |= {"INT32": "<i4", "UINT32": "<u4", "BOOL": "u1", "SELECTOR": "u1"}
 """How an array has the bits of a scalar; of a selector a byte for each target."""
 
-
 ML_DTYPES = {"BF16": "bfloat16", "FP8_E4M3": "float8_e4m3fn", "FP8_E5M2": "float8_e5m2"}
 """The scalars of ml_dtypes that have the bits of a format."""
 
@@ -51,10 +50,11 @@ def patterns(given: Any, dtype: str, what: str = "data") -> np.ndarray:
 
 def _bf16(array: np.ndarray) -> np.ndarray:
     """Rounded once, to the nearest, ties to even."""
+    exact = array.astype(np.float64)
     with np.errstate(under="ignore"):
-        single = array.astype(np.float32)
-        below = np.where(np.abs(single) > np.abs(array), np.nextafter(single, np.float32(0)), single)
-    bits = below.view(np.uint32) | (single != array)  # what float32 does not have is in its last bit
+        single = exact.astype(np.float32)
+        below = np.where(np.abs(single) > np.abs(exact), np.nextafter(single, np.float32(0)), single)
+    bits = below.view(np.uint32) | (single != exact)  # what float32 does not have is in its last bit
     rounded = (bits.astype(np.uint64) + 0x7FFF + (bits >> 16 & 1)) >> 16
     return np.where(np.isnan(single), 0x7FC0, rounded).astype("<u2")
 

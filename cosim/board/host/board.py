@@ -62,15 +62,18 @@ class Board:
         if not needed <= set(inputs) <= {each["name"] for each in known}:
             names = ", ".join(each["name"] for each in known)
             raise BoardError(f"inputs must be {names}, not {', '.join(inputs) or 'none'}")
+        given = dict[str, Any]()  # all of it is looked at before any of it is written
         for tensor in self._told["tensors"]:
             if tensor["name"] in inputs:
                 array = patterns(inputs[tensor["name"]], tensor["dtype"], tensor["name"])
                 if list(array.shape) != tensor["shape"]:
                     raise BoardError(f"{tensor['name']} must have shape {tensor['shape']}, not {list(array.shape)}")
-                self.write(tensor["name"], array.tobytes())
+                given[tensor["name"]] = (array.tobytes(),)
         for stream in self._told["streams"]:
             if stream["read"]:
-                self.write(stream["name"], *flattened(inputs[stream["name"]], stream))
+                given[stream["name"]] = flattened(inputs[stream["name"]], stream)
+        for name, values in given.items():
+            self.write(name, *values)
         self.start()
         self.wait()
         found = {}

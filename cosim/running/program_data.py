@@ -29,12 +29,18 @@ def source_transfers(netlist: Netlist, data: BoundInputs) -> dict[str, list[int]
 
 
 def check_memory(netlist: Netlist) -> None:
-    """Raise `FabricError` for more off-chip memory than the bench holds."""
-    size = memory_map(netlist).beats * netlist.fabric.memory.beat_bytes
+    """Raise `FabricError` for more off-chip memory than the bench holds, or than addresses of its buses reach."""
+    memory = netlist.fabric.memory
+    size, bus = memory_map(netlist).beats * memory.beat_bytes, memory.bus
+    what = f"program {netlist.graph.name!r} takes {size:,} bytes of off-chip memory"
     if size > MOST_BYTES:
         raise FabricError(
-            f"program {netlist.graph.name!r} takes {size:,} bytes of off-chip memory, more than the {MOST_BYTES:,} "
-            "that a simulation of the RTL holds; take smaller tensors, or the fast model"
+            f"{what}, more than the {MOST_BYTES:,} that a simulation of the RTL holds; take smaller tensors, or the "
+            "fast model"
+        )
+    if bus is not None and size > 1 << bus.address_bits:
+        raise FabricError(
+            f"{what} in a simulation of the RTL, more than bus.address_bits = {bus.address_bits} reach; give more"
         )
 
 

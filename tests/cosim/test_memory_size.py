@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from cosim.cli.verilog import verilog
-from step import INT8, FabricConfig, Graph, MemoryConfig, Program, run
+from cosim.running.program_data import check_memory
+from step import INT8, BusConfig, FabricConfig, Graph, MemoryConfig, Program, lower, run
 from step.errors import FabricError
 
 SAID = (
@@ -41,3 +42,22 @@ def test_a_run_and_a_bench(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     with pytest.raises(FabricError) as caught:
         verilog.main(["wide.py", "-o", "out", "--bench"], standalone_mode=False)
     assert str(caught.value) == SAID and not Path("out").exists()
+
+
+@pytest.mark.parametrize("address_bits", [12, 13])
+def test_bases_beyond_the_addresses_of_buses(address_bits: int) -> None:
+    """Tensors are small, but each has its place in the memory of a bench."""
+    graph = Graph("apart")
+    for name in "abc":
+        graph.load(graph.tensor(name, (4, 1), INT8), tile=(4, 1), name=f"load_{name}").sink(f"y_{name}")
+    memory = MemoryConfig(beat_bytes=32, bus=BusConfig(bytes=32, address_bits=address_bits))
+    netlist = lower(graph, FabricConfig(memory=memory))
+    if address_bits == 13:
+        check_memory(netlist)
+        return
+    with pytest.raises(FabricError) as caught:
+        check_memory(netlist)
+    assert str(caught.value) == (
+        "program 'apart' takes 6,144 bytes of off-chip memory in a simulation of the RTL, more than bus.address_bits = "
+        "12 reach; give more"
+    )

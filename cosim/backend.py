@@ -15,7 +15,7 @@ import numpy as np
 
 from cosim.running.bench_run import NO_LIMIT, simulate, wave_kind
 from cosim.running.failure import failure
-from cosim.running.program_data import memory_image, source_transfers
+from cosim.running.program_data import check_memory, memory_image, source_transfers
 from cosim.running.run_files import RawRun
 from hw.axi.design import design_of
 from hw.links.edge import unpack_transfers
@@ -99,6 +99,7 @@ def run_rtl(
     check_outputs(prepared.graph)
     netlist, data = prepared.netlist, prepared.data
     check_feasible(netlist)  # before what has no width is packed
+    check_memory(netlist)
     sources, memory = source_transfers(netlist, data), memory_image(netlist, data)
     with tempfile.TemporaryDirectory(prefix="step-verilog-") as directory:
         design = design_of(netlist, directory, probes=True, progress=progress)

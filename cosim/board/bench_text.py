@@ -11,6 +11,7 @@ from cosim.testbench.data import hex_lines
 from cosim.testbench.fabric import hint_line
 from hw.verilog.structure import separated
 from step.lowering.arrival import arrival
+from step.lowering.dma import MOST_LIMIT
 
 RUNS = 2
 """One after the other, without a reset."""
@@ -88,7 +89,7 @@ def _settings(addresses: Mapping[str, int], place: Place) -> Iterator[str]:
     if high := addresses.get(f"base_{place.name}_high"):
         yield f"32'h{high:x}, 32'h{place.address >> 32:x}"
     if limit := addresses.get(f"limit_{place.name}"):
-        yield f"32'h{limit:x}, 32'h{place.bytes:x}"
+        yield f"32'h{limit:x}, 32'h{min(place.bytes, MOST_LIMIT):x}"
 
 
 _TASKS = """

@@ -14,6 +14,7 @@ from cosim.board.tables import Tables, tables_of
 from hw.registers.wrapper import board_design
 from step.errors import Deadlock
 from step.host.progress import Progress, silent
+from step.lowering.board import board_of
 from step.lowering.bus import BusConfig
 from step.lowering.dma import MOST_LIMIT, REQUEST
 from step.lowering.netlist import Netlist
@@ -30,7 +31,7 @@ ROOM = 1 << 24
 class Host:
     """The board of ``netlist`` in a simulator (Verilator), with memory and a host of cocotbext-axi around it.
 
-    For the options see `step.Board`. Raises what `board_design` and `build_board` raise.
+    For the options see `step.Board`. Raises what `board_design`, `build_board` and `check_places` raise.
     """
 
     def __init__(
@@ -46,6 +47,8 @@ class Host:
         progress: Progress = silent,
     ) -> None:
         check_models()
+        board = board_of(netlist, bus, streams=True)
+        check_places(places(board, base, {}), {}, board)  # what is known without data
         progress("writing Verilog")
         design = board_design(netlist, bus, streams=True, initial_values=False)
         self.tables: Tables = tables_of(netlist, design)
@@ -65,7 +68,7 @@ class Host:
         """Put ``data`` into memory, images at ``bases``, and start; raises what `check_places` raises."""
         given, board = contents(self.tables, data), self.tables.design.board
         least = min(ROOM, (1 << board.bus.address_bits) // (4 * len(board.images)))
-        placed = places(self.tables, self._base, {name: len(each) for name, each in given.items()}, least)
+        placed = places(board, self._base, {name: len(each) for name, each in given.items()}, least)
         placed = check_places(placed, bases, board)
         ask, settings = self._simulation.ask, dict[str, int]()
         for place in placed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,13 @@ from cosim.testbench.axi import AXI_MEMORY
 from hw.registers.files import write_register_files
 from hw.registers.wrapper import board_design
 from hw.verilog.core import Bench, core_files
-from hw.verilog.emit import WAIVERS
+from hw.verilog.emit import WAIVERS, check_synthesisable
 from hw.verilog.file_lists import file_list_text
 from step.errors import InputError
 from step.host.progress import Progress, silent
+from step.lowering.board import Board, board_of
 from step.lowering.bus import BusConfig
+from step.lowering.feasible import check_feasible
 from step.programs.prepare import Prepared
 from step.running.interpreter import interpret
 
@@ -73,28 +75,37 @@ def write_folder(prepared: Prepared, options: Options, directory: Path, progress
     """
     if not prepared.given:
         raise InputError("a board's memory image needs input data, but the program has none; give --inputs FILE.npz")
+    netlist, data = prepared.netlist, prepared.data
+    _placed(board_of(netlist, options.bus, streams=options.streams), options, {})  # what is known without data
+    check_feasible(netlist)
+    check_synthesisable(netlist)
     progress("writing Verilog")
-    netlist = prepared.netlist
     design = board_design(netlist, options.bus, streams=options.streams, initial_values=options.initial_values)
     tables = tables_of(netlist, design)
     progress("running the program for its memory image")
-    before = contents(tables, prepared.data)
-    after = wanted(tables, interpret(prepared.graph, prepared.data).outputs)
+    before = contents(tables, data)
+    after = wanted(tables, interpret(prepared.graph, data).outputs)
     sizes = {name: len(each) for name, each in before.items()} | {
         name: len(each.content) for name, each in after.items()
     }
-    placed = places(tables, options.first, sizes)
-    if placed[-1].end > 1 << options.bus.address_bits:
-        mend = "choose a lower --base" if options.first else "give more --address-bits"
-        raise InputError(
-            f"the images end at {placed[-1].end:#x}, beyond the {options.bus.address_bits} bits of addresses; {mend}"
-        )
+    placed = _placed(design.board, options, sizes)
     rtl = _write_rtl(tables, directory)
     _write_drivers(tables, placed, prepared, directory)
     write_host(directory)
     _write_data(tables, placed, data_files(tables, placed, before, after), sizes, directory)
     _write_for_tools(tables, placed, rtl, options, directory)
     return Folder(tables, placed, rtl)
+
+
+def _placed(board: Board, options: Options, sizes: Mapping[str, int]) -> tuple[Place, ...]:
+    """Where images lie; raises `InputError` where the addresses of the bus end before them."""
+    placed = places(board, options.first, sizes)
+    if placed[-1].end > 1 << options.bus.address_bits:
+        mend = "choose a lower --base" if options.first else "give more --address-bits"
+        raise InputError(
+            f"the images end at {placed[-1].end:#x}, beyond the {options.bus.address_bits} bits of addresses; {mend}"
+        )
+    return placed
 
 
 def _write(path: Path, text: str) -> None:
@@ -166,7 +177,7 @@ def _write_for_tools(
     _write(directory / "bench" / AXI_MEMORY.name, AXI_MEMORY.read_text())
     _write(directory / "bench" / f"{name}_bench.sv", bench_text(tables, placed))
     write_wrappers(directory)
-    _write(directory / "constraints" / f"{name}.sdc", sdc(top, options.mhz))
+    _write(directory / "constraints" / f"{name}.sdc", sdc(tables.design.top, options.mhz))
     _write(directory / "constraints" / f"{name}.xdc", xdc(top, options.mhz, tables.design.board))
     _write(directory / "ip" / "component.xml", component_text(tables.design, rtl, options.mhz))
     _write(directory / "README.md", readme_text(tables, placed, core, options.mhz))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cosim.board.tables import StreamTable, Tables, TensorTable
+from cosim.board.tables import StreamTable, Tables
 from cosim.testbench.data import all_ones
 from hw.dma.images import source_images
 from hw.links.layout import input_formats, output_formats
@@ -74,15 +74,15 @@ def wanted(tables: Tables, outputs: Mapping[str, Sequence[Token]]) -> dict[str, 
     return found
 
 
-def places(tables: Tables, base: int, sizes: Mapping[str, int], least: int = 0) -> tuple[Place, ...]:
+def places(board: Board, base: int, sizes: Mapping[str, int], least: int = 0) -> tuple[Place, ...]:
     """Where images lie by default: one after the other from ``base`` on, each on a page.
 
     ``sizes``: what the data takes. An image whose size only a run tells has room for twice as much, and for ``least``.
     """
-    found, board = [], tables.design.board
-    for at, image in enumerate(board.images):
+    found = []
+    for image in board.images:
         size = sizes.get(image.name, 0)
-        room = max(2 * size, least) if _is_dynamic(tables, at) else max(size, board.bytes_of(image))
+        room = max(size, board.bytes_of(image)) if image.beats else max(2 * size, least)
         room = max(PAGE, -(-room // PAGE) * PAGE)
         found.append(Place(image.name, base, room))
         base += room
@@ -119,18 +119,6 @@ def check_places(placed: Sequence[Place], bases: Mapping[str, int], board: Board
                 f"{one.bytes:,} bytes"
             )
     return tuple(found)
-
-
-def _is_dynamic(tables: Tables, image: int) -> bool:
-    """Whether only a run tells how large the image with this index is."""
-    for tensor in tables.tensors:
-        if any(each.image == image for each in tensor.tilings):
-            return _has_any_size(tensor)
-    return tables.design.board.images[image].beats == 0
-
-
-def _has_any_size(tensor: TensorTable) -> bool:
-    return tensor.access.tiles is None and tensor.access.tensor is None
 
 
 def _packed(tables: Tables, stream: StreamTable, tokens: Sequence[Token]) -> dict[str, bytes]:

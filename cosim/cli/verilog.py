@@ -8,6 +8,7 @@ import click
 
 from cosim.building.design import SIDECAR
 from cosim.building.wrappers import write_wrappers
+from cosim.running.program_data import check_memory
 from cosim.testbench.folder import write_bench
 from hw.axi.design import design_of
 from step.cli.console import show_json, working
@@ -50,6 +51,9 @@ def verilog(
         raise InputError("--bench needs input data, but the program has none; give --inputs FILE.npz")
     prepared = prepare(opened)
     netlist = prepared.netlist
+    if bench:  # told before the work
+        check_memory(netlist)
+        _ = prepared.data
     with working() as progress:
         design = design_of(netlist, probes=bench, initial_values=style == "fpga", progress=progress)
         with writing_folder(output, SIDECAR) as staged:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from hw.links.edge import pack_transfers
 from hw.links.layout import output_formats
 from hw.links.packing import pack_tiles
+from step.errors import FabricError
 from step.language.tiling import accessed
 from step.lowering.memory import memory_map
 from step.lowering.netlist import Netlist
 from step.programs.data.inputs import BoundInputs
+
+MOST_BYTES = (1 << 31) - 1
+"""Of the memory in ``sim_memory.sv``, which counts them with an ``int``."""
 
 
 def source_transfers(netlist: Netlist, data: BoundInputs) -> dict[str, list[int]]:
@@ -24,8 +28,25 @@ def source_transfers(netlist: Netlist, data: BoundInputs) -> dict[str, list[int]
     }
 
 
+def check_memory(netlist: Netlist) -> None:
+    """Raise `FabricError` for more off-chip memory than the bench holds, or than addresses of its buses reach."""
+    memory = netlist.fabric.memory
+    size, bus = memory_map(netlist).beats * memory.beat_bytes, memory.bus
+    what = f"program {netlist.graph.name!r} takes {size:,} bytes of off-chip memory"
+    if size > MOST_BYTES:
+        raise FabricError(
+            f"{what}, more than the {MOST_BYTES:,} that a simulation of the RTL holds; take smaller tensors, or the "
+            "fast model"
+        )
+    if bus is not None and size > 1 << bus.address_bits:
+        raise FabricError(
+            f"{what} in a simulation of the RTL, more than bus.address_bits = {bus.address_bits} reach; give more"
+        )
+
+
 def memory_image(netlist: Netlist, data: BoundInputs) -> bytes:
-    """Off-chip memory before a run: the declared tensors in their regions."""
+    """Off-chip memory before a run: the declared tensors in their regions; raises what `check_memory` raises."""
+    check_memory(netlist)
     layout = memory_map(netlist)
     beat = netlist.fabric.memory.beat_bytes
     image = bytearray(layout.beats * beat)

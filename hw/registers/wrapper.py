@@ -15,7 +15,7 @@ from hw.verilog.structure import Instance, Structure, Written, flat_ports, port_
 from step.lowering.board import Board, board_of
 from step.lowering.bus import BusConfig
 from step.lowering.netlist import Netlist
-from step.lowering.registers import UNIT_BITS, WORD, Register, registers_of
+from step.lowering.registers import UNIT_BITS, WORD, Register, check_counts, registers_of
 
 _SHOWN = {
     **{f"status_{each}": f"run_{each}" for each in ("done", "idle", "busy", "draining", "memory_waits")},
@@ -76,12 +76,12 @@ def board_design(
     With ``own_clock`` the buses are in the clock ``bus_clk``, with the reset ``bus_rst``. With ``streams`` DMA has the
     streams, and the module has none.
 
-    ``files`` are the Verilog of all, and ``fabric_NAME_registers.rdl``. Raises `FabricError` as `board_of` does, and
-    `EnvironmentProblem` without PeakRDL.
+    ``files`` are the Verilog of all, and ``fabric_NAME_registers.rdl``. Raises `FabricError` as `board_of` and
+    `check_counts` do, and `EnvironmentProblem` without PeakRDL.
     """
-    board = board_of(netlist, bus, streams=streams)
+    board, units, channels = board_of(netlist, bus, streams=streams), len(netlist.units), len(netlist.channels)
+    check_counts(units, channels)
     fabric = emit(netlist, probes=False, waits=True, initial_values=initial_values)
-    units, channels = len(netlist.units), len(netlist.channels)
     registers = registers_of(board, fabric.hash, units, channels)
     inner = wrapped(fabric.structure, netlist, bus, own_clock=own_clock, streams=streams)
     name = f"{fabric.sidecar['module']}_registers"

@@ -14,7 +14,7 @@ from hw.verilog.convert import tool_versions
 from hw.verilog.file_lists import LISTS
 from step.language.graph import Node
 from step.language.operator import Access, StreamType
-from step.lowering.memory import Region
+from step.lowering.regions import Region
 
 
 def sidecar(fabric: Fabric, files: Mapping[str, str], hierarchical: Sequence[str]) -> dict[str, Any]:

@@ -32,9 +32,9 @@ from step.errors import (
 from step.host.progress import Progress, silent
 from step.language.tokens import Token
 from step.language.types import has_rows
-from step.lowering.memory import same_addresses
 from step.lowering.netlist import Netlist
 from step.lowering.off_chip import MemoryConfig
+from step.lowering.regions import same_addresses
 from step.programs.data.inputs import BoundInputs
 from step.running.contracts import ShapeChecks, first_fault, stream_fault, symbol_checks, timed_checks
 from step.running.deadlock import Snapshot

@@ -11,6 +11,7 @@ from step.errors import FabricError
 from step.language.validate import check_outputs
 from step.lowering.advice import advice
 from step.lowering.feasible import check_feasible
+from step.lowering.regions import regions_of
 from step.lowering.room import check_depths
 from step.programs.prepare import prepare
 
@@ -21,13 +22,15 @@ from step.programs.prepare import prepare
 def command(given: Given, as_json: bool) -> None:
     """Check a program: types, shapes, the graph and, where it has any, its input data.
 
-    What is well formed, but does not fit the fabric, gets a warning; more fabric than it can use, a hint.
+    What is well formed, but does not fit the fabric, gets a warning, but for depths that no channel has and tensors
+    beyond the addresses of memory, which are errors; more fabric than it can use gets a hint.
     """
     opened = given.program()
     prepared = prepare(opened)
     warnings, hints = list(prepared.doubts), list[str]()
     check_outputs(opened.graph)
     check_depths(opened.graph, opened.fabric)
+    regions_of(opened.graph, opened.fabric.memory)
     try:
         check_feasible(prepared.netlist)
         hints = advice(prepared.netlist)

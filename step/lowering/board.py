@@ -7,6 +7,7 @@ and fast model read this one plan.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -15,6 +16,7 @@ from step.language.tiling import stored
 from step.lowering.bus import BusConfig
 from step.lowering.dma import (
     LIST,
+    MOST_ELEMENTS,
     MOST_LIMIT,
     MOST_REQUESTS,
     REQUEST,
@@ -26,6 +28,9 @@ from step.lowering.dma import (
 )
 from step.lowering.memory import memory_map
 from step.lowering.netlist import Netlist
+
+PORT_BITS = 8
+"""Of the number of a port, where an error of memory is told."""
 
 
 @dataclass(frozen=True)
@@ -113,8 +118,9 @@ def board_of(netlist: Netlist, bus: BusConfig, *, streams: bool = False) -> Boar
 
     With ``streams`` DMA serves sources and sinks, with ports for each part behind those of loads and of stores.
 
-    Raises `FabricError` for more masters than ports, a bus of whose bursts beats are no part, memory that the
-    addresses of the bus do not reach, parts of streams that DMA does not reach, and those with the names of operators.
+    Raises `FabricError` for more masters than ports, too many ports, a bus of whose bursts beats are no part, memory
+    that the addresses of the bus do not reach, parts of streams that DMA does not reach, and those with the names of
+    operators.
     """
     beat, program = netlist.fabric.memory.beat_bytes, f"program {netlist.graph.name!r}"
     served = tuple(_streams(netlist)) if streams else ()
@@ -123,6 +129,8 @@ def board_of(netlist: Netlist, bus: BusConfig, *, streams: bool = False) -> Boar
     wanted = reads + writes
     if bus.masters > len(wanted):
         raise FabricError(f"{bus.masters} masters are too many: {program} has {_ports(len(wanted))}")
+    if len(wanted) > 1 << PORT_BITS:
+        raise FabricError(f"{program} has {len(wanted)} memory ports, more than the {1 << PORT_BITS} of a board")
     bus.check_beat(beat)
     images, ports = dict[int | str, Image](), list[BoardPort]()
     for number, each in enumerate(wanted):
@@ -176,6 +184,10 @@ def _parts(netlist: Netlist, streams: Iterable[BoardStream], *, sources: bool) -
         if not sources:
             requests = sink_requests(plan, node.input_types[0])
         most = MOST_REQUESTS if sources else MOST_LIMIT // plan.request_bytes
+        shape = (node.output_types if sources else node.input_types)[0].shape
+        count = math.prod(int(each) for each in shape if each.is_static)
+        if VALUES not in plan.parts and count > MOST_ELEMENTS:
+            raise FabricError(f"{node.describe()}: it has {count:,} elements, more than the {MOST_ELEMENTS:,} of DMA")
         for part in plan.parts:
             plan.check(node.describe(), part, requests[part], most, FabricError)
             name = f"{stream.name}_{part}"

@@ -35,6 +35,9 @@ MOST_REQUESTS = (1 << 28) - 1
 MOST_LIMIT = (1 << 32) - 1
 """Bytes of a part that a sink writes: a register says how many there are."""
 
+MOST_ELEMENTS = (1 << 32) - 2
+"""Of a stream, and of a list in it: lengths have 32 bits, and drivers have one for a length that lists tell."""
+
 VALUES, LIST = "values", "list"
 """The parts of a stream."""
 

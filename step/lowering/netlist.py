@@ -25,6 +25,7 @@ from step.lowering.fabric import FabricConfig
 from step.lowering.links import Gathering, beats
 from step.lowering.needs import Port, carried, deciding
 from step.lowering.off_chip import MemoryConfig
+from step.lowering.regions import regions_of
 from step.lowering.room import check_depths, check_most_rows, rows_behind
 from step.ops.broadcast import Broadcast
 
@@ -233,7 +234,7 @@ def kept(derive: Callable[[Netlist], Found]) -> Callable[[Netlist], Found]:
 def lower(graph: Graph, fabric: FabricConfig) -> Netlist:
     """Check ``graph``, give every reader a copy of its stream, and lay out the channels.
 
-    Raises the errors of `step.language.validate.check` and `check_depths`.
+    Raises the errors of `step.language.validate.check`, `check_depths` and `regions_of`.
     """
     check(graph)
     return lower_checked(graph, fabric)
@@ -242,6 +243,7 @@ def lower(graph: Graph, fabric: FabricConfig) -> Netlist:
 def lower_checked(graph: Graph, fabric: FabricConfig) -> Netlist:
     """`lower` for a ``graph`` that was checked."""
     check_depths(graph, fabric)
+    regions_of(graph, fabric.memory)
     lowered = insert_broadcasts(graph)
     producers = {(node.name, port): stream.key for node in lowered for port, stream in enumerate(node.inputs)}
     needed = carried(lowered, producers)
@@ -259,11 +261,8 @@ def lower_checked(graph: Graph, fabric: FabricConfig) -> Netlist:
         for node in lowered
         for port, stream in enumerate(node.inputs)
     ]
-    order = {
-        (node.name, port): n
-        for n, (node, port) in enumerate((node, port) for node in lowered for port in range(len(node.output_types)))
-    }
-    channels.sort(key=lambda channel: order[channel.producer])
+    order = {node.name: at for at, node in enumerate(lowered)}
+    channels.sort(key=lambda channel: (order[channel.producer[0]], channel.producer[1]))
     numbered = tuple(replace(each, index=index) for index, each in enumerate(channels))
     return Netlist(lowered, fabric, tuple(lowered), numbered).with_depths(graph.depths).with_most_rows(graph.most_rows)
 

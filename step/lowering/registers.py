@@ -6,7 +6,8 @@ import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from step.lowering.board import Board
+from step.errors import FabricError
+from step.lowering.board import PORT_BITS, Board
 from step.lowering.dma import REQUEST
 
 WORD = 4
@@ -25,7 +26,7 @@ IMAGES = 0x80
 """Address of the base addresses, two registers for each image. Limits follow, one for each image that has one."""
 
 UNIT_BITS = 12
-"""Of the number of a unit in a register."""
+"""Of the number of a unit, or of a channel, in a register."""
 
 
 class Access(enum.Enum):
@@ -65,6 +66,13 @@ class Register:
     name: str
     address: int
     fields: tuple[Field, ...]
+
+
+def check_counts(units: int, channels: int) -> None:
+    """Raise `FabricError` for more units or channels than registers can point at."""
+    for what, count in (("units", units), ("channels", channels)):
+        if count > 1 << UNIT_BITS:
+            raise FabricError(f"the registers of a board have numbers for {1 << UNIT_BITS:,} {what}, not for {count:,}")
 
 
 def registers_of(board: Board, hash: str, units: int, channels: int) -> tuple[Register, ...]:
@@ -109,7 +117,7 @@ def _fixed(hash: int, units: int, channels: int) -> Iterator[Register]:
         "memory_fault",
         0x1C,
         Field("code", shown, "of the first error of memory: 11 or 12; 0 without one", 0, 4),
-        Field("port", shown, "that asked, as in the plan", 16, 8),
+        Field("port", shown, "that asked, as in the plan", 16, PORT_BITS),
     )
     yield _word("memory_fault_low", 0x20, shown, "byte address of that error, low half")
     yield _word("memory_fault_high", 0x24, shown, "high half")

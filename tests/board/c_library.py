@@ -46,7 +46,7 @@ class Library:
         self.after = wanted(self.tables, interpret(graph, data).outputs)
         sizes = {name: len(each) for name, each in self.before.items()}
         sizes |= {name: len(each.content) for name, each in self.after.items()}
-        self.places = places(self.tables, BASE, sizes)
+        self.places = places(self.tables.design.board, BASE, sizes)
         (directory / HEADER).write_text(registers_header(design.registers, fabric))
         (directory / f"{self.tables.name}.h").write_text(tables_header(self.tables))
         (directory / "tables.c").write_text(tables_source(self.tables, self.places))

@@ -169,3 +169,22 @@ def test_a_missing_model_of_memory_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     assert str(caught.value) == (
         "a board in simulation needs the package cocotbext-axi; install it with: pip install 'step-fabric[board]'"
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"base": 0x1004}, "the base of 'load' must be a multiple of the 8 bytes of a beat, not 0x1004"),
+        ({"base": -4096}, "base must be an integer >= 0, not -4096"),
+        (
+            {"base": (1 << 40) - 4096},
+            "'s_values' at 0x10000000000 takes 4,096 bytes, beyond the 40 address bits of the bus",
+        ),
+    ],
+)
+def test_a_base_that_does_not_do(options: dict[str, int], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything is built."""
+    monkeypatch.setattr("cosim.board.driver.board_design", None)
+    with pytest.raises(InputError) as caught:
+        Board(moved(), bus=BUS, **options)
+    assert str(caught.value) == message

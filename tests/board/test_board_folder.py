@@ -102,9 +102,9 @@ def test_images_whose_size_only_a_run_tells_have_room() -> None:
     graph.source("x", Tile(BF16, 1, 4), [graph.symbol("N")]).store("y")
     netlist = lower(graph, FABRIC)
     tables = tables_of(netlist, board_design(netlist, BusConfig(), streams=True))
-    placed = places(tables, 0, {"x_values": 8192}, 1 << 16)
+    placed = places(tables.design.board, 0, {"x_values": 8192}, 1 << 16)
     assert {each.name: each.bytes for each in placed} == dict.fromkeys(("x_values", "x_list", "y"), 1 << 16)
-    assert [each.bytes for each in places(tables, 0, {"x_values": 8192})] == [16384, 4096, 4096]
+    assert [each.bytes for each in places(tables.design.board, 0, {"x_values": 8192})] == [16384, 4096, 4096]
 
 
 def test_a_program_without_data(tmp_path: Path) -> None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import json
+import shutil
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -43,6 +47,13 @@ def written(program: Program, directory: Path) -> tuple[Path, Folder, ModuleType
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Folder, ModuleType]:
     return written(moved(), tmp_path_factory.mktemp("board"))
+
+
+@pytest.fixture(scope="module")
+def refusing(small: tuple[Path, Folder, ModuleType]) -> Any:
+    """A board that is never started."""
+    _, folder, host = small
+    return host.Board(Memory(folder, b""))
 
 
 class Memory:
@@ -201,16 +212,315 @@ def test_a_run_in_simulation(small: tuple[Path, Folder, ModuleType]) -> None:
         ({"z": 1}, "inputs must be x, s, not x, s, z"),
         ({"x": np.zeros((4, 16))}, "x must have shape [8, 16], not [4, 16]"),
         ({"s": [[]]}, "s must have 2 entries here, not 1"),
-        ({"s": [[], [np.zeros((2, 4))]]}, "an element of s must have 1 rows, not 2"),
+        ({"s": [[], [np.zeros((2, 4))]]}, "an element of s must have shape [1, 4], not [2, 4]"),
+        ({"s": [[], [np.zeros((4, 1))]]}, "an element of s must have shape [1, 4], not [4, 1]"),
+        ({"s": [[], [np.zeros(4)]]}, "an element of s must have shape [1, 4], not [4]"),
+        ({"s": [[], [np.zeros((1, 5))]]}, "an element of s must have shape [1, 4], not [1, 5]"),
+        ({"s": [[], 3]}, "s must be 2 lists in each other; there is 3 for one"),
+        ({"s": [[], [[["a"]]]]}, "an element of s: BF16 is given as numbers, not as <U1"),
+        ({"s": [[], [[[1], [2, 3]]]]}, None),
+        ({"x": np.full((8, 16), 1e39)}, "x at [0, 0] is 1e+39, which BF16 does not have"),
+        ({"x": np.zeros((8, 16), complex)}, "x: BF16 is given as numbers, not as complex128"),
+        (
+            {"x": np.ma.masked_array(np.zeros((8, 16)), np.eye(8, 16))},
+            "x is masked, and no number stands for that: give array.filled(NUMBER)",
+        ),
         ({"s": [[np.zeros((1, 4))] * 600, []]}, "s: too little room, or beyond the address space"),
     ],
 )
-def test_inputs_that_do_not_fit(change: dict[str, Any], message: str, small: tuple[Path, Folder, ModuleType]) -> None:
-    _, folder, host = small
-    board = host.Board(Memory(folder, b""))
+def test_inputs_that_do_not_fit(
+    change: dict[str, Any], message: str | None, small: tuple[Path, Folder, ModuleType], refusing: Any
+) -> None:
+    _, _, host = small
     with pytest.raises(host.BoardError) as caught:
-        board.run({name: each for name, each in {**data(0), **change}.items() if each is not None})
+        refusing.run({name: each for name, each in {**data(0), **change}.items() if each is not None})
+    assert str(caught.value) == message or (
+        message is None and str(caught.value).startswith("an element of s is no array: ")
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "dtype", "message"),
+    [
+        ([[3, 300]], "INT8", "data at [0, 1] is 300, which INT8 does not have"),
+        (np.array([200], np.uint8), "INT8", "data at [0] is 200, which INT8 does not have"),
+        ([1.5], "INT32", "data at [0] is 1.5, which INT32 does not have"),
+        ([-1], "UINT32", "data at [0] is -1, which UINT32 does not have"),
+        (np.nan, "INT32", "data is nan, which INT32 does not have"),
+        ([1 << 32], "UINT32", "data at [0] is 4294967296, which UINT32 does not have"),
+        ([1, 2], "BOOL", "data at [1] is 2, which BOOL does not have"),
+        (np.array([0, 3], np.uint8), "SELECTOR", "data at [1] is 3, which SELECTOR does not have"),
+        ([1e39], "FP32", "data at [0] is 1e+39, which FP32 does not have"),
+        ([65520], "FP16", "data at [0] is 65520, which FP16 does not have"),
+        (
+            np.zeros(1, ml_dtypes.float8_e5m2),
+            "FP8_E4M3",
+            "data: FP8_E4M3 is given as patterns (uint8), or of ml_dtypes, not as float8_e5m2",
+        ),
+        ([1.0], "FP8_E5M2", "data: FP8_E5M2 is given as patterns (uint8), or of ml_dtypes, not as float64"),
+        (np.zeros(1, ml_dtypes.int4), "INT8", "data: INT8 is given as numbers, not as int4"),
+    ],
+)
+def test_numbers_that_a_format_does_not_have(
+    given: Any, dtype: str, message: str, small: tuple[Path, Folder, ModuleType]
+) -> None:
+    _, _, host = small
+    with pytest.raises(host.BoardError) as caught:
+        host.arrays.patterns(given, dtype)
     assert str(caught.value) == message
+
+
+def test_numbers_that_it_has(small: tuple[Path, Folder, ModuleType]) -> None:
+    """Whatever the array is of; infinities that are given are meant."""
+    _, _, host = small
+    patterns = host.arrays.patterns
+    assert patterns(np.array([1, -2], ">i4"), "BF16").tolist() == [0x3F80, 0xC000]
+    assert patterns(np.array([0x3F80], ">u2"), "BF16").tolist() == [0x3F80]
+    assert patterns([np.inf, -np.inf, np.nan], "BF16").tolist() == [0x7F80, 0xFF80, 0x7FC0]
+    assert patterns([True, 3.0, -128], "INT8").tolist() == [1, 3, -128]
+    assert patterns([[0, 1.0]], "BOOL").tolist() == [[0, 1]]
+    assert patterns(np.array([1.5], ml_dtypes.float8_e5m2), "BF16").tolist() == [0x3FC0]
+    assert patterns(np.array([1.5], ml_dtypes.bfloat16), "FP32").tolist() == [1.5]
+    assert patterns(2.0, "FP16") == np.float16(2)
+    half = 1 + 2.0**-8
+    assert patterns(np.array([-128, 127], np.int8), "BF16").tolist() == [0xC300, 0x42FE]
+    once = [half, half + 2.0**-40, half - 2.0**-40, -half - 2.0**-40, 3 * 2.0**-7 + 2.0**-15 - 2.0**-40]
+    assert patterns(once, "BF16").tolist() == [0x3F80, 0x3F81, 0x3F80, 0xBF81, 0x3CC0]
+
+
+PAIR = {
+    "name": "pairs",
+    "extents": [None],
+    "rows": True,
+    "parts": [(1, 2, "INT8"), (0, 3, "INT8"), (0, 1, "INT8"), (1, 4, "SELECTOR")],
+}
+
+
+def pair(rows: int, others: int) -> tuple[Any, ...]:
+    return np.ones((1, 2)), np.ones((rows, 3)), np.ones((others, 1)), [0, 1, 0, 0]
+
+
+def test_elements_with_rows_of_their_own(small: tuple[Path, Folder, ModuleType]) -> None:
+    _, _, host = small
+    values, lengths = host.arrays.flattened([pair(2, 2), pair(0, 0)], PAIR)
+    assert (len(values), lengths) == (2 * (2 + 4) + 8, (2, 2, 0))
+    for element, message in (
+        (pair(2, 3), "an element of pairs must have one number of rows, not 2 and 3"),
+        (pair(2, 2)[:3], "an element of pairs must be a tuple of 4 arrays, not 3"),
+        (np.ones((4, 1, 1)), "an element of pairs must be a tuple of 4 arrays, not ndarray"),
+        ((*pair(2, 2)[:3], [0, 1]), "an element of pairs must have shape [4], not [2]"),
+        (
+            (np.ones((1, 2)), np.ones((2, 4)), *pair(2, 2)[2:]),
+            "an element of pairs must have shape [rows, 3], not [2, 4]",
+        ),
+    ):
+        with pytest.raises(host.BoardError) as caught:
+            host.arrays.flattened([element], PAIR)
+        assert str(caught.value) == message
+    scalar = {"name": "at", "extents": [2], "rows": False, "parts": [(1, 1, "UINT32")]}
+    assert host.arrays.flattened([1, np.array([[2]])], scalar) == (bytes([1, 0, 0, 0, 2, 0, 0, 0]), ())
+
+
+class Failing(Memory):
+    """Raises what it is told in the transfers of this kind."""
+
+    fails = ""
+
+    def _fail(self, kind: str) -> None:
+        if self.fails == kind:
+            raise ConnectionError(f"no {kind}")
+
+    def read32(self, offset: int) -> int:
+        self._fail("read32")
+        return super().read32(offset)
+
+    def write32(self, offset: int, value: int) -> None:
+        self._fail("write32")
+        super().write32(offset, value)
+
+    def read(self, address: int, size: int) -> bytes:
+        self._fail("read")
+        return super().read(address, size)
+
+    def write(self, address: int, data: bytes) -> None:
+        self._fail("write")
+        super().write(address, data)
+
+    def wait(self) -> None:
+        self._fail("wait")
+        self.words[self.registers["status"]] = 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "does"),
+    [
+        ("read32", "cycles"),
+        ("read32", "start"),
+        ("write32", "start"),
+        ("write", "start"),
+        ("read32", "wait"),
+        ("wait", "wait"),
+        ("read", "wait"),
+        ("read32", "run"),
+        ("write", "run"),
+        ("read", "check"),
+    ],
+)
+def test_errors_of_the_transport(kind: str, does: str, small: tuple[Path, Folder, ModuleType]) -> None:
+    """They come out where they happen, and nothing of them is left."""
+    directory, folder, host = small
+    left = (directory / "data" / "expected.bin").read_bytes()
+    transport = Failing(folder, left)
+    board = host.Board(transport)
+    transport.words[folder.tables.addresses["cycles_low"]] = 77
+    if does == "wait":
+        board.start()
+        transport.words[transport.registers["status"]] = 4 if kind == "wait" else 1
+    written = dict(transport.words)
+    transport.fails = kind
+    with pytest.raises(ConnectionError, match=rf"^no {kind}$"):
+        _ = getattr(board, does) if does == "cycles" else getattr(board, does)(*[data(0)] * (does == "run"))
+    if kind != "read":
+        assert transport.words == written  # nothing is started behind an error
+    transport.fails = ""
+    transport.words[transport.registers["status"]] = 1
+    assert board.cycles == 77
+    board.check()
+    assert list(board.run(data(0))) == ["y", "t"]
+
+
+def test_a_fault_that_can_not_be_read(small: tuple[Path, Folder, ModuleType]) -> None:
+    _, folder, host = small
+    transport = Failing(folder, b"")
+    transport.fails = "read32"
+    with pytest.raises(ConnectionError, match=r"^no read32$"):
+        host.Board(transport)
+    transport.fails = ""
+    board = host.Board(transport)
+    transport.words |= {transport.registers["status"]: 16, transport.registers["fault"]: 13}
+    transport.fails = "write32"  # the reset behind it
+    with pytest.raises(ConnectionError, match=r"^no write32$"):
+        board.wait()
+    transport.fails = ""
+    with pytest.raises(host.BoardError, match=r"^nothing moved for as many cycles as the watchdog allows$"):
+        board.wait()
+
+
+def test_an_error_belongs_to_its_thread(small: tuple[Path, Folder, ModuleType]) -> None:
+    _, folder, host = small
+    asked, told = threading.Event(), threading.Event()
+
+    class Slow(Memory):
+        def read32(self, offset: int) -> int:
+            if threading.current_thread().name == "slow":
+                asked.set()
+                assert told.wait(60)
+                raise ConnectionError("no cable")
+            return super().read32(offset)
+
+    board, found = host.Board(Slow(folder, b"")), list[BaseException]()
+
+    def slowly() -> None:
+        try:
+            _ = board.cycles
+        except ConnectionError as error:
+            found.append(error)
+
+    thread = threading.Thread(target=slowly, name="slow")
+    thread.start()
+    assert asked.wait(60)
+    assert board.cycles == 0
+    told.set()
+    thread.join()
+    assert board.cycles == 0 and [str(each) for each in found] == ["no cable"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "message"),
+    [
+        (1 << 32, "BoardError", "register 0x0 must be read as 32 bits, not as 0x100000000"),
+        (None, "TypeError", "'NoneType' object cannot be interpreted as an integer"),
+    ],
+)
+def test_answers_that_are_none(answer: Any, error: str, message: str, small: tuple[Path, Folder, ModuleType]) -> None:
+    _, folder, host = small
+    transport = Memory(folder, b"")
+    transport.words[0] = answer
+    with pytest.raises(Exception) as caught:
+        host.Board(transport)
+    assert (type(caught.value).__name__, str(caught.value)) == (error, message)
+    transport.words[0] = np.uint32(0x53544550)  # a number as NumPy has it
+    assert host.Board(transport).cycles == 0
+
+
+def test_memory_that_comes_short(small: tuple[Path, Folder, ModuleType]) -> None:
+    _, folder, host = small
+
+    class Short(Memory):
+        def read(self, address: int, size: int) -> bytes:
+            return bytes(size - 1)
+
+    board, size = host.Board(Short(folder, b"")), folder.places[-1].end - folder.places[0].address
+    board.start()
+    with pytest.raises(host.BoardError) as caught:
+        board.wait()
+    assert str(caught.value) == f"{size:,} bytes were to be read from 0x80000000 on, and {size - 1:,} came"
+
+
+def test_names_and_bases(small: tuple[Path, Folder, ModuleType], refusing: Any) -> None:
+    _, folder, host = small
+    board, address = refusing, "base must be an address, an integer of 64 bits, not"
+
+    def at(base: int) -> Callable[[], Any]:
+        return lambda: host.Board(Memory(folder, b""), base=base)
+
+    for call, message in (
+        (at(-4096), f"{address} -4096"),
+        (at(1 << 64), f"{address} {1 << 64}"),
+        (at(0x1001), "base 0x1001: an address that is no multiple of a beat"),
+        (at(0xFF_FFFF_F000), "base 0xfffffff000: too little room, or beyond the address space"),
+        (lambda: board.write("x", bytes(256), (1,)), "x is a tensor, which has no lengths"),
+        (lambda: board.write("x", bytes(255)), "x: data of another shape"),
+        (lambda: board.write("s", b"", ((1 << 32) + 1, 0)), "s: lengths must be >= 0 and have 32 bits, not 4294967297"),
+        (lambda: board.write("s", bytes(8), (0, 0)), "s: data of another shape"),
+        (lambda: board.write("s", bytes(8), (1,)), "s: data of another shape"),
+        (lambda: board.write("t", b""), "t: data of another shape"),
+        (lambda: board.write("z", b""), "there is no tensor and no stream 'z'"),
+        (lambda: board.read("s"), "s is an input, which a run leaves as it is"),
+        (lambda: board.read("t"), "t: the stream has not ended"),
+    ):
+        with pytest.raises(host.BoardError) as caught:
+            call()
+        assert str(caught.value) == message
+
+
+def test_files_of_the_folder_that_were_changed(
+    small: tuple[Path, Folder, ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory, folder, host = small
+    shutil.copytree(directory, tmp_path / "board")
+    monkeypatch.setattr(host.folder, "FOLDER", tmp_path / "board")
+    size = folder.places[-1].end - folder.places[0].address
+    for name in ("expected", "memory"):
+        file = tmp_path / "board" / "data" / f"{name}.bin"
+        file.write_bytes(file.read_bytes()[:-1])
+        with pytest.raises(host.BoardError) as caught:
+            host.Board(Memory(folder, bytes(size))).check()
+        assert str(caught.value) == f"data/{name}.bin has {size - 1:,} bytes, not the {size:,} of data/memory.json"
+    file = tmp_path / "board" / "data" / "memory.json"
+    told = json.loads(file.read_text())
+    names = [each["name"] for each in told["images"]]
+    for change, message in (
+        ({"bytes": size - 4096}, "base 0x80000000: too little room, or beyond the address space"),
+        ({"images": told["images"][:1]}, "data/memory.json has no image 't_values', which the board has"),
+    ):
+        file.write_text(json.dumps({**told, **change}))
+        with pytest.raises(host.BoardError) as caught:
+            host.Board(Memory(folder, bytes(size))).read("t")
+        assert str(caught.value) == message, names
+    file.write_text("{")
+    with pytest.raises(host.BoardError, match=r"^data/memory\.json is not as it was written: "):
+        host.Board(Memory(folder, b""))
 
 
 def test_another_board_and_a_missing_compiler(
@@ -247,4 +557,64 @@ def test_files_that_are_mapped(small: tuple[Path, Folder, ModuleType], tmp_path:
     assert memory.read_bytes() == (directory / "data" / "memory.bin").read_bytes()
     assert np.frombuffer(registers.read_bytes(), "<u4")[board.registers["control"] // 4] == 1
     done = subprocess.run([*command, registers, tmp_path / "none"], capture_output=True, text=True)
-    assert done.stderr.startswith("error: [Errno 2] No such file or directory: ")
+    size, base = folder.places[-1].end - board.base, board.base
+    wanted = f"{size:,} bytes from {base:#x} on are wanted"
+    assert done.stderr == f"error: memory file '{tmp_path}/none': {wanted}: No such file or directory\n"
+
+
+def test_files_that_can_not_be_mapped(small: tuple[Path, Folder, ModuleType], tmp_path: Path) -> None:
+    _, folder, host = small
+    base, size = folder.places[0].address, folder.places[-1].end - folder.places[0].address
+    files = {name: str(tmp_path / name) for name in ("none", "empty", "short", "page", "memory")}
+    for name, length in (("empty", 0), ("short", 100), ("page", 4096), ("memory", size)):
+        Path(files[name]).write_bytes(bytes(length))
+    files["folder"] = str(tmp_path)
+
+    multiple = "must be a multiple of 4,096"
+
+    def registers(name: str) -> str:
+        return f"register file {files[name]!r}: 4,096 bytes from"
+
+    def memory(name: str, offset: int = 0) -> str:
+        return f"memory file {files[name]!r}: {size:,} bytes from {offset:#x} on are wanted"
+
+    for one, other, where, message in (
+        ("none", "memory", {}, f"{registers('none')} 0x0 on are wanted: No such file or directory"),
+        ("empty", "memory", {}, f"{registers('empty')} 0x0 on are wanted, but it has 0 bytes"),
+        ("short", "memory", {}, f"{registers('short')} 0x0 on are wanted, but it has 100 bytes"),
+        ("folder", "memory", {}, f"{registers('folder')} 0x0 on are wanted: Is a directory"),
+        (
+            "page",
+            "memory",
+            {"register_offset": 4},
+            f"{registers('page')} 0x4 on are wanted, but register_offset {multiple}",
+        ),
+        (
+            "page",
+            "memory",
+            {"register_offset": 4096},
+            f"{registers('page')} 0x1000 on are wanted, but it has 4,096 bytes",
+        ),
+        ("page", "none", {}, f"{memory('none')}: No such file or directory"),
+        ("page", "empty", {}, f"{memory('empty')}, but it has 0 bytes"),
+        ("page", "page", {}, f"{memory('page')}, but it has 4,096 bytes"),
+        ("page", "memory", {"memory_offset": 8}, f"{memory('memory', 8)}, but memory_offset {multiple}"),
+        ("page", "memory", {"memory_offset": -4096}, f"{memory('memory', -4096)}, but memory_offset {multiple}"),
+        ("page", "memory", {"memory_offset": 4096}, f"{memory('memory', 4096)}, but it has {size:,} bytes"),
+        ("page", "memory", {"memory_offset": None}, f"{memory('memory', base)}, but it has {size:,} bytes"),
+    ):
+        with pytest.raises(host.BoardError) as caught:
+            host.Mapped(files[one], files[other], **{"memory_offset": 0, **where})
+        assert str(caught.value) == message
+    with pytest.raises(host.BoardError) as caught:  # a device, which has no memory
+        host.Mapped(files["page"], "/dev/null", memory_offset=0)
+    assert str(caught.value).startswith(f"memory file '/dev/null': {size:,} bytes from 0x0 on are wanted: ")
+    mapped = host.Mapped(files["page"], files["memory"], memory_offset=0)
+    mapped.write(base + size - 4, b"abcd")
+    assert mapped.read(base + size - 4, 4) == b"abcd"
+    for address, count in ((base - 4096, 4), (base + size - 3, 4)):
+        told = f"{count} bytes from address {address:#x} on are not in the memory that is mapped"
+        for call in (lambda: mapped.read(address, count), lambda: mapped.write(address, bytes(count))):  # noqa: B023
+            with pytest.raises(host.BoardError) as caught:
+                call()
+            assert str(caught.value) == f"{told}: {size:,} bytes from {base:#x} on"

@@ -36,10 +36,23 @@ def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
             "the images end at 0x100002000, beyond the 32 bits of addresses; choose a lower --base",
         ),
         (["--masters", "4"], "4 masters are too many: program 'softmax' has 3 memory ports"),
+        (
+            ["--set", "fabric.arithmetic=model"],
+            'arithmetic="model" can only be simulated; Verilog for synthesis needs arithmetic="rtl"',
+        ),
+        (["--target", "litex", "--bytes", "4"], "--target litex takes buses of 8 to 64 bytes, not 4: give --bytes 32"),
+        (["--target", "litex", "--streams", "edge"], "--target litex has nobody at the edge: leave out --streams edge"),
+        (["--target", "litex", "--base", "0"], "--target litex has memory at 0x40000000: leave out --base"),
+        (["--batch", "docs/board.md"], "--batch is for firmware: it needs --target litex"),
         (["--bytes", "48"], "bus.bytes must be a power of two of at most 128, not 48"),
     ],
 )
-def test_arguments(step: Step, arguments: list[str], said: str, tmp_path: Path) -> None:
+def test_arguments(
+    step: Step, arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before anything is built or run."""
+    monkeypatch.setattr("cosim.board.folder.board_design", None)
+    monkeypatch.setattr("cosim.board.folder.interpret", None)
     result = step("board", "examples/softmax.py", "-o", tmp_path / "board", *arguments)
     assert result.code and result.err == f"error: {said}\n"
     assert not (tmp_path / "board").exists()

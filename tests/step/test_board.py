@@ -15,6 +15,7 @@ from step.lowering.bus import BusConfig
 from step.lowering.fabric import with_settings
 from step.lowering.feasible import check_feasible
 from step.lowering.netlist import Netlist, lower
+from step.lowering.registers import check_counts
 
 
 def copies(count: int = 2) -> Netlist:
@@ -99,6 +100,36 @@ def test_a_part_of_a_stream_may_be_too_large() -> None:
             board_of(lower(graph, FabricConfig()), BusConfig(), streams=True)
         said = f": its values take {size:,} bytes of memory, more than the {most:,} that DMA reaches"
         assert str(error.value).startswith(name) and str(error.value).endswith(said)
+
+
+@pytest.mark.parametrize(("shape", "refused"), [(((1 << 16) - 1, (1 << 16) + 1), True), ((2, (1 << 31) - 1), False)])
+def test_a_stream_that_nobody_reads_may_have_too_many_elements(shape: tuple[int, int], refused: bool) -> None:
+    graph = Graph("long")
+    x = graph.source("x", Tile(BF16, 1, 32), shape)
+    x.flatten(0, 1)
+    graph.source("z", Tile(BF16, 1, 32), [2]).sink("w")
+    if not refused:
+        board_of(lower(graph, FabricConfig()), BusConfig(), streams=True)
+        return
+    said = r"source 'x' \(.*\): it has 4,294,967,295 elements, more than the 4,294,967,294 of DMA"
+    with pytest.raises(FabricError, match=f"^{said}$"):
+        board_of(lower(graph, FabricConfig()), BusConfig(), streams=True)
+
+
+def test_more_than_there_are_numbers_for() -> None:
+    """Of ports where errors of memory are told, of units and channels in registers."""
+    graph = Graph("many")
+    tensor = graph.tensor("x", (4, 4), BF16)
+    for number in range(257):
+        graph.load(tensor, tile=(4, 4), name=f"load{number}").sink(f"y{number}")
+    said = "program 'many' has 257 memory ports, more than the 256 of a board"
+    with pytest.raises(FabricError, match=f"^{re.escape(said)}$"):
+        board_of(lower(graph, FabricConfig()), BusConfig())
+    check_counts(4096, 4096)
+    for units, channels, told in ((4097, 1, "units, not for 4,097"), (1, 5000, "channels, not for 5,000")):
+        said = f"the registers of a board have numbers for 4,096 {told}"
+        with pytest.raises(FabricError, match=f"^{re.escape(said)}$"):
+            check_counts(units, channels)
 
 
 @pytest.mark.parametrize(

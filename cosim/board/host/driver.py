@@ -13,7 +13,7 @@ from .errors import BoardError
 from .folder import FOLDER
 
 
-def compiled(fabric: str, images: int) -> ctypes.CDLL:
+def compiled(fabric: str) -> ctypes.CDLL:
     """The driver with the tables of this folder, as a library in a folder of its own that goes at once."""
     compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
@@ -21,7 +21,7 @@ def compiled(fabric: str, images: int) -> ctypes.CDLL:
     driver = FOLDER / "sw"
     with tempfile.TemporaryDirectory(prefix="step-host-") as made:
         library = Path(made) / "driver.so"
-        tables = [f'-DHEADER="{fabric}.h"', f"-DDESIGN={fabric}", f"-DIMAGES={images}"]
+        tables = [f'-DHEADER="{fabric}.h"', f"-DDESIGN={fabric}", f"-DIMAGES={fabric.upper()}_IMAGES"]
         paths = ["-include", str(FOLDER / "host" / "reached.h"), f"-I{driver}"]
         sources = [str(FOLDER / "host" / "reached.c"), *map(str, sorted(driver.glob("*.c")))]
         command = [compiler, "-std=c99", "-O2", "-fPIC", "-shared", *tables, *paths, *sources, "-o", str(library)]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+import stat
 import time
 
-from .folder import memory_map
+from .errors import BoardError
+from .folder import memory_map, tables
 
 
 class Transport:
@@ -47,15 +49,27 @@ class Mapped(Transport):
         base: int | None = None,
         memory_offset: int | None = None,
     ) -> None:
-        self._base, size = memory_map()["base"] if base is None else base, memory_map()["bytes"]
-        self._registers = self._map(registers, register_offset, mmap.PAGESIZE)
-        self._memory = self._map(memory, self._base if memory_offset is None else memory_offset, size)
+        self._base, self._size = memory_map()["base"] if base is None else base, memory_map()["bytes"]
+        pages = -(-(max(tables()["registers"].values()) + 4) // mmap.PAGESIZE)
+        self._registers = self._map("register", registers, register_offset, pages * mmap.PAGESIZE)
+        self._memory = self._map("memory", memory, self._base if memory_offset is None else memory_offset, self._size)
 
     @staticmethod
-    def _map(name: str, offset: int, size: int) -> mmap.mmap:
-        file = os.open(name, os.O_RDWR | os.O_SYNC)
+    def _map(what: str, name: str, offset: int, size: int) -> mmap.mmap:
+        wanted = f"{what} file {name!r}: {size:,} bytes from {offset:#x} on are wanted"
+        if offset < 0 or offset % mmap.ALLOCATIONGRANULARITY:
+            raise BoardError(f"{wanted}, but {what}_offset must be a multiple of {mmap.ALLOCATIONGRANULARITY:,}")
         try:
+            file = os.open(name, os.O_RDWR | os.O_SYNC)
+        except OSError as error:
+            raise BoardError(f"{wanted}: {error.strerror}") from None
+        try:
+            found = os.fstat(file)
+            if stat.S_ISREG(found.st_mode) and found.st_size < offset + size:  # a device does not say its size
+                raise BoardError(f"{wanted}, but it has {found.st_size:,} bytes")
             return mmap.mmap(file, size, offset=offset)
+        except (OSError, ValueError, OverflowError) as error:
+            raise BoardError(f"{wanted}: {getattr(error, 'strerror', None) or error}") from None
         finally:
             os.close(file)
 
@@ -66,7 +80,16 @@ class Mapped(Transport):
         ctypes.c_uint32.from_buffer(self._registers, offset).value = value
 
     def read(self, address: int, size: int) -> bytes:
-        return self._memory[address - self._base : address - self._base + size]
+        return self._memory[self._part(address, size)]
 
     def write(self, address: int, data: bytes) -> None:
-        self._memory[address - self._base : address - self._base + len(data)] = data
+        self._memory[self._part(address, len(data))] = data
+
+    def _part(self, address: int, size: int) -> slice:
+        begin = address - self._base
+        if begin < 0 or begin + size > self._size:
+            raise BoardError(
+                f"{size:,} bytes from address {address:#x} on are not in the memory that is mapped: "
+                f"{self._size:,} bytes from {self._base:#x} on"
+            )
+        return slice(begin, begin + size)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hw.rules.facts import Facts, Law, pick
-from hw.rules.numbers import Number, const
+from hw.rules.numbers import Number, both, const
 from step.lowering.links import Span
 
 
@@ -39,11 +39,13 @@ class Literal:
 class Arriving:
     """The words of the values in front of these inputs, one after the other; those of an item from ``first`` on.
 
-    Behind tiles of dynamic size in a tuple that follows from their rows.
+    Behind tiles of dynamic size in a tuple that follows from their rows. Of inputs in ``held`` it is the value that a
+    state word keeps.
     """
 
     ports: tuple[int, ...]
     first: int | Span | None = None
+    held: tuple[int, ...] = ()
 
     @property
     def is_whole(self) -> bool:
@@ -64,6 +66,10 @@ class Arriving:
         return inputs if self.first is None else f"an item of {inputs}"
 
 
+COMPUTED = "a number that is computed"
+"""The source of a value that has no words: it is in the header alone."""
+
+
 class Carried(NamedTuple):
     """What a token carries, if it is ``there``: the number of the source of its words, and what is in the header."""
 
@@ -81,6 +87,11 @@ class Symbol(NamedTuple):
     done: Any = ANY
     carries: Any = ANY
     there: Any = const(1)
+
+    @property
+    def has_value(self) -> Number:
+        """Whether it is a token with a value."""
+        return const(0) if self.carries is ANY else both(self.there, self.carries.there)
 
     def numbers(self) -> dict[str, Number]:
         """Its bits, by field of a header; and ``there``."""

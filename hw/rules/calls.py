@@ -22,9 +22,11 @@ BEHIND = {"need": ("room", *DONE), "fault": ("room", *DONE), "room": DONE}
 
 
 class Calls(Expressions):
-    """The calls of a rule; ``too_late`` are places where words stand behind those that they come before."""
+    """The calls of a rule; ``too_late`` are places where words stand behind those that they come before, ``aligned``
+    the inputs that are to agree with the first."""
 
     too_late: dict[str, ast.AST]
+    aligned: set[int]
 
     def call(self, call: ast.Call, path: Path) -> Any:
         if not call.keywords:
@@ -73,8 +75,6 @@ class Calls(Expressions):
         if not isinstance(token, Symbol):
             self.text.refuse(call, ast.unparse(call), "what is put is a token")
         number = self._say(call, path, "put", "output", port)
-        if not never(invert(token.there), path.facts):
-            self.text.refuse(call, ast.unparse(call), "what is put may be None here: ask before whether it `is None`")
         format, bits = self.outputs[number], token.numbers()
         control = (1 << format.bits) - 1 if format.control else None
         for name, most in (("stop", format.rank), ("rank", format.rank), ("control", control)):
@@ -97,6 +97,7 @@ class Calls(Expressions):
         return Symbol(rank if stop is None else stop, rank, const(0), Carried(const(0)))
 
     def _aligned(self, call: ast.Call, path: Path, *tokens: Symbol) -> Symbol:
+        self.aligned |= {*range(1, len(tokens))}
         for port in range(1, len(tokens)):
             path.said[("differ",)] = either(path.flag("differ"), leaf(("differ", 0, port), 0, 1))
         return tokens[0]

@@ -57,7 +57,7 @@ class Execution(Holding):
                 if isinstance(each, Symbol) and {"stop", "rank", "done", "value"} <= each.numbers().keys():
                     laws |= each.laws()
             self.facts = Facts(laws)
-            self.ends, self.too_late = [], {}
+            self.ends, self.too_late, self.aligned = [], {}, set()
             last = ast.copy_location(ast.Return(None), self.text.body[-1])
             said = self._run([*self.text.body, last], Path({("live",): const(1)}, self.facts))
             if self.words.ranges == before:

@@ -1,0 +1,151 @@
+"""Words stay in the order in which they came: what a rule may do with values that it holds, and when words go."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from hw.rules.calls import Calls
+from hw.rules.facts import never
+from hw.rules.numbers import Number, both, const, either, equal, invert, leaf
+from hw.rules.states import possible
+from hw.rules.values import ANY, NOTHING, Arriving, Path, Symbol
+from hw.rules.words import Words
+
+
+class Holding(Calls):
+    """What becomes of the values of inputs, on each of the paths that ``ends`` has with their last statements.
+
+    A state word holds a header: the words of its value are the oldest ones that lie in the channel, and they alone can
+    be read. So one value of an input leaves in a firing at most, the one that is held before the one in front.
+    """
+
+    words: Words
+    ends: list[tuple[ast.AST, Path]]
+    end: Path
+    possible: Number
+
+    def held(self) -> set[int]:
+        """The inputs whose tokens state words keep."""
+        return set(self.words.held.values())
+
+    def drops(self, port: int) -> Number:
+        """When the words of the oldest value of the held input ``port`` go: it goes out, or nobody gets it."""
+        taken, before, fresh, ahead = self._taken(self.end, port), const(0), const(0), self._goes(self.end, port)
+        for name in self._keepers(port):
+            before, _, fresh = self._holds(self.end, name, port)
+        goes = either(self._goes(self.end, port, held=True), ahead)
+        stays, lost = both(ahead, invert(taken)), both(taken, invert(either(goes, either(before, fresh))))
+        lives = both(self.end.flag("live"), self.possible)
+        goes = goes if never(both(lives, stays), self.end.facts) else both(goes, invert(stays))
+        return goes if never(both(lives, lost), self.end.facts) else either(goes, lost)
+
+    def _keepers(self, port: int) -> list[str]:
+        """The state word that holds tokens of input ``port``."""
+        return [name for name, each in self.words.held.items() if each == port]
+
+    def _taken(self, path: Path, port: int) -> Number:
+        """Whether a value is taken from input ``port``."""
+        return both(path.flag("take", port), self.fronts[port].has_value)
+
+    def _goes(self, path: Path, port: int, *, held: bool = False) -> Number:
+        """Whether the value of input ``port`` that is ``held``, or the one in front, goes out."""
+        found = const(0)
+        for output in range(len(self.outputs)):
+            token = path.said.get(("token", output), NOTHING)
+            found = either(found, both(path.flag("put", output), self._is_of(token, port, held=held)))
+        return found
+
+    def _is_of(self, token: Symbol, port: int, *, held: bool) -> Number:
+        """Whether ``token`` has the value of input ``port`` that is ``held``, or the one in front."""
+
+        def chosen(source: Any) -> Number:
+            if source.op == "mux":
+                test, yes, no = source.args[:3]
+                return either(both(test, chosen(yes)), both(invert(test), chosen(no)))
+            words = self.sources[source.lo]
+            return const(int(isinstance(words, Arriving) and port in words.ports and held == (port in words.held)))
+
+        source = ANY if token.carries is ANY else token.carries.source
+        return const(0) if source is ANY else both(token.has_value, chosen(source))
+
+    def _holds(self, path: Path, name: str, port: int) -> tuple[Number, Number, Number]:
+        """Whether word ``name`` holds a value, and still holds it behind the firing, or the one in front."""
+        changes, after = path.flag("next", name), path.said.get(("word", name), NOTHING)
+        before = self.present[name].has_value
+        kept = either(both(changes, self._is_of(after, port, held=True)), both(invert(changes), before))
+        return before, kept, both(changes, self._is_of(after, port, held=False))
+
+    def _possible(self) -> Number:
+        """What the flags among the state words can be at once, and that tokens are alike which do not differ."""
+        flags, alike, one = dict[Number, tuple[int, Number]](), const(1), self.fronts[0].has_value
+        for port in self.aligned:
+            other, differs = self.fronts[port].has_value, leaf(("differ", 0, port), 0, 1)
+            same = either(both(one, other), both(invert(one), invert(other)))
+            alike = both(alike, either(differs, same))
+        for name, word in self.present.items():
+            after = self.end.said.get(("word", name), word)
+            now, then = (each.there if isinstance(each, Symbol) else each for each in (word, after))
+            if now.op == "leaf" and now.is_flag:
+                changes = self.end.flag("next", name)
+                then = either(both(changes, equal(then, const(1))), both(invert(changes), now))
+                flags[now] = self.words.initial.get(name, 0), then
+        return both(alike, possible(flags, self.end.flag("live"), self.end.facts))
+
+    def _never(self, wrong: Number, path: Path) -> bool:
+        """Whether nothing is ``wrong`` on ``path``."""
+        return never(both(self.possible, wrong), path.facts)
+
+    def check_moves(self) -> None:
+        """Refuse paths on which words would be lost, or sent twice, or be those of another value."""
+        for word, place in self.too_late.items():
+            hint = "needs and faults come first, then rooms, then what is taken, put and changed"
+            self.text.refuse(place, f"a {word} that comes too late", hint)
+        self.possible = self._possible()
+        for place, path in self.ends:
+            for port, format in enumerate(self.outputs):
+                token, puts = path.said.get(("token", port), NOTHING), path.flag("put", port)
+                if not self._never(both(puts, invert(token.there)), path):
+                    hint = "ask before whether it `is None`"
+                    self.text.refuse(place, f"a put in output {port} of what may be None", hint)
+                passes = both(both(puts, token.has_value), invert(path.flag("COMPUTES")))
+                if format.beats > 1 and not self._never(passes, path):
+                    hint = "its words pass in the cycles behind the firing: return COMPUTES"
+                    self.text.refuse(place, f"a value put in output {port} by a firing that does not compute", hint)
+            for port in self.held():
+                if self.fronts[port].carries.control is ANY:
+                    self._check_held(place, path, port)
+
+    def _check_held(self, place: ast.AST, path: Path, port: int) -> None:
+        taken, ahead = self._taken(path, port), self._goes(path, port)
+        goes = self._goes(path, port, held=True)
+        (name,) = self._keepers(port)
+        before, kept, fresh = self._holds(path, name, port)
+        lost = both(taken, invert(either(ahead, fresh)))
+        once, first = "what is held is put once, and held no longer then", f"put what self.{name} holds first"
+        for wrong, what, hint in (
+            (both(goes, kept), f"a value in self.{name} that is put and held", once),
+            (both(ahead, fresh), f"a value of input {port} that is put, and held in self.{name}", once),
+            (
+                both(before, invert(either(goes, kept))),
+                f"a value in self.{name} that is held no longer and was not put",
+                f"{first}: a value that is not to go out is taken where none is held",
+            ),
+            (
+                both(fresh, invert(taken)),
+                f"a value of input {port} in self.{name} that is not taken",
+                "take what is held from now on",
+            ),
+            (
+                both(before, ahead),
+                f"a value of input {port} that is put ahead of the one in self.{name}",
+                f"{first}: words leave in the order in which they came",
+            ),
+            (
+                both(before, lost),
+                f"a value of input {port} that is taken, and goes nowhere, behind the one in self.{name}",
+                f"{first}, and take the other in a firing of its own, in which nothing is held",
+            ),
+        ):
+            if not self._never(wrong, path):
+                self.text.refuse(place, what, hint)

@@ -118,6 +118,7 @@ class Calls(Expressions):
     def _resize(self, path: Path, tile: Any) -> None:
         """The firing takes the time of ``tile``, or of so many rows, where these are dynamic."""
         if any(each.carries.rows is not ANY for each in self.fronts):
+            path.said["resized",] = const(1)
             path.said["resize",] = tile.rows if isinstance(tile, Carried) else tile
 
     def _chosen(self, call: ast.Call, path: Path, ports: list[Port], mask: Any) -> list[Port]:

@@ -12,8 +12,8 @@ from typing import Any
 from hw.links.layout import DynamicFormat, TokenFormat
 from hw.rules.expressions import SOURCE, Known
 from hw.rules.facts import Facts, Law, never
-from hw.rules.holding import Holding
 from hw.rules.numbers import Number, both, const, invert, leaf
+from hw.rules.pace import Pace
 from hw.rules.values import ANY, COMPUTED, Arriving, Carried, Literal, Path, Port, Said, Symbol, joined, leaves
 from hw.rules.words import Words, text_of
 from step.firing.machine import Machine
@@ -21,7 +21,7 @@ from step.language.faults import Fault
 from step.lowering.links import Span
 
 
-class Execution(Holding):
+class Execution(Pace):
     """One rule under execution, and the path behind its ``end``; ``names`` are those that it gives to numbers."""
 
     def __init__(
@@ -47,6 +47,7 @@ class Execution(Holding):
             self._check_words(port, format)
         self.offsets = self._opened(inputs)
         self.check_moves()
+        self.check_pace()
 
     def _settled(self) -> Said:
         """What the rule does, when its words have the ranges that it gives them."""
@@ -71,10 +72,10 @@ class Execution(Holding):
     @property
     def rows(self) -> Number | None:
         """The rows of the tiles of dynamic size by which the firing takes its time; None: there are none."""
-        tokens = [self.token(port) for port, each in enumerate(self.outputs) if isinstance(each, DynamicFormat)]
-        found = {token.carries.rows for token in tokens}
-        found = {self.end.said["resize",]} if ("resize",) in self.end.said else found
-        return next(iter(found)) if found else None  # what goes out at once has the same
+        if ("resize",) in self.end.said:
+            found: Number = self.end.said["resize",]
+            return found
+        return next(iter(self.rows_put()), None)
 
     def ways(self, port: int) -> dict[int, Any]:
         """The sources of the words that go out on output ``port``, by number."""

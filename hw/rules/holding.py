@@ -31,10 +31,10 @@ class Holding(Calls):
 
     def drops(self, port: int) -> Number:
         """When the words of the oldest value of the held input ``port`` go: it goes out, or nobody gets it."""
-        taken, before, fresh, ahead = self._taken(self.end, port), const(0), const(0), self._goes(self.end, port)
+        taken, before, fresh, ahead = self.taken(self.end, port), const(0), const(0), self.goes(self.end, port)
         for name in self._keepers(port):
             before, _, fresh = self._holds(self.end, name, port)
-        goes = either(self._goes(self.end, port, held=True), ahead)
+        goes = either(self.goes(self.end, port, held=True), ahead)
         stays, lost = both(ahead, invert(taken)), both(taken, invert(either(goes, either(before, fresh))))
         lives = both(self.end.flag("live"), self.possible)
         goes = goes if never(both(lives, stays), self.end.facts) else both(goes, invert(stays))
@@ -44,16 +44,16 @@ class Holding(Calls):
         """The state word that holds tokens of input ``port``."""
         return [name for name, each in self.words.held.items() if each == port]
 
-    def _taken(self, path: Path, port: int) -> Number:
+    def taken(self, path: Path, port: int) -> Number:
         """Whether a value is taken from input ``port``."""
         return both(path.flag("take", port), self.fronts[port].has_value)
 
-    def _goes(self, path: Path, port: int, *, held: bool = False) -> Number:
+    def goes(self, path: Path, port: int, *, held: bool = False) -> Number:
         """Whether the value of input ``port`` that is ``held``, or the one in front, goes out."""
         found = const(0)
         for output in range(len(self.outputs)):
-            token = path.said.get(("token", output), NOTHING)
-            found = either(found, both(path.flag("put", output), self._is_of(token, port, held=held)))
+            puts, token = path.put(output)
+            found = either(found, both(puts, self._is_of(token, port, held=held)))
         return found
 
     def _is_of(self, token: Symbol, port: int, *, held: bool) -> Number:
@@ -92,7 +92,7 @@ class Holding(Calls):
                 flags[now] = self.words.initial.get(name, 0), then
         return both(alike, possible(flags, self.end.flag("live"), self.end.facts))
 
-    def _never(self, wrong: Number, path: Path) -> bool:
+    def never(self, wrong: Number, path: Path) -> bool:
         """Whether nothing is ``wrong`` on ``path``."""
         return never(both(self.possible, wrong), path.facts)
 
@@ -103,22 +103,18 @@ class Holding(Calls):
             self.text.refuse(place, f"a {word} that comes too late", hint)
         self.possible = self._possible()
         for place, path in self.ends:
-            for port, format in enumerate(self.outputs):
-                token, puts = path.said.get(("token", port), NOTHING), path.flag("put", port)
-                if not self._never(both(puts, invert(token.there)), path):
+            for port in range(len(self.outputs)):
+                puts, token = path.put(port)
+                if not self.never(both(puts, invert(token.there)), path):
                     hint = "ask before whether it `is None`"
                     self.text.refuse(place, f"a put in output {port} of what may be None", hint)
-                passes = both(both(puts, token.has_value), invert(path.flag("COMPUTES")))
-                if format.beats > 1 and not self._never(passes, path):
-                    hint = "its words pass in the cycles behind the firing: return COMPUTES"
-                    self.text.refuse(place, f"a value put in output {port} by a firing that does not compute", hint)
             for port in self.held():
                 if self.fronts[port].carries.control is ANY:
                     self._check_held(place, path, port)
 
     def _check_held(self, place: ast.AST, path: Path, port: int) -> None:
-        taken, ahead = self._taken(path, port), self._goes(path, port)
-        goes = self._goes(path, port, held=True)
+        taken, ahead = self.taken(path, port), self.goes(path, port)
+        goes = self.goes(path, port, held=True)
         (name,) = self._keepers(port)
         before, kept, fresh = self._holds(path, name, port)
         lost = both(taken, invert(either(ahead, fresh)))
@@ -147,5 +143,5 @@ class Holding(Calls):
                 f"{first}, and take the other in a firing of its own, in which nothing is held",
             ),
         ):
-            if not self._never(wrong, path):
+            if not self.never(wrong, path):
                 self.text.refuse(place, what, hint)

@@ -152,7 +152,7 @@ def join(test: Number, a: Any, b: Any, yes: Facts, no: Facts) -> Any:
 Said = dict[tuple[Any, ...], Any]
 """Flags and tokens by word and port, and the rule's names and state words."""
 
-FLAGS = {"need", "take", "put", "room", "next", "COMPUTES", "ENDS", "fault"}
+FLAGS = {"need", "take", "put", "room", "next", "resized", "COMPUTES", "ENDS", "fault"}
 """What is not said on a path is 0 there; of all else, nothing matters."""
 
 
@@ -168,6 +168,10 @@ class Path:
         facts = self.facts.assume(test, True), self.facts.assume(test, False)
         yes, no = (None if each is None else Path(dict(self.said), each) for each in facts)
         return yes, no
+
+    def put(self, port: int) -> tuple[Number, Symbol]:
+        """Whether it puts a token in output ``port``, and which."""
+        return self.flag("put", port), self.said.get(("token", port), NOTHING)
 
     def flag(self, *key: Any) -> Number:
         """Whether it says ``key``, a word and a port."""

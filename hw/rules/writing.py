@@ -44,7 +44,7 @@ class Writing:
         self._memo: dict[Number, Value] = {}
         self._uses: Counter[Number] = Counter()
         for key, value in executed.end.said.items():
-            if key[0] not in ("name", "live", "room"):
+            if key[0] not in ("name", "live", "room", "resized"):
                 for number in numbers_of(value).values():
                     self._count(number)
         for name, word in executed.present.items():

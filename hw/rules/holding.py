@@ -7,7 +7,7 @@ from typing import Any
 
 from hw.rules.calls import Calls
 from hw.rules.facts import never
-from hw.rules.numbers import Number, both, const, either, equal, invert, leaf
+from hw.rules.numbers import Number, both, const, either, equal, invert, leaf, less
 from hw.rules.states import possible
 from hw.rules.values import ANY, NOTHING, Arriving, Path, Symbol
 from hw.rules.words import Words
@@ -36,9 +36,9 @@ class Holding(Calls):
             before, _, fresh = self._holds(self.end, name, port)
         goes = either(self.goes(self.end, port, held=True), ahead)
         stays, lost = both(ahead, invert(taken)), both(taken, invert(either(goes, either(before, fresh))))
-        lives = both(self.end.flag("live"), self.possible)
-        goes = goes if never(both(lives, stays), self.end.facts) else both(goes, invert(stays))
-        return goes if never(both(lives, lost), self.end.facts) else either(goes, lost)
+        live = self.end.flag("live")
+        goes = goes if self.never(both(live, stays), self.end) else both(goes, invert(stays))
+        return goes if self.never(both(live, lost), self.end) else either(goes, lost)
 
     def _keepers(self, port: int) -> list[str]:
         """The state word that holds tokens of input ``port``."""
@@ -77,12 +77,15 @@ class Holding(Calls):
         return before, kept, both(changes, self._is_of(after, port, held=False))
 
     def _possible(self) -> Number:
-        """What the flags among the state words can be at once, and that tokens are alike which do not differ."""
-        flags, alike, one = dict[Number, tuple[int, Number]](), const(1), self.fronts[0].has_value
+        """What can be at once: every token is Done, an empty or a value; those that do not differ are alike; and what
+        the flags among the state words can be."""
+        found, flags = const(1), dict[Number, tuple[int, Number]]()
+        for token in self.fronts:
+            found = both(found, either(token.has_value, either(token.done, less(const(0), token.rank))))
         for port in self.aligned:
-            other, differs = self.fronts[port].has_value, leaf(("differ", 0, port), 0, 1)
+            (one, other), differs = (self.fronts[each].has_value for each in (0, port)), leaf(("differ", 0, port), 0, 1)
             same = either(both(one, other), both(invert(one), invert(other)))
-            alike = both(alike, either(differs, same))
+            found = both(found, either(differs, same))
         for name, word in self.present.items():
             after = self.end.said.get(("word", name), word)
             now, then = (each.there if isinstance(each, Symbol) else each for each in (word, after))
@@ -90,11 +93,11 @@ class Holding(Calls):
                 changes = self.end.flag("next", name)
                 then = either(both(changes, equal(then, const(1))), both(invert(changes), now))
                 flags[now] = self.words.initial.get(name, 0), then
-        return both(alike, possible(flags, self.end.flag("live"), self.end.facts))
+        return both(found, possible(flags, self.end.flag("live"), self.end.facts))
 
     def never(self, wrong: Number, path: Path) -> bool:
         """Whether nothing is ``wrong`` on ``path``."""
-        return never(both(self.possible, wrong), path.facts)
+        return never(both(wrong, self.possible), path.facts)
 
     def check_moves(self) -> None:
         """Refuse paths on which words would be lost, or sent twice, or be those of another value."""

@@ -105,46 +105,43 @@ class Holding(Calls):
             hint = "needs and faults come first, then rooms, then what is taken, put and changed"
             self.text.refuse(place, f"a {word} that comes too late", hint)
         self.possible = self._possible()
-        for place, path in self.ends:
-            for port in range(len(self.outputs)):
+        for port in range(len(self.outputs)):
+            for place, path in self.ends:
                 puts, token = path.put(port)
                 if not self.never(both(puts, invert(token.there)), path):
                     hint = "ask before whether it `is None`"
                     self.text.refuse(place, f"a put in output {port} of what may be None", hint)
-            for port in self.held():
-                if self.fronts[port].carries.control is ANY:
-                    self._check_held(place, path, port)
+        for name, port in self.words.held.items():
+            if self.fronts[port].carries.control is ANY:
+                found = [[(place, path, *each) for each in self._wrong(path, name, port)] for place, path in self.ends]
+                for place, path, wrong, what, hint in (each for alike in zip(*found, strict=True) for each in alike):
+                    if not self.never(wrong, path):
+                        self.text.refuse(place, what, hint)
 
-    def _check_held(self, place: ast.AST, path: Path, port: int) -> None:
-        taken, ahead = self.taken(path, port), self.goes(path, port)
-        goes = self.goes(path, port, held=True)
-        (name,) = self._keepers(port)
+    def _wrong(self, path: Path, name: str, port: int) -> tuple[tuple[Number, str, str], ...]:
+        """What must never be so with what ``name`` holds of input ``port``, what it is, and what would be right."""
+        value, word = f"a value of input {port}", f"self.{name}"
+        taken, ahead, goes = self.taken(path, port), self.goes(path, port), self.goes(path, port, held=True)
         before, kept, fresh = self._holds(path, name, port)
         lost = both(taken, invert(either(ahead, fresh)))
-        once, first = "what is held is put once, and held no longer then", f"put what self.{name} holds first"
-        for wrong, what, hint in (
-            (both(goes, kept), f"a value in self.{name} that is put and held", once),
-            (both(ahead, fresh), f"a value of input {port} that is put, and held in self.{name}", once),
+        once, first = "what is held is put once, and held no longer then", f"put what {word} holds first"
+        return (
+            (both(goes, kept), f"a value in {word} that is put and held", once),
+            (both(ahead, fresh), f"{value} that is put, and held in {word}", once),
             (
                 both(before, invert(either(goes, kept))),
-                f"a value in self.{name} that is held no longer and was not put",
+                f"a value in {word} that is held no longer and was not put",
                 f"{first}: a value that is not to go out is taken where none is held",
             ),
-            (
-                both(fresh, invert(taken)),
-                f"a value of input {port} in self.{name} that is not taken",
-                "take what is held from now on",
-            ),
+            (both(fresh, invert(taken)), f"{value} in {word} that is not taken", "take what is held from now on"),
             (
                 both(before, ahead),
-                f"a value of input {port} that is put ahead of the one in self.{name}",
+                f"{value} that is put ahead of the one in {word}",
                 f"{first}: words leave in the order in which they came",
             ),
             (
                 both(before, lost),
-                f"a value of input {port} that is taken, and goes nowhere, behind the one in self.{name}",
+                f"{value} that is taken, and goes nowhere, behind the one in {word}",
                 f"{first}, and take the other in a firing of its own, in which nothing is held",
             ),
-        ):
-            if not self.never(wrong, path):
-                self.text.refuse(place, what, hint)
+        )

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
 from step.firing.declared import Declared
 from step.firing.machine import ENDS, UNLIMITED, Channel, Machine, Starved
 from step.language.dims import DimKind
-from step.language.graph import Graph, Node
+from step.language.graph import Node
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings
 from step.language.stream import Stream
-from step.language.types import ElementType, Tuple
+from step.language.types import ElementType
 
 Types = tuple[StreamType, ...]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -10,6 +10,7 @@ from zlib import crc32
 
 import further_rules
 import pytest
+from approx.same import both
 from fabric_bench import packed, simulate
 from ruled import ruled
 from scenarios.scenario import Bench, random_nested
@@ -18,16 +19,21 @@ from test_units import PRESSURE
 from sim_approx import backend as approx
 from step.language.dtypes import BF16, INT8, INT32
 from step.language.graph import Graph
+from step.language.stream import Stream
 from step.language.tokens import Token, from_nested
 from step.language.types import ElementType, Selector, Tile, Tuple
 from step.lowering.fabric import FabricConfig
+from step.lowering.netlist import lower
+from step.programs.data.inputs import bind_inputs
 from step.running.interpreter import interpret
 
 assert further_rules
 ONE, THREE, PAIR = Tile(INT32), Tile(BF16, 2, 3), Tuple((Tile(INT32, 1, 2), Tile(INT8, 2, 7)))
 CHOICE = Selector(1)
-FABRICS = FabricConfig(link_bytes=4), FabricConfig(link_bytes=2, links={"odd": 8}), FabricConfig(
-    link_bytes=8, links={"odd": 1}, channel_depth=4
+FABRICS = (
+    FabricConfig(link_bytes=4),
+    FabricConfig(link_bytes=2, links={"odd": 8}),
+    FabricConfig(link_bytes=8, links={"odd": 1}, channel_depth=4),
 )
 
 CASES: dict[str, Sequence[Sequence[ElementType]]] = {
@@ -47,43 +53,36 @@ CASES: dict[str, Sequence[Sequence[ElementType]]] = {
 }
 
 
-def given(seed: int, rank: int, element: ElementType) -> list[Token]:
-    """Ragged rows with a few empties; of selectors masks."""
-    nested = random_nested(Random(seed), rank, 4)
-    tokens = from_nested(nested, rank)
-    masks = isinstance(element, Selector)
-    return [each._replace(value=each.value % 2) if masks and each.has_value else each for each in tokens]
+def given(seed: int, rank: int) -> list[Token]:
+    """Ragged rows of integers, with a few empties."""
+    return from_nested(random_nested(Random(seed), rank, 4), rank)
 
 
 def program(kind: str, elements: Sequence[ElementType], rank: int, seed: int) -> tuple[Graph, dict[str, Any]]:
     """The operator between sources and sinks."""
-    graph = Graph("odd")
-    bench, symbols = Bench(graph), ["A", "B", "C"][: rank + 1]
-    dims, streams = bench.dims(symbols), []
-    for port, element in enumerate(elements):
-        tokens = given(seed, rank, element)
-        if isinstance(element, Selector):
-            streams.append(bench.choose(f"s{port}", tokens, 1, dims))
-        elif isinstance(element, Tuple):
-            streams.append(tuples(bench, f"s{port}", tokens, element, dims))
-        else:
-            streams.append(bench.play(f"s{port}", tokens, dims, element))
-    for port, each in enumerate(ruled(kind, *streams, name="odd")):
-        each.sink(f"y{port}")
-    return graph, bench.inputs
+    bench = Bench(Graph("odd"))
+    place(bench, "odd", kind, elements, given(seed, rank), bench.dims(["A", "B", "C"][: rank + 1]))
+    return bench.graph, bench.inputs
 
 
-def tuples(bench: Bench, name: str, tokens: list[Token], element: Tuple, dims: Any) -> Any:
-    """A stream of tuples, zipped."""
-    items = []
-    for number, item in enumerate(element.items):
-        if isinstance(item, Selector):
-            masks = [each._replace(value=each.value % 2) if each.has_value else each for each in tokens]
-            items.append(bench.choose(f"{name}_{number}", masks, 1, dims))
-        else:
-            items.append(bench.play(f"{name}_{number}", tokens, dims, item))
-    first, *others = items
-    return first.zip(*others)
+def place(
+    bench: Bench, name: str, kind: str, elements: Sequence[ElementType], tokens: list[Token], dims: Sequence[Any]
+) -> None:
+    """One of ``kind`` called ``name``, between sources of its own and sinks."""
+    streams = [play(bench, f"{name}_s{port}", tokens, each, dims) for port, each in enumerate(elements)]
+    for port, each in enumerate(ruled(kind, *streams, name=name)):
+        each.sink(f"{name}_y{port}")
+
+
+def play(bench: Bench, name: str, tokens: list[Token], element: ElementType, dims: Sequence[Any]) -> Stream:
+    """A source; of tuples those of their items, side by side."""
+    if isinstance(element, Tuple):
+        items = [play(bench, f"{name}_{at}", tokens, each, dims) for at, each in enumerate(element.items)]
+        return items[0].zip(*items[1:])
+    if isinstance(element, Selector):
+        masks = [each._replace(value=each.value % 2) if each.has_value else each for each in tokens]
+        return bench.choose(name, masks, 1, dims)
+    return bench.play(name, tokens, dims, element)
 
 
 def check(graph: Graph, inputs: dict[str, Any], fabric: FabricConfig, how: str) -> None:
@@ -103,10 +102,42 @@ def check(graph: Graph, inputs: dict[str, Any], fabric: FabricConfig, how: str) 
         assert {name: list(each.cycles) for name, each in timed.events.items()} == cycles
 
 
-@pytest.mark.parametrize("how", PRESSURE)
-@pytest.mark.parametrize(("kind", "elements"), [(kind, each) for kind, many in CASES.items() for each in many], ids=str)
+def cases() -> Iterator[Any]:
+    """Slow are all but the first elements of each kind, free and under both kinds of pressure."""
+    for kind, many in CASES.items():
+        for number, elements in enumerate(many):
+            for how in PRESSURE:
+                some = number == 0 and how in ("free", "both")
+                marks = [] if some else [pytest.mark.slow]
+                yield pytest.param(kind, elements, how, marks=marks, id=f"{kind}{number}-{how}")
+
+
+@pytest.mark.parametrize(("kind", "elements", "how"), [*cases()])
 def test_rtl_is_what_the_rule_says(kind: str, elements: Sequence[ElementType], how: str) -> None:
     for number, fabric in enumerate(FABRICS):
         if all(isinstance(each, Selector) for each in elements):
             fabric = replace(fabric, links={})
         check(*program(kind, elements, 1 + number % 2, crc32(f"{kind}{number}".encode())), fabric, how)
+
+
+def together(names: Sequence[str], rank: int) -> tuple[Graph, dict[str, Any]]:
+    """All of ``names`` with all that `CASES` has for them, in one program."""
+    bench = Bench(Graph("many"))
+    for number, (kind, elements) in enumerate((name, each) for name in names for each in CASES[name]):
+        dims = bench.dims([f"{letter}{number}" for letter in "ABC"[: rank + 1]])
+        place(bench, f"{kind}{number}", kind, elements, given(number, rank), dims)
+    return bench.graph, bench.inputs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rank", [1, 2])
+def test_both_engines_are_what_the_rule_says(rank: int) -> None:
+    graph, inputs = together([*CASES], rank)
+    netlist = lower(graph, FABRICS[0])
+    for values in ("control", "all"):
+        both(netlist, bind_inputs(netlist.graph, inputs), values=values)  # type: ignore[arg-type]
+    timed = approx.run(graph, inputs, FABRICS[0], values="all")
+    assert timed.engine == "compiled" and timed.outputs is not None
+    expected = interpret(graph, inputs).outputs
+    for name, tokens in timed.outputs.items():
+        assert list(map(str, tokens)) == list(map(str, expected[name])), name

@@ -34,7 +34,7 @@ class Holding(Calls):
         taken, before, fresh, ahead = self.taken(self.end, port), const(0), const(0), self.goes(self.end, port)
         for name in self._keepers(port):
             before, _, fresh = self._holds(self.end, name, port)
-        goes = either(self.goes(self.end, port, held=True), ahead)
+        goes = self.goes(self.end, port, None)
         stays, lost = both(ahead, invert(taken)), both(taken, invert(either(goes, either(before, fresh))))
         live = self.end.flag("live")
         goes = goes if self.never(both(live, stays), self.end) else both(goes, invert(stays))
@@ -48,23 +48,24 @@ class Holding(Calls):
         """Whether a value is taken from input ``port``."""
         return both(path.flag("take", port), self.fronts[port].has_value)
 
-    def goes(self, path: Path, port: int, *, held: bool = False) -> Number:
-        """Whether the value of input ``port`` that is ``held``, or the one in front, goes out."""
+    def goes(self, path: Path, port: int, held: bool | None = False) -> Number:
+        """Whether the value of input ``port`` that is ``held``, or the one in front, or any (None), goes out."""
         found = const(0)
         for output in range(len(self.outputs)):
             puts, token = path.put(output)
-            found = either(found, both(puts, self._is_of(token, port, held=held)))
+            found = either(found, both(puts, self._is_of(token, port, held)))
         return found
 
-    def _is_of(self, token: Symbol, port: int, *, held: bool) -> Number:
-        """Whether ``token`` has the value of input ``port`` that is ``held``, or the one in front."""
+    def _is_of(self, token: Symbol, port: int, held: bool | None) -> Number:
+        """Whether ``token`` has the value of input ``port`` that is ``held``, or the one in front, or any (None)."""
 
         def chosen(source: Any) -> Number:
             if source.op == "mux":
-                test, yes, no = source.args[:3]
-                return either(both(test, chosen(yes)), both(invert(test), chosen(no)))
+                test, yes, no = source.args[0], chosen(source.args[1]), chosen(source.args[2])
+                return yes if yes is no else either(both(test, yes), both(invert(test), no))
             words = self.sources[source.lo]
-            return const(int(isinstance(words, Arriving) and port in words.ports and held == (port in words.held)))
+            there = isinstance(words, Arriving) and port in words.ports
+            return const(int(there and held in (None, port in words.held)))
 
         source = ANY if token.carries is ANY else token.carries.source
         return const(0) if source is ANY else both(token.has_value, chosen(source))
@@ -73,8 +74,8 @@ class Holding(Calls):
         """Whether word ``name`` holds a value, and still holds it behind the firing, or the one in front."""
         changes, after = path.flag("next", name), path.said.get(("word", name), NOTHING)
         before = self.present[name].has_value
-        kept = either(both(changes, self._is_of(after, port, held=True)), both(invert(changes), before))
-        return before, kept, both(changes, self._is_of(after, port, held=False))
+        kept = either(both(changes, self._is_of(after, port, True)), both(invert(changes), before))
+        return before, kept, both(changes, self._is_of(after, port, False))
 
     def _possible(self) -> Number:
         """What can be at once: every token is Done, an empty or a value; those that do not differ are alike; and what
@@ -121,7 +122,7 @@ class Holding(Calls):
     def _wrong(self, path: Path, name: str, port: int) -> tuple[tuple[Number, str, str], ...]:
         """What must never be so with what ``name`` holds of input ``port``, what it is, and what would be right."""
         value, word = f"a value of input {port}", f"self.{name}"
-        taken, ahead, goes = self.taken(path, port), self.goes(path, port), self.goes(path, port, held=True)
+        taken, ahead, goes = self.taken(path, port), self.goes(path, port), self.goes(path, port, True)
         before, kept, fresh = self._holds(path, name, port)
         lost = both(taken, invert(either(ahead, fresh)))
         once, first = "what is held is put once, and held no longer then", f"put what {word} holds first"

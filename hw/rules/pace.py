@@ -48,9 +48,9 @@ class Pace(Holding):
         for port, begin in enumerate(self.offsets):
             if begin.rows:
                 taken, goes = self.taken(path, port), self.goes(path, port)
-                hint = "those behind tiles of dynamic size are taken by a firing that puts them and returns COMPUTES"
                 if not self.never(either(both(taken, invert(computes)), both(goes, invert(taken))), path):
-                    self.text.refuse(place, f"words that this firing does not take from input {port}, or not put", hint)
+                    hint = "a firing takes what it puts of them, and returns COMPUTES"
+                    self.text.refuse(place, f"words of input {port} that come behind tiles of dynamic size", hint)
 
     def _check_rows(self, place: ast.AST, path: Path) -> None:
         """A firing that computes has one number of rows, which it puts, or says by ``resize``."""

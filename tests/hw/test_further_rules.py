@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Any
 from zlib import crc32
@@ -12,10 +13,13 @@ import further_rules
 import pytest
 from approx.same import both
 from fabric_bench import packed, simulate
+from integration.dynamic import Rows
 from ruled import ruled
 from scenarios.scenario import Bench, random_nested
 from test_units import PRESSURE
 
+from hw.fabric import elaborate
+from hw.rules.words import HardwareError
 from sim_approx import backend as approx
 from step.language.dtypes import BF16, INT8, INT32
 from step.language.graph import Graph
@@ -27,7 +31,6 @@ from step.lowering.netlist import lower
 from step.programs.data.inputs import bind_inputs
 from step.running.interpreter import interpret
 
-assert further_rules
 ONE, THREE, PAIR = Tile(INT32), Tile(BF16, 2, 3), Tuple((Tile(INT32, 1, 2), Tile(INT8, 2, 7)))
 CHOICE = Selector(1)
 FABRICS = (
@@ -35,6 +38,8 @@ FABRICS = (
     FabricConfig(link_bytes=2, links={"odd": 8}),
     FabricConfig(link_bytes=8, links={"odd": 1}, channel_depth=4),
 )
+
+RULES = Path(further_rules.__file__).read_text().splitlines()
 
 CASES: dict[str, Sequence[Sequence[ElementType]]] = {
     "duplicate": [(ONE,), (THREE,), (PAIR,), (CHOICE,)],
@@ -141,3 +146,42 @@ def test_both_engines_are_what_the_rule_says(rank: int) -> None:
     expected = interpret(graph, inputs).outputs
     for name, tokens in timed.outputs.items():
         assert list(map(str, tokens)) == list(map(str, expected[name])), name
+
+
+def test_words_behind_dynamic_tiles_are_dropped_when_they_come() -> None:
+    graph = Graph("late")
+    tiles = graph.source("tiles", Tile(BF16, graph.symbol("R", ragged=True), 5), [3])
+    ruled("thin_item", tiles.zip(graph.source("behind", THREE, [3])).promote())[0].sink("y")
+    line = RULES.index("            return None", RULES.index("class ThinItem(Machine):")) + 1
+        at for at, each in enumerate(RULES, 1) if at > RULES.index("class ThinItem(Machine):") and "None" in each
+    ]
+    with pytest.raises(HardwareError) as caught:
+        elaborate(lower(graph, FabricConfig(dynamic_rows=4)))
+    assert str(caught.value) == (
+        f"{further_rules.__file__}:{line}: no hardware can be made of words of input 0 that come behind tiles of "
+        "dynamic size; a firing takes what it puts of them, and returns COMPUTES"
+    )
+
+
+@pytest.mark.slow
+def test_tiles_of_dynamic_size_on_all_floors() -> None:
+    rows = Rows(5)
+
+    def fixed(name: str) -> Stream:
+        return rows.fixed(name, Tile(BF16, 1, 9))
+
+    given: dict[str, list[Stream]] = {
+        "duplicate": [rows.given("a")],
+        "follow": [rows.given("b")],
+        "peek": [fixed("c"), rows.given("d")],
+        "cross": [fixed("e"), rows.given("f")],
+        "with_before": [rows.given("g"), fixed("h")],
+        "held_item": [rows.given("i").zip(fixed("j"))],
+        "every_second": [rows.given("k").promote()],
+        "last_of_row": [rows.given("l").promote()],
+        "thin_item": [fixed("m").zip(rows.given("n")).promote()],
+    }
+    for kind, streams in given.items():
+        for port, each in enumerate(ruled(kind, *streams, name=kind)):
+            each.sink(f"{kind}_{port}")
+    rows.checked(link_bytes=4, dynamic_rows=16)

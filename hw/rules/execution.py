@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import accumulate
 from typing import Any
@@ -14,7 +13,7 @@ from hw.rules.expressions import SOURCE, Known
 from hw.rules.facts import Facts, Law, never
 from hw.rules.numbers import Number, both, const, invert, leaf
 from hw.rules.pace import Pace
-from hw.rules.values import ANY, COMPUTED, Arriving, Carried, Literal, Path, Port, Said, Symbol, joined, leaves
+from hw.rules.values import ANY, COMPUTED, Carried, Path, Port, Said, Symbol, joined
 from hw.rules.words import Words, text_of
 from step.firing.machine import Machine
 from step.language.faults import Fault
@@ -64,11 +63,6 @@ class Execution(Pace):
             if self.words.ranges == before:
                 return said
 
-    def token(self, port: int) -> Symbol:
-        """What goes out on output ``port``."""
-        found: Symbol = self.end.said.get(("token", port), Symbol())
-        return found
-
     @property
     def rows(self) -> Number | None:
         """The rows of the tiles of dynamic size by which the firing takes its time; None: there are none."""
@@ -76,18 +70,6 @@ class Execution(Pace):
             found: Number = self.end.said["resize",]
             return found
         return next(iter(self.rows_put()), None)
-
-    def ways(self, port: int) -> dict[int, Any]:
-        """The sources of the words that go out on output ``port``, by number."""
-        carries = self.token(port).carries
-        return {} if carries is ANY else {each: self.sources[each] for each in leaves(carries.source)}
-
-    def split(self, port: int) -> tuple[list[Arriving], dict[int, Literal]]:
-        """The same, those that arrive and the constants."""
-        ways = self.ways(port)
-        literals = {number: each for number, each in ways.items() if isinstance(each, Literal)}
-        places = [replace(each, held=()) for each in ways.values() if isinstance(each, Arriving)]
-        return list(dict.fromkeys(places)), literals
 
     def _opened(self, inputs: Sequence[TokenFormat]) -> tuple[Span, ...]:
         """By input, how many cycles behind a firing its words begin to come."""

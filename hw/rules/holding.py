@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import Any
 
 from hw.rules.calls import Calls
 from hw.rules.facts import never
 from hw.rules.numbers import Number, both, const, either, equal, invert, leaf, less
 from hw.rules.states import possible
-from hw.rules.values import ANY, NOTHING, Arriving, Path, Symbol
+from hw.rules.values import ANY, NOTHING, Arriving, Literal, Path, Symbol, leaves
 from hw.rules.words import Words
 
 
@@ -24,6 +25,23 @@ class Holding(Calls):
     ends: list[tuple[ast.AST, Path]]
     end: Path
     possible: Number
+
+    def token(self, port: int) -> Symbol:
+        """What goes out on output ``port``."""
+        found: Symbol = self.end.said.get(("token", port), Symbol())
+        return found
+
+    def ways(self, port: int) -> dict[int, Any]:
+        """The sources of the words that go out on output ``port``, by number."""
+        carries = self.token(port).carries
+        return {} if carries is ANY else {each: self.sources[each] for each in leaves(carries.source)}
+
+    def split(self, port: int) -> tuple[list[Arriving], dict[int, Literal]]:
+        """The same, those that arrive and the constants."""
+        ways = self.ways(port)
+        literals = {number: each for number, each in ways.items() if isinstance(each, Literal)}
+        places = [replace(each, held=()) for each in ways.values() if isinstance(each, Arriving)]
+        return list(dict.fromkeys(places)), literals
 
     def held(self) -> set[int]:
         """The inputs whose tokens state words keep."""

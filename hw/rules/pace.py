@@ -42,7 +42,10 @@ class Pace(Holding):
         computes = path.flag("COMPUTES")
         for port, format in enumerate(self.outputs):
             puts, token = path.put(port)
-            if format.beats > 1 and not self.never(both(both(puts, token.has_value), invert(computes)), path):
+            gathers = format.control and not all(each.is_whole for each in self.split(port)[0])
+            if (gathers or format.beats > 1) and not self.never(
+                both(both(puts, token.has_value), invert(computes)), path
+            ):
                 hint = "its words pass in the cycles behind the firing: return COMPUTES"
                 self.text.refuse(place, f"a value put in output {port} by a firing that does not compute", hint)
         for port, begin in enumerate(self.offsets):

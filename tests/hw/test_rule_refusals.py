@@ -375,3 +375,15 @@ def test_time_of_words(
     with pytest.raises(HardwareError) as caught:
         assert rule.execution
     assert str(caught.value) == f"{tmp_path}/odd.py:{line}: no hardware can be made of {error}"
+
+
+def test_control_that_is_gathered_takes_its_time(tmp_path: Path) -> None:
+    odd = machine(tmp_path, PASSES.replace("0], x)", "0], Token(self.part(x.value)))"))
+    pair = Item(Tuple((Tile(INT8),) * 2), 1)
+    rule = Translated.of(Declared(odd, {"part": pair}, latency=2), (words(2, 2),), (one_word(2, 8, control=True),))
+    with pytest.raises(HardwareError) as caught:
+        assert rule.execution
+    assert str(caught.value) == (
+        f"{tmp_path}/odd.py:16: no hardware can be made of a value put in output 0 by a firing that does not compute; "
+        "its words pass in the cycles behind the firing: return COMPUTES"
+    )

@@ -38,8 +38,10 @@ KINDS: dict[str, Kind] = {}
 
 
 @dataclass(frozen=True)
-class Ruled(Operator):
-    """What the ``kind`` of this name does."""
+class _Ruled(Operator):
+    """What the kind of this name does. No operator of the language: it is not registered."""
+
+    name = "ruled"
 
     kind_name: str
 
@@ -89,13 +91,13 @@ class Ruled(Operator):
 
 def ruled(kind: str, *streams: Stream, name: str | None = None) -> list[Stream]:
     """What the rule of ``kind`` makes of ``streams``."""
-    return list(streams[0].graph.add(Ruled(kind), list(streams), name=name))
+    return list(streams[0].graph.add(_Ruled(kind), list(streams), name=name))
 
 
 def rule(node: Node) -> Declared:
     """What ``node`` fires by."""
     operator = node.operator
-    assert isinstance(operator, Ruled)
+    assert isinstance(operator, _Ruled)
     kind = KINDS[operator.kind_name]
     return Declared(kind.machine, kind.parameters(node.input_types), kind.latency(node.input_types))
 

@@ -42,6 +42,23 @@ def told(code: str) -> str:
     return done.stdout
 
 
+HARDWARE = f"""
+import sys
+sys.path += {[str(HERE), str(HERE.parent), str(HERE.parent / "hw")]!r}
+from shifting import program
+from test_further_rules import check
+
+given = program()
+for how in ("free", "both"):
+    check(given.graph, given.inputs, given.fabric, how)
+"""
+
+
+def test_hardware_means_the_same() -> None:
+    """Its words are those of the interpreter, in the cycles of the Python engine."""
+    assert told(HARDWARE) == ""
+
+
 @pytest.mark.slow
 def test_interpreter_and_both_engines() -> None:
     assert told(EVERYWHERE).splitlines() == [*[str([0, 0, 10, 20, 0, 0, 0])] * 3, "True"]

@@ -161,25 +161,41 @@ def test_words_behind_dynamic_tiles_are_dropped_when_they_come() -> None:
     )
 
 
+DYNAMIC = (
+    "duplicate", "follow", "peek", "cross", "with_before", "before_with", "held_item", "every_second", "last_of_row",
+    "thin_item",
+)  # fmt: skip
+
+
+def place_dynamic(rows: Rows, kind: str) -> None:
+    """One of ``kind`` in a program of tiles of dynamic size, beside static ones."""
+    tiles, fixed = rows.given(f"{kind}_tiles"), rows.fixed(f"{kind}_fixed", Tile(BF16, 1, 9))
+    match kind:
+        case "peek" | "cross" | "before_with":
+            streams = [fixed, tiles]
+        case "with_before":
+            streams = [tiles, fixed]
+        case "held_item":
+            streams = [tiles.zip(fixed)]
+        case "thin_item":
+            streams = [fixed.zip(tiles).promote()]
+        case _:
+            streams = [tiles.promote()]
+            fixed.sink(f"{kind}_beside")
+    for port, each in enumerate(ruled(kind.replace("before_with", "with_before"), *streams, name=kind)):
+        each.sink(f"{kind}_{port}")
+
+
+@pytest.mark.parametrize("kind", DYNAMIC)
+def test_tiles_of_dynamic_size(kind: str) -> None:
+    rows = Rows(5)
+    place_dynamic(rows, kind)
+    check(rows.graph, rows.inputs, FabricConfig(link_bytes=4, dynamic_rows=16), "free")
+
+
 @pytest.mark.slow
 def test_tiles_of_dynamic_size_on_all_floors() -> None:
     rows = Rows(5)
-
-    def fixed(name: str) -> Stream:
-        return rows.fixed(name, Tile(BF16, 1, 9))
-
-    given: dict[str, list[Stream]] = {
-        "duplicate": [rows.given("a")],
-        "follow": [rows.given("b")],
-        "peek": [fixed("c"), rows.given("d")],
-        "cross": [fixed("e"), rows.given("f")],
-        "with_before": [rows.given("g"), fixed("h")],
-        "held_item": [rows.given("i").zip(fixed("j"))],
-        "every_second": [rows.given("k").promote()],
-        "last_of_row": [rows.given("l").promote()],
-        "thin_item": [fixed("m").zip(rows.given("n")).promote()],
-    }
-    for kind, streams in given.items():
-        for port, each in enumerate(ruled(kind, *streams, name=kind)):
-            each.sink(f"{kind}_{port}")
+    for kind in DYNAMIC:
+        place_dynamic(rows, kind)
     rows.checked(link_bytes=4, dynamic_rows=16)

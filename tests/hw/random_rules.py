@@ -34,6 +34,7 @@ FREE: tuple[Leaf, ...] = (
 HOLDING: tuple[Leaf, ...] = (
     (True, "self.held", "x"), (False, "self.held", "None"), (True, "Token(self.held.value, x.stop)", "x"),
     (False, "Token(self.held.value, x.stop)", "None"), (False, "Token(self.filler)", ""), (False, "", ""),
+    (False, "", "Token(self.held.value, x.stop)"),
 )  # fmt: skip
 
 PUTS = ("", "x", "self.held", "Token(x.value)", "Token(self.filler)")

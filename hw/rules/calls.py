@@ -9,16 +9,24 @@ from typing import Any
 
 from hw.rules.expressions import Expressions, Known
 from hw.rules.facts import never
-from hw.rules.numbers import Number, bit, const, either, leaf, less
-from hw.rules.values import ANY, Arriving, Carried, Literal, Path, Port, Symbol
+from hw.rules.numbers import Number, bit, const, either, invert, leaf, less
+from hw.rules.values import ANY, COMPUTED, Arriving, Carried, Literal, Path, Port, Symbol
 from step.firing import words
 from step.language.faults import aligned, same_rows
 from step.language.tokens import Token, empty
 from step.lowering.links import Span
 
+DONE = ("take", "put", "next")
+BEHIND = {"need": ("room", *DONE), "fault": ("room", *DONE), "room": DONE}
+"""By word, what comes behind it in a firing, which is all or nothing."""
+
 
 class Calls(Expressions):
-    """The calls of a rule."""
+    """The calls of a rule; ``too_late`` are places where words stand behind those that they come before, ``aligned``
+    the inputs that are to agree with the first."""
+
+    too_late: dict[str, ast.AST]
+    aligned: set[int]
 
     def call(self, call: ast.Call, path: Path) -> Any:
         if not call.keywords:
@@ -52,8 +60,16 @@ class Calls(Expressions):
             self.text.refuse(call, ast.unparse(call), f"{word} is said of one {side}")
         if word in ("take", "put") and not never(path.flag(word, port.number), path.facts):
             self.text.refuse(call, f"a second {word} of {side} {port.number}", "a firing has one at most")
+        if word == "take" and not never(invert(path.flag("need", port.number)), path.facts):
+            self.text.refuse(call, f"a take of input {port.number} without need", "say need of it before")
+        self.in_order(call, path, word)
         path.said[word, port.number] = const(1)
         return port.number
+
+    def in_order(self, place: ast.AST, path: Path, word: str) -> None:
+        """Note a ``word`` behind what changes something: all that may keep the firing away comes before."""
+        if any(key[0] in BEHIND.get(word, ()) for key in path.said):
+            self.too_late.setdefault(word, place)
 
     def _put(self, call: ast.Call, path: Path, port: Any, token: Any) -> None:
         if not isinstance(token, Symbol):
@@ -71,7 +87,7 @@ class Calls(Expressions):
     def _token(self, call: ast.Call, path: Path, carries: Any, *parts: Number) -> Symbol:
         if isinstance(carries, Number):
             fixed = path.facts.fixed(carries)
-            carries = Carried(const(1), ANY if fixed is None else self.source(Literal((fixed,))), carries)
+            carries = Carried(const(1), self.source(COMPUTED if fixed is None else Literal((fixed,))), carries)
         if not isinstance(carries, Carried):
             self.text.refuse(call, ast.unparse(call), "its value is one of a token, or a parameter")
         stop, rank, done = (*parts, *[const(0)] * 3)[:3]
@@ -81,6 +97,7 @@ class Calls(Expressions):
         return Symbol(rank if stop is None else stop, rank, const(0), Carried(const(0)))
 
     def _aligned(self, call: ast.Call, path: Path, *tokens: Symbol) -> Symbol:
+        self.aligned |= {*range(1, len(tokens))}
         for port in range(1, len(tokens)):
             path.said[("differ",)] = either(path.flag("differ"), leaf(("differ", 0, port), 0, 1))
         return tokens[0]
@@ -91,12 +108,17 @@ class Calls(Expressions):
         whole = [self.sources[each.lo] for each in found if each.op == "const"]
         if len(whole) < len(values) or not all(isinstance(each, Arriving) and each.is_whole for each in whole):
             self.text.refuse(call, ast.unparse(call), "its values are those of inputs")
+        held = tuple(port for each in whole for port in each.held)
+        if any(self.fronts[port].carries.control is not ANY for port in held):
+            self.text.refuse(call, ast.unparse(call), "control that is held has no words: take it when it goes out")
         rows = next((each.rows for each in values if each.rows is not ANY), ANY)
-        return Carried(const(1), self.source(Arriving(tuple(each.ports[0] for each in whole), first)), rows=rows)
+        words = Arriving(tuple(each.ports[0] for each in whole), first, held)
+        return Carried(const(1), self.source(words), rows=rows)
 
     def _resize(self, path: Path, tile: Any) -> None:
         """The firing takes the time of ``tile``, or of so many rows, where these are dynamic."""
         if any(each.carries.rows is not ANY for each in self.fronts):
+            path.said["resized",] = const(1)
             path.said["resize",] = tile.rows if isinstance(tile, Carried) else tile
 
     def _chosen(self, call: ast.Call, path: Path, ports: list[Port], mask: Any) -> list[Port]:

@@ -9,18 +9,18 @@ from itertools import accumulate
 from typing import Any
 
 from hw.links.layout import DynamicFormat, TokenFormat
-from hw.rules.calls import Calls
 from hw.rules.expressions import SOURCE, Known
 from hw.rules.facts import Facts, Law, never
-from hw.rules.numbers import Number, both, const, either, invert, leaf
-from hw.rules.values import ANY, Arriving, Carried, Literal, Path, Port, Said, Symbol, joined, leaves
+from hw.rules.numbers import Number, both, const, invert, leaf
+from hw.rules.pace import Pace
+from hw.rules.values import ANY, COMPUTED, Carried, Path, Port, Said, Symbol, joined
 from hw.rules.words import Words, text_of
 from step.firing.machine import Machine
 from step.language.faults import Fault
 from step.lowering.links import Span
 
 
-class Execution(Calls):
+class Execution(Pace):
     """One rule under execution, and the path behind its ``end``; ``names`` are those that it gives to numbers."""
 
     def __init__(
@@ -45,6 +45,8 @@ class Execution(Calls):
         for port, format in enumerate(outputs):
             self._check_words(port, format)
         self.offsets = self._opened(inputs)
+        self.check_moves()
+        self.check_pace()
 
     def _settled(self) -> Said:
         """What the rule does, when its words have the ranges that it gives them."""
@@ -55,45 +57,19 @@ class Execution(Calls):
                 if isinstance(each, Symbol) and {"stop", "rank", "done", "value"} <= each.numbers().keys():
                     laws |= each.laws()
             self.facts = Facts(laws)
-            said = self._run(list(self.text.body), Path({("live",): const(1)}, self.facts))
+            self.ends, self.too_late, self.aligned = [], {}, set()
+            last = ast.copy_location(ast.Return(None), self.text.body[-1])
+            said = self._run([*self.text.body, last], Path({("live",): const(1)}, self.facts))
             if self.words.ranges == before:
                 return said
-
-    def token(self, port: int) -> Symbol:
-        """What goes out on output ``port``."""
-        found: Symbol = self.end.said.get(("token", port), Symbol())
-        return found
 
     @property
     def rows(self) -> Number | None:
         """The rows of the tiles of dynamic size by which the firing takes its time; None: there are none."""
-        tokens = [self.token(port) for port, each in enumerate(self.outputs) if isinstance(each, DynamicFormat)]
-        found = {token.carries.rows for token in tokens}
-        found = {self.end.said["resize",]} if ("resize",) in self.end.said else found
-        return next(iter(found)) if found else None  # what goes out at once has the same
-
-    def ways(self, port: int) -> dict[int, Any]:
-        """The sources of the words that go out on output ``port``, by number."""
-        carries = self.token(port).carries
-        return {} if carries is ANY else {each: self.sources[each] for each in leaves(carries.source)}
-
-    def split(self, port: int) -> tuple[list[Arriving], dict[int, Literal]]:
-        """The same, those that arrive and the constants."""
-        ways = self.ways(port)
-        literals = {number: each for number, each in ways.items() if isinstance(each, Literal)}
-        return [each for each in ways.values() if isinstance(each, Arriving)], literals
-
-    def held(self) -> set[int]:
-        """The inputs whose tokens state words keep."""
-        return {self.sources[each].ports[0] for each in self.words.held.values()}
-
-    def drops(self, port: int) -> Number:
-        """When the oldest value of the held input ``port`` goes out."""
-        found = const(0)
-        for output in range(len(self.outputs)):
-            if Arriving((port,)) in self.ways(output).values():
-                found = either(found, both(self.flag("put", output), self.token(output).carries.there))
-        return found
+        if ("resize",) in self.end.said:
+            found: Number = self.end.said["resize",]
+            return found
+        return next(iter(self.rows_put()), None)
 
     def _opened(self, inputs: Sequence[TokenFormat]) -> tuple[Span, ...]:
         """By input, how many cycles behind a firing its words begin to come."""
@@ -121,9 +97,9 @@ class Execution(Calls):
         places, literals = self.split(port)
         whole = all(each.is_whole for each in places)
         one_place = len(places) == 1 and len(literals) <= whole
-        fine = one_place if places else literals and format.beats <= 1
+        fine = (one_place if places else literals and format.beats <= 1) and COMPUTED not in self.ways(port).values()
         if not fine and (format.word_bits or not whole):
-            what = " or ".join(map(str, self.ways(port).values())) or "nothing"
+            what = " or ".join(dict.fromkeys(map(str, self.ways(port).values()))) or "nothing"
             hint = "they are those of one input, a constant instead, values side by side, or an item"
             self.text.refuse(self.text.body[0], f"the words of output {port} out of {what}", hint)
 
@@ -137,6 +113,7 @@ class Execution(Calls):
                 case ast.Expr(value=ast.Constant(value=str())):
                     pass
                 case ast.Expr(value=ast.Call(func=ast.Name(id="fault"), args=[code])):
+                    self.in_order(each, path, "fault")
                     needs = {key: value for key, value in path.said.items() if key[0] == "need"}
                     return {**needs, ("fault",): self.number(code, path), ("live",): const(0)}
                 case ast.Expr(value=ast.Call() as call):
@@ -144,12 +121,13 @@ class Execution(Calls):
                 case ast.Assign(targets=[target], value=value):
                     self._assign(target, self.value(value, path), path)
                     differ = path.said.pop(("differ",), const(0))
-                    todo = [_when(differ, [_fault(Fault.STOPS_DISAGREE)]), *todo]
+                    todo = [_when(differ, [_fault(Fault.STOPS_DISAGREE, each)]), *todo]
                 case ast.Return(value=ast.IfExp(test=test, body=body, orelse=orelse)):
                     todo = [ast.If(test, [ast.Return(body)], [ast.Return(orelse)])]
                 case ast.Return(value=value):
                     if isinstance(value, ast.Name) and value.id in ("COMPUTES", "ENDS"):
                         path.said[(value.id,)] = const(1)
+                    self.ends.append((each, path))
                     return path.said
                 case ast.For(target=ast.Name() as name, iter=over, body=body):
                     ports = self.value(over, path)
@@ -208,8 +186,8 @@ def _when(test: Number, body: list[ast.stmt]) -> ast.If:
     return ast.If(Known(test), body, [])
 
 
-def _fault(code: Fault) -> ast.stmt:
-    return ast.Expr(ast.Call(ast.Name("fault", ast.Load()), [Known(const(int(code)))], []))
+def _fault(code: Fault, place: ast.stmt) -> ast.stmt:
+    return ast.copy_location(ast.Expr(ast.Call(ast.Name("fault", ast.Load()), [Known(const(int(code)))], [])), place)
 
 
 def _ends(statements: list[ast.stmt]) -> bool:

@@ -15,7 +15,7 @@ from hw.rules.words import Text
 from step.language.tokens import NOTHING, Token
 
 SOURCE = 2
-"""The source that input 0 is; smaller numbers would be taken for truth."""
+"""The source that input 0 is, and behind the inputs what is held of each; smaller numbers would be taken for truth."""
 
 TABLE = 32
 """A table with more entries becomes gates by the hundred."""
@@ -41,9 +41,11 @@ class Expressions:
     ) -> None:
         self.text, self.parameters, self.fronts, self.outputs = text, parameters, fronts, outputs
         self.present: dict[str, Any] = {}
-        self.sources: list[Any] = [*[None] * SOURCE, *(Arriving((port,)) for port in range(len(fronts)))]
+        ports = range(len(fronts))
+        in_front, held = [Arriving((port,)) for port in ports], [Arriving((port,), held=(port,)) for port in ports]
+        self.sources: list[Any] = [*[None] * SOURCE, *in_front, *held]
 
-    def source(self, words: Literal | Arriving) -> Number:
+    def source(self, words: Literal | Arriving | str) -> Number:
         """The number of a source that is no input."""
         if words not in self.sources:
             self.sources.append(words)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hw.rules.facts import Facts, Law, pick
-from hw.rules.numbers import Number, const
+from hw.rules.numbers import Number, both, const
 from step.lowering.links import Span
 
 
@@ -39,11 +39,13 @@ class Literal:
 class Arriving:
     """The words of the values in front of these inputs, one after the other; those of an item from ``first`` on.
 
-    Behind tiles of dynamic size in a tuple that follows from their rows.
+    Behind tiles of dynamic size in a tuple that follows from their rows. Of inputs in ``held`` it is the value that a
+    state word keeps.
     """
 
     ports: tuple[int, ...]
     first: int | Span | None = None
+    held: tuple[int, ...] = ()
 
     @property
     def is_whole(self) -> bool:
@@ -64,6 +66,10 @@ class Arriving:
         return inputs if self.first is None else f"an item of {inputs}"
 
 
+COMPUTED = "a number that is computed"
+"""The source of a value that has no words: it is in the header alone."""
+
+
 class Carried(NamedTuple):
     """What a token carries, if it is ``there``: the number of the source of its words, and what is in the header."""
 
@@ -81,6 +87,11 @@ class Symbol(NamedTuple):
     done: Any = ANY
     carries: Any = ANY
     there: Any = const(1)
+
+    @property
+    def has_value(self) -> Number:
+        """Whether it is a token with a value."""
+        return const(0) if self.carries is ANY else both(self.there, self.carries.there)
 
     def numbers(self) -> dict[str, Number]:
         """Its bits, by field of a header; and ``there``."""
@@ -141,7 +152,7 @@ def join(test: Number, a: Any, b: Any, yes: Facts, no: Facts) -> Any:
 Said = dict[tuple[Any, ...], Any]
 """Flags and tokens by word and port, and the rule's names and state words."""
 
-FLAGS = {"need", "take", "put", "room", "next", "COMPUTES", "ENDS", "fault"}
+FLAGS = {"need", "take", "put", "room", "next", "resized", "COMPUTES", "ENDS", "fault"}
 """What is not said on a path is 0 there; of all else, nothing matters."""
 
 
@@ -157,6 +168,10 @@ class Path:
         facts = self.facts.assume(test, True), self.facts.assume(test, False)
         yes, no = (None if each is None else Path(dict(self.said), each) for each in facts)
         return yes, no
+
+    def put(self, port: int) -> tuple[Number, Symbol]:
+        """Whether it puts a token in output ``port``, and which."""
+        return self.flag("put", port), self.said.get(("token", port), NOTHING)
 
     def flag(self, *key: Any) -> Number:
         """Whether it says ``key``, a word and a port."""

@@ -56,8 +56,9 @@ def text_of(machine: type[Machine]) -> Text:
 class Words:
     """The state words of a rule. Ranges grow while it is executed, again and again, until it stays inside of them.
 
-    ``limits`` are the numbers that the rule knows: a range grows up to the next one. ``inputs`` are the
-    numbers of the inputs as sources of words; ``held`` says by word of which of them the tokens are that it keeps.
+    ``limits`` are the numbers that the rule knows: a range grows up to the next one. ``inputs`` are the numbers of the
+    inputs as sources of words, behind which come those of what is held; ``held`` says by word of which input the tokens
+    are that it keeps.
     """
 
     def __init__(self, text: Text, parameters: Mapping[str, Any], limits: Iterable[int], inputs: range) -> None:
@@ -84,7 +85,7 @@ class Words:
             if "" in bits:
                 found[name] = bits[""]
                 continue
-            source = const(self.held[name]) if name in self.held else ANY
+            source = const(self._inputs.stop + self.held[name]) if name in self.held else ANY
             stop, rank, done, control, rows = (
                 bits.get(part, ANY) for part in ("stop", "rank", "done", "control", "rows")
             )
@@ -105,8 +106,9 @@ class Words:
         for part, number in token.numbers().items():
             self._widen(name, part, number, facts, place)
         for source in () if token.carries is ANY else leaves(token.carries.source):
-            one = source in self._inputs and self.held.setdefault(name, source) == source
-            if not one or list(self.held.values()).count(source) > 1:
+            port, count = source - self._inputs.start, len(self._inputs)
+            one = port < 2 * count and self.held.setdefault(name, port % count) == port % count
+            if not one or list(self.held.values()).count(port % count) > 1:
                 self._text.refuse(place, f"what self.{name} holds", "it may hold tokens of one input alone")
         return token
 

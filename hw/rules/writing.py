@@ -14,6 +14,7 @@ from hw.rules.execution import Execution, tuple_words
 from hw.rules.moving import send_words
 from hw.rules.numbers import Number, const
 from hw.rules.values import Symbol
+from step.lowering.links import Span
 from step.lowering.plans.rows import largest
 
 OPERATORS: dict[str, Callable[..., Any]] = {
@@ -44,7 +45,7 @@ class Writing:
         self._memo: dict[Number, Value] = {}
         self._uses: Counter[Number] = Counter()
         for key, value in executed.end.said.items():
-            if key[0] not in ("name", "live", "room"):
+            if key[0] not in ("name", "live", "room", "resized"):
                 for number in numbers_of(value).values():
                     self._count(number)
         for name, word in executed.present.items():
@@ -86,15 +87,16 @@ class Writing:
                             firing.next(self._memo[register], self._made(after[part]))
 
     def _cycles(self) -> Any:
-        """The words of a value that passes, where its rows say how many; None where they are static."""
+        """The most words of a value at any port, where rows say how many; None where they are static."""
         if self._rows is None:
             return None
         executed, rule = self._executed, self._firing.unit.rule
-        resized = ("resize",) in executed.end.said
-        tiles = [each for each in (rule.inputs if resized else rule.outputs) if isinstance(each, DynamicFormat)]
-        spans = dict.fromkeys(each.span for each in tiles)
-        waits = [self._latency(port) for port in range(len(rule.outputs)) if resized]
-        return largest(1, *(each.at(self._rows) for each in spans), *waits)
+        formats = (*rule.inputs, *rule.outputs)
+        spans = {each.span if isinstance(each, DynamicFormat) else Span(each.beats) for each in formats}
+        spans = {each for each in spans if not any(each != other and each.is_within(other) for other in spans)}
+        most = sorted(spans, key=lambda each: (len(each.rows), each.rows, each.fixed))
+        waits = [self._latency(port) for port in range(len(rule.outputs)) if ("resize",) in executed.end.said]
+        return largest(1, *(each.at(self._rows) for each in most), *waits)
 
     def _latency(self, port: int) -> Any:
         """When what goes out on output ``port`` enters, which may follow from its rows."""

@@ -7,6 +7,7 @@ no words.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -51,6 +52,10 @@ class Span:
 
     def __add__(self, other: Span) -> Span:
         return Span(self.fixed + other.fixed, self.rows + other.rows, self.link_bits or other.link_bits)
+
+    def is_within(self, other: Span) -> bool:
+        """Whether ``other`` has as many or more, with any rows."""
+        return self.fixed <= other.fixed and not Counter(self.rows) - Counter(other.rows)
 
     def at(self, rows: Any) -> Any:
         """How many they are with so many ``rows``: a number, or hardware."""

@@ -12,6 +12,7 @@ from assembly import Assembly
 
 from cosim.running.program_data import memory_image, source_transfers
 from hw.fabric import Fabric, PlacedChannel, elaborate
+from hw.links.layout import DynamicFormat, TokenFormat
 from hw.links.packing import pack_header, pack_words, unpack_element, unpack_header, unpack_words
 from step.language.faults import Fault
 from step.language.graph import Graph
@@ -62,6 +63,13 @@ def packed(token: Token, channel: PlacedChannel) -> tuple[int, list[int]]:
     carried = token.has_value and channel.format.word_bits
     words = pack_words(token.value, channel.edge.type.element, channel.format) if carried else []
     return pack_header(token, channel.format), words
+
+
+def _words(header: int, format: TokenFormat) -> int:
+    """The words of the value with ``header``."""
+    if not isinstance(format, DynamicFormat):
+        return format.beats
+    return int(format.words_of(header >> format.header_bits - format.rows_bits))
 
 
 @dataclass
@@ -207,13 +215,13 @@ def simulate(
             for channel in fabric.channels:
                 entered, format = run.entered[channel.edge.name], channel.format
                 values = [each for each in entered if each[1] & 2]
-                if format.word_bits and values and len(values[-1][2]) < format.beats:
+                if format.word_bits and values and len(values[-1][2]) < _words(values[-1][1], format):
                     assert len(values[-1][2]) == cycle - 1 - values[-1][0]
                     values[-1][2].append(context.get(wires[f"{channel.stem}_entering_word"]))
                 if context.get(wires[f"{channel.stem}_enter"]):
                     header = context.get(wires[f"{channel.stem}_entering"])
-                    # Control of a token without a value means nothing.
-                    entered.append((cycle, header if header & 2 else header & ((1 << format.header_bits) - 1), []))
+                    # Rows and control of a token without a value mean nothing.
+                    entered.append((cycle, header if header & 2 else header & ((4 << 2 * format.stop_bits) - 1), []))
             for unit in fabric.units:
                 run.activity[unit.node.name].append(context.get(wires[f"{unit.instance}_activity"]))
                 fault = context.get(wires[f"{unit.instance}_fault"])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import linecache
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from amaranth.back import rtlil
-from formats import one_word
+from formats import one_word, rows, words
 
 from hw.firing.unit import Unit
 from hw.links.layout import TokenFormat
@@ -18,6 +19,7 @@ from hw.rules.words import HardwareError
 from step.firing.declared import Declared
 from step.firing.item import Item
 from step.firing.machine import Machine
+from step.firing.words import side_by_side
 from step.language.dtypes import INT8
 from step.language.types import Tile, Tuple
 
@@ -227,3 +229,161 @@ def test_an_item_that_leaves_before_it_is_there(tmp_path: Path) -> None:
         rtlil.convert(Unit(rule), name="odd")
     error = "16: no hardware can be made of a latency of 0; what it sends is there after 1"
     assert str(caught.value) == f"{tmp_path}/odd.py:{error}"
+
+
+LATE = "; needs and faults come first, then rooms, then what is taken, put and changed"
+ONCE = "; what is held is put once, and held no longer then"
+FIRST = "; put what self.held holds first"
+NEXT = "x = need(self.inputs[0])\ntake(self.inputs[0])\n"
+HELD = "x = need(self.inputs[0])\nheld = self.held\nif held is None:\n    take(self.inputs[0]); self.held = x; return\n"
+PUTS = "room(self.outputs[0])\nput(self.outputs[0], held)\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "line", "error"),
+    [
+        (NEXT + "y = need(self.inputs[1])", 18, "a need that comes too late" + LATE),
+        (NEXT + "if x.done: fault(Fault.MISSING_DATA)", 18, "a fault that comes too late" + LATE),
+        (NEXT + PUTS.replace("held", "x"), 18, "a room that comes too late" + LATE),
+        (
+            "for each in self.inputs:\n    need(each)\n    take(each)",
+            17, "a need that comes too late" + LATE,
+        ),
+        (
+            "room(self.outputs[0])\ntokens = need_all(self.inputs)\n"
+            "x = aligned(*tokens)\nput(self.outputs[0], x)\nreturn COMPUTES",
+            17, "a need that comes too late" + LATE,
+        ),
+        (
+            "take(self.inputs[0])",
+            16, "a take of input 0 without need; say need of it before",
+        ),
+        (
+            "x = need(self.inputs[0])\nroom(self.outputs[0])\nput(self.outputs[0], self.held)\n"
+            "take(self.inputs[0])\nself.held = x\nreturn COMPUTES",
+            21, "a put in output 0 of what may be None; ask before whether it `is None`",
+        ),
+        (
+            HELD + PUTS + "return COMPUTES",
+            22, "a value in self.held that is put and held" + ONCE,
+        ),
+        (
+            "x = need(self.inputs[0])\nif self.held is None:\n    room(self.outputs[0])\n    take(self.inputs[0])\n"
+            "    put(self.outputs[0], x)\n    self.held = x\n    return COMPUTES\n"
+            "room(self.outputs[0])\nput(self.outputs[0], self.held)\nself.held = None\nreturn COMPUTES",
+            22, "a value of input 0 that is put, and held in self.held" + ONCE,
+        ),
+        (
+            HELD + "take(self.inputs[0])\nself.held = x",
+            21, "a value in self.held that is held no longer and was not put"
+            + FIRST + ": a value that is not to go out is taken where none is held",
+        ),
+        (
+            HELD + "self.held = None\nreturn",
+            21, "a value in self.held that is held no longer and was not put"
+            + FIRST + ": a value that is not to go out is taken where none is held",
+        ),
+        (
+            HELD + PUTS + "self.held = x\nreturn COMPUTES",
+            23, "a value of input 0 in self.held that is not taken; take what is held from now on",
+        ),
+        (
+            HELD + "room(self.outputs[0])\ntake(self.inputs[0])\nput(self.outputs[0], x)\nreturn COMPUTES",
+            23, "a value of input 0 that is put ahead of the one in self.held"
+            + FIRST + ": words leave in the order in which they came",
+        ),
+        (
+            HELD + "take(self.inputs[0])",
+            20, "a value of input 0 that is taken, and goes nowhere, behind the one in self.held"
+            + FIRST + ", and take the other in a firing of its own, in which nothing is held",
+        ),
+        (
+            HELD + PUTS + "take(self.inputs[0])\nself.held = None\nreturn COMPUTES",
+            24, "a value of input 0 that is taken, and goes nowhere, behind the one in self.held"
+            + FIRST + ", and take the other in a firing of its own, in which nothing is held",
+        ),
+        (
+            "x = need(self.inputs[0])\nroom(self.outputs[0])\ntake(self.inputs[0])\n"
+            "put(self.outputs[0], Token(x.stop) if x.stop else x)\nreturn COMPUTES",
+            16, "the words of output 0 out of input 0 or a number that is computed; "
+            "they are those of one input, a constant instead, values side by side, or an item",
+        ),
+    ],
+)  # fmt: skip
+def test_order_of_words_and_of_values(tmp_path: Path, body: str, line: int, error: str) -> None:
+    with pytest.raises(HardwareError) as caught:
+        read(machine(tmp_path, body), STREAM if "put(" in body else replace(STREAM, items=()))
+    assert str(caught.value) == f"{tmp_path}/odd.py:{line}: no hardware can be made of {error}"
+
+
+def test_control_may_be_held_and_dropped_at_will(tmp_path: Path) -> None:
+    odd = machine(tmp_path, HELD.replace("inputs[0]", "inputs[1]") + PUTS + "take(self.inputs[1])\nreturn COMPUTES")
+    assert read(odd, one_word(0, 2, control=True)).held == (1,)
+
+
+def test_control_that_is_held_has_no_words(tmp_path: Path) -> None:
+    put = PUTS.replace("held)", "Token(self.pair(held.value, x.value)))") + "self.held = None\nreturn COMPUTES"
+    odd = machine(tmp_path, HELD.replace("inputs[0]", "inputs[1]") + put)
+    rule = Translated.of(
+        Declared(odd, {"pair": side_by_side}), (words(0, 2), one_word(0, 2, control=True)), (words(0, 3),)
+    )
+    with pytest.raises(HardwareError) as caught:
+        assert rule.execution
+    assert str(caught.value) == (
+        f"{tmp_path}/odd.py:21: no hardware can be made of self.pair(held.value, x.value); "
+        "control that is held has no words: take it when it goes out"
+    )
+
+
+DYNAMIC = rows(1, 4)
+
+
+@pytest.mark.parametrize(
+    ("body", "reads", "writes", "line", "error"),
+    [
+        (
+            PASSES, [words(1, 2)], [words(1, 2)],
+            16, "a value put in output 0 by a firing that does not compute; "
+            "its words pass in the cycles behind the firing: return COMPUTES",
+        ),
+        (
+            "x = need(self.inputs[0]); y = need(self.inputs[1])\nfor each in self.outputs: room(each)\n"
+            "for each in self.inputs: take(each)\nput(self.outputs[0], x)\nput(self.outputs[1], y)\nreturn COMPUTES",
+            [DYNAMIC, DYNAMIC], [DYNAMIC, DYNAMIC],
+            16, "the rows of different tiles in outputs 0 and 1; a firing takes the time of one tile",
+        ),
+        (
+            PASSES.replace("; put", "\nput") + "\nreturn COMPUTES",
+            [DYNAMIC], [DYNAMIC],
+            18, "a token put in output 0 without the rows of the firing; "
+            "a firing that computes takes the time of the tile that it puts",
+        ),
+        (
+            "x = need(self.inputs[0])\nif x.stop:\n    take(self.inputs[0])\n    return COMPUTES\n"
+            "room(self.outputs[0]); take(self.inputs[0])\nput(self.outputs[0], x)\n"
+            "if x.has_value: return COMPUTES",
+            [DYNAMIC], [DYNAMIC],
+            19, "the time of a firing that computes without rows; "
+            "it puts a tile of dynamic size, or names one by self.resize",
+        ),
+    ],
+)  # fmt: skip
+def test_time_of_words(
+    tmp_path: Path, body: str, reads: list[TokenFormat], writes: list[TokenFormat], line: int, error: str
+) -> None:
+    rule = Translated.of(Declared(machine(tmp_path, body)), tuple(reads), tuple(writes))
+    with pytest.raises(HardwareError) as caught:
+        assert rule.execution
+    assert str(caught.value) == f"{tmp_path}/odd.py:{line}: no hardware can be made of {error}"
+
+
+def test_control_that_is_gathered_takes_its_time(tmp_path: Path) -> None:
+    odd = machine(tmp_path, PASSES.replace("0], x)", "0], Token(self.part(x.value)))"))
+    pair = Item(Tuple((Tile(INT8),) * 2), 1)
+    rule = Translated.of(Declared(odd, {"part": pair}, latency=2), (words(2, 2),), (one_word(2, 8, control=True),))
+    with pytest.raises(HardwareError) as caught:
+        assert rule.execution
+    assert str(caught.value) == (
+        f"{tmp_path}/odd.py:16: no hardware can be made of a value put in output 0 by a firing that does not compute; "
+        "its words pass in the cycles behind the firing: return COMPUTES"
+    )

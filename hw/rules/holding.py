@@ -1,0 +1,166 @@
+"""Words stay in the order in which they came: what a rule may do with values that it holds, and when words go."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from typing import Any
+
+from hw.rules.calls import Calls
+from hw.rules.facts import never
+from hw.rules.numbers import Number, both, const, either, equal, invert, leaf, less
+from hw.rules.states import possible
+from hw.rules.values import ANY, NOTHING, Arriving, Literal, Path, Symbol, leaves
+from hw.rules.words import Words
+
+
+class Holding(Calls):
+    """What becomes of the values of inputs, on each of the paths that ``ends`` has with their last statements.
+
+    A state word holds a header: the words of its value are the oldest ones that lie in the channel, and they alone can
+    be read. So one value of an input leaves in a firing at most, the one that is held before the one in front.
+    """
+
+    words: Words
+    ends: list[tuple[ast.AST, Path]]
+    end: Path
+    possible: Number
+
+    def token(self, port: int) -> Symbol:
+        """What goes out on output ``port``."""
+        found: Symbol = self.end.said.get(("token", port), Symbol())
+        return found
+
+    def ways(self, port: int) -> dict[int, Any]:
+        """The sources of the words that go out on output ``port``, by number."""
+        carries = self.token(port).carries
+        return {} if carries is ANY else {each: self.sources[each] for each in leaves(carries.source)}
+
+    def split(self, port: int) -> tuple[list[Arriving], dict[int, Literal]]:
+        """The same, those that arrive and the constants."""
+        ways = self.ways(port)
+        literals = {number: each for number, each in ways.items() if isinstance(each, Literal)}
+        places = [replace(each, held=()) for each in ways.values() if isinstance(each, Arriving)]
+        return list(dict.fromkeys(places)), literals
+
+    def held(self) -> set[int]:
+        """The inputs whose tokens state words keep."""
+        return set(self.words.held.values())
+
+    def drops(self, port: int) -> Number:
+        """When the words of the oldest value of the held input ``port`` go: it goes out, or nobody gets it."""
+        taken, before, fresh, ahead = self.taken(self.end, port), const(0), const(0), self.goes(self.end, port)
+        for name in self._keepers(port):
+            before, _, fresh = self._holds(self.end, name, port)
+        goes = self.goes(self.end, port, None)
+        stays, lost = both(ahead, invert(taken)), both(taken, invert(either(goes, either(before, fresh))))
+        live = self.end.flag("live")
+        goes = goes if self.never(both(live, stays), self.end) else both(goes, invert(stays))
+        return goes if self.never(both(live, lost), self.end) else either(goes, lost)
+
+    def _keepers(self, port: int) -> list[str]:
+        """The state word that holds tokens of input ``port``."""
+        return [name for name, each in self.words.held.items() if each == port]
+
+    def taken(self, path: Path, port: int) -> Number:
+        """Whether a value is taken from input ``port``."""
+        return both(path.flag("take", port), self.fronts[port].has_value)
+
+    def goes(self, path: Path, port: int, held: bool | None = False) -> Number:
+        """Whether the value of input ``port`` that is ``held``, or the one in front, or any (None), goes out."""
+        found = const(0)
+        for output in range(len(self.outputs)):
+            puts, token = path.put(output)
+            found = either(found, both(puts, self._is_of(token, port, held)))
+        return found
+
+    def _is_of(self, token: Symbol, port: int, held: bool | None) -> Number:
+        """Whether ``token`` has the value of input ``port`` that is ``held``, or the one in front, or any (None)."""
+
+        def chosen(source: Any) -> Number:
+            if source.op == "mux":
+                test, yes, no = source.args[0], chosen(source.args[1]), chosen(source.args[2])
+                return yes if yes is no else either(both(test, yes), both(invert(test), no))
+            words = self.sources[source.lo]
+            there = isinstance(words, Arriving) and port in words.ports
+            return const(int(there and held in (None, port in words.held)))
+
+        source = ANY if token.carries is ANY else token.carries.source
+        return const(0) if source is ANY else both(token.has_value, chosen(source))
+
+    def _holds(self, path: Path, name: str, port: int) -> tuple[Number, Number, Number]:
+        """Whether word ``name`` holds a value, and still holds it behind the firing, or the one in front."""
+        changes, after = path.flag("next", name), path.said.get(("word", name), NOTHING)
+        before = self.present[name].has_value
+        kept = either(both(changes, self._is_of(after, port, True)), both(invert(changes), before))
+        return before, kept, both(changes, self._is_of(after, port, False))
+
+    def _possible(self) -> Number:
+        """What can be at once: every token is Done, an empty or a value; those that do not differ are alike; and what
+        the flags among the state words can be."""
+        found, flags = const(1), dict[Number, tuple[int, Number]]()
+        for token in self.fronts:
+            found = both(found, either(token.has_value, either(token.done, less(const(0), token.rank))))
+        for port in self.aligned:
+            (one, other), differs = (self.fronts[each].has_value for each in (0, port)), leaf(("differ", 0, port), 0, 1)
+            same = either(both(one, other), both(invert(one), invert(other)))
+            found = both(found, either(differs, same))
+        for name, word in self.present.items():
+            after = self.end.said.get(("word", name), word)
+            now, then = (each.there if isinstance(each, Symbol) else each for each in (word, after))
+            if now.op == "leaf" and now.is_flag:
+                changes = self.end.flag("next", name)
+                then = either(both(changes, equal(then, const(1))), both(invert(changes), now))
+                flags[now] = self.words.initial.get(name, 0), then
+        return both(found, possible(flags, self.end.flag("live"), self.end.facts))
+
+    def never(self, wrong: Number, path: Path) -> bool:
+        """Whether nothing is ``wrong`` on ``path``."""
+        return never(both(wrong, self.possible), path.facts)
+
+    def check_moves(self) -> None:
+        """Refuse paths on which words would be lost, or sent twice, or be those of another value."""
+        for word, place in self.too_late.items():
+            hint = "needs and faults come first, then rooms, then what is taken, put and changed"
+            self.text.refuse(place, f"a {word} that comes too late", hint)
+        self.possible = self._possible()
+        for port in range(len(self.outputs)):
+            for place, path in self.ends:
+                puts, token = path.put(port)
+                if not self.never(both(puts, invert(token.there)), path):
+                    hint = "ask before whether it `is None`"
+                    self.text.refuse(place, f"a put in output {port} of what may be None", hint)
+        for name, port in self.words.held.items():
+            if self.fronts[port].carries.control is ANY:
+                found = [[(place, path, *each) for each in self._wrong(path, name, port)] for place, path in self.ends]
+                for place, path, wrong, what, hint in (each for alike in zip(*found, strict=True) for each in alike):
+                    if not self.never(wrong, path):
+                        self.text.refuse(place, what, hint)
+
+    def _wrong(self, path: Path, name: str, port: int) -> tuple[tuple[Number, str, str], ...]:
+        """What must never be so with what ``name`` holds of input ``port``, what it is, and what would be right."""
+        value, word = f"a value of input {port}", f"self.{name}"
+        taken, ahead, goes = self.taken(path, port), self.goes(path, port), self.goes(path, port, True)
+        before, kept, fresh = self._holds(path, name, port)
+        lost = both(taken, invert(either(ahead, fresh)))
+        once, first = "what is held is put once, and held no longer then", f"put what {word} holds first"
+        return (
+            (both(goes, kept), f"a value in {word} that is put and held", once),
+            (both(ahead, fresh), f"{value} that is put, and held in {word}", once),
+            (
+                both(before, invert(either(goes, kept))),
+                f"a value in {word} that is held no longer and was not put",
+                f"{first}: a value that is not to go out is taken where none is held",
+            ),
+            (both(fresh, invert(taken)), f"{value} in {word} that is not taken", "take what is held from now on"),
+            (
+                both(before, ahead),
+                f"{value} that is put ahead of the one in {word}",
+                f"{first}: words leave in the order in which they came",
+            ),
+            (
+                both(before, lost),
+                f"{value} that is taken, and goes nowhere, behind the one in {word}",
+                f"{first}, and take the other in a firing of its own, in which nothing is held",
+            ),
+        )

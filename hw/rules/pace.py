@@ -1,0 +1,73 @@
+"""The time that words take: the next firing comes behind them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from hw.links.layout import DynamicFormat
+from hw.rules.holding import Holding
+from hw.rules.numbers import Number, both, either, invert
+from hw.rules.values import ANY, Path
+from step.lowering.links import Span
+
+
+class Pace(Holding):
+    """What a rule says of the time of its firings, in which its words must pass, on all floors alike.
+
+    ``offsets``: by input, how many cycles behind a firing its words begin to come.
+    """
+
+    offsets: Sequence[Span]
+
+    def rows_put(self) -> dict[Number, int]:
+        """The rows of what goes out in tiles of dynamic size, each with an output where it does."""
+        tiled = [port for port, each in enumerate(self.outputs) if isinstance(each, DynamicFormat)]
+        tokens = {port: self.end.put(port)[1].carries for port in tiled}
+        return {each.rows: port for port, each in tokens.items() if each is not ANY and each.rows is not ANY}
+
+    def check_pace(self) -> None:
+        """Refuse firings that may end before words have passed, or take another time than the fast model says."""
+        rows = self.rows_put()
+        if len(rows) > 1:
+            hint = "a firing takes the time of one tile"
+            ports = " and ".join(map(str, sorted(rows.values())))
+            self.text.refuse(self.text.body[0], f"the rows of different tiles in outputs {ports}", hint)
+        for place, path in self.ends:
+            self._check_words_pass(place, path)
+            if rows or ("resize",) in self.end.said:
+                self._check_rows(place, path)
+
+    def _check_words_pass(self, place: ast.AST, path: Path) -> None:
+        computes = path.flag("COMPUTES")
+        for port, format in enumerate(self.outputs):
+            puts, token = path.put(port)
+            gathers = format.control and not all(each.is_whole for each in self.split(port)[0])
+            if (gathers or format.beats > 1) and not self.never(
+                both(both(puts, token.has_value), invert(computes)), path
+            ):
+                hint = "its words pass in the cycles behind the firing: return COMPUTES"
+                self.text.refuse(place, f"a value put in output {port} by a firing that does not compute", hint)
+        for port, begin in enumerate(self.offsets):
+            if begin.rows:
+                taken, goes = self.taken(path, port), self.goes(path, port)
+                if not self.never(either(both(taken, invert(computes)), both(goes, invert(taken))), path):
+                    hint = "a firing takes what it puts of them, and returns COMPUTES"
+                    self.text.refuse(place, f"words of input {port} that come behind tiles of dynamic size", hint)
+
+    def _check_rows(self, place: ast.AST, path: Path) -> None:
+        """A firing that computes has one number of rows, which it puts, or says by ``resize``."""
+        computes, timed, one = path.flag("COMPUTES"), path.flag("resized"), path.said.get(("resize",))
+        for port, format in enumerate(self.outputs):
+            if not isinstance(format, DynamicFormat):
+                continue
+            puts, token = path.put(port)
+            timed = either(timed, puts)
+            other = one is not None and token.carries is not ANY and token.carries.rows not in (one, ANY)
+            wrong = puts if other else both(puts, invert(token.has_value))
+            if not self.never(both(computes, wrong), path):
+                hint = "a firing that computes takes the time of the tile that it puts"
+                self.text.refuse(place, f"a token put in output {port} without the rows of the firing", hint)
+        if not self.never(both(computes, invert(timed)), path):
+            hint = "it puts a tile of dynamic size, or names one by self.resize"
+            self.text.refuse(place, "the time of a firing that computes without rows", hint)

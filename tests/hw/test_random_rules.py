@@ -1,0 +1,73 @@
+"""Random rules: their hardware does what the Python engine does, or there is none."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from collections import Counter
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from fabric_bench import packed, simulate
+from random_rules import rule
+from ruled import KINDS, Kind
+from test_further_rules import ONE, THREE, program
+
+from hw.rules.words import HardwareError
+from sim_approx.running import simulation
+from step.firing.machine import Machine
+from step.lowering.fabric import FabricConfig
+from step.lowering.netlist import lower
+from step.programs.data.inputs import bind_inputs
+
+CYCLES = 150
+
+
+def machine(path: Path, seed: int) -> type[Machine]:
+    """The machine of a file with a random rule."""
+    path.write_text(rule(seed))
+    linecache.checkcache()
+    module: Any = ModuleType(path.stem)
+    module.__file__ = str(path)
+    sys.modules[path.stem] = module
+    exec(compile(path.read_text(), str(path), "exec"), vars(module))
+    found: type[Machine] = module.Odd
+    return found
+
+
+def outcome(path: Path, seed: int) -> str:
+    """What became of the rule; raises where RTL and Python engine differ."""
+    element = (ONE, THREE)[seed % 2]
+    filler = np.full(element.shape, 7, element.dtype.numpy)
+    KINDS["random"] = Kind(machine(path, seed), lambda types: {"filler": filler})
+    graph, inputs = program("random", [element], 1, seed)
+    fabric = FabricConfig(link_bytes=4, links={"odd": 8} if seed % 3 else {}, channel_depth=2 + seed % 2)
+    netlist = lower(graph, fabric)
+    data = bind_inputs(netlist.graph, inputs)
+    try:
+        run = simulate(graph, inputs, fabric, most=CYCLES)
+    except HardwareError as error:
+        return str(error).partition("made of ")[2]
+    timed = simulation.simulate(netlist, data, values="all", events=True, max_cycles=CYCLES, engine="python")
+    assert timed.events is not None
+    end = min(CYCLES, timed.ending.cycles) - 1
+    for channel in run.fabric.channels:
+        name = channel.edge.name
+        mine = [(cycle, header) for cycle, header, _ in run.entered[name] if cycle < end]
+        cycles, _, _ = timed.events[channel.edge.index]
+        assert [cycle for cycle in cycles if cycle < end] == [cycle for cycle, _ in mine], name
+    (channel,) = (each for each in run.fabric.channels if each.edge.consumer[0] == "odd_y0")
+    sent = [(header, words) for _, header, words in run.entered[channel.edge.name]]
+    wanted = [packed(token, channel) for token in timed.fabric.outputs["odd_y0"]]
+    complete = min(len(wanted), len(sent) - 1 if len(sent) > 1 and not run.finished else len(sent))
+    assert wanted[:complete] == sent[:complete]
+    return "right" if complete > 1 else "silent"
+
+
+@pytest.mark.slow
+def test_hardware_of_random_rules_is_right_or_refused(tmp_path: Path) -> None:
+    found = Counter(outcome(tmp_path / f"odd{seed}.py", seed) for seed in range(300))
+    assert found["right"] > 60, found

@@ -26,14 +26,12 @@ class Flatten(Machine):
     def fire(self) -> int | None:
         x = need(self.inputs[0])
         vanishes = self.low < x.rank <= self.high
-        if not vanishes or x.stop > self.high:
+        if not vanishes:
             room(self.outputs[0])
         take(self.inputs[0])
         if not vanishes:
             rank = x.rank - self.high + self.low if x.rank > self.high else x.rank
             put(self.outputs[0], Token(x.value, self.stops[x.stop], rank, x.done))
-        elif x.stop > self.high:
-            put(self.outputs[0], empty(self.low + 1, x.stop - self.high + self.low))
         if x.has_value:
             return COMPUTES
         return ENDS if x.done else None

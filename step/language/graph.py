@@ -118,7 +118,8 @@ class _Names:
         self._graph, self._node, self._location, self._inputs = graph, node, location, inputs
 
     def symbol(self, hint: str, kind: DimKind = DimKind.DYNAMIC) -> Dim:
-        return self._graph._new_symbol(f"{self._node}_{hint}", kind, self._location, self._node)
+        name = self._graph._unused(f"{self._node}_{hint}")
+        return self._graph._new_symbol(name, kind, self._location, self._node)
 
     def shared(self, key: tuple[Any, ...], make: Callable[[], Shape]) -> Shape:
         made = self._graph._shared_symbols
@@ -343,6 +344,15 @@ class Graph(GraphMethods):
             raise GraphError(f"the symbol {name!r} is used twice: {self.symbols[name].born} and {born}")
         self.symbols[name] = SymbolInfo(symbol(name, kind), born, of, declared)
         return self.symbols[name].dim
+
+    def _unused(self, text: str) -> str:
+        """A name for a symbol that no other one has: ``text``, in which there may be an expression."""
+        name = stem = re.sub(r"[^A-Za-z0-9_]+", "_", text)
+        number = 1
+        while name in self.symbols:
+            number += 1
+            name = f"{stem}_{number}"
+        return name
 
     def _next_name(self, stem: str) -> str:
         while True:

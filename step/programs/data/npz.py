@@ -20,7 +20,7 @@ import numpy as np
 
 from step.errors import FormatError, InputError
 from step.host.files import write_atomically
-from step.host.paths import check_readable
+from step.host.paths import check_readable, named_file
 from step.language.dtypes import OF_ML_DTYPES
 from step.language.graph import Graph
 from step.language.operator import StreamType
@@ -148,8 +148,9 @@ def _columns(key: str, values: Sequence[Any], element: ElementType, name: str, s
 # -- reading --------------------------------------------------------------------------------------------------------
 
 
-def load_inputs(path: Path, graph: Graph) -> dict[str, Any]:
+def load_inputs(path: Path | str, graph: Graph) -> dict[str, Any]:
     """The input data in an .npz file, for `bind_inputs`; raises `FormatError`."""
+    path = named_file(path, "input data")
     file = _File(path, read_arrays(path))
     inputs: dict[str, Any] = {}
     for node in graph.sources():

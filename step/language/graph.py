@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from step.errors import GraphError, TypeMismatch
 from step.host.extensions import find_module
-from step.language.arguments import checked
+from step.language.arguments import checked, told
 from step.language.dims import Dim, DimKind, Shape, format_shape, shape, symbol
 from step.language.dtypes import DType, as_dtype
 from step.language.fluent import GraphMethods
@@ -44,6 +44,10 @@ class Tensor:
     name: str
     shape: tuple[int, ...]
     dtype: DType
+
+    @told
+    def __bool__(self) -> bool:
+        raise TypeMismatch(f"tensor {self.name!r} is neither true nor false: its values are read with graph.load(...)")
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,10 @@ class Feedback:
     location: Location
     stream: Stream
     source: Stream | None = None
+
+    @told
+    def __bool__(self) -> bool:
+        raise TypeMismatch(f"feedback {self.name!r} is neither true nor false: its values are those of its stream")
 
     @checked
     def close(self, stream: Stream) -> None:
@@ -269,7 +277,8 @@ class Graph(GraphMethods):
                 raise TypeMismatch(f"{stream} has the dimension {known}, so it can not have {assumed} there")
         producer, port = stream.key
         behind = takewhile(lambda node: node.name != producer, reversed(self.nodes.values()))
-        read = [*(node.inputs for node in behind), [edge.source for edge in self.feedbacks.values() if edge.source]]
+        fed = [edge.source for edge in self.feedbacks.values() if edge.source is not None]
+        read = [*(node.inputs for node in behind), fed]
         if any(each.producer == producer and each.port == port for inputs in read for each in inputs):
             raise GraphError(f"assume_shape({stream}) must stand before the first reader of the stream")
         node = self.nodes[stream.producer]

@@ -278,6 +278,8 @@ def _from_json(path: Path) -> Program:
         graph = graph_from_json(data["graph"])
     except RecursionError:
         raise FormatError(f"{path} is no program: its JSON is nested too deeply") from None
+    except FormatError as error:
+        raise FormatError(f"{path}: {error}") from None
     inputs, expected = data["inputs"], data["expected"]
     return Program(
         graph,

@@ -11,7 +11,7 @@ import numpy as np
 
 from step.errors import FormatError, InputError
 from step.programs.data.npz import read_array
-from step_models.checking import workload
+from step_models.checking import as_array, workload
 from step_models.configurations import DATA
 from step_models.seeds import check_seed
 
@@ -22,7 +22,7 @@ MOST = 1 << 20
 @workload
 def check_lengths(lengths: np.ndarray, room: int | None = None, *, name: str = "KV lengths") -> np.ndarray:
     """``lengths`` itself; `InputError` unless they are lengths, with a free row in a cache of ``room`` rows."""
-    lengths = np.asarray(lengths)
+    lengths = as_array(lengths, name)
     if lengths.ndim != 1 or lengths.dtype.kind not in "iu" or not lengths.size:
         raise InputError(
             f"{name} must be integers [requests] for at least one request, not {lengths.dtype} {list(lengths.shape)}"

@@ -11,7 +11,7 @@ import numpy as np
 
 from step.errors import FormatError, InputError
 from step.programs.data.npz import read_arrays
-from step_models.checking import workload
+from step_models.checking import as_array, workload
 from step_models.configurations import DATA, Configuration
 from step_models.seeds import check_seed
 
@@ -32,7 +32,7 @@ def check_routing(
     routing: np.ndarray, experts: int, experts_per_token: int | None = None, *, name: str = "routing"
 ) -> np.ndarray:
     """``routing`` itself; `InputError`, which calls it ``name``, unless it is one for so many experts."""
-    routing = np.asarray(routing)
+    routing = as_array(routing, name)
     if not 1 <= experts <= MOST:
         raise InputError(f"{name}: there must be 1 to {MOST:,} experts, not {experts:,}")
     if routing.ndim != 2 or routing.dtype.kind not in "iu":

@@ -41,10 +41,10 @@ class Verbs(click.Group):
             formatter.write_dl([(name, summary(verbs[name])) for name in self.list_commands(context)])
 
     def make_context(
-        self, name: str | None, arguments: list[str], parent: click.Context | None = None, **extra: Any
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         with _telling_pipes():
-            return super().make_context(name, arguments, parent, **extra)
+            return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, context: click.Context) -> Any:
         with _telling_pipes():

@@ -232,10 +232,8 @@ def kept(derive: Callable[[Netlist], Found]) -> Callable[[Netlist], Found]:
 
 
 def lower(graph: Graph, fabric: FabricConfig) -> Netlist:
-    """Check ``graph``, give every reader a copy of its stream, and lay out the channels.
-
-    Raises the errors of `step.language.validate.check` and `check_depths`.
-    """
+    """Check ``graph``, give every reader a copy of its stream, and lay out the channels; raises as `check_depths` and
+    `step.language.validate.check`."""
     check(settled(graph, Graph, "graph", InputError))
     return lower_checked(graph, settled(fabric, FabricConfig, "fabric", InputError))
 

@@ -113,10 +113,6 @@ class Dim:
             return _known(sympy.Eq(self.extent, int(other)), f"{self} == {other}")
         return NotImplemented
 
-    @told
-    def __bool__(self) -> bool:
-        return _known(sympy.Ne(self.extent, 0), f"the truth of {self}")
-
     def __hash__(self) -> int:
         return hash(self.extent)
 

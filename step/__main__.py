@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 from types import FrameType
@@ -16,6 +17,7 @@ YOUNG_OBJECTS = 5_000
 
 def main() -> None:
     """Entry point: `step.cli.main`, with SIGTERM and a terminal that is closed as Ctrl-C."""
+    open_closed()
     gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
     for each in SIGNALS:
         if signal.getsignal(each) in (signal.SIG_DFL, signal.default_int_handler):  # nohup ignores one
@@ -31,6 +33,17 @@ def main() -> None:
         # Where Ctrl-C came in code that was a string, as that of dataclasses, `python -m step` would end by the signal,
         # whatever the exit code. Python forgets that with the next such code.
         exec("")  # noqa: S102
+
+
+def open_closed() -> None:
+    """What is closed (``>&-``, as daemons do) takes all and gives nothing, and no file of ours gets its number."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115 (until the end)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from step.errors import FormatError, InputError
+from step.host.paths import named_file
 from step.language.arguments import Checked
 from step.language.parameters import settle_parameters
+from step.programs.files.json_file import plain_json
 from step_models.checking import workload
 
 DATA = Path(__file__).parent / "data"
@@ -76,10 +77,7 @@ def configuration(name: str) -> Configuration:
 @workload
 def read_configuration(path: Path | str) -> Configuration:
     """A configuration from a JSON object with the fields of `Configuration`; `FormatError` for another form."""
-    try:
-        data: Any = json.loads(Path(path).read_text())
-    except (OSError, ValueError) as error:
-        raise FormatError(f"{path} is no JSON file with a model's configuration: {error}") from None
+    data = plain_json(named_file(path, "a configuration"), "configuration of a model")
     if not isinstance(data, dict):
         raise FormatError(f"{path} must have an object with a model's dimensions, not {data!r}")
     wanted = [each.name for each in fields(Configuration)]
@@ -89,4 +87,7 @@ def read_configuration(path: Path | str) -> Configuration:
     for name in wanted:
         if name not in data:
             raise FormatError(f"{path}: the configuration has no {name!r}")
-    return Configuration(**data)
+    try:
+        return Configuration(**data)
+    except InputError as error:
+        raise FormatError(f"{path}: {error}") from None

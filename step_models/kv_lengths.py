@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from step.errors import FormatError, InputError
-from step_models.checking import workload
+from step.programs.data.npz import read_array
+from step_models.checking import as_array, workload
 from step_models.configurations import DATA
 from step_models.seeds import check_seed
 
@@ -21,7 +22,7 @@ MOST = 1 << 20
 @workload
 def check_lengths(lengths: np.ndarray, room: int | None = None, *, name: str = "KV lengths") -> np.ndarray:
     """``lengths`` itself; `InputError` unless they are lengths, with a free row in a cache of ``room`` rows."""
-    lengths = np.asarray(lengths)
+    lengths = as_array(lengths, name)
     if lengths.ndim != 1 or lengths.dtype.kind not in "iu" or not lengths.size:
         raise InputError(
             f"{name} must be integers [requests] for at least one request, not {lengths.dtype} {list(lengths.shape)}"
@@ -39,12 +40,7 @@ def check_lengths(lengths: np.ndarray, room: int | None = None, *, name: str = "
 @workload
 def read_kv_lengths(path: Path | str) -> np.ndarray:
     """The lengths in an .npy file; raises `FormatError` for a file of another form."""
-    try:
-        lengths = np.load(path, allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise FormatError(f"{path} is no .npy file with KV lengths: {error}") from None
-    if not isinstance(lengths, np.ndarray):
-        raise FormatError(f"{path} must be an .npy file with KV lengths, not an archive of arrays")
+    lengths = read_array(path)
     try:
         return check_lengths(lengths, name=f"{path}: KV lengths")
     except InputError as error:

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from step.errors import FormatError, InputError
-from step_models.checking import workload
+from step.programs.data.npz import read_arrays
+from step_models.checking import as_array, workload
 from step_models.configurations import DATA, Configuration
 from step_models.seeds import check_seed
 
@@ -31,7 +32,7 @@ def check_routing(
     routing: np.ndarray, experts: int, experts_per_token: int | None = None, *, name: str = "routing"
 ) -> np.ndarray:
     """``routing`` itself; `InputError`, which calls it ``name``, unless it is one for so many experts."""
-    routing = np.asarray(routing)
+    routing = as_array(routing, name)
     if not 1 <= experts <= MOST:
         raise InputError(f"{name}: there must be 1 to {MOST:,} experts, not {experts:,}")
     if routing.ndim != 2 or routing.dtype.kind not in "iu":
@@ -60,11 +61,7 @@ def check_routing(
 @workload
 def read_routing(path: Path | str, experts: int, experts_per_token: int | None = None) -> np.ndarray:
     """The array ``data`` of an .npz file; raises `FormatError` for a file of another form."""
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = dict(archive)
-    except (OSError, ValueError) as error:
-        raise FormatError(f"{path} is no .npz file with a trace: {error}") from None
+    arrays = read_arrays(path)
     if "data" not in arrays:
         raise FormatError(f"{path} must have an array 'data', not {', '.join(arrays) or 'nothing'}")
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,9 +75,7 @@ def _open(specs: tuple[str, ...], settings: tuple[str, ...]) -> list[Program]:
     opened = [program for spec in specs for program in load_programs(spec)]
     if specs and not opened:
         raise InputError(f"there is no program in {', '.join(specs)}")
-    for each in opened:
-        each.fabric = set_fabric(each.fabric, settings)
-    return opened
+    return [replace(each, fabric=set_fabric(each.fabric, settings)) for each in opened]
 
 
 def _show(campaign: Campaign) -> None:

@@ -87,7 +87,7 @@ class Attention:
         prefix, (count,) = f"{prefix}{name}_", work.number.shape
         tile = (ROWS, SIZE)
         address = work.number.flat_map(CacheTiles(len(self.lengths), self.room, 1), work.tiles, name=f"{prefix}address")
-        address = address.assume_shape([count, tiles or address.shape[1]])
+        address = address.assume_shape([count, address.shape[1] if tiles is None else tiles])
         loaded = address.load_random(self.caches[name], tile=tile, name=f"{prefix}load")
         last = work.tiles.flat_map(LastTile(), name=f"{prefix}last").assume_shape(loaded.shape)
         end, others = loaded.partition(last, targets=2, name=f"{prefix}split")

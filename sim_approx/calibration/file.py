@@ -11,6 +11,7 @@ from typing import Any
 from sim_approx.calibration.entries import HeldOut, PlainMemory, Unit
 from step.errors import FabricError
 from step.host.files import write_atomically
+from step.host.paths import named_file
 from step.host.sources import source_digest
 from step.lowering.fabric import OWN, FabricConfig
 from step.programs.files.json_file import read_json, written_by
@@ -47,8 +48,9 @@ class Calibration:
     held_out: dict[str, HeldOut] = field(default_factory=dict)
 
     @classmethod
-    def load(cls, path: Path) -> Calibration:
+    def load(cls, path: Path | str) -> Calibration:
         """The calibration in ``path``; raises `FormatError` for other files."""
+        path = named_file(path, "a calibration")
         data = read_json(path, "calibration")
         units = [Unit.from_json(each) for each in data["units"]]
         return cls(

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import entry_points
+from typing import Any
 
 import click
 from rich.markup import escape
 
 from step.cli.console import talk
-from step.cli.explained import explained
+from step.cli.explained import drop, explained
 from step.cli.summary import summary
 from step.errors import INTERRUPTED, EnvironmentProblem, StepError
 from step.host.nearest import did_you_mean
@@ -37,6 +40,16 @@ class Verbs(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary(verbs[name])) for name in self.list_commands(context)])
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        with _telling_pipes():
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, context: click.Context) -> Any:
+        with _telling_pipes():
+            return super().invoke(context)
+
     def resolve_command(
         self, context: click.Context, arguments: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -46,6 +59,15 @@ class Verbs(click.Group):
             hint = did_you_mean(name, verbs)
             raise click.UsageError(f"there is no verb {name!r}; {hint}there are {', '.join(verbs)}", context)
         return super().resolve_command(context, arguments)
+
+
+@contextmanager
+def _telling_pipes() -> Iterator[None]:
+    """A reader of the output that went away is an error like others: click would end without a word."""
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise explained(error) from error
 
 
 def _unavailable(name: str, needed: str) -> click.Command:
@@ -74,16 +96,25 @@ def main() -> None:
     try:
         result = step(standalone_mode=False)
         sys.stdout.flush()
-        sys.exit(result if isinstance(result, int) else 0)
+        code = result if isinstance(result, int) else 0
     except (KeyboardInterrupt, click.Abort):
-        talk("interrupted")
-        sys.exit(INTERRUPTED)
+        code = _told(lambda: talk("interrupted"), INTERRUPTED)
     except click.ClickException as error:
-        error.show()
-        sys.exit(StepError.exit_code)
+        code = _told(error.show, StepError.exit_code)
     except Exception as error:
         if os.environ.get("STEP_TRACEBACK", "0") not in ("", "0"):
             raise
         known = explained(error)
-        talk("\n".join([f"[bold red]error:[/] {escape(str(known))}", *map(escape, getattr(known, "__notes__", []))]))
-        sys.exit(known.exit_code)
+        lines = [f"[bold red]error:[/] {escape(str(known))}", *map(escape, getattr(known, "__notes__", []))]
+        code = _told(lambda: talk("\n".join(lines)), known.exit_code)
+    sys.exit(code)
+
+
+def _told(tell: Callable[[], None], code: int) -> int:
+    """The exit ``code``, of which somebody is told where stderr can be written."""
+    try:
+        tell()
+        sys.stderr.flush()
+    except OSError:
+        drop(sys.stderr)
+    return code

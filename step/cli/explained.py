@@ -6,6 +6,7 @@ import errno
 import os
 import sys
 import traceback
+from typing import TextIO
 
 from step.errors import Defect, EnvironmentProblem, StepError, UserCodeError
 from step.language.location import where_raised
@@ -22,7 +23,7 @@ def explained(error: Exception) -> StepError:
         return EnvironmentProblem("there is not enough memory for this")
     if isinstance(error, OSError):
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EPIPE) and error.filename is None:
-            _drop_output()
+            drop(sys.stdout)
         return EnvironmentProblem(f"{error.filename or 'output'}: {error.strerror or error}")
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return Defect(
@@ -31,6 +32,6 @@ def explained(error: Exception) -> StepError:
     )
 
 
-def _drop_output() -> None:
-    """What could not be written to stdout is not tried again when Python ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def drop(output: TextIO) -> None:
+    """What could not be written is not tried again when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), output.fileno())

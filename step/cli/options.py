@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -128,8 +128,7 @@ def on_fabric(program: Program, fitted: Path | None, settings: tuple[str, ...]) 
     ``settings``."""
     if fitted is not None:
         program = _read_fitted(fitted, lambda file: file.applied(program))
-    program.fabric = set_fabric(program.fabric, settings)
-    return program
+    return replace(program, fabric=set_fabric(program.fabric, settings))
 
 
 def _read_fitted(path: Path, take: Callable[[FittedFile], Found]) -> Found:

@@ -9,7 +9,7 @@ from typing import Annotated
 from step.areas import area_of
 from step.errors import EnvironmentProblem, InputError
 from step.fitting.depths import shallower
-from step.fitting.goal import Goal
+from step.fitting.goal import MOST_LOSS, Goal
 from step.fitting.result import Fitted, Given
 from step.fitting.search import Found, Search
 from step.fitting.trials import Choice, Trials
@@ -80,7 +80,7 @@ def _limits(
     if cycles is not None:
         settled(cycles, Annotated[int, Within(1, math.inf)], "cycles", InputError)
     if within is not None:
-        settled(within, Annotated[float, Within(0, math.inf)], "within", InputError)
+        settled(within, Annotated[float, Within(0, MOST_LOSS)], "within", InputError)
         if given or cycles is not None:
             raise InputError("a fit is within a loss of cycles or within an area, not both; give within, or a budget")
     elif not given and cycles is None:

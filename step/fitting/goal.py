@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from step.areas import Area
 from step.fitting.trials import Choice
 
+MOST_LOSS = 10**6
+"""Of cycles, as a part of those of the fabric that was asked for; what is beyond is a slip of the pen."""
+
 
 @dataclass(frozen=True)
 class Goal:

@@ -11,6 +11,7 @@ from typing import Any
 
 from step.errors import FormatError
 from step.host.files import write_atomically
+from step.host.paths import named_file
 from step.host.sources import source_digest
 from step.programs.files.json_file import read_json
 from step.programs.program import Program
@@ -61,8 +62,9 @@ class Finding:
         return path
 
 
-def load_report(path: Path) -> dict[str, Any]:
+def load_report(path: Path | str) -> dict[str, Any]:
     """The report in ``path`` as plain data; raises `FormatError` for other files, and for those of other versions."""
+    path = named_file(path, "a report")
     data: dict[str, Any] = read_json(path, "fuzz")
     if data["version"] != version():
         hint = (

@@ -19,11 +19,15 @@ Constant = int | tuple[tuple[float, ...], ...]
 
 
 def selector_mask(selector: Selector, chosen: int | Sequence[int]) -> int:
-    """The mask of a target, or of several; raises `TypeMismatch` for those that the ``selector`` does not have."""
-    targets = [chosen] if isinstance(chosen, int) else chosen
+    """The mask of a target, or of several; raises `TypeMismatch` for those that the ``selector`` does not have, and for
+    one that is there twice."""
+    targets, mask = [chosen] if isinstance(chosen, int) else chosen, 0
     for each in targets:
         expect(0 <= each < selector.targets, f"{selector} has the targets 0 to {selector.targets - 1}, but no {each}")
-    return sum({1 << each for each in targets})
+        twice = f"{shown(list(targets))} selects target {each} twice; a selector has each target once"
+        expect(not mask >> each & 1, twice)
+        mask |= 1 << each
+    return mask
 
 
 def as_constant(element: Tile | Selector, value: Any) -> Constant:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import operator
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache, reduce
@@ -84,6 +85,37 @@ class Dim:
     def __rmul__(self, other: int) -> Dim:
         return _combined(operator.mul, "*", other, self)
 
+    @told
+    def __lt__(self, other: Dim | int) -> bool:
+        return _compared(operator.lt, "<", self, other)
+
+    @told
+    def __le__(self, other: Dim | int) -> bool:
+        return _compared(operator.le, "<=", self, other)
+
+    @told
+    def __gt__(self, other: Dim | int) -> bool:
+        return _compared(operator.gt, ">", self, other)
+
+    @told
+    def __ge__(self, other: Dim | int) -> bool:
+        return _compared(operator.ge, ">=", self, other)
+
+    @told
+    def __eq__(self, other: object) -> bool:
+        """Whether two dimensions are one, or an integer is the extent of this one.
+
+        Raises `TypeMismatch` for an integer that only a run can tell from the extent.
+        """
+        if isinstance(other, Dim):
+            return self.kind is other.kind and bool(self.extent == other.extent)
+        if isinstance(other, Integral) and not isinstance(other, bool):
+            return _known(sympy.Eq(self.extent, int(other)), f"{self} == {other}")
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.extent)
+
     def __int__(self) -> int:
         if not self.is_static:
             raise TypeError(f"dimension {self} has no fixed extent")
@@ -144,13 +176,30 @@ def _combined(function: Callable[[Any, Any], Any], sign: str, left: Dim | int, r
     return Dim(extent, max(each.kind for each in parts) if extent.free_symbols else DimKind.STATIC)
 
 
+def _compared(function: Callable[[Any, Any], Any], sign: str, left: Dim, right: Dim | int) -> Any:
+    """Whether two extents are in an order, as far as that is known before a run; else raises `TypeMismatch`."""
+    if not isinstance(right, Dim | Integral) or isinstance(right, bool):
+        return NotImplemented
+    return _known(function(left.extent, dim(right, least=-sys.maxsize).extent), f"{left} {sign} {right}")
+
+
+def _known(relation: Any, what: str) -> bool:
+    if relation in (sympy.true, sympy.false):
+        return bool(relation)
+    raise TypeMismatch(
+        f"{what} is known in a run only, so a program can not depend on it: what it makes has to be right for all "
+        "extents of its symbols, or give integers to the function that makes it"
+    )
+
+
 def derive(dims: Iterable[Dim], expression: sympy.Expr, fresh: FreshSymbol) -> Dim:
     """The dimension ``expression`` computed from ``dims``: ragged absorbs, static stays static; a dimension that is
     as it was, as those beside it are 1, is itself, ragged or not."""
     dims = tuple(dims)
     kind = max((each.kind for each in dims), default=DimKind.STATIC)
     if kind is DimKind.RAGGED:
-        return next((each for each in dims if each.extent == expression), None) or fresh()
+        same = [each for each in dims if each.extent == expression]
+        return same[0] if same else fresh()
     return Dim(sympy.sympify(expression), kind)
 
 

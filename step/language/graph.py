@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from step.errors import GraphError, TypeMismatch
 from step.host.extensions import find_module
-from step.language.arguments import checked
+from step.language.arguments import checked, told
 from step.language.dims import Dim, DimKind, Shape, format_shape, shape, symbol
 from step.language.dtypes import DType, as_dtype
 from step.language.fluent import GraphMethods
@@ -44,6 +44,10 @@ class Tensor:
     name: str
     shape: tuple[int, ...]
     dtype: DType
+
+    @told
+    def __bool__(self) -> bool:
+        raise TypeMismatch(f"tensor {self.name!r} is neither true nor false: its values are read with graph.load(...)")
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,10 @@ class Feedback:
     stream: Stream
     source: Stream | None = None
 
+    @told
+    def __bool__(self) -> bool:
+        raise TypeMismatch(f"feedback {self.name!r} is neither true nor false: its values are those of its stream")
+
     @checked
     def close(self, stream: Stream) -> None:
         """Say which stream feeds the edge; its type must be the declared one."""
@@ -118,7 +126,8 @@ class _Names:
         self._graph, self._node, self._location, self._inputs = graph, node, location, inputs
 
     def symbol(self, hint: str, kind: DimKind = DimKind.DYNAMIC) -> Dim:
-        return self._graph._new_symbol(f"{self._node}_{hint}", kind, self._location, self._node)
+        name = self._graph._unused(f"{self._node}_{hint}")
+        return self._graph._new_symbol(name, kind, self._location, self._node)
 
     def shared(self, key: tuple[Any, ...], make: Callable[[], Shape]) -> Shape:
         made = self._graph._shared_symbols
@@ -268,7 +277,8 @@ class Graph(GraphMethods):
                 raise TypeMismatch(f"{stream} has the dimension {known}, so it can not have {assumed} there")
         producer, port = stream.key
         behind = takewhile(lambda node: node.name != producer, reversed(self.nodes.values()))
-        read = [*(node.inputs for node in behind), [edge.source for edge in self.feedbacks.values() if edge.source]]
+        fed = [edge.source for edge in self.feedbacks.values() if edge.source is not None]
+        read = [*(node.inputs for node in behind), fed]
         if any(each.producer == producer and each.port == port for inputs in read for each in inputs):
             raise GraphError(f"assume_shape({stream}) must stand before the first reader of the stream")
         node = self.nodes[stream.producer]
@@ -343,6 +353,15 @@ class Graph(GraphMethods):
             raise GraphError(f"the symbol {name!r} is used twice: {self.symbols[name].born} and {born}")
         self.symbols[name] = SymbolInfo(symbol(name, kind), born, of, declared)
         return self.symbols[name].dim
+
+    def _unused(self, text: str) -> str:
+        """A name for a symbol that no other one has: ``text``, in which there may be an expression."""
+        name = stem = re.sub(r"[^A-Za-z0-9_]+", "_", text)
+        number = 1
+        while name in self.symbols:
+            number += 1
+            name = f"{stem}_{number}"
+        return name
 
     def _next_name(self, stem: str) -> str:
         while True:

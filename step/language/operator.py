@@ -275,6 +275,15 @@ def expect_same_shape(inputs: tuple[StreamType, ...]) -> Shape:
         expect(
             each.shape == inputs[0].shape,
             f"inputs must have the same shape, but input 0 is {format_shape(inputs[0].shape)} "
-            f"and input {position} is {format_shape(each.shape)}",
+            f"and input {position} is {format_shape(each.shape)}{if_equal(inputs[0].shape, each.shape)}",
         )
     return inputs[0].shape
+
+
+def if_equal(wanted: Shape, given: Shape) -> str:
+    """A hint, for the end of a message, where symbols alone tell the two shapes apart; else nothing."""
+    pairs = [(one, other) for one, other in zip(wanted, given, strict=False) if one != other]
+    if len(wanted) != len(given) or any(one.is_static and other.is_static for one, other in pairs):
+        return ""
+    one, other = pairs[0] if pairs else ("", "")
+    return f"; if {other} is {one} in every run, say so: stream.assume_shape(other.shape)" if pairs else ""

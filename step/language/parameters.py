@@ -97,10 +97,11 @@ def fits(value: Any, hint: Any) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """``value`` with Python's numbers instead of NumPy's."""
+    """``value`` with Python's numbers instead of NumPy's, of arrays without dimensions too."""
     if isinstance(value, tuple):
         return tuple(map(plain, value))
-    return value.item() if isinstance(value, np.generic) else value
+    scalar = isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.ndim)
+    return value.item() if scalar else value
 
 
 MOST_SHOWN = 120
@@ -138,6 +139,7 @@ def described(hint: Any) -> str:
 def _is_list(value: Any) -> bool:
     """Whether the items of ``value`` are in an order, and are not those of a text or of a stream."""
     lists = isinstance(value, (Sequence, Iterator, KeysView, ValuesView)) or hasattr(value, "__array__")
+    lists = lists and getattr(value, "ndim", 1) != 0
     return lists and not isinstance(value, (str, bytes))
 
 

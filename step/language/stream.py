@@ -146,6 +146,26 @@ class Stream(StreamMethods):
     def __ge__(self, other: Any) -> Stream:
         return self.compare(">=", other)
 
+    @told
+    def __bool__(self) -> bool:
+        raise TypeMismatch(
+            f"{self} is a stream, whose values only a run has, so it is neither true nor false: if, while, and, or, "
+            "not, any, all, sorted, Python's max and min, and a < x < b can not ask for that. Write "
+            "(x > y).map(Where(), x, y) to choose, x.map(Max(), y) and x.map(Min(), y) for the larger and the smaller "
+            "one, p.map(Where(), q, p) for p and q of BOOL, and partition(...) for two ways"
+        )
+
+    @told
+    def __eq__(self, other: object) -> bool:
+        if other is self:
+            return True
+        raise TypeMismatch(
+            f"{self} is a stream, whose values only a run has, so Python's ==, != and in can not compare it with "
+            f'{other}: write x.compare("==", y), or x is y to ask whether two are one stream'
+        )
+
+    __hash__ = object.__hash__
+
     @checked
     def __getitem__(self, index: int) -> Stream:
         """Item ``index`` of every tuple of the stream."""

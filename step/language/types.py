@@ -163,6 +163,8 @@ class Buffer(metaclass=Checked):
 
     def __post_init__(self) -> None:
         settle_parameters(self)
+        if not self.shape:
+            raise TypeMismatch("a buffer must have at least one dimension, not []")
 
     @property
     def tiles(self) -> tuple[Tile, ...]:
@@ -199,6 +201,8 @@ class Tuple(metaclass=Checked):
 
     def __post_init__(self) -> None:
         settle_parameters(self)
+        if not self.items:
+            raise TypeMismatch("a tuple must have at least one item, not ()")
 
     @property
     def tiles(self) -> tuple[Tile, ...]:

@@ -9,8 +9,10 @@ from step.language.operator import StreamType
 
 
 def check_types(types: Iterable[StreamType], symbols: Container[str], graph: str) -> None:
-    """Raise `TypeMismatch` for tiles that are always empty, and for symbols that ``graph`` does not have."""
+    """Raise `TypeMismatch` for no dimensions, tiles that are always empty, and symbols that ``graph`` does not have."""
     for stream in types:
+        if not stream.shape:
+            raise TypeMismatch("a stream must have at least one dimension, [1] for a single element, not []")
         tiles = stream.element.tiles
         extents = [extent for tile in tiles for extent in (tile.rows, tile.cols)]
         if any(extent.extent == 0 for extent in extents):

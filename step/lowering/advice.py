@@ -38,7 +38,7 @@ def _waiting(netlist: Netlist) -> Iterator[str]:
     for name, node in having.items():
         before = [having[each.producer[0]] for each in netlist.inputs(node) if each.producer[0] in having]
         pace, works = max((_interval(netlist, each) for each in before), default=0), _interval(netlist, node)
-        if name not in netlist.fabric.lanes and pace >= PART * works and lanes_of(node, netlist) > 1:
+        if works and name not in netlist.fabric.lanes and pace >= PART * works and lanes_of(node, netlist) > 1:
             found.append((works / pace, node, f"{works} of {pace} cycles"))
     if found:
         _, node, part = min(found, key=lambda each: each[0])

@@ -88,7 +88,7 @@ class FabricConfig(metaclass=Checked):
             raise FabricError(
                 f"scratchpad_bytes must be a multiple of page_bytes = {self.page_bytes}, not {self.scratchpad_bytes}"
             )
-        if self.arithmetic not in ("rtl", "model"):
+        if not isinstance(self.arithmetic, str) or self.arithmetic not in ("rtl", "model"):
             raise FabricError(f'arithmetic must be "rtl" or "model", not {self.arithmetic!r}')
 
     def of(self, operator: str) -> FabricConfig:

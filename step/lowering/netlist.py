@@ -14,10 +14,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from step.errors import FabricError
+from step.errors import FabricError, InputError
 from step.host.names import unknown
 from step.language.graph import Graph, Node
 from step.language.operator import StreamType
+from step.language.parameters import settled
 from step.language.stream import Stream
 from step.language.types import Buffer, ElementType, Tile, is_dynamic, with_rows
 from step.language.validate import check
@@ -236,8 +237,8 @@ def lower(graph: Graph, fabric: FabricConfig) -> Netlist:
 
     Raises the errors of `step.language.validate.check`, `check_depths` and `regions_of`.
     """
-    check(graph)
-    return lower_checked(graph, fabric)
+    check(settled(graph, Graph, "graph", InputError))
+    return lower_checked(graph, settled(fabric, FabricConfig, "fabric", InputError))
 
 
 def lower_checked(graph: Graph, fabric: FabricConfig) -> Netlist:

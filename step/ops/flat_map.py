@@ -8,7 +8,7 @@ from functools import partial
 
 import sympy
 
-from step.language.dims import DimKind, derive, total
+from step.language.dims import Dim, DimKind, FreshSymbol, derive, total
 from step.language.faults import Fault, aligned
 from step.language.function import RUN_TIME, CountedFunction, FlatMapFunction
 from step.language.operator import (
@@ -56,9 +56,7 @@ class FlatMap(Operator):
                 f"{self.function.name} makes selectors or addresses of selectors or addresses, "
                 f"not {result} of {', '.join(map(str, elements))}",
             )
-        joined = derive(
-            [outer, inner[0]], outer.extent * inner[0].extent, lambda: names.symbol("joined", DimKind.RAGGED)
-        )
+        joined = self._joined(outer, inner[0], inputs[0].count, partial(names.symbol, "joined", DimKind.RAGGED))
         rest = [
             names.symbol("pieces", DimKind.RAGGED)
             if each == RUN_TIME
@@ -66,6 +64,13 @@ class FlatMap(Operator):
             for position, each in enumerate(inner[1:], start=1)
         ]
         return (StreamType(result, (*rows, joined, *rest)),)
+
+    @staticmethod
+    def _joined(outer: Dim, pieces: Dim, elements: sympy.Expr, fresh: FreshSymbol) -> Dim:
+        """The dimension of the ``pieces`` of all elements in a row; ragged ones are told by the mean of an element."""
+        if outer.extent == 1:
+            return total(pieces, elements, fresh)
+        return derive([outer, pieces], outer.extent * pieces.extent, fresh)
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         rank, elements = self.function.rank, [each.element for each in node.input_types]

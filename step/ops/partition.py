@@ -17,6 +17,7 @@ from step.language.operator import (
     Surroundings,
     expect,
     expect_rank,
+    if_equal,
 )
 from step.language.stream import Stream, stream_method
 from step.language.types import Selector
@@ -64,7 +65,7 @@ class Partition(Operator):
         expect(
             selector.shape == outer,
             f"with rank {self.rank} there must be one selector per element of {format_shape(outer)}, "
-            f"but the selectors are {format_shape(selector.shape)}",
+            f"but the selectors are {format_shape(selector.shape)}{if_equal(outer, selector.shape)}",
         )
         counts = names.shared(
             ("partition", *names.driver(SELECTOR)),

@@ -22,6 +22,7 @@ from step.language.operator import (
     StreamType,
     Surroundings,
     expect,
+    if_equal,
 )
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
@@ -70,21 +71,24 @@ class Streamify(Operator):
             expect(
                 reference.shape[: len(outer)] == outer,
                 f"the reference must begin with the dimensions of the buffers, {format_shape(outer)}, "
-                f"but it is {format_shape(reference.shape)}",
+                f"but it is {format_shape(reference.shape)}{if_equal(outer, reference.shape[: len(outer)])}",
             )
             outer = reference.shape
         elif self.count is not None:
             expect(self.count >= 1, f"count must be at least 1, not {self.count}")
             outer = (*outer, dim(self.count))
-        again = len(outer) > len(data.shape)
-        return (StreamType(buffer.tile, (*outer, *self._out(buffer.shape, names, again))),)
+        return (StreamType(buffer.tile, (*outer, *self._out(data.shape, buffer.shape, outer, names))),)
 
-    def _out(self, buffer: Shape, names: Names, again: bool) -> Shape:
-        """The dimensions of one read; read again and again, a ragged one has another total extent."""
+    def _out(self, buffers: Shape, buffer: Shape, outer: Shape, names: Names) -> Shape:
+        """The dimensions of one read; read again and again, a ragged one has another total extent, which is the same
+        for all that read such buffers as often."""
         if self.out is None or self.stride is None:
             expect(self.out is None and self.stride is None, "a read with strides needs out and stride")
-            hints = ((dim, f"D{len(buffer) - 1 - position}") for position, dim in enumerate(buffer))
-            return tuple(names.symbol(hint, DimKind.RAGGED) if again and dim.is_ragged else dim for dim, hint in hints)
+            first, *inner = buffer  # which alone may be ragged
+            if len(outer) > len(buffers) and first.is_ragged:
+                key, hint = ("streamify", buffers, outer, first), f"D{len(inner)}"
+                (first,) = names.shared(key, lambda: (names.symbol(hint, DimKind.RAGGED),))
+            return (first, *inner)
         expect(
             all(each.is_static for each in buffer),
             f"strides need a buffer of static shape, but this one is {format_shape(buffer)}; "

@@ -7,7 +7,7 @@ import math
 import re
 import sys
 from collections.abc import Callable, Mapping, MutableMapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from glob import glob, has_magic
 from numbers import Real
 from pathlib import Path
@@ -183,8 +183,8 @@ def load_program(
         raise FormatError(f"{spec} gives {len(programs)} programs, but one is needed here{_how_to_choose(spec)}")
     (program,) = programs
     if inputs is not None:
-        program.inputs = load_inputs(named_file(inputs, "input data"), program.graph)
-        program.expected, program.tolerance = {}, 0.0
+        data: MutableMapping[str, Any] = load_inputs(inputs, program.graph)
+        program = replace(program, inputs=data, expected={}, tolerance=0.0)
     return program
 
 
@@ -278,6 +278,8 @@ def _from_json(path: Path) -> Program:
         graph = graph_from_json(data["graph"])
     except RecursionError:
         raise FormatError(f"{path} is no program: its JSON is nested too deeply") from None
+    except FormatError as error:
+        raise FormatError(f"{path}: {error}") from None
     inputs, expected = data["inputs"], data["expected"]
     return Program(
         graph,

@@ -78,7 +78,7 @@ def backend(name: str) -> Backend:
     """The back end called ``name``; raises `InputError` for other names, `EnvironmentProblem` where what it needs is
     not installed, and `RegistrationError` for an entry point that is none."""
     known = names()
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         raise UnknownName(unknown("back end", name, known))
     found = from_floor(GROUP, name, f"the back end {name}")
     if not isinstance(found, Backend):

@@ -35,7 +35,7 @@ ROOM = 512
 """Slots of a channel that is never full."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Piece:
     """A stream, and the nested lists that it carries.
 

@@ -41,7 +41,7 @@ def derived(subject: Subject, over: Over, progress: Progress) -> dict[str, Seque
 
 def _first(name: str, values: Sequence[Value] | str) -> Value:
     if not isinstance(values, str):
-        return values[0]
+        return next(iter(values), 0) if isinstance(values, Sequence) else values
     match = LEGAL.fullmatch(values)
     return int(match[1]) if match else parse_axis(f"{name}={values}").values[0]
 

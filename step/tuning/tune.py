@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from step.errors import InputError
+from step.fitting.goal import MOST_LOSS
 from step.host.paths import named_file
 from step.host.progress import Progress, silent
 from step.language.parameters import Within, plain, settled
@@ -109,7 +110,7 @@ def tune(
         Budget(settled({} if budget is None else budget, Mapping, "budget", InputError)),
         _cases(cases),
         settled(judge, Literal["worst", "mean"], "judge", InputError),
-        None if within is None else settled(within, Annotated[float, Within(0, math.inf)], "within", InputError),
+        None if within is None else settled(within, Annotated[float, Within(0, MOST_LOSS)], "within", InputError),
         settled(runs, Annotated[int, Within(0, math.inf)], "runs", InputError),
     )
     path = None if save is None else named_file(save, "save")

@@ -397,3 +397,45 @@ def test_an_interruption_while_modules_are_loaded(step: Step) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+
+
+OUTPUTS = {
+    "stdout": (["check", "p.py"], {"stdout": "closed"}, 0),
+    "stderr": (["check", "p.py"], {"stderr": "closed"}, 0),
+    "everything": (["run", "p.py", "--backend", "approx"], {"stdout": "closed", "stderr": "closed"}, 0),
+    "stderr of an error": (["check", "none.py"], {"stderr": "closed"}, 1),
+    "all of an error": (["nothing"], {"stdout": "closed", "stderr": "closed"}, 1),
+    "a full stderr": (["check", "none.py"], {"stderr": "/dev/full"}, 1),
+    "a full stderr of a warning": (["check", "p.py:endless"], {"stderr": "/dev/full"}, 1),
+    "a full stdout": (["--help"], {"stdout": "/dev/full"}, 3),
+}
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+@pytest.mark.parametrize(("arguments", "outputs", "code"), OUTPUTS.values(), ids=OUTPUTS)
+def test_outputs_that_take_nothing(step: Step, arguments: list[str], outputs: dict[str, str], code: int) -> None:
+    """A shell closes them (``>&-``), as daemons do; the exit code is that of what happened."""
+    numbers = {"stdout": "1", "stderr": "2"}
+    redirected = [f"{numbers[each]}>{'&-' if to == 'closed' else to}" for each, to in outputs.items()]
+    command = " ".join(['exec "$0" -m step "$@"', *redirected])
+    done = subprocess.run(
+        ["sh", "-c", command, sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == code
+    if code == 3:
+        assert done.stderr == "error: output: No space left on device\n"
+    if code == 0 and "stderr" in outputs and "stdout" not in outputs:
+        assert done.stdout == "small: ok, 2 operators, 1 streams, 0 warnings\n"
+
+
+@pytest.mark.parametrize("arguments", [["check", "p.py"], ["--help"]], ids=" ".join)
+def test_a_reader_that_went_away(step: Step, arguments: list[str]) -> None:
+    reading, writing_end = os.pipe()
+    os.close(reading)
+    done = in_a_process(*arguments, stdout=writing_end)
+    os.close(writing_end)
+    assert (done.communicate()[1], done.returncode) == ("error: output: Broken pipe\n", 3)

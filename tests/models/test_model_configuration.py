@@ -77,5 +77,11 @@ def test_files_of_another_form(data: object, message: str, tmp_path: Path) -> No
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match=r"none.json is no JSON file with a model's configuration: "):
+    with pytest.raises(FormatError) as error:
         read_configuration(tmp_path / "none.json")
+    assert str(error.value) == f"there is no file '{tmp_path / 'none.json'}'"
+    path = tmp_path / "deep.json"
+    path.write_text("[" * 9999)
+    with pytest.raises(FormatError) as error:
+        read_configuration(path)
+    assert str(error.value) == f"{path} is no configuration of a model: its JSON is nested too deeply"

@@ -98,14 +98,25 @@ def test_lengths_in_an_archive(tmp_path: Path) -> None:
     np.savez(path, data=np.array([3]))
     with pytest.raises(FormatError) as error:
         read_kv_lengths(path)
-    assert str(error.value) == f"{path} must be an .npy file with KV lengths, not an archive of arrays"
+    assert str(error.value) == (
+        f"{path} must be an .npy file, not an archive of arrays; np.save(path, array) writes one"
+    )
 
 
-@pytest.mark.parametrize("content", [None, b"not an array"])
-def test_lengths_that_can_not_be_read(content: bytes | None, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "there is no file '{path}'"),
+        (b"not an array", "{path} is no .npy file; np.save('{path}', array) writes one"),
+        (b"", "{path} is damaged: it is no whole .npy file"),
+        (b"\x93NUMPY", "{path} is damaged: it is no whole .npy file"),
+    ],
+)
+def test_lengths_that_can_not_be_read(content: bytes | None, message: str, tmp_path: Path) -> None:
     path = tmp_path / "lengths.npy"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(FormatError) as error:
-        read_kv_lengths(path)
-    assert str(error.value).startswith(f"{path} is no .npy file with KV lengths: ")
+    for name in (path, str(path)):
+        with pytest.raises(FormatError) as error:
+            read_kv_lengths(name)
+        assert str(error.value) == message.format(path=path)

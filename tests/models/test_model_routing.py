@@ -126,11 +126,20 @@ def test_traces_of_another_form(arrays: dict[str, np.ndarray], message: str, tmp
     assert str(error.value) == message.format(path=path)
 
 
-@pytest.mark.parametrize("content", [None, b"not an archive"])
-def test_a_trace_that_can_not_be_read(content: bytes | None, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "there is no file '{path}'"),
+        (b"not an archive", "{path} is no .npz file; np.savez('{path}', NAME=array) writes one"),
+        (b"", "{path} is damaged: it is no whole .npz file"),
+        (b"PK\x03\x04", "{path} is damaged: it is no whole .npz file"),
+    ],
+)
+def test_a_trace_that_can_not_be_read(content: bytes | None, message: str, tmp_path: Path) -> None:
     path = tmp_path / "trace.npz"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(FormatError) as error:
-        read_routing(path, 8)
-    assert str(error.value).startswith(f"{path} is no .npz file with a trace: ")
+    for name in (path, str(path)):
+        with pytest.raises(FormatError) as error:
+            read_routing(name, 8)
+        assert str(error.value) == message.format(path=path)

@@ -185,6 +185,7 @@ GENERATED = [
     (lambda g: g.graph.count([10**30]), f"{10**30 - 1} is no Tile(UINT32, 1, 1)"),
     (lambda g: g.graph.turns(2, [-1]), "Selector(2) has the targets 0 to 1, but no -1"),
     (lambda g: g.graph.turns(2, [[0, 2]]), "Selector(2) has the targets 0 to 1, but no 2"),
+    (lambda g: g.graph.turns(2, [0, [1, 1]]), "[1, 1] selects target 1 twice; a selector has each target once"),
     (lambda g: g.graph.turns(10**30), f"a selector must have at most 65,536 targets, not {10**30:,}"),
 ]  # fmt: skip
 

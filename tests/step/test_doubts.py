@@ -11,6 +11,8 @@ import pytest
 
 import step
 from step import INT32, UINT32, Graph, Program, Tile
+from step.language.validate import check
+from step.lowering.advice import advice
 from step.running import comparing
 
 DATA = {"cache": [[0] * 4] * 2, "at": [1, 0], "rows": [[[1, 2]], [[3, 4]]]}
@@ -54,3 +56,18 @@ def test_what_is_not_doubtful_says_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert step.run(graph, "interpret", inputs={"x": [1, 2]}).outputs["y"].numpy().ravel().tolist() == [1, 2]
+
+
+def test_arithmetic_that_nobody_reads_is_no_advice() -> None:
+    """`step check` says who is not read; there is no part of no cycles in which its lanes work."""
+    graph = Graph("unread")
+    x = graph.source("x", Tile(INT32, 1, 4), [1])
+    _ = x + 1
+    chain = (x * 2) * 3
+    (x + 2).sink("y")
+    netlist = step.lower(graph, step.FabricConfig())
+    assert advice(netlist) == []
+    assert [each.partition("): ")[2] for each in check(graph)] == [
+        "nobody reads map_0; its tokens are dropped",
+        f"nobody reads {chain}; its tokens are dropped",
+    ]

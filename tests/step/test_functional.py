@@ -289,7 +289,8 @@ def tall_tiles(bench: Bench, *heights: int, stops: str) -> Any:
     """A source [N, R] of tiles with as many rows as said; a text has one word per token, ``v`` for a tile."""
     rows = bench.graph.symbol("rows", ragged=True)
     parts = iter(np.arange(height, dtype=np.int32).reshape(-1, 1) for height in heights)
-    tokens = bench.source("shape", stops, ["N", "R"]) and bench.inputs.pop("shape")
+    bench.source("shape", stops, ["N", "R"])
+    tokens = bench.inputs.pop("shape")
     del bench.graph.nodes["shape"]
     bench.inputs["x"] = [t._replace(value=next(parts)) if t.has_value else t for t in tokens]
     return bench.graph.source("x", Tile(INT32, rows, 1), bench.dims(["N", "R"]))

@@ -534,7 +534,8 @@ def test_what_the_schema_can_not_say(change: Any, kind: type[StepError], message
     error = refused(tmp_path, change)
     for what, known in (("<operators>", OPERATORS), ("<functions>", FUNCTIONS)):
         message = message.replace(what, ", ".join(sorted(known)))  # those of the experiments too, if they were imported
-    assert (type(error), str(error)) == (kind, message)
+    where = f"{tmp_path / 'p.json'}: " if kind is FormatError else ""
+    assert (type(error), str(error)) == (kind, where + message)
 
 
 JUNK: list[Any] = ["__import__('os').system('touch pwned')", "2*N", -1, 1.5, None, True, [], [1], {}, {"symbol": 3}]
@@ -655,7 +656,8 @@ def test_extents_that_are_none(place: str, extent: Any, message: str, tmp_path: 
 
     error = refused(tmp_path, change)
     known = "symbol, fraction, add, mul, min, max, ceiling, floor"
-    assert isinstance(error, FormatError) and str(error) == message.format(known=known)
+    where = tmp_path / "p.json"
+    assert isinstance(error, FormatError) and str(error) == f"{where}: {message.format(known=known)}"
 
 
 # -- schemas --------------------------------------------------------------------------------------------------------

@@ -14,13 +14,14 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
 
 from step.errors import FormatError, InputError
 from step.host.files import write_atomically
-from step.host.paths import check_readable
+from step.host.paths import check_readable, named_file
 from step.language.dtypes import OF_ML_DTYPES
 from step.language.graph import Graph
 from step.language.operator import StreamType
@@ -32,9 +33,9 @@ from step.programs.data.inputs import BoundInputs
 Arrays = dict[str, np.ndarray]
 
 
-def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+def write_arrays(path: Path | str, arrays: Mapping[str, np.ndarray]) -> None:
     """Write ``arrays`` to ``path``, as a whole or not at all."""
-    write_atomically(path, array_bytes(arrays))
+    write_atomically(named_file(path, "arrays"), array_bytes(arrays))
 
 
 def array_bytes(arrays: Mapping[str, np.ndarray]) -> bytes:
@@ -44,29 +45,58 @@ def array_bytes(arrays: Mapping[str, np.ndarray]) -> bytes:
     return buffer.getvalue()
 
 
-def read_arrays(path: Path) -> Arrays:
+_DAMAGED = (
+    zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, SyntaxError, TokenError,
+    OverflowError, MemoryError,
+)  # fmt: skip
+"""What NumPy and its parts raise for files of which bytes are lost or changed."""
+
+
+def read_arrays(path: Path | str) -> Arrays:
     """The arrays in an .npz file; raises `FormatError` where it can not be read."""
-    check_readable(path)
-    try:
-        archive = np.load(path, allow_pickle=False)
-    except (zipfile.BadZipFile, EOFError):
-        raise FormatError(f"{path} is damaged: it is no whole .npz file") from None
-    except ValueError:
-        raise FormatError(f"{path} is no .npz file; np.savez({str(path)!r}, NAME=array) writes one") from None
-    except OSError as error:
-        raise FormatError(f"{path} can not be read: {error.strerror}") from None
+    path = named_file(path, "arrays")
+    archive = _load(path, "npz", f"np.savez({str(path)!r}, NAME=array)")
     if isinstance(archive, np.ndarray):
         raise FormatError(f"{path} is a single array without a name (.npy); save it by np.savez(path, NAME=array)")
     with archive:
         return {key: _read_array(path, archive, key) for key in archive}
 
 
+def read_array(path: Path | str) -> np.ndarray:
+    """The array in an .npy file; raises `FormatError` where it can not be read."""
+    path = named_file(path, "an array")
+    array = _load(path, "npy", f"np.save({str(path)!r}, array)")
+    if not isinstance(array, np.ndarray):
+        array.close()
+        raise FormatError(f"{path} must be an .npy file, not an archive of arrays; np.save(path, array) writes one")
+    return array
+
+
+def _load(path: Path, kind: str, writer: str) -> Any:
+    """What NumPy has for a file that should be of the ``kind`` that ``writer`` writes."""
+    check_readable(path)
+    try:
+        return np.load(path, allow_pickle=False)
+    except PermissionError as error:
+        raise FormatError(f"{path} can not be read: {error.strerror}") from None
+    except _DAMAGED:
+        raise FormatError(f"{path} is damaged: it is no whole .{kind} file") from None
+    except ValueError as error:
+        if "Object arrays" in str(error):
+            raise FormatError(f"{path} has Python objects; save an array of numbers") from None
+        if path.read_bytes().startswith(np.lib.format.MAGIC_PREFIX):
+            raise FormatError(f"{path} is damaged: it is no whole .{kind} file") from None
+        raise FormatError(f"{path} is no .{kind} file; {writer} writes one") from None
+
+
 def _read_array(path: Path, archive: np.lib.npyio.NpzFile, key: str) -> np.ndarray:
     try:
         array = archive[key]
-    except ValueError:
-        raise FormatError(f"{path}: {key!r} has Python objects; save an array of numbers") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError):
+    except _DAMAGED:
+        raise FormatError(f"{path} is damaged: {key!r} can not be read") from None
+    except ValueError as error:
+        if "Object arrays" in str(error):
+            raise FormatError(f"{path}: {key!r} has Python objects; save an array of numbers") from None
         raise FormatError(f"{path} is damaged: {key!r} can not be read") from None
     if not isinstance(array, np.ndarray):
         raise FormatError(f"{path}: {key!r} is no array")
@@ -148,8 +178,9 @@ def _columns(key: str, values: Sequence[Any], element: ElementType, name: str, s
 # -- reading --------------------------------------------------------------------------------------------------------
 
 
-def load_inputs(path: Path, graph: Graph) -> dict[str, Any]:
+def load_inputs(path: Path | str, graph: Graph) -> dict[str, Any]:
     """The input data in an .npz file, for `bind_inputs`; raises `FormatError`."""
+    path = named_file(path, "input data")
     file = _File(path, read_arrays(path))
     inputs: dict[str, Any] = {}
     for node in graph.sources():

@@ -1,7 +1,7 @@
 """Selectors from input data. This is the one place that says which spellings there are:
 
 * target indices: an integer per selector, ``[*dims]``, or several, ``[*dims, k]``, also as lists of different lengths;
-  an empty list selects nothing
+  an empty list selects nothing, and none may be there twice
 * multi-hot rows: booleans ``[*dims, targets]``
 * ``masks(values)`` with integers ``[*dims]`` in which bit i stands for target i
 * a list of tokens, whose values are masks
@@ -28,7 +28,6 @@ Entry = tuple[tuple[int, ...], Any]
 
 def bind_selectors(entries: Sequence[Entry], selector: Selector, name: str) -> list[int]:
     """The masks that ``entries`` stand for; raises `InputError`."""
-    masks = [_mask(value, selector, name, path) for path, value in entries]
     if entries and all(_could_be_multi_hot(value, selector.targets) for _, value in entries):
         count = selector.targets
         raise InputError(
@@ -36,7 +35,7 @@ def bind_selectors(entries: Sequence[Entry], selector: Selector, name: str) -> l
             f"multi-hot rows; give booleans: array.astype(bool) if they are multi-hot rows, "
             f"(array[..., None] == np.arange({count})).any(-2) if they are target indices"
         )
-    return masks
+    return [_mask(value, selector, name, path) for path, value in entries]
 
 
 def _mask(value: Any, selector: Selector, name: str, path: tuple[int, ...]) -> int:
@@ -47,7 +46,7 @@ def _mask(value: Any, selector: Selector, name: str, path: tuple[int, ...]) -> i
         return 1 << _target(value, selector, name, path)
     parts = _parts(value)
     if parts is not None and all(map(_is_integer, parts)):
-        return sum(1 << each for each in {_target(each, selector, name, path) for each in parts})
+        return _of_targets([_target(each, selector, name, path) for each in parts], name, path)
     if parts is not None and all(isinstance(each, bool | np.bool_) for each in parts):
         if len(parts) != selector.targets:
             raise InputError(f"{place(name, path)} has {len(parts)} booleans, but there are {selector.targets} targets")
@@ -56,6 +55,15 @@ def _mask(value: Any, selector: Selector, name: str, path: tuple[int, ...]) -> i
         f"{place(name, path)} is {shown(value)}; a selector is a target index, a list of target indices, "
         f"or {selector.targets} booleans (and masks(...) has integers with a bit per target)"
     )
+
+
+def _of_targets(targets: Sequence[int], name: str, path: tuple[int, ...]) -> int:
+    mask = 0
+    for each in targets:
+        if mask >> each & 1:
+            raise InputError(f"{place(name, path)} selects target {each} twice; a selector has each target once")
+        mask |= 1 << each
+    return mask
 
 
 def _ready_made(value: Any, selector: Selector, name: str, path: tuple[int, ...]) -> int:

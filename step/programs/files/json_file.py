@@ -51,18 +51,30 @@ def written_by() -> str:
 
 def read_json(path: Path, name: str) -> Any:
     """The data in ``path``, valid against the schema ``name``; raises `FormatError` for all else."""
+    data = plain_json(path, name)
+    _check_release(data, name, path)
+    try:
+        validate(data, name, str(path))
+    except RecursionError:
+        raise _too_deep(path, name) from None
+    return data
+
+
+def plain_json(path: Path, what: str) -> Any:
+    """The data in the JSON file ``path``, which is ``what``; raises `FormatError` where it can not be read."""
     check_readable(path)
     try:
-        data = json.loads(path.read_text())
-        _check_release(data, name, path)
-        validate(data, name, str(path))
+        return json.loads(path.read_text())
     except OSError as error:
         raise FormatError(f"{path} can not be read: {error.strerror}") from None
     except RecursionError:
-        raise FormatError(f"{path} is no {name}: its JSON is nested too deeply") from None
+        raise _too_deep(path, what) from None
     except ValueError as error:  # of the decoders, and an integer with thousands of digits
         raise FormatError(f"{path} is no JSON: {error}") from None
-    return data
+
+
+def _too_deep(path: Path, what: str) -> FormatError:
+    return FormatError(f"{path} is no {what}: its JSON is nested too deeply")
 
 
 def _check_release(data: Any, name: str, path: Path) -> None:

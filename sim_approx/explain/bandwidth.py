@@ -70,12 +70,14 @@ class Traffic:
     def activations(self, config: MemoryConfig) -> int:
         """Rows that have to be opened if beats come in the order of the run, and refresh closes none."""
         dram = DramChannel(config)
-        places = np.unique(self.address)
-        bank, row = np.array([dram.place(each) for each in places.tolist()], np.int64).T
-        at = np.searchsorted(places, self.address)
-        banks = self.channels(config) * dram.dram.banks + bank[at]
+        beats, at = np.unique(self.address, return_inverse=True)
+        places = np.array(
+            [[dram.place(beat, column) for column in range(dram.columns)] for beat in beats.tolist()], np.int64
+        )
+        bank, row = places[at].reshape(-1, 2).T
+        banks = np.repeat(self.channels(config), dram.columns) * dram.dram.banks + bank
         order = np.argsort(banks, kind="stable")
-        banks, rows = banks[order], row[at][order]
+        banks, rows = banks[order], row[order]
         return int(1 + np.sum((banks[1:] != banks[:-1]) | (rows[1:] != rows[:-1])))
 
 

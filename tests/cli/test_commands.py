@@ -407,7 +407,7 @@ DRAM = ", ".join(f"memory.dram.{each.name}" for each in fields(Dram))
         ("memory.dram.banks=12", "memory.dram.banks must be a power of two, not 12"),
         ("memory.dram.banks=2", "memory.dram.bank_groups must be at most banks = 2, not 4"),
         ("memory.dram.trefi=274", "memory.dram.trefi must be more than trfc + trp = 274, not 274"),
-        ("memory.beat_bytes=128", "memory.beat_bytes must be at most memory.dram.burst_bytes = 64, not 128"),
+        ("memory.beat_bytes=4096", "memory.beat_bytes must be at most memory.dram.row_bytes = 2048, not 4096"),
         ("memory.dram.group_beats=64", "memory.dram.group_beats must be at most the 32 beats of a row, not 64"),
         (
             "memory.dram.rcd=4",

@@ -85,7 +85,7 @@ class DramChannel:
             self.refresh_at += dram.trefi
 
     def plan(self, bank: int, row: int, writes: bool, clock: int) -> tuple[int, int]:
-        """For a burst of a beat that is granted in ``clock``: of its activation (-1: the row is open), and of its first data."""
+        """For a burst that is granted in ``clock``: of its activation (-1: the row is open), and of its first data."""
         dram = self.dram
         group = bank % dram.bank_groups
         activate = -1

@@ -57,7 +57,9 @@ class MemoryConfig(metaclass=Checked):
             raise FabricError(f"memory.dram must be a Dram or None, not {self.dram!r}")
         most = self.dram.row_bytes
         if self.beat_bytes > most:
-            raise FabricError(f"memory.beat_bytes must be at most memory.dram.row_bytes = {most}, not {self.beat_bytes}")
+            raise FabricError(
+                f"memory.beat_bytes must be at most memory.dram.row_bytes = {most}, not {self.beat_bytes}"
+            )
         columns = most * self.columns // self.beat_bytes
         if self.dram.group_beats > columns:
             what = "beats" if self.columns == 1 else "bursts"
@@ -115,7 +117,7 @@ class MemoryConfig(metaclass=Checked):
 
     @property
     def columns(self) -> int:
-        """Bursts of its channel's DRAM that a beat takes, each with a column command; a narrow beat takes a whole one."""
+        """Bursts of DRAM that a beat takes, each with a column command; a narrow beat takes a whole one."""
         return 1 if self.dram is None else max(1, self.beat_bytes // self.dram.burst_bytes)
 
     @property

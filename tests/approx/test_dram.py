@@ -129,7 +129,9 @@ def channel(kind: str = "hbm2", **others: int) -> Watched:
 
 def same_bank(found: Watched) -> list[int]:
     """Addresses in bank 0, each in another row."""
-    return [address for address in range(0, 1 << 16, 64) if found.place(address)[0] == 0][:: found.row_columns // 16][:8]
+    return [address for address in range(0, 1 << 16, 64) if found.place(address)[0] == 0][:: found.row_columns // 16][
+        :8
+    ]
 
 
 @pytest.mark.parametrize(("kind", "hit", "closed", "conflict"), [("hbm2", 14, 28, 42), ("ddr4", 19, 38, 57)])

@@ -95,11 +95,11 @@ def page(results: Path) -> str:
 
 
 AGAINST = (
-    "Against the published HDL: on the ideal memory above, which has no rows, banks or refresh, and on the DRAM that HDL "
-    f"has (`{memories.PART}` of [off-chip memory](memory.md#presets), with half of its channels, as scalars have half "
-    "of the bytes; `python -m experiments.fabric.validation --rtl --dram` runs that in RTL). Beside them our program in "
-    "whole tiles, with its critical path (`step explain`): cycles in which beats of memory waited for others, and cycles "
-    "in which a matmul worked or its result was on its way."
+    "Against the published HDL: on the ideal memory above, which has no rows, banks or refresh, and on the DRAM that "
+    f"HDL has (`{memories.PART}` of [off-chip memory](memory.md#presets), with half of its channels, as scalars have "
+    "half of the bytes; `python -m experiments.fabric.validation --rtl --dram` runs that in RTL). Beside them our "
+    "program in whole tiles, with its critical path (`step explain`): cycles in which beats of memory waited for "
+    "others, and cycles in which a matmul worked or its result was on its way."
 )
 DIFFERENCES = "What else differs from the HDL:"
 EFFECTS = (

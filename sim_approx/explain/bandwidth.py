@@ -154,7 +154,7 @@ def _rows(traffic: Traffic, config: MemoryConfig) -> Advice:
     """DRAM: too few beats of a row come together."""
     dram = config.dram
     assert dram is not None
-    beats, wanted = len(traffic.port), ceil(dram.tfaw / (4 * dram.burst))
+    beats, wanted = len(traffic.port) * config.columns, ceil(dram.tfaw / (4 * dram.burst))
     run = beats / traffic.activations(config)
     if run >= wanted:
         return Advice(
@@ -182,7 +182,8 @@ def _ports(fabric: Fabric, ports: int, share: float) -> Advice:
     )
     wider = 2 * config.beat_bytes
     links = _set("link_bytes", wider) if fabric.netlist.fabric.link_bytes < wider else ()
-    return Advice(text, (*_set("memory.beat_bytes", wider), *links) if config.dram is None else ())
+    fits = config.dram is None or wider <= config.dram.row_bytes
+    return Advice(text, (*_set("memory.beat_bytes", wider), *links) if fits else ())
 
 
 def _in_flight(fabric: Fabric, record: Record, traffic: Traffic) -> Advice:

@@ -64,7 +64,7 @@ def ours(kind: str, trace: Trace) -> float:
             last = min(order, key=data.__getitem__)
         out_of_turn = 0 if last == order[0] else out_of_turn + 1
         beat, writes = waiting[last].pop()
-        end = channel.grant(*channel.place(beat), writes, clock)
+        end = channel.grant(beat, writes, clock)
     return len(trace) * dram.burst / end
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 from step.lowering.dram import Dram
@@ -13,6 +14,9 @@ SMALL = Dram(
 )  # fmt: skip
 """A DRAM in which 64 beats of 8 bytes have many rows, and 63 cycles a refresh."""
 
+NARROW = replace(SMALL, burst_bytes=4)
+"""In which they are of two bursts each."""
+
 
 def random_dram(choose: Random) -> Dram:
     """Any DRAM of beats of 8 bytes at most."""
@@ -21,7 +25,8 @@ def random_dram(choose: Random) -> Dram:
         fabric_ps=choose.choice([500, 1000, 1300]), clock_ps=choose.choice([700, 1000, 1250]),
         banks=choose.choice([4, 8]), bank_groups=choose.choice([1, 2, 4]), row_bytes=choose.choice([32, 64]),
         group_beats=choose.choice([1, 2, 4]),
-        burst_bytes=8, burst=choose.randint(1, 4), cl=choose.randint(4, 9), cwl=choose.randint(1, 4),
+        burst_bytes=choose.choice([4, 8]), burst=choose.randint(1, 4),
+        cl=choose.randint(4, 9), cwl=choose.randint(1, 4),
         trcd=choose.randint(1, 9), trp=trp, tras=choose.randint(1, 20), tccd_l=choose.randint(1, 6),
         trrd_s=choose.randint(1, 4), trrd_l=choose.randint(4, 7), tfaw=choose.randint(1, 30),
         trtp=choose.randint(1, 6), twr=choose.randint(1, 9), twtr_s=choose.randint(1, 4), twtr_l=choose.randint(4, 8),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from experiments.fabric import explained, interleaving, validated
+from experiments.fabric import explained, interleaving, memories, validated
 from experiments.fabric.figures import FIGURES, SHOWN
 from experiments.fabric.record import CAMPAIGN
 from experiments.fabric.tables import grid, mean_gains, seconds, table
@@ -32,7 +32,9 @@ def _words(figure: str) -> str:
     return {
         "8": f"The graph of the published validation, on a fabric with {SCALARS} scalars a cycle on a link, from memory"
         " to a load, and of all memory, as the published timing has; there scalars have four bytes, here inputs have"
-        f" two. Tiles come in pieces, weights in {DEPTH} x {WIDTH}, and rows of the batch are read again from the chip:"
+        f" two. This memory is ideal: {MATCHED.memory.channels} channels of {MATCHED.memory.beat_bytes} bytes every"
+        f" {MATCHED.memory.interval} cycles, {MATCHED.memory.latency} cycles later, without rows, banks and refresh."
+        f" Tiles come in pieces, weights in {DEPTH} x {WIDTH}, and rows of the batch are read again from the chip:"
         " what moves off chip is that of whole tiles.",
         "9": bytes_shown,
         "10": bytes_shown,
@@ -82,7 +84,7 @@ def page(results: Path) -> str:
         if CAMPAIGN.read(results, figure):
             parts += [f"## Figure {figure}", _words(figure), table(figure, results)]
         if figure == "8" and (against := told(lambda: validated.table(results))):
-            parts += [AGAINST, against]
+            parts += [AGAINST, against, DIFFERENCES, memories.differences(results), EFFECTS, memories.table(results)]
     if means := told(lambda: mean_gains(Results(results, "fabric"))):
         parts += ["Geometric means of three batches each, as in the paper's figure:", means]
     parts += ["## Seconds", seconds(results)]
@@ -93,9 +95,17 @@ def page(results: Path) -> str:
 
 
 AGAINST = (
-    "Against the published HDL, and beside it our program in whole tiles, with its critical path (`step explain`): "
-    "cycles in which beats of memory waited for others, and cycles in which a matmul worked or its result was on its "
-    "way."
+    "Against the published HDL: on the ideal memory above, which has no rows, banks or refresh, and on the DRAM that "
+    f"HDL has (`{memories.PART}` of [off-chip memory](memory.md#presets), with half of its channels, as scalars have "
+    "half of the bytes; `python -m experiments.fabric.validation --rtl --dram` runs that in RTL). Beside them our "
+    "program in whole tiles, with its critical path (`step explain`): cycles in which beats of memory waited for "
+    "others, and cycles in which a matmul worked or its result was on its way."
+)
+DIFFERENCES = "What else differs from the HDL:"
+EFFECTS = (
+    "What is the memory's of those cycles: single effects switched off, on the part of HDL, on the same bandwidth of "
+    f"`{memories.OWN}`, and there with beats of one burst. Cycles over those on the ideal memory, in the mean, and "
+    "errors against HDL, of all tile sizes and at some of them."
 )
 
 

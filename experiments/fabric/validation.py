@@ -3,7 +3,7 @@
 Tiles come in pieces, as in the published HDL, which cuts all of them into 16 x 16: a piece is multiplied while the next
 one comes, and tiles of activations are read again from the chip. The traffic is that of whole tiles.
 
-    python -m experiments.fabric.validation --rtl [POINT ...]
+    python -m experiments.fabric.validation --rtl [--dram] [POINT ...]
 
 Runs the points (of all 15, or those given, such as 64x256) in RTL, on random values, and compares every token with
 the fast model and the interpreter; prints cycles beside those of the published HDL. The lanes of products are C++
@@ -23,7 +23,7 @@ import numpy as np
 from experiments.fabric.points import Point
 from experiments.published import swiglu
 from experiments.published.show.validation import hdl
-from step import BF16, Graph, MemoryConfig, Program, Stream
+from step import BF16, FabricConfig, Graph, MemoryConfig, Program, Stream
 from step.functions import Matmul, Mul, Silu
 from step_models.fabrics import PUBLISHED, fitting
 from step_models.weights import blank_tensors, normal
@@ -37,6 +37,8 @@ MATCHED = replace(
 """64 scalars a cycle on a link, from memory to a load, and of all memory, as the validation has: there scalars have
 four bytes, here two."""
 
+ON_DRAM = replace(MATCHED, memory=MemoryConfig.preset("hbm2_2gb", channels=4, beat_bytes=128))
+"""The same on the DRAM of the published HDL: half of its channels, as scalars have half of the bytes."""
 
 DEPTH, WIDTH = 128, 32
 """Extents of a piece along D and F, at most."""
@@ -74,18 +76,18 @@ def graph(
     return made
 
 
-def program(rows: int, columns: int) -> Program:
+def program(rows: int, columns: int, fabric: FabricConfig = MATCHED) -> Program:
     """SwiGLU in tiles of ``rows`` rows, and weights in tiles of ``columns`` columns, in pieces."""
-    return _matched(graph(rows, columns))
+    return _matched(graph(rows, columns), fabric)
 
 
 def whole(rows: int, columns: int) -> Program:
     """As the published graph has it: with tiles in one piece."""
-    return _matched(swiglu.graph(rows, columns))
+    return _matched(swiglu.graph(rows, columns), MATCHED)
 
 
-def _matched(graph: Graph) -> Program:
-    return Program(graph, blank_tensors(graph), fitting(graph, MATCHED))
+def _matched(graph: Graph, fabric: FabricConfig) -> Program:
+    return Program(graph, blank_tensors(graph), fitting(graph, fabric))
 
 
 def validation(made: Callable[[int, int], Program] = program) -> Iterator[Point]:
@@ -95,9 +97,14 @@ def validation(made: Callable[[int, int], Program] = program) -> Iterator[Point]
             yield Point(f"{rows}x{columns}", partial(made, rows, columns))
 
 
-def simulated(rows: int, columns: int) -> Program:
+def on_dram() -> Iterator[Point]:
+    """The same points on DRAM."""
+    return validation(partial(program, fabric=ON_DRAM))
+
+
+def simulated(rows: int, columns: int, fabric: FabricConfig = MATCHED) -> Program:
     """The program in RTL: with values, and C++ in place of the lanes of products."""
-    made = program(rows, columns)
+    made = program(rows, columns, fabric)
     random = np.random.default_rng(0)
     inputs = {name: normal(random, *tensor.shape) for name, tensor in made.graph.tensors.items()}
     return Program(made.graph, inputs, replace(made.fabric, arithmetic="model"))
@@ -108,8 +115,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     known = hdl()
     parser.add_argument("--rtl", action="store_true", required=True, help="run the RTL")
+    parser.add_argument("--dram", action="store_true", help="on the DRAM of the published HDL, not the ideal memory")
     parser.add_argument("points", nargs="*", metavar="POINT", help="tile sizes, rows x columns; all unless given")
-    wanted = parser.parse_args().points or list(known)
+    arguments = parser.parse_args()
+    wanted = arguments.points or list(known)
     for each in wanted:
         if each not in known:
             parser.error(f"there is no point {each!r}; there are {', '.join(known)}")
@@ -122,7 +131,7 @@ def main() -> None:
     for each in wanted:
         started = time.perf_counter()
         rows, columns = map(int, each.split("x"))
-        found = compare(simulated(rows, columns))
+        found = compare(simulated(rows, columns, ON_DRAM if arguments.dram else MATCHED))
         if not found.passed:
             raise SystemExit(f"{each}: RTL, fast model and interpreter differ")
         errors.append(found.exact_cycles / known[each] - 1)

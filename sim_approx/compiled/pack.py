@@ -187,7 +187,7 @@ class Packed:
         packed += self._pack[fields.CHANNELS](memory.before)
         if config.dram is None:
             return [*packed, 0]
-        return [*packed, config.dram.row_bytes // config.beat_bytes, *astuple(config.dram)]
+        return [*packed, config.beat_bytes, *astuple(config.dram)]
 
     # -- back ----------------------------------------------------------------------------------------------------------
 

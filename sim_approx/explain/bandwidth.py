@@ -70,12 +70,14 @@ class Traffic:
     def activations(self, config: MemoryConfig) -> int:
         """Rows that have to be opened if beats come in the order of the run, and refresh closes none."""
         dram = DramChannel(config)
-        places = np.unique(self.address)
-        bank, row = np.array([dram.place(each) for each in places.tolist()], np.int64).T
-        at = np.searchsorted(places, self.address)
-        banks = self.channels(config) * dram.dram.banks + bank[at]
+        beats, at = np.unique(self.address, return_inverse=True)
+        places = np.array(
+            [[dram.place(beat, column) for column in range(dram.columns)] for beat in beats.tolist()], np.int64
+        )
+        bank, row = places[at].reshape(-1, 2).T
+        banks = np.repeat(self.channels(config), dram.columns) * dram.dram.banks + bank
         order = np.argsort(banks, kind="stable")
-        banks, rows = banks[order], row[at][order]
+        banks, rows = banks[order], row[order]
         return int(1 + np.sum((banks[1:] != banks[:-1]) | (rows[1:] != rows[:-1])))
 
 
@@ -152,7 +154,7 @@ def _rows(traffic: Traffic, config: MemoryConfig) -> Advice:
     """DRAM: too few beats of a row come together."""
     dram = config.dram
     assert dram is not None
-    beats, wanted = len(traffic.port), ceil(dram.tfaw / (4 * dram.burst))
+    beats, wanted = len(traffic.port) * config.columns, ceil(dram.tfaw / (4 * dram.burst))
     run = beats / traffic.activations(config)
     if run >= wanted:
         return Advice(
@@ -180,7 +182,8 @@ def _ports(fabric: Fabric, ports: int, share: float) -> Advice:
     )
     wider = 2 * config.beat_bytes
     links = _set("link_bytes", wider) if fabric.netlist.fabric.link_bytes < wider else ()
-    return Advice(text, (*_set("memory.beat_bytes", wider), *links) if config.dram is None else ())
+    fits = config.dram is None or wider <= config.dram.row_bytes
+    return Advice(text, (*_set("memory.beat_bytes", wider), *links) if fits else ())
 
 
 def _in_flight(fabric: Fabric, record: Record, traffic: Traffic) -> Advice:

@@ -184,7 +184,7 @@ class Memory(Machine):
         arrival = now
         if self._drams:
             dram = self._drams[channel]
-            end = dram.grant(*dram.place(port.address), port.writes, dram.clock_of(now))
+            end = dram.grant(port.address, port.writes, dram.clock_of(now))
             arrival = dram.cycle_of(end)
         port.arrived = max(port.arrived + 1, arrival + self.config.latency)
         port.beat += 1

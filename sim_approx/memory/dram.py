@@ -25,7 +25,8 @@ class DramChannel:
         assert config.dram is not None
         self.dram = config.dram
         self.channels, self.interleave = config.channels, config.interleave
-        self.row_beats = self.dram.row_bytes // config.beat_bytes
+        self.columns = config.columns
+        self.row_columns = self.dram.row_bytes * self.columns // config.beat_bytes
         banks, groups = self.dram.banks, self.dram.bank_groups
         self.row = [CLOSED] * banks
         self.activate_from, self.precharge_from, self.column_from = [0] * banks, [0] * banks, [0] * banks
@@ -45,16 +46,19 @@ class DramChannel:
         """The first cycle of the fabric that is not before ``clock``."""
         return -(-clock * self.dram.clock_ps // self.dram.fabric_ps)
 
-    def place(self, address: int) -> tuple[int, int]:
+    def place(self, address: int, column: int = 0) -> tuple[int, int]:
         """Bank and row of a beat: ``group_beats`` columns, then groups, the other columns, banks of a group, rows.
 
         Bits of the row are added to bank and group (permutation-based page interleaving, Zhang et al., MICRO 2000), so
-        that streams that are a power of two apart do not all meet in one bank.
+        that streams that are a power of two apart do not all meet in one bank. The columns of a wide
+        beat are in bank groups as far apart as there are, so that their commands need not wait for each other.
         """
         dram = self.dram
         inside = address // (self.interleave * self.channels) * self.interleave + address % self.interleave
-        group = inside // dram.group_beats % dram.bank_groups
-        above = inside // (dram.bank_groups * self.row_beats)
+        inside = inside * self.columns + column
+        apart = max(1, dram.bank_groups // self.columns)
+        group = inside // max(dram.group_beats, self.columns) + column * apart
+        above = inside // (dram.bank_groups * self.row_columns)
         in_group = dram.banks // dram.bank_groups
         row = above // in_group
         mixed = row ^ row // dram.banks ^ row // dram.banks // dram.banks
@@ -81,7 +85,7 @@ class DramChannel:
             self.refresh_at += dram.trefi
 
     def plan(self, bank: int, row: int, writes: bool, clock: int) -> tuple[int, int]:
-        """For a beat that is granted in ``clock``: of its activation (-1: the row is open), and of its first data."""
+        """For a burst that is granted in ``clock``: of its activation (-1: the row is open), and of its first data."""
         dram = self.dram
         group = bank % dram.bank_groups
         activate = -1
@@ -101,8 +105,16 @@ class DramChannel:
         column = max(column, self.any_read_from, self.group_read_from[group])
         return activate, max(column + dram.cl, self.bus_free)
 
-    def grant(self, bank: int, row: int, writes: bool, clock: int) -> int:
+    def grant(self, address: int, writes: bool, clock: int) -> int:
         """Take a beat, which there must be room for; returns the clock in which its data has passed."""
+        for column in range(self.columns):
+            self.move(*self.place(address, column), writes, clock)
+        self.data_ends[self.granted % self.dram.queue] = self.bus_free
+        self.granted += 1
+        return self.bus_free
+
+    def move(self, bank: int, row: int, writes: bool, clock: int) -> None:
+        """The commands of one burst."""
         dram = self.dram
         group = bank % dram.bank_groups
         activate, data = self.plan(bank, row, writes, clock)
@@ -124,6 +136,3 @@ class DramChannel:
             self.group_column_from[group] = data - dram.cl + dram.tccd_l
             self.precharge_from[bank] = max(self.precharge_from[bank], data - dram.cl + dram.trtp)
         self.bus_free, self.bus_writes = end, writes
-        self.data_ends[self.granted % dram.queue] = end
-        self.granted += 1
-        return end

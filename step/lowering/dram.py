@@ -20,7 +20,8 @@ class Dram(metaclass=Checked):
     ``fabric_ps``: a cycle of the fabric in picoseconds, ``clock_ps``: a clock of the DRAM (tCK).
     ``banks`` of a channel, in ``bank_groups``; a bank has one row of ``row_bytes`` open. ``group_beats`` consecutive
     beats of a channel are in one bank group, the next ones in the next one.
-    ``burst_bytes`` are moved by one column command, in ``burst`` clocks of the data bus.
+    ``burst_bytes`` are moved by one column command, in ``burst`` clocks of the data bus. A wider beat takes several,
+    in different bank groups; ``group_beats`` then counts these bursts.
     ``cl``, ``cwl``: from a read or write command to its data. ``trcd``: from an activation to a column command;
     ``trp``: from a precharge to an activation; ``tras``: from an activation to a precharge.
     ``tccd_l``: between column commands of a bank group; those of others follow as soon as the data bus is free.
@@ -101,6 +102,18 @@ PRESETS = {
             fabric_ps=1000, clock_ps=1000, banks=16, bank_groups=4, row_bytes=2048, group_beats=8, burst_bytes=64,
             burst=2, cl=14, cwl=4, trcd=14, trp=14, tras=34, tccd_l=4, trrd_s=4, trrd_l=6, tfaw=30,
             trtp=6, twr=16, twtr_s=6, twtr_l=8, turnaround=2, trefi=3900, trfc=260, queue=32, out_of_turn=32,
+        ),
+    ),
+    # The memory of the published validation: 8 channels of Ramulator 2's HBM2 with the organisation HBM2_2Gb and the
+    # times HBM2_2Gbps (step-artifact-eval, commit c730e14: bluespec/ramulator2/hbm.yaml, src/dram/impl/HBM2.cpp). A
+    # channel is its two pseudo channels in step: nBL = 4 of each is two clocks of both, 64 columns of 2 x 64 bits are a
+    # row. Write commands are nCL + nBL + 2 - nCWL behind those that read. 256 GB/s, refresh leaves 95.9 %.
+    "hbm2_2gb": Preset(
+        channels=8,
+        dram=Dram(
+            fabric_ps=1000, clock_ps=1000, banks=8, bank_groups=4, row_bytes=1024, group_beats=8, burst_bytes=64,
+            burst=2, cl=7, cwl=2, trcd=7, trp=7, tras=17, tccd_l=2, trrd_s=2, trrd_l=3, tfaw=15,
+            trtp=3, twr=8, twtr_s=3, twtr_l=4, turnaround=2, trefi=3900, trfc=160, queue=32, out_of_turn=32,
         ),
     ),
     # One channel of DDR4-2666 (19-19-19), one rank of eight 8 Gb x8 devices: 64 bits, BL8, 21.3 GB/s. Micron's 8Gb DDR4

@@ -55,16 +55,16 @@ class MemoryConfig(metaclass=Checked):
             return
         if not isinstance(self.dram, Dram):
             raise FabricError(f"memory.dram must be a Dram or None, not {self.dram!r}")
-        for name in ("burst_bytes", "row_bytes"):
-            most = getattr(self.dram, name)
-            if self.beat_bytes > most:
-                raise FabricError(
-                    f"memory.beat_bytes must be at most memory.dram.{name} = {most}, not {self.beat_bytes}"
-                )
-        row_beats = self.dram.row_bytes // self.beat_bytes
-        if self.dram.group_beats > row_beats:
+        most = self.dram.row_bytes
+        if self.beat_bytes > most:
             raise FabricError(
-                f"memory.dram.group_beats must be at most the {row_beats} beats of a row, not {self.dram.group_beats}"
+                f"memory.beat_bytes must be at most memory.dram.row_bytes = {most}, not {self.beat_bytes}"
+            )
+        columns = most * self.columns // self.beat_bytes
+        if self.dram.group_beats > columns:
+            what = "beats" if self.columns == 1 else "bursts"
+            raise FabricError(
+                f"memory.dram.group_beats must be at most the {columns} {what} of a row, not {self.dram.group_beats}"
             )
 
     @classmethod
@@ -116,11 +116,16 @@ class MemoryConfig(metaclass=Checked):
         return replace(self, bus=BusConfig(masters) if self.bus is None else replace(self.bus, masters=masters))
 
     @property
+    def columns(self) -> int:
+        """Bursts of DRAM that a beat takes, each with a column command; a narrow beat takes a whole one."""
+        return 1 if self.dram is None else max(1, self.beat_bytes // self.dram.burst_bytes)
+
+    @property
     def bandwidth(self) -> float:
         """Bytes a cycle that all channels together can move."""
         interval = float(self.interval)
         if self.dram is not None:
-            interval = max(interval, self.dram.burst * self.dram.clock_ps / self.dram.fabric_ps)
+            interval = max(interval, self.columns * self.dram.burst * self.dram.clock_ps / self.dram.fabric_ps)
         return self.channels * self.beat_bytes / interval
 
     def of_bandwidth(self, bytes_a_cycle: float) -> MemoryConfig:
@@ -148,5 +153,5 @@ class MemoryConfig(metaclass=Checked):
         """All that decides when a beat is served, as numbers by name; those of a plain memory have no DRAM."""
         numbers = {name: getattr(self, name) for name in ("channels", "interleave", "interval", "latency")}
         if self.dram is not None:
-            numbers |= {"row_beats": self.dram.row_bytes // self.beat_bytes, **asdict(self.dram)}
+            numbers |= {"beat_bytes": self.beat_bytes, **asdict(self.dram)}
         return numbers

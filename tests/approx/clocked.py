@@ -328,7 +328,7 @@ class ClockedMemory:
                 soonest = [number for number in addresses if ready[number] == min(ready.values())]
                 winner = min([number for number in soonest if number >= turn] or soonest)
             self._out_of_turn[channel] = 0 if winner == turn else self._out_of_turn[channel] + 1
-            end = dram.grant(*dram.place(addresses[winner]), self._ports[winner][3], clock)
+            end = dram.grant(addresses[winner], self._ports[winner][3], clock)
             passed = dram.cycle_of(end)
         self._last[channel], self._free[channel] = winner, now + self._config.interval
         self._arrived[winner] = max(self._arrived[winner] + 1, passed + self._config.latency)

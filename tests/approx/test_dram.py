@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, product
 from random import Random
 
 import pytest
@@ -16,8 +16,8 @@ from step.lowering.off_chip import MemoryConfig
 
 
 @dataclass(frozen=True)
-class Beat:
-    """A beat that was granted in clock ``asked``, with its commands; ``activate`` is -1 where the row was open."""
+class Burst:
+    """Of a beat that was granted in clock ``asked``, with its commands; ``activate`` is -1 where the row was open."""
 
     asked: int
     bank: int
@@ -34,33 +34,34 @@ class Watched(DramChannel):
 
     def __init__(self, config: MemoryConfig) -> None:
         super().__init__(config)
-        self.beats: list[Beat] = []
+        self.beats: list[Burst] = []
         self.refreshes: list[int] = []
 
-    def ask(self, address: int, writes: bool, clock: int) -> Beat:
-        """Grant a beat in ``clock``, or as soon as there is room, and refresh before."""
+    def ask(self, address: int, writes: bool, clock: int) -> Burst:
+        """Grant a beat in ``clock``, or as soon as there is room, and refresh before; returns the first burst of it."""
         clock = max(clock, self.data_ends[self.granted % self.dram.queue])
         assert self.has_room(clock)
         while self.refresh_at <= clock:
             self.refresh(self.refresh_at)
             assert self.row == [CLOSED] * self.dram.banks
             self.refreshes.append(self.activate_from[0] - self.dram.trfc)
-        bank, row = self.place(address)
+        assert self.grant(address, writes, clock) == self.beats[-1].data + self.dram.burst
+        return self.beats[-self.columns]
+
+    def move(self, bank: int, row: int, writes: bool, clock: int) -> None:
         activate, data = self.plan(bank, row, writes, clock)
-        self.grant(bank, row, writes, clock)
+        super().move(bank, row, writes, clock)
         column = data - (self.dram.cwl if writes else self.dram.cl)
-        beat = Beat(clock, bank, bank % self.dram.bank_groups, row, writes, activate, column, data)
-        self.beats.append(beat)
-        return beat
+        self.beats.append(Burst(clock, bank, bank % self.dram.bank_groups, row, writes, activate, column, data))
 
 
 def check_banks(channel: Watched) -> None:
     """Each bank has the right row open, long enough before and behind its column commands."""
-    dram, by_bank = channel.dram, defaultdict[int, list[Beat]](list)
+    dram, by_bank = channel.dram, defaultdict[int, list[Burst]](list)
     for beat in channel.beats:
         by_bank[beat.bank].append(beat)
     for beats in by_bank.values():
-        opened: Beat | None = None
+        opened: Burst | None = None
         closed_from = 0  # the first clock of a precharge
         for beat in beats:
             assert min(beat.column, beat.activate if beat.activate >= 0 else beat.column) >= beat.asked
@@ -109,7 +110,9 @@ def check_channel(channel: Watched) -> None:
 def test_no_command_breaks_a_rule(seed: int) -> None:
     choose = Random(seed)
     dram = [random_dram(choose), PRESETS["hbm2"].dram, PRESETS["ddr4"].dram][seed % 3]
-    channel = Watched(MemoryConfig(8, channels=1, interleave=choose.choice([1, 2]), dram=dram))
+    assert dram is not None
+    width = choose.choice([8, dram.burst_bytes, 2 * dram.burst_bytes, 4 * dram.burst_bytes])
+    channel = Watched(MemoryConfig(width, channels=1, interleave=choose.choice([1, 2]), dram=dram))
     clock, longest, beats = 0, choose.choice([0, 3, 100]), choose.choice([64, 4096])
     for _ in range(300):
         clock = channel.ask(choose.randrange(beats), choose.random() < 0.4, clock + choose.randint(0, longest)).asked
@@ -126,7 +129,9 @@ def channel(kind: str = "hbm2", **others: int) -> Watched:
 
 def same_bank(found: Watched) -> list[int]:
     """Addresses in bank 0, each in another row."""
-    return [address for address in range(0, 1 << 16, 64) if found.place(address)[0] == 0][:: found.row_beats // 16][:8]
+    return [address for address in range(0, 1 << 16, 64) if found.place(address)[0] == 0][:: found.row_columns // 16][
+        :8
+    ]
 
 
 @pytest.mark.parametrize(("kind", "hit", "closed", "conflict"), [("hbm2", 14, 28, 42), ("ddr4", 19, 38, 57)])
@@ -197,13 +202,28 @@ def test_the_queue_is_bounded() -> None:
 
 def test_every_beat_has_a_place_of_its_own() -> None:
     for dram in (SMALL, PRESETS["hbm2"].dram):
-        config = MemoryConfig(8, channels=2, interleave=2, dram=dram)
-        found = DramChannel(config)
-        first = [address for address in range(4096) if address // 2 % 2 == 0]
-        places = defaultdict[tuple[int, int], int](int)
-        for address in first:
-            places[found.place(address)] += 1
-        assert set(places.values()) == {found.row_beats}
+        for width in (8, dram.burst_bytes, 2 * dram.burst_bytes):
+            config = MemoryConfig(width, channels=2, interleave=2, dram=dram)
+            found = DramChannel(config)
+            first = [address for address in range(4096) if address // 2 % 2 == 0]
+            places = defaultdict[tuple[int, int], int](int)
+            for address, column in product(first, range(found.columns)):
+                places[found.place(address, column)] += 1
+            assert set(places.values()) == {dram.row_bytes * found.columns // width}
+
+
+@pytest.mark.parametrize("columns", [2, 4])
+def test_a_wide_beat_takes_its_bursts_in_different_bank_groups(columns: int) -> None:
+    """So they follow each other on the bus; a stream of such beats has all of it, though groups pause for longer."""
+    dram = replace(channel("hbm2").dram, trefi=1 << 40)
+    found = Watched(MemoryConfig(columns * dram.burst_bytes, channels=1, dram=dram))
+    assert dram.tccd_l == 2 * dram.burst
+    ends = [found.grant(address, False, 0) for address in range(512)]
+    assert len(found.beats) == 512 * columns
+    for at in range(0, len(found.beats), columns):
+        assert len({each.group for each in found.beats[at : at + columns]}) == columns
+    assert ends[-1] - ends[256] == 255 * columns * dram.burst
+    assert found.granted == 512
 
 
 def test_clocks_and_cycles() -> None:

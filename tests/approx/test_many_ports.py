@@ -17,13 +17,17 @@ from step.lowering.off_chip import MemoryConfig
 from step.programs.data.inputs import bind_inputs
 
 
-@pytest.mark.parametrize(("kind", "queue", "out_of_turn"), [("hbm2", 3, 2), ("ddr4", 8, 30)])
-def test_who_waits_for_how_long(monkeypatch: pytest.MonkeyPatch, kind: str, queue: int, out_of_turn: int) -> None:
-    """Sixteen loads and eight stores at random addresses, with a refresh every 300 cycles."""
+@pytest.mark.parametrize(
+    ("kind", "queue", "out_of_turn", "burst_bytes"), [("hbm2", 3, 2, 64), ("ddr4", 8, 30, 64), ("hbm2_2gb", 4, 8, 16)]
+)
+def test_who_waits_for_how_long(
+    monkeypatch: pytest.MonkeyPatch, kind: str, queue: int, out_of_turn: int, burst_bytes: int
+) -> None:
+    """Sixteen loads and eight stores at random addresses, with a refresh every 300 cycles; beats of a burst or four."""
     monkeypatch.setattr(memory, "PORTS", 24)
     dram = PRESETS[kind].dram
     assert dram is not None
-    hasty = replace(dram, trefi=300, trfc=60, queue=queue, out_of_turn=out_of_turn)
+    hasty = replace(dram, trefi=300, trfc=60, queue=queue, out_of_turn=out_of_turn, burst_bytes=burst_bytes)
     config = MemoryConfig(channels=2, interleave=2, dram=hasty)
     program = memory.program(memory.at_random, 12, writes=8, memory=config)
     netlist = lower(program.graph, program.fabric)

@@ -63,7 +63,7 @@ def run(ports: list[Port], contents: list[int], config: MemoryConfig) -> list[in
                 if passed_over[channel] < config.dram.out_of_turn:
                     winner = min(wanting, key=lambda n: plan(dram, ports[n], presented[n], clock))
                 passed_over[channel] = 0 if winner == wanting[0] else passed_over[channel] + 1
-                end = dram.grant(*dram.place(presented[winner]), ports[winner].writes, clock)
+                end = dram.grant(presented[winner], ports[winner].writes, clock)
                 arrival = -(-end * config.dram.clock_ps // config.dram.fabric_ps) + config.latency
             last[channel], free[channel] = winner, cycle + config.interval
             port, address = ports[winner], presented[winner]

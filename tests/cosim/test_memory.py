@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from designs import memory_ports
-from drams import SMALL
+from drams import NARROW, SMALL
 from memory_model import Port, run
 
 from cosim.running.bench_run import simulate
@@ -80,7 +80,7 @@ def test_memory_is_exact(tmp_path, name):
 
 
 @pytest.mark.parametrize("channels", [1, 4])
-@pytest.mark.parametrize("dram", [SMALL, replace(SMALL, clock_ps=1300, group_beats=2, queue=1, out_of_turn=9)])
+@pytest.mark.parametrize("dram", [SMALL, NARROW, replace(SMALL, clock_ps=1300, group_beats=2, queue=1, out_of_turn=9)])
 def test_dram_is_exact(tmp_path, channels, dram):
     """On the simulator of the second memory above: parameters are read when it starts."""
     for seed, longest_gap in enumerate((0, 2, 40)):

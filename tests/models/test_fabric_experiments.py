@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from experiments import intervals
 from experiments.__main__ import main
-from experiments.fabric import capacity, explained, products, record, traces, validation, worst
+from experiments.fabric import capacity, explained, memories, products, record, traces, validation, worst
 from experiments.fabric.figures import FIGURES
 from experiments.fabric.findings import findings
 from experiments.fabric.page import page
@@ -134,6 +134,28 @@ def test_a_table_has_the_published_cycles_or_those_of_the_published_timing() -> 
 def test_committed_results_are_those_of_points_that_there_are() -> None:
     for name, points in FIGURES.items():
         assert {row["point"] for row in CAMPAIGN.read(RESULTS, name)} <= {point.name for point in points()}
+
+
+def test_the_validation_holds_on_the_dram_of_the_published_hdl() -> None:
+    """Every row is that of a memory, one is run again, and the rows are as near to the HDL as they have to be."""
+    points = {point.name: point for point in memories.points()}
+    rows = {row["point"]: row for row in memories.CAMPAIGN.read(RESULTS, "8")}
+    assert rows.keys() == points.keys() and len(rows) == 15 * len(memories.memories())
+    for name in ("hbm2_2gb: 64x64", "hbm2: 64x256"):
+        assert str(memories.measured(points[name])["cycles"]) == rows[name]["cycles"]
+    found = memories.errors(RESULTS)
+    assert found.mean <= 0.08 and max(found.of.values()) <= 0.15
+    dram = validation.ON_DRAM.memory
+    assert dram.dram is not None and dram.bandwidth == validation.MATCHED.memory.bandwidth
+    assert round(1 - dram.dram.trfc / dram.dram.trefi, 3) == 0.959
+
+
+def test_the_page_names_the_memory_of_the_validation() -> None:
+    text = page(RESULTS)
+    assert "This memory is ideal: 2 channels of 128 bytes every 2 cycles, 16 cycles later, without rows" in text
+    assert "| tile | cycles of HDL | published timing | our fabric, ideal memory | on DRAM, `hbm2_2gb` | " in text
+    assert "| multiplications a cycle of a unit | 4,096: a whole piece | 2,048 |" in text
+    assert all(f"\n| {name} | " in text for name in memories.memories())
 
 
 def test_figures_are_drawn(tmp_path: Path) -> None:

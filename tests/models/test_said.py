@@ -103,6 +103,7 @@ def test_the_page_and_its_pictures_are_written_without_a_run(tmp_path: Path) -> 
         (PUBLISHED, "published_fig14", "conv_stdev0477_0271_0334 coarse", "cycles", 43000, "exactly as many"),
         (PUBLISHED, "published_fig8", "16x16", "cycles", 33000, "published points of the simulator are equal"),
         (CLAIMS, "products_fig8", "64x256", "products", 100, "products on the critical path are more"),
+        (CLAIMS, "memories_fig8", "hbm2_2gb: 64x16", "cycles", 10**6, "while HDL has DRAM"),
         (CLAIMS, "published_fig8", "64x256", "cycles", 8000, "an operator loads or computes"),
         (CLAIMS, "fabric_fig17", "qwen dynamic", "cycles", 1000000, "which is so for no share of ours"),
         (FABRIC, "queues_fig15", "B=64, depth 4, interleaved", "cycles", 90000, "because its channels hold one"),

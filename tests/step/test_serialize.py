@@ -513,7 +513,7 @@ WRONG: list[tuple[Callable[[dict[str, Any]], Any], type[StepError], str]] = [
     (lambda d: d["fabric"].update(memory=5), FabricError,
      "memory must be the name of a preset or an object of parameters, not 5"),
     (lambda d: d["fabric"].update(memory="hbm9"), FabricError,
-     "memory must be one of plain, hbm2, ddr4, hbm3, hbm3e, not 'hbm9'"),
+     "memory must be one of plain, hbm2, hbm2_2gb, ddr4, hbm3, hbm3e, not 'hbm9'"),
     (lambda d: d["fabric"]["memory"].update(latency=float("nan")), FabricError,
      "memory.latency must be an integer >= 1, not nan"),
     (lambda d: d["fabric"]["memory"].update(dram="hbm2"), FabricError,

@@ -277,7 +277,7 @@ def test_a_front() -> None:
         ({"memory.chanels": [1]}, {},
          "fabric has no parameter 'memory.chanels'; did you mean 'memory.channels'? it has dynamic_rows, "),
         ({"memory.channels": [3]}, {}, "memory.channels must be a power of two, not 3"),
-        ({"memory": ["hbm9"]}, {}, "memory must be one of plain, hbm2, ddr4, hbm3, hbm3e, not 'hbm9'"),
+        ({"memory": ["hbm9"]}, {}, "memory must be one of plain, hbm2, hbm2_2gb, ddr4, hbm3, hbm3e, not 'hbm9'"),
         ({}, {}, "there is nothing to sweep over; give parameters with their values"),
         ({"rows": []}, {}, "rows has no values to sweep over"),
         ({"rows": [1]}, {"objectives": []}, "there must be an objective: cycles, off_chip_bytes, on_chip_bytes, "),

@@ -17,13 +17,13 @@ using Number = std::int64_t;
 
 // The lines of the file, in its order; those from FABRIC_PS on are there with DRAM only.
 enum Parameter {
-    CHANNELS, INTERLEAVE, INTERVAL, LATENCY, ROW_BEATS, FABRIC_PS, CLOCK_PS, BANKS, BANK_GROUPS, ROW_BYTES, GROUP_BEATS,
+    CHANNELS, INTERLEAVE, INTERVAL, LATENCY, BEAT_BYTES, FABRIC_PS, CLOCK_PS, BANKS, BANK_GROUPS, ROW_BYTES, GROUP_BEATS,
     BURST_BYTES, BURST, CL, CWL, TRCD, TRP, TRAS, TCCD_L, TRRD_S, TRRD_L, TFAW, TRTP, TWR, TWTR_S, TWTR_L, TURNAROUND,
     TREFI, TRFC, QUEUE, OUT_OF_TURN, PARAMETERS
 };
 
 const char* const NAMES[PARAMETERS] = {
-    "channels", "interleave", "interval", "latency", "row_beats", "fabric_ps", "clock_ps", "banks", "bank_groups",
+    "channels", "interleave", "interval", "latency", "beat_bytes", "fabric_ps", "clock_ps", "banks", "bank_groups",
     "row_bytes", "group_beats", "burst_bytes", "burst", "cl", "cwl", "trcd", "trp", "tras", "tccd_l", "trrd_s", "trrd_l", "tfaw",
     "trtp", "twr", "twtr_s", "twtr_l", "turnaround", "trefi", "trfc", "queue", "out_of_turn"
 };
@@ -62,13 +62,18 @@ struct Dram {
     Number activate_from = 0, read_from = 0, bus_free = 0, refresh_at = p[TREFI];
     bool bus_writes = false;
 
-    static Place place(Number address) {
-        const Number inside =
-            address / (p[INTERLEAVE] * p[CHANNELS]) * p[INTERLEAVE] + address % p[INTERLEAVE];
+    // Column commands of a beat, each for a burst; a narrow beat takes a whole one.
+    static Number columns() { return std::max(Number(1), p[BEAT_BYTES] / p[BURST_BYTES]); }
+
+    static Place place(Number address, Number column = 0) {
+        const Number beat = address / (p[INTERLEAVE] * p[CHANNELS]) * p[INTERLEAVE] + address % p[INTERLEAVE];
+        const Number inside = beat * columns() + column, row_columns = p[ROW_BYTES] * columns() / p[BEAT_BYTES];
         const Number groups = p[BANK_GROUPS], in_group = p[BANKS] / groups;
-        const Number above = inside / (groups * p[ROW_BEATS]), row = above / in_group;
+        const Number above = inside / (groups * row_columns), row = above / in_group;
         const Number mixed = row ^ (row / p[BANKS]) ^ (row / p[BANKS] / p[BANKS]);
-        const Number group = ((inside / p[GROUP_BEATS] % groups) ^ mixed ^ (mixed / in_group)) % groups;
+        const Number apart = std::max(Number(1), groups / columns());
+        const Number turn = inside / std::max(p[GROUP_BEATS], columns()) + column * apart;
+        const Number group = (turn ^ mixed ^ (mixed / in_group)) % groups;
         return {(above ^ mixed) % in_group * groups + group, row};
     }
 
@@ -105,7 +110,12 @@ struct Dram {
     }
 
     // Returns the clock in which the data has passed.
-    Number grant(Place at, bool writes, Number clock) {
+    Number grant(Number address, bool writes, Number clock) {
+        for (Number column = 0; column < columns(); column++) move(place(address, column), writes, clock);
+        return data_ends[granted++ % p[QUEUE]] = bus_free;
+    }
+
+    void move(Place at, bool writes, Number clock) {
         Bank& bank = banks[at.bank];
         Group& group = groups[at.bank % p[BANK_GROUPS]];
         const Plan planned = plan(at, writes, clock);
@@ -126,8 +136,6 @@ struct Dram {
         bank.precharge_from = std::max(bank.precharge_from, writes ? end + p[TWR] : column + p[TRTP]);
         bus_free = end;
         bus_writes = writes;
-        data_ends[granted++ % p[QUEUE]] = end;
-        return end;
     }
 };
 
@@ -186,7 +194,7 @@ int sim_memory_open(const char* path, int reads, int writes) {
         p[count++] = value;
     }
     std::fclose(file);
-    if (count != PARAMETERS && count != ROW_BEATS) return 0;
+    if (count != PARAMETERS && count != BEAT_BYTES) return 0;
     has_dram = count == PARAMETERS;
     channels.assign(p[CHANNELS], Channel());
     if (has_dram)
@@ -232,7 +240,7 @@ void sim_memory_commit(
             channel.free_at = cycle + p[INTERVAL];
             Number passed = cycle;
             if (has_dram)
-                passed = cycle_of(channel.dram[0].grant(Dram::place(addresses[number]), port.writes, clock_of(cycle)));
+                passed = cycle_of(channel.dram[0].grant(addresses[number], port.writes, clock_of(cycle)));
             port.arrived = std::max(port.arrived + 1, passed + p[LATENCY]);
             port.arrivals.push_back(port.arrived);
         }

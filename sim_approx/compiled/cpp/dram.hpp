@@ -18,9 +18,11 @@ class DramChannel {
         int64_t activate, data;
     };
 
-    // The memory has so many channels, `interleave` beats of one after the other; so many beats are in a row.
-    DramChannel(const DramConfig& dram, int64_t channels, int64_t interleave, int64_t row_beats)
-        : dram_(dram), channels_(channels), interleave_(interleave), row_beats_(row_beats), row_(dram.banks, CLOSED),
+    // The memory has so many channels, `interleave` beats of one after the other.
+    DramChannel(const DramConfig& dram, int64_t channels, int64_t interleave, int64_t beat_bytes)
+        : dram_(dram), channels_(channels), interleave_(interleave),
+          columns_(std::max(int64_t(1), beat_bytes / dram.burst_bytes)),
+          row_columns_(dram.row_bytes * columns_ / beat_bytes), row_(dram.banks, CLOSED),
           activate_from_(dram.banks), precharge_from_(dram.banks), column_from_(dram.banks),
           group_activate_from_(dram.bank_groups), group_column_from_(dram.bank_groups),
           group_read_from_(dram.bank_groups), data_ends_(dram.queue), refresh_at_(dram.trefi) {}
@@ -28,10 +30,12 @@ class DramChannel {
     int64_t clock_of(int64_t cycle) const { return ratio(cycle, dram_.fabric_ps, dram_.clock_ps); }
     int64_t cycle_of(int64_t clock) const { return ratio(clock, dram_.clock_ps, dram_.fabric_ps); }
 
-    Place place(int64_t address) const {
+    Place place(int64_t address, int64_t column = 0) const {
         int64_t inside = address / (interleave_ * channels_) * interleave_ + address % interleave_;
-        int64_t group = inside / dram_.group_beats % dram_.bank_groups;
-        int64_t above = inside / (dram_.bank_groups * row_beats_);
+        inside = inside * columns_ + column;
+        int64_t apart = std::max(int64_t(1), dram_.bank_groups / columns_);
+        int64_t group = (inside / std::max(dram_.group_beats, columns_) + column * apart) % dram_.bank_groups;
+        int64_t above = inside / (dram_.bank_groups * row_columns_);
         int64_t in_group = dram_.banks / dram_.bank_groups;
         int64_t row = above / in_group;
         int64_t mixed = row ^ row / dram_.banks ^ row / dram_.banks / dram_.banks;
@@ -71,7 +75,13 @@ class DramChannel {
         return {activate, std::max(column + dram_.cl, bus_free_)};
     }
 
-    int64_t grant(Place at, bool writes, int64_t clock) {
+    int64_t grant(int64_t address, bool writes, int64_t clock) {
+        for (int64_t column = 0; column < columns_; column++) move(place(address, column), writes, clock);
+        return data_ends_[granted_++ % dram_.queue] = bus_free_;
+    }
+
+   private:
+    void move(Place at, bool writes, int64_t clock) {
         int64_t group = at.bank % dram_.bank_groups;
         auto [activate, data] = plan(at, writes, clock);
         if (activate >= 0) {
@@ -94,14 +104,11 @@ class DramChannel {
             precharge_from_[at.bank] = std::max(precharge_from_[at.bank], data - dram_.cl + dram_.trtp);
         }
         bus_free_ = end, bus_writes_ = writes;
-        data_ends_[granted_++ % dram_.queue] = end;
-        return end;
     }
 
-   private:
     static constexpr int64_t CLOSED = -1, FOUR = 4;
     const DramConfig& dram_;
-    int64_t channels_, interleave_, row_beats_;
+    int64_t channels_, interleave_, columns_, row_columns_;
     std::vector<int64_t> row_, activate_from_, precharge_from_, column_from_;
     int64_t any_activate_from_ = 0;
     std::vector<int64_t> group_activate_from_;

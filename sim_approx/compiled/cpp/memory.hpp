@@ -29,15 +29,15 @@ struct Memory final : SharedMemory {
     Channels before;  // where something may be that is to be written, besides the channels of ports
     DramConfig dram = {};
 
-    // `row_beats`: of the DRAM; 0: there is none.
-    void prepare(int64_t channels, int64_t row_beats) {
+    // `beat_bytes`: 0 where there is no DRAM.
+    void prepare(int64_t channels, int64_t beat_bytes) {
         words_ = int64_t(ports.size() + 63) / 64;
         interleave_bits_ = __builtin_ctzll(uint64_t(interleave));
         channels_.resize(channels);
         wants_.assign(channels * words_, 0);
         is_wanted_.assign((channels + 63) / 64, 0);
-        for (int64_t channel = 0; channel < channels && row_beats; channel++)
-            drams_.emplace_back(dram, channels, interleave, row_beats);
+        for (int64_t channel = 0; channel < channels && beat_bytes; channel++)
+            drams_.emplace_back(dram, channels, interleave, beat_bytes);
         for (Port& port : ports) {
             port.rule = Port::fire;
             port.number = int32_t(&port - ports.data());
@@ -204,7 +204,7 @@ struct Memory final : SharedMemory {
         int64_t arrival = e.now;
         if (!drams_.empty()) {
             DramChannel& bank = drams_[channel];
-            arrival = bank.cycle_of(bank.grant(bank.place(port.address), port.writes, bank.clock_of(e.now)));
+            arrival = bank.cycle_of(bank.grant(port.address, port.writes, bank.clock_of(e.now)));
         }
         port.arrived = std::max(port.arrived + 1, arrival + latency);
         port.beat++;

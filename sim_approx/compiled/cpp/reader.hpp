@@ -115,12 +115,12 @@ struct Reader {
             read(port.writes);
         }
         read(memory->before);
-        int64_t row_beats = next();
-        if (row_beats) {
+        int64_t beat_bytes = next();
+        if (beat_bytes) {
             std::copy_n(at, DRAM_FIELDS, reinterpret_cast<int64_t*>(&memory->dram));
             at += DRAM_FIELDS;
         }
-        memory->prepare(channels, row_beats);
+        memory->prepare(channels, beat_bytes);
         engine.memory = memory.get();
         engine.machines.push_back(std::move(memory));
     }

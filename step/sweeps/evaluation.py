@@ -38,7 +38,7 @@ def evaluate(subject: Subject, point: Point, max_cycles: int | None = None) -> R
         **dict[str, Any](measures),
         seconds=round(time.perf_counter() - started, 6),
         error=result.error or unknown,
-        digest=ready.made.digest,
+        digest=subject.digest(point),
     )
 
 

@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from step.errors import InputError
 from step.host.nearest import did_you_mean
-from step.sweeps.row import BOUNDED, OBJECTIVES, OVER, Row
+from step.running.result import Status
+from step.sweeps.row import OBJECTIVES, Row
 
 
 def check_objectives(names: Sequence[str]) -> None:
@@ -24,9 +25,9 @@ def check_objectives(names: Sequence[str]) -> None:
 
 
 def costs(row: Row, objectives: Sequence[str]) -> tuple[int, ...] | None:
-    """The cost of ``row`` in each of ``objectives``; None where one is not known, or the row is over a budget, or has
-    only bounds."""
-    return None if row.status in (OVER, BOUNDED) else values(row, objectives)
+    """The cost of ``row`` in each of ``objectives``; None where one is not known, or the row did not finish within its
+    budget."""
+    return values(row, objectives) if row.status == Status.FINISHED else None
 
 
 def values(row: Row, objectives: Sequence[str]) -> tuple[int, ...] | None:

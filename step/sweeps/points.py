@@ -58,10 +58,6 @@ class Points:
         """The first value of every axis."""
         return {each.name: each.values[0] for each in self.axes}
 
-    def has(self, point: Point) -> bool:
-        """Whether ``point`` is one of the combinations."""
-        return all(point[each.name] in each.values for each in self.axes)
-
     def run(
         self,
         work: Callable[[Task], Row],
@@ -95,20 +91,20 @@ class Points:
     def _searched(
         self, search: Search, count: int, record: Record, together: int, run: Rows, progress: Progress, live: Live
     ) -> list[Row]:
-        search.tell(row for row in record.rows if self.has(row.point))
+        search.tell(record.rows)
         while points := search.ask(min(together, count - search.told)):
             rows = sorted(run(points), key=lambda row: points.index(row.point))
             for row in rows:
                 record.add(row)
             search.tell(rows)
-            progress(f"{search.told} of {count} points{self._best(record)}")
+            progress(f"{search.told} of {max(count, search.told)} points{self._best(record)}")
             live.see(record.rows)
-        return [row for row in record.rows if self.has(row.point)]
+        return record.rows
 
     def _best(self, record: Record) -> str:
         """The best in the first objective so far, for who watches."""
         objective = self.objectives[0]
-        known = [(cost, row) for row in record.rows if self.has(row.point) and (cost := costs(row, [objective]))]
+        known = [(cost, row) for row in record.rows if (cost := costs(row, [objective]))]
         if not known:
             return ""
         cost, row = min(known, key=lambda each: each[0])

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from step.errors import InputError
+from step.running.result import Status
 from step.sweeps.axis import Point
 
 if TYPE_CHECKING:
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from step.sweeps.subject import Subject
 
 REFUSED, OVER, BOUNDED, LOST = "refused", "over", "bounded", "lost"
+
+STATUSES = (*map(str, Status), REFUSED, OVER, BOUNDED, LOST)
 
 
 @dataclass(frozen=True)
@@ -27,9 +30,9 @@ class Row:
     ``off_chip_bytes``, ``on_chip_bytes``, ``channel_bytes``, ``load_bytes`` and ``flops`` are the metrics of the
     program on its data (`step.metrics`), ``energy`` its picojoules; ``lanes`` are those of all operators, ``lut_sites``
     an estimate of the area (docs/areas.md). ``dynamic_tiles``: whether tiles have a dynamic number of rows. ``seconds``
-    is what the row took. ``digest`` is another one for another program, or other data; ``fitted`` has the hardware that
-    `step.tune` fitted to the point (`step.programs.files.fitted.FittedFile.text`), and ``asked`` what for
-    (`step.tuning.trial.Trial.asked`). ``subject`` makes the program of the row again.
+    is what the row took. ``digest`` is another one for another program, other data or another fabric; ``fitted`` has the
+    hardware that `step.tune` fitted to the point (`step.programs.files.fitted.FittedFile.text`), and ``asked`` what
+    for (`step.tuning.trial.Trial.asked`). ``subject`` makes the program of the row again.
     """
 
     point: Point

@@ -20,6 +20,7 @@ from step.programs.prepare import Openable
 from step.programs.program import Program
 from step.programs.tables import Columns
 from step.running.backend import checked_options
+from step.running.result import Status
 from step.sweeps.axis import Axis, Value
 from step.sweeps.evaluation import evaluate
 from step.sweeps.front import pareto_front
@@ -54,7 +55,7 @@ class Sweep:
         return Columns({name: np.array([each[name] for each in plain]) for name in names})
 
     def best(self, measure: str) -> Row:
-        """The first row with the least of ``measure``; raises `InputError` for what none of the rows has.
+        """The first row that finished with the least of ``measure``; raises `InputError` for what none of these has.
 
         >>> step.sweep(program, {"fabric.stages": [1, 4]}, jobs=1).best("cycles").point
         {'fabric.stages': 1}
@@ -62,7 +63,8 @@ class Sweep:
         if measure not in NUMBERS:
             known = f"{did_you_mean(measure, NUMBERS)}there are {', '.join(NUMBERS)}"
             raise InputError(f"a row has no measure {measure!r}; {known}")
-        rows = [row for row in self.rows if getattr(row, measure) is not None]
+        there = (row for row in self.rows if row.status == Status.FINISHED)
+        rows = [row for row in there if getattr(row, measure) is not None]
         if not rows:
             raise InputError(f"no point of this sweep has {measure}")
         return min(rows, key=lambda row: getattr(row, measure))
@@ -129,7 +131,7 @@ def sweep(
     path = None if save is None else named_file(save, "save")
     with subjects(program, inputs, settings, arguments, scheduler, depths) as (subject, kept):
         subject.at(points.first)
-        record = Record(path, [each.name for each in points.axes], subject)
+        record = Record(path, points.axes, subject, max_cycles=max_cycles)
         work = partial(evaluate, subject, max_cycles=max_cycles)
         live = Live.of(plot, objectives, name_of(program))
         rows = points.run(work, lost, lambda workers, some: workers.rows(some), record, jobs, scheduler, progress, live)

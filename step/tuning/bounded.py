@@ -60,7 +60,7 @@ class Bounded:
         if least is None:
             return None
         for row in self.record.rows:
-            cost = costs(row, objectives) if self.points.has(row.point) else None
+            cost = costs(row, objectives)
             if cost is not None and cost != least and all(map(le, cost, least)):
                 takes = ", ".join(f"{name} {each:,}" for name, each in zip(objectives, least, strict=True))
                 return f"not fitted: with any hardware at least {takes}, of which {named(row.point)} takes no more"

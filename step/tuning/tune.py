@@ -20,7 +20,7 @@ from step.sweeps.axis import Value
 from step.sweeps.live import Live
 from step.sweeps.points import Points, subjects
 from step.sweeps.record import Record
-from step.sweeps.row import BOUNDED, OVER, Row
+from step.sweeps.row import Row
 from step.sweeps.subject import Arguments, Subject
 from step.sweeps.sweep import Sweep, name_of
 from step.tuning.bounded import Bounded, lost
@@ -44,9 +44,8 @@ class Tuned(Sweep):
 
         Raises `InputError` where there is none, with the reasons.
         """
-        there = tuple(row for row in self.rows if row.status not in (OVER, BOUNDED))
         try:
-            return Sweep(self.program, self.axes, self.objectives, there).best(measure or self.objectives[0])
+            return super().best(measure or self.objectives[0])
         except InputError as error:
             reasons = dict.fromkeys(row.error for row in self.rows if row.error)
             if measure is None and reasons:
@@ -118,7 +117,7 @@ def tune(
         legal = derived(first, settled(over, Mapping, "over", InputError), progress)
         points = Points.of(legal, settled(objectives, Iterable[Any], "objectives", InputError), search, seed)
         first.at(points.first)
-        record = Record(path, [each.name for each in points.axes], first, trial.asked)
+        record = Record(path, points.axes, first, trial.asked)
         live = Live.of(plot, points.objectives, name_of(program))
         interrupted = False
         try:

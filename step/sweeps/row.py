@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from step.errors import InputError
+from step.host.amounts import BYTES, BYTES_A_CYCLE, PICOJOULES, counted
 from step.running.result import Status
 from step.sweeps.axis import Point
 
@@ -30,8 +31,8 @@ class Row:
     ``off_chip_bytes``, ``on_chip_bytes``, ``channel_bytes``, ``load_bytes`` and ``flops`` are the metrics of the
     program on its data (`step.metrics`), ``energy`` its picojoules; ``lanes`` are those of all operators, ``lut_sites``
     an estimate of the area (docs/areas.md). ``dynamic_tiles``: whether tiles have a dynamic number of rows. ``seconds``
-    is what the row took. ``digest`` is another one for another program, other data or another fabric; ``fitted`` has the
-    hardware that `step.tune` fitted to the point (`step.programs.files.fitted.FittedFile.text`), and ``asked`` what
+    is what the row took. ``digest`` is another one for another program, other data or another fabric; ``fitted`` has
+    the hardware that `step.tune` fitted to the point (`step.programs.files.fitted.FittedFile.text`), and ``asked`` what
     for (`step.tuning.trial.Trial.asked`). ``subject`` makes the program of the row again.
     """
 
@@ -73,6 +74,19 @@ MEASURES = tuple(each.name for each in fields(Row) if each.name not in ("point",
 TEXTS = ("status", "bound", "error", "digest", "fitted", "asked")
 
 NUMBERS = tuple(name for name in MEASURES if name not in (*TEXTS, "dynamic_tiles"))
+
+UNITS = {
+    "cycles": counted("cycles"),
+    "bytes_per_cycle": BYTES_A_CYCLE,
+    "off_chip_bytes": BYTES,
+    "on_chip_bytes": BYTES,
+    "channel_bytes": BYTES,
+    "load_bytes": BYTES,
+    "energy": PICOJOULES,
+    "lanes": counted("lanes"),
+    "lut_sites": counted("LUT sites"),
+}
+"""What a measure is measured in."""
 
 OBJECTIVES = (
     "cycles",

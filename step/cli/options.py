@@ -88,6 +88,14 @@ best_option = click.option(
 plot_option = click.option(
     "--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw the front (.svg, .png or .pdf)."
 )
+per_option = click.option(
+    "--per",
+    metavar="NAME,NAME,...",
+    help="Parameters that say how much there is to do, such as batch: each of their values has a front of its own.",
+)
+tokens_option = click.option(
+    "--tokens", metavar="NAME", help="The parameter that is the number of tokens, for cycles_per_token."
+)
 jobs_option = click.option("--jobs", type=click.IntRange(min=1), help="Processes.  [default: one per core]")
 scheduler_option = click.option(
     "--scheduler", metavar="ADDRESS", help="Run on the workers of this Dask scheduler, not here."

@@ -20,6 +20,7 @@ from step.language.operator import (
     Surroundings,
     expect,
 )
+from step.language.padding import Padding, merged
 from step.language.stream import Stream
 from step.language.tokens import empty
 from step.language.types import Selector
@@ -62,6 +63,9 @@ class Reassemble(Operator):
         chosen = names.symbol("selected", DimKind.RAGGED)
         inner = common_chunk(data, names)
         return (together(data, (*selector.shape, chosen, *inner), names),)
+
+    def padding(self, node: Placed, inputs: Sequence[Padding]) -> tuple[Padding, ...]:
+        return (merged(node, inputs, range(len(inputs) - 1)),)
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         count = len(node.input_types) - 1

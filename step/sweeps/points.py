@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from step.sweeps.record import Record
 from step.sweeps.row import Row
 from step.sweeps.search import Search
 from step.sweeps.subject import File, Function, Held, Subject
+from step.sweeps.workload import Workload
 
 Rows = Callable[[Sequence[Point]], Iterable[Row]]
 Way = Callable[[Workers[Task, Row], Sequence[Point]], Iterable[Row]]
@@ -41,17 +42,26 @@ class Points:
     objectives: tuple[str, ...]
     search: int | None = None
     seed: int = 0
+    workload: Workload = field(default_factory=Workload)
 
     @classmethod
     def of(
-        cls, over: Mapping[str, Sequence[Value] | str], objectives: Sequence[str], search: int | None, seed: int
+        cls,
+        over: Mapping[str, Sequence[Value] | str],
+        objectives: Sequence[str],
+        search: int | None,
+        seed: int,
+        per: Sequence[str] | str = (),
+        tokens: str | None = None,
+        arguments: Mapping[str, Value] | None = None,
     ) -> Points:
         """From what a user gives; raises `InputError` for what can not be."""
         axes = tuple(_axis(name, values) for name, values in settled(over, Mapping, "over", InputError).items())
         check_objectives(objectives)
         if not axes:
             raise InputError("there is nothing to sweep over; give parameters with their values")
-        return cls(axes, tuple(objectives), search, seed)
+        workload = Workload.of(axes, objectives, per, tokens, arguments, search)
+        return cls(axes, tuple(objectives), search, seed, workload)
 
     @property
     def first(self) -> Point:

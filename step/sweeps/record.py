@@ -17,6 +17,7 @@ from step.sweeps.axis import Axis, Point, Value, is_among, named
 from step.sweeps.row import BOUNDED, LOST, REFUSED, Row
 from step.sweeps.subject import Subject
 from step.sweeps.table import check_format, encode, read
+from step.sweeps.workload import Workload
 
 SAVED_EVERY = 2.0
 """Seconds between two writings of the file: what a killed sweep loses at most, beside what was under way."""
@@ -49,7 +50,9 @@ class Record:
         subject: Subject,
         asked: str | None = None,
         max_cycles: int | None = None,
+        workload: Workload | None = None,
     ) -> None:
+        self._workload = workload or Workload()
         self._path, self._axes, self._asked = path, axes, asked
         self._names = [each.name for each in axes]
         self._saved, self._unsaved = time.monotonic(), 0
@@ -62,7 +65,10 @@ class Record:
         for key, row in self._read(path).items():
             if row.status in AGAIN or (max_cycles and row.cycles and row.cycles > max_cycles):
                 continue
-            (self._rows if is_among(axes, row.point) else self._others)[key] = row
+            if is_among(axes, row.point):
+                self._rows[key] = row.of_tokens(self._workload.at(row.point))
+            else:
+                self._others[key] = row
         checked = [_check_digest(path, subject, each.values()) for each in (self._rows, self._others)]
         if not any(checked):  # of which program these were refused, nothing says
             self._rows = {key: row for key, row in self._rows.items() if row.status != REFUSED}
@@ -81,7 +87,7 @@ class Record:
 
     def add(self, row: Row) -> None:
         """Keep ``row``."""
-        self._rows[self._key(row.point)] = row
+        self._rows[self._key(row.point)] = row.of_tokens(self._workload.at(row.point))
         self._unsaved += 1
         if time.monotonic() - self._saved > SAVED_EVERY:
             self._save()
@@ -96,7 +102,7 @@ class Record:
         for row in read(path, self._names):
             _check_asked(path, row.asked, self._asked)
             before = found.setdefault(self._key(row.point), row)
-            if replace(before, seconds=row.seconds) != row:
+            if replace(before.of_tokens(row.tokens), seconds=row.seconds) != row:
                 raise FormatError(f"{path} has two rows for {named(row.point)} that differ: {OTHERWISE}")
         return found
 

@@ -177,7 +177,7 @@ class Ready:
         energy = replace(self.metrics.energy, activity=parts).total
         found = {**{name: replaced(each, symbols) for name, each in metrics.items()}, "energy": energy}
         known = {name: int(each.round()) for name, each in found.items() if not each.free_symbols}
-        return {**known, **self.hardware}, unknown
+        return {**known, **self.hardware, "useful_at_most": bool(self.metrics.at_most)}, unknown
 
 
 def first_line(error: Exception) -> str:

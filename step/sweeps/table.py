@@ -16,7 +16,7 @@ from step.sweeps.row import MEASURES, NUMBERS, STATUSES, TEXTS, Row
 LONGEST = 1 << 30
 """Characters of a cell: hardware that was fitted has those of a file."""
 
-RATIOS = ("flops_per_cycle", "bytes_per_cycle", "seconds")
+RATIOS = ("flops_per_cycle", "useful_flops_per_cycle", "bytes_per_cycle", "cycles_per_token", "seconds")
 """Measures that may be no whole numbers."""
 
 

@@ -105,6 +105,7 @@ class Trial:
             channel_bytes=None if found.channel_bytes is None else found.channel_bytes * LEAST // deepest,
             load_bytes=0,
             flops_per_cycle=None,
+            useful_flops_per_cycle=None,
             bytes_per_cycle=None,
             bound=None,
             energy=None,

@@ -77,6 +77,8 @@ def tune(
     seed: int = 0,
     arguments: Mapping[str, Value] | None = None,
     settings: Sequence[str] = (),
+    per: Sequence[str] | str = (),
+    tokens: str | None = None,
     save: Path | str | None = None,
     plot: Path | str | None = None,
     jobs: int | None = None,
@@ -85,8 +87,8 @@ def tune(
 ) -> Tuned:
     """Look for the values of ``over`` with which ``program`` does best within a ``budget``.
 
-    ``over``, ``arguments``, ``settings``, ``search``, ``seed``, ``save``, ``plot``, ``jobs``, ``scheduler``: as of
-    `step.sweep`; values may be ``"1..64:legal"``, those with which there is a program. ``budget``: the most of some
+    ``over``, ``arguments``, ``settings``, ``search``, ``seed``, ``per``, ``tokens``, ``save``, ``plot``, ``jobs``,
+    ``scheduler``: as of `step.sweep`; values may be ``"1..64:legal"``, those with which there is a program. ``budget``: the most of some
     measures of a row (`step.tuning.budget.LIMITED`; ``memory_bytes`` is on-chip memory with FIFOs and queues of loads).
     Every choice gets hardware by `step.fit`: the least area with which the part ``within`` of the cycles is lost, or
     where that is over a budget of ``lut_sites`` the fewest cycles within this. None takes the fabric as it is.
@@ -115,10 +117,12 @@ def tune(
     with subjects(program, None, settings, arguments, scheduler) as (subject, kept):
         first = subject.with_arguments(trial.cases[0])
         legal = derived(first, settled(over, Mapping, "over", InputError), progress)
-        points = Points.of(legal, settled(objectives, Iterable[Any], "objectives", InputError), search, seed)
+        points = Points.of(
+            legal, settled(objectives, Iterable[Any], "objectives", InputError), search, seed, per, tokens, arguments
+        )
         first.at(points.first)
-        record = Record(path, points.axes, first, trial.asked)
-        live = Live.of(plot, points.objectives, name_of(program))
+        record = Record(path, points.axes, first, trial.asked, workload=points.workload)
+        live = Live.of(plot, points.objectives, name_of(program), points.workload.per)
         interrupted = False
         try:
             way = Bounded(points, record, progress).rows
@@ -127,7 +131,9 @@ def tune(
             rows, interrupted = record.rows, True
     live.end(rows)
     rows = [replace(row, subject=kept) for row in rows]
-    return Tuned(name_of(program), points.axes, points.objectives, tuple(rows), trial, kept, interrupted)
+    return Tuned(
+        name_of(program), points.axes, points.objectives, tuple(rows), points.workload.per, trial, kept, interrupted
+    )
 
 
 def _cases(cases: Sequence[Mapping[str, Value]]) -> tuple[Arguments, ...]:

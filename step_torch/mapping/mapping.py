@@ -125,6 +125,7 @@ def map(
         tuple(axes),
         OBJECTIVES,
         rows,
+        (),
         found.entries,
         budget,
         found.choices,

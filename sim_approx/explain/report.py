@@ -126,4 +126,5 @@ def _roofline(found: Explanation) -> str:
         "this run: operations an off-chip byte": RUN,
         "an operator, or the mean of those alike: operations a byte of its links": PART,
     }
-    return f'<p>{share} that lanes and memory allow.{useful}</p><p class="key">{_key(keys)}</p>{chart(roofline, points(found))}'
+    said = f"<p>{share} that lanes and memory allow.{useful}</p>"
+    return f'{said}<p class="key">{_key(keys)}</p>{chart(roofline, points(found))}'

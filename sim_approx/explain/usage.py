@@ -101,7 +101,7 @@ def usage(program: Program, fabric: Fabric, record: Record, result: RunResult) -
 
 
 def _useful(program: Program, fabric: Fabric, operations: Mapping[str, int]) -> int:
-    """Those of the ``operations`` that are not on padding; where there is any, the data of ``program`` says how much."""
+    """Those of the ``operations`` that are not on padding; the data of ``program`` says how much there is."""
     graph = fabric.netlist.graph
     useful = useful_of(graph).flops
     padded = {n: useful[n] for n in operations if useful[n] != graph.nodes[n].operator.flops(graph.nodes[n])}

@@ -54,7 +54,7 @@ class Metrics:
     useful_flops: sympy.Expr
     netlist: Netlist = field(repr=False, compare=False)
     values: Mapping[str, int] | None = field(default=None, repr=False, compare=False)
-    at_most: tuple[str, ...] = ()
+    at_most: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def intensity(self) -> sympy.Expr:
@@ -110,9 +110,9 @@ class Metrics:
             "off_chip_bytes": self.off_chip_bytes,
             "on_chip_bytes": self.on_chip_bytes,
             "flops": self.flops,
-            "useful_flops": self.useful_flops,
             "channel_bytes": self.channel_bytes,
             "load_bytes": self.load_bytes,
+            "useful_flops": self.useful_flops,
         }
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import sympy
 
-from step.language.graph import Graph, Node
+from step.language.graph import Graph
 from step.language.padding import UNKNOWN, Padding, has_padding
 
 
@@ -42,18 +42,16 @@ def useful_of(graph: Graph) -> Useful:
 
 def _followed(graph: Graph) -> dict[str, list[Padding]]:
     """The padding of all inputs of every node; what comes back in a loop as another one is not known."""
-    made = dict[tuple[str, int], Padding]()
-
-    def of(node: Node) -> list[Padding]:
-        return [made.get((origin.producer, origin.port)) for origin in map(graph.resolve, node.inputs)]
-
-    going = True
+    origins = {node.name: [graph.resolve(each).key for each in node.inputs] for node in graph}
+    made, going = dict[tuple[str, int], Padding](), True
     while going:
-        going = False
+        going, read = False, set[tuple[str, int]]()
         for node in graph:
-            for port, padding in enumerate(node.operator.padding(node, of(node))):
-                before = made.get((node.name, port))
-                if padding != before:
-                    made[node.name, port] = padding if before is None else UNKNOWN
-                    going = going or padding != UNKNOWN or before != UNKNOWN
-    return {node.name: of(node) for node in graph}
+            read.update(origins[node.name])
+            inputs = [made.get(key) for key in origins[node.name]]
+            for port, padding in enumerate(node.operator.padding(node, inputs)):
+                key = node.name, port
+                before = made.get(key)
+                made[key] = padding if before is None or before == padding else UNKNOWN
+                going = going or (key in read and made[key] != before)
+    return {name: [made.get(key) for key in keys] for name, keys in origins.items()}

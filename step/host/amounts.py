@@ -9,26 +9,33 @@ from fractions import Fraction
 
 from step.errors import InputError, ProgramError
 
-LARGE = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12} | {
-    f"{letter}i": 1 << 10 * power for power, letter in enumerate("KMGT", 1)
+Sizes = Mapping[str, Fraction | int]
+
+POWERS = {letter: power for power, letter in enumerate("KMGT", 1)}
+LARGE: Sizes = {
+    "": 1,
+    "k": 1000,
+    **{letter: 1000**power for letter, power in POWERS.items()},
+    **{f"{letter}i": 1024**power for letter, power in POWERS.items()},
 }
-SMALL = {"m": Fraction(1, 10**3), "u": Fraction(1, 10**6), "µ": Fraction(1, 10**6), "n": Fraction(1, 10**9)} | {
-    "p": Fraction(1, 10**12)
-}
+ONE: Sizes = {"": 1}
+SMALL: Sizes = {letter: Fraction(1, 1000**power) for letter, power in zip("mµunp", (1, 2, 2, 3, 4), strict=True)}
 NUMBER = re.compile(r"([0-9]{1,30}(?:\.[0-9]{1,30})?)(?: ?([^0-9. ].*))?", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Unit:
-    """A dimension: the ``units`` that fit it, each so many of that in which numbers are kept, and without any unit a
-    ``plain`` number is so many. ``says``: what a text must be; ``of``: what there can be no part
-    of; ``prefixes`` are those of the units."""
+    """A dimension: the ``units`` that fit it, each so many of that in which numbers are kept.
+
+    ``says``: what a text must be; ``of``: what there can be no part of; ``prefixes`` are those of the units, ``bare``
+    those of a number without one.
+    """
 
     says: str
-    units: Mapping[str, Fraction | int] = field(default_factory=dict)
+    units: Sizes = field(default_factory=dict)
     of: str | None = None
-    plain: Fraction | int = 1
-    prefixes: Mapping[str, Fraction | int] = field(default_factory=lambda: LARGE)
+    bare: Sizes = field(default_factory=lambda: LARGE)
+    prefixes: Sizes = field(default_factory=lambda: LARGE)
 
     def amount(self, text: str, what: str, refused: type[ProgramError] = InputError) -> float:
         """The number that ``text`` says, an integer where it is one; raises ``refused`` of ``what`` for other texts."""
@@ -45,8 +52,8 @@ class Unit:
 
     def _factor(self, suffix: str) -> Fraction | int | None:
         """How many one of ``suffix`` is; None: it is no unit of this dimension."""
-        if suffix in LARGE:  # a plain number may be large, and not small: a thousandth of a count is no "m"
-            return self.plain * LARGE[suffix]
+        if suffix in self.bare:
+            return self.bare[suffix]
         for unit, size in self.units.items():
             prefix = suffix.removesuffix(unit)
             if prefix != suffix and prefix in self.prefixes:
@@ -63,7 +70,9 @@ BYTES = Unit("a number of B or bit, such as 4Mbit or 500kB", {"B": 1, "bit": Fra
 BYTES_A_CYCLE = Unit(
     "a number of B/cycle or bit/cycle, such as 64 or 512bit/cycle", {"B/cycle": 1, "bit/cycle": Fraction(1, 8)}
 )
-PICOJOULES = Unit("a number of J, or of picojoules without a unit, such as 20uJ", {"J": 10**12}, prefixes=LARGE | SMALL)
-MEGAHERTZ = Unit("a number of Hz, or of MHz without a unit, such as 250MHz", {"Hz": Fraction(1, 10**6)})
-PERCENT = Unit("a percentage such as 5%", {"%": 1}, prefixes={"": 1})
-DAYS = Unit("a number of days, such as 30", {"d": 1}, prefixes={"": 1})
+PICOJOULES = Unit(
+    "a number of J, or of picojoules without a unit, such as 20uJ", {"J": 10**12}, prefixes={**LARGE, **SMALL}
+)
+MEGAHERTZ = Unit("a number of Hz, or of MHz without a unit, such as 250MHz", {"Hz": Fraction(1, 10**6)}, bare=ONE)
+PERCENT = Unit("a percentage such as 5%", {"%": 1}, prefixes=ONE, bare=ONE)
+DAYS = Unit("a number of days, such as 30", {"d": 1}, prefixes=ONE, bare=ONE)

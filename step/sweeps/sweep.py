@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -42,12 +42,11 @@ class Sweep:
     axes: tuple[Axis, ...]
     objectives: tuple[str, ...]
     rows: tuple[Row, ...]
-    per: tuple[str, ...] = ()
+    per: tuple[str, ...] = field(default=(), kw_only=True)
 
     @cached_property
     def front(self) -> list[Row]:
-        """The rows that no other one with the same values of ``per`` beats in the objectives, group by group, the best
-        in the first of these first."""
+        """The rows that no other one with the same ``per`` beats in the objectives, the best in the first one first."""
         return fronts(self.rows, self.objectives, self.per)
 
     @cached_property
@@ -144,7 +143,7 @@ def sweep(
         rows = points.run(work, lost, lambda workers, some: workers.rows(some), record, jobs, scheduler, progress, live)
     live.end(rows)
     rows = [replace(row, subject=kept) for row in rows]
-    return Sweep(name_of(program), points.axes, points.objectives, tuple(rows), points.workload.per)
+    return Sweep(name_of(program), points.axes, points.objectives, tuple(rows), per=points.workload.per)
 
 
 def name_of(program: Openable | Callable[..., Any]) -> str:

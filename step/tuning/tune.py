@@ -87,13 +87,14 @@ def tune(
 ) -> Tuned:
     """Look for the values of ``over`` with which ``program`` does best within a ``budget``.
 
-    ``over``, ``arguments``, ``settings``, ``search``, ``seed``, ``per``, ``tokens``, ``save``, ``plot``, ``jobs``,
-    ``scheduler``: as of `step.sweep`; values may be ``"1..64:legal"``, those with which there is a program.
+    ``over``, ``arguments``, ``settings``, ``search``, ``seed``, ``per``, ``tokens``, ``save``, ``plot``, ``jobs`` and
+    ``scheduler`` are those of `step.sweep`; values may be ``"1..64:legal"``, those with which there is a program.
     ``budget``: the most of some measures of a row (`step.tuning.budget.LIMITED`; ``memory_bytes`` is on-chip memory
-    with FIFOs and queues of loads). Every choice gets hardware by `step.fit`: the least area with which the part ``within``
-    of the cycles is lost, or where that is over a budget of ``lut_sites`` the fewest cycles within this. None takes the
-    fabric as it is. ``cases``: several sets of further arguments, such as the seeds of data, of which the worst counts,
-    or the mean (``judge``).
+    with FIFOs and queues of loads). Every choice gets hardware by `step.fit`: the least area with which the part
+    ``within`` of the cycles is lost, or where that is over a budget of ``lut_sites`` the fewest cycles within this.
+    None takes the fabric as it is.
+    ``cases``: several sets of further arguments, such as the seeds of data, of which the worst counts, or the mean
+    (``judge``).
 
     A choice that with any hardware is worse than another one is a row ``bounded`` without a fit, with what it takes at
     least; so is one ``over`` the budget.
@@ -131,9 +132,8 @@ def tune(
             rows, interrupted = record.rows, True
     live.end(rows)
     rows = [replace(row, subject=kept) for row in rows]
-    return Tuned(
-        name_of(program), points.axes, points.objectives, tuple(rows), points.workload.per, trial, kept, interrupted
-    )
+    of = name_of(program), points.axes, points.objectives, tuple(rows)
+    return Tuned(*of, trial, kept, interrupted, per=points.workload.per)
 
 
 def _cases(cases: Sequence[Mapping[str, Value]]) -> tuple[Arguments, ...]:

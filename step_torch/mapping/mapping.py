@@ -125,7 +125,6 @@ def map(
         tuple(axes),
         OBJECTIVES,
         rows,
-        (),
         found.entries,
         budget,
         found.choices,

@@ -58,9 +58,9 @@ SIZE = "it must be a number of B or bit, such as 4Mbit or 500kB, not "
         *((PICOJOULES, text, f"it must be a number of J, or of picojoules without a unit, such as 20uJ, not {text!r}")
           for text in ("3W", "3B", "3Wh", "-3J", "5m")),
         *((MEGAHERTZ, text, f"it must be a number of Hz, or of MHz without a unit, such as 250MHz, not {text!r}")
-          for text in ("5ns", "100MB", "nan", "-100")),
+          for text in ("5ns", "100MB", "nan", "-100", "100M")),
         *((PERCENT, text, f"it must be a percentage such as 5%, not {text!r}")
-          for text in ("nan", "nan%", "inf", "-5%", "5bit", "5%%", "5k%")),
+          for text in ("nan", "nan%", "inf", "-5%", "5bit", "5%%", "5k%", "5k")),
     ],
 )  # fmt: skip
 def test_amounts_that_do_not_fit(unit: Unit, text: str, message: str) -> None:

@@ -22,17 +22,10 @@ from step.language.operator import (
     expect_rank,
     expect_same_shape,
 )
-from step.language.padding import (
-    UNKNOWN,
-    Applied,
-    Padding,
-    has_padding,
-    rows_of,
-    static_product,
-    useful_flops,
-)
+from step.language.padding import UNKNOWN, Padding, has_padding
 from step.language.tokens import Token
 from step.language.types import ElementType, Tile, is_dynamic
+from step.language.useful import Applied, rows_of, static_product, useful_flops
 
 
 @dataclass(frozen=True)

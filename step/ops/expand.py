@@ -20,9 +20,10 @@ from step.language.operator import (
     expect,
     expect_rank,
 )
-from step.language.padding import UNKNOWN, Padding, static_product
+from step.language.padding import UNKNOWN, Padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
+from step.language.useful import static_product
 from step.samples.draft import HIGHEST_RANK, Draft
 from step.samples.nested import inside
 from step.samples.values import random_value

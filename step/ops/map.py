@@ -22,10 +22,11 @@ from step.language.operator import (
     expect,
     expect_same_shape,
 )
-from step.language.padding import FLAGS, UNKNOWN, Applied, Padding, has_padding, rows_of, useful_flops
+from step.language.padding import FLAGS, UNKNOWN, Padding, has_padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
 from step.language.types import ElementType, Selector
+from step.language.useful import Applied, rows_of, useful_flops
 from step.samples.draft import Draft
 
 

@@ -20,10 +20,11 @@ from step.language.operator import (
     Surroundings,
     expect,
 )
-from step.language.padding import Padding, merged
+from step.language.padding import Padding
 from step.language.stream import Stream
 from step.language.tokens import empty
 from step.language.types import Selector
+from step.language.useful import merged
 from step.samples.chunks import gather, same_chunks
 from step.samples.draft import HIGHEST_RANK, Draft
 from step.samples.values import grouped

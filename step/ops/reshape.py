@@ -12,10 +12,11 @@ from step.errors import TypeMismatch
 from step.language.dims import Dim, DimKind, derive, dim
 from step.language.dtypes import BOOL
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect, expect_rank
-from step.language.padding import FLAGS, Padded, Padding, merged, rows_of
+from step.language.padding import FLAGS, Padded, Padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
 from step.language.types import ElementType, Selector, Tile, Tuple
+from step.language.useful import merged, rows_of
 from step.samples.draft import HIGHEST_RANK, Draft, Piece
 
 _REAL, _PADDING = np.zeros((1, 1), np.bool_), np.ones((1, 1), np.bool_)

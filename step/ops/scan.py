@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from step.language.dims import dim
 from step.language.function import AccumFunction
 from step.language.operator import Names, Placed, Process, StreamType, Surroundings, each_aligned, expect
-from step.language.padding import UNKNOWN, Padding, static_product
+from step.language.padding import UNKNOWN, Padding
 from step.language.reduction import _Reduction
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
 from step.language.types import ElementType
+from step.language.useful import static_product
 from step.samples.draft import Draft
 
 

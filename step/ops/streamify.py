@@ -23,10 +23,11 @@ from step.language.operator import (
     Surroundings,
     expect,
 )
-from step.language.padding import UNKNOWN, Padding, static_product
+from step.language.padding import UNKNOWN, Padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
 from step.language.types import Buffer
+from step.language.useful import static_product
 from step.samples.buffers import fill, stored
 from step.samples.draft import HIGHEST_RANK, Draft
 from step.samples.nested import inside

@@ -238,3 +238,17 @@ def test_random_ways_through_a_program() -> None:
         assert counted(Program(graph, data(count))) <= int(useful.total) <= int(executed)
         if not useful.unknown:
             assert counted(Program(graph, data(count))) == int(useful.total), seed
+
+
+def test_padding_that_goes_round_a_loop_is_not_known() -> None:
+    """Behind the merge of what is padded, and of what comes back with it."""
+    graph = Graph("loop")
+    back = graph.feedback(Tile(FP32, 4, 4), [graph.symbol("B")], name="back")
+    fresh = padded(rows(graph, 6), 4)
+    merged, _ = graph.eager_merge([fresh, back.stream])
+    merged.map(Silu(), name="work").sink("y")
+    (left,) = merged.map(Scale(0.5), name="again").partition(
+        graph.selectors("s", 1, [graph.symbol("S")]).assume_shape(merged.shape), targets=1
+    )
+    back.close(left.assume_shape(back.stream.shape))
+    assert useful_of(graph).unknown == ("work", "again")

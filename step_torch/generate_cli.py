@@ -10,7 +10,8 @@ import click
 import numpy as np
 
 from step.cli.console import show_json, talk
-from step.cli.options import json_option
+from step.cli.options import Amount, json_option
+from step.host.amounts import MEGAHERTZ
 from step.host.progress import silent
 from step_torch.agreement import agreements
 from step_torch.text import TextModel
@@ -28,9 +29,7 @@ from step_torch.text import TextModel
     show_default=True,
     help="Where the program runs.",
 )
-@click.option(
-    "--clock", type=click.FloatRange(min=1), default=200.0, show_default=True, help="MHz, for tokens a second."
-)
+@click.option("--clock", type=Amount(MEGAHERTZ, 1), default=200.0, show_default=True, help="MHz, for tokens a second.")
 @json_option
 def command(
     folder: Path, prompt: str | None, check: bool, tokens: int, backend: str, clock: float, as_json: bool

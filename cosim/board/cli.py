@@ -12,6 +12,7 @@ from cosim.board.folder import SIDECAR, Options, write_folder
 from cosim.board.litex import litex_options, write_system
 from step.cli.console import show_json, working
 from step.cli.options import (
+    Amount,
     Command,
     Given,
     binding_option,
@@ -22,6 +23,7 @@ from step.cli.options import (
     writing_folder,
 )
 from step.errors import InputError
+from step.host.amounts import MEGAHERTZ
 from step.lowering.bus import PAGE, BusConfig
 from step.programs.data.inputs import bind_inputs
 from step.programs.data.npz import load_inputs
@@ -77,9 +79,7 @@ def _of_bus(name: str, what: str) -> Callable[[Command], Command]:
     show_default=True,
     help="Whether DMA has the streams in memory, or they are AXI4-Stream ports.",
 )
-@click.option(
-    "--clock", type=click.FloatRange(min=1), default=100.0, show_default=True, help="For constraints, in MHz."
-)
+@click.option("--clock", type=Amount(MEGAHERTZ, 1), default=100.0, show_default=True, help="For constraints, in MHz.")
 @click.option("--base", type=_Address(), help="Address of the memory image.  [default: 0x80000000, or 0]")
 @style_option
 @json_option

@@ -12,8 +12,10 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from step.host.sizes import UNITS, cache_limit
+from step.host.sizes import cache_limit
 from step.host.usage import DAY, last_used
+
+UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 _KEYED = re.compile(r"([a-z]+)-[0-9a-f]{32}(\.partial|\.log)?")
 

@@ -9,8 +9,9 @@ import click
 
 from cosim.cache.size import Entry, down_to, entries, remove, size_text
 from step.cli.console import new_table, show_json, show_table, warn
-from step.cli.options import json_option
+from step.cli.options import Amount, json_option
 from step.errors import InputError
+from step.host.amounts import DAYS
 from step.host.files import cache_directory
 from step.host.sizes import cache_limit, parse_size
 from step.host.usage import DAY
@@ -58,7 +59,7 @@ def list_entries(as_json: bool) -> None:
 
 @cache.command()
 @click.option("--all", "everything", is_flag=True, help="All entries.")
-@click.option("--older-than", type=click.FloatRange(min=0), metavar="DAYS", help="What was not used for so long.")
+@click.option("--older-than", type=Amount(DAYS), metavar="DAYS", help="What was not used for so long.")
 @click.option("--down-to", metavar="SIZE", help="The longest unused ones, until the rest has this size, such as 500MB.")
 @json_option
 def clean(everything: bool, older_than: float | None, down_to: str | None, as_json: bool) -> None:

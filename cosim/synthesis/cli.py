@@ -19,8 +19,9 @@ from cosim.synthesis.families.ultrascale import UltraScale
 from cosim.synthesis.measure import measure
 from cosim.synthesis.report import Clock, Report
 from step.cli.console import new_table, show_json, show_table, warn, working
-from step.cli.options import Given, json_option, program_options
+from step.cli.options import Amount, Given, json_option, program_options
 from step.errors import FabricError
+from step.host.amounts import MEGAHERTZ
 from step.lowering.netlist import lower
 
 
@@ -35,7 +36,7 @@ from step.lowering.netlist import lower
 )
 @click.option("--device", type=click.Choice(list(DEVICES)), help="The ECP5 (LFE5U).  [default: 85k]")
 @click.option("--speed", type=click.Choice(SPEEDS), help="Its speed grade.  [default: 6]")
-@click.option("--target", type=click.FloatRange(min=1), help="The clock to aim at, in MHz.  [default: 100]")
+@click.option("--target", type=Amount(MEGAHERTZ, 1), help="The clock to aim at, in MHz.  [default: 100]")
 @click.option("--seeds", type=click.IntRange(min=1), help="Runs of place and route; medians count.  [default: 1]")
 @click.option("--liberty", type=click.Path(path_type=Path), help=f"The cells of osu018.  [default: {LIBERTY}]")
 @click.option("--place/--no-place", default=None, help="Find clocks, too; without, area only.  [default: place]")

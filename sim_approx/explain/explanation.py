@@ -21,7 +21,7 @@ from step.programs.prepare import Prepared, prepare
 from step.programs.program import Program
 from step.running.result import RunResult
 
-FORMAT = "step-explanation-2"
+FORMAT = "step-explanation-3"
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def explain(
         result,
         path,
         accounts(fabric, record, ending.activities),
-        usage(fabric, record, result),
+        usage(program, fabric, record, result),
         what_if(program.graph, data, simulation, record, path, advised.settings if advised else ()) if changes else [],
         advised,
         simulation,

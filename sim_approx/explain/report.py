@@ -118,9 +118,13 @@ def _roofline(found: Explanation) -> str:
     if not roofline.flops or not roofline.bytes_moved:
         moved = f"{roofline.bytes_moved:,} off-chip bytes"
         return f"<p>{roofline.flops:,} operations and {moved}: there is no roof to show.</p>"
+    useful = ""
+    if roofline.useful < roofline.flops:
+        useful = f" {roofline.useful / roofline.flops:.1%} of the operations are useful; the others are on padding."
     share = f"{roofline.attained / roofline.roof:.1%} of the {roofline.roof:.4g} operations a cycle"
     keys = {
         "this run: operations an off-chip byte": RUN,
         "an operator, or the mean of those alike: operations a byte of its links": PART,
     }
-    return f'<p>{share} that lanes and memory allow.</p><p class="key">{_key(keys)}</p>{chart(roofline, points(found))}'
+    said = f"<p>{share} that lanes and memory allow.{useful}</p>"
+    return f'{said}<p class="key">{_key(keys)}</p>{chart(roofline, points(found))}'

@@ -109,6 +109,8 @@ def _show_usage(used: Usage) -> None:
             f"{roofline.roof:.3g} that {bound} allow{'s' if bound == 'bandwidth' else ''} at "
             f"{roofline.intensity:.3g} operations a byte"
         )
+    if roofline.useful < roofline.flops:
+        click.echo(f"  useful: {roofline.useful / roofline.flops:.1%} of the operations; the others are on padding")
 
 
 def _show_changes(found: Explanation) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,8 +11,12 @@ import numpy as np
 from sim_approx.engine.record import Record
 from sim_approx.placing.build import Fabric
 from step.firing.machine import COMPUTES
+from step.language.symbols import evaluate
 from step.language.types import is_dynamic, with_rows
 from step.lowering.feasible import flops_a_cycle, is_read, with_lanes
+from step.programs.program import Program
+from step.programs.useful import useful_of
+from step.running.interpreter import bind
 from step.running.result import ChannelEvents, RunResult
 
 VALUE = 2
@@ -20,14 +25,15 @@ VALUE = 2
 
 @dataclass(frozen=True)
 class Roofline:
-    """``flops`` of a run, of which ``peak`` can be done in a cycle, and the off-chip ``bytes_moved``, of which
-    ``bandwidth`` can be in a cycle; it took ``cycles``."""
+    """``flops`` of a run, of which ``peak`` can be done in a cycle and ``useful`` ones are on rows that are data, at
+    most, and the off-chip ``bytes_moved``, of which ``bandwidth`` can be in a cycle; it took ``cycles``."""
 
     flops: int
     peak: int
     bytes_moved: int
     bandwidth: float
     cycles: int
+    useful: int
 
     @property
     def intensity(self) -> float | None:
@@ -64,8 +70,8 @@ class Work(NamedTuple):
     a_cycle: int
 
 
-def usage(fabric: Fabric, record: Record, result: RunResult) -> Usage:
-    """What the run with this ``result``, which has events, used of ``fabric``."""
+def usage(program: Program, fabric: Fabric, record: Record, result: RunResult) -> Usage:
+    """What the run of ``program`` with this ``result``, which has events, used of ``fabric``."""
     netlist, config, events = fabric.netlist, fabric.netlist.fabric, result.events
     assert events is not None
     operations = _operations(fabric, record)
@@ -88,9 +94,20 @@ def usage(fabric: Fabric, record: Record, result: RunResult) -> Usage:
             moved,
             bandwidth,
             result.cycles,
+            _useful(program, fabric, operations),
         ),
         work,
     )
+
+
+def _useful(program: Program, fabric: Fabric, operations: Mapping[str, int]) -> int:
+    """Those of the ``operations`` that are not on padding; the data of ``program`` says how much there is."""
+    graph = fabric.netlist.graph
+    useful = useful_of(graph).flops
+    padded = {n: useful[n] for n in operations if useful[n] != graph.nodes[n].operator.flops(graph.nodes[n])}
+    symbols = bind(program) if any(each.free_symbols for each in padded.values()) else {}
+    known = {name: int(evaluate(each, symbols, graph).round()) for name, each in padded.items()}
+    return sum({**operations, **known}.values())
 
 
 def _words(events: ChannelEvents, beats: int, cycles: int) -> int:

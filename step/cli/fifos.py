@@ -11,10 +11,11 @@ import click
 from rich.markup import escape
 
 from step.cli.console import new_table, show_json, show_table, show_written, talk, working
-from step.cli.options import Given, given_options, json_option, writable
+from step.cli.options import Amount, Given, given_options, json_option, writable
 from step.errors import InputError
 from step.fifos.shrink import LEAST
 from step.fifos.sizing import Sized, Sizing, size_fifos
+from step.host.amounts import PERCENT
 from step.host.files import writing
 from step.programs.folding import FEWEST, common, starred
 
@@ -28,9 +29,7 @@ from step.programs.folding import FEWEST, common, starred
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="Input data (.npz) instead of the program's own; repeat for several, for all of which the depths hold.",
 )
-@click.option(
-    "--loss", type=click.FloatRange(min=0), metavar="PERCENT", help="Cycles that --save may lose.  [default: 0]"
-)
+@click.option("--loss", type=Amount(PERCENT), metavar="PERCENT", help="Cycles that --save may lose.  [default: 0]")
 @click.option("--keep", is_flag=True, help="Save the least that keeps the cycles of the depths asked for.")
 @click.option("--least", is_flag=True, help="Save the depths that only do not deadlock.")
 @click.option(

@@ -9,10 +9,11 @@ import click
 from rich.markup import escape
 
 from step.cli.console import new_table, show_json, show_table, show_written, working
-from step.cli.options import Given, json_option, percent, plot_option, program_options, writable
+from step.cli.options import Amount, Given, json_option, percent, plot_option, program_options, writable
 from step.errors import InputError
 from step.fitting.fitting import RUNS, Fitted, fit
 from step.fitting.trials import Choice
+from step.host.amounts import counted
 from step.host.figures import FORMATS, drawn
 from step.host.files import write_atomically, writing
 from step.lowering.fabric import FABRIC
@@ -23,10 +24,10 @@ COLUMNS = ("LUT sites", "multipliers", "block RAMs", "cycles")
 @click.command()
 @program_options
 @click.option("--within", metavar="PERCENT", help="Cycles that may be lost, as in 5%.")
-@click.option("--luts", type=int, help="The most LUT sites.")
-@click.option("--dsp", type=int, help="The most multipliers.")
-@click.option("--ram", type=int, help="The most block RAMs.")
-@click.option("--cycles", type=int, help="The most cycles.")
+@click.option("--luts", type=Amount(counted("LUT sites")), help="The most LUT sites.")
+@click.option("--dsp", type=Amount(counted("multipliers")), help="The most multipliers.")
+@click.option("--ram", type=Amount(counted("block RAMs")), help="The most block RAMs.")
+@click.option("--cycles", type=Amount(counted("cycles")), help="The most cycles.")
 @click.option("--runs", type=int, default=RUNS, show_default=True, help="Choices to try beside the candidates.")
 @click.option("--energy", is_flag=True, help="The energy as well, by published figures; interprets the program.")
 @click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write the fabric, for --fitted.")

@@ -58,8 +58,8 @@ def command(
     symbols = [name for name in opened.graph.symbols if name in used]
     if values:
         found = found.bind(values)
-    warn(prepared.doubts)
-    rows = {**found.items(), "intensity": found.intensity}
+    warn([*prepared.doubts, *([] if found.doubt is None else [found.doubt])])
+    rows = {**found.items(), "intensity": found.intensity, "useful_intensity": found.useful_intensity}
     if energy:
         rows |= _energy_metrics(found, energies)
     if fabric:
@@ -70,6 +70,7 @@ def command(
                 "program": opened.name,
                 "accounting": accounting,
                 "metrics": {name: _plain(value) for name, value in rows.items()},
+                "at_most": list(found.at_most),
                 "symbols": {name: values.get(name) for name in symbols},
             }
         )

@@ -15,6 +15,7 @@ import click
 
 from step.cli.console import warn
 from step.errors import FabricError, FormatError, InputError
+from step.host.amounts import PERCENT, Unit
 from step.host.files import write_atomically, writing
 from step.host.floors import from_floor
 from step.host.installing import installing
@@ -34,10 +35,22 @@ inputs_option = click.option(
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="Input data (.npz) instead of the program's own.",
 )
+
+
+def _once(context: click.Context, option: click.Parameter, settings: tuple[str, ...]) -> tuple[str, ...]:
+    """``settings``, none of which is there twice: the first would have no effect."""
+    names = [each.partition("=")[0].removeprefix(FABRIC) for each in settings]
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise InputError(f"--set {name} is given twice")
+    return settings
+
+
 settings_option = click.option(
     "--set",
     "settings",
     multiple=True,
+    callback=_once,
     metavar="NAME=VALUE",
     help="A parameter of the fabric, such as fabric.stages=2, memory=hbm2 or memory.channels=4.",
 )
@@ -74,6 +87,14 @@ best_option = click.option(
 )
 plot_option = click.option(
     "--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw the front (.svg, .png or .pdf)."
+)
+per_option = click.option(
+    "--per",
+    metavar="NAME,NAME,...",
+    help="Parameters that say how much there is to do, such as batch: each of their values has a front of its own.",
+)
+tokens_option = click.option(
+    "--tokens", metavar="NAME", help="The parameter that is the number of tokens, for cycles_per_token."
 )
 jobs_option = click.option("--jobs", type=click.IntRange(min=1), help="Processes.  [default: one per core]")
 scheduler_option = click.option(
@@ -231,13 +252,29 @@ def parse_bindings(bindings: tuple[str, ...]) -> dict[str, int]:
         name, equals, text = binding.partition("=")
         if not equals or not re.fullmatch(r"[0-9]{1,30}", text):
             raise InputError(f"a binding must be NAME=VALUE with an integer >= 0, not {binding!r}")
+        if name in values:
+            raise InputError(f"the symbol {name} is given twice")
         values[name] = int(text)
     return values
 
 
 def percent(text: str) -> float:
     """``5%`` or ``5`` as a part; raises `InputError` for other texts."""
-    try:
-        return float(text.removesuffix("%")) / 100
-    except ValueError:
-        raise InputError(f"--within must be a percentage such as 5%, not {text!r}") from None
+    return PERCENT.amount(text, "--within") / 100
+
+
+class Amount(click.ParamType):
+    """An option that is an amount of a ``unit``, such as ``300k``, at least ``least``."""
+
+    def __init__(self, unit: Unit, least: float = 0) -> None:
+        self._unit, self._least, self.name = unit, least, "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number; a click error for what is none."""
+        if not isinstance(value, str):
+            return float(value)
+        what = "it" if param is None else param.opts[-1]
+        found = self._unit.amount(value, what)
+        if found < self._least:
+            raise InputError(f"{what} must be at least {self._least:g}, not {value!r}")
+        return found if self._unit.of else float(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -13,10 +14,12 @@ from step.cli.options import (
     jobs_option,
     json_option,
     parse_arguments,
+    per_option,
     plot_option,
     program_options,
     rows_option,
     scheduler_option,
+    tokens_option,
     writable,
 )
 from step.cli.quantities import quantity
@@ -29,7 +32,9 @@ from step.sweeps.sweep import OBJECTIVES, Sweep, sweep
 
 SHOWN = {
     "cycles": ("cycles", None),
+    "cycles_per_token": ("cycles/token", ""),
     "flops_per_cycle": ("FLOP/cycle", ""),
+    "useful_flops_per_cycle": ("useful", ""),
     "bytes_per_cycle": ("B/cycle", ""),
     "off_chip_bytes": ("off chip", "B"),
     "on_chip_bytes": ("on chip", "B"),
@@ -40,6 +45,9 @@ SHOWN = {
     "lut_sites": ("LUTs", ""),
 }
 """Heading and unit of the measures of a row; None: a count, which is shown in full."""
+
+OPTIONAL = ("cycles_per_token", "useful_flops_per_cycle")
+"""Measures that are shown where they say something: tokens, and padding."""
 
 PICO = 1e-12
 
@@ -63,6 +71,8 @@ PICO = 1e-12
 )
 @click.option("--search", type=click.IntRange(min=1), metavar="N", help="Not all points: N that a search chooses.")
 @click.option("--seed", type=click.IntRange(min=0), help="That of the search.  [default: 0]")
+@per_option
+@tokens_option
 @rows_option
 @plot_option
 @jobs_option
@@ -75,6 +85,8 @@ def command(
     objective: str,
     search: int | None,
     seed: int | None,
+    per: str | None,
+    tokens: str | None,
     save: Path | None,
     plot: Path | None,
     jobs: int | None,
@@ -113,6 +125,8 @@ def command(
             objectives=objectives,
             search=search,
             seed=seed or 0,
+            per=per.split(",") if per else (),
+            tokens=tokens,
             save=save,
             plot=plot,
             jobs=jobs,
@@ -139,17 +153,24 @@ def _show_rows(found: Sweep) -> None:
     names = [each.name for each in found.axes]
     front = set(map(id, found.front))
     best = f"{len(front):,} of them on the front of {', '.join(found.objectives)}"
+    best += f", for each {', '.join(found.per)}" if found.per else ""
+    shown = {name: what for name, what in SHOWN.items() if name not in OPTIONAL or _differs(name, found.rows)}
     table = new_table(
         f"{found.program}: {len(found.rows):,} points, {best}",
-        *("", *names, "status", *(heading for heading, _ in SHOWN.values()), "bound by"),
+        *("", *names, "status", *(heading for heading, _ in shown.values()), "bound by"),
         names=("status", "bound by"),
     )
     for row in found.rows:
         cells = [str(row.point[name]) for name in names]
-        numbers = [_shown(getattr(row, name), unit) for name, (_, unit) in SHOWN.items()]
+        numbers = [_shown(getattr(row, name), unit) for name, (_, unit) in shown.items()]
         best = "*" if id(row) in front else ""
         table.add_row(best, *map(escape, cells), row.status, *numbers, escape(row.bound or "-"))
     show_table(table)
+
+
+def _differs(name: str, rows: Sequence[Row]) -> bool:
+    """Whether a measure of `OPTIONAL` is known, and not the same as that without it."""
+    return any(getattr(row, name) not in (None, row.flops_per_cycle) for row in rows)
 
 
 def _shown(value: float | None, unit: str | None) -> str:

@@ -15,11 +15,13 @@ from step.cli.options import (
     jobs_option,
     json_option,
     parse_arguments,
+    per_option,
     percent,
     plot_option,
     rows_option,
     scheduler_option,
     settings_option,
+    tokens_option,
     writable,
 )
 from step.cli.sweep import show_sweep, warn_of
@@ -71,6 +73,8 @@ from step.tuning.tune import OBJECTIVES, Tuned, tune
     metavar="NAME=VALUE,...",
     help="Compare the best choice in RTL too; with other arguments where it is too large: hidden=32,inner=32.",
 )
+@per_option
+@tokens_option
 @rows_option
 @best_option
 @plot_option
@@ -92,6 +96,8 @@ def command(
     search: int | None,
     seed: int,
     verify: str | None,
+    per: str | None,
+    tokens: str | None,
     save: Path | None,
     best: Path | None,
     plot: Path | None,
@@ -124,6 +130,8 @@ def command(
             seed=seed,
             arguments=parse_arguments(arguments),
             settings=settings,
+            per=per.split(",") if per else (),
+            tokens=tokens,
             save=save,
             plot=plot,
             jobs=jobs,

@@ -21,6 +21,8 @@ from step.language.types import ElementType, Selector, Tile
 class SelectValid(MapFunction):
     """Target 0 for a real element, no target for padding; the input is a padding flag (true: padding). No FLOPs."""
 
+    keeps_data = True
+
     def result_type(self, *inputs: ElementType) -> Selector:
         if inputs != (Tile(BOOL),):
             raise mismatch(self, f"one padding flag, a {Tile(BOOL)}", inputs)

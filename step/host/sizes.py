@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 
 from step.errors import InputError, SettingError
+from step.host.amounts import Unit
 
 DEFAULT_LIMIT = "10 GB"
-UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+SIZE = Unit("a number of bytes, KB, MB, GB or TB, such as 500 MB", {"B": 1}, of="bytes")
 
 
 def cache_limit() -> int:
@@ -21,7 +21,8 @@ def cache_limit() -> int:
 
 def parse_size(text: str) -> int:
     """Bytes of a size such as ``500 MB`` or ``2.5G``; raises `InputError` for other text."""
-    match = re.fullmatch(r"([0-9]{1,18}(?:\.[0-9]{1,18})?) ?([KMGT]?)B?", text.strip().upper())
-    if match is None:
-        raise InputError(f"a size must be a number of bytes, KB, MB, GB or TB, such as 500 MB, not {text!r}")
-    return int(float(match[1]) * UNITS[match[2]])
+    upper = text.strip().upper()
+    try:
+        return int(SIZE.amount(upper.replace("IB", "iB"), "a size"))
+    except InputError as error:
+        raise InputError(str(error).replace(repr(upper), repr(text))) from None

@@ -70,6 +70,9 @@ class Function(metaclass=CheckedABC):
     reads_operands: ClassVar[bool] = True
     """The result depends on the values of the operands, not only on their being there."""
 
+    keeps_data: ClassVar[bool] = False
+    """The result selects what is data, where the operand is the flag of padding that Reshape makes."""
+
     indices: ClassVar[tuple[int, ...]] = ()
     """Operands that are control, and are checked by their `bound`: else it is a fault.
 

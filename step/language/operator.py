@@ -20,6 +20,7 @@ from step.host.extensions import register, registered
 from step.language.arguments import CheckedABC
 from step.language.dims import Dim, DimKind, Shape, element_count, format_shape
 from step.language.faults import MEANING, Fault, aligned, same_rows
+from step.language.padding import UNKNOWN, Padding, has_padding
 from step.language.parameters import settle_parameters
 from step.language.surroundings import Surroundings
 from step.language.tokens import Token
@@ -223,6 +224,18 @@ class Operator(metaclass=CheckedABC):
     def flops(self, node: Placed) -> sympy.Expr:
         """Floating-point operations."""
         return sympy.Integer(0)
+
+    def padding(self, node: Placed, inputs: Sequence[Padding]) -> tuple[Padding, ...]:
+        """Which rows of each output are padding, of ``inputs`` with padding; by default nobody knows."""
+        sources = (self.passes_on(len(inputs), output) for output in range(len(node.output_types)))
+        return tuple(
+            UNKNOWN if self.reads(node) is None and any(has_padding(inputs[port]) for port in ports) else None
+            for ports in sources
+        )
+
+    def useful_flops(self, node: Placed, inputs: Sequence[Padding]) -> sympy.Expr | None:
+        """Operations on rows that are data, of ``inputs`` with padding; None where nobody knows."""
+        return None
 
 
 def each_input(node: Placed) -> Generator[int, Token, list[Token]]:

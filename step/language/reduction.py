@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import sympy
@@ -21,8 +22,10 @@ from step.language.operator import (
     expect_rank,
     expect_same_shape,
 )
+from step.language.padding import UNKNOWN, Padding, has_padding
 from step.language.tokens import Token
 from step.language.types import ElementType, Tile, is_dynamic
+from step.language.useful import Applied, rows_of, static_product, useful_flops
 
 
 @dataclass(frozen=True)
@@ -69,3 +72,25 @@ class _Reduction(Operator):
 
     def flops(self, node: Placed) -> sympy.Expr:
         return node.input_types[0].count * self.function.flops(*(each.element for each in node.input_types))
+
+    def padding(self, node: Placed, inputs: Sequence[Padding]) -> tuple[Padding, ...]:
+        if not any(map(has_padding, inputs)):
+            return (None,)
+        shape = node.input_types[0].shape
+        applied, count = Applied.of(self.function, node, inputs), static_product(shape[-self.rank :])
+        made = None if applied is None else applied.made_of_a_row(partial(self._made, shape))
+        if applied is None or made is None or not count:
+            return (UNKNOWN,)
+        alike = max(applied.padded.alike - self.rank, 0)
+        if made == count:  # rows below rows
+            return (applied.padded.times(1, alike),)
+        if made != 1 or applied.padded.alike < self.rank:  # a row of a state may be of rows that are data, and others
+            return (UNKNOWN,)
+        return (applied.padded.times(sympy.Rational(1, count), alike),)
+
+    def _made(self, shape: Shape, *elements: ElementType) -> sympy.Expr:
+        """Rows of a state."""
+        return rows_of(self.function.state_type(per_tensor(shape, self.rank), *elements))
+
+    def useful_flops(self, node: Placed, inputs: Sequence[Padding]) -> sympy.Expr | None:
+        return useful_flops(self.function, node, inputs, partial(self._made, node.input_types[0].shape))

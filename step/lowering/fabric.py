@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from step.errors import FabricError
+from step.host.amounts import BYTES, BYTES_A_CYCLE, counted
 from step.language.arguments import Checked
 from step.lowering.dram import preset
 from step.lowering.limits import LIMITS, check_integer, check_names, unknown
@@ -25,6 +26,8 @@ BANDWIDTH = f"{MEMORY}.bandwidth"
 
 MASTERS = f"{MEMORY}.masters"
 """AXI4 buses that memory ports share; what else there is of them stands in `memory.bus`."""
+
+WITH_UNIT = re.compile(r"[0-9.]+ ?[^0-9. ][^0-9]*")
 
 OWN = LANES, LINKS
 """Parameters that are numbers by the names of operators."""
@@ -151,11 +154,22 @@ def with_settings(fabric: FabricConfig, settings: Iterable[str]) -> FabricConfig
             raise unknown(
                 "fabric", name, [*_names(data), MEMORY, BANDWIDTH, MASTERS, *(f"{kind}.OPERATOR" for kind in OWN)]
             )
-        target[leaf] = int(text) if re.fullmatch(r"-?[0-9]{1,30}", text) else text
+        target[leaf] = _value(name, text, groups == [LINKS] or leaf.endswith("bytes"))
     return FabricConfig.from_json(data)
 
 
+def _value(name: str, text: str, bytes_: bool) -> int | str:
+    """An integer, also as ``64KiB`` or ``16k``; other texts as they are."""
+    if re.fullmatch(r"-?[0-9]{1,30}", text):
+        return int(text)
+    if WITH_UNIT.fullmatch(text):
+        return int((BYTES if bytes_ else counted("units")).amount(text, name, FabricError))
+    return text
+
+
 def _positive(name: str, text: str) -> float:
+    if WITH_UNIT.fullmatch(text):
+        return BYTES_A_CYCLE.amount(text, name, FabricError)
     try:
         number = float(text)
     except ValueError:

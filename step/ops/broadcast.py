@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.language.padding import Padding
 from step.samples.draft import Draft
 
 
@@ -28,6 +30,9 @@ class Broadcast(Operator):
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(self.copies >= 2, f"copies must be at least 2, not {self.copies}")
         return inputs * self.copies
+
+    def padding(self, node: Placed, inputs: Sequence[Padding]) -> tuple[Padding, ...]:
+        return (inputs[0],) * self.copies
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         done = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import sympy
@@ -19,6 +20,7 @@ from step.language.operator import (
     expect,
     expect_rank,
 )
+from step.language.padding import Padding, has_padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
 from step.language.types import Buffer, Tile
@@ -58,6 +60,9 @@ class Bufferize(Operator):
             f"only the outermost dimension of a buffer may be ragged, but its shape is {format_shape(shape)}",
         )
         return (StreamType(Buffer(tile, shape), stream.shape[: -self.rank]),)
+
+    def padding(self, node: Placed, inputs: Sequence[Padding]) -> tuple[Padding, ...]:
+        return (inputs[0] if has_padding(inputs[0]) else None,)
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         held: list[Token] = []

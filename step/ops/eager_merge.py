@@ -11,9 +11,11 @@ from step.language.chunks import common_chunk, expect_equal_chunks, together
 from step.language.dims import DimKind, derive
 from step.language.graph import Graph, graph_method
 from step.language.operator import Kind, Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.language.padding import Padding
 from step.language.stream import Stream
 from step.language.tokens import DONE, Token
 from step.language.types import Selector
+from step.language.useful import merged
 from step.samples.chunks import same_chunks
 from step.samples.draft import HIGHEST_RANK, Draft
 
@@ -47,6 +49,9 @@ class EagerMerge(Operator):
         count = derive(outer, total, lambda: names.symbol("chunks", DimKind.RAGGED))
         merged = together(inputs, (count, *common_chunk(inputs, names)), names)
         return merged, StreamType(Selector(len(inputs)), (count,))
+
+    def padding(self, node: Placed, inputs: Sequence[Padding]) -> tuple[Padding, ...]:
+        return merged(node, inputs, range(len(inputs))), None
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         left = list(range(len(node.input_types)))

@@ -20,8 +20,10 @@ from step.language.operator import (
     expect,
     expect_rank,
 )
+from step.language.padding import UNKNOWN, Padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
+from step.language.useful import static_product
 from step.samples.draft import HIGHEST_RANK, Draft
 from step.samples.nested import inside
 from step.samples.values import random_value
@@ -64,6 +66,13 @@ class Expand(Operator):
             f"but they are {format_shape(data.shape)} and {format_shape(reference.shape)}",
         )
         return (StreamType(data.element, reference.shape),)
+
+    def padding(self, node: Placed, inputs: Sequence[Padding]) -> tuple[Padding, ...]:
+        given = inputs[0]
+        if given is None or given.flags:
+            return (None,)
+        again = static_product(node.output_types[0].shape[-self.rank :])
+        return (UNKNOWN if again is None else given.times(again, max(given.alike, self.rank)),)
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         if self.count is not None:

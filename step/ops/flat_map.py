@@ -8,7 +8,7 @@ from functools import partial
 
 import sympy
 
-from step.language.dims import Dim, DimKind, FreshSymbol, derive, total
+from step.language.dims import Dim, DimKind, FreshSymbol, derive, product, total
 from step.language.faults import Fault, aligned
 from step.language.function import RUN_TIME, CountedFunction, FlatMapFunction
 from step.language.operator import (
@@ -23,8 +23,11 @@ from step.language.operator import (
     expect,
     expect_same_shape,
 )
+from step.language.padding import UNKNOWN, Padding, has_padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
+from step.language.types import ElementType
+from step.language.useful import Applied, rows_of, useful_flops
 from step.samples.draft import HIGHEST_RANK, Draft
 
 
@@ -71,6 +74,24 @@ class FlatMap(Operator):
         if outer.extent == 1:
             return total(pieces, elements, fresh)
         return derive([outer, pieces], outer.extent * pieces.extent, fresh)
+
+    def padding(self, node: Placed, inputs: Sequence[Padding]) -> tuple[Padding, ...]:
+        if not any(map(has_padding, inputs)):
+            return (None,)
+        applied = Applied.of(self.function, node, inputs)
+        made = None if applied is None else applied.made_of_a_row(self._made)
+        if applied is None or made is None:
+            return (UNKNOWN,)
+        whole = rows_of(node.output_types[0].element) == applied.height  # pieces of one tile have the same rows
+        alike = applied.padded.alike
+        return (applied.padded.times(made, alike + self.function.rank if whole else 0),)
+
+    def _made(self, *elements: ElementType) -> sympy.Expr:
+        """Rows of all pieces of an element."""
+        return rows_of(self.function.result_type(*elements)) * product(self.function.result_shape(*elements))
+
+    def useful_flops(self, node: Placed, inputs: Sequence[Padding]) -> sympy.Expr | None:
+        return useful_flops(self.function, node, inputs, self._made)
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         rank, elements = self.function.rank, [each.element for each in node.input_types]

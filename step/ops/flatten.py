@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from step.language.dims import DimKind, derive, product
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect, expect_rank
+from step.language.padding import Padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
 from step.samples.draft import Draft
@@ -56,6 +58,15 @@ class Flatten(Operator):
         elif stop > self.low:
             stop = self.low
         return token._replace(stop=stop, rank=token.rank - lost if token.rank > self.high else token.rank)
+
+    def padding(self, node: Placed, inputs: Sequence[Padding]) -> tuple[Padding, ...]:
+        (given,) = inputs
+        if given is None or given.rows is None:
+            return (given,)
+        alike = given.alike
+        if alike > self.high:
+            alike -= self.high - self.low
+        return (given.times(1, alike if given.alike > self.high else min(alike, self.low)),)
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         holds = self.holds(node.input_types[0])

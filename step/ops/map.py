@@ -22,9 +22,11 @@ from step.language.operator import (
     expect,
     expect_same_shape,
 )
+from step.language.padding import FLAGS, UNKNOWN, Padding, has_padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
-from step.language.types import Selector
+from step.language.types import ElementType, Selector
+from step.language.useful import Applied, rows_of, useful_flops
 from step.samples.draft import Draft
 
 
@@ -57,6 +59,21 @@ class Map(Operator):
     def _checked(self, node: Placed) -> list[tuple[int, int]]:
         types = [each.element for each in node.input_types]
         return [(port, self.function.bound(port, *types)) for port in self.function.indices]
+
+    def padding(self, node: Placed, inputs: Sequence[Padding]) -> tuple[Padding, ...]:
+        if not any(has_padding(each) for each in inputs):
+            selects = self.function.keeps_data and inputs[0] is not None and inputs[0].flags
+            return (FLAGS if selects else None,)
+        applied = Applied.of(self.function, node, inputs)
+        made = None if applied is None else applied.made_of_a_row(self._made)
+        return (UNKNOWN if applied is None or made is None else applied.padded.times(made, applied.padded.alike),)
+
+    def _made(self, *elements: ElementType) -> sympy.Expr:
+        """Rows of a result."""
+        return rows_of(self.function.result_type(*elements))
+
+    def useful_flops(self, node: Placed, inputs: Sequence[Padding]) -> sympy.Expr | None:
+        return useful_flops(self.function, node, inputs, self._made)
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         bounds, counts, result = self.bounds(node), self.counts(node), node.output_types[0].element

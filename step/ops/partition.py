@@ -19,6 +19,7 @@ from step.language.operator import (
     expect_rank,
     if_equal,
 )
+from step.language.padding import UNKNOWN, Padding, has_padding
 from step.language.stream import Stream, stream_method
 from step.language.types import Selector
 from step.samples.chunks import route
@@ -90,6 +91,11 @@ class Partition(Operator):
 
     def passes_on(self, inputs: int, output: int) -> Sequence[int]:
         return (DATA,)
+
+    def padding(self, node: Placed, inputs: Sequence[Padding]) -> tuple[Padding, ...]:
+        data, selectors = inputs
+        kept = selectors is not None and selectors.flags and self.rank == 0  # by SelectValid: data is what is selected
+        return (UNKNOWN if has_padding(data) and not kept else None,) * self.targets
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         while True:

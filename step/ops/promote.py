@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from step.language.dims import Dim, DimKind, at_most_one
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.language.padding import Padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
 from step.samples.draft import HIGHEST_RANK, Draft
@@ -28,6 +30,9 @@ class Promote(Operator):
         outer = stream.shape[0]
         kind = DimKind.STATIC if outer.is_static else DimKind.DYNAMIC
         return (StreamType(stream.element, (Dim(at_most_one(outer.extent), kind), *stream.shape)),)
+
+    def padding(self, node: Placed, inputs: Sequence[Padding]) -> tuple[Padding, ...]:
+        return (inputs[0],)
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         rank = node.input_types[0].rank

@@ -20,9 +20,11 @@ from step.language.operator import (
     Surroundings,
     expect,
 )
+from step.language.padding import Padding
 from step.language.stream import Stream
 from step.language.tokens import empty
 from step.language.types import Selector
+from step.language.useful import merged
 from step.samples.chunks import gather, same_chunks
 from step.samples.draft import HIGHEST_RANK, Draft
 from step.samples.values import grouped
@@ -62,6 +64,9 @@ class Reassemble(Operator):
         chosen = names.symbol("selected", DimKind.RAGGED)
         inner = common_chunk(data, names)
         return (together(data, (*selector.shape, chosen, *inner), names),)
+
+    def padding(self, node: Placed, inputs: Sequence[Padding]) -> tuple[Padding, ...]:
+        return (merged(node, inputs, range(len(inputs) - 1)),)
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         count = len(node.input_types) - 1

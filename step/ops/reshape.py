@@ -9,12 +9,14 @@ import numpy as np
 import sympy
 
 from step.errors import TypeMismatch
-from step.language.dims import DimKind, derive, dim
+from step.language.dims import Dim, DimKind, derive, dim
 from step.language.dtypes import BOOL
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect, expect_rank
+from step.language.padding import FLAGS, Padded, Padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
 from step.language.types import ElementType, Selector, Tile, Tuple
+from step.language.useful import merged, rows_of
 from step.samples.draft import HIGHEST_RANK, Draft, Piece
 
 _REAL, _PADDING = np.zeros((1, 1), np.bool_), np.ones((1, 1), np.bool_)
@@ -27,6 +29,11 @@ def pad_element(element: ElementType, pad: float) -> object:
     if isinstance(element, Selector) and pad == 0:
         return 0
     raise TypeMismatch(f"reshape can pad a static tile, or a selector with 0, not {element} with {pad}")
+
+
+def _divides(chunk: int, extent: Dim) -> bool:
+    """Whether no chunk is ever left open."""
+    return chunk == 1 or (extent.is_static and int(extent) % chunk == 0)
 
 
 @dataclass(frozen=True)
@@ -78,6 +85,19 @@ class Reshape(Operator):
 
     def passes_on(self, inputs: int, output: int) -> Sequence[int]:
         return (0,) if output == 0 else ()  # the stops say what is padding
+
+    def padding(self, node: Placed, inputs: Sequence[Padding]) -> tuple[Padding, ...]:
+        (given,), chunk = inputs, dim(self.chunk)
+        (stream,) = node.input_types
+        inner, rest = stream.shape[-1], FLAGS if self.rank == 0 else None
+        if self.rank == 0 and isinstance(stream.element, Tile) and not _divides(self.chunk, inner):
+            rows = merged(node, inputs, [0])
+            whole = stream.count * rows_of(stream.element)
+            return Padded(whole if rows is None else rows.rows), rest
+        if given is None:
+            return None, rest
+        alike = given.alike + 1 if given.alike > self.rank or (self.rank == 0 and chunk == dim(1)) else given.alike
+        return given.times(1, alike), rest
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         return self._split(around) if self.rank else self._fill(node, around)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from step.language.dims import dim
 from step.language.function import AccumFunction
 from step.language.operator import Names, Placed, Process, StreamType, Surroundings, each_aligned, expect
+from step.language.padding import UNKNOWN, Padding
 from step.language.reduction import _Reduction
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
 from step.language.types import ElementType
+from step.language.useful import static_product
 from step.samples.draft import Draft
 
 
@@ -43,6 +46,13 @@ class Scan(_Reduction):
             f"an exclusive scan needs an initial state of known size, not {state}",
         )
         return (StreamType(state, shape),)
+
+    def padding(self, node: Placed, inputs: Sequence[Padding]) -> tuple[Padding, ...]:
+        (made,) = super().padding(node, inputs)
+        if made is None or made.rows is None:
+            return (made,)
+        count = static_product(node.input_types[0].shape[-self.rank :])
+        return (UNKNOWN if count is None or self.exclusive else made.times(count, made.alike + self.rank),)
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         initial = self.function.initial(node.output_types[0].element)

@@ -24,9 +24,11 @@ from step.language.operator import (
     expect,
     if_equal,
 )
+from step.language.padding import UNKNOWN, Padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
 from step.language.types import Buffer
+from step.language.useful import static_product
 from step.samples.buffers import fill, stored
 from step.samples.draft import HIGHEST_RANK, Draft
 from step.samples.nested import inside
@@ -108,6 +110,22 @@ class Streamify(Operator):
         """c: how many dimensions the reads of a buffer make."""
         data, *references = node.input_types
         return references[0].rank - data.rank if references else int(self.count is not None)
+
+    def padding(self, node: Placed, inputs: Sequence[Padding]) -> tuple[Padding, ...]:
+        given = inputs[0]
+        if given is None:
+            return (None,)
+        outer = node.output_types[0].shape[len(node.input_types[0].shape) : -len(self._buffer(node).shape)]
+        again = None if self.out is not None else static_product(outer)
+        inside = len(self._buffer(node).shape)
+        alike = given.alike + len(outer) if given.alike >= inside else given.alike
+        return (UNKNOWN if again is None else given.times(again, alike),)
+
+    @staticmethod
+    def _buffer(node: Placed) -> Buffer:
+        buffer = node.input_types[0].element
+        assert isinstance(buffer, Buffer)
+        return buffer
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         extra = self.extra(node)

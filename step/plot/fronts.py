@@ -15,12 +15,18 @@ from step.sweeps.sweep import OBJECTIVES, Sweep
 
 
 def front(
-    sweep: Sweep | Sequence[Row], objectives: Sequence[str] | None = None, *, by: str | None = None, ax: Any = None
+    sweep: Sweep | Sequence[Row],
+    objectives: Sequence[str] | None = None,
+    *,
+    by: str | None = None,
+    per: Sequence[str] | str | None = None,
+    ax: Any = None,
 ) -> Any:
     """The points of ``sweep``, or ``rows`` of several, in two objectives, and their front: cycles against memory.
 
     Programs with tiles of dynamic size are stars. ``objectives``: up, then across; by default the first two of the
-    sweep. ``by``: a parameter whose values have colours. Points of the front have names: the parameters in which rows
+    sweep. ``by``: a parameter whose values have colours. ``per``: parameters each value of which has a front of its
+    own, by default those of the sweep. Points of the front have names: the parameters in which rows
     differ, as far as there is room. Returns the axes, ``ax`` or new ones. Raises `InputError` for other objectives and
     parameters.
 
@@ -37,4 +43,10 @@ def front(
     names = {name: None for row in rows for name in row.point}
     if by is not None and by not in names:
         raise InputError(f"the rows have no parameter {by!r}; {did_you_mean(by, names)}they have {', '.join(names)}")
-    return draw_front(axes_for(ax), rows, given, getattr(sweep, "program", ""), by)
+    each = getattr(sweep, "per", ()) if per is None else (per,) if isinstance(per, str) else tuple(per)
+    for name in each:
+        if name not in names:
+            raise InputError(
+                f"the rows have no parameter {name!r}; {did_you_mean(name, names)}they have {', '.join(names)}"
+            )
+    return draw_front(axes_for(ax), rows, given, getattr(sweep, "program", ""), by, each)

@@ -18,13 +18,16 @@ MARKERS = "osv^<>"
 
 GREY = "#888888"
 
+EXECUTED, USEFUL = "program, by off-chip bytes", "the same without rows of padding"
+
 
 def roofline(run: Run, *, ax: Any = None) -> Any:
     """Where ``run`` stands under the roofs of its fabric, whole and by operators (Williams et al., 2009).
 
     The whole program has its operations per off-chip byte, an operator those per byte that it takes and sends on its
     links; operators that differ in numbers of their names are one point, with the sums of all. The dash above a point
-    is what its lanes could do. The roofs are the off-chip bandwidth and all lanes.
+    is what its lanes could do. Where tiles are padded, a black star is the program without operations on padding. The
+    roofs are the off-chip bandwidth and all lanes.
 
     Returns the axes, ``ax`` or new ones. Raises `InputError` for a run without time and for a program without
     operations, and what `step.bind` raises.
@@ -38,7 +41,9 @@ def roofline(run: Run, *, ax: Any = None) -> Any:
     points = _points(works)
     whole = _sum(works.values())
     moved = sum(each.beats for each in run.result.traffic.values()) * memory.beat_bytes
-    program = [(whole.flops / moved, whole.flops / cycles)] if moved else []
+    counts = {USEFUL: whole.useful} if 0 < whole.useful < whole.flops else {}
+    counts[EXECUTED] = whole.flops
+    program = {label: (count / moved, count / cycles) for label, count in counts.items()} if moved else {}
     axes = axes_for(ax, (8.5, 4.5))
     for number, (names, work) in enumerate(points.items()):
         style = {"marker": MARKERS[number], "color": COLOURS[number]} if number < len(MARKERS) else {"color": GREY}
@@ -49,12 +54,11 @@ def roofline(run: Run, *, ax: Any = None) -> Any:
         axes.scatter(x, y, s=36, zorder=3, label=label, **style)
         axes.vlines(x, y, most, color=style["color"], linewidth=0.7, alpha=0.6)
         axes.scatter(x, most, marker="_", s=160, color=style["color"], zorder=3)
-    for place in program:
-        axes.scatter(
-            *place, marker="*", s=190, color="white", edgecolor=BLACK, zorder=4, label="program, by off-chip bytes"
-        )
-    rates = [each.flops / cycles for each in points.values()]
-    intensities = [whole.a_cycle / memory.bandwidth, *(x for x, _ in program)]
+    for label, place in program.items():
+        colour = BLACK if label == USEFUL else "white"
+        axes.scatter(*place, marker="*", s=190, color=colour, edgecolor=BLACK, zorder=4, label=label)
+    rates = [*(each.flops / cycles for each in points.values()), *(y for _, y in program.values())]
+    intensities = [whole.a_cycle / memory.bandwidth, *(x for x, _ in program.values())]
     intensities += [each.intensity for each in points.values()]
     across = np.geomspace(min(intensities) / 4, max(intensities) * 4, 500)
     roof = f"roof: {memory.bandwidth:,.4g} B/cycle off chip,\n{whole.a_cycle:,} FLOP/cycle of all lanes"
@@ -78,4 +82,4 @@ def _points(works: Mapping[str, Work]) -> dict[str, Work]:
 
 def _sum(works: Iterable[Work]) -> Work:
     every = list(works)
-    return Work(*(sum(getattr(each, name) for each in every) for name in ("flops", "a_cycle", "link_bytes")))
+    return Work(*(sum(getattr(each, name) for each in every) for name in ("flops", "a_cycle", "link_bytes", "useful")))

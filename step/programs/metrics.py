@@ -19,6 +19,7 @@ from step.lowering.storage import load_bytes
 from step.programs.energy.model import Energy, energy_of
 from step.programs.prepare import Openable, Prepared, prepare
 from step.programs.tables import table
+from step.programs.useful import useful_of
 
 UNITS = {
     "off_chip_bytes": "B",
@@ -26,7 +27,9 @@ UNITS = {
     "channel_bytes": "B",
     "load_bytes": "B",
     "flops": "FLOP",
+    "useful_flops": "FLOP",
     "intensity": "FLOP/B",
+    "useful_intensity": "FLOP/B",
 }
 
 
@@ -36,7 +39,9 @@ class Metrics:
 
     Apart from ``on_chip_bytes`` are ``channel_bytes`` (values for which the FIFOs have room, tiles of dynamic size with
     the most rows) and ``load_bytes`` (tiles for which the queues of loads have room, without the two of each load that
-    ``on_chip_bytes`` has); all memory on chip is the sum of the three. ``graph`` is the measured graph, ``netlist``
+    ``on_chip_bytes`` has); all memory on chip is the sum of the three. ``useful_flops`` are the operations on rows that
+    are data, and no padding; of the operators ``at_most`` nobody knows, and all count. ``graph`` is the measured graph,
+    ``netlist``
     what it was lowered to; ``values`` are those of symbols, where they are bound.
     """
 
@@ -46,13 +51,30 @@ class Metrics:
     flops: sympy.Expr
     channel_bytes: sympy.Expr
     load_bytes: sympy.Expr
+    useful_flops: sympy.Expr
     netlist: Netlist = field(repr=False, compare=False)
     values: Mapping[str, int] | None = field(default=None, repr=False, compare=False)
+    at_most: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def intensity(self) -> sympy.Expr:
         """Floating-point operations per off-chip byte; 0 where there is no traffic."""
-        return self.flops / self.off_chip_bytes if self.off_chip_bytes != 0 else sympy.Integer(0)
+        return self._a_byte(self.flops)
+
+    @property
+    def useful_intensity(self) -> sympy.Expr:
+        """Useful operations per off-chip byte; 0 where there is no traffic."""
+        return self._a_byte(self.useful_flops)
+
+    def _a_byte(self, flops: sympy.Expr) -> sympy.Expr:
+        return flops / self.off_chip_bytes if self.off_chip_bytes != 0 else sympy.Integer(0)
+
+    @property
+    def doubt(self) -> str | None:
+        """What is to be said of ``useful_flops`` where they are only an upper bound."""
+        if not self.at_most:
+            return None
+        return f"useful_flops is at most so much: which rows are padding is not known at {', '.join(self.at_most)}"
 
     @cached_property
     def energy(self) -> Energy:
@@ -76,20 +98,21 @@ class Metrics:
         """
         check_values(values, self.graph)
         found = {name: evaluate(each, values, self.graph) for name, each in self.items().items()}
-        return Metrics(self.graph, **found, netlist=self.netlist, values=values)
+        return Metrics(self.graph, **found, netlist=self.netlist, values=values, at_most=self.at_most)
 
     def _repr_html_(self) -> str:
-        rows = {**self.items(), "intensity": self.intensity}
+        rows = {**self.items(), "intensity": self.intensity, "useful_intensity": self.useful_intensity}
         return table(("metric", "value", "unit"), [(name, value, UNITS[name]) for name, value in rows.items()])
 
     def items(self) -> dict[str, sympy.Expr]:
-        """The five base metrics by name."""
+        """The base metrics by name."""
         return {
             "off_chip_bytes": self.off_chip_bytes,
             "on_chip_bytes": self.on_chip_bytes,
             "flops": self.flops,
             "channel_bytes": self.channel_bytes,
             "load_bytes": self.load_bytes,
+            "useful_flops": self.useful_flops,
         }
 
 
@@ -112,6 +135,7 @@ def metrics(program: Openable, fabric: FabricConfig | None = None, accounting: A
 def metrics_of(prepared: Prepared, accounting: Accounting = "paper") -> Metrics:
     """`metrics` without warnings, for who shows them in another way."""
     graph, netlist = prepared.graph, prepared.netlist
+    useful = useful_of(graph)
     return Metrics(
         graph,
         sympy.Add(*(node.operator.off_chip_bytes(node) for node in graph)),
@@ -119,7 +143,9 @@ def metrics_of(prepared: Prepared, accounting: Accounting = "paper") -> Metrics:
         sympy.Add(*(node.operator.flops(node) for node in graph)),
         sympy.Add(*(each.depth * each.room.bytes for each in netlist.channels if each.room is not None)),
         sympy.Add(*(_further(netlist, node, accounting) for node in netlist.units)),
+        useful.total,
         netlist=netlist,
+        at_most=useful.unknown,
     )
 
 

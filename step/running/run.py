@@ -12,7 +12,7 @@ from step.host.progress import Progress
 from step.host.watching import watched
 from step.lowering.fabric import FabricConfig
 from step.programs.energy.model import Energy
-from step.programs.metrics import metrics_of
+from step.programs.metrics import Metrics, metrics_of
 from step.programs.prepare import Inputs, Openable, open_program, prepare
 from step.programs.program import Program
 from step.programs.tables import Columns, bar, table
@@ -78,13 +78,27 @@ class Run:
         """``read_bytes`` from off-chip memory and ``written_bytes`` to it, by operator, in so many ``beats``."""
         return Columns.of("operator", self.result.traffic, ("read_bytes", "written_bytes", "beats"))
 
+    @property
+    def flops(self) -> int:
+        """Floating-point operations that were executed, on padding too; raises what `step.bind` raises."""
+        return int(self._metrics.flops.round())
+
+    @property
+    def useful_flops(self) -> int:
+        """Those of `flops` on rows that are data, which is an upper bound where `step.metrics` says so."""
+        return int(self._metrics.useful_flops.round())
+
+    @cached_property
+    def _metrics(self) -> Metrics:
+        return metrics_of(prepare(self.program)).bind(self.result.symbols or bind(self.program))
+
     @cached_property
     def energy(self) -> Energy:
         """Energy of what the program does on its data, of all that switches (docs/energy.md), by published figures.
 
         That is the same on all back ends. Raises what `step.bind` raises.
         """
-        return metrics_of(prepare(self.program)).bind(bind(self.program)).energy
+        return self._metrics.energy
 
     def check(self) -> Deviation:
         """How far the outputs are from those that the program expects.

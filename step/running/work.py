@@ -13,17 +13,19 @@ from step.lowering.netlist import Channel
 from step.programs.energy.activity import bits_of
 from step.programs.prepare import prepare
 from step.programs.program import Program
+from step.programs.useful import useful_of
 from step.running.interpreter import bind
 
 
 @dataclass(frozen=True)
 class Work:
-    """The ``flops`` of an operator on the data of its program, the most that its lanes do ``a_cycle``, and the
-    ``link_bytes`` of the values that it takes and sends."""
+    """The ``flops`` of an operator on the data of its program, of which so many are ``useful`` (at most), the most that
+    its lanes do ``a_cycle``, and the ``link_bytes`` of the values that it takes and sends."""
 
     flops: int
     a_cycle: int
     link_bytes: int
+    useful: int
 
     @property
     def intensity(self) -> float:
@@ -38,17 +40,18 @@ def work_of(program: Program) -> dict[str, Work]:
     `step.bind` raises.
     """
     netlist = prepare(program).netlist
+    useful = useful_of(netlist.graph)
     sums = {}
     for node in with_lanes(netlist):
         if is_read(node, netlist):
             ends = [*netlist.inputs(node), *(each for each in netlist.outputs(node) if each is not None)]
-            sums[node] = node.operator.flops(node), sympy.Add(*map(_bits, ends))
-    symbols = bind(program) if any(each.free_symbols for pair in sums.values() for each in pair) else {}
+            sums[node] = node.operator.flops(node), sympy.Add(*map(_bits, ends)), useful.flops[node.name]
+    symbols = bind(program) if any(each.free_symbols for counts in sums.values() for each in counts) else {}
     found = {}
-    for node, pair in sums.items():
-        flops, bits = (int(evaluate(each, symbols, netlist.graph).round()) for each in pair)
+    for node, counts in sums.items():
+        flops, bits, data = (int(evaluate(each, symbols, netlist.graph).round()) for each in counts)
         if flops and bits:
-            found[node.name] = Work(flops, flops_a_cycle(node, netlist), bits // 8)
+            found[node.name] = Work(flops, flops_a_cycle(node, netlist), bits // 8, data)
     return found
 
 

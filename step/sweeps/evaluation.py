@@ -27,18 +27,19 @@ def evaluate(subject: Subject, point: Point, max_cycles: int | None = None) -> R
     except ProgramError as refusal:
         return Row(point, REFUSED, error=first_line(refusal))
     cycles = result.cycles if result.status == Status.FINISHED else None
-    flops = measures.get("flops")
+    flops, useful = measures.get("flops"), measures.get("useful_flops")
     return Row(
         point,
         str(result.status),
         cycles,
         flops_per_cycle=None if flops is None else _a_cycle(flops, cycles),
+        useful_flops_per_cycle=None if useful is None else _a_cycle(useful, cycles),
         bytes_per_cycle=_a_cycle(result.off_chip_bytes, cycles),
         bound=None if cycles is None else bound_by(result, memory),
         **dict[str, Any](measures),
         seconds=round(time.perf_counter() - started, 6),
         error=result.error or unknown,
-        digest=ready.made.digest,
+        digest=subject.digest(point),
     )
 
 

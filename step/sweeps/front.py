@@ -8,7 +8,9 @@ from typing import TypeVar
 
 from step.errors import InputError
 from step.host.nearest import did_you_mean
-from step.sweeps.row import BOUNDED, OBJECTIVES, OVER, Row
+from step.running.result import Status
+from step.sweeps.axis import Value
+from step.sweeps.row import OBJECTIVES, Row
 
 
 def check_objectives(names: Sequence[str]) -> None:
@@ -23,13 +25,13 @@ def check_objectives(names: Sequence[str]) -> None:
             raise InputError(f"the objective {name} is there twice")
 
 
-def costs(row: Row, objectives: Sequence[str]) -> tuple[int, ...] | None:
-    """The cost of ``row`` in each of ``objectives``; None where one is not known, or the row is over a budget, or has
-    only bounds."""
-    return None if row.status in (OVER, BOUNDED) else values(row, objectives)
+def costs(row: Row, objectives: Sequence[str]) -> tuple[float, ...] | None:
+    """The cost of ``row`` in each of ``objectives``; None where one is not known, or the row did not finish within its
+    budget."""
+    return values(row, objectives) if row.status == Status.FINISHED else None
 
 
-def values(row: Row, objectives: Sequence[str]) -> tuple[int, ...] | None:
+def values(row: Row, objectives: Sequence[str]) -> tuple[float, ...] | None:
     """The numbers of ``row`` for ``objectives``, whatever its status is; None where one is not known."""
     found = [getattr(row, name) for name in objectives]
     return None if None in found else tuple(found)
@@ -55,3 +57,16 @@ def pareto_front(rows: Sequence[Row], objectives: Sequence[str]) -> list[Row]:
     known = [(cost, row) for row in rows if (cost := costs(row, objectives)) is not None]
     front = undominated(cost for cost, _ in known)
     return [row for cost in front for mine, row in known if mine == cost]
+
+
+def grouped(rows: Sequence[Row], per: Sequence[str]) -> dict[tuple[Value, ...], list[Row]]:
+    """``rows`` by their values of the parameters ``per``, which say what is to be done and not with what."""
+    groups = dict[tuple[Value, ...], list[Row]]()
+    for row in rows:
+        groups.setdefault(tuple(row.point[name] for name in per), []).append(row)
+    return groups
+
+
+def fronts(rows: Sequence[Row], objectives: Sequence[str], per: Sequence[str]) -> list[Row]:
+    """The `pareto_front` of each of the groups that differ in the parameters ``per``, one after the other."""
+    return [row for group in grouped(rows, per).values() for row in pareto_front(group, objectives)]

@@ -26,17 +26,18 @@ class Live:
     path: Path | None
     objectives: Sequence[str]
     title: str
+    per: Sequence[str] = ()
     _next: float = field(default_factory=lambda: time.monotonic() + DRAWN_EVERY)
 
     @classmethod
-    def of(cls, path: Path | str | None, objectives: Sequence[str], title: str) -> Live:
+    def of(cls, path: Path | str | None, objectives: Sequence[str], title: str, per: Sequence[str] = ()) -> Live:
         """Raises what `check_plot` raises, and `InputError` for a file that can not be written."""
         if path is None:
-            return cls(None, objectives, title)
+            return cls(None, objectives, title, per)
         path = named_file(path, "a plot")
         check_plot(path, objectives)
         with writing(path):
-            return cls(path, objectives, title)
+            return cls(path, objectives, title, per)
 
     def see(self, rows: Sequence[Row]) -> None:
         """Draw ``rows``, unless a picture was drawn a short while ago."""
@@ -48,4 +49,4 @@ class Live:
     def end(self, rows: Sequence[Row]) -> None:
         """Draw ``rows``."""
         if self.path is not None:
-            draw_to(self.path, rows, self.objectives, self.title)
+            draw_to(self.path, rows, self.objectives, self.title, self.per)

@@ -9,11 +9,12 @@ from typing import Any
 from step.errors import InputError
 from step.host.figures import BLACK, BLUE, COLOURS, check_picture, drawn, in_counts, place_names, prefix
 from step.host.files import write_atomically, writing
-from step.sweeps.front import costs, pareto_front
+from step.sweeps.front import costs, grouped, pareto_front
 from step.sweeps.row import Row
 
 LABELS: Mapping[str, tuple[str, str]] = {
     "cycles": ("cycles", ""),
+    "cycles_per_token": ("cycles per token", ""),
     "off_chip_bytes": ("off-chip traffic", "B"),
     "on_chip_bytes": ("on-chip memory", "B"),
     "channel_bytes": ("memory of the FIFOs", "B"),
@@ -38,19 +39,28 @@ def check_plot(path: Path, objectives: Sequence[str]) -> None:
         raise InputError(f"a plot needs two objectives, as in {objectives[0]},channel_bytes")
 
 
-def plot(rows: Sequence[Row], objectives: Sequence[str], title: str, form: str) -> bytes:
-    """`draw_front` as a picture; ``form`` is svg, png or pdf."""
-    return drawn(lambda figure: draw_front(figure.add_subplot(), rows, objectives, title), (7, 4.5), form)
+def plot(rows: Sequence[Row], objectives: Sequence[str], title: str, form: str, per: Sequence[str] = ()) -> bytes:
+    """`draw_front` as a picture, with colours by the first of ``per``; ``form`` is svg, png or pdf."""
+    by = per[0] if per else None
+    return drawn(lambda figure: draw_front(figure.add_subplot(), rows, objectives, title, by, per), (7, 4.5), form)
 
 
-def draw_to(path: Path, rows: Sequence[Row], objectives: Sequence[str], title: str) -> None:
+def draw_to(path: Path, rows: Sequence[Row], objectives: Sequence[str], title: str, per: Sequence[str] = ()) -> None:
     """Write `plot` to ``path`` as a whole; raises `InputError` where that can not be."""
     with writing(path):
-        write_atomically(path, plot(rows, objectives, title, path.suffix[1:]))
+        write_atomically(path, plot(rows, objectives, title, path.suffix[1:], per))
 
 
-def draw_front(axes: Any, rows: Sequence[Row], objectives: Sequence[str], title: str, by: str | None = None) -> Any:
-    """The points of ``rows``, those of dynamic tiles as stars, and their front; ``by``: colours by that parameter."""
+def draw_front(
+    axes: Any,
+    rows: Sequence[Row],
+    objectives: Sequence[str],
+    title: str,
+    by: str | None = None,
+    per: Sequence[str] = (),
+) -> Any:
+    """The points of ``rows``, those of dynamic tiles as stars, and the front of each value of the parameters ``per``;
+    ``by``: colours by that parameter."""
     up, across = objectives[:2]
     places = {id(row): (cost[1], cost[0]) for row in rows if (cost := costs(row, (up, across))) is not None}
     scales = [_scale(name, [place[axis] for place in places.values()]) for axis, name in enumerate((across, up))]
@@ -60,9 +70,13 @@ def draw_front(axes: Any, rows: Sequence[Row], objectives: Sequence[str], title:
         if not LABELS[name][1]:
             in_counts(axis)
     shown = [row for row in rows if id(row) in at]
-    best = pareto_front(shown, (up, across))
-    line = sorted({at[id(row)] for row in best})
-    axes.step([x for x, _ in line], [y for _, y in line], where="post", color=BLACK, linewidth=1, label="front")
+    best = list[Row]()
+    for number, group in enumerate(grouped(shown, per).values()):
+        front = pareto_front(group, (up, across))
+        best += front
+        line = sorted({at[id(row)] for row in front})
+        label = None if number else "front" + (f" of each {', '.join(map(_short, per))}" if per else "")
+        axes.step([x for x, _ in line], [y for _, y in line], where="post", color=BLACK, linewidth=1, label=label)
     values = list(dict.fromkeys(row.point.get(by) for row in shown)) if by else [None]
     for number, value in enumerate(values):
         colour = _colour(number, len(values)) if by else BLUE

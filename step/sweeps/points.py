@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from step.sweeps.record import Record
 from step.sweeps.row import Row
 from step.sweeps.search import Search
 from step.sweeps.subject import File, Function, Held, Subject
+from step.sweeps.workload import Workload
 
 Rows = Callable[[Sequence[Point]], Iterable[Row]]
 Way = Callable[[Workers[Task, Row], Sequence[Point]], Iterable[Row]]
@@ -41,26 +42,31 @@ class Points:
     objectives: tuple[str, ...]
     search: int | None = None
     seed: int = 0
+    workload: Workload = field(default_factory=Workload)
 
     @classmethod
     def of(
-        cls, over: Mapping[str, Sequence[Value] | str], objectives: Sequence[str], search: int | None, seed: int
+        cls,
+        over: Mapping[str, Sequence[Value] | str],
+        objectives: Sequence[str],
+        search: int | None,
+        seed: int,
+        per: Sequence[str] | str = (),
+        tokens: str | None = None,
+        arguments: Mapping[str, Value] | None = None,
     ) -> Points:
         """From what a user gives; raises `InputError` for what can not be."""
         axes = tuple(_axis(name, values) for name, values in settled(over, Mapping, "over", InputError).items())
         check_objectives(objectives)
         if not axes:
             raise InputError("there is nothing to sweep over; give parameters with their values")
-        return cls(axes, tuple(objectives), search, seed)
+        workload = Workload.of(axes, objectives, per, tokens, arguments, search)
+        return cls(axes, tuple(objectives), search, seed, workload)
 
     @property
     def first(self) -> Point:
         """The first value of every axis."""
         return {each.name: each.values[0] for each in self.axes}
-
-    def has(self, point: Point) -> bool:
-        """Whether ``point`` is one of the combinations."""
-        return all(point[each.name] in each.values for each in self.axes)
 
     def run(
         self,
@@ -95,20 +101,20 @@ class Points:
     def _searched(
         self, search: Search, count: int, record: Record, together: int, run: Rows, progress: Progress, live: Live
     ) -> list[Row]:
-        search.tell(row for row in record.rows if self.has(row.point))
+        search.tell(record.rows)
         while points := search.ask(min(together, count - search.told)):
             rows = sorted(run(points), key=lambda row: points.index(row.point))
             for row in rows:
                 record.add(row)
             search.tell(rows)
-            progress(f"{search.told} of {count} points{self._best(record)}")
+            progress(f"{search.told} of {max(count, search.told)} points{self._best(record)}")
             live.see(record.rows)
-        return [row for row in record.rows if self.has(row.point)]
+        return record.rows
 
     def _best(self, record: Record) -> str:
         """The best in the first objective so far, for who watches."""
         objective = self.objectives[0]
-        known = [(cost, row) for row in record.rows if self.has(row.point) and (cost := costs(row, [objective]))]
+        known = [(cost, row) for row in record.rows if (cost := costs(row, [objective]))]
         if not known:
             return ""
         cost, row = min(known, key=lambda each: each[0])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from step.errors import InputError
+from step.host.amounts import BYTES, BYTES_A_CYCLE, PICOJOULES, counted
+from step.running.result import Status
 from step.sweeps.axis import Point
 
 if TYPE_CHECKING:
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
     from step.sweeps.subject import Subject
 
 REFUSED, OVER, BOUNDED, LOST = "refused", "over", "bounded", "lost"
+
+STATUSES = (*map(str, Status), REFUSED, OVER, BOUNDED, LOST)
 
 
 @dataclass(frozen=True)
@@ -22,12 +26,14 @@ class Row:
     ``status`` is that of the run (`step.running.result.Status`), ``"refused"`` where program or fabric can not be so,
     ``"over"`` where it takes more than a budget, ``"bounded"`` where no hardware was fitted, as other rows take less
     than the least that this one could, which its measures are, or ``"lost"`` where the process that ran it was killed,
-    again and again; ``error`` says why. ``cycles`` are those of a run that finished, ``flops_per_cycle`` and
-    ``bytes_per_cycle`` (off chip) what it reached, and ``bound`` what it was bound by (`step.running.bound.bound_by`).
-    ``off_chip_bytes``, ``on_chip_bytes``, ``channel_bytes``, ``load_bytes`` and ``flops`` are the metrics of the
-    program on its data (`step.metrics`), ``energy`` its picojoules; ``lanes`` are those of all operators, ``lut_sites``
-    an estimate of the area (docs/areas.md). ``dynamic_tiles``: whether tiles have a dynamic number of rows. ``seconds``
-    is what the row took. ``digest`` is another one for another program, or other data; ``fitted`` has the hardware that
+    again and again; ``error`` says why. ``cycles`` are those of a run that finished, ``flops_per_cycle``,
+    ``useful_flops_per_cycle`` and ``bytes_per_cycle`` (off chip) what it reached, and ``bound`` what it was bound by
+    (`step.running.bound.bound_by`). ``off_chip_bytes``, ``on_chip_bytes``, ``channel_bytes``, ``load_bytes``, ``flops``
+    and ``useful_flops`` are the metrics of the program on its data (`step.metrics`), ``energy`` its picojoules;
+    ``lanes`` are those of all operators, ``lut_sites`` an estimate of the area (docs/areas.md). ``dynamic_tiles``:
+    whether tiles have a dynamic number of rows; ``useful_at_most``: whether useful operations are only an upper bound.
+    ``tokens`` are so many as a parameter says, by which ``cycles_per_token`` are. ``seconds`` is what the row took.
+    ``digest`` is another one for another program, other data or another fabric; ``fitted`` has the hardware that
     `step.tune` fitted to the point (`step.programs.files.fitted.FittedFile.text`), and ``asked`` what for
     (`step.tuning.trial.Trial.asked`). ``subject`` makes the program of the row again.
     """
@@ -36,6 +42,7 @@ class Row:
     status: str
     cycles: int | None = None
     flops_per_cycle: float | None = None
+    useful_flops_per_cycle: float | None = None
     bytes_per_cycle: float | None = None
     bound: str | None = None
     off_chip_bytes: int | None = None
@@ -43,10 +50,14 @@ class Row:
     channel_bytes: int | None = None
     load_bytes: int | None = None
     flops: int | None = None
+    useful_flops: int | None = None
     energy: int | None = None
     lanes: int | None = None
     lut_sites: int | None = None
     dynamic_tiles: bool | None = None
+    useful_at_most: bool | None = None
+    tokens: int | None = None
+    cycles_per_token: float | None = None
     seconds: float | None = None
     error: str | None = None
     digest: str | None = None
@@ -60,6 +71,11 @@ class Row:
             raise InputError("this row is of no sweep that ran here; sweep again with save=, which runs nothing twice")
         return self.subject.program(self.point)
 
+    def of_tokens(self, tokens: int | None) -> Row:
+        """The same of a program that takes so many ``tokens``."""
+        each = round(self.cycles / tokens, 6) if tokens and self.cycles is not None else None
+        return replace(self, tokens=tokens, cycles_per_token=each)
+
     def plain(self) -> dict[str, Any]:
         """The parameters, then the measures, by name."""
         return {**self.point, **{name: getattr(self, name) for name in MEASURES}}
@@ -67,9 +83,26 @@ class Row:
 
 MEASURES = tuple(each.name for each in fields(Row) if each.name not in ("point", "subject"))
 
+FLAGS = ("dynamic_tiles", "useful_at_most")
+
 TEXTS = ("status", "bound", "error", "digest", "fitted", "asked")
 
-NUMBERS = tuple(name for name in MEASURES if name not in (*TEXTS, "dynamic_tiles"))
+NUMBERS = tuple(name for name in MEASURES if name not in (*TEXTS, *FLAGS))
+
+UNITS = {
+    "cycles": counted("cycles"),
+    "bytes_per_cycle": BYTES_A_CYCLE,
+    "off_chip_bytes": BYTES,
+    "on_chip_bytes": BYTES,
+    "channel_bytes": BYTES,
+    "load_bytes": BYTES,
+    "energy": PICOJOULES,
+    "lanes": counted("lanes"),
+    "lut_sites": counted("LUT sites"),
+}
+"""What a measure is measured in."""
+
+PER_TOKEN = "cycles_per_token"
 
 OBJECTIVES = (
     "cycles",
@@ -80,6 +113,7 @@ OBJECTIVES = (
     "energy",
     "lanes",
     "lut_sites",
+    PER_TOKEN,
 )
 """Measures of which less is better."""
 

@@ -122,7 +122,7 @@ class Search:
         else:
             self._study.tell(trial, found)
 
-    def _costs(self, row: Row) -> tuple[int, ...] | None:
+    def _costs(self, row: Row) -> tuple[float, ...] | None:
         """Those of ``row``; bounds are as good, as they are worse than another row."""
         return (values if row.status == BOUNDED else costs)(row, self._objectives)
 

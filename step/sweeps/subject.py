@@ -19,7 +19,7 @@ from step.lowering.feasible import lanes_of, with_lanes
 from step.lowering.limits import LIMITS
 from step.lowering.off_chip import MemoryConfig
 from step.programs.data.inputs import BoundInputs, bind_inputs
-from step.programs.files.digest import data_digest, graph_digest
+from step.programs.files.digest import data_digest, fabric_digest, graph_digest
 from step.programs.metrics import Metrics, metrics_of
 from step.programs.prepare import open_program, prepare
 from step.programs.program import Program, called, load_program
@@ -103,6 +103,11 @@ class Subject:
         ports = MemoryConfig(beat_bytes=fabric.memory.beat_bytes)
         return _ready(made, replace(fabric, memory=ports)), fabric.memory
 
+    def digest(self, point: Point) -> str:
+        """Another one for another program, other data, another fabric or other depths at ``point``; raises as `at`."""
+        made = self._made(point)
+        return made.digest + fabric_digest(self._fabric(made, point), made.program.graph.depths)
+
     def with_arguments(self, arguments: Arguments) -> Subject:
         """The same with further ``arguments``."""
         return replace(self, arguments=self.arguments + arguments)
@@ -172,7 +177,7 @@ class Ready:
         energy = replace(self.metrics.energy, activity=parts).total
         found = {**{name: replaced(each, symbols) for name, each in metrics.items()}, "energy": energy}
         known = {name: int(each.round()) for name, each in found.items() if not each.free_symbols}
-        return {**known, **self.hardware}, unknown
+        return {**known, **self.hardware, "useful_at_most": bool(self.metrics.at_most)}, unknown
 
 
 def first_line(error: Exception) -> str:

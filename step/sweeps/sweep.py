@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,10 @@ from step.programs.prepare import Openable
 from step.programs.program import Program
 from step.programs.tables import Columns
 from step.running.backend import checked_options
+from step.running.result import Status
 from step.sweeps.axis import Axis, Value
 from step.sweeps.evaluation import evaluate
-from step.sweeps.front import pareto_front
+from step.sweeps.front import fronts
 from step.sweeps.live import Live
 from step.sweeps.plot import check_plot, draw_to
 from step.sweeps.points import Points, subjects
@@ -34,17 +35,19 @@ OBJECTIVES = ("cycles", "on_chip_bytes")
 
 @dataclass(frozen=True, repr=False)
 class Sweep:
-    """The ``rows`` of a sweep over ``axes``, in the order of the grid or of the search, and its ``objectives``."""
+    """The ``rows`` of a sweep over ``axes``, in the order of the grid or of the search, and its ``objectives``; ``per``
+    are parameters each value of which has a front of its own."""
 
     program: str
     axes: tuple[Axis, ...]
     objectives: tuple[str, ...]
     rows: tuple[Row, ...]
+    per: tuple[str, ...] = field(default=(), kw_only=True)
 
     @cached_property
     def front(self) -> list[Row]:
-        """The rows that no other one beats in the objectives, the best in the first of these first."""
-        return pareto_front(self.rows, self.objectives)
+        """The rows that no other one with the same ``per`` beats in the objectives, the best in the first one first."""
+        return fronts(self.rows, self.objectives, self.per)
 
     @cached_property
     def columns(self) -> Columns:
@@ -54,7 +57,7 @@ class Sweep:
         return Columns({name: np.array([each[name] for each in plain]) for name in names})
 
     def best(self, measure: str) -> Row:
-        """The first row with the least of ``measure``; raises `InputError` for what none of the rows has.
+        """The first row that finished with the least of ``measure``; raises `InputError` for what none of these has.
 
         >>> step.sweep(program, {"fabric.stages": [1, 4]}, jobs=1).best("cycles").point
         {'fabric.stages': 1}
@@ -62,7 +65,8 @@ class Sweep:
         if measure not in NUMBERS:
             known = f"{did_you_mean(measure, NUMBERS)}there are {', '.join(NUMBERS)}"
             raise InputError(f"a row has no measure {measure!r}; {known}")
-        rows = [row for row in self.rows if getattr(row, measure) is not None]
+        there = (row for row in self.rows if row.status == Status.FINISHED)
+        rows = [row for row in there if getattr(row, measure) is not None]
         if not rows:
             raise InputError(f"no point of this sweep has {measure}")
         return min(rows, key=lambda row: getattr(row, measure))
@@ -74,7 +78,7 @@ class Sweep:
         """
         path = named_file(path, "a plot")
         check_plot(path, self.objectives)
-        draw_to(path, self.rows, self.objectives, self.program)
+        draw_to(path, self.rows, self.objectives, self.program, self.per)
 
     def __repr__(self) -> str:
         return f"<sweep of {self.program}: {len(self.rows)} points, {len(self.front)} on the front>"
@@ -94,6 +98,8 @@ def sweep(
     objectives: Sequence[str] = OBJECTIVES,
     search: int | None = None,
     seed: int = 0,
+    per: Sequence[str] | str = (),
+    tokens: str | None = None,
     save: Path | str | None = None,
     plot: Path | str | None = None,
     jobs: int | None = None,
@@ -107,7 +113,9 @@ def sweep(
     ``"16..256"`` (`step.sweeps.axis.parse_axis`). ``fabric.X`` and ``memory.X`` are parameters of the fabric, all
     others those of the function, or of the one that a file has. ``arguments`` of that function and ``settings`` of the
     fabric (``"fabric.stages=2"``) hold for all points, and so do ``depths`` of channels, by name. ``search``: of all
-    combinations only so many, which a search chooses to minimise the ``objectives``. ``save`` is a .csv or
+    combinations only so many, which a search chooses to minimise the ``objectives``. ``per``: parameters that say how
+    much there is to do, such as a batch, each value of which has a front of its own. ``tokens``: the parameter, or
+    argument, that is the number of tokens of ``cycles_per_token``. ``save`` is a .csv or
     .parquet file; rows that are in it already are not run again. ``plot``: a picture (`Sweep.plot`), drawn as rows
     come, too. ``jobs``: processes, by default one per core; ``scheduler``: the address of a Dask scheduler, whose
     workers take their place.
@@ -125,16 +133,17 @@ def sweep(
     settled(progress, Callable, "progress", InputError)
     settings = settled(settings, Iterable[Any], "settings", InputError)
     objectives = settled(objectives, Iterable[Any], "objectives", InputError)
-    points = Points.of(over, objectives, search, seed)
+    points = Points.of(over, objectives, search, seed, per, tokens, arguments)
     path = None if save is None else named_file(save, "save")
     with subjects(program, inputs, settings, arguments, scheduler, depths) as (subject, kept):
         subject.at(points.first)
-        record = Record(path, [each.name for each in points.axes], subject)
+        record = Record(path, points.axes, subject, None, max_cycles, points.workload)
         work = partial(evaluate, subject, max_cycles=max_cycles)
-        live = Live.of(plot, objectives, name_of(program))
+        live = Live.of(plot, objectives, name_of(program), points.workload.per)
         rows = points.run(work, lost, lambda workers, some: workers.rows(some), record, jobs, scheduler, progress, live)
     live.end(rows)
-    return Sweep(name_of(program), points.axes, points.objectives, tuple(replace(row, subject=kept) for row in rows))
+    rows = [replace(row, subject=kept) for row in rows]
+    return Sweep(name_of(program), points.axes, points.objectives, tuple(rows), per=points.workload.per)
 
 
 def name_of(program: Openable | Callable[..., Any]) -> str:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from step.errors import EnvironmentProblem, FormatError, InputError
 from step.sweeps.axis import parse_value
-from step.sweeps.row import MEASURES, TEXTS, Row
+from step.sweeps.row import MEASURES, NUMBERS, STATUSES, TEXTS, Row
 
 LONGEST = 1 << 30
 """Characters of a cell: hardware that was fitted has those of a file."""
 
-RATIOS = ("flops_per_cycle", "bytes_per_cycle", "seconds")
+RATIOS = ("flops_per_cycle", "useful_flops_per_cycle", "bytes_per_cycle", "cycles_per_token", "seconds")
 """Measures that may be no whole numbers."""
 
 
@@ -41,15 +42,34 @@ def read(path: Path, names: Sequence[str]) -> list[Row]:
     if not path.exists():
         return []
     columns, table = (_from_csv if path.suffix == ".csv" else _from_parquet)(path)
-    there = columns[: -len(MEASURES)]
-    if columns[-len(MEASURES) :] != list(MEASURES):
+    missing = [each for each in MEASURES if each not in columns]
+    if len(missing) == len(MEASURES) or len(set(columns)) < len(columns):
         raise FormatError(f"{path} is no table of a sweep: choose another file, or delete it")
+    if missing:
+        raise FormatError(
+            f"{path} has rows of another version of this toolkit, without {', '.join(missing)}: "
+            "choose another file, or delete it"
+        )
+    there = [each for each in columns if each not in MEASURES]
     if sorted(there) != sorted(names):
         raise FormatError(
             f"{path} has a sweep over {', '.join(there)}, but this one is over {', '.join(names)}: "
             "choose another file, or delete it"
         )
+    for at, each in enumerate(table, 1):
+        _check_row(f"row {at} of {path}", each)
     return [Row({name: each[name] for name in names}, **{name: each[name] for name in MEASURES}) for each in table]
+
+
+def _check_row(where: str, row: dict[str, Any]) -> None:
+    """Raise `FormatError` for what no sweep writes, such as a line that was cut off."""
+    for name, value in row.items():
+        number = name in NUMBERS and value is not None
+        if number and not (isinstance(value, float if name in RATIOS else int) and 0 <= value < math.inf):
+            kind = "number" if name in RATIOS else "integer"
+            raise FormatError(f"{where}: {name} must be {'a' if name in RATIOS else 'an'} {kind} >= 0, not {value!r}")
+    if row["status"] not in STATUSES:
+        raise FormatError(f"{where}: status must be one of {', '.join(STATUSES)}, not {row['status']!r}")
 
 
 def _to_csv(columns: Sequence[str], table: Sequence[dict[str, Any]]) -> bytes:
@@ -68,10 +88,12 @@ def _from_csv(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
     try:
         csv.field_size_limit(LONGEST)
         with path.open(newline="", encoding="utf-8") as file:
-            reader = csv.DictReader(file, strict=True)
-            table = [{name: _value(name, text) for name, text in each.items()} for each in reader]
-            return list(reader.fieldnames or []), table
-    except (OSError, ValueError, TypeError, csv.Error) as error:
+            columns, *lines = csv.reader(file, strict=True)
+            for at, line in enumerate(lines, 1):
+                if len(line) != len(columns):
+                    raise ValueError(f"row {at} has {len(line)} cells, and not {len(columns)}")
+            return columns, [dict(zip(columns, map(_value, columns, line), strict=True)) for line in lines]
+    except (OSError, ValueError, csv.Error) as error:
         raise FormatError(f"{path} is no table of a sweep: {error}") from None
 
 

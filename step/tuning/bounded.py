@@ -35,7 +35,7 @@ class Bounded:
             if row.status != BOUNDED:
                 yield row
                 continue
-            bounds.append(row)
+            bounds.append(row.of_tokens(self.points.workload.at(row.point)))
             self.progress(f"{at} of {len(points)} choices have run on the widest hardware")
         beaten = list[Row]()
         for row in running.rows(self._left(sorted(bounds, key=self._promise), beaten)):
@@ -60,7 +60,8 @@ class Bounded:
         if least is None:
             return None
         for row in self.record.rows:
-            cost = costs(row, objectives) if self.points.has(row.point) else None
+            same = self.points.workload.group(row.point) == self.points.workload.group(bound.point)
+            cost = costs(row, objectives) if same else None
             if cost is not None and cost != least and all(map(le, cost, least)):
                 takes = ", ".join(f"{name} {each:,}" for name, each in zip(objectives, least, strict=True))
                 return f"not fitted: with any hardware at least {takes}, of which {named(row.point)} takes no more"

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-import re
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from step.errors import InputError
+from step.host.amounts import BYTES, Unit
 from step.host.nearest import did_you_mean
-from step.sweeps.row import Row
+from step.sweeps.row import UNITS, Row
 
 MEMORY = "memory_bytes"
 """On-chip memory with the contents of FIFOs, and tiles in the queues of loads."""
 
-LIMITED = (
-    "cycles", "lut_sites", "lanes", MEMORY, "on_chip_bytes", "channel_bytes", "load_bytes", "off_chip_bytes",
-    "bytes_per_cycle", "energy",
-)  # fmt: skip
-"""Measures that a budget can be about."""
-
-PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
+LIMITED: Mapping[str, Unit] = {
+    "cycles": UNITS["cycles"],
+    "lut_sites": UNITS["lut_sites"],
+    "lanes": UNITS["lanes"],
+    MEMORY: BYTES,
+    "on_chip_bytes": UNITS["on_chip_bytes"],
+    "channel_bytes": UNITS["channel_bytes"],
+    "load_bytes": UNITS["load_bytes"],
+    "off_chip_bytes": UNITS["off_chip_bytes"],
+    "bytes_per_cycle": UNITS["bytes_per_cycle"],
+    "energy": UNITS["energy"],
+}
+"""Measures that a budget can be about, and what each is measured in."""
 
 
 @dataclass(frozen=True)
@@ -30,26 +37,25 @@ class Budget:
 
     def __post_init__(self) -> None:
         for name, limit in self.limits.items():
-            if name not in LIMITED:
-                hint = did_you_mean(name, LIMITED)
-                raise InputError(f"there is no budget of {name!r}; {hint}there are {', '.join(LIMITED)}")
-            if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit > 0:
+            _check_name(name)
+            if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 < limit < math.inf:
                 raise InputError(f"a budget of {name} must be a number above 0, not {limit!r}")
 
     @classmethod
     def parse(cls, texts: Sequence[str]) -> Budget:
-        """``lut_sites=300k``, ``memory_bytes=4Mbit``, ``memory_bytes=500kB``; raises `InputError` for other texts."""
+        """``lut_sites=300k``, ``memory_bytes=4Mbit``, ``memory_bytes=500kB``; raises `InputError` for other texts, and
+        for units of something else."""
         limits: dict[str, float] = {}
         for text in texts:
             name, _, number = text.partition("=")
-            match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([kMG]?)(B|bit)?", number)
-            if match is None:
+            if not name or not number[:1].isdecimal():
                 raise InputError(
                     f"a budget must be NAME=NUMBER, such as lut_sites=300k or {MEMORY}=4Mbit, not {text!r}"
                 )
             if name in limits:
                 raise InputError(f"the budget of {name} is given twice")
-            limits[name] = float(match[1]) * PREFIXES[match[2]] / (8 if match[3] == "bit" else 1)
+            _check_name(name)
+            limits[name] = LIMITED[name].amount(number, f"a budget of {name}")
         return cls(limits)
 
     def without(self, *names: str) -> Budget:
@@ -64,6 +70,12 @@ class Budget:
             if (value := measure(row, name)) is not None and value > limit
         ]
         return "over the budget: " + ", ".join(over) if over else None
+
+
+def _check_name(name: str) -> None:
+    if name not in LIMITED:
+        hint = did_you_mean(name, LIMITED)
+        raise InputError(f"there is no budget of {name!r}; {hint}there are {', '.join(LIMITED)}")
 
 
 def measure(row: Row, name: str) -> float | None:

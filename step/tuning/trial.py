@@ -48,8 +48,8 @@ class Trial:
     @property
     def asked(self) -> str:
         """All that a row depends on beside the program and its point."""
-        budget = ", ".join(f"{name}={limit:,.0f}" for name, limit in sorted(self.budget.limits.items()))
-        hardware = "as it is" if self.within is None else f"within {100 * self.within:g} %, by {self.runs} runs"
+        budget = ", ".join(f"{name}={limit:,}" for name, limit in sorted(self.budget.limits.items()))
+        hardware = "as it is" if self.within is None else f"within {100 * self.within:.12g} %, by {self.runs} runs"
         cases = " and ".join(named(dict(each)) or "none" for each in self.cases)
         return f"a budget of {budget or 'nothing'}; hardware {hardware}; cases {cases}; their {self.judge}"
 
@@ -105,6 +105,7 @@ class Trial:
             channel_bytes=None if found.channel_bytes is None else found.channel_bytes * LEAST // deepest,
             load_bytes=0,
             flops_per_cycle=None,
+            useful_flops_per_cycle=None,
             bytes_per_cycle=None,
             bound=None,
             energy=None,

@@ -21,7 +21,7 @@ from step.sweeps.axis import Value
 from step.sweeps.live import Live
 from step.sweeps.points import Points, subjects
 from step.sweeps.record import Record
-from step.sweeps.row import BOUNDED, OVER, Row
+from step.sweeps.row import Row
 from step.sweeps.subject import Arguments, Subject
 from step.sweeps.sweep import Sweep, name_of
 from step.tuning.bounded import Bounded, lost
@@ -45,9 +45,8 @@ class Tuned(Sweep):
 
         Raises `InputError` where there is none, with the reasons.
         """
-        there = tuple(row for row in self.rows if row.status not in (OVER, BOUNDED))
         try:
-            return Sweep(self.program, self.axes, self.objectives, there).best(measure or self.objectives[0])
+            return super().best(measure or self.objectives[0])
         except InputError as error:
             reasons = dict.fromkeys(row.error for row in self.rows if row.error)
             if measure is None and reasons:
@@ -79,6 +78,8 @@ def tune(
     seed: int = 0,
     arguments: Mapping[str, Value] | None = None,
     settings: Sequence[str] = (),
+    per: Sequence[str] | str = (),
+    tokens: str | None = None,
     save: Path | str | None = None,
     plot: Path | str | None = None,
     jobs: int | None = None,
@@ -87,13 +88,14 @@ def tune(
 ) -> Tuned:
     """Look for the values of ``over`` with which ``program`` does best within a ``budget``.
 
-    ``over``, ``arguments``, ``settings``, ``search``, ``seed``, ``save``, ``plot``, ``jobs``, ``scheduler``: as of
-    `step.sweep`; values may be ``"1..64:legal"``, those with which there is a program. ``budget``: the most of some
-    measures of a row (`step.tuning.budget.LIMITED`; ``memory_bytes`` is on-chip memory with FIFOs and queues of loads).
-    Every choice gets hardware by `step.fit`: the least area with which the part ``within`` of the cycles is lost, or
-    where that is over a budget of ``lut_sites`` the fewest cycles within this. None takes the fabric as it is.
-    ``cases``: several sets of
-    further arguments, such as the seeds of data, of which the worst counts, or the mean (``judge``).
+    ``over``, ``arguments``, ``settings``, ``search``, ``seed``, ``per``, ``tokens``, ``save``, ``plot``, ``jobs`` and
+    ``scheduler`` are those of `step.sweep`; values may be ``"1..64:legal"``, those with which there is a program.
+    ``budget``: the most of some measures of a row (`step.tuning.budget.LIMITED`; ``memory_bytes`` is on-chip memory
+    with FIFOs and queues of loads). Every choice gets hardware by `step.fit`: the least area with which the part
+    ``within`` of the cycles is lost, or where that is over a budget of ``lut_sites`` the fewest cycles within this.
+    None takes the fabric as it is.
+    ``cases``: several sets of further arguments, such as the seeds of data, of which the worst counts, or the mean
+    (``judge``).
 
     A choice that with any hardware is worse than another one is a row ``bounded`` without a fit, with what it takes at
     least; so is one ``over`` the budget.
@@ -117,10 +119,12 @@ def tune(
     with subjects(program, None, settings, arguments, scheduler) as (subject, kept):
         first = subject.with_arguments(trial.cases[0])
         legal = derived(first, settled(over, Mapping, "over", InputError), progress)
-        points = Points.of(legal, settled(objectives, Iterable[Any], "objectives", InputError), search, seed)
+        points = Points.of(
+            legal, settled(objectives, Iterable[Any], "objectives", InputError), search, seed, per, tokens, arguments
+        )
         first.at(points.first)
-        record = Record(path, [each.name for each in points.axes], first, trial.asked)
-        live = Live.of(plot, points.objectives, name_of(program))
+        record = Record(path, points.axes, first, trial.asked, workload=points.workload)
+        live = Live.of(plot, points.objectives, name_of(program), points.workload.per)
         interrupted = False
         try:
             way = Bounded(points, record, progress).rows
@@ -129,7 +133,8 @@ def tune(
             rows, interrupted = record.rows, True
     live.end(rows)
     rows = [replace(row, subject=kept) for row in rows]
-    return Tuned(name_of(program), points.axes, points.objectives, tuple(rows), trial, kept, interrupted)
+    of = name_of(program), points.axes, points.objectives, tuple(rows)
+    return Tuned(*of, trial, kept, interrupted, per=points.workload.per)
 
 
 def _cases(cases: Sequence[Mapping[str, Value]]) -> tuple[Arguments, ...]:

@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from step.cli.console import show_written, talk, warn, working
-from step.cli.options import best_option, json_option, plot_option, settings_option, writable
+from step.cli.options import Amount, best_option, json_option, plot_option, settings_option, writable
 from step.cli.sweep import show_sweep
 from step.errors import InputError
+from step.host.amounts import BYTES_A_CYCLE
 from step.host.files import write_atomically, writing
 from step.running.result import Status
 from step.sweeps.axis import Value, parse_axis
@@ -27,7 +28,9 @@ from step_torch.mapping.mapping import CANDIDATES, FINALISTS, OBJECTIVES, RUNS, 
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option("--luts", required=True, metavar="NUMBER", help="The most LUT sites: 300k.")
 @click.option("--ram", metavar="NUMBER", help="The most on-chip memory, with the contents of FIFOs: 4Mbit, 500kB.")
-@click.option("--bytes-per-cycle", type=float, help="What off-chip memory moves, by default as of step import.")
+@click.option(
+    "--bytes-per-cycle", type=Amount(BYTES_A_CYCLE), help="What off-chip memory moves, by default as of step import."
+)
 @click.option(
     "--over",
     "axes",

@@ -15,7 +15,7 @@ from step.host.paths import named_file
 from step.host.progress import Progress, silent
 from step.language.parameters import Within, plain, settled
 from step.sweeps.axis import Value, grid
-from step.sweeps.row import OVER, Row
+from step.sweeps.row import Row
 from step.sweeps.sweep import Sweep
 from step.tuning.among import Among
 from step.tuning.budget import MEMORY, Budget
@@ -44,8 +44,7 @@ class Mapped(Sweep):
 
     def best(self, measure: str = "cycles") -> Row:
         """The first row within the budget with the least of ``measure``; raises as `Sweep.best`."""
-        there = tuple(row for row in self.rows if row.status != OVER)
-        return Sweep(self.program, self.axes, self.objectives, there).best(measure)
+        return super().best(measure)
 
     def fitted(self, row: Row | None = None) -> Program:
         """The program of ``row``, by default of the `best` one, on its hardware.

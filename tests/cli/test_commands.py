@@ -541,7 +541,7 @@ def test_metrics_as_expressions(step: Any, small: Path) -> None:
     assert result.code == 0
     assert result.out.splitlines() == [
         "off_chip_bytes = 4*N", "on_chip_bytes = 4", "flops = 0", "channel_bytes = 12", "load_bytes = 0",
-        "intensity = 0"
+        "useful_flops = 0", "intensity = 0", "useful_intensity = 0"
     ]  # fmt: skip
     assert result.err == (
         f"warning: promote 'unread' ({small}:9): nobody reads unread; its tokens are dropped\n"
@@ -560,8 +560,11 @@ def test_metrics_with_a_value(step: Any, small: Path) -> None:
             "flops": 0,
             "channel_bytes": 12,
             "load_bytes": 0,
+            "useful_flops": 0,
             "intensity": 0,
+            "useful_intensity": 0,
         },
+        "at_most": [],
         "symbols": {"N": 300},
     }
 

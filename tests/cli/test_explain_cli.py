@@ -86,7 +86,7 @@ def test_a_program_without_operations_has_no_roof(step: Step, tmp_path: Path) ->
 def test_json(step: Step) -> None:
     found = json.loads(step("explain", SWIGLU, "--json").out)
     validate(found, "explanation", "stdout")
-    assert (found["format"], found["program"]) == ("step-explanation-2", "swiglu_rows4_columns16")
+    assert (found["format"], found["program"]) == ("step-explanation-3", "swiglu_rows4_columns16")
     assert found["cycles"] == 4366 == sum(each["cycles"] for each in found["critical_path"])
     assert sum(each["share"] for each in found["critical_path"]) == pytest.approx(1)
     assert found["what_if"][0] == {"text": "--set fabric.stages=1", "cycles": 1230}

@@ -59,7 +59,7 @@ def test_every_thing_is_a_line() -> None:
     assert repr(run.outputs["y"]) == "<output y: [N] of Tile(FP32, 1, 1)>"
     assert (
         repr(step.metrics(shown))
-        == "Metrics(off_chip_bytes=0, on_chip_bytes=0, flops=N, channel_bytes=16, load_bytes=0)"
+        == "Metrics(off_chip_bytes=0, on_chip_bytes=0, flops=N, channel_bytes=16, load_bytes=0, useful_flops=N)"
     )
 
 

@@ -1,10 +1,13 @@
-"""Which program, and which data: digests that do not change with names of files, comments or source lines."""
+"""Which program, data and fabric: digests that do not change with names of files, comments or source lines."""
 
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Mapping
 
 from step.language.graph import Graph
+from step.lowering.fabric import FabricConfig
 from step.programs.data.inputs import BoundInputs
 from step.programs.data.npz import arrays_of
 
@@ -27,3 +30,9 @@ def data_digest(graph: Graph, data: BoundInputs) -> str:
         alike = array.size and not any(array.strides)  # one value in all places, as blank weights of gigabytes have it
         digest.update(array.flat[0].tobytes() if alike else array.tobytes())
     return digest.hexdigest()[:16]
+
+
+def fabric_digest(fabric: FabricConfig, depths: Mapping[str, int]) -> str:
+    """That of all parameters of ``fabric``, its memory too, and of the ``depths`` of channels."""
+    plain = json.dumps([fabric.to_json(), dict(depths)], sort_keys=True)
+    return hashlib.sha256(plain.encode()).hexdigest()[:16]

@@ -1,12 +1,12 @@
-"""A module of PyTorch as a `.pt2` file: beside `step_torch.marks` the only file of this floor that imports torch.
+"""A module of PyTorch as a `.pt2` file: with `step_torch.marks` and `step_torch.references` all of this floor that imports torch.
 
 Attention and routed experts stay whole: each becomes one operator, a mark, through the registries of transformers. The
-results of the module in BF16 and in float64 are stored beside it, so that an import can be checked without torch.
+results of the module itself, without marks, in BF16 and in float64 are stored beside it, so that an import can be
+checked without torch.
 """
 
 from __future__ import annotations
 
-import copy
 import io
 import re
 import zipfile
@@ -23,12 +23,13 @@ from step.errors import InputError
 from step.host.files import write_atomically, writing
 from step.host.paths import named_file
 from step_torch.archive import RESULTS
-from step_torch.marks import marked
+from step_torch.marks import Marks
+from step_torch.references import references
 
 WHOLE = ("linear", "silu", "gelu", "softmax", "layer_norm", "scaled_dot_product_attention", "split", "addmm")
 """Operators of ATen that are not taken apart."""
 
-OWN = ("step_torch/capturing.py", "step_torch/marks.py")
+OWN = ("step_torch/capturing.py", "step_torch/marks.py", "step_torch/references.py")
 
 _FRAME = re.compile(r'File "(.*?)", line (\d+), in (.*)')
 _SITE = re.compile(r".*/(?:site|dist)-packages/")
@@ -171,7 +172,8 @@ def capture(
 
     ``dynamic_shapes`` as for `torch.export.export`: axes that `step_torch.load` may give another extent. ``samples``:
     further arguments to compare results for, as those of a single row are too few to tell errors apart. Raises
-    `InputError` for a module that is not in BF16, that decides on data, or whose attention has a window.
+    `InputError` for a module that is not in BF16 or that decides on data, and for attention and experts of transformers
+    that a mark does not take or makes something else of.
     """
     return _capture(module, [tuple(each) for each in (args, *samples)], path, dynamic_shapes, {})
 
@@ -187,15 +189,14 @@ def _capture(
     path = named_file(path, "a captured module", ".pt2")
     _check(module)
     module = module.eval()
-    with torch.no_grad(), marked(module):
-        program = _exported(module, given[0], dynamic_shapes)
-        exact = copy.deepcopy(module).double()
-        for number, each in enumerate(given):
-            in_double = [one.double() if one.is_floating_point() else one for one in each]
-            results = {"input": each, "bf16": _listed(module(*each)), "float64": _listed(exact(*in_double))}
+    marks = Marks()
+    with torch.no_grad():
+        for number, results in enumerate(references(module, given, marks)):
             arrays |= {
                 f"{kind}_{number}_{at}": _bits(one) for kind, some in results.items() for at, one in enumerate(some)
             }
+        with marks.within(module):
+            program = _exported(module, given[0], dynamic_shapes)
     with writing(path):
         write_atomically(path, _packed(program, arrays))
     return path
@@ -254,10 +255,6 @@ def _packed(program: torch.export.ExportedProgram, arrays: dict[str, np.ndarray]
         for name, data in {**members, f"{root}/{RESULTS}": results.getvalue()}.items():
             new.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED, 9)
     return packed.getvalue()
-
-
-def _listed(result: Any) -> list[Tensor]:
-    return list(result) if isinstance(result, tuple | list) else [result]
 
 
 def _bits(each: Tensor) -> np.ndarray:

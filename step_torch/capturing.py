@@ -45,16 +45,20 @@ class Layers(nn.Module):
     def __init__(self, model: nn.Module, count: int = 1) -> None:
         super().__init__()
         body = model.base_model if hasattr(model, "base_model") else model
+        self.config = model.config
         self.rotary = hasattr(body, "rotary_emb")
         self.layers = nn.ModuleList((body.layers if hasattr(body, "layers") else body.h)[:count])
 
     def forward(self, x: Tensor, *rest: Tensor) -> Tensor:
+        from transformers.masking_utils import create_causal_mask
+
         positions, past = (rest[:2], rest[2:]) if self.rotary else ((), rest)
         more: dict[str, Any] = {"position_embeddings": positions} if positions else {}
         if past:
             more["past_key_values"] = _Past(past)
+        mask = create_causal_mask(self.config, x, None, None)  # eager attention is not causal without
         for layer in self.layers:
-            x = layer(x, attention_mask=None, **more)
+            x = layer(x, attention_mask=mask, **more)
             x = x[0] if isinstance(x, tuple) else x
         return x
 
@@ -88,6 +92,9 @@ class Decoding(nn.Module):
 ALIKE = 0.05
 """By how much of the largest score those of a captured step may be off from those of the model itself."""
 
+SOME = 64
+"""Behind how many tokens they are compared: rows that are far from each other may be seen in another way."""
+
 
 def capture_decoding(model: nn.Module, path: Path | str, *, room: int, prompts: Sequence[Sequence[int]] = ()) -> Path:
     """Write a step of the language model ``model``, of transformers, as ``path``: what `step generate` takes.
@@ -113,8 +120,7 @@ def capture_decoding(model: nn.Module, path: Path | str, *, room: int, prompts: 
     past = torch.zeros(1, heads, room - 1, size, dtype=torch.bfloat16)
     token, decoding = torch.zeros(1, 1, dtype=torch.int64), Decoding(model, room).eval()
     with torch.no_grad():
-        scores, none = model.eval()(token, use_cache=False).logits, [past[:, :, :0]] * (2 * config.num_hidden_layers)
-        off = (decoding(token, token, *none) - scores).abs().max() / scores.abs().max()
+        off = _off(model.eval(), decoding, min(room, SOME))
     if not off <= ALIKE:
         raise InputError(
             f"{type(model).__name__} does more than embedding, layers, norm and head: without that its scores are off "
@@ -122,6 +128,19 @@ def capture_decoding(model: nn.Module, path: Path | str, *, room: int, prompts: 
         )
     args = (token, token + room - 1, *[past] * (2 * config.num_hidden_layers))
     return _capture(decoding, [args], path, None, _texts(model, prompts, room))
+
+
+def _off(model: Any, decoding: Decoding, count: int) -> float:
+    """By how much of the largest score of ``model`` behind ``count`` tokens those of the step are off."""
+    from transformers import DynamicCache
+
+    cache, tokens = DynamicCache(), torch.arange(count)[None] % model.config.vocab_size
+    if count > 1:
+        model(tokens[:, :-1], past_key_values=cache, use_cache=True)
+    past = [each for layer in cache.layers for each in (layer.keys, layer.values)]
+    scores = model(tokens, use_cache=False).logits[:, -1:]
+    step = decoding(tokens[:, -1:], torch.tensor([[count - 1]]), *past)
+    return float((step - scores).abs().max() / scores.abs().max())
 
 
 def _texts(model: Any, prompts: Sequence[Sequence[int]], room: int) -> dict[str, np.ndarray]:
@@ -232,11 +251,10 @@ def _user_line(message: str) -> str:
 
 def _shorten(meta: dict[str, Any]) -> None:
     """Keep the innermost line outside of torch, with a path that is the same on all machines."""
-    frames = _FRAME.findall(meta.get("stack_trace") or "")
-    own = [each for each in frames if "/torch/" not in each[0] and not each[0].endswith(OWN)]
+    frames = [(_SITE.sub("", file), *rest) for file, *rest in _FRAME.findall(meta.get("stack_trace") or "")]
+    own = [each for each in frames if not each[0].startswith("torch/") and not each[0].endswith(OWN)]
     if own or frames:
         file, line, function = (own or frames)[-1]
-        file = _SITE.sub("", file)
         with suppress(ValueError):  # it lies elsewhere
             file = str(Path(file).relative_to(Path.cwd()))
         meta["stack_trace"] = f'File "{file}", line {line}, in {function}'

@@ -136,11 +136,11 @@ class Marks:
             raise refused(f"drops {dropout} of its weights: set its dropout to 0")
         if value.shape[-1] != query.shape[-1]:
             raise refused(
-                f"has values of {value.shape[-1]} columns and queries of {query.shape[-1]}: as many have a lowering"
+                f"has values of {value.shape[-1]} columns and queries of {query.shape[-1]}: only equal numbers have a lowering"
             )
         rows, keys = query.shape[2], key.shape[2]
         if not (statically_known_true(rows == 1) or statically_known_true(rows == keys)):
-            raise refused(f"has {rows} queries and {keys} keys: as many have a lowering, and a single query of all keys")
+            raise refused(f"has {rows} queries and {keys} keys: only as many, or a single query, have a lowering")
         if sliding_window is not None and not statically_known_true(keys <= sliding_window):
             raise refused(_reached(sliding_window, keys))
         self._check_sight(module, attention_mask, is_causal, statically_known_true(rows == 1), refused)

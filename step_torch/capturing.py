@@ -46,6 +46,7 @@ class Layers(nn.Module):
         super().__init__()
         body = model.base_model if hasattr(model, "base_model") else model
         self.config = model.config
+        self.masked = model.config._attn_implementation == "eager"  # which is not causal by itself
         self.rotary = hasattr(body, "rotary_emb")
         self.layers = nn.ModuleList((body.layers if hasattr(body, "layers") else body.h)[:count])
 
@@ -56,7 +57,7 @@ class Layers(nn.Module):
         more: dict[str, Any] = {"position_embeddings": positions} if positions else {}
         if past:
             more["past_key_values"] = _Past(past)
-        mask = create_causal_mask(self.config, x, None, None)  # eager attention is not causal without
+        mask = create_causal_mask(self.config, x, None, None) if self.masked else None
         for layer in self.layers:
             x = layer(x, attention_mask=mask, **more)
             x = x[0] if isinstance(x, tuple) else x

@@ -10,7 +10,6 @@ from rich.markup import escape
 from step.cli.console import new_table, show_json, show_table, show_written
 from step.cli.options import json_option, writable
 from step.language.fused import Sum
-from step.programs.data.npz import read_arrays
 from step_torch.imported import Imported, load
 from step_torch.importing import Tiling
 
@@ -97,7 +96,7 @@ def command(
         sum=total,
         side_by_side=side_by_side,
     )
-    imported = load(model, inputs=None if data is None else read_arrays(data), tiling=tiling)
+    imported = load(model, inputs=data, tiling=tiling)
     found = imported.check() if check else None
     if output is not None:
         imported.program.save(output)

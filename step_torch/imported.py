@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from step.errors import InputError
 from step_models.fabrics import fitting
 from step_torch.archive import Archive, read_archive
 from step_torch.depths import with_depths
+from step_torch.given import as_captured, check_extents
 from step_torch.importing import FORMATS, Importer, Tiling
 from step_torch.joins import Join
 from step_torch.nodes import Nodes, nodes_of
@@ -101,18 +103,20 @@ class Imported:
 def load(
     path: Path | str,
     *,
-    inputs: Mapping[str, np.ndarray] | None = None,
+    inputs: Mapping[str, Any] | Path | str | None = None,
     tiling: Tiling | None = None,
     name: str | None = None,
 ) -> Imported:
     """Import the captured module ``path`` (.pt2).
 
-    ``inputs`` take the place of those of the capture, by name; their dynamic axes may have other extents. ``tiling``:
-    how large tiles are. Raises `FormatError` for a file that can not be read, and `InputError` that lists all operators
+    ``inputs``, by name or an .npz file, take the place of those of the capture, in whose formats they are rounded, once;
+    their dynamic axes may have other extents. ``tiling``: how large tiles are. Raises `FormatError` for a file that can not be read, and `InputError` that lists all operators
     without a lowering.
     """
-    archive, tiling, given = read_archive(path), tiling or Tiling(), dict(inputs or {})
+    archive, tiling = read_archive(path), tiling or Tiling()
+    given = as_captured(archive, inputs)
     nodes = nodes_of(archive, {key: each.shape for key, each in given.items()})
+    check_extents(archive, nodes)
     captured = archive.results[0].inputs if archive.results else []
     data = {**dict(zip(nodes.inputs, captured, strict=False)), **given}
     program, joins = _lowered(archive, nodes, data, tiling, name or archive.path.stem)

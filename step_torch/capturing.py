@@ -1,4 +1,6 @@
-"""A module of PyTorch as a `.pt2` file: with `step_torch.marks` and `step_torch.references` all of this floor that imports torch.
+"""A module of PyTorch as a `.pt2` file.
+
+With `step_torch.marks` and `step_torch.references` all of this floor that imports torch.
 
 Attention and routed experts stay whole: each becomes one operator, a mark, through the registries of transformers. The
 results of the module itself, without marks, in BF16 and in float64 are stored beside it, so that an import can be

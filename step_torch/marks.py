@@ -219,7 +219,9 @@ class Marks:
         count, hidden, inner = down.shape
         if gate_up.shape != (count, 2 * inner, hidden) or x.shape[1:] != (hidden,):
             shapes = f"{list(gate_up.shape)} and {list(down.shape)}"
-            raise refused(f"have weights {shapes}: [count, 2 * inner, hidden] and [count, hidden, inner] have a lowering")
+            raise refused(
+                f"have weights {shapes}: [count, 2 * inner, hidden] and [count, hidden, inner] have a lowering"
+            )
         return experts(x, index, weight, gate_up, down)
 
     def _refusal(self, module: nn.Module, what: str) -> Callable[[str], InputError]:

@@ -39,27 +39,45 @@ def references(module: nn.Module, given: Given, marks: Marks) -> list[dict[str, 
 
     Raises `InputError` where it has something that ``marks`` do not take, or where they make something else of it.
     """
-    exact, found = exact_copy(module), list[dict[str, list[Tensor]]]()
+    plain, exact = [listed(module(*each)) for each in given], exact_copy(module)
     doubled = [exact_arguments(each) for each in given]
-    with marks.within(exact):
-        marked = [listed(exact(*each)) for each in doubled]
-    for args, twice, mine in zip(given, doubled, marked, strict=True):
-        results = {"input": list(args), "bf16": listed(module(*args)), "float64": listed(exact(*twice))}
-        for number, (one, exactly) in enumerate(zip(mine, results["float64"], strict=True)):
-            off = _off(one, exactly)
+    marked: list[list[Tensor]] = [[] for _ in given]
+    if configs_of(exact):
+        with marks.within(exact):
+            marked = [_exactly(exact, each) for each in doubled]
+    found = list[dict[str, list[Tensor]]]()
+    for args, twice, bf16, mine in zip(given, doubled, plain, marked, strict=True):
+        results = _exactly(exact, twice)
+        for number, pair in enumerate(zip(mine, results, strict=False)):
+            off = _off(*pair)
             if not (worst := float(off.max())) <= SAME:
                 place = [int(each) for each in np.unravel_index(int(off.argmax()), off.shape)]
                 raise InputError(
                     f"marks for attention and experts make something else of the module: in float64 output {number} is "
                     f"off by {worst:.2%} of its largest number, at {place}{_first(exact, twice, marks)}"
                 )
-        found.append(results)
+        found.append({"input": list(args), "bf16": bf16, "float64": results})
     return found
 
 
+def _exactly(exact: nn.Module, args: tuple[Tensor, ...]) -> list[Tensor]:
+    """The results of the module in float64."""
+    try:
+        return listed(exact(*args))
+    except RuntimeError as error:
+        raise InputError(
+            f"the module does not run in float64, which results are compared with: {str(error).splitlines()[0]}; where "
+            "it casts, let that be to the format of a parameter, as x.to(weight.dtype)"
+        ) from None
+
+
 def listed(result: Any) -> list[Tensor]:
-    """Results of a module, one or several."""
-    return list(result) if isinstance(result, tuple | list) else [result]
+    """Results of a module, one or several; raises `InputError` for anything but tensors."""
+    results = list(result) if isinstance(result, tuple | list) else [result]
+    for number, each in enumerate(results):
+        if not isinstance(each, Tensor):
+            raise InputError(f"output {number} of the module is {type(each).__name__}: a program gives tensors alone")
+    return results
 
 
 def _off(mine: Tensor, exact: Tensor) -> Tensor:
@@ -84,7 +102,7 @@ def _told(module: nn.Module, marks: Marks) -> Iterator[dict[str, Tensor]]:
     results = dict[str, Tensor]()
 
     def hook(path: str) -> Any:
-        return lambda _module, _args, result: results.__setitem__(path, listed(result)[0])
+        return lambda _module, _args, result: results.__setitem__(path, _leading(result))
 
     hooks = [each.register_forward_hook(hook(path)) for path, each in module.named_modules() if path in marks.made]
     try:
@@ -92,3 +110,8 @@ def _told(module: nn.Module, marks: Marks) -> Iterator[dict[str, Tensor]]:
     finally:
         for each in hooks:
             each.remove()
+
+
+def _leading(result: Any) -> Tensor:
+    first: Tensor = result[0] if isinstance(result, tuple | list) else result
+    return first

@@ -171,8 +171,10 @@ def linear(at: Importer, x: Any, weight: Stored, bias: Stored | None = None) -> 
 
 
 @lowers("aten.addmm.default")
-def add_product(at: Importer, bias: Stored, x: Any, weight: Stored) -> Product:
+def add_product(at: Importer, bias: Stored, x: Any, weight: Stored, *, beta: float = 1, alpha: float = 1) -> Product:
     """x @ weight + bias."""
+    if (beta, alpha) != (1, 1):
+        raise Unsupported(f"beta is {beta} and alpha {alpha}; 1 and 1 have a lowering")
     return _product(at, x, weight, bias, transposed=False)
 
 
@@ -186,4 +188,8 @@ def _product(at: Importer, x: Any, weight: Any, bias: Stored | None, *, transpos
     if not isinstance(weight, Stored) or not weight.is_parameter:
         raise Unsupported("the second matrix is no parameter of the module")
     axis = Axis(f"{at.node.name}_columns", weight.data.shape[0 if transposed else 1])
+    if at.meta.dtype != "bfloat16":
+        raise Unsupported(f"its result is {at.meta.dtype}; bfloat16 has a lowering")
+    if bias is not None and not (isinstance(bias, Stored) and bias.data.shape == (axis.extent,)):
+        raise Unsupported(f"a bias that is no parameter or input [{axis.extent}]")
     return Product(at.node, x, weight, bias, transposed, (*x.dims[:-1], (axis,)), axis)

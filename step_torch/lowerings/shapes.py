@@ -109,7 +109,7 @@ def squeeze(at: Importer, x: Any, where: int | list[int]) -> Any:
 
 
 @lowers("aten.expand.default")
-def expand(at: Importer, x: Any, shape: list[int]) -> Any:
+def expand(at: Importer, x: Any, shape: list[int], *, implicit: bool = False) -> Any:
     """Nothing, where no dimension grows."""
     if sizes(x.dims) != at.meta.shape:
         raise Unsupported(f"a tensor {list(sizes(x.dims))} is repeated to {list(at.meta.shape)}")
@@ -177,6 +177,8 @@ def _in_order(at: Importer, x: Stream, order: list[int], signs: list[int]) -> St
     turned = [*range(half, columns), *range(half)]
     if order == turned and signs == [-1] * half + [1] * half:
         return x.map(RotateHalf(), name=at.name())
+    if x.element.tiles[0].dtype is not BF16:
+        raise Unsupported("columns of float32 change places; those of bfloat16 have a lowering")
     matrix = np.zeros((columns, len(order)))
     matrix[order, range(len(order))] = signs
     chosen = at.graph.constant(matrix, dtype=BF16, reference=x, name=at.name("order"))

@@ -60,6 +60,4 @@ def check_extents(archive: Archive, nodes: Nodes) -> None:
         axes = ((name, axis, each) for name in nodes.inputs for axis, each in enumerate(sizes[name]["sizes"]))
         name, axis, _ = next(each for each in axes if f"'{symbol}'" in each[2].get("as_expr", {}).get("expr_str", ""))
         allowed = f"at least {low}" if high is None else f"{low} to {high}"
-        raise InputError(
-            f"axis {axis} of input {name!r} makes {symbol} of the capture {extent}, which can be {allowed}"
-        )
+        raise InputError(f"axis {axis} of input {name!r} makes a dynamic extent {extent}; its capture allows {allowed}")

@@ -109,9 +109,9 @@ def load(
 ) -> Imported:
     """Import the captured module ``path`` (.pt2).
 
-    ``inputs``, by name or an .npz file, take the place of those of the capture, in whose formats they are rounded, once;
-    their dynamic axes may have other extents. ``tiling``: how large tiles are. Raises `FormatError` for a file that can not be read, and `InputError` that lists all operators
-    without a lowering.
+    ``inputs``, by name or an .npz file, take the place of those of the capture, and are rounded to its formats. Their
+    dynamic axes may have other extents. ``tiling``: how large tiles are. Raises `FormatError` for files that can not be
+    read, and `InputError` for data that does not fit, and with a list of all operators without a lowering.
     """
     archive, tiling = read_archive(path), tiling or Tiling()
     given = as_captured(archive, inputs)

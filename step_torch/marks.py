@@ -135,9 +135,8 @@ class Marks:
         if dropout:
             raise refused(f"drops {dropout} of its weights: set its dropout to 0")
         if value.shape[-1] != query.shape[-1]:
-            raise refused(
-                f"has values of {value.shape[-1]} columns and queries of {query.shape[-1]}: only equal numbers have a lowering"
-            )
+            wide = f"values of {value.shape[-1]} columns and queries of {query.shape[-1]}"
+            raise refused(f"has {wide}: only equal numbers have a lowering")
         rows, keys = query.shape[2], key.shape[2]
         if not (statically_known_true(rows == 1) or statically_known_true(rows == keys)):
             raise refused(f"has {rows} queries and {keys} keys: only as many, or a single query, have a lowering")
@@ -219,9 +218,7 @@ class Marks:
         count, hidden, inner = down.shape
         if gate_up.shape != (count, 2 * inner, hidden) or x.shape[1:] != (hidden,):
             shapes = f"{list(gate_up.shape)} and {list(down.shape)}"
-            raise refused(
-                f"have weights {shapes}: [count, 2 * inner, hidden] and [count, hidden, inner] have a lowering"
-            )
+            raise refused(f"have weights {shapes}, not [count, 2 * inner, hidden] and [count, hidden, inner]")
         return experts(x, index, weight, gate_up, down)
 
     def _refusal(self, module: nn.Module, what: str) -> Callable[[str], InputError]:

@@ -44,10 +44,8 @@ def attention(at: Importer, query: Any, key: Any, value: Any, scale: float) -> V
     parts = [each.new if isinstance(each, Cached) else each for each in (query, key, value)]
     q, k, v = (sizes(each.dims) for each in parts)
     if len(q) != 4 or k != v or q[-1] != k[-1]:
-        shapes = f"{list(q)}, keys {list(k)} and values {list(v)}"
-        raise Unsupported(
-            f"queries {shapes}; [1, heads, rows, size] of one size, as many keys as values, have a lowering"
-        )
+        shapes = f"queries {list(q)}, keys {list(k)} and values {list(v)}"
+        raise Unsupported(f"{shapes}; [1, heads, rows, size] with one size, and as many keys as values, has a lowering")
     if isinstance(key, Cached) and isinstance(value, Cached):
         return _decode(at, at.value(query), key, value, scale)
     return _prefill(at, at.value(query), at.value(key), at.value(value), scale)

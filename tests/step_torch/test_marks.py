@@ -181,8 +181,8 @@ REFUSED: dict[str, tuple[Callable[[], Capture], str]] = {
     ),
     "window in a mask": (
         lambda: of(Whole(small("Mistral", **DECODER, sliding_window=8)), rows(1, 16, 32)),
-        "attention of 'model.layers.0.self_attn' has a window of 8 rows, and sees 16: a window has a lowering only where "
-        "no row goes beyond it",
+        "attention of 'model.layers.0.self_attn' has a window of 8 rows, and sees 16: a window has a lowering only "
+        "where no row goes beyond it",
     ),
     "eager": (
         lambda: with_eager(Masked, torch.zeros(1, 1, 1, 1, dtype=torch.bfloat16)),
@@ -190,8 +190,8 @@ REFUSED: dict[str, tuple[Callable[[], Capture], str]] = {
     ),
     "eager without a mask": (
         lambda: of(First(eager(), attention_mask=None), rows(1, 16, 32)),
-        "attention of 'module.self_attn' has no mask, so as 'eager' every row sees those behind it, too: make the model "
-        "with attn_implementation='sdpa', which is causal then",
+        "attention of 'module.self_attn' has no mask, so as 'eager' every row sees those behind it, too: make the "
+        "model with attn_implementation='sdpa', which is causal then",
     ),
     "dropout": (
         lambda: of(Dropping(small("Llama", **DECODER)), rows(1, 2, 16, 16), rows(1, 2, 16, 16), rows(1, 2, 16, 16)),
@@ -230,12 +230,13 @@ REFUSED: dict[str, tuple[Callable[[], Capture], str]] = {
             ),
             rows(1, 8, 32),
         ),
-        "attention of 'module.layer.0.SelfAttention' has the option position_bias = a tensor [1, 4, 8, 8], which has no "
-        "lowering",
+        "attention of 'module.layer.0.SelfAttention' has the option position_bias = a tensor [1, 4, 8, 8], which has "
+        "no lowering",
     ),
     "narrow values": (
         lambda: layers(small("DeepseekV3", **MLA)),
-        "attention of 'layers.0.self_attn' has values of 8 columns and queries of 16: only equal numbers have a lowering",
+        "attention of 'layers.0.self_attn' has values of 8 columns and queries of 16: only equal numbers have "
+        "a lowering",
     ),
     "gelu": (
         lambda: block(hidden_act="gelu"),
@@ -373,6 +374,7 @@ def swapped(kind: Any, **config: Any) -> nn.Module:
     """Mixtral's block with other experts."""
     made = part(small("Mixtral", **{**ROUTED, **config}), "MixtralSparseMoeBlock")
     before = made.experts
+    before.config._experts_implementation = "eager"  # that of its own class
     made.experts = kind(before.config).to(torch.bfloat16)
     made.experts.load_state_dict(before.state_dict())
     return First(made)

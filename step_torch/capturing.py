@@ -25,7 +25,7 @@ from step.errors import InputError
 from step.host.files import write_atomically, writing
 from step.host.paths import named_file
 from step_torch.archive import RESULTS
-from step_torch.marks import Marks
+from step_torch.marks import Marks, check_window
 from step_torch.references import references
 
 WHOLE = ("linear", "silu", "gelu", "softmax", "layer_norm", "scaled_dot_product_attention", "split", "addmm")
@@ -51,6 +51,9 @@ class Layers(nn.Module):
         self.masked = model.config._attn_implementation == "eager"  # which is not causal by itself
         self.rotary = hasattr(body, "rotary_emb")
         self.layers = nn.ModuleList((body.layers if hasattr(body, "layers") else body.h)[:count])
+        told = any(hasattr(each, "sliding_window") for each in self.layers.modules())
+        names = ("attention_chunk_size", *(() if told else ("sliding_window",)))
+        self.windows = [each for name in names if (each := getattr(self.config, name, None))]
 
     def forward(self, x: Tensor, *rest: Tensor) -> Tensor:
         from transformers.masking_utils import create_causal_mask
@@ -63,6 +66,8 @@ class Layers(nn.Module):
         for layer in self.layers:
             x = layer(x, attention_mask=mask, **more)
             x = x[0] if isinstance(x, tuple) else x
+        for window in self.windows:  # of masks, which are made for a model as a whole
+            check_window(window, x.shape[1] + (past[0].shape[2] if past else 0))
         return x
 
 

@@ -140,8 +140,8 @@ class Marks:
         rows, keys = query.shape[2], key.shape[2]
         if not (statically_known_true(rows == 1) or statically_known_true(rows == keys)):
             raise refused(f"has {rows} queries and {keys} keys: only as many, or a single query, have a lowering")
-        if sliding_window is not None and not statically_known_true(keys <= sliding_window):
-            raise refused(_reached(sliding_window, keys))
+        if sliding_window is not None:
+            check_window(sliding_window, keys, refused)
         self._check_sight(module, attention_mask, is_causal, statically_known_true(rows == 1), refused)
         scale = query.shape[-1] ** -0.5 if scaling is None else float(scaling)
         return attention(query, key, value, scale).transpose(1, 2).contiguous(), None
@@ -225,7 +225,7 @@ class Marks:
         """Makes errors about the mark in ``module``."""
         path = self._paths.get(id(module), type(module).__name__)
         self.made[path] = None
-        return lambda why: InputError(f"{what} of {path or type(module).__name__!r} {why}")
+        return _refusal(f"{what} of {path or type(module).__name__!r}")
 
 
 def configs_of(module: nn.Module) -> list[Any]:
@@ -234,12 +234,22 @@ def configs_of(module: nn.Module) -> list[Any]:
     return list(found.values())
 
 
-def _reached(window: int, keys: Any) -> str:
-    if isinstance(keys, int):
-        seen = f"and sees {keys}"
-    else:
+def _refusal(what: str) -> Callable[[str], InputError]:
+    """Makes errors about ``what``."""
+    return lambda why: InputError(f"{what} {why}")
+
+
+OF_LAYERS = _refusal("attention of the layers")
+
+
+def check_window(window: int, keys: Any, refused: Callable[[str], InputError] = OF_LAYERS) -> None:
+    """Raise unless all ``keys`` are within the window."""
+    if statically_known_true(keys <= window):
+        return
+    seen = f"and sees {keys}"
+    if not isinstance(keys, int):
         seen = f"and may see more: bound the dynamic axis, torch.export.Dim(.., max={window})"
-    return f"has a window of {window} rows, {seen}: a window has a lowering only where no row goes beyond it"
+    raise refused(f"has a window of {window} rows, {seen}: a window has a lowering only where no row goes beyond it")
 
 
 def _shown(value: Any) -> str:

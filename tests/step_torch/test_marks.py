@@ -220,6 +220,11 @@ REFUSED: dict[str, tuple[Callable[[], Capture], str]] = {
         "attention of 'layers.0.self_attn' has a window of 32 rows, and may see more: bound the dynamic axis, "
         "torch.export.Dim(.., max=32): a window has a lowering only where no row goes beyond it",
     ),
+    "window that only a mask has": (
+        lambda: layers(small("Phimoe", **ROUTED, sliding_window=8)),
+        "attention of the layers has a window of 8 rows, and sees 16: a window has a lowering only where no row goes "
+        "beyond it",
+    ),
     "position bias": (
         lambda: of(
             First(

@@ -48,6 +48,8 @@ class Layers(nn.Module):
         super().__init__()
         body = model.base_model if hasattr(model, "base_model") else model
         self.config = model.config
+        if not getattr(self.config, "is_causal", True):
+            raise InputError(f"{type(model).__name__} is not causal: its rows see those behind them, too")
         self.masked = model.config._attn_implementation == "eager"  # which is not causal by itself
         self.rotary = hasattr(body, "rotary_emb")
         self.layers = nn.ModuleList((body.layers if hasattr(body, "layers") else body.h)[:count])

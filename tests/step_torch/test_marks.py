@@ -212,7 +212,7 @@ REFUSED: dict[str, tuple[Callable[[], Capture], str]] = {
     ),
     "window": (
         lambda: layers(small("Mistral", **DECODER, sliding_window=15)),
-        "attention of 'layers.0.self_attn' has a window of 15 rows, and sees 16: a window has a lowering only where no "
+        "attention of the layers has a window of 15 rows, and sees 16: a window has a lowering only where no "
         "row goes beyond it",
     ),
     "window of a dynamic axis": (
@@ -224,6 +224,10 @@ REFUSED: dict[str, tuple[Callable[[], Capture], str]] = {
         lambda: layers(small("Phimoe", **ROUTED, sliding_window=8)),
         "attention of the layers has a window of 8 rows, and sees 16: a window has a lowering only where no row goes "
         "beyond it",
+    ),
+    "a model that is not causal": (
+        lambda: layers(small("Llama", **DECODER, is_causal=False)),
+        "LlamaForCausalLM is not causal: its rows see those behind them, too",
     ),
     "position bias": (
         lambda: of(

@@ -130,27 +130,35 @@ def capture_decoding(model: nn.Module, path: Path | str, *, room: int, prompts: 
     past = torch.zeros(1, heads, room - 1, size, dtype=torch.bfloat16)
     token, decoding = torch.zeros(1, 1, dtype=torch.int64), Decoding(model, room).eval()
     with torch.no_grad():
-        off = _off(model.eval(), decoding, min(room, SOME))
+        scores, none = model.eval()(token, use_cache=False).logits, [past[:, :, :0]] * (2 * config.num_hidden_layers)
+        off = (decoding(token, token, *none) - scores).abs().max() / scores.abs().max()
     if not off <= ALIKE:
         raise InputError(
             f"{type(model).__name__} does more than embedding, layers, norm and head: without that its scores are off "
             f"by {off:.0%} of the largest one"
         )
+    _check_far(model, decoding, min(room, SOME))
     args = (token, token + room - 1, *[past] * (2 * config.num_hidden_layers))
     return _capture(decoding, [args], path, None, _texts(model, prompts, room))
 
 
-def _off(model: Any, decoding: Decoding, count: int) -> float:
-    """By how much of the largest score of ``model`` behind ``count`` tokens those of the step are off."""
+def _check_far(model: Any, decoding: Decoding, count: int) -> None:
+    """Raise `InputError` where the scores of ``model`` behind ``count`` tokens are not those of the step."""
     from transformers import DynamicCache
 
     cache, tokens = DynamicCache(), torch.arange(count)[None] % model.config.vocab_size
-    if count > 1:
-        model(tokens[:, :-1], past_key_values=cache, use_cache=True)
-    past = [each for layer in cache.layers for each in (layer.keys, layer.values)]
-    scores = model(tokens, use_cache=False).logits[:, -1:]
-    step = decoding(tokens[:, -1:], torch.tensor([[count - 1]]), *past)
-    return float((step - scores).abs().max() / scores.abs().max())
+    with torch.no_grad():
+        if count > 1:
+            model(tokens[:, :-1], past_key_values=cache, use_cache=True)
+        past = [each for layer in cache.layers for each in (layer.keys, layer.values)]
+        scores = model(tokens, use_cache=False).logits[:, -1:]
+        step = decoding(tokens[:, -1:], torch.tensor([[count - 1]]), *past)
+    off = float((step - scores).abs().max() / scores.abs().max())
+    if not off <= ALIKE:
+        raise InputError(
+            f"{type(model).__name__} sees tokens before it in another way than its layers by themselves: behind {count} "
+            f"of them its scores are off by {off:.0%} of the largest one"
+        )
 
 
 def _texts(model: Any, prompts: Sequence[Sequence[int]], room: int) -> dict[str, np.ndarray]:

@@ -92,7 +92,7 @@ class Marks:
         self._paths = {id(each): path for path, each in module.named_modules()}
         self._again = cycle(self._plain)
         before = [(each, key, getattr(each, key, None)) for each in configs for key in _KEYS]
-        self._before = {id(config): value for config, key, value in before if key == _KEYS[0]}
+        self._before = {id(config): str(value) for config, key, value in before if key == _KEYS[0] and value}
         for config, key, _ in before:
             setattr(config, key, "step")
         try:

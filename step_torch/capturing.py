@@ -156,8 +156,8 @@ def _check_far(model: Any, decoding: Decoding, count: int) -> None:
     off = float((step - scores).abs().max() / scores.abs().max())
     if not off <= ALIKE:
         raise InputError(
-            f"{type(model).__name__} sees tokens before it in another way than its layers by themselves: behind {count} "
-            f"of them its scores are off by {off:.0%} of the largest one"
+            f"{type(model).__name__} sees tokens before it in another way than its layers by themselves: behind "
+            f"{count} of them its scores are off by {off:.0%} of the largest one"
         )
 
 

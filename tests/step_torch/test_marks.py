@@ -457,7 +457,7 @@ def test_a_step_that_sees_other_rows_than_the_model(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         step_torch.capture_decoding(made, tmp_path / "model.pt2", room=8)
     assert str(caught.value).startswith(
-        "LlamaForCausalLM sees tokens before it in another way than its layers by themselves: behind 8 of them its scores "
+        "LlamaForCausalLM sees tokens before it in another way than its layers by themselves: behind 8 of them its "
     )
 
 

@@ -15,8 +15,8 @@ from typing import Any, Literal
 import numpy as np
 
 from step import Graph, Stream
-from step.functions import Max, RetileCol, RetileRow, RetileStreamify
-from step_torch.layouts import Layout, Part, Value
+from step.functions import Max, RetileCol, RetileRow, RetileStreamify, Transpose
+from step_torch.layouts import Axis, Layout, Part, Value
 from step_torch.nodes import Place
 
 Side = Literal["row", "col"]
@@ -61,7 +61,21 @@ class Joiner:
         """``value`` in the layout ``wanted``; raises `NoJoin`."""
         value = self.columns(value, wanted.tile[1], why)
         value = self.rows(value, wanted.tile[0], why)
-        return self.reordered(value, wanted.loops, why)
+        value = self.reordered(value, wanted.loops, why)
+        if value.layout.shape != wanted.shape:
+            raise NoJoin(f"{value.layout} can not become {wanted}")
+        return value
+
+    def whole(self, value: Value, axes: Sequence[Axis], why: str) -> Value:
+        """``value`` in tiles with all of its last dimension, of ``axes``: rows for columns, where these are its rows."""
+        rows, columns = value.layout.rows, value.layout.columns
+        if axes and rows is not None and rows.axis == axes[0]:
+            stream = value.stream.map(Transpose(), name=self.name("turned"))
+            self._enter("Transpose", _tile_bytes(value), why)
+            value = replace(value, stream=stream, layout=replace(value.layout, rows=columns, columns=rows))
+        elif (columns.axis if columns else None) != (axes[0] if axes else None):
+            raise NoJoin(f"the last dimension is {axes[0].name if axes else 1}, but what comes is {value.layout}")
+        return self.columns(value, axes[0].extent, why) if axes else value
 
     def columns(self, value: Value, size: int, why: str) -> Value:
         """``value`` in tiles of ``size`` columns."""

@@ -103,6 +103,9 @@ def gelu(at: Importer, x: Any, *, approximate: str = "none") -> Any:
 def to(at: Importer, x: Any, dtype: str | None = None, **options: Any) -> Any:
     """Another format; one that is wider holds the same numbers, and costs nothing."""
     if not isinstance(x, Value):
+        if isinstance(x, Stored) and not x.is_parameter and at.nodes.metas[x.name].dtype != at.meta.dtype:
+            x = at.value(x)
+            return replace(x, stream=at.rounded(x.stream), dtype=at.dtype)
         return x if isinstance(x, Stored) else x.cast(at) if hasattr(x, "cast") else to(at, at.value(x), dtype)
     return replace(x, stream=at.rounded(x.stream), dtype=FORMATS[at.meta.dtype])
 
@@ -170,6 +173,8 @@ def together(at: Importer, x: Any, y: Any) -> tuple[Stream, Stream, Value]:
         if columns[1] is not None:
             follower = at.joiner.columns(follower, widest, why)
         second = at.joiner.reordered(follower, first.layout.loops, "operands come in one order")
+        if any(each and each != own for each, own in zip(second.layout.shape[1:], first.layout.shape[1:], strict=True)):
+            raise Unsupported(f"one operand comes as {first.layout}, the other as {second.layout}")
     return (second.stream, first.stream, first) if swapped else (first.stream, second.stream, first)
 
 

@@ -85,10 +85,11 @@ class Importer:
     notes: dict[str, None] = field(default_factory=dict)
     """What was chosen for the user."""
     sources: Sources = field(init=False)
-    node: Node = Node("output", (), {}, ("output",), Place(UNKNOWN_LOCATION, ""))
+    node: Node = field(init=False)
 
     def __post_init__(self) -> None:
         self.sources = Sources(self)
+        self.node = Node("output", (), {}, ("output",), Place(UNKNOWN_LOCATION, ""))  # before there is another one
 
     def run(self) -> None:
         """Lower all nodes, and store the outputs; raises `InputError` with all that can not be."""
@@ -139,7 +140,7 @@ class Importer:
         raise Unsupported(f"{what} {name!r} is {kept}, not bfloat16: {advice} step_torch.capture")
 
     def rows(self, given: Stored, axis: Axis) -> int:
-        """Rows of the tiles of ``given`` along ``axis``; raises `Unsupported` where those asked for do not divide it."""
+        """Rows of the tiles of ``given`` along ``axis``; raises `InputError` where those asked for do not divide it."""
         extent, most = axis.extent, min(self.tiling.most_rows, axis.extent)
         size = dividing(extent, most)
         if size < most:
@@ -173,10 +174,10 @@ class Importer:
         for node in nodes:
             lowering, unknown = lowering_of(node.op), self.nodes.unknown(node)
             late, is_number = lost.intersection(node.reads), node.op.startswith("_operator.")  # of extents
-            depends = f": its extent {unknown} depends on data, and only those of inputs can be dynamic"
             if (lowering is None and not is_number) or (unknown and not late):
-                failed[f"{node.op} at {node.place}{depends if unknown and not late else ''}"] = None
-                lost.update(node.results)
+                depends = ": an extent of its result depends on data, and only those of inputs can be dynamic"
+                failed[f"{node.op} at {node.place}{depends if unknown and unknown not in lost else ''}"] = None
+                lost.update((*node.results, unknown))
             elif late:
                 lost.update(node.results)
             elif lowering is not None:

@@ -67,7 +67,7 @@ class Joiner:
         return value
 
     def whole(self, value: Value, axes: Sequence[Axis], why: str) -> Value:
-        """``value`` in tiles with all of its last dimension, of ``axes``: rows for columns, where these are its rows."""
+        """``value`` in tiles with all of its last dimension, ``axes``: rows for columns, where that is in rows."""
         rows, columns = value.layout.rows, value.layout.columns
         if axes and rows is not None and rows.axis == axes[0]:
             stream = value.stream.map(Transpose(), name=self.name("turned"))

@@ -103,9 +103,6 @@ def gelu(at: Importer, x: Any, *, approximate: str = "none") -> Any:
 def to(at: Importer, x: Any, dtype: str | None = None, **options: Any) -> Any:
     """Another format; one that is wider holds the same numbers, and costs nothing."""
     if not isinstance(x, Value):
-        if isinstance(x, Stored) and not x.is_parameter and at.nodes.metas[x.name].dtype != at.meta.dtype:
-            x = at.value(x)
-            return replace(x, stream=at.rounded(x.stream), dtype=at.dtype)
         return x if isinstance(x, Stored) else x.cast(at) if hasattr(x, "cast") else to(at, at.value(x), dtype)
     return replace(x, stream=at.rounded(x.stream), dtype=FORMATS[at.meta.dtype])
 

@@ -204,9 +204,8 @@ def _permuted(at: Importer, x: Any, order: list[int]) -> Any:
     dims = tuple(x.dims[each] for each in order)
     if isinstance(x, Stored) and x.is_parameter:
         return x.formed("of_" + "_".join(map(str, order)), lambda data: data.transpose(order), dims)
-    if isinstance(x, Stored) and [each for each in dims if each] == [each for each in x.dims if each]:
-        if (dims[-1] if dims else ()) == (x.dims[-1] if dims else ()):
-            return replace(x, dims=dims)
+    if isinstance(x, Stored) and replace(x, dims=dims).axes == x.axes:
+        return replace(x, dims=dims)
     return at.value(x).over(dims)
 
 

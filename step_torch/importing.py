@@ -284,7 +284,8 @@ class Importer:
         value = self.value(self.values[output])
         value = self.whole_rows(value, "an output is stored row by row")
         why, axes = "an output is stored in the order of torch", [axis for each in value.dims[:-1] for axis in each]
-        if value.layout.rows is not None and value.layout.rows.axis != axes[-1]:
+        rows = value.layout.rows
+        if rows is not None and rows.count > 1 and [rows.axis] != axes[-1:]:
             value = self.joiner.rows(value, 1, why)
         rows, steps = value.layout.rows, sorted(value.layout.loops, key=lambda part: -part.step)
         order = [part for axis in axes for part in steps if part.axis == axis]

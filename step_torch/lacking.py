@@ -93,8 +93,7 @@ def _of_modules(model: Any) -> Iterator[str]:
 
 def _wanted(layer: Any) -> Iterator[str]:
     """What the layer must be given, and is not."""
-    _, *rest = _parameters(layer).values() or [None]
-    for each in rest:
+    for each in list(_parameters(layer).values())[1:]:
         known = each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) or each.name in GIVEN
         if each.default is each.empty and not known:
             what = " (positions as biases of scores)" if each.name in ("alibi", "position_bias") else ""

@@ -118,7 +118,8 @@ def test_a_weight_of_eight_bits(tmp_path: Path) -> None:
     assert complaint(edited(path, tmp_path / "model.pt2", change, CONFIG), InputError) == (
         "'FILE' has 1 operator without a lowering:\n"
         "  aten.linear.default at transformers/models/llama/modeling_llama.py:164, in layers.0.mlp.down_proj: "
-        f"parameter '{DOWN}' is float8_e4m3fn, not bfloat16: call .to(torch.bfloat16) on the module before step_torch.capture"
+        f"parameter '{DOWN}' is float8_e4m3fn, not bfloat16: call .to(torch.bfloat16) on the module before "
+        "step_torch.capture"
     )
 
 

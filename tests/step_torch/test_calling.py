@@ -1,4 +1,4 @@
-"""What goes wrong in a model of the user is an `InputError` with the module, the exception, and what can not be captured."""
+"""What goes wrong in a model of the user is an `InputError`: with module, exception, and what can not be captured."""
 
 from __future__ import annotations
 

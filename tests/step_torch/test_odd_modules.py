@@ -1,4 +1,4 @@
-"""Modules that read, see and give their tensors in other ways: as exact as torch, or an error that says what is missing.
+"""Modules that read, see and give tensors in other ways: as exact as torch, or an error that says what is missing.
 
 They were captured by `capturing.py`; see `odd.py`.
 """
@@ -8,9 +8,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from broken import edited
 
+import step
 import step_torch
 from step.errors import InputError
 from step_torch.extents import extent_of, solved
@@ -54,6 +56,15 @@ def test_it_is_as_exact_as_torch(name: str) -> None:
     assert check.passed and check.error < 0.01
 
 
+@pytest.mark.parametrize("name", ["linear_reshaped", "permuted", "columns_to_rows", "scalars", "itself", "same_names"])
+def test_the_fast_model_ends_with_the_same_bits(name: str) -> None:
+    program = step_torch.load(STORED / f"{name}.pt2").program
+    timed, meant = step.run(program, backend="approx", values="all"), step.run(program, backend="interpret")
+    assert timed.outputs.keys() == meant.outputs.keys()
+    for output, each in meant.outputs.items():
+        assert np.array_equal(np.asarray(timed.outputs[output]), np.asarray(each))
+
+
 @pytest.mark.parametrize("name", MISSING)
 def test_what_is_missing_is_listed(name: str) -> None:
     path = STORED / f"{name}.pt2"
@@ -66,7 +77,9 @@ def test_what_is_missing_is_listed(name: str) -> None:
 
 
 def test_columns_that_no_join_puts_together() -> None:
-    with pytest.raises(InputError, match=r"merged_columns.pt2': aten.linear.default at .*: no loop goes over blocks of"):
+    with pytest.raises(
+        InputError, match=r"merged_columns.pt2': aten.linear.default at .*: no loop goes over blocks of"
+    ):
         step_torch.load(STORED / "merged_columns.pt2")
 
 

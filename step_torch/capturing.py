@@ -25,13 +25,16 @@ from step.errors import InputError
 from step.host.files import write_atomically, writing
 from step.host.paths import named_file
 from step_torch.archive import RESULTS
+from step_torch.calling import calling, check_arguments, check_call
+from step_torch.differences import difference
+from step_torch.lacking import PARTS, lacking, layers_of, listed, parts_missing, scales
 from step_torch.marks import Marks, check_window
 from step_torch.references import references
 
 WHOLE = ("linear", "silu", "gelu", "softmax", "layer_norm", "scaled_dot_product_attention", "split", "addmm")
 """Operators of ATen that are not taken apart."""
 
-OWN = ("step_torch/capturing.py", "step_torch/marks.py", "step_torch/references.py")
+OWN = tuple(f"step_torch/{name}.py" for name in ("capturing", "marks", "references", "calling"))
 
 _FRAME = re.compile(r'File "(.*?)", line (\d+), in (.*)')
 _SITE = re.compile(r".*/(?:site|dist)-packages/")
@@ -47,12 +50,18 @@ class Layers(nn.Module):
     def __init__(self, model: nn.Module, count: int = 1) -> None:
         super().__init__()
         body = model.base_model if hasattr(model, "base_model") else model
+        self.rotary = hasattr(body, "rotary_emb")
+        layers = layers_of(model)
+        if layers is None:
+            raise InputError(
+                f"{type(model).__name__} has no layers that can be captured: `layers` or `h` of its base_model are"
+                f"{listed(lacking(model))}"
+            )
+        self.layers = nn.ModuleList(layers[:count])
         self.config = model.config
         if not getattr(self.config, "is_causal", True):
             raise InputError(f"{type(model).__name__} is not causal: its rows see those behind them, too")
-        self.masked = model.config._attn_implementation == "eager"  # which is not causal by itself
-        self.rotary = hasattr(body, "rotary_emb")
-        self.layers = nn.ModuleList((body.layers if hasattr(body, "layers") else body.h)[:count])
+        self.masked = self.config._attn_implementation == "eager"  # which is not causal by itself
         told = any(hasattr(each, "sliding_window") for each in self.layers.modules())
         names = ("attention_chunk_size", *(() if told else ("sliding_window",)))
         self.windows = [each for name in names if (each := getattr(self.config, name, None))]
@@ -114,16 +123,21 @@ def capture_decoding(model: nn.Module, path: Path | str, *, room: int, prompts: 
     more than embedding, layers, norm and head, or has no positions for so many tokens.
     """
     body = getattr(model, "base_model", model)
-    kinds = ("embed_tokens", "layers", "norm", "rotary_emb"), ("wte", "wpe", "h", "ln_f")
-    if not any(all(hasattr(body, each) for each in kind) for kind in kinds):
+    if not any(all(hasattr(body, each) for each in kind) for kind in PARTS):
         raise InputError(
             f"{type(model).__name__} has no step that can be captured: models with embed_tokens, layers, norm and "
             "rotary_emb have, as Llama, Qwen2 and Qwen3, and those with wte, wpe, h and ln_f, as GPT-2"
+            f"{parts_missing(model)}{listed(lacking(model))}"
         )
     if hasattr(body, "wpe") and room > body.wpe.num_embeddings:
         raise InputError(
             f"{type(model).__name__} has {body.wpe.num_embeddings} positions: room can not be {room}, for more tokens"
         )
+    with calling(model, f"{type(model).__name__} can not be captured", always=True):
+        return _capture_decoding(model, path, room, prompts)
+
+
+def _capture_decoding(model: Any, path: Path | str, room: int, prompts: Sequence[Sequence[int]]) -> Path:
     config = model.config
     heads = getattr(config, "num_key_value_heads", config.num_attention_heads)
     size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
@@ -135,11 +149,28 @@ def capture_decoding(model: nn.Module, path: Path | str, *, room: int, prompts: 
     if not off <= ALIKE:
         raise InputError(
             f"{type(model).__name__} does more than embedding, layers, norm and head: without that its scores are off "
-            f"by {off:.0%} of the largest one"
+            f"by {off:.0%} of the largest one{_more(model, decoding, token, none)}"
         )
     _check_far(model, decoding, min(room, SOME))
     args = (token, token + room - 1, *[past] * (2 * config.num_hidden_layers))
     return _capture(decoding, [args], path, None, _texts(model, prompts, room))
+
+
+def _more(model: Any, decoding: Decoding, token: Tensor, none: Sequence[Tensor]) -> str:
+    """Where in ``model`` that is what the step does not do, and factors that it may be."""
+
+    def off(mine: Tensor, own: Tensor) -> bool:
+        return mine.shape != own.shape or not float((mine - own).abs().max()) <= ALIKE * float(own.abs().max())
+
+    parts = {
+        "between embedding and layers": decoding.layers.layers[0],
+        "in its layers": decoding.norm,
+        "between norm and head": decoding.head,
+    }
+    with torch.no_grad():
+        found = difference(parts, lambda: model(token, use_cache=False), lambda: decoding(token, token, *none), off)
+    factors = ", ".join(scales(model.config, within=found == "in its layers"))
+    return f"; it does more {found or 'behind its head'}" + (f", and its config has {factors}" if factors else "")
 
 
 def _check_far(model: Any, decoding: Decoding, count: int) -> None:
@@ -192,9 +223,17 @@ def tables(model: nn.Module, positions: Sequence[int]) -> tuple[Tensor, ...]:
     body = model.base_model
     if not hasattr(body, "rotary_emb"):
         return ()
-    blank = torch.zeros(1, len(positions), 1, dtype=torch.bfloat16)
-    cos, sin = body.rotary_emb(blank, torch.tensor(list(positions))[None])
-    return cos, sin
+    kind, kept = type(model).__name__, next(model.parameters()).dtype
+    blank = torch.zeros(1, len(positions), 1, dtype=kept)
+    with calling(model, f"{kind} gives no tables of positions"):
+        found = body.rotary_emb(blank, torch.tensor(list(positions))[None])
+    if not isinstance(found, tuple) or len(found) != 2:
+        what = f"{_name(found.dtype)}{list(found.shape)}" if isinstance(found, Tensor) else type(found).__name__
+        raise InputError(
+            f"{kind} gives no tables of positions: rotary_emb must give cosines and sines, not {what}"
+            f"{listed(lacking(model))}"
+        )
+    return tuple(each.to(kept) for each in found)
 
 
 def capture(
@@ -209,9 +248,11 @@ def capture(
 
     ``dynamic_shapes`` as for `torch.export.export`: axes that `step_torch.load` may give another extent. ``samples``:
     further arguments to compare results for, as those of a single row are too few to tell errors apart. Raises
-    `InputError` for a module that is not in BF16 or that decides on data, and for attention and experts of transformers
-    that a mark does not take or makes something else of.
+    `InputError` for a module that is not in BF16 or that decides on data, for attention and experts of transformers
+    that a mark does not take or makes something else of, and for whatever else the module raises. It is taken as it is
+    in `eval`.
     """
+    check_arguments([args, *samples])
     return _capture(module, [tuple(each) for each in (args, *samples)], path, dynamic_shapes, {})
 
 
@@ -224,32 +265,45 @@ def _capture(
 ) -> Path:
     """The same for all that is ``given``, with ``arrays`` beside the results."""
     path = named_file(path, "a captured module", ".pt2")
-    _check(module)
     module = module.eval()
     marks = Marks()
     with torch.no_grad():
+        check_call(module, given[0])
+    with torch.no_grad(), calling(module, "the module can not be captured"):
         for number, results in enumerate(references(module, given, marks)):
             arrays |= {
                 f"{kind}_{number}_{at}": _bits(one) for kind, some in results.items() for at, one in enumerate(some)
             }
         with marks.within(module):
             program = _exported(module, given[0], dynamic_shapes)
+        _check(program)
     with writing(path):
         write_atomically(path, _packed(program, arrays))
     return path
 
 
-def _check(module: nn.Module) -> None:
-    for name, each in [*module.named_parameters(), *module.named_buffers()]:
-        if each.is_floating_point() and each.dtype != torch.bfloat16:
-            raise InputError(f"parameter {name!r} is {_name(each.dtype)}, not bfloat16: call .to(torch.bfloat16) first")
+def _check(program: torch.export.ExportedProgram) -> None:
+    """Raises `InputError` for a parameter that is read and not in BF16."""
+    read = {node.name for node in program.graph.nodes if node.op == "placeholder" and node.users}
+    for spec in program.graph_signature.input_specs:
+        each = program.state_dict.get(spec.target or "")
+        if each is None or spec.arg.name not in read or not each.is_floating_point() or each.dtype == torch.bfloat16:
+            continue
+        raise InputError(
+            f"parameter {spec.target!r} is {_name(each.dtype)}, not bfloat16: call .to(torch.bfloat16) first"
+        )
 
 
 def _exported(module: nn.Module, args: tuple[Tensor, ...], dynamic_shapes: Any) -> torch.export.ExportedProgram:
     try:
         program = torch.export.export(module, args, dynamic_shapes=dynamic_shapes, strict=False)
     except torch._dynamo.exc.UserError as error:
-        raise InputError(f"the module can not be exported: {str(error).splitlines()[0]}") from None
+        reason = str(error).split("\n\nThe error above occurred")[0]
+        one = "constant (1)" in reason
+        raise InputError(
+            f"the module can not be exported: {reason}"
+            + "\ntorch takes an extent of 1 for a constant: capture with args of 2 or more along a dynamic axis" * one
+        ) from error
     except torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode as error:
         line = _user_line(str(error))
         raise InputError(f"the module decides on data{line}: a stream of operators can not, so take it apart") from None

@@ -195,6 +195,8 @@ def together(at: Importer, x: Any, y: Any) -> tuple[Stream, Stream, Value]:
         if columns[1] is not None:
             follower = at.joiner.columns(follower, widest, why)
         second = at.joiner.reordered(follower, first.layout.loops, "operands come in one order")
+        if any(each and each != own for each, own in zip(second.layout.shape[1:], first.layout.shape[1:], strict=True)):
+            raise Unsupported(f"one operand comes as {first.layout}, the other as {second.layout}")
     return (second.stream, first.stream, first) if swapped else (first.stream, second.stream, first)
 
 

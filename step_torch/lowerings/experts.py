@@ -108,6 +108,8 @@ def experts(at: Importer, x: Any, index: Any, weight: Any, gate_up: Stored, down
         return _by_turns(at, value, weight, gate_up, down)
     if len(value.layout.loops) > 1 or value.stream.shape[0] != dim(1):
         raise Unsupported("rows of several dimensions, or several that go round; rows of one have a lowering")
+    for each in (gate_up, down):
+        at.check_format(each)
     graph, count = at.graph, down.data.shape[0]
     tokens = value.layout.tile[0] * (value.layout.loops[0].count if value.layout.loops else 1)
     probabilities, rows = _each(at, index.of, "probabilities", tokens), _each(at, value, "x", tokens)
@@ -189,7 +191,7 @@ def _expert(
     weights = swiglu.Weights.declare(graph, prefix, hidden, inner)
     data = {"gate": gate_up[:inner].T, "up": gate_up[inner:].T, "down": down.T}
     at.inputs.update({f"{prefix}{name}": np.ascontiguousarray(each) for name, each in data.items()})
-    size = min(at.tiling.rows, room - 1)
+    size = min(at.tiling.most_rows, room - 1)
     tiles, keep = packing.packed(rows, size, prefix)
     y = swiglu.expert(graph, tiles, weights, depth=hidden, columns=columns, sum=at.tiling.sum, prefix=prefix)
     y = packing.unpacked(y, keep.buffered(room + size), rows, prefix)

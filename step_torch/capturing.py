@@ -1,12 +1,14 @@
-"""A module of PyTorch as a `.pt2` file: beside `step_torch.marks` the only file of this floor that imports torch.
+"""A module of PyTorch as a `.pt2` file.
+
+With `step_torch.marks` and `step_torch.references` all of this floor that imports torch.
 
 Attention and routed experts stay whole: each becomes one operator, a mark, through the registries of transformers. The
-results of the module in BF16 and in float64 are stored beside it, so that an import can be checked without torch.
+results of the module itself, without marks, in BF16 and in float64 are stored beside it, so that an import can be
+checked without torch.
 """
 
 from __future__ import annotations
 
-import copy
 import io
 import re
 import zipfile
@@ -23,12 +25,16 @@ from step.errors import InputError
 from step.host.files import write_atomically, writing
 from step.host.paths import named_file
 from step_torch.archive import RESULTS
-from step_torch.marks import marked
+from step_torch.calling import calling, check_arguments, check_call
+from step_torch.differences import difference
+from step_torch.lacking import PARTS, lacking, layers_of, listed, parts_missing, scales
+from step_torch.marks import Marks, check_window
+from step_torch.references import references
 
 WHOLE = ("linear", "silu", "gelu", "softmax", "layer_norm", "scaled_dot_product_attention", "split", "addmm")
 """Operators of ATen that are not taken apart."""
 
-OWN = ("step_torch/capturing.py", "step_torch/marks.py")
+OWN = tuple(f"step_torch/{name}.py" for name in ("capturing", "marks", "references", "calling"))
 
 _FRAME = re.compile(r'File "(.*?)", line (\d+), in (.*)')
 _SITE = re.compile(r".*/(?:site|dist)-packages/")
@@ -45,16 +51,34 @@ class Layers(nn.Module):
         super().__init__()
         body = model.base_model if hasattr(model, "base_model") else model
         self.rotary = hasattr(body, "rotary_emb")
-        self.layers = nn.ModuleList((body.layers if hasattr(body, "layers") else body.h)[:count])
+        layers = layers_of(model)
+        if layers is None:
+            raise InputError(
+                f"{type(model).__name__} has no layers that can be captured: `layers` or `h` of its base_model are"
+                f"{listed(lacking(model))}"
+            )
+        self.layers = nn.ModuleList(layers[:count])
+        self.config = model.config
+        if not getattr(self.config, "is_causal", True):
+            raise InputError(f"{type(model).__name__} is not causal: its rows see those behind them, too")
+        self.masked = self.config._attn_implementation == "eager"  # which is not causal by itself
+        told = any(hasattr(each, "sliding_window") for each in self.layers.modules())
+        names = ("attention_chunk_size", *(() if told else ("sliding_window",)))
+        self.windows = [each for name in names if (each := getattr(self.config, name, None))]
 
     def forward(self, x: Tensor, *rest: Tensor) -> Tensor:
+        from transformers.masking_utils import create_causal_mask
+
         positions, past = (rest[:2], rest[2:]) if self.rotary else ((), rest)
         more: dict[str, Any] = {"position_embeddings": positions} if positions else {}
         if past:
             more["past_key_values"] = _Past(past)
+        mask = create_causal_mask(self.config, x, None, None) if self.masked else None
         for layer in self.layers:
-            x = layer(x, attention_mask=None, **more)
+            x = layer(x, attention_mask=mask, **more)
             x = x[0] if isinstance(x, tuple) else x
+        for window in self.windows:  # of masks, which are made for a model as a whole
+            check_window(window, x.shape[1] + (past[0].shape[2] if past else 0))
         return x
 
 
@@ -87,6 +111,9 @@ class Decoding(nn.Module):
 ALIKE = 0.05
 """By how much of the largest score those of a captured step may be off from those of the model itself."""
 
+SOME = 64
+"""Behind how many tokens they are compared: rows that are far from each other may be seen in another way."""
+
 
 def capture_decoding(model: nn.Module, path: Path | str, *, room: int, prompts: Sequence[Sequence[int]] = ()) -> Path:
     """Write a step of the language model ``model``, of transformers, as ``path``: what `step generate` takes.
@@ -96,16 +123,21 @@ def capture_decoding(model: nn.Module, path: Path | str, *, room: int, prompts: 
     more than embedding, layers, norm and head, or has no positions for so many tokens.
     """
     body = getattr(model, "base_model", model)
-    kinds = ("embed_tokens", "layers", "norm", "rotary_emb"), ("wte", "wpe", "h", "ln_f")
-    if not any(all(hasattr(body, each) for each in kind) for kind in kinds):
+    if not any(all(hasattr(body, each) for each in kind) for kind in PARTS):
         raise InputError(
             f"{type(model).__name__} has no step that can be captured: models with embed_tokens, layers, norm and "
             "rotary_emb have, as Llama, Qwen2 and Qwen3, and those with wte, wpe, h and ln_f, as GPT-2"
+            f"{parts_missing(model)}{listed(lacking(model))}"
         )
     if hasattr(body, "wpe") and room > body.wpe.num_embeddings:
         raise InputError(
             f"{type(model).__name__} has {body.wpe.num_embeddings} positions: room can not be {room}, for more tokens"
         )
+    with calling(model, f"{type(model).__name__} can not be captured", always=True):
+        return _capture_decoding(model, path, room, prompts)
+
+
+def _capture_decoding(model: Any, path: Path | str, room: int, prompts: Sequence[Sequence[int]]) -> Path:
     config = model.config
     heads = getattr(config, "num_key_value_heads", config.num_attention_heads)
     size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
@@ -117,10 +149,47 @@ def capture_decoding(model: nn.Module, path: Path | str, *, room: int, prompts: 
     if not off <= ALIKE:
         raise InputError(
             f"{type(model).__name__} does more than embedding, layers, norm and head: without that its scores are off "
-            f"by {off:.0%} of the largest one"
+            f"by {off:.0%} of the largest one{_more(model, decoding, token, none)}"
         )
+    _check_far(model, decoding, min(room, SOME))
     args = (token, token + room - 1, *[past] * (2 * config.num_hidden_layers))
     return _capture(decoding, [args], path, None, _texts(model, prompts, room))
+
+
+def _more(model: Any, decoding: Decoding, token: Tensor, none: Sequence[Tensor]) -> str:
+    """Where in ``model`` that is what the step does not do, and factors that it may be."""
+
+    def off(mine: Tensor, own: Tensor) -> bool:
+        return mine.shape != own.shape or not float((mine - own).abs().max()) <= ALIKE * float(own.abs().max())
+
+    parts = {
+        "between embedding and layers": decoding.layers.layers[0],
+        "in its layers": decoding.norm,
+        "between norm and head": decoding.head,
+    }
+    with torch.no_grad():
+        found = difference(parts, lambda: model(token, use_cache=False), lambda: decoding(token, token, *none), off)
+    factors = ", ".join(scales(model.config, within=found == "in its layers"))
+    return f"; it does more {found or 'behind its head'}" + (f", and its config has {factors}" if factors else "")
+
+
+def _check_far(model: Any, decoding: Decoding, count: int) -> None:
+    """Raise `InputError` where the scores of ``model`` behind ``count`` tokens are not those of the step."""
+    from transformers import DynamicCache
+
+    cache, tokens = DynamicCache(), torch.arange(count)[None] % model.config.vocab_size
+    with torch.no_grad():
+        if count > 1:
+            model(tokens[:, :-1], past_key_values=cache, use_cache=True)
+        past = [each for layer in cache.layers for each in (layer.keys, layer.values)]
+        scores = model(tokens, use_cache=False).logits[:, -1:]
+        step = decoding(tokens[:, -1:], torch.tensor([[count - 1]]), *past)
+    off = float((step - scores).abs().max() / scores.abs().max())
+    if not off <= ALIKE:
+        raise InputError(
+            f"{type(model).__name__} sees tokens before it in another way than its layers by themselves: behind "
+            f"{count} of them its scores are off by {off:.0%} of the largest one"
+        )
 
 
 def _texts(model: Any, prompts: Sequence[Sequence[int]], room: int) -> dict[str, np.ndarray]:
@@ -154,9 +223,17 @@ def tables(model: nn.Module, positions: Sequence[int]) -> tuple[Tensor, ...]:
     body = model.base_model
     if not hasattr(body, "rotary_emb"):
         return ()
-    blank = torch.zeros(1, len(positions), 1, dtype=torch.bfloat16)
-    cos, sin = body.rotary_emb(blank, torch.tensor(list(positions))[None])
-    return cos, sin
+    kind, kept = type(model).__name__, next(model.parameters()).dtype
+    blank = torch.zeros(1, len(positions), 1, dtype=kept)
+    with calling(model, f"{kind} gives no tables of positions"):
+        found = body.rotary_emb(blank, torch.tensor(list(positions))[None])
+    if not isinstance(found, tuple) or len(found) != 2:
+        what = f"{_name(found.dtype)}{list(found.shape)}" if isinstance(found, Tensor) else type(found).__name__
+        raise InputError(
+            f"{kind} gives no tables of positions: rotary_emb must give cosines and sines, not {what}"
+            f"{listed(lacking(model))}"
+        )
+    return tuple(each.to(kept) for each in found)
 
 
 def capture(
@@ -171,8 +248,11 @@ def capture(
 
     ``dynamic_shapes`` as for `torch.export.export`: axes that `step_torch.load` may give another extent. ``samples``:
     further arguments to compare results for, as those of a single row are too few to tell errors apart. Raises
-    `InputError` for a module that is not in BF16, that decides on data, or whose attention has a window.
+    `InputError` for a module that is not in BF16 or that decides on data, for attention and experts of transformers
+    that a mark does not take or makes something else of, and for whatever else the module raises. It is taken as it is
+    in `eval`.
     """
+    check_arguments([args, *samples])
     return _capture(module, [tuple(each) for each in (args, *samples)], path, dynamic_shapes, {})
 
 
@@ -185,33 +265,45 @@ def _capture(
 ) -> Path:
     """The same for all that is ``given``, with ``arrays`` beside the results."""
     path = named_file(path, "a captured module", ".pt2")
-    _check(module)
     module = module.eval()
-    with torch.no_grad(), marked(module):
-        program = _exported(module, given[0], dynamic_shapes)
-        exact = copy.deepcopy(module).double()
-        for number, each in enumerate(given):
-            in_double = [one.double() if one.is_floating_point() else one for one in each]
-            results = {"input": each, "bf16": _listed(module(*each)), "float64": _listed(exact(*in_double))}
+    marks = Marks()
+    with torch.no_grad():
+        check_call(module, given[0])
+    with torch.no_grad(), calling(module, "the module can not be captured"):
+        for number, results in enumerate(references(module, given, marks)):
             arrays |= {
                 f"{kind}_{number}_{at}": _bits(one) for kind, some in results.items() for at, one in enumerate(some)
             }
+        with marks.within(module):
+            program = _exported(module, given[0], dynamic_shapes)
+        _check(program)
     with writing(path):
         write_atomically(path, _packed(program, arrays))
     return path
 
 
-def _check(module: nn.Module) -> None:
-    for name, each in [*module.named_parameters(), *module.named_buffers()]:
-        if each.is_floating_point() and each.dtype != torch.bfloat16:
-            raise InputError(f"parameter {name!r} is {_name(each.dtype)}, not bfloat16: call .to(torch.bfloat16) first")
+def _check(program: torch.export.ExportedProgram) -> None:
+    """Raises `InputError` for a parameter that is read and not in BF16."""
+    read = {node.name for node in program.graph.nodes if node.op == "placeholder" and node.users}
+    for spec in program.graph_signature.input_specs:
+        each = program.state_dict.get(spec.target or "")
+        if each is None or spec.arg.name not in read or not each.is_floating_point() or each.dtype == torch.bfloat16:
+            continue
+        raise InputError(
+            f"parameter {spec.target!r} is {_name(each.dtype)}, not bfloat16: call .to(torch.bfloat16) first"
+        )
 
 
 def _exported(module: nn.Module, args: tuple[Tensor, ...], dynamic_shapes: Any) -> torch.export.ExportedProgram:
     try:
         program = torch.export.export(module, args, dynamic_shapes=dynamic_shapes, strict=False)
     except torch._dynamo.exc.UserError as error:
-        raise InputError(f"the module can not be exported: {str(error).splitlines()[0]}") from None
+        reason = str(error).split("\n\nThe error above occurred")[0]
+        one = "constant (1)" in reason
+        raise InputError(
+            f"the module can not be exported: {reason}"
+            + "\ntorch takes an extent of 1 for a constant: capture with args of 2 or more along a dynamic axis" * one
+        ) from error
     except torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode as error:
         line = _user_line(str(error))
         raise InputError(f"the module decides on data{line}: a stream of operators can not, so take it apart") from None
@@ -231,11 +323,10 @@ def _user_line(message: str) -> str:
 
 def _shorten(meta: dict[str, Any]) -> None:
     """Keep the innermost line outside of torch, with a path that is the same on all machines."""
-    frames = _FRAME.findall(meta.get("stack_trace") or "")
-    own = [each for each in frames if "/torch/" not in each[0] and not each[0].endswith(OWN)]
+    frames = [(_SITE.sub("", file), *rest) for file, *rest in _FRAME.findall(meta.get("stack_trace") or "")]
+    own = [each for each in frames if not each[0].startswith("torch/") and not each[0].endswith(OWN)]
     if own or frames:
         file, line, function = (own or frames)[-1]
-        file = _SITE.sub("", file)
         with suppress(ValueError):  # it lies elsewhere
             file = str(Path(file).relative_to(Path.cwd()))
         meta["stack_trace"] = f'File "{file}", line {line}, in {function}'
@@ -254,10 +345,6 @@ def _packed(program: torch.export.ExportedProgram, arrays: dict[str, np.ndarray]
         for name, data in {**members, f"{root}/{RESULTS}": results.getvalue()}.items():
             new.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED, 9)
     return packed.getvalue()
-
-
-def _listed(result: Any) -> list[Tensor]:
-    return list(result) if isinstance(result, tuple | list) else [result]
 
 
 def _bits(each: Tensor) -> np.ndarray:

@@ -10,9 +10,8 @@ from rich.markup import escape
 from step.cli.console import new_table, show_json, show_table, show_written
 from step.cli.options import json_option, writable
 from step.language.fused import Sum
-from step.programs.data.npz import read_arrays
 from step_torch.imported import Imported, load
-from step_torch.importing import Tiling
+from step_torch.importing import ROWS, Tiling
 
 DEFAULT = Tiling()
 
@@ -28,7 +27,9 @@ DEFAULT = Tiling()
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="Input data (.npz) instead of that of the capture; dynamic axes may have other extents.",
 )
-@click.option("--rows", type=click.IntRange(min=1), default=DEFAULT.rows, show_default=True, help="Rows of a tile.")
+@click.option(
+    "--rows", type=click.IntRange(min=1), help=f"Rows of a tile, by default the most up to {ROWS} that divide."
+)
 @click.option(
     "--columns",
     type=click.IntRange(min=1),
@@ -71,7 +72,7 @@ def command(
     model: Path,
     output: Path | None,
     data: Path | None,
-    rows: int,
+    rows: int | None,
     columns: int,
     cache_rows: int,
     depth: int | None,
@@ -97,7 +98,7 @@ def command(
         sum=total,
         side_by_side=side_by_side,
     )
-    imported = load(model, inputs=None if data is None else read_arrays(data), tiling=tiling)
+    imported = load(model, inputs=data, tiling=tiling)
     found = imported.check() if check else None
     if output is not None:
         imported.program.save(output)
@@ -108,6 +109,7 @@ def command(
                 "operators": len(imported.lowered.graph.nodes),
                 "nodes": len(imported.nodes.nodes),
                 "host": imported.host,
+                "notes": list(imported.notes),
                 "intermediate_bytes": imported.intermediate_bytes,
                 "joins": [
                     {
@@ -138,6 +140,8 @@ def _show(imported: Imported, *, with_joins: bool) -> None:
     )
     for each in imported.host:
         click.echo(f"  from the host: {each}")
+    for each in imported.notes:
+        click.echo(f"  {each}")
     if with_joins:
         table = new_table("joins", "kind", "bytes", "for", "why", names=("kind", "for", "why"))
         for join in imported.joins():

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any
 
-from step.errors import FormatError, InputError
+from step.errors import FormatError
 
 _FUNCTIONS: Mapping[str, Callable[..., int]] = {
     "Integer": lambda value: value,
@@ -21,25 +21,32 @@ _FUNCTIONS: Mapping[str, Callable[..., int]] = {
 }
 
 
-def extent_of(size: Mapping[str, Any], symbols: Mapping[str, int]) -> int:
-    """The extent that ``size`` is, with the values of ``symbols``; raises `InputError` for a symbol without one."""
+def extent_of(size: Mapping[str, Any], symbols: Mapping[str, int]) -> int | str:
+    """The extent that ``size`` is, with the values of ``symbols``; the name of a symbol that has none."""
     if "as_int" in size:
         return int(size["as_int"])
     text = size["as_expr"]["expr_str"]
     try:
         return _value(ast.parse(text, mode="eval").body, symbols)
+    except KeyError as unknown:
+        return str(unknown.args[0])
     except (SyntaxError, ValueError):
         raise FormatError(f"{text!r} is no extent of a tensor") from None
 
 
-def symbol_of(size: Mapping[str, Any]) -> str | None:
-    """The symbol that ``size`` is, if it is just one."""
-    if "as_int" in size:
-        return None
-    match ast.parse(size["as_expr"]["expr_str"], mode="eval").body:
-        case ast.Call(func=ast.Name(id="Symbol"), args=[ast.Constant(value=str(name))]):
-            return name
-    return None
+def solved(size: Mapping[str, Any], extent: int) -> tuple[str, int | None]:
+    """The symbol of ``size``, if it has just one, and its value where ``size`` is ``extent``, if there is one.
+
+    An extent is a symbol times a number, plus another: torch has no others for axes of inputs.
+    """
+    symbol = extent_of(size, {})
+    if not isinstance(symbol, str):
+        return "", None
+    at = [extent_of(size, {symbol: value}) for value in (0, 1)]
+    if not all(isinstance(each, int) for each in at) or at[0] == at[1]:
+        return symbol, None
+    value, rest = divmod(extent - int(at[0]), int(at[1]) - int(at[0]))
+    return symbol, None if rest else value
 
 
 def _value(tree: ast.expr, symbols: Mapping[str, int]) -> int:
@@ -49,8 +56,6 @@ def _value(tree: ast.expr, symbols: Mapping[str, int]) -> int:
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -_value(operand, symbols)
         case ast.Call(func=ast.Name(id="Symbol"), args=[ast.Constant(value=str(name))]):
-            if name not in symbols:
-                raise InputError(f"the extent {name} depends on data: only those of inputs can be dynamic")
             return symbols[name]
         case ast.Call(func=ast.Name(id=function), args=args) if function in _FUNCTIONS:
             return _FUNCTIONS[function](*(_value(each, symbols) for each in args))

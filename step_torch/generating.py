@@ -19,6 +19,8 @@ from step.errors import InputError
 from step.functions import ArgMax, Compare, SelectValid, Where
 from step.host.memory import check_fits
 from step.library import arg_max
+from step.programs.data.inputs import as_data
+from step.programs.data.scalars import scalars
 from step_models.fabrics import fitting
 from step_models.weights import blank_tensors
 from step_torch.archive import Archive, read_archive
@@ -94,6 +96,7 @@ class LanguageModel:
         room of the model, and for tokens that it has not, and `EnvironmentProblem` for caches that do not fit into the
         memory of this machine.
         """
+        prompt = scalars(as_data({"prompt": prompt})["prompt"], UINT32, "prompt").ravel().tolist()
         steps = len(prompt) + count - 1
         if not prompt or count < 1:
             raise InputError("there must be a prompt of at least one token, and at least one token to write")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from step.errors import InputError
 from step_models.fabrics import fitting
 from step_torch.archive import Archive, read_archive
 from step_torch.depths import with_depths
+from step_torch.given import as_captured, check_extents
 from step_torch.importing import FORMATS, Importer, Tiling
 from step_torch.joins import Join
 from step_torch.nodes import Nodes, nodes_of
@@ -48,6 +50,8 @@ class Imported:
     nodes: Nodes
     tiling: Tiling
     lowered: Program
+    notes: tuple[str, ...]
+    """Choices of tiles that were made for the user, and why."""
     _joins: tuple[Join, ...]
     _is_captured: bool
 
@@ -64,7 +68,8 @@ class Imported:
     @property
     def intermediate_bytes(self) -> int:
         """Bytes of the results of all operators of torch."""
-        metas = [self.nodes.metas[name] for node in self.nodes.nodes for name in node.results]
+        made = [name for node in self.nodes.nodes for name in node.results]
+        metas = [self.nodes.metas[name] for name in made if name in self.nodes.metas]  # and no numbers
         return sum(prod(each.shape) * FORMATS[each.dtype].bytes for each in metas if each.dtype in FORMATS)
 
     @property
@@ -86,10 +91,10 @@ class Imported:
         mine, theirs, largest, count = 0.0, 0.0, 0.0, 0
         for results in self.archive.results:
             data = dict(zip(self.nodes.inputs, results.inputs, strict=True))
-            program, _ = _lowered(self.archive, self.nodes, data, self.tiling, self.lowered.name)
+            program, _, _ = _lowered(self.archive, self.nodes, data, self.tiling, self.lowered.name)
             run = interpret(program.graph, program.inputs)
             for number, (exact, rounded) in enumerate(zip(results.float64, results.bf16, strict=True)):
-                name = "output" if len(results.float64) == 1 else f"output{number}"
+                name = self.nodes.output_names[number]
                 tiles = [np.asarray(each.value, np.float64) for each in run.outputs[name] if each.has_value]
                 output = np.concatenate(tiles).reshape(exact.shape)
                 mine += float(((output - exact) ** 2).sum())
@@ -101,29 +106,31 @@ class Imported:
 def load(
     path: Path | str,
     *,
-    inputs: Mapping[str, np.ndarray] | None = None,
+    inputs: Mapping[str, Any] | Path | str | None = None,
     tiling: Tiling | None = None,
     name: str | None = None,
 ) -> Imported:
     """Import the captured module ``path`` (.pt2).
 
-    ``inputs`` take the place of those of the capture, by name; their dynamic axes may have other extents. ``tiling``:
-    how large tiles are. Raises `FormatError` for a file that can not be read, and `InputError` that lists all operators
-    without a lowering.
+    ``inputs``, by name or an .npz file, take the place of those of the capture, and are rounded to its formats. Their
+    dynamic axes may have other extents. ``tiling``: how large tiles are. Raises `FormatError` for files that can not be
+    read, and `InputError` for data that does not fit, and with a list of all operators without a lowering.
     """
-    archive, tiling, given = read_archive(path), tiling or Tiling(), dict(inputs or {})
+    archive, tiling = read_archive(path), tiling or Tiling()
+    given = as_captured(archive, inputs)
     nodes = nodes_of(archive, {key: each.shape for key, each in given.items()})
+    check_extents(archive, nodes)
     captured = archive.results[0].inputs if archive.results else []
     data = {**dict(zip(nodes.inputs, captured, strict=False)), **given}
-    program, joins = _lowered(archive, nodes, data, tiling, name or archive.path.stem)
-    return Imported(archive, nodes, tiling, program, joins, not given)
+    program, notes, joins = _lowered(archive, nodes, data, tiling, name or archive.path.stem)
+    return Imported(archive, nodes, tiling, program, notes, joins, not given)
 
 
 def _lowered(
     archive: Archive, nodes: Nodes, data: dict[str, np.ndarray], tiling: Tiling, name: str
-) -> tuple[Program, tuple[Join, ...]]:
-    """The program of ``nodes`` on ``data``, and its joins."""
+) -> tuple[Program, tuple[str, ...], tuple[Join, ...]]:
+    """The program of ``nodes`` on ``data``, what was chosen for it, and its joins."""
     importer = Importer(archive, nodes, data, tiling, Graph(re.sub(r"\W", "_", name)))
     importer.run()
     program = Program(importer.graph, importer.inputs, fitting(importer.graph))
-    return program, tuple(importer.joins)
+    return program, tuple(importer.notes), tuple(importer.joins)

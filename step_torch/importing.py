@@ -7,31 +7,37 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 import numpy as np
 
 from step import BF16, BOOL, FP32, DType, Graph, Stream
-from step.errors import InputError
+from step.errors import GraphError, InputError, TypeMismatch
 from step.functions import Cast, RetileStreamify
 from step.language.arguments import Checked
 from step.language.fused import Sum
+from step.language.location import UNKNOWN_LOCATION
 from step.language.parameters import settle_parameters
 from step_torch.archive import Archive
 from step_torch.joins import Join, Joiner, NoJoin
-from step_torch.layouts import Axis, Layout, Value
-from step_torch.nodes import Meta, Node, Nodes, Ref
+from step_torch.layouts import Axis, Layout, Value, dividing
+from step_torch.nodes import Meta, Node, Nodes, Place, Ref
 from step_torch.registry import lowering_of
 from step_torch.sources import Sources, Stored, Unsupported
 
 FORMATS: dict[str, DType] = {"bfloat16": BF16, "float32": FP32, "bool": BOOL}
 """Formats of torch that streams have."""
 
+ROWS = 4
+"""Rows of a tile where nobody asks for another number."""
+
 
 @dataclass(frozen=True)
 class Tiling(metaclass=Checked):
     """``rows`` of the tiles of activations and ``columns`` of those of weights, where an axis is not shorter. Where so
-    many columns do not divide it, tiles have the most that do.
+    many columns do not divide it, tiles have the most that do; so they do in rows, of which there are up to four, where
+    ``rows`` is None.
 
     ``held``: weights stay on chip, and are read once; else they are read for every tile of activations. ``on_chip``:
     bytes that a buffer of a join may have; what is larger goes through off-chip memory. ``cache_rows``: of the tiles of
@@ -41,7 +47,7 @@ class Tiling(metaclass=Checked):
     which each loads and multiplies its share of the columns; ``columns`` is not asked then.
     """
 
-    rows: int = 4
+    rows: int | None = None
     columns: int = 16
     held: bool = True
     on_chip: int = 1 << 20
@@ -54,6 +60,11 @@ class Tiling(metaclass=Checked):
 
     def __post_init__(self) -> None:
         settle_parameters(self)
+
+    @property
+    def most_rows(self) -> int:
+        """Rows that a tile has at most."""
+        return ROWS if self.rows is None else self.rows
 
 
 @dataclass
@@ -69,19 +80,25 @@ class Importer:
     joins: list[Join] = field(default_factory=list)
     values: dict[str, Any] = field(default_factory=dict)
     cuts: dict[Any, Value] = field(default_factory=dict)
+    tensors: dict[tuple[Any, ...], Any] = field(default_factory=dict)
+    """Those of the program, by what they are made of, and how."""
+    notes: dict[str, None] = field(default_factory=dict)
+    """What was chosen for the user."""
     sources: Sources = field(init=False)
     node: Node = field(init=False)
 
     def __post_init__(self) -> None:
         self.sources = Sources(self)
+        self.node = Node("output", (), {}, ("output",), Place(UNKNOWN_LOCATION, ""))  # before there is another one
 
     def run(self) -> None:
         """Lower all nodes, and store the outputs; raises `InputError` with all that can not be."""
         self.enter()
         self.lower(self.nodes.nodes)
-        for number, output in enumerate(self.nodes.outputs):
-            name = "output" if len(self.nodes.outputs) == 1 else f"output{number}"
-            with self.told():
+        makers = {name: node for node in self.nodes.nodes for name in node.results}
+        for output, name in zip(self.nodes.outputs, self.nodes.output_names, strict=True):
+            self.node = makers.get(output, self.node)
+            with self.told(), self.graph.at(self.node.place.location):
                 self.store(output, name)
 
     @contextmanager
@@ -89,23 +106,55 @@ class Importer:
         """What is lowered meanwhile, behind the last node, fails with `InputError`."""
         try:
             yield
-        except (Unsupported, NoJoin) as error:
+        except _FAILURES as error:
             raise InputError(f"'{self.archive.path}': {self.node.op} at {self.node.place}: {error}") from None
 
     def enter(self) -> None:
         """Parameters and inputs as values that nobody has read."""
-        for name, target in self.nodes.parameters.items():
-            kept = self.archive.weights[target].dtype
-            if kept != BF16.numpy:
-                raise InputError(
-                    f"'{self.archive.path}': {target!r} is {kept}, not bfloat16: call .to(torch.bfloat16) on the "
-                    "module before step_torch.capture"
-                )
-            own = re.sub(r"\W", "_", target)
-            own = own if own[0].isalpha() else f"weight_{own}"  # of modules that have numbers for names
-            self.values[name] = self.stored(own, self.archive.weights[target], is_parameter=True)
         for name in self.nodes.inputs:
             self.values[name] = self.stored(name, self.data[name], is_parameter=False)
+        names = dict[str, str]()
+        for name, target in self.nodes.parameters.items():
+            if target not in names:
+                own = _NOT_IN_NAMES.sub("_", target)
+                own = own if own[0].isalpha() else f"weight_{own}"  # of modules that have numbers for names
+                names[target] = _unlike(own, {*names.values(), *self.nodes.inputs, *self.nodes.output_names})
+            self.values[name] = self.stored(names[target], self.archive.weights[target], is_parameter=True)
+
+    def check_format(self, given: Stored) -> None:
+        """Raises `Unsupported` where ``given`` has numbers that streams do not have, when somebody reads it."""
+        name, what = given.of or given.name, "parameter" if given.is_parameter else "input"
+        kept = str(given.data.dtype) if given.is_parameter else self.nodes.metas[name].dtype
+        if kept == "bfloat16" or (not given.is_parameter and kept in FORMATS):
+            return
+        if given.is_parameter:
+            name = next(each for value, each in self.nodes.parameters.items() if self.values[value].name == name)
+        if not given.is_parameter:
+            advice = "give it so to"
+        elif name.startswith("lifted_tensor"):
+            what, advice = "the constant of forward", "write dtype=torch.bfloat16, or a Python number, before"
+        elif "float" in kept:
+            advice = "call .to(torch.bfloat16) on the module before"
+        else:
+            advice = "its .to() leaves integers, so store its values (those of weights times their scales) so before"
+        raise Unsupported(f"{what} {name!r} is {kept}, not bfloat16: {advice} step_torch.capture")
+
+    def rows(self, given: Stored, axis: Axis) -> int:
+        """Rows of the tiles of ``given`` along ``axis``; raises `InputError` where those asked for do not divide it."""
+        extent, most = axis.extent, min(self.tiling.most_rows, axis.extent)
+        size = dividing(extent, most)
+        if size < most:
+            at = next(number for number, axes in enumerate(given.dims) if axis in axes)
+            what = f"axis {at} of {given.name!r} is {extent}, which tiles of {most} rows do not divide"
+            if self.tiling.rows is not None:
+                fitting = ", ".join(str(each) for each in range(1, extent + 1) if extent % each == 0)
+                raise InputError(
+                    f"{what}: rows= of the tiling (--rows of step import) can be {fitting}; where it is left out, "
+                    f"tiles have the most up to {ROWS} that divide"
+                )
+            dynamic = "; the axis is dynamic, and other extents may have other tiles"
+            self.notes[f"{what}: they have {size}{dynamic * self.nodes.is_dynamic(given.name, at)}"] = None
+        return size
 
     def stored(self, name: str, data: np.ndarray, *, is_parameter: bool) -> Stored:
         """``data`` as a value that nobody has read."""
@@ -123,16 +172,18 @@ class Importer:
         failed: dict[str, None] = {}
         lost = set[str]()
         for node in nodes:
-            lowering = lowering_of(node.op)
-            if lowering is None:
-                failed[f"{node.op} at {node.place}"] = None
+            lowering, unknown = lowering_of(node.op), self.nodes.unknown(node)
+            late, is_number = lost.intersection(node.reads), node.op.startswith("_operator.")  # of extents
+            if (lowering is None and not is_number) or (unknown and not late):
+                depends = ": an extent of its result depends on data, and only those of inputs can be dynamic"
+                failed[f"{node.op} at {node.place}{depends if unknown and unknown not in lost else ''}"] = None
+                lost.update((*node.results, unknown))
+            elif late:
                 lost.update(node.results)
-            elif lost.intersection(node.reads):
-                lost.update(node.results)
-            else:
+            elif lowering is not None:
                 try:
                     self._lower(node, lowering)
-                except (Unsupported, NoJoin) as error:
+                except _FAILURES as error:
                     failed[f"{node.op} at {node.place}: {error}"] = None
                     lost.update(node.results)
         if failed:
@@ -142,6 +193,8 @@ class Importer:
 
     def _lower(self, node: Node, lowering: Callable[..., Any]) -> None:
         self.node = node
+        if any(0 in self.nodes.metas[name].shape for name in node.results if name in self.nodes.metas):
+            raise Unsupported("its result has no scalars")
         args = [self._argument(each) for each in node.args]
         options = {name: self._argument(each) for name, each in node.options.items()}
         try:
@@ -174,12 +227,19 @@ class Importer:
 
     def name(self, hint: str = "") -> str:
         """A name for an operator of this node that no other has."""
-        stem = re.sub(r"\W", "_", f"{self.node.name}_{hint}" if hint else self.node.name)
+        return self.free(_NOT_IN_NAMES.sub("_", f"{self.node.name}_{hint}" if hint else self.node.name))
+
+    def free(self, stem: str) -> str:
+        """``stem``, or with a number behind it where another operator or tensor is called so."""
         name, number = stem, 1
-        while name in self.graph.nodes or name in self.graph.tensors or f"{name}_chunks" in self.graph.nodes:
+        while self._is_taken(name):
             number += 1
             name = f"{stem}_{number}"
         return name
+
+    def _is_taken(self, name: str) -> bool:
+        own, nodes = (*self.nodes.inputs, *self.nodes.output_names), self.graph.nodes
+        return name in nodes or name in self.graph.tensors or f"{name}_chunks" in nodes or name in own
 
     @property
     def joiner(self) -> Joiner:
@@ -210,8 +270,8 @@ class Importer:
     def whole_rows(self, given: Any, why: str) -> Value:
         """``given`` in tiles that have all of the last axis."""
         value = self.value(given)
-        axes = value.dims[-1]
-        return self.joiner.columns(value, axes[0].extent, why) if axes else value
+        axes = value.dims[-1] if value.dims else ()
+        return self.joiner.whole(value, axes, why)
 
     def rounded(self, stream: Stream) -> Stream:
         """``stream`` in the format that the node has in torch, if it is wider."""
@@ -223,13 +283,29 @@ class Importer:
         """The value ``output`` as an output of the program, row by row."""
         value = self.value(self.values[output])
         value = self.whole_rows(value, "an output is stored row by row")
+        why, axes = "an output is stored in the order of torch", [axis for each in value.dims[:-1] for axis in each]
         rows = value.layout.rows
-        order = [part for axes in value.dims[:-1] for axis in axes for part in value.layout.loops if part.axis == axis]
-        value = self.joiner.reordered(value, order, "an output is stored in the order of torch")
+        if rows is not None and rows.count > 1 and [rows.axis] != axes[-1:]:
+            value = self.joiner.rows(value, 1, why)
+        rows, steps = value.layout.rows, sorted(value.layout.loops, key=lambda part: -part.step)
+        order = [part for axis in axes for part in steps if part.axis == axis]
+        value = self.joiner.reordered(value, order, why)
         stream = value.stream
         if rows is not None and rows.count > 1:
             stream = stream.flat_map(RetileStreamify(1, "row"), name=self.name(f"{name}_rows"))
         stream.store(name)
+
+
+_FAILURES = (Unsupported, NoJoin, TypeMismatch, GraphError)
+"""What a lowering raises for what it can not do, or the graph for operators that do not fit each other."""
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
+
+
+def _unlike(name: str, others: set[str]) -> str:
+    """``name``, or with a number behind it where others have it."""
+    names = (name if number == 1 else f"{name}_{number}" for number in count(1))
+    return next(each for each in names if each not in others)
 
 
 def with_dtype(value: Value, stream: Stream, dtype: DType) -> Value:

@@ -15,8 +15,8 @@ from typing import Any, Literal
 import numpy as np
 
 from step import Graph, Stream
-from step.functions import Max, RetileCol, RetileRow, RetileStreamify
-from step_torch.layouts import Layout, Part, Value
+from step.functions import Max, RetileCol, RetileRow, RetileStreamify, Transpose
+from step_torch.layouts import Axis, Layout, Part, Value
 from step_torch.nodes import Place
 
 Side = Literal["row", "col"]
@@ -61,7 +61,26 @@ class Joiner:
         """``value`` in the layout ``wanted``; raises `NoJoin`."""
         value = self.columns(value, wanted.tile[1], why)
         value = self.rows(value, wanted.tile[0], why)
-        return self.reordered(value, wanted.loops, why)
+        value = self.reordered(value, wanted.loops, why)
+        if value.layout.shape != wanted.shape:
+            raise NoJoin(f"{value.layout} can not become {wanted}")
+        return value
+
+    def whole(self, value: Value, axes: Sequence[Axis], why: str) -> Value:
+        """``value`` in tiles with all of its last dimension, ``axes``: rows for columns, where that is in rows."""
+        rows, columns = value.layout.rows, value.layout.columns
+        if len(axes) > 1:
+            raise NoJoin(f"the last dimension is {' and '.join(each.name for each in axes)} in {value.layout}")
+        own = columns is not None and [columns.axis] == [*axes]
+        if own and rows is not None and rows.axis == axes[0]:
+            value = self.rows(value, 1, why)  # which lie side by side then
+        elif axes and rows is not None and rows.axis == axes[0]:
+            stream = value.stream.map(Transpose(), name=self.name("turned"))
+            self._enter("Transpose", _tile_bytes(value), why)
+            value = replace(value, stream=stream, layout=replace(value.layout, rows=columns, columns=rows))
+        elif (columns.axis if columns else None) != (axes[0] if axes else None):
+            raise NoJoin(f"the last dimension is {axes[0].name if axes else 1}, but what comes is {value.layout}")
+        return self.columns(value, axes[0].extent, why) if axes else value
 
     def columns(self, value: Value, size: int, why: str) -> Value:
         """``value`` in tiles of ``size`` columns."""
@@ -105,18 +124,18 @@ class Joiner:
         inner = layout.loops[-1] if layout.loops else None
         if part.count > size:
             cut, tile = part.count // size, Part(part.axis, size, part.step)
-            on = inner is not None and inner.axis == part.axis and inner.step == part.count
+            on = inner is not None and inner.axis == part.axis and inner.step == part.count * part.step
             pieces = value.stream.flat_map(RetileStreamify(size, side, rank=0 if on else 1), name=self.name("cut"))
             self._enter(f"RetileStreamify to {tile}", _tile_bytes(value), why)
             loops = layout.loops[:-1] if on else layout.loops
             count = cut * (inner.count if on and inner is not None else 1)
-            return self._with_tile(value, pieces, (*loops, Part(part.axis, count, size)), side, tile)
+            return self._with_tile(value, pieces, (*loops, Part(part.axis, count, size * part.step)), side, tile)
         value = self._innermost(value, part, why)
         loop, joined = value.layout.loops[-1], size // part.count
         stream, loops = value.stream, value.layout.loops[:-1]
         if joined < loop.count:
             stream = stream.reshape(joined, name=self.name("chunks"))[0]
-            loops = (*loops, Part(part.axis, loop.count // joined, size))
+            loops = (*loops, Part(part.axis, loop.count // joined, size * part.step))
         stream = stream.accum(RetileCol() if side == "col" else RetileRow(), name=self.name("joined"))
         tile = Part(part.axis, size, part.step)
         self._enter(f"Retile to {tile}", joined * _tile_bytes(value), why)

@@ -57,6 +57,12 @@ class Layout:
         return tuple(each.count for each in self.loops)
 
     @property
+    def shape(self) -> tuple[tuple[Part, ...], Part | None, Part | None]:
+        """The layout without parts of one, which are there or not."""
+        rows, columns = (each if each and each.count > 1 else None for each in (self.rows, self.columns))
+        return tuple(each for each in self.loops if each.count > 1), rows, columns
+
+    @property
     def parts(self) -> list[Part]:
         """Of the loops, the rows and the columns."""
         return [*self.loops, *(each for each in (self.rows, self.columns) if each is not None)]

@@ -1,13 +1,18 @@
-"""Marks for what a capture keeps whole: attention and routed experts, through the registries of transformers."""
+"""Marks for what a capture keeps whole: attention and routed experts, through the registries of transformers.
+
+A mark says what it takes, and refuses everything else: what it does not know of may mean something.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import cycle
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from step.errors import InputError
 
@@ -42,52 +47,214 @@ def _(x: Tensor, index: Tensor, weight: Tensor, gate_up: Tensor, down: Tensor) -
     return torch.empty_like(x)
 
 
-@contextmanager
-def marked(module: nn.Module) -> Iterator[None]:
-    """Attention and routed experts of transformers are marks meanwhile."""
-    configs = {id(each.config): each.config for each in module.modules() if hasattr(each, "config")}
-    if not configs:
-        yield
-        return
-    _register()
-    before = [(each, key, getattr(each, key, None)) for each in configs.values() for key in _KEYS]
-    for config, key, _ in before:
-        setattr(config, key, "step")
-    try:
-        yield
-    finally:
-        for config, key, value in before:
-            setattr(config, key, value)
+CAUSAL = ("sdpa", "flash_attention_2", "flash_attention_3", "flash_attention_4")
+"""Implementations of attention that are causal by themselves; others see all rows where there is no mask."""
 
+IDLE = ("position_ids", "cache_position", "use_cache")
+"""Options that change no result: attention of transformers is given them on the way."""
+
+EXPERTS: dict[str, tuple[bool, str]] = {
+    "has_gate": (True, "no gate"),
+    "has_bias": (False, "biases"),
+    "has_post_expert_norm": (False, "a norm behind them"),
+    "is_transposed": (False, "transposed weights"),
+    "is_concatenated": (True, "interleaved weights of gate and up"),
+    "_is_expert_parallel": (False, "several devices"),
+}
+"""What experts of transformers must be, and what they have otherwise."""
 
 _KEYS = ("_attn_implementation", "_experts_implementation")
 
 
-def _register() -> None:
-    from transformers.integrations.moe import ALL_EXPERTS_FUNCTIONS
-    from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
-    from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+class Marks:
+    """Attention and routed experts of transformers as marks.
 
-    ALL_ATTENTION_FUNCTIONS.register("step", _attention_of_transformers)
-    ALL_MASK_ATTENTION_FUNCTIONS.register("step", lambda *_, **__: None)
-    ALL_EXPERTS_FUNCTIONS.register("step", _experts_of_transformers)
+    ``made``: the paths of the modules that they stand in, in order. Module and float64 copy go through the same one: a
+    run with numbers comes first, as transformers does not look at positions while it exports.
+    """
+
+    def __init__(self) -> None:
+        self.made = dict[str, None]()
+        self._paths = dict[int, str]()
+        self._before = dict[int, str]()
+        self._masks = list[tuple[Tensor, str]]()
+        self._plain = list[bool]()
+        self._again: Iterator[bool] = iter(())
+
+    @contextmanager
+    def within(self, module: nn.Module) -> Iterator[None]:
+        """``module`` has marks meanwhile; nothing happens to one that is not of transformers."""
+        configs = configs_of(module)
+        if not configs:
+            yield
+            return
+        self._register()
+        self._paths = {id(each): path for path, each in module.named_modules()}
+        self._again = cycle(self._plain)
+        before = [(each, key, getattr(each, key, None)) for each in configs for key in _KEYS]
+        self._before = {id(config): str(value) for config, key, value in before if key == _KEYS[0] and value}
+        for config, key, _ in before:
+            setattr(config, key, "step")
+        try:
+            yield
+        finally:
+            for config, key, value in before:
+                setattr(config, key, value)
+
+    def _register(self) -> None:
+        from transformers.integrations.moe import ALL_EXPERTS_FUNCTIONS
+        from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
+        from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+        ALL_ATTENTION_FUNCTIONS.register("step", self._attention)
+        ALL_MASK_ATTENTION_FUNCTIONS.register("step", self._mask)
+        ALL_EXPERTS_FUNCTIONS.register("step", self._experts)
+
+    # -- attention ------------------------------------------------------------------------------------------------
+
+    def _attention(
+        self,
+        module: nn.Module,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attention_mask: Tensor | None,
+        scaling: float | None = None,
+        dropout: float = 0.0,
+        is_causal: bool | None = None,
+        sliding_window: int | None = None,
+        **options: Any,
+    ) -> tuple[Tensor, None]:
+        """What transformers calls; raises `InputError` for what is not causal attention of all rows."""
+        refused = self._refusal(module, "attention")
+        for name, option in options.items():
+            if option is not None and option is not False and name not in IDLE:
+                raise refused(f"has the option {name} = {_shown(option)}, which has no lowering")
+        if scaling is not None and not isinstance(scaling, int | float):
+            raise refused(f"has scaling = {_shown(scaling)}, but only a number has a lowering")
+        if dropout:
+            raise refused(f"drops {dropout} of its weights: set its dropout to 0")
+        if value.shape[-1] != query.shape[-1]:
+            wide = f"values of {value.shape[-1]} columns and queries of {query.shape[-1]}"
+            raise refused(f"has {wide}: only equal numbers have a lowering")
+        rows, keys = query.shape[2], key.shape[2]
+        if not (statically_known_true(rows == 1) or statically_known_true(rows == keys)):
+            raise refused(f"has {rows} queries and {keys} keys: only as many, or a single query, have a lowering")
+        if sliding_window is not None:
+            check_window(sliding_window, keys, refused)
+        self._check_sight(module, attention_mask, is_causal, statically_known_true(rows == 1), refused)
+        scale = query.shape[-1] ** -0.5 if scaling is None else float(scaling)
+        return attention(query, key, value, scale).transpose(1, 2).contiguous(), None
+
+    def _check_sight(
+        self,
+        module: nn.Module,
+        mask: Tensor | None,
+        is_causal: bool | None,
+        single: bool,
+        refused: Callable[[str], InputError],
+    ) -> None:
+        """Raise unless every row sees all rows up to its own, and no others."""
+        if mask is not None:
+            kind = next((kind for made, kind in self._masks if made is mask), "which was given")
+            if kind:
+                raise refused(f"has a mask, {kind}: only causal attention without one has a lowering")
+            return
+        if single:
+            return
+        before = self._before.get(id(getattr(module, "config", None))) or CAUSAL[0]
+        if before not in CAUSAL:
+            raise refused(
+                f"has no mask, so as {before!r} every row sees those behind it, too: make the model with "
+                f"attn_implementation={CAUSAL[0]!r}, which is causal then"
+            )
+        if not (getattr(module, "is_causal", True) if is_causal is None else is_causal):
+            raise refused("is not causal: every row sees those behind it, too, which has no lowering")
+
+    def _mask(
+        self, *, attention_mask: Tensor | None = None, local_size: int | None = None, kv_length: int, **rest: Any
+    ) -> Tensor:
+        """The mask that transformers makes, known again as plain causal or not where attention gets it."""
+        from transformers.masking_utils import sdpa_mask
+
+        plain = bool(rest.pop("allow_is_causal_skip", True))
+        if torch.compiler.is_exporting():
+            plain = next(self._again, plain)
+        else:
+            self._plain.append(plain)
+        never = {"allow_is_causal_skip": False, "allow_is_bidirectional_skip": False}
+        made: Tensor = sdpa_mask(
+            attention_mask=attention_mask, local_size=local_size, kv_length=kv_length, **{**rest, **never}
+        )
+        kind = ""
+        if attention_mask is not None:
+            kind = "of padding, attention_mask"
+        elif not plain:
+            kind = "which is not plain causal"
+        elif local_size is not None and not statically_known_true(kv_length <= local_size):
+            kind = f"a window of {local_size} rows"
+        self._masks.append((made, kind))
+        return made
+
+    # -- experts --------------------------------------------------------------------------------------------------
+
+    def _experts(self, module: Any, x: Tensor, index: Tensor, weight: Tensor, *more: Any, **options: Any) -> Tensor:
+        """What transformers calls; raises `InputError` for what are no SwiGLU experts without biases."""
+        from transformers.activations import SiLUActivation
+        from transformers.integrations.moe import _default_apply_gate
+
+        refused = self._refusal(module, "experts")
+        only = "only SwiGLU experts, silu(x @ gate) * (x @ up) @ down, have a lowering"
+        for name, (right, otherwise) in EXPERTS.items():
+            if getattr(module, name, right) is not right:
+                raise refused(f"have {otherwise}: {only}")
+        if getattr(module._apply_gate, "__func__", None) is not _default_apply_gate:
+            raise refused(f"have a gate of their own: {only}")
+        if type(module.act_fn) not in (nn.SiLU, SiLUActivation):
+            raise refused(f"have the activation {_name(module.act_fn)}: {only}")
+        if more or options:
+            raise refused(f"are given more than rows, experts and weights: {only}")
+        gate_up, down = module.gate_up_proj, module.down_proj
+        count, hidden, inner = down.shape
+        if gate_up.shape != (count, 2 * inner, hidden) or x.shape[1:] != (hidden,):
+            shapes = f"{list(gate_up.shape)} and {list(down.shape)}"
+            raise refused(f"have weights {shapes}, not [count, 2 * inner, hidden] and [count, hidden, inner]")
+        return experts(x, index, weight, gate_up, down)
+
+    def _refusal(self, module: nn.Module, what: str) -> Callable[[str], InputError]:
+        """Makes errors about the mark in ``module``."""
+        path = self._paths.get(id(module), type(module).__name__)
+        self.made[path] = None
+        return _refusal(f"{what} of {path or type(module).__name__!r}")
 
 
-def _attention_of_transformers(
-    module: nn.Module,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attention_mask: Tensor | None,
-    scaling: float | None = None,
-    **options: Any,
-) -> tuple[Tensor, None]:
-    for what in ("sliding_window", "softcap"):
-        if options.get(what) is not None:
-            raise InputError(f"attention with {what.replace('_', ' ')} {options[what]} has no lowering")
-    scale = query.shape[-1] ** -0.5 if scaling is None else scaling
-    return attention(query, key, value, scale).transpose(1, 2).contiguous(), None
+def configs_of(module: nn.Module) -> list[Any]:
+    """The configurations of transformers in a module."""
+    found = {id(each.config): each.config for each in module.modules() if hasattr(each, "config")}
+    return list(found.values())
 
 
-def _experts_of_transformers(module: Any, x: Tensor, index: Tensor, weight: Tensor) -> Tensor:
-    return experts(x, index, weight, module.gate_up_proj, module.down_proj)
+def _refusal(what: str) -> Callable[[str], InputError]:
+    """Makes errors about ``what``."""
+    return lambda why: InputError(f"{what} {why}")
+
+
+OF_LAYERS = _refusal("attention of the layers")
+
+
+def check_window(window: int, keys: Any, refused: Callable[[str], InputError] = OF_LAYERS) -> None:
+    """Raise unless all ``keys`` are within the window."""
+    if statically_known_true(keys <= window):
+        return
+    seen = f"and sees {keys}"
+    if not isinstance(keys, int):
+        seen = f"and may see more: bound the dynamic axis, torch.export.Dim(.., max={window})"
+    raise refused(f"has a window of {window} rows, {seen}: a window has a lowering only where no row goes beyond it")
+
+
+def _shown(value: Any) -> str:
+    return f"a tensor {list(value.shape)}" if isinstance(value, Tensor) else repr(value)
+
+
+def _name(function: Any) -> str:
+    return getattr(function, "__name__", type(function).__name__)

@@ -12,7 +12,7 @@ import numpy as np
 from step.errors import FormatError, InputError
 from step.language.location import UNKNOWN_LOCATION, Location
 from step_torch.archive import DTYPES, Archive
-from step_torch.extents import extent_of, symbol_of
+from step_torch.extents import extent_of, solved
 
 _FRAME = re.compile(r'File "(.*?)", line (\d+)')
 
@@ -34,6 +34,8 @@ class Meta:
 
     dtype: str
     shape: tuple[int, ...]
+    unknown: str = ""
+    """The name of an extent that depends on data, which is not in ``shape``."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,22 @@ class Nodes:
     metas: Mapping[str, Meta]
     extents: Mapping[str, int]
     """Of the axes that are dynamic, by the names that torch gave them."""
+    dynamic: Mapping[str, frozenset[int]]
+    """Of inputs, the axes that are dynamic."""
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """What outputs are called in the program."""
+        return ("output",) if len(self.outputs) == 1 else tuple(f"output{at}" for at in range(len(self.outputs)))
+
+    def is_dynamic(self, name: str, axis: int) -> bool:
+        """Whether that axis of a value, if it is an input, is dynamic."""
+        return axis in self.dynamic.get(name, ())
+
+    def unknown(self, node: Node) -> str:
+        """An extent of the results of ``node`` that nobody knows before it runs, if there is one."""
+        found = (self.metas[name].unknown for name in node.results if name in self.metas)
+        return next(filter(None, found), "")
 
     def data(self, name: str, weights: Mapping[str, np.ndarray]) -> np.ndarray:
         """The weight that the parameter ``name`` stands for."""
@@ -93,32 +111,56 @@ def nodes_of(archive: Archive, shapes: Mapping[str, tuple[int, ...]] | None = No
     for spec in module["signature"]["input_specs"]:
         ((kind, each),) = spec.items()
         if kind == "user_input":
-            inputs.append(each["arg"]["as_tensor"]["name"])
+            inputs.append(_tensor(each["arg"], f"input {len(inputs)} of '{archive.path}'"))
         elif kind in _STORED:
             parameters[each["arg"]["name"]] = each[_STORED[kind]]
         else:
             raise FormatError(f"'{archive.path}' has an input of the kind {kind!r}, which step_torch does not know")
     sizes = {name: each["sizes"] for name, each in graph["tensor_values"].items()}
     taken = {name: each.shape for name, each in zip(inputs, _captured(archive), strict=False)}
-    for name in shapes or {}:
-        if name not in inputs:
-            raise InputError(f"the module has no input {name!r}; it has {', '.join(inputs)}")
     for name in inputs:
         if name not in taken and name not in (shapes or {}):
             raise InputError(f"there is no data for input {name!r}: give inputs={{{name!r}: ...}}")
     extents = _bound({name: sizes[name] for name in inputs}, {**taken, **(shapes or {})})
-    metas = {
-        name: Meta(DTYPES[each["dtype"]], tuple(extent_of(size, extents) for size in each["sizes"]))
-        for name, each in graph["tensor_values"].items()
-    }
+    metas = {name: _meta(each, extents) for name, each in graph["tensor_values"].items()}
     symbols = {name: extent_of(each, extents) for name, each in graph["sym_int_values"].items()}
-    nodes = tuple(_node(each, symbols) for each in graph["nodes"])
-    outputs = tuple(
-        each["user_output"]["arg"]["as_tensor"]["name"]
-        for each in module["signature"]["output_specs"]
-        if "user_output" in each
-    )
-    return Nodes(tuple(inputs), parameters, nodes, outputs, metas, extents)
+    known = {name: each for name, each in symbols.items() if isinstance(each, int)}
+    nodes = tuple(_node(each, known) for each in graph["nodes"])
+    outputs = _outputs(archive, module["signature"]["output_specs"])
+    dynamic = {name: frozenset(axis for axis, size in enumerate(sizes[name]) if "as_expr" in size) for name in inputs}
+    return Nodes(tuple(inputs), parameters, nodes, outputs, metas, extents, dynamic)
+
+
+def _meta(read: Mapping[str, Any], extents: Mapping[str, int]) -> Meta:
+    """An extent that nobody knows is none, and the name of the first of these is `Meta.unknown`."""
+    shape = [extent_of(size, extents) for size in read["sizes"]]
+    unknown = next((each for each in shape if isinstance(each, str)), "")
+    known = tuple(each for each in shape if isinstance(each, int))
+    return Meta(DTYPES.get(read["dtype"], f"format {read['dtype']} of torch"), known, unknown)
+
+
+def _outputs(archive: Archive, specs: list[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The names of the results; raises `InputError` for a module that changes what it has or gets."""
+    outputs = list[str]()
+    for spec in specs:
+        ((kind, each),) = spec.items()
+        if kind != "user_output":
+            changed = next((value for key, value in each.items() if key != "arg"), "")
+            raise InputError(
+                f"'{archive.path}' changes {changed!r} ({kind.replace('_', ' ')}), but a program has no state: "
+                "return what is new as an output, and give it back as an input"
+            )
+        outputs.append(_tensor(each["arg"], f"output {len(outputs)} of '{archive.path}'"))
+    return tuple(outputs)
+
+
+def _tensor(arg: Mapping[str, Any], what: str) -> str:
+    """The name of the tensor that ``arg`` is; raises `InputError`."""
+    if "as_tensor" not in arg:
+        ((kind, value),) = arg.items()
+        shown = "None" if kind == "as_none" else f"{value!r}"
+        raise InputError(f"{what} is {shown}: a program takes and gives tensors alone")
+    return str(arg["as_tensor"]["name"])
 
 
 _STORED = {"parameter": "parameter_name", "buffer": "buffer_name", "tensor_constant": "tensor_constant_name"}
@@ -138,15 +180,20 @@ def _bound(sizes: Mapping[str, list[Any]], shapes: Mapping[str, tuple[int, ...]]
         if len(shape) != len(declared):
             raise InputError(f"input {name!r} has {len(declared)} dimensions, not {len(shape)}")
         for axis, (size, extent) in enumerate(zip(declared, shape, strict=True)):
-            symbol = symbol_of(size)
             if "as_int" in size and size["as_int"] != extent:
                 raise InputError(
                     f"axis {axis} of input {name!r} is {size['as_int']} in all captures, not {extent}: "
                     "name it in dynamic_shapes"
                 )
-            if symbol and extents.setdefault(symbol, extent) != extent:
-                wanted = f"must be {extents[symbol]}, as that of another input"
-                raise InputError(f"axis {axis} of input {name!r} is {extent}, but {wanted}")
+            symbol, value = solved(size, extent)
+            if symbol and value is not None:
+                extents.setdefault(symbol, value)
+    for name, declared in sizes.items():
+        for axis, (size, extent) in enumerate(zip(declared, shapes.get(name, ()), strict=False)):
+            wanted = extent_of(size, extents)
+            if wanted != extent:
+                says = f"{wanted}, as that of another input" if isinstance(wanted, int) else f"a whole {wanted}"
+                raise InputError(f"axis {axis} of input {name!r} is {extent}, but must be {says}")
     return extents
 
 
@@ -170,6 +217,8 @@ def _argument(arg: Mapping[str, Any], symbols: Mapping[str, int]) -> Any:
             return [Ref(each["name"]) for each in value]
         case "as_none":
             return None
+        case "as_sym_float" if "as_name" in value:
+            return Ref(value["as_name"])
         case "as_scalar_type":
             return DTYPES.get(value)
         case "as_sym_int":
@@ -180,16 +229,19 @@ def _argument(arg: Mapping[str, Any], symbols: Mapping[str, int]) -> Any:
             return value
 
 
-def _symbol(value: Mapping[str, Any], symbols: Mapping[str, int]) -> int:
-    """An integer, or one that a node made."""
-    return int(value["as_int"]) if "as_int" in value else symbols[value["as_name"]]
+def _symbol(value: Mapping[str, Any], symbols: Mapping[str, int]) -> int | Ref:
+    """An integer, or one that a node made, as far as it is known."""
+    if "as_int" in value:
+        return int(value["as_int"])
+    return symbols.get(value["as_name"], Ref(value["as_name"]))
 
 
 def _results(output: Mapping[str, Any]) -> list[str]:
     ((kind, value),) = output.items()
     if kind == "as_tensors":
         return [each["name"] for each in value]
-    return [value["name"]] if kind == "as_tensor" else []
+    name = value.get("name" if kind == "as_tensor" else "as_name") if isinstance(value, Mapping) else None
+    return [] if name is None else [name]
 
 
 def _place(metadata: Mapping[str, str]) -> Place:

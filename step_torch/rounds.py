@@ -28,21 +28,21 @@ class EveryRow(Sources):
         if given.name in self.numbers or not given.is_parameter:
             raise Unsupported(f"the input {given.name!r} is read by something else than an embedding")
         tensor, extents = self.tensor(given), list(wanted.extents)
-        strides, name = self.strides(given, wanted), f"{at.name('of')}_{given.name}"
+        strides, name = self.strides(given, wanted), self.names(given)
         stream = at.graph.load(
             tensor,
             tile=wanted.tile,
             out=extents or [1],
             stride=strides or [0],
             reference=self.rows,
-            name=f"load_{name}",
+            name=name("load"),
         )
-        stream = stream if extents else stream.flatten(0, 1, name=f"one_{name}")
+        stream = stream if extents else stream.flatten(0, 1, name=name("one"))
         return Value(stream, given.dims, wanted, BF16)
 
     def embedded(self, table: Stored, numbers: Stored) -> Stream:
         number = self.numbers[numbers.name]
-        tile = (1, table.data.shape[1])
+        tile = (1, table.width)
         stream: Stream = number.load_random(self.tensor(table), tile=tile, name=self.importer.name())
         return stream
 
@@ -66,12 +66,7 @@ class EveryLayer(EveryRow):
         own = given.of or given.name
         if own not in self.weights:
             return super().tensor(given)
-        graph, width = self.importer.graph, given.data.shape[-1]
-        if given.name not in graph.tensors:
-            data = np.concatenate([given.form(each).reshape(-1, width) for each in self.weights[own]])
-            graph.tensor(given.name, data.shape, BF16)
-            self.importer.inputs[given.name] = data
-        return graph.tensors[given.name]
+        return self.declared(given, [given.form(each) for each in self.weights[own]])
 
     def read(self, given: Stored, wanted: Layout) -> Value:
         """The tiles of the layer in their own order, and from there in that which is ``wanted``."""
@@ -79,24 +74,24 @@ class EveryLayer(EveryRow):
             return super().read(given, wanted)
         at, tile = self.importer, wanted.tile
         tensor = self.tensor(given)
-        grid = (given.data.size // given.data.shape[-1] // tile[0], given.data.shape[-1] // tile[1])
-        count, name = prod(grid), f"{at.name('of')}_{given.name}"
+        grid = (given.data.size // given.width // tile[0], given.width // tile[1])
+        count, name = prod(grid), self.names(given)
         extents, strides = list(wanted.extents), self.strides(given, wanted)
         straight = [prod(extents[place + 1 :]) for place in range(len(extents))]
         address = self.number
         if count > 1:
-            address = address.flat_map(ExpertTiles(self.layers, count), name=f"at_{name}")
+            address = address.flat_map(ExpertTiles(self.layers, count), name=name("at"))
         is_straight = strides == straight and prod(extents) == count
         if is_straight:
             for rank, extent in enumerate(reversed(extents[1:])):
-                address = address.reshape(extent, rank=rank, name=f"loops_{name}")[0]
-        stream = address.load_random(tensor, tile=tile, name=f"load_{name}")
+                address = address.reshape(extent, rank=rank, name=name("loops"))[0]
+        stream = address.load_random(tensor, tile=tile, name=name("load"))
         if count == 1:
             for extent in extents:
                 stream = stream.repeat(extent, name=at.name("each"))
         elif not is_straight:
-            held = stream.bufferize(name=f"held_{name}")
-            stream = held.streamify(out=extents, stride=strides, name=f"again_{name}")
+            held = stream.bufferize(name=name("held"))
+            stream = held.streamify(out=extents, stride=strides, name=name("again"))
         return Value(stream, given.dims, wanted, BF16)
 
     def of_layer(self, number: Stream, count: int) -> Stream:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from step import BF16, FP32, Stream
-from step.errors import InputError
 from step_torch.caches import Cache, captured
-from step_torch.layouts import Axis, Dims, Layout, Part, Value, blocks, sizes, whole
+from step_torch.layouts import Axis, Dims, Layout, Part, Value, blocks, whole
 
 if TYPE_CHECKING:
     from step_torch.importing import Importer
@@ -35,6 +34,17 @@ class Stored:
     is_parameter: bool
     of: str = ""
     form: Callable[[np.ndarray], np.ndarray] = np.asarray
+
+    @property
+    def axes(self) -> tuple[list[Axis], tuple[Axis, ...]]:
+        """Those of all dimensions but the last one, in the order of memory, and those of the last one."""
+        *outer, columns = self.dims or ((),)
+        return [axis for each in outer for axis in each], columns
+
+    @property
+    def width(self) -> int:
+        """Scalars of the last dimension, which lie side by side."""
+        return self.data.shape[-1] if self.data.ndim else 1
 
     def formed(self, name: str, form: Callable[[np.ndarray], np.ndarray], dims: Dims) -> Stored:
         """What ``form`` makes of the data, with these dimensions; ``name`` tells it from others of the same tensor."""
@@ -60,17 +70,9 @@ class Sources:
         Every reader reads it from memory again, so that nobody waits for another one: a residual needs no channel that
         holds it.
         """
-        *outer, columns = given.dims
-        axes = [axis for each in outer for axis in each]
+        axes, columns = given.axes
         row = axes[-1] if axes else None
-        size = min(self.importer.tiling.rows, row.extent) if row else 1
-        if row is not None and row.extent % size:
-            fitting = [each for each in range(1, row.extent) if row.extent % each == 0]
-            raise InputError(
-                f"axis {_dimension(given, row)} of {given.name!r} is {row.extent}, which tiles of {size} rows do not "
-                f"divide: rows can be {', '.join(map(str, fitting))}"
-            )
-        loop, rows = blocks(row, size)
+        loop, rows = blocks(row, self.importer.rows(given, row) if row else 1)
         layout = Layout((*map(_loop, axes[:-1]), *loop), rows, whole(columns[0] if columns else None))
         return self.read(given, layout)
 
@@ -80,16 +82,16 @@ class Sources:
         tensor = self.tensor(given)
         extents, strides = list(wanted.extents), self.strides(given, wanted)
         count = tensor.shape[0] * tensor.shape[1] // prod(tile)
-        name = f"{at.name('of')}_{given.name}"
+        name = self.names(given)
         if given.is_parameter and at.tiling.held and prod(extents) > count:
             grid = (tensor.shape[0] // tile[0], tensor.shape[1] // tile[1])
-            loaded = graph.load(tensor, tile=tile, name=f"load_{name}", out=grid)
-            held = loaded.bufferize(rank=2, name=f"held_{name}")
-            stream = held.streamify(out=extents or [1], stride=strides or [0], name=f"again_{name}")
+            loaded = graph.load(tensor, tile=tile, name=name("load"), out=grid)
+            held = loaded.bufferize(rank=2, name=name("held"))
+            stream = held.streamify(out=extents or [1], stride=strides or [0], name=name("again"))
         else:
-            stream = graph.load(tensor, tile=tile, out=extents or [1], stride=strides or [0], name=f"load_{name}")
+            stream = graph.load(tensor, tile=tile, out=extents or [1], stride=strides or [0], name=name("load"))
         if not extents:
-            stream = stream.flatten(0, 1, name=f"one_{name}")
+            stream = stream.flatten(0, 1, name=name("one"))
         return Value(stream, given.dims, wanted, stream.element.tiles[0].dtype)
 
     def embedded(self, table: Stored, numbers: Stored) -> Stream:
@@ -104,27 +106,38 @@ class Sources:
         """The ``number`` of one of ``count`` parts of a parameter, among all that its tensor has."""
         return number
 
+    def names(self, given: Stored) -> Callable[[str], str]:
+        """Names for the operators that read ``given`` for this node: no two reads have one."""
+        at, stem = self.importer, f"{self.importer.name('of')}_{given.name}"
+        return lambda kind: at.free(f"{kind}_{stem}")
+
     def tensor(self, given: Stored) -> Any:
         """The tensor of the program, of two dimensions, with its data."""
-        graph, at = self.importer.graph, self.importer
-        if given.name not in graph.tensors:
-            width = given.data.shape[-1] if given.data.ndim else 1
-            data = given.data.reshape(-1, width)
-            dtype = BF16 if data.dtype == BF16.numpy else FP32
-            graph.tensor(given.name, data.shape, dtype)
-            at.inputs[given.name] = data
-        return graph.tensors[given.name]
+        return self.declared(given, [given.data])
+
+    def declared(self, given: Stored, parts: Sequence[np.ndarray]) -> Any:
+        """The tensor that has ``parts`` one behind the other; raises `Unsupported` for formats that no stream has."""
+        at, key = self.importer, (given.of, given.name, given.data.shape)
+        if key not in at.tensors:
+            at.check_format(given)
+            rows = [each.reshape(-1, given.width) for each in parts]
+            data = rows[0] if len(rows) == 1 else np.concatenate(rows)
+            name = at.free(given.name) if given.is_parameter else given.name
+            at.tensors[key] = at.graph.tensor(name, data.shape, BF16 if data.dtype == BF16.numpy else FP32)
+            at.inputs[name] = data
+        return at.tensors[key]
 
     def strides(self, given: Stored, wanted: Layout) -> list[int]:
-        """In tiles, of every loop of ``wanted`` over the tensor."""
-        *outer, columns = given.dims
+        """In tiles, of every loop of ``wanted`` over the tensor; raises `Unsupported` where it has no such tiles."""
+        outer, columns = given.axes
         rows, cols = wanted.tile
-        width = sizes([columns])[0] // cols
+        width = given.width // cols
         step: dict[Axis, int] = {}
         below = 1
-        for axis in reversed([axis for each in outer for axis in each]):
+        for axis in reversed(outer):
             step[axis] = below
             below *= axis.extent
+        _check_tiles(given, wanted)
         strides = []
         for part in wanted.loops:
             if part.axis in step:
@@ -138,5 +151,11 @@ def _loop(axis: Axis) -> Part:
     return Part(axis, axis.extent)
 
 
-def _dimension(given: Stored, axis: Axis) -> int:
-    return next(at for at, axes in enumerate(given.dims) if axis in axes)
+def _check_tiles(given: Stored, wanted: Layout) -> None:
+    """Rows of a tile lie below each other in memory, and columns side by side."""
+    outer, columns = given.axes
+    for part, axis in ((wanted.rows, outer[-1:]), (wanted.columns, columns)):
+        if part is not None and part.count > 1 and (part.axis not in axis or part.step > 1):
+            raise Unsupported(f"{given.name!r} does not lie in memory as {wanted}")
+    if given.width % wanted.tile[1]:
+        raise Unsupported(f"tiles of {wanted.tile[1]} columns do not divide the {given.width} of {given.name!r}")

@@ -43,7 +43,8 @@ def stacked(nodes: Nodes, path: object) -> Stacked:
     for place, node in enumerate(nodes.nodes):
         found = _LAYER.findall(node.place.module)
         if found:
-            groups.setdefault(int(found[-1]), []).append(node)
+            if node.results and not node.op.startswith("_operator."):  # it is no check of torch's own, nor of extents
+                groups.setdefault(int(found[-1]), []).append(node)
         else:
             outside.append((place, node))
     if not groups or sorted(groups) != list(range(len(groups))):
@@ -110,7 +111,7 @@ def _shape(nodes: Sequence[Node], of: Nodes) -> tuple[list[Any], list[str]]:
             return arg
         if arg.name in known:
             return known[arg.name]
-        return seen.setdefault(arg.name, f"value {len(seen)} {of.metas[arg.name]}")
+        return seen.setdefault(arg.name, f"value {len(seen)} {of.metas.get(arg.name)}")
 
     shape = [
         (node.op, [same(arg) for arg in node.args], {k: same(arg) for k, arg in node.options.items()}) for node in nodes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,24 @@ END = 0
 """The token that ends a text."""
 
 
+_ESCAPE = re.compile(r"\\(?:[abfnrtv\\'\"]|[0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})")
+"""What stands for a symbol in a file, as in Python."""
+
+
+def read_symbols(path: Path | str) -> str:
+    """The symbols in ``path``, UTF-8: one after the other, a line break as backslash n, a backslash as two of them.
+
+    Raises `FormatError` where it is no such text.
+    """
+    path = Path(path)
+    check_readable(path)
+    try:
+        text = path.read_text(encoding="utf-8").rstrip("\n")
+        return _ESCAPE.sub(lambda found: found[0].encode().decode("unicode_escape"), text)
+    except UnicodeDecodeError as error:
+        raise FormatError(f"'{path}' has symbols that can not be read: {error}") from None
+
+
 @dataclass(frozen=True)
 class TextModel:
     """``model`` whose tokens are ``symbols``."""
@@ -32,8 +51,7 @@ class TextModel:
     def load(cls, folder: Path | str) -> TextModel:
         """Read ``folder``; raises `FormatError` where its files do not fit each other."""
         path = Path(folder) / "symbols.txt"
-        check_readable(path)
-        symbols = path.read_text().rstrip("\n").encode().decode("unicode_escape")
+        symbols = read_symbols(path)
         model = LanguageModel.load(Path(folder) / "model.pt2")
         if len(symbols) != model.vocabulary:
             raise FormatError(f"'{path}' has {len(symbols)} symbols, but the model has {model.vocabulary} tokens")

@@ -20,6 +20,7 @@ import torch
 import transformers
 
 import step_torch
+from step_torch.text import read_symbols
 
 EXAMPLES = Path(__file__).parents[1]
 ROOM = 64
@@ -32,8 +33,8 @@ TEXT = (
 )
 
 
-SYMBOLS = (EXAMPLES / "tiny_lm" / "symbols.txt").read_text().rstrip("\n").encode().decode("unicode_escape")
-"""All symbols, in order; the file has line breaks as backslash n."""
+SYMBOLS = read_symbols(EXAMPLES / "tiny_lm" / "symbols.txt")
+"""All symbols, in order."""
 
 COMMON = {
     "vocab_size": len(SYMBOLS), "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,

@@ -29,7 +29,7 @@ from step_models import weighing
 from step_models.attending import Attention
 from step_torch.caches import Cache
 from step_torch.importing import Importer
-from step_torch.layouts import Axis, Part, Value
+from step_torch.layouts import Axis, Part, Value, sizes
 from step_torch.loops import in_loops, in_one_loop
 from step_torch.lowerings.shapes import Cached
 from step_torch.registry import lowers
@@ -39,10 +39,16 @@ from step_torch.sources import Unsupported
 @lowers("step.attention.default")
 def attention(at: Importer, query: Any, key: Any, value: Any, scale: float) -> Value:
     """Attention whose last query sees all keys."""
-    q = at.value(query)
+    if at.meta.dtype != "bfloat16":
+        raise Unsupported(f"its result is {at.meta.dtype}; bfloat16 has a lowering")
+    parts = [each.new if isinstance(each, Cached) else each for each in (query, key, value)]
+    q, k, v = (sizes(each.dims) for each in parts)
+    if len(q) != 4 or k != v or q[-1] != k[-1]:
+        shapes = f"queries {list(q)}, keys {list(k)} and values {list(v)}"
+        raise Unsupported(f"{shapes}; [1, heads, rows, size] with one size, and as many keys as values, has a lowering")
     if isinstance(key, Cached) and isinstance(value, Cached):
-        return _decode(at, q, key, value, scale)
-    return _prefill(at, q, at.value(key), at.value(value), scale)
+        return _decode(at, at.value(query), key, value, scale)
+    return _prefill(at, at.value(query), at.value(key), at.value(value), scale)
 
 
 @lowers("aten.scaled_dot_product_attention.default")
@@ -61,8 +67,9 @@ def scaled_dot_product_attention(
     """The same of torch itself, where it is causal."""
     if mask is not None or dropout or not is_causal:
         raise Unsupported("attention must be causal, without a mask and without dropout")
-    size = at.nodes.metas[at.node.name].shape[-1]
-    return attention(at, query, key, value, 1 / sqrt(size) if scale is None else scale)
+    if isinstance(key, Cached) or isinstance(value, Cached):
+        raise Unsupported("is_causal hides the keys behind a query's own number, all new ones of a cache")
+    return attention(at, query, key, value, 1 / sqrt(sizes(query.dims)[-1]) if scale is None else scale)
 
 
 def _prefill(at: Importer, q: Value, k: Value, v: Value, scale: float) -> Value:

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from step import FP32, Stream
+from step import BF16, FP32, Stream
 from step.functions import Add, Div, Exp, Gelu, Mul, Reciprocal, Rsqrt, Scale, Silu, Sub, Tanh
 from step.language.function import MapFunction
-from step_torch.importing import FORMATS, Importer, with_dtype
+from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import Axis, Dims, Layout, Part, Value, sizes
 from step_torch.registry import lowers
 from step_torch.sources import Stored, Unsupported
@@ -100,21 +100,46 @@ def gelu(at: Importer, x: Any, *, approximate: str = "none") -> Any:
 
 
 @lowers("aten._to_copy.default", "aten.to.dtype")
-def to(at: Importer, x: Any, dtype: str | None = None, **options: Any) -> Any:
+def to(
+    at: Importer,
+    x: Any,
+    dtype: str | None = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: Any = None,
+    *,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool | None = None,
+) -> Any:
     """Another format; one that is wider holds the same numbers, and costs nothing."""
-    if not isinstance(x, Value):
-        return x if isinstance(x, Stored) else x.cast(at) if hasattr(x, "cast") else to(at, at.value(x), dtype)
-    return replace(x, stream=at.rounded(x.stream), dtype=FORMATS[at.meta.dtype])
+    if at.dtype not in (BF16, FP32):
+        raise Unsupported(f"a cast to {at.meta.dtype}; those to bfloat16 and float32 have a lowering")
+    if isinstance(x, Stored) and x.data.dtype == BF16.numpy:
+        return x
+    if hasattr(x, "cast"):
+        return x.cast(at)
+    value = at.value(x)
+    return with_dtype(value, at.rounded(value.stream), at.dtype)
 
 
 @lowers("aten.clone.default", "aten.alias.default", "aten.detach.default", "aten.contiguous.default")
-def same(at: Importer, x: Any, **options: Any) -> Any:
+def same(at: Importer, x: Any, *, memory_format: Any = None) -> Any:
     """The value itself: streams have no strides."""
     return x
 
 
 @lowers("aten._assert_tensor_metadata.default", "aten.sym_size.int", "aten._assert_scalar.default")
-def nothing(at: Importer, *args: Any, **options: Any) -> tuple[()]:
+def nothing(
+    at: Importer,
+    x: Any,
+    said: Any = None,
+    stride: Any = None,
+    dtype: Any = None,
+    *,
+    device: Any = None,
+    layout: Any = None,
+) -> tuple[()]:
     """What torch checks of its own tensors."""
     return ()
 
@@ -170,6 +195,8 @@ def together(at: Importer, x: Any, y: Any) -> tuple[Stream, Stream, Value]:
         if columns[1] is not None:
             follower = at.joiner.columns(follower, widest, why)
         second = at.joiner.reordered(follower, first.layout.loops, "operands come in one order")
+        if any(each and each != own for each, own in zip(second.layout.shape[1:], first.layout.shape[1:], strict=True)):
+            raise Unsupported(f"one operand comes as {first.layout}, the other as {second.layout}")
     return (second.stream, first.stream, first) if swapped else (first.stream, second.stream, first)
 
 

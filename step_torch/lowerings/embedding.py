@@ -12,8 +12,17 @@ from step_torch.sources import Stored, Unsupported
 
 
 @lowers("aten.embedding.default")
-def embedding(at: Importer, table: Stored, numbers: Any, *rest: Any) -> Value:
+def embedding(
+    at: Importer,
+    table: Any,
+    numbers: Any,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Value:
     """Row ``numbers`` of the table."""
+    if not (isinstance(table, Stored) and table.is_parameter):
+        raise Unsupported("the table is no parameter of the module")
     if not isinstance(numbers, Stored):
         raise Unsupported("numbers of rows that are computed")
     stream = at.sources.embedded(table, numbers)

@@ -59,9 +59,14 @@ class Chosen:
         """Their sum."""
         return replace(self, is_sum=True)
 
+    def is_like(self, other: Any) -> bool:
+        """Whether ``other`` is of the same, or their sum."""
+        same = isinstance(other, Chosen) and other.of is self.of
+        return same and (other.k, other.normalised) == (self.k, self.normalised)
+
     def divided(self, at: Importer, other: Any) -> Chosen:
         """By their sum; anything else has no lowering."""
-        if not (isinstance(other, Chosen) and other.is_sum and other.of is self.of):
+        if not (self.is_like(other) and other.is_sum and not self.is_sum):
             raise Unsupported("what a router chose can only be divided by its sum")
         return replace(self, normalised=True)
 
@@ -75,8 +80,17 @@ class Chosen:
 
 
 @lowers("aten.topk.default")
-def top(at: Importer, x: Any, k: int, dim: int = -1, *rest: Any) -> tuple[Chosen, Chosen]:
+def top(
+    at: Importer,
+    x: Any,
+    k: int,
+    dim: int = -1,
+    largest: bool = True,
+    sorted: bool = True,
+) -> tuple[Chosen, Chosen]:
     """The largest of every row, and where they are."""
+    if not largest:
+        raise Unsupported("the smallest of every row; the largest have a lowering")
     if dim % len(x.dims) != len(x.dims) - 1:
         raise Unsupported("the largest along another dimension than the last one")
     chosen = Chosen(at.whole_rows(x, "a router looks at a whole row"), k)
@@ -86,13 +100,16 @@ def top(at: Importer, x: Any, k: int, dim: int = -1, *rest: Any) -> tuple[Chosen
 @lowers("step.experts.default")
 def experts(at: Importer, x: Any, index: Any, weight: Any, gate_up: Stored, down: Stored) -> Value:
     """SwiGLU experts, of which every row has its own."""
-    if not (isinstance(index, Chosen) and isinstance(weight, Chosen) and index.of is weight.of):
+    routed = isinstance(weight, Chosen) and replace(weight, normalised=False).is_like(index)
+    if not routed or weight.is_sum or index.is_sum:
         raise Unsupported("the router is not a softmax with the largest of each row")
     value = at.whole_rows(x, "experts take whole rows")
     if value.layout.tile[0] == 1 and not value.layout.loops:
         return _by_turns(at, value, weight, gate_up, down)
     if len(value.layout.loops) > 1 or value.stream.shape[0] != dim(1):
         raise Unsupported("rows of several dimensions, or several that go round; rows of one have a lowering")
+    for each in (gate_up, down):
+        at.check_format(each)
     graph, count = at.graph, down.data.shape[0]
     tokens = value.layout.tile[0] * (value.layout.loops[0].count if value.layout.loops else 1)
     probabilities, rows = _each(at, index.of, "probabilities", tokens), _each(at, value, "x", tokens)
@@ -174,7 +191,7 @@ def _expert(
     weights = swiglu.Weights.declare(graph, prefix, hidden, inner)
     data = {"gate": gate_up[:inner].T, "up": gate_up[inner:].T, "down": down.T}
     at.inputs.update({f"{prefix}{name}": np.ascontiguousarray(each) for name, each in data.items()})
-    size = min(at.tiling.rows, room - 1)
+    size = min(at.tiling.most_rows, room - 1)
     tiles, keep = packing.packed(rows, size, prefix)
     y = swiglu.expert(graph, tiles, weights, depth=hidden, columns=columns, sum=at.tiling.sum, prefix=prefix)
     y = packing.unpacked(y, keep.buffered(room + size), rows, prefix)

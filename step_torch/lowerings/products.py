@@ -52,7 +52,7 @@ class Product:
     def in_shape(self, at: Importer, shape: tuple[int, ...]) -> Any:
         """Other dimensions: heads are blocks of columns, anything else only concerns the rows."""
         if shape[-1] == self.axis.extent:
-            rows = shapes.in_shape(at, at.value(self.x), (*shape[:-1], sizes(at.value(self.x).dims)[-1]))
+            rows = shapes.in_shape(at, self.x, (*shape[:-1], sizes(self.x.dims)[-1]))
             return replace(self, x=rows, dims=(*rows.dims[:-1], self.dims[-1]), made={}, parts={})
         heads = shape[-1] if self.axis.extent % shape[-1] == 0 else None
         return shapes.in_shape(at, self.value(at, heads), shape)
@@ -66,7 +66,7 @@ class Product:
             before, at.node = at.node, self.node
             with at.graph.at(self.node.place.location):
                 self.made[size] = self._made(at, size)
-            at.node = before
+            at.node = before  # where it fails, that is the product's
         return self.made[size]
 
     def _made(self, at: Importer, size: int) -> Value:
@@ -153,7 +153,7 @@ class Product:
         count = extent // size
         block = (Axis(f"{self.axis.name}_blocks", count),) if count > 1 else ()
         dims = (block, (depth,), (Axis(f"{self.axis.name}_block", size),))
-        return self.weight.formed(f"{first}_by_{size}", form, dims)
+        return self.weight.formed(f"{first}_by_{size}" + ("" if turned else "_down"), form, dims)
 
     def _cut(self, given: Stored, axis: int) -> Stored:
         """The columns of the product out of its weight or bias, as a tensor of its own."""
@@ -171,8 +171,10 @@ def linear(at: Importer, x: Any, weight: Stored, bias: Stored | None = None) -> 
 
 
 @lowers("aten.addmm.default")
-def add_product(at: Importer, bias: Stored, x: Any, weight: Stored) -> Product:
+def add_product(at: Importer, bias: Stored, x: Any, weight: Stored, *, beta: float = 1, alpha: float = 1) -> Product:
     """x @ weight + bias."""
+    if (beta, alpha) != (1, 1):
+        raise Unsupported(f"beta is {beta} and alpha {alpha}; 1 and 1 have a lowering")
     return _product(at, x, weight, bias, transposed=False)
 
 
@@ -185,5 +187,12 @@ def product(at: Importer, x: Any, weight: Stored) -> Product:
 def _product(at: Importer, x: Any, weight: Any, bias: Stored | None, *, transposed: bool) -> Product:
     if not isinstance(weight, Stored) or not weight.is_parameter:
         raise Unsupported("the second matrix is no parameter of the module")
+    if weight.data.ndim != 2:
+        raise Unsupported(f"a weight of {weight.data.ndim} dimensions; one of 2 has a lowering")
+    at.check_format(weight)
     axis = Axis(f"{at.node.name}_columns", weight.data.shape[0 if transposed else 1])
+    if at.meta.dtype != "bfloat16":
+        raise Unsupported(f"its result is {at.meta.dtype}; bfloat16 has a lowering")
+    if bias is not None and not (isinstance(bias, Stored) and bias.data.shape == (axis.extent,)):
+        raise Unsupported(f"a bias that is no parameter or input [{axis.extent}]")
     return Product(at.node, x, weight, bias, transposed, (*x.dims[:-1], (axis,)), axis)

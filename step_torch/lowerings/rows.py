@@ -16,7 +16,7 @@ from step_torch.sources import Unsupported
 
 
 @lowers("aten.mean.dim")
-def mean(at: Importer, x: Any, dims: list[int], keep: bool = False, **options: Any) -> Value:
+def mean(at: Importer, x: Any, dims: list[int] | None, keep: bool = False, *, dtype: str | None = None) -> Value:
     """The mean of every row."""
     value = _rows(at, x, dims, keep)
     total = value.stream.map(RowSum(out=FP32), name=at.name("sum"))
@@ -24,16 +24,17 @@ def mean(at: Importer, x: Any, dims: list[int], keep: bool = False, **options: A
 
 
 @lowers("aten.sum.dim_IntList")
-def total(at: Importer, x: Any, dims: list[int], keep: bool = False, **options: Any) -> Any:
+def total(at: Importer, x: Any, dims: list[int] | None, keep: bool = False, *, dtype: str | None = None) -> Any:
     """The sum of every row."""
     if hasattr(x, "total"):
+        _check_rows(x, dims, keep)
         return x.total()
     value = _rows(at, x, dims, keep)
     return _column(at, value, value.stream.map(RowSum(out=at.dtype), name=at.name()))
 
 
 @lowers("aten.softmax.int", "aten._softmax.default")
-def softmax(at: Importer, x: Any, dim: int, *rest: Any, **options: Any) -> Value:
+def softmax(at: Importer, x: Any, dim: int, dtype: str | bool | None = None) -> Value:
     """e^x over its sum, with the largest of the row subtracted."""
     value = _rows(at, x, [dim], keep=True)
     largest = value.stream.map(RowMax(), name=at.name("largest"))
@@ -45,9 +46,17 @@ def softmax(at: Importer, x: Any, dim: int, *rest: Any, **options: Any) -> Value
 
 @lowers("aten.layer_norm.default")
 def layer_norm(
-    at: Importer, x: Any, shape: list[int], weight: Any = None, bias: Any = None, epsilon: float = 1e-5, *rest: Any
+    at: Importer,
+    x: Any,
+    shape: list[int],
+    weight: Any = None,
+    bias: Any = None,
+    epsilon: float = 1e-5,
+    cudnn_enable: bool = True,
 ) -> Value:
     """(x - mean) / sqrt(variance + epsilon) * weight + bias, rounded once."""
+    if len(shape) != 1:
+        raise Unsupported(f"it goes along the last {len(shape)} dimensions; the last one alone has a lowering")
     value = _rows(at, x, [-1], keep=True)
     stream = standardized(at.graph, value.stream, epsilon, prefix=f"{at.node.name}_")
     parameters = [together(at, value, each)[1] for each in (weight, bias) if each is not None]
@@ -57,10 +66,15 @@ def layer_norm(
     return with_dtype(value, at.rounded(stream), at.dtype)
 
 
-def _rows(at: Importer, x: Any, dims: list[int], keep: bool) -> Value:
-    if [each % len(x.dims) for each in dims] != [len(x.dims) - 1] or not keep:
-        raise Unsupported(f"it goes along dimensions {dims}; only the last one, kept, has a lowering")
+def _rows(at: Importer, x: Any, dims: list[int] | None, keep: bool) -> Value:
+    _check_rows(x, dims, keep)
     return at.whole_rows(x, "a row is looked at as a whole")
+
+
+def _check_rows(x: Any, dims: list[int] | None, keep: bool) -> None:
+    if not dims or [each % len(x.dims) for each in dims] != [len(x.dims) - 1] or not keep:
+        along = f"dimensions {dims}" if dims else "all dimensions"
+        raise Unsupported(f"it goes along {along}; only the last one, kept, has a lowering")
 
 
 def _width(value: Value) -> int:

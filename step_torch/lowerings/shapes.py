@@ -7,7 +7,7 @@ the inner one; axes that are merged in the last dimension become one.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import prod
+from math import gcd, prod
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,10 @@ class Cached:
         """Those of the cache."""
         return self.past.dims
 
+    def in_shape(self, at: Importer, shape: tuple[int, ...]) -> Value:
+        """Nobody sees a cache otherwise."""
+        return self.value(at)
+
     def value(self, at: Importer) -> Value:
         """Only attention reads a cache."""
         raise Unsupported(f"a cache, {self.past.name!r}, is read by something else than attention")
@@ -70,8 +74,10 @@ def in_shape(at: Importer, x: Any, shape: tuple[int, ...]) -> Any:
     """``x`` with the dimensions ``shape``."""
     if hasattr(x, "in_shape"):
         return x.in_shape(at, shape)
+    if isinstance(x, Stored) and x.is_parameter:
+        return x.formed("_".join(map(str, shape)), lambda data: data.reshape(shape), at.axes(at.name(), shape))
     dims, splits = _regrouped(at, x.dims, shape)
-    if isinstance(x, Stored):
+    if isinstance(x, Stored) and len(dims[-1] if dims else ()) < 2 and sizes(dims[-1:]) == sizes(x.dims[-1:]):
         return replace(x, dims=dims)
     value = at.value(x)
     for axis, outer, inner in splits:
@@ -82,15 +88,16 @@ def in_shape(at: Importer, x: Any, shape: tuple[int, ...]) -> Any:
 @lowers("aten.permute.default")
 def permute(at: Importer, x: Any, order: list[int]) -> Any:
     """Dimensions in another order."""
-    return _over(x, tuple(x.dims[each] for each in order), at)
+    return _permuted(at, x, [each % len(x.dims) for each in order])
 
 
 @lowers("aten.transpose.int")
 def transpose(at: Importer, x: Any, first: int, second: int) -> Any:
     """Two dimensions in each other's place."""
-    dims = list(x.dims)
-    dims[first], dims[second] = dims[second], dims[first]
-    return _over(x, tuple(dims), at)
+    order = list(range(len(x.dims)))
+    if order:
+        order[first], order[second] = order[second], order[first]
+    return _permuted(at, x, order)
 
 
 @lowers("aten.unsqueeze.default")
@@ -109,7 +116,7 @@ def squeeze(at: Importer, x: Any, where: int | list[int]) -> Any:
 
 
 @lowers("aten.expand.default")
-def expand(at: Importer, x: Any, shape: list[int]) -> Any:
+def expand(at: Importer, x: Any, shape: list[int], *, implicit: bool = False) -> Any:
     """Nothing, where no dimension grows."""
     if sizes(x.dims) != at.meta.shape:
         raise Unsupported(f"a tensor {list(sizes(x.dims))} is repeated to {list(at.meta.shape)}")
@@ -120,6 +127,8 @@ def expand(at: Importer, x: Any, shape: list[int]) -> Any:
 def cut(at: Importer, x: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
     """Some columns; all of any other dimension."""
     extent = sizes(x.dims)[dim]
+    if isinstance(x, Cached):
+        x.value(at)
     first, last, _ = slice(start, end, step).indices(extent)
     if (first, last, step) == (0, extent, 1):
         return x
@@ -177,6 +186,8 @@ def _in_order(at: Importer, x: Stream, order: list[int], signs: list[int]) -> St
     turned = [*range(half, columns), *range(half)]
     if order == turned and signs == [-1] * half + [1] * half:
         return x.map(RotateHalf(), name=at.name())
+    if x.element.tiles[0].dtype is not BF16:
+        raise Unsupported("columns of float32 change places; those of bfloat16 have a lowering")
     matrix = np.zeros((columns, len(order)))
     matrix[order, range(len(order))] = signs
     chosen = at.graph.constant(matrix, dtype=BF16, reference=x, name=at.name("order"))
@@ -184,7 +195,20 @@ def _in_order(at: Importer, x: Stream, order: list[int], signs: list[int]) -> St
 
 
 def _over(x: Any, dims: Dims, at: Importer) -> Any:
+    """``x`` with other dimensions of one among its own."""
+    if isinstance(x, Stored) and x.is_parameter:
+        return in_shape(at, x, sizes(dims))
     return replace(x, dims=dims) if isinstance(x, Stored) else at.value(x).over(dims)
+
+
+def _permuted(at: Importer, x: Any, order: list[int]) -> Any:
+    """A parameter lies in memory as it is read; an input can not, unless only dimensions of one change places."""
+    dims = tuple(x.dims[each] for each in order)
+    if isinstance(x, Stored) and x.is_parameter:
+        return x.formed("of_" + "_".join(map(str, order)), lambda data: data.transpose(order), dims)
+    if isinstance(x, Stored) and replace(x, dims=dims).axes == x.axes:
+        return replace(x, dims=dims)
+    return at.value(x).over(dims)
 
 
 def _regrouped(at: Importer, dims: Dims, shape: tuple[int, ...]) -> tuple[Dims, list[tuple[Axis, Axis, Axis]]]:
@@ -194,6 +218,8 @@ def _regrouped(at: Importer, dims: Dims, shape: tuple[int, ...]) -> tuple[Dims, 
     for extent in shape:
         group: list[Axis] = []
         while (have := prod(each.extent for each in group)) < extent:
+            if not atoms:
+                raise Unsupported(f"a tensor {list(sizes(dims))} can not be seen as {list(shape)}")
             axis, rest = atoms.pop(0), extent // have
             if axis.extent > rest:
                 if axis.extent % rest:
@@ -214,9 +240,11 @@ def _regrouped(at: Importer, dims: Dims, shape: tuple[int, ...]) -> tuple[Dims, 
 
 def _split(at: Importer, value: Value, axis: Axis, outer: Axis, inner: Axis) -> Value:
     """``value`` with the two axes in the place of the one."""
-    columns = value.layout.columns
+    columns, rows = value.layout.columns, value.layout.rows
     if columns is not None and columns.axis == axis and inner.extent != columns.count:
         value = at.joiner.columns(value, inner.extent, f"{outer.extent} heads are tiles of their own")
+    if rows is not None and rows.axis == axis and inner.extent % rows.count:
+        value = at.joiner.rows(value, gcd(inner.extent, rows.count), f"a dimension is split into {outer.extent} parts")
 
     def new(part: Part) -> Part:
         if part.axis != axis:

@@ -18,6 +18,7 @@ from typing import Any
 os.environ |= {"TRANSFORMERS_VERBOSITY": "error", "HF_HUB_OFFLINE": "1"}
 warnings.filterwarnings("ignore")
 
+import odd  # noqa: E402
 import torch  # noqa: E402
 import transformers  # noqa: E402
 from torch import nn  # noqa: E402
@@ -94,6 +95,7 @@ WRITING: dict[str, tuple[str, dict[str, Any]]] = {
     "gpt2": ("GPT2", {"n_layer": 2, "n_inner": 64, "vocab_size": 48, "tie_word_embeddings": False}),
     "deep": ("Llama", {"num_hidden_layers": 4, "hidden_size": 16, "intermediate_size": 16, "head_dim": 8}),
     "flat": ("Llama", {"num_hidden_layers": 1, "hidden_size": 16, "intermediate_size": 16, "head_dim": 8}),
+    "gemma": ("Gemma", {"num_hidden_layers": 1, "hidden_size": 16, "intermediate_size": 16, "head_dim": 8}),
 }
 """Models that write: the class, and changes to its sizes."""
 
@@ -140,3 +142,5 @@ if __name__ == "__main__":
     capture_page(into or CAPTURED)
     for each in WRITING:
         capture_writing(each, into or CAPTURED)
+    for each in odd.ODD:
+        odd.capture(each, (into or CAPTURED) / "odd")

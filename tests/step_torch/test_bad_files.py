@@ -6,10 +6,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from broken import Members, edited, rewritten
 
+import step
 import step_torch
 from step.errors import EnvironmentProblem, FormatError, InputError
 
@@ -88,7 +90,23 @@ def test_a_weight_that_is_not_bfloat16(tmp_path: Path) -> None:
         config["config"][DOWN]["tensor_meta"]["dtype"] = 6
 
     assert complaint(edited(LLAMA, tmp_path / "model.pt2", change, CONFIG), InputError) == (
-        f"'FILE': '{DOWN}' is float16, not bfloat16: call .to(torch.bfloat16) on the module before step_torch.capture"
+        "'FILE' has 1 operator without a lowering:\n"
+        "  aten.linear.default at transformers/models/llama/modeling_llama.py:164, in layers.0.mlp.down_proj: "
+        f"parameter '{DOWN}' is float16, not bfloat16: call .to(torch.bfloat16) on the module before step_torch.capture"
+    )
+
+
+@pytest.mark.parametrize(("number", "kind"), [(2, "int8"), (1, "uint8"), (12, "bool")])
+def test_a_weight_of_integers(number: int, kind: str, tmp_path: Path) -> None:
+    """`.to(torch.bfloat16)` would leave it."""
+
+    def change(config: Any) -> None:
+        config["config"][DOWN]["tensor_meta"]["dtype"] = number
+
+    path = rewritten(LLAMA, tmp_path / "half.pt2", lambda members: members.update({DATA: members[DATA][:2048]}))
+    assert complaint(edited(path, tmp_path / "model.pt2", change, CONFIG), InputError).endswith(
+        f"in layers.0.mlp.down_proj: parameter '{DOWN}' is {kind}, not bfloat16: its .to() leaves integers, so store "
+        "its values (those of weights times their scales) so before step_torch.capture"
     )
 
 
@@ -98,7 +116,9 @@ def test_a_weight_of_eight_bits(tmp_path: Path) -> None:
 
     path = rewritten(LLAMA, tmp_path / "half.pt2", lambda members: members.update({DATA: members[DATA][:2048]}))
     assert complaint(edited(path, tmp_path / "model.pt2", change, CONFIG), InputError) == (
-        f"'FILE': '{DOWN}' is float8_e4m3fn, not bfloat16: call .to(torch.bfloat16) on the module before "
+        "'FILE' has 1 operator without a lowering:\n"
+        "  aten.linear.default at transformers/models/llama/modeling_llama.py:164, in layers.0.mlp.down_proj: "
+        f"parameter '{DOWN}' is float8_e4m3fn, not bfloat16: call .to(torch.bfloat16) on the module before "
         "step_torch.capture"
     )
 
@@ -134,10 +154,19 @@ def test_what_a_lowering_does_not_take(tmp_path: Path) -> None:
 
 
 def test_extents_that_break_a_tile() -> None:
-    data = {"x": np.ones((1, 18, 32)), "rest_0": np.ones((1, 18, 16)), "rest_1": np.ones((1, 18, 16))}
-    assert complaint(LLAMA, InputError, inputs=data) == (
-        "axis 1 of 'x' is 18, which tiles of 4 rows do not divide: rows can be 1, 2, 3, 6, 9"
+    """Those that were asked for; else tiles have fewer rows, and the import says so."""
+    shapes = {"x": (1, 18, 32), "rest_0": (1, 18, 16), "rest_1": (1, 18, 16)}
+    data = {name: np.ones(shape, ml_dtypes.bfloat16) for name, shape in shapes.items()}
+    assert complaint(LLAMA, InputError, inputs=data, tiling=step_torch.Tiling(4)) == (
+        "axis 1 of 'x' is 18, which tiles of 4 rows do not divide: rows= of the tiling (--rows of step import) can be "
+        "1, 2, 3, 6, 9, 18; where it is left out, tiles have the most up to 4 that divide"
     )
+    imported = step_torch.load(LLAMA, inputs=data)
+    assert imported.notes[0] == (
+        "axis 1 of 'x' is 18, which tiles of 4 rows do not divide: they have 3; the axis is dynamic, and other "
+        "extents may have other tiles"
+    )
+    assert np.asarray(step.run(imported.lowered, backend="interpret").outputs["output"]).size == 18 * 32
 
 
 @pytest.mark.parametrize(

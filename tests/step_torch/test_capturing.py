@@ -73,7 +73,7 @@ def test_models_that_do_not_write(tmp_path: Path) -> None:
         step_torch.capture_decoding(scaled, tmp_path / "model.pt2", room=8)
     assert str(caught.value) == (
         "LlamaForCausalLM does more than embedding, layers, norm and head: without that its scores are off by 100% of "
-        "the largest one"
+        "the largest one; it does more behind its head"
     )
     with pytest.raises(InputError) as caught:
         step_torch.capture_decoding(nn.Linear(4, 4), tmp_path / "model.pt2", room=8)

@@ -146,6 +146,17 @@ def test_what_can_not_be_written(tiny: TextModel) -> None:
         tiny.model.program([1, 32], 2)
 
 
+def test_prompts_are_tokens(tiny: TextModel) -> None:
+    """Arrays and whole numbers of any kind are taken, as for any input."""
+    (meant, *others) = (tiny.model.program(each, 2).inputs["prompt"] for each in ([3, 1], np.array([3, 1]), [3.0, 1.0]))
+    assert all(np.array_equal(each, meant) for each in others)
+    with pytest.raises(InputError) as caught:
+        tiny.model.program([3, 1.5], 2)  # type: ignore[list-item]
+    assert str(caught.value) == (
+        "input 'prompt' at [1] is 1.5, which is no integer: UINT32 has the integers 0 to 4294967295"
+    )
+
+
 def test_caches_that_are_too_large_for_memory(tiny: TextModel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("step.host.memory.free_bytes", lambda: 10_000)
     with pytest.raises(EnvironmentProblem) as caught:

@@ -162,7 +162,8 @@ def test_choices_divide_what_there_is() -> None:
         (
             {"over": {**FEW, "rows": [3], "sum": ["fused"]}},
             "none of the 1 choices runs; of the last one: axis 1 of 'x' is 16, which tiles of 3 rows do not divide: "
-            "rows can be 1, 2, 4, 8",
+            "rows= of the tiling (--rows of step import) can be 1, 2, 4, 8, 16; where it is left out, tiles have the "
+            "most up to 4 that divide",
         ),
     ],
 )

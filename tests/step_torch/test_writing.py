@@ -1,4 +1,4 @@
-"""Models of random weights write what transformers writes: GPT-2, and Llamas of four layers and of one."""
+"""Models of random weights write what transformers writes: GPT-2, Gemma, and Llamas of four layers and of one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import step
 from step_torch.generating import LanguageModel, _rounds
 
 STORED = sorted((Path(__file__).parent / "captured" / "language").glob("*.pt2"))
-LAYERS = {"deep": 4, "flat": 1, "gpt2": 2}
+LAYERS = {"deep": 4, "flat": 1, "gemma": 1, "gpt2": 2}
 
 
 def written(model: LanguageModel, prompt: list[int], count: int, backend: str) -> list[int]:

@@ -190,6 +190,14 @@ def load_inputs(path: Path | str, graph: Graph) -> dict[str, Any]:
     return inputs | file.rest(graph)
 
 
+def load_arrays(path: Path) -> dict[str, Any]:
+    """Arrays by name in an .npz file, and bit patterns where it has ``NAME.bits``; raises `FormatError`."""
+    file, found = _File(path, read_arrays(path)), dict[str, Any]()
+    for key in list(file.arrays):
+        found |= file.array(key.removesuffix(".bits"))
+    return found
+
+
 class _File:
     """Arrays of a file, of which those that were taken are gone."""
 

@@ -1,0 +1,117 @@
+"""What torch makes of arguments: the module as it was given, in BF16 and in float64, and whether marks change it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from step.errors import InputError
+from step_torch.marks import Marks, configs_of
+
+SAME = 1e-4
+"""By how much of the largest number results with marks may be off from those without, all in float64: what a module
+computes in float32 even so is off by less, and another function by more."""
+
+Given = Sequence[tuple[Tensor, ...]]
+
+
+def exact_copy(module: nn.Module) -> nn.Module:
+    """The module in float64; its routed experts are those of their own class, as faster ones have no float64."""
+    exact = copy.deepcopy(module).double()
+    for config in configs_of(exact):
+        config._experts_implementation = "eager"
+    return exact
+
+
+def exact_arguments(args: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Numbers in float64, anything else as it is."""
+    return tuple(each.double() if each.is_floating_point() else each for each in args)
+
+
+def references(module: nn.Module, given: Given, marks: Marks) -> list[dict[str, list[Tensor]]]:
+    """Arguments, and the results of ``module`` in BF16 and in float64, for all that is ``given``.
+
+    Raises `InputError` where it has something that ``marks`` do not take, or where they make something else of it.
+    """
+    plain, exact = [listed(module(*each)) for each in given], exact_copy(module)
+    doubled = [exact_arguments(each) for each in given]
+    marked: list[list[Tensor]] = [[] for _ in given]
+    if configs_of(exact):
+        with marks.within(exact):
+            marked = [_exactly(exact, each) for each in doubled]
+    found = list[dict[str, list[Tensor]]]()
+    for args, twice, bf16, mine in zip(given, doubled, plain, marked, strict=True):
+        results = _exactly(exact, twice)
+        for number, pair in enumerate(zip(mine, results, strict=False)):
+            off = _off(*pair)
+            if not (worst := float(off.max())) <= SAME:
+                place = [int(each) for each in np.unravel_index(int(off.argmax()), off.shape)]
+                raise InputError(
+                    f"marks for attention and experts make something else of the module: in float64 output {number} is "
+                    f"off by {worst:.2%} of its largest number, at {place}{_first(exact, twice, marks)}"
+                )
+        found.append({"input": list(args), "bf16": bf16, "float64": results})
+    return found
+
+
+def _exactly(exact: nn.Module, args: tuple[Tensor, ...]) -> list[Tensor]:
+    """The results of the module in float64."""
+    try:
+        return listed(exact(*args))
+    except RuntimeError as error:
+        raise InputError(
+            f"the module does not run in float64, which results are compared with: {str(error).splitlines()[0]}; where "
+            "it casts, let that be to the format of a parameter, as x.to(weight.dtype)"
+        ) from None
+
+
+def listed(result: Any) -> list[Tensor]:
+    """Results of a module, one or several; raises `InputError` for anything but tensors."""
+    results = list(result) if isinstance(result, tuple | list) else [result]
+    for number, each in enumerate(results):
+        if not isinstance(each, Tensor):
+            raise InputError(f"output {number} of the module is {type(each).__name__}: a program gives tensors alone")
+    return results
+
+
+def _off(mine: Tensor, exact: Tensor) -> Tensor:
+    """How far numbers are off, relative to the largest one."""
+    off = (mine.double() - exact.double()).abs()
+    return off / exact.double().abs().max().clamp_min(torch.finfo(torch.float64).tiny)
+
+
+def _first(exact: nn.Module, args: tuple[Tensor, ...], marks: Marks) -> str:
+    """The first module with a mark whose result is another one."""
+    with _told(exact, marks) as without:
+        exact(*args)
+    with _told(exact, marks) as mine, marks.within(exact):
+        exact(*args)
+    different = (path for path, one in mine.items() if not _off(one, without[path]).max() <= SAME)
+    return f", first behind {path!r}" if (path := next(different, None)) is not None else ""
+
+
+@contextmanager
+def _told(module: nn.Module, marks: Marks) -> Iterator[dict[str, Tensor]]:
+    """The first result of each module with a mark, by its path, as it is run meanwhile."""
+    results = dict[str, Tensor]()
+
+    def hook(path: str) -> Any:
+        return lambda _module, _args, result: results.__setitem__(path, _leading(result))
+
+    hooks = [each.register_forward_hook(hook(path)) for path, each in module.named_modules() if path in marks.made]
+    try:
+        yield results
+    finally:
+        for each in hooks:
+            each.remove()
+
+
+def _leading(result: Any) -> Tensor:
+    first: Tensor = result[0] if isinstance(result, tuple | list) else result
+    return first

@@ -1,0 +1,85 @@
+"""What goes wrong in a model of the user is an `InputError`: with module, exception, and what can not be captured."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from step.errors import InputError
+from step_torch.calling import calling
+from step_torch.lacking import lacking, parts_missing, scales
+
+
+class Tree:
+    """Something with modules, as those of torch have them."""
+
+    def __init__(self, **modules: Any) -> None:
+        self.__dict__.update(modules)
+        self.parts = modules
+
+    def named_modules(self) -> list[tuple[str, Any]]:
+        """Itself, and all below it."""
+        below = [(name, each) for name, each in self.parts.items() if isinstance(each, Tree)]
+        return [("", self), *((f"{n}.{p}".rstrip("."), m) for n, each in below for p, m in each.named_modules())]
+
+    def fails(self, error: Exception) -> None:
+        """Raise it, in a method of the module."""
+        raise error
+
+
+def test_an_exception_has_its_module_and_its_cause() -> None:
+    model = Tree(encoder=Tree(block=Tree()))
+    error = KeyError("mask")
+    with pytest.raises(InputError) as caught, calling(model, "it can not be captured"):
+        model.encoder.block.fails(error)
+    line = Tree.fails.__code__.co_firstlineno + 2
+    assert str(caught.value) == f"it can not be captured: in encoder.block, at {__file__}:{line}, KeyError: 'mask'"
+    assert caught.value.__cause__ is error
+
+
+def test_an_error_of_ours_stays() -> None:
+    with pytest.raises(InputError, match=r"^there is no room$"), calling(Tree(), "it fails"):
+        raise InputError("there is no room")
+
+
+class ModuleList(Tree):
+    def __iter__(self) -> Any:
+        return iter(self.parts.values())
+
+
+class RwkvBlock(Tree):
+    def forward(self, x: Any, alibi: Any, attention_mask: Any = None) -> None:
+        """What it takes."""
+
+
+def test_what_a_model_has_is_listed() -> None:
+    config = SimpleNamespace(
+        kv_lora_rank=8, layer_types=["sliding_attention"], sliding_window=16, is_encoder_decoder=False, alibi=False
+    )
+    blocks = ModuleList(a=RwkvBlock(experts=Tree(is_transposed=True, has_bias=True)))
+    body = Tree(blocks=blocks, embed=Tree(deep=Tree(embed_positions=Tree())))
+    model = Tree(body=body, base_model=SimpleNamespace(embed_tokens=0), config=config)
+    model.parts.pop("base_model")
+    assert lacking(model) == [
+        "layers that are not where they must be, `layers` or `h` of SimpleNamespace: 'body.blocks'",
+        "layers that must be given 'alibi' (positions as biases of scores): RwkvBlock",
+        "recurrent state instead of keys and values: 'body.blocks.a' is a RwkvBlock",
+        "experts with transposed weights: 'body.blocks.a.experts'",
+        "experts with biases: 'body.blocks.a.experts'",
+        "learned positions inside the decoder: 'body.embed.deep.embed_positions'",
+        "a latent cache, keys and values of unlike heads (kv_lora_rank)",
+        "a window of 16 rows (sliding_window)",
+    ]
+    assert parts_missing(model) == "; SimpleNamespace has no layers, norm, rotary_emb"
+    with pytest.raises(InputError) as caught, calling(model, "it fails", always=True):
+        raise InputError("there is a window")
+    said = str(caught.value).splitlines()
+    assert said[:2] == ["there is a window", "It has what a capture can not do:"] and len(said) == 10
+
+
+def test_factors_of_a_config() -> None:
+    config = SimpleNamespace(logits_scaling=4.0, embedding_multiplier=12, residual_multiplier=0.2, logit_scale=1.0, x=3)
+    assert scales(config, within=False) == ["embedding_multiplier = 12", "logits_scaling = 4"]
+    assert scales(config, within=True) == ["residual_multiplier = 0.2"]

@@ -1,0 +1,326 @@
+"""What lowerings take of the arguments of their operators: all of it is named, and anything else is refused."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from single import Format, Name, Operator, bf16, written
+
+import step
+import step_torch
+from step.errors import InputError
+from step_torch.registry import lowerings
+
+X, W, B = Name("x"), Name("w"), Name("b")
+SHAPE = (8, 16)
+
+
+def test_every_argument_has_a_name() -> None:
+    """None is swallowed by `*rest` or `**options`."""
+    for op, lowering in lowerings().items():
+        kinds = {each.kind for each in inspect.signature(lowering).parameters.values()}
+        assert kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}, op
+
+
+@pytest.mark.torch
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
+def test_arguments_are_those_of_torch() -> None:
+    """As many in order as torch has, and those by name with its names: no lowering leaves one out."""
+    import torch
+
+    import step_torch.marks  # noqa: F401
+
+    for op, lowering in lowerings().items():
+        kind, name, overload = op.split(".")
+        schema = getattr(getattr(getattr(torch.ops, kind), name), overload)._schema.arguments
+        own = list(inspect.signature(lowering).parameters.values())[1:]
+        ordered = [each for each in own if each.kind == inspect.Parameter.POSITIONAL_OR_KEYWORD]
+        named = {each.name for each in own if each.kind == inspect.Parameter.KEYWORD_ONLY}
+        assert len(ordered) >= sum(not each.kwarg_only for each in schema), op
+        known = named | {each.name for each in ordered}
+        assert {each.name for each in schema if each.kwarg_only} <= known, op
+
+
+def one(op: str, *args: Any, shape: Sequence[int] = SHAPE, result: str = "bfloat16", **options: Any) -> list[Operator]:
+    """A single operator, whose result has this shape and format."""
+    return [Operator(op, args, {"y": (result, shape)}, options)]
+
+
+def routed(*chosen: Any, weight: list[Operator] | None = None) -> list[Operator]:
+    """Experts behind a router with these arguments of `topk`."""
+    k = chosen[0]
+    shares = weight or []
+    used = next(iter(shares[-1].results)) if shares else "values"
+    return [
+        Operator("aten.softmax.int", [X, -1], {"p": ("bfloat16", (8, 16))}),
+        Operator(
+            "aten.topk.default", [Name("p"), *chosen], {"values": ("bfloat16", (8, k)), "index": ("int64", (8, k))}
+        ),
+        *shares,
+        Operator(
+            "step.experts.default",
+            [X, Name("index"), Name(used), Name("gate_up"), Name("down")],
+            {"y": ("bfloat16", SHAPE)},
+        ),
+    ]
+
+
+def divided(dims: list[int], keep: bool, k: int = 2) -> list[Operator]:
+    """What was chosen over its sum."""
+    return [
+        Operator("aten.sum.dim_IntList", [Name("values"), dims, keep], {"sum": ("bfloat16", (8, 1))}),
+        Operator("aten.div.Tensor", [Name("values"), Name("sum")], {"share": ("bfloat16", (8, k))}),
+    ]
+
+
+def heads(query: Sequence[int], key: Sequence[int], value: Sequence[int], dtype: str = "bfloat16") -> dict[str, Any]:
+    """Inputs of attention."""
+    return {
+        name: bf16(*shape, seed=at) for at, (name, shape) in enumerate(zip("qkv", (query, key, value), strict=True))
+    }
+
+
+Q = (1, 2, 8, 16)
+SDPA, MARK = "aten.scaled_dot_product_attention.default", "step.attention.default"
+QKV = (Name("q"), Name("k"), Name("v"))
+WEIGHTS = {
+    "w": bf16(16, 16, seed=1), "b": bf16(16, seed=2), "matrix": bf16(8, 16, seed=3), "one": bf16(1, seed=4),
+    "gate_up": bf16(16, 32, 16, seed=5), "down": bf16(16, 16, 16, seed=6),
+}  # fmt: skip
+
+REFUSED: list[tuple[list[Operator], dict[str, Any], str]] = [
+    (one("aten.add.Tensor", X, X, alpha=2), {}, "alpha is 2, which has no lowering"),
+    (one("aten.sub.Tensor", X, X, alpha=3), {}, "alpha is 3, which has no lowering"),
+    (one("aten.pow.Tensor_Scalar", X, 0.5), {}, "the exponent is 0.5; 2 and 3 have a lowering"),
+    (
+        one("aten._to_copy.default", X, result="bool", dtype=Format("bool")),
+        {},
+        "a cast to bool; those to bfloat16 and float32 have a lowering",
+    ),
+    (
+        one("aten._to_copy.default", W, result="float16", dtype=Format("float16")),
+        {},
+        "its result is float16, and streams have bfloat16, float32, bool",
+    ),
+    (
+        one("aten.to.dtype", X, Format("int32"), result="int32"),
+        {},
+        "its result is int32, and streams have bfloat16, float32, bool",
+    ),
+    (
+        one("aten.softmax.int", X, 0),
+        {},
+        "it goes along dimensions [0]; only the last one, kept, has a lowering",
+    ),
+    (
+        one("aten.mean.dim", X, None, True),
+        {},
+        "it goes along all dimensions; only the last one, kept, has a lowering",
+    ),
+    (
+        one("aten.sum.dim_IntList", X, [], True),
+        {},
+        "it goes along all dimensions; only the last one, kept, has a lowering",
+    ),
+    (
+        one("aten.mean.dim", X, [-1]),
+        {},
+        "it goes along dimensions [-1]; only the last one, kept, has a lowering",
+    ),
+    (
+        one("aten.layer_norm.default", X, [8, 16]),
+        {},
+        "it goes along the last 2 dimensions; the last one alone has a lowering",
+    ),
+    (
+        one("aten.layer_norm.default", X, [16], None, None, 1e-5, True, 3),
+        {},
+        "its lowering does not take these arguments: too many positional arguments",
+    ),
+    (
+        one("aten.linear.default", X, W, result="float32"),
+        {},
+        "its result is float32; bfloat16 has a lowering",
+    ),
+    (one("aten.linear.default", X, X), {}, "the second matrix is no parameter of the module"),
+    (
+        one("aten.addmm.default", B, X, W, beta=0.5, alpha=2),
+        {},
+        "beta is 0.5 and alpha 2; 1 and 1 have a lowering",
+    ),
+    (one("aten.addmm.default", Name("matrix"), X, W), {}, "a bias that is no parameter or input [16]"),
+    (one("aten.addmm.default", Name("one"), X, W), {}, "a bias that is no parameter or input [16]"),
+    (
+        [
+            Operator("aten.tanh.default", [B], {"t": ("bfloat16", (16,))}),
+            *one("aten.linear.default", X, W, Name("t")),
+        ],
+        {},
+        "a bias that is no parameter or input [16]",
+    ),
+    (
+        one("aten.embedding.default", Name("x"), Name("i")),
+        {"inputs": {"i": np.zeros((1, 1), np.int64)}},
+        "the table is no parameter of the module",
+    ),
+    (routed(2, -1, False), {}, "the smallest of every row; the largest have a lowering"),
+    (routed(2, 0), {}, "the largest along another dimension than the last one"),
+    (
+        routed(2, weight=divided([0], True)),
+        {},
+        "it goes along dimensions [0]; only the last one, kept, has a lowering",
+    ),
+    (
+        routed(
+            2,
+            weight=[
+                *divided([-1], True),
+                Operator("aten.div.Tensor", [Name("share"), 2.0], {"s": ("bfloat16", (8, 2))}),
+            ],
+        ),
+        {},
+        "what a router chose can only be divided by its sum",
+    ),
+    (
+        [
+            Operator("aten.topk.default", [X, 3], {"more": ("bfloat16", (8, 3)), "i": ("int64", (8, 3))}),
+            *routed(
+                2,
+                weight=[
+                    Operator("aten.sum.dim_IntList", [Name("more"), [-1], True], {"sum": ("bfloat16", (8, 1))}),
+                    Operator("aten.div.Tensor", [Name("values"), Name("sum")], {"share": ("bfloat16", (8, 2))}),
+                ],
+            ),
+        ],
+        {},
+        "what a router chose can only be divided by its sum",
+    ),
+    (
+        one(SDPA, *QKV, shape=Q),
+        {"inputs": heads(Q, Q, Q)},
+        "attention must be causal, without a mask and without dropout",
+    ),
+    (
+        one(SDPA, *QKV, Name("m"), 0.0, True, shape=Q),
+        {"inputs": {**heads(Q, Q, Q), "m": bf16(8, 8)}},
+        "attention must be causal, without a mask and without dropout",
+    ),
+    (
+        one(SDPA, *QKV, None, 0.1, True, shape=Q),
+        {"inputs": heads(Q, Q, Q)},
+        "attention must be causal, without a mask and without dropout",
+    ),
+    (
+        one(SDPA, *QKV, None, 0.0, True, shape=(1, 2, 8, 32)),
+        {"inputs": heads(Q, Q, (1, 2, 8, 32))},
+        "queries [1, 2, 8, 16], keys [1, 2, 8, 16] and values [1, 2, 8, 32]; [1, heads, rows, size] with one size, and "
+        "as many keys as values, has a lowering",
+    ),
+    (
+        one(SDPA, *QKV, None, 0.0, True, shape=(1, 8, 16)),
+        {"inputs": heads((1, 8, 16), (1, 8, 16), (1, 8, 16))},
+        "queries [1, 8, 16], keys [1, 8, 16] and values [1, 8, 16]; [1, heads, rows, size] with one size, and as many "
+        "keys as values, has a lowering",
+    ),
+    (
+        one(MARK, *QKV, 0.25, shape=(1, 4, 8, 16)),
+        {"inputs": heads((1, 4, 8, 16), Q, (1, 4, 8, 16))},
+        "queries [1, 4, 8, 16], keys [1, 2, 8, 16] and values [1, 4, 8, 16]; [1, heads, rows, size] with one size, and "
+        "as many keys as values, has a lowering",
+    ),
+    (
+        one(MARK, *QKV, 0.25, shape=Q, result="float32"),
+        {"inputs": heads(Q, Q, Q)},
+        "its result is float32; bfloat16 has a lowering",
+    ),
+    (
+        [
+            Operator("aten._to_copy.default", [X], {"f": ("float32", SHAPE)}, {"dtype": Format("float32")}),
+            Operator("aten.exp.default", [Name("f")], {"e": ("float32", SHAPE)}),
+            Operator("aten.slice.Tensor", [Name("e"), 1, 4, 12], {"s": ("float32", (8, 8))}),
+            Operator("aten.exp.default", [Name("s")], {"y": ("float32", (8, 8))}),
+        ],
+        {},
+        "columns of float32 change places; those of bfloat16 have a lowering",
+    ),
+]
+
+
+def loaded(path: Path, operators: list[Operator], more: dict[str, Any]) -> step_torch.Imported:
+    """The program of these operators."""
+    read = {each.name for node in operators for each in node.args if isinstance(each, Name)}
+    inputs = {**({"x": bf16(*SHAPE)} if "x" in read else {}), **more.get("inputs", {})}
+    weights = {name: each for name, each in WEIGHTS.items() if name in read}
+    return step_torch.load(written(path / "model.pt2", operators, inputs, weights))
+
+
+@pytest.mark.parametrize("number", range(len(REFUSED)))
+def test_what_is_refused(number: int, tmp_path: Path) -> None:
+    operators, more, said = REFUSED[number]
+    with pytest.raises(InputError) as caught:
+        loaded(tmp_path, operators, more)
+    assert str(caught.value).endswith(f", in the module itself: {said}"), str(caught.value)
+
+
+def result(path: Path, operators: list[Operator], **more: Any) -> np.ndarray:
+    """What the interpreter makes of them."""
+    imported = loaded(path, operators, more)
+    run = step.run(imported.program, backend="interpret")
+    return np.asarray(run.outputs["output"], np.float64).reshape(imported.nodes.metas["y"].shape)
+
+
+def softmax(x: np.ndarray) -> np.ndarray:
+    """Along the last axis."""
+    weights = np.exp(x - x.max(-1, keepdims=True))
+    return weights / weights.sum(-1, keepdims=True)
+
+
+def test_arguments_that_are_taken(tmp_path: Path) -> None:
+    """Close to what they mean."""
+    x, w, b = (each.astype(np.float64) for each in (bf16(*SHAPE), WEIGHTS["w"], WEIGHTS["b"]))
+    norm = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 10)
+    tanh = 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+    cases: list[tuple[list[Operator], np.ndarray]] = [
+        (one("aten.add.Tensor", X, Name("matrix"), alpha=1), x + WEIGHTS["matrix"].astype(np.float64)),
+        (one("aten.gelu.default", X, approximate="tanh"), tanh),
+        (one("aten.softmax.int", X, 1), softmax(x)),
+        (one("aten.softmax.int", X, -1, Format("float32"), result="float32"), softmax(x)),
+        (one("aten._softmax.default", X, -1, False), softmax(x)),
+        (one("aten.layer_norm.default", X, [16], None, B, 10.0, False), norm + b),
+        (one("aten.layer_norm.default", X, [16], B, None, 10.0), norm * b),
+        (one("aten.mean.dim", X, [1], True, shape=(8, 1), result="float32"), x.mean(-1, keepdims=True)),
+        (one("aten.addmm.default", B, X, W, beta=1, alpha=1), x @ w + b),
+        (one("aten.clone.default", X, memory_format=0), x),
+        (one("aten.expand.default", X, [8, -1], implicit=False), x),
+    ]
+    for operators, meant in cases:
+        assert np.allclose(result(tmp_path, operators), meant, rtol=0.02, atol=0.02), operators
+
+
+def test_a_cast_of_an_input_rounds(tmp_path: Path) -> None:
+    """float32 data is not bfloat16 before it is cast."""
+    wide = np.random.default_rng(0).standard_normal(SHAPE).astype(np.float32)
+    operators = [
+        Operator("aten._to_copy.default", [X], {"r": ("bfloat16", SHAPE)}, {"dtype": Format("bfloat16")}),
+        Operator("aten._to_copy.default", [Name("r")], {"y": ("float32", SHAPE)}, {"dtype": Format("float32")}),
+    ]
+    mine = result(tmp_path, operators, inputs={"x": wide})
+    assert np.array_equal(mine, wide.astype(bf16(1).dtype).astype(np.float64))
+
+
+def test_attention_that_is_causal(tmp_path: Path) -> None:
+    data = heads((1, 4, 8, 16), Q, Q)
+    q, k, v = (np.asarray(each, np.float64) for each in data.values())
+    k, v = (np.repeat(each, 2, axis=1) for each in (k, v))
+    scores = 0.7 * q @ k.swapaxes(-1, -2)
+    scores[..., ~np.tri(8, dtype=bool)] = -np.inf
+    mine = result(
+        tmp_path, one(SDPA, *QKV, None, 0.0, True, shape=(1, 4, 8, 16), scale=0.7, enable_gqa=True), inputs=data
+    )
+    assert np.allclose(mine, softmax(scores) @ v, atol=0.05)

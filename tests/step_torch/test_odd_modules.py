@@ -1,0 +1,140 @@
+"""Modules that read, see and give tensors in other ways: as exact as torch, or an error that says what is missing.
+
+They were captured by `capturing.py`; see `odd.py`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from broken import edited
+
+import step
+import step_torch
+from step.errors import InputError
+from step_torch.extents import extent_of, solved
+
+STORED = Path(__file__).parent / "captured" / "odd"
+
+RIGHT = (
+    "linear_reshaped", "twice", "chunks", "transposed", "permuted", "columns_to_rows", "turned_weight", "seen_weight",
+    "tied", "split_columns", "scalars", "scalar_alone", "same_names", "letters", "unread", "itself", "seven_rows",
+    "many_rows", "twice_a_dimension",
+)  # fmt: skip
+HERE = "tests/step_torch/odd.py:32, in the module itself"
+MISSING = {
+    "product_with_itself": f"aten.mm.default at {HERE}: the second matrix is no parameter of the module",
+    "attention_by_hand": f"aten.bmm.default at {HERE}",
+    "gru": "aten.sigmoid.default at tests/step_torch/odd.py:32, in a",
+    "plus_transposed": (
+        f"aten.add.Tensor at {HERE}: one operand comes as [] of tiles [4 of args_0_0, 4 of args_0_1], the other as [] "
+        "of tiles [4 of args_0_1, 4 of args_0_0]"
+    ),
+    "read": (
+        f"aten.mul.Tensor at {HERE}: parameter 'f' is int64, not bfloat16: its .to() leaves integers, so store its "
+        "values (those of weights times their scales) so before step_torch.capture"
+    ),
+    "no_columns": f"aten.slice.Tensor at {HERE}: its result has no scalars",
+    "routed": (
+        f"aten.full_like.default at {HERE}\n"
+        f"  aten.eq.Scalar at {HERE}\n"
+        f"  aten.nonzero.default at {HERE}: an extent of its result depends on data, and only those of inputs can be "
+        "dynamic\n"
+        f"  aten.index.Tensor at {HERE}\n"
+        f"  aten.unsqueeze.default at {HERE}: what a router chose is read by something else than routed experts\n"
+        f"  aten.index_put.default at {HERE}"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_it_is_as_exact_as_torch(name: str) -> None:
+    check = step_torch.load(STORED / f"{name}.pt2").check()
+    assert check.passed and check.error < 0.01
+
+
+@pytest.mark.parametrize("name", ["linear_reshaped", "permuted", "columns_to_rows", "scalars", "itself", "same_names"])
+def test_the_fast_model_ends_with_the_same_bits(name: str) -> None:
+    program = step_torch.load(STORED / f"{name}.pt2").program
+    timed, meant = step.run(program, backend="approx", values="all"), step.run(program, backend="interpret")
+    assert timed.outputs.keys() == meant.outputs.keys()
+    for output, each in meant.outputs.items():
+        assert np.array_equal(np.asarray(timed.outputs[output]), np.asarray(each))
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_what_is_missing_is_listed(name: str) -> None:
+    path = STORED / f"{name}.pt2"
+    with pytest.raises(InputError) as caught:
+        step_torch.load(path)
+    count = MISSING[name].count("\n") + 1
+    assert str(caught.value) == (
+        f"'{path}' has {count} operator{'s' * (count > 1)} without a lowering:\n  {MISSING[name]}"
+    )
+
+
+def test_columns_that_no_join_puts_together() -> None:
+    with pytest.raises(
+        InputError, match=r"merged_columns.pt2': aten.linear.default at .*: no loop goes over blocks of"
+    ):
+        step_torch.load(STORED / "merged_columns.pt2")
+
+
+def test_all_files_are_looked_at() -> None:
+    assert {path.stem for path in STORED.glob("*.pt2")} == {*RIGHT, *MISSING, "merged_columns"}
+
+
+def test_fewer_rows_where_nobody_asked_for_a_number() -> None:
+    seven, many = (step_torch.load(STORED / f"{name}.pt2") for name in ("seven_rows", "many_rows"))
+    assert seven.notes == (
+        "axis 0 of 'args_0' is 7, which tiles of 4 rows do not divide: they have 1; the axis is dynamic, and other "
+        "extents may have other tiles",
+    )
+    assert many.notes == ("axis 1 of 'args_0' is 62, which tiles of 4 rows do not divide: they have 2",)
+    asked = step_torch.load(STORED / "seven_rows.pt2", tiling=step_torch.Tiling(7))
+    assert not asked.notes and asked.check().passed
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "said"),
+    [
+        ("buffer_mutation", {"buffer_name": "n"}, "changes 'n' (buffer mutation)"),
+        ("user_input_mutation", {"user_input_name": "x"}, "changes 'x' (user input mutation)"),
+    ],
+)
+def test_state(kind: str, spec: dict[str, str], said: str, tmp_path: Path) -> None:
+    """Files of `torch.export` itself, as a capture refuses such a module."""
+
+    def change(model: Any) -> None:
+        specs = model["graph_module"]["signature"]["output_specs"]
+        specs.insert(0, {kind: {"arg": {"name": "tanh"}, **spec}})
+
+    path = edited(STORED / "unread.pt2", tmp_path / "model.pt2", change)
+    with pytest.raises(InputError) as caught:
+        step_torch.load(path)
+    assert str(caught.value) == (
+        f"'{path}' {said}, but a program has no state: return what is new as an output, and give it back as an input"
+    )
+
+
+def test_a_result_that_is_no_tensor(tmp_path: Path) -> None:
+    def change(model: Any) -> None:
+        model["graph_module"]["signature"]["output_specs"][0]["user_output"]["arg"] = {"as_none": True}
+
+    path = edited(STORED / "unread.pt2", tmp_path / "model.pt2", change)
+    with pytest.raises(InputError) as caught:
+        step_torch.load(path)
+    assert str(caught.value) == f"output 0 of '{path}' is None: a program takes and gives tensors alone"
+
+
+def test_extents_of_inputs_are_solved() -> None:
+    def size(text: str) -> dict[str, dict[str, str]]:
+        return {"as_expr": {"expr_str": text}}
+
+    half = size("Mul(Integer(2), Symbol('s0'))")
+    assert solved(half, 8) == ("s0", 4) and solved(half, 7) == ("s0", None)
+    assert solved(size("Add(Symbol('s1'), Integer(-3))"), 8) == ("s1", 11)
+    assert extent_of(half, {}) == "s0" and solved({"as_int": 8}, 8) == ("", None)

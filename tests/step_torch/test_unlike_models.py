@@ -1,0 +1,169 @@
+"""Models and modules that can not be captured as they are: each an error that lists why, or written as by torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import step_torch
+from step.errors import InputError
+from step_torch.agreement import agreements
+from step_torch.archive import read_archive
+from step_torch.generating import LanguageModel
+
+pytestmark = pytest.mark.torch
+if find_spec("torch") is None:
+    pytest.skip("torch is not installed", allow_module_level=True)
+
+import capturing  # noqa: E402
+import families  # noqa: E402
+import odd  # noqa: E402
+import torch  # noqa: E402
+from torch import Tensor, nn  # noqa: E402
+
+HEAD = "It has what a capture can not do:"
+FULL = {"layer_types": ["full_attention"], "final_logit_softcapping": None, "attn_logit_softcapping": None}
+
+
+def rows(*shape: int) -> Tensor:
+    """Random numbers."""
+    return torch.randn(shape or (8, 16), dtype=torch.bfloat16)
+
+
+def complaint(module: nn.Module, args: Any, path: Path, **options: Any) -> str:
+    """What `capture` says."""
+    with pytest.raises(InputError) as caught:
+        step_torch.capture(module, args, path / "model.pt2", **options)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", families.FAMILIES)
+def test_a_family_that_can_not_be_captured(name: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        step_torch.capture_decoding(families.model(name), tmp_path / "model.pt2", room=8)
+    first, *more = str(caught.value).splitlines()
+    assert first and HEAD in more
+    for line in families.FAMILIES[name][2]:
+        assert f"  {line}" in more
+
+
+def test_an_unknown_family_is_told_with_its_own_exception(tmp_path: Path) -> None:
+    made = capturing.model("Llama")
+    made.model.layers[0].mlp.forward = lambda x: {}["missing"]
+    with pytest.raises(InputError, match=r"^LlamaForCausalLM can not be captured: in .*KeyError: 'missing'$") as caught:
+        step_torch.capture_decoding(made, tmp_path / "model.pt2", room=8)
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [("Gemma", {}), ("Gemma2", {**FULL, "query_pre_attn_scalar": 16}), ("Olmo", {}), ("Olmo2", {})],
+)
+def test_it_writes_as_torch_does(name: str, changes: dict[str, Any], tmp_path: Path) -> None:
+    """A scalar scales embeddings, and tables of positions are in FP32; where it is close the other token may be it."""
+    capturing.MODELS.setdefault(name, capturing.COMMON)
+    made = capturing.model(name, hidden_size=16, intermediate_size=16, head_dim=16, **changes)
+    step_torch.capture_decoding(made, tmp_path / "model.pt2", room=12, prompts=[[3, 1, 4], [7]])
+    for found in agreements(LanguageModel.load(tmp_path / "model.pt2")):
+        assert found.agreed >= 0.8 * found.count and all(each.margin < 0.05 for each in found.differences)
+
+
+def test_what_a_model_does_besides(tmp_path: Path) -> None:
+    for name, changes, said in (
+        ("Granite", {"embedding_multiplier": 12.0, "logits_scaling": 4.0, "residual_multiplier": 0.2},
+         "between embedding and layers, and its config has embedding_multiplier = 12, logits_scaling = 4"),
+        ("Cohere", {}, "behind its head, and its config has logit_scale = 0.0625"),
+    ):  # fmt: skip
+        capturing.MODELS.setdefault(name, capturing.COMMON)
+        with pytest.raises(InputError, match=rf"does more than .* of the largest one; it does more {said}$"):
+            step_torch.capture_decoding(capturing.model(name, **changes), tmp_path / "model.pt2", room=8)
+
+
+def test_quantized_modules(tmp_path: Path) -> None:
+    quantized = torch.ao.quantization.quantize_dynamic(nn.Sequential(nn.Linear(16, 16)), {nn.Linear}, torch.qint8)
+    said = complaint(odd.Module(lambda self, x: self.a(x.float()), a=quantized), (rows(),), tmp_path)
+    assert said.startswith("the module can not be captured: ") and said.splitlines()[-1] == (
+        "  quantized weights, which must be bfloat16: 'a.0' is a torch.ao.nn.quantized.dynamic.modules.linear.Linear"
+    )
+
+
+def test_a_dynamic_extent_of_one(tmp_path: Path) -> None:
+    """All that torch says, and what to do."""
+    linear, batch = nn.Linear(16, 16).to(torch.bfloat16), torch.export.Dim("batch", max=8)
+    said = complaint(linear, (rows(1, 4, 16),), tmp_path, dynamic_shapes=({0: batch},)).splitlines()
+    assert said[0].startswith("the module can not be exported: Constraints violated (batch)!")
+    assert "your code specialized it to be a constant (1)" in said[1] and "  batch = 1" in said
+    assert said[-1] == "torch takes an extent of 1 for a constant: capture with args of 2 or more along a dynamic axis"
+
+
+MUST = "must be a tensor, not"
+ARGS = "give forward arguments that are tensors alone, and let the module have the rest"
+RESULT = "let forward return a tensor, or a tuple of tensors"
+CHANGES = "but a program keeps nothing: let it return what is new, and take it as an argument"
+
+
+@pytest.mark.parametrize(
+    ("forward", "args", "said"),
+    [
+        (lambda self, x: {"y": x}, None, f"the result of the module {MUST} a dict: {RESULT}"),
+        (lambda self, x: (x, None), None, f"result 1 of the module {MUST} None: {RESULT}"),
+        (lambda self, x: (x, (x, x)), None, f"result 1 of the module {MUST} a tuple: {RESULT}"),
+        (lambda self, x: (x, 3), None, f"result 1 of the module {MUST} int 3: {RESULT}"),
+        (lambda self, x, y: x, (rows(), None), f"args[1] {MUST} None: {ARGS}"),
+        (lambda self, x, y: x, (rows(), 2.0), f"args[1] {MUST} float 2.0: {ARGS}"),
+        (lambda self, x: x[0], ((rows(),),), f"args[0] {MUST} a tuple: {ARGS}"),
+        (lambda self, x: x["a"], ({"a": rows()},), f"args[0] {MUST} a dict: {ARGS}"),
+        (lambda self, x: x, rows(), "args must be the arguments of the module, as (x,), not a tensor"),
+        (lambda self, x: x, (rows(0, 16),), "args[0] is a tensor [0, 16], which has no scalars"),
+        (lambda self, x: x.mul_(2), None, f"forward changes args[0], {CHANGES}"),
+        (lambda self, x: x + self.n.add_(1), None, f"forward changes its buffer 'n', {CHANGES}"),
+    ],
+)
+def test_arguments_results_and_state(forward: Callable[..., Any], args: Any, said: str, tmp_path: Path) -> None:
+    module = odd.Module(forward, n=torch.zeros(16, dtype=torch.int64))
+    assert complaint(module, (rows(),) if args is None else args, tmp_path) == said
+
+
+def test_samples_of_other_shapes(tmp_path: Path) -> None:
+    said = complaint(odd.Module(lambda self, x: x + 1), (rows(),), tmp_path, samples=[(rows(4, 16),)])
+    assert said == (
+        "samples[0] must have the shapes and formats of args, bfloat16[8, 16], not bfloat16[4, 16]"
+    )  # fmt: skip
+
+
+def test_a_module_that_raises(tmp_path: Path) -> None:
+    said = complaint(odd.Module(lambda self, x: self.a(x), a=nn.Linear(8, 8).to(torch.bfloat16)), (rows(),), tmp_path)
+    assert said.startswith("the module can not be called: in a, at ")
+    assert said.endswith("RuntimeError: mat1 and mat2 shapes cannot be multiplied (8x16 and 8x8)")
+
+
+def test_an_axis_that_there_is_not(tmp_path: Path) -> None:
+    dynamic = ({3: torch.export.Dim("rows", max=8)},)
+    said = complaint(odd.Module(lambda self, x: x + 1), (rows(),), tmp_path, dynamic_shapes={"args": dynamic})
+    assert said == "the module can not be captured: IndexError: list assignment index out of range"
+
+
+def test_what_nobody_reads_may_have_any_format(tmp_path: Path) -> None:
+    module = odd.Module(lambda self, x: x.tanh(), numbers=torch.arange(5), wide=torch.ones(3))
+    assert step_torch.load(step_torch.capture(module, (rows(),), tmp_path / "model.pt2")).check().passed
+
+
+def test_constants_of_forward(tmp_path: Path) -> None:
+    module = odd.Module(lambda self, x: x * torch.tensor([2.5] * 16))
+    path = step_torch.capture(module, (rows(),), tmp_path / "model.pt2")
+    with pytest.raises(InputError) as caught:
+        step_torch.load(path)
+    assert str(caught.value).endswith(
+        "the constant of forward 'lifted_tensor_0' is float32, not bfloat16: write dtype=torch.bfloat16, or a Python "
+        "number, before step_torch.capture"
+    )
+
+
+@pytest.mark.parametrize("name", odd.ODD)
+def test_a_stored_module_is_what_is_captured(name: str, tmp_path: Path) -> None:
+    stored, anew = capturing.CAPTURED / "odd" / f"{name}.pt2", odd.capture(name, tmp_path)
+    assert read_archive(stored).model["graph_module"] == read_archive(anew).model["graph_module"]

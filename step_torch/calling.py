@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from step.errors import InputError, StepError
-from step_torch.lacking import HEAD, lacking, listed
+from step_torch.lacking import HEAD, lacking, listed, unlike
 
 _SITE = re.compile(r".*/(?:site|dist)-packages/")
 
@@ -40,7 +40,7 @@ def calling(model: Any, what: str, *, always: bool = False) -> Iterator[None]:
     except Exception as error:
         text = str(error).split("\n\nThe error above occurred")[0].strip()
         said = f"{type(error).__name__}: {text}" if text else type(error).__name__
-        raise InputError(f"{what}: {_place(model, error)}{said}{listed(lacking(model))}") from error
+        raise InputError(f"{what}: {_place(model, error)}{said}{listed([*unlike(model), *lacking(model)])}") from error
 
 
 def _place(model: Any, error: Exception) -> str:

@@ -36,6 +36,12 @@ def listed(found: Sequence[str]) -> str:
     return HEAD + "".join(f"\n  {each}" for each in found) if found else ""
 
 
+def unlike(model: Any) -> list[str]:
+    """A parameter that is not in BF16, if there is one."""
+    other = [name for name, each in getattr(model, "named_parameters", dict)() if "bfloat16" not in str(each.dtype)]
+    return [f"parameters that are not bfloat16, which .to(torch.bfloat16) makes so: {each!r}" for each in other[:1]]
+
+
 def layers_of(model: Any) -> Any:
     """The decoder layers of ``model``, None where they are not in `layers` or `h`."""
     body = getattr(model, "base_model", model)
@@ -70,9 +76,6 @@ def _of_modules(model: Any) -> Iterator[str]:
         yield f"layers that are not where they must be, `layers` or `h` of {body}: {lists[0]!r}"
     for each in layers or ():
         yield from _wanted(each)
-    other = [name for name, each in getattr(model, "named_parameters", dict)() if "bfloat16" not in str(each.dtype)]
-    if other:
-        yield f"parameters that are not bfloat16, which .to(torch.bfloat16) makes so: {other[0]!r}"
     for path, each in modules.items():
         kind = type(each)
         if "layer_type" in _parameters(each) and "rotary" in path:

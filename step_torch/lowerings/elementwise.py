@@ -214,6 +214,10 @@ def _renamed_dims(lead: Dims, dims: Dims) -> Dims:
     aligned = padded[len(padded) - len(dims) :]
     for mine, theirs in zip(aligned, dims, strict=True):
         if theirs and [each.extent for each in mine] != [each.extent for each in theirs]:
+            if sizes(dims) == sizes(lead):
+                raise Unsupported(
+                    f"two tensors {list(sizes(dims))}, of which one has a dimension that was made of several"
+                )
             raise Unsupported(f"a tensor {list(sizes(dims))} can not be repeated to {list(sizes(lead))}")
     return tuple(mine if theirs else () for mine, theirs in zip(aligned, dims, strict=True))
 

@@ -54,6 +54,6 @@ def text() -> str:
         "as fast on the same programs, without its jumps over firings that repeat: so a reader of the project measured "
         "it, in turns on a shared machine of two cores. One day on another machine it was "
         f"{span(factors('framework once'), '.1f')}. `benchmarks/dam_speed.py` runs both on a checkout of DAM. All is "
-        "in `experiments/published/speed.csv`; the seconds that the paper states are of eight cores and of a build that "
-        "it does not name, probably one for debugging, and are no measure of either.\n\n"
+        "in `experiments/published/speed.csv`; the seconds that the paper states are of eight cores and of a build "
+        "that it does not name, probably one for debugging, and are no measure of either.\n\n"
     ) + "\n".join(lines)

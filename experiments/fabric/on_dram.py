@@ -153,7 +153,7 @@ def costs(results: Path) -> list[Sequence[str]]:
 
 LIMITS = (
     "What the points take of area ([formulas](areas.md)) and energy ([published figures](energy.md)). Both are models, "
-    "to compare programs with. The formulas were fitted to designs of an ECP5, thousands of times smaller than these: "
+    "to compare programs with. The formulas were fitted to designs of a small FPGA, thousands of times smaller: "
     "they know neither routing nor the clock that would be reached, and count on-chip memory by its pages. The "
     "energy is that of an ASIC, without clock, leakage, or activation and refresh of DRAM, so it is the same on both "
     "memories. A point of fewer cycles in more area is better only if the area is there: work by area is cycles times "

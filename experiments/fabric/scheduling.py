@@ -18,7 +18,7 @@ from experiments.said import listed, span
 BASELINES = ("coarse", "even", "interleaved", "longest", "least", "oracle")
 HEAD = (
     "requests", "batches", f"blocks of {COARSE}", "even blocks", "by turns", "dynamic, longest first",
-    "to the fewest tiles", "the same, longest first",
+    "static, to the fewest tiles", "static, longest to the fewest tiles",
 )  # fmt: skip
 
 
@@ -77,15 +77,17 @@ def part(results: Path) -> list[str]:
     if not any(set(each) & set(SCHEDULERS) for each in found.values()):
         return []
     lines = []
+    kinds = [kind for kind in BASELINES if any(kind in each for each in found.values())]
+    names = dict(zip(BASELINES, HEAD[2:], strict=True))
     for batch, each in found.items():
         count = len(next(iter(each.values()), []))
-        cells = [f"{geometric_mean(each[kind]):.2f} ({span(each[kind])})" if kind in each else "" for kind in BASELINES]
+        cells = [f"{geometric_mean(each[kind]):.2f} ({span(each[kind])})" if kind in each else "" for kind in kinds]
         lines.append([f"{batch}", f"{count}", *cells])
     return [
         "## Other schedulers for requests",
         "Cycles over those of dynamic regions, mean and range. Even blocks are what anybody would write: as many "
-        "requests in a row for every region. The last three know all lengths before the first cycle: dynamic regions "
-        "that find the longest request first, and static assignments, in which each request goes to the region with "
-        "the fewest tiles so far, in the order of the batch or the longest first.",
-        grid(HEAD, lines),
+        "requests in a row for every region. All behind those by turns know the lengths before the first cycle: "
+        "dynamic regions that find the longest request first, and static assignments, in which each request goes to "
+        "the region with the fewest tiles so far, in the order of the batch or the longest first.",
+        grid([*HEAD[:2], *(names[kind] for kind in kinds)], lines),
     ]

@@ -141,6 +141,8 @@ def test_the_readme_says_what_results_say() -> None:
         assert any(each.startswith(f"{start} They are {gain} ") for each in found), start
     assert re.search(r"blocks of 16, as published: batches of 16 leave (\d)", readme)[1] == "3"  # type: ignore[index]
     assert any("Blocks of 16, as published, leave 3 of 4 regions idle in batches of 16" in each for each in found)
+    (known,) = re.findall(r"takes (\d\.\d\d) times the cycles of dynamic regions", readme)
+    assert any(f"longest to the fewest tiles: {known} (" in each for each in found)
     shared = f"With tiles of dynamic size the price is +{slower}% cycles, the gain {freed}% less of the memory"
     assert any(shared in each for each in found)
     ((tie, slow, small),) = re.findall(

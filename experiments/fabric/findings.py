@@ -9,14 +9,12 @@ from statistics import geometric_mean
 from experiments import intervals
 from experiments.fabric import on_dram, scheduling, traces, validated, worst
 from experiments.fabric.record import CAMPAIGN
-from experiments.fabric.regions import utilization
+from experiments.fabric.regions import ALL, FEW, utilization
 from experiments.published.show.results import told
 from experiments.rows import Row
 from experiments.said import listed, span
 
 MODELS = {"mixtral": "Mixtral", "qwen": "Qwen3"}
-FEW, ALL = 32, 128
-"""Regions that are compared: shared ones, and one for each expert."""
 
 
 def findings(results: Path) -> list[str]:

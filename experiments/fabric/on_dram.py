@@ -8,8 +8,10 @@ from statistics import geometric_mean
 
 from experiments.fabric import dram
 from experiments.fabric.record import CAMPAIGN
+from experiments.fabric.regions import ALL, FEW
 from experiments.rows import Row
 from experiments.said import listed, said, span
+from step import MemoryConfig
 
 NAME = f"`{dram.PRESET}`"
 """What columns are called."""
@@ -37,41 +39,36 @@ def words(results: Path) -> list[str]:
         return []
     told = ", ".join(f"{span(each)} in Figure {figure}" for figure, each in factors.items())
     text = [
-        f"That memory is ideal: it has neither rows nor banks nor refresh. Columns {NAME} are of the same programs on "
-        f"[DRAM](memory.md) of the same {dram.memory().bandwidth:,.0f} bytes a cycle: a stack of the preset, as a "
+        f"The memory of the fabric is ideal: it has neither rows nor banks nor refresh. Columns {NAME} are of the same "
+        f"programs on [DRAM](memory.md) of the same {dram.memory().bandwidth:,.0f} bytes a cycle: a stack of the preset, as a "
         f"fabric with a cycle of {dram.PICOSECONDS:,} ps sees it. They take more cycles by these factors: {told}. "
     ]
-    if tried := _interleaves(results):
-        best = {name: min(each, key=each.__getitem__) for name, each in tried.items()}
-        spread = "; ".join(
-            f"`{name}`: {listed(f'{cycles:,}' for cycles in each.values())}" for name, each in tried.items()
-        )
+    for name, tried in _interleaves(results).items():
         text.append(
-            f"How many beats in a row lie in a channel (`interleave`) decides much of that. With "
-            f"{listed(next(iter(tried.values())))} of them cycles are {spread}; the columns have {dram.INTERLEAVED}, "
-            f"the fewest cycles are with {listed(dict.fromkeys(best.values()))}."
+            f"How many beats in a row lie in a channel (`interleave`) decides much of that: `{name}` takes "
+            f"{listed(f'{cycles:,}' for cycles in tried.values())} cycles with {listed(tried)} of them. The columns "
+            f"have {dram.INTERLEAVED}, the preset has {MemoryConfig.preset(dram.PRESET).interleave}."
         )
     return [" ".join(each.strip() for each in text)]
 
 
 def _interleaves(results: Path) -> dict[str, dict[int, int]]:
-    """Cycles by point and number of beats, where all of them were tried."""
+    """Cycles by point and number of beats, of points with which all of these were tried."""
     rows = {row["point"]: int(row["cycles"]) for row in dram.CAMPAIGN.read(results, dram.INTERLEAVE)}
-    names = {each: [f"{each} {beats}" for beats in dram.TRIED] for each in dram.EXAMPLES.values()}
     return {
-        each: dict(zip(dram.TRIED, (rows[name] for name in found), strict=True))
-        for each, found in names.items()
-        if rows.keys() >= set(found)
+        each: {beats: rows[f"{each} {beats}"] for beats in dram.TRIED}
+        for each in dram.EXAMPLES.values()
+        if rows.keys() >= {f"{each} {beats}" for beats in dram.TRIED}
     }
 
 
 def findings(results: Path) -> Iterator[str]:
     """Whether on DRAM the same techniques pay, and what they take of area and energy."""
-    for figure, title in (("9", "Tiles of dynamic size"), ("10", "Tiles of dynamic size")):
+    for figure in ("9", "10"):
         ideal, there = {row["point"]: row for row in CAMPAIGN.read(results, figure)}, known(results, figure)
         told = [each for model in GROUPS[figure] if (each := _tiles(model, ideal, there))]
         if told:
-            yield f"**{title} on DRAM** (Figure {figure}). {' '.join(told)}"
+            yield f"**Tiles of dynamic size on DRAM** (Figure {figure}). {' '.join(told)}"
     if told := list(_regions(results)):
         yield f"**Regions that experts share, on DRAM and by area** (Figure 12). {' '.join(told)}"
     if told := list(_arrangements(results)):
@@ -99,11 +96,11 @@ def _tiles(model: str, ideal: Mapping[str, Row], there: Mapping[str, Row]) -> st
 def _regions(results: Path) -> Iterator[str]:
     there, ideal = known(results, "12"), {row["point"]: row for row in CAMPAIGN.read(results, "12")}
     for kind in GROUPS["12"]:
-        many, few = f"{kind} 128", f"{kind} 32"
+        many, few = f"{kind} {ALL}", f"{kind} {FEW}"
         if there.keys() >= {many, few} <= ideal.keys():
             area = 1 / _over(there, few, many, "lut_sites")
             yield (
-                f"With {kind} tiles few regions take {_over(there, few, many, 'cycles'):.2f} times the cycles there, "
+                f"With {kind} tiles {FEW} regions take {_over(there, few, many, 'cycles'):.2f} times the cycles there, "
                 f"{_over(there, few, many, 'picojoules'):.2f} times the energy and {1 / area:.2f} times the LUT sites: "
                 f"{area / _over(ideal, few, many, 'cycles'):.2f} times the work by area, on DRAM "
                 f"{area / _over(there, few, many, 'cycles'):.2f} times."
@@ -156,6 +153,6 @@ LIMITS = (
     "to compare programs with. The formulas were fitted to designs of a small FPGA, thousands of times smaller: "
     "they know neither routing nor the clock that would be reached, and count on-chip memory by its pages. The "
     "energy is that of an ASIC, without clock, leakage, or activation and refresh of DRAM, so it is the same on both "
-    "memories. A point of fewer cycles in more area is better only if the area is there: work by area is cycles times "
-    "LUT sites."
+    "memories. A point of fewer cycles in more area is better only if the area is there: work by area is that of a "
+    "run over its cycles times LUT sites."
 )

@@ -40,8 +40,9 @@ def words(results: Path) -> list[str]:
     told = ", ".join(f"{span(each)} in Figure {figure}" for figure, each in factors.items())
     text = [
         f"The memory of the fabric is ideal: it has neither rows nor banks nor refresh. Columns {NAME} are of the same "
-        f"programs on [DRAM](memory.md) of the same {dram.memory().bandwidth:,.0f} bytes a cycle: a stack of the preset, as a "
-        f"fabric with a cycle of {dram.PICOSECONDS:,} ps sees it. They take more cycles by these factors: {told}. "
+        f"programs on [DRAM](memory.md) of the same {dram.memory().bandwidth:,.0f} bytes a cycle: a stack of the "
+        f"preset, as a fabric with a cycle of {dram.PICOSECONDS:,} ps sees it. They take more cycles by these factors: "
+        f"{told}. "
     ]
     for name, tried in _interleaves(results).items():
         text.append(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from experiments import queues
 from experiments.beyond import arrivals, mixtures
-from experiments.fabric import memories, products, record, worst
+from experiments.fabric import dram, memories, products, record, worst
 from experiments.fabric.explained import FILE as EXPLAINED
 from experiments.published import rows as published
 from experiments.published.points import SHOWN
@@ -17,8 +17,8 @@ from step.host.nearest import did_you_mean
 
 CAMPAIGNS: tuple[Campaign, ...] = (
     *(published.CAMPAIGN, queues.CAMPAIGN),
-    memories.CAMPAIGN,
-    *(record.CAMPAIGN, products.CAMPAIGN, worst.CAMPAIGN, mixtures.CAMPAIGN, arrivals.CAMPAIGN),
+    *(record.CAMPAIGN, memories.CAMPAIGN, dram.CAMPAIGN, products.CAMPAIGN, worst.CAMPAIGN),
+    *(mixtures.CAMPAIGN, arrivals.CAMPAIGN),
 )
 FILES: dict[str, tuple[Campaign, str]] = {
     each.file(Path(), figure).stem: (each, figure) for each in CAMPAIGNS for figure in each.figures

@@ -2,13 +2,13 @@
 
 The new row of every sequence is appended to its cache, and then attention reads that tile by tile, or as one tile of as
 many rows as there are. Sequences are independent, so several regions of the fabric work at the same time. They get
-blocks of them (`coarse`), take them by turns (`interleaved`), or whenever they are free (`dynamic`): then a long one
-delays nobody else.
+blocks of them (`coarse`), take them by turns (`interleaved`), get those that somebody chose for them (`assigned`), or
+take one whenever they are free (`dynamic`): then a long one delays nobody else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from math import sqrt
@@ -28,7 +28,7 @@ from step_models.checking import workload
 from step_models.division import check_divides
 from step_models.kv_lengths import check_lengths
 
-Arrangement = Literal["coarse", "interleaved", "dynamic"]
+Arrangement = Literal["coarse", "interleaved", "assigned", "dynamic"]
 
 
 @dataclass
@@ -38,11 +38,12 @@ class Attention(metaclass=Checked):
     ``rows`` None: the keys of a sequence are one tile of as many rows as its cache has, and caches have room for
     ``tiles`` rows. A row has ``size`` scalars, and ``group`` query rows share a sequence. ``regions`` work at the same
     time; in the ``"coarse"`` arrangement each gets ``block`` sequences after those of the region before it, and again
-    from the first region on (by default as many as it takes for once). ``online``: weights are relative to the largest
-    score so far (of all rows, where these are one tile), so that none can overflow; else exponentials are taken as they
-    are. ``scaled``: scores are divided by the root of ``size``. ``in_memory``: queries are a tensor ``query`` and
-    results a tensor ``output``, both [sequences * group, size]; else they are streams. ``places``: sequences that the
-    caches have room for, by default all. ``prefix`` begins all names. ``sum`` is that of the products.
+    from the first region on (by default as many as it takes for once); in the ``"assigned"`` one ``assigned`` has the
+    region of each sequence. ``online``: weights are relative to the largest score so far (of all rows, where these are
+    one tile), so that none can overflow; else exponentials are taken as they are. ``scaled``: scores are divided by the
+    root of ``size``. ``in_memory``: queries are a tensor ``query`` and results a tensor ``output``, both [sequences *
+    group, size]; else they are streams. ``places``: sequences that the caches have room for, by default all. ``prefix``
+    begins all names. ``sum`` is that of the products.
 
     Raises `InputError` for what can not be arranged.
     """
@@ -56,6 +57,7 @@ class Attention(metaclass=Checked):
     regions: int
     arrangement: Arrangement
     block: int | None = None
+    assigned: Sequence[int] | None = None
     online: bool = True
     scaled: bool = True
     in_memory: bool = True
@@ -81,6 +83,7 @@ class Attention(metaclass=Checked):
                 f'block must be at least one sequence of a "coarse" arrangement, '
                 f"not {self.block} of {self.arrangement!r}"
             )
+        self._check_assigned()
         if self.places is None:
             self.places = self.sequences
         if self.sequences > self.places:
@@ -95,6 +98,21 @@ class Attention(metaclass=Checked):
             rows = (self.sequences * self.group, self.size)
             self.query = self.graph.tensor(f"{self.prefix}query", rows, BF16)
             self.output = self.graph.tensor(f"{self.prefix}output", rows, FP32)
+
+    def _check_assigned(self) -> None:
+        """Raise `InputError` unless there are regions for an ``"assigned"`` arrangement, and for no other one."""
+        if (self.assigned is not None) != (self.arrangement == "assigned"):
+            raise InputError(
+                f'assigned must have the region of each sequence of an "assigned" arrangement, '
+                f"not {self.assigned!r} for {self.arrangement!r}"
+            )
+        if self.assigned is None:
+            return
+        if len(self.assigned) != self.sequences:
+            raise InputError(f"assigned must have {self.sequences} regions, one a sequence, not {len(self.assigned)}")
+        for number, region in enumerate(self.assigned):
+            if not 0 <= region < self.regions:
+                raise InputError(f"assigned must have regions from 0 to {self.regions - 1}, not {region} at {number}")
 
     @property
     def scale(self) -> float | None:
@@ -157,10 +175,10 @@ class Attention(metaclass=Checked):
             turns = graph.turns(self.regions, reference=work, name=f"{prefix}turns")
         else:
             block = self.block or -(-self.sequences // self.regions)
-            order_of_blocks = [each // block % self.regions for each in range(self.sequences)]
-            turns = graph.turns(self.regions, order_of_blocks, name=f"{prefix}turns")
+            blocks = [each // block % self.regions for each in range(self.sequences)]
+            turns = graph.turns(self.regions, self.assigned or blocks, name=f"{prefix}turns")
         parts = work.partition(turns, targets=self.regions, name=f"{prefix}parts")
-        if self.arrangement == "coarse":
+        if self.arrangement != "interleaved":
             # Without room for its sequences a region would keep those of the next ones back.
             parts = tuple(each.buffered(self.sequences + 1) for each in parts)
         attend = self._attend_next()

@@ -7,6 +7,7 @@ request is called a sequence here.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import sqrt
 
 import numpy as np
@@ -36,6 +37,7 @@ def program(
     room: int | None = None,
     places: int | None = None,
     block: int | None = None,
+    assigned: Sequence[int] | None = None,
     online: bool = True,
     scaled: bool = True,
     sum: Sum = "ordered",
@@ -67,6 +69,7 @@ def program(
         regions,
         arrangement,
         block,
+        assigned,
         online,
         scaled,
         places=None if places is None else places * heads,

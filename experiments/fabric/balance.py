@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.layers import CACHE_ROWS, REGIONS
+from experiments.fabric.schedulers import assigned, tiles_of
+from experiments.layers import REGIONS
 from experiments.published.show.parallelization import speedups
 from experiments.published.show.results import Results
 from step_models.configurations import DATA
@@ -16,11 +17,9 @@ from step_models.kv_lengths import measured_kv_lengths
 
 def most_tiles(lengths: np.ndarray) -> tuple[int, int]:
     """Tiles of the region that gets most: by turns, and if each request goes to the region with the fewest so far."""
-    tiles = lengths // CACHE_ROWS + 1
-    regions = [0] * REGIONS
-    for each in tiles.tolist():
-        regions[regions.index(min(regions))] += each
-    return max(int(tiles[first::REGIONS].sum()) for first in range(REGIONS)), max(regions)
+    tiles = tiles_of(lengths)
+    fewest = np.bincount(assigned(lengths, range(len(lengths))), tiles)
+    return max(int(tiles[first::REGIONS].sum()) for first in range(REGIONS)), int(fewest.max())
 
 
 def gains(results: Path, timing: str) -> Iterator[tuple[float, float]]:

@@ -7,22 +7,20 @@ from pathlib import Path
 from statistics import geometric_mean
 
 from experiments import intervals
-from experiments.fabric import traces, validated, worst
+from experiments.fabric import on_dram, scheduling, traces, validated, worst
 from experiments.fabric.record import CAMPAIGN
-from experiments.fabric.regions import utilization
+from experiments.fabric.regions import ALL, FEW, utilization
 from experiments.published.show.results import told
 from experiments.rows import Row
 from experiments.said import listed, span
 
 MODELS = {"mixtral": "Mixtral", "qwen": "Qwen3"}
-FEW, ALL = 32, 128
-"""Regions that are compared: shared ones, and one for each expert."""
 
 
 def findings(results: Path) -> list[str]:
     """Of each figure that was run as a whole."""
     first = told(lambda: validated.finding(results))
-    parts = (_tiles, _traces, _regions, _arrangements, _layers)
+    parts = (_tiles, _traces, _regions, _arrangements, scheduling.findings, on_dram.findings, _layers)
     return [each for each in (first, *(each for part in parts for each in part(results))) if each]
 
 
@@ -79,7 +77,19 @@ def _regions(results: Path) -> Iterator[str]:
         f"**Regions that experts share** (Figures 12 and 13). {FEW} regions use {utilization(few):.1%} of their "
         f"compute, {ALL} regions {utilization(many):.1%}: {utilization(few) / utilization(many):.2f} times as much. "
         f"The price is {_cycles(few) / _cycles(many) - 1:+.1%} cycles, the gain {1 - _memory(few) / _memory(many):.0%} "
-        f"less memory. {_kind(best)} regions are the fastest."
+        f"less memory, with static tiles on both sides. {_kind(best)} regions are the fastest.{_shared(rows, results)}"
+    )
+
+
+def _shared(rows: dict[str, Row], results: Path) -> str:
+    """The same with tiles of dynamic size, whose memory is that of any routing."""
+    names, most = [f"dynamic {count}" for count in (ALL, FEW)], worst.known(results, "12")
+    if not set(names) <= rows.keys() & most.keys():
+        return ""
+    many, few = names
+    return (
+        f" With tiles of dynamic size the price is {_cycles(rows[few]) / _cycles(rows[many]) - 1:+.1%} cycles, the "
+        f"gain {1 - most[few] / most[many]:.0%} less of the memory that hardware needs for any routing."
     )
 
 

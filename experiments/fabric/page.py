@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from experiments.fabric import explained, interleaving, memories, validated
+from experiments.fabric import explained, interleaving, memories, on_dram, scheduling, validated
 from experiments.fabric.figures import FIGURES, SHOWN
 from experiments.fabric.record import CAMPAIGN
 from experiments.fabric.tables import grid, mean_gains, seconds, table
@@ -79,7 +79,7 @@ def introduction(results: Path) -> str:
 
 def page(results: Path) -> str:
     """All figures, then what limits them, and what is missing."""
-    parts = [introduction(results)]
+    parts = [introduction(results), *on_dram.words(results)]
     for figure in FIGURES:
         if CAMPAIGN.read(results, figure):
             parts += [f"## Figure {figure}", _words(figure), table(figure, results)]
@@ -87,6 +87,9 @@ def page(results: Path) -> str:
             parts += [AGAINST, against, DIFFERENCES, memories.differences(results), EFFECTS, memories.table(results)]
     if means := told(lambda: mean_gains(Results(results, "fabric"))):
         parts += ["Geometric means of three batches each, as in the paper's figure:", means]
+    parts += scheduling.part(results)
+    if costs := on_dram.costs(results):
+        parts += ["## Area and energy", on_dram.LIMITS, grid(on_dram.HEAD, costs)]
     parts += ["## Seconds", seconds(results)]
     parts += _limits(read(results / explained.FILE, explained.COLUMNS))
     parts += interleaving.part(results)

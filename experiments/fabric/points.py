@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -103,12 +102,22 @@ def attention_symbols(lengths: np.ndarray, arrangement: attention.Arrangement) -
 
 
 def attentions(name: str, lengths: np.ndarray, room: int, size: int = 64) -> Iterator[Point]:
-    """One KV head of Qwen3 in each arrangement on four regions, as the artifact has it: heads of 64 columns, and
-    weights that are neither scaled nor relative to a maximum. ``room``: rows of a cache."""
+    """The requests of a batch in each arrangement; see `attended`."""
+    for arrangement in ARRANGEMENTS:
+        block = {"block": COARSE} if arrangement == "coarse" else {}
+        yield attended(f"{name} {arrangement}", lengths, room, size, arrangement=arrangement, **block)
 
-    def make(**arrangement: Any) -> Program:
+
+def attended(
+    name: str, lengths: np.ndarray, room: int, size: int = 64, *, arrangement: attention.Arrangement, **how: Any
+) -> Point:
+    """One KV head of Qwen3 on four regions, as the artifact has it: heads of 64 columns, and weights that are neither
+    scaled nor relative to a maximum. ``room``: rows of a cache."""
+
+    def make() -> Program:
         program = attention.program(
             lengths,
+            arrangement=arrangement,
             regions=REGIONS,
             heads=1,
             group=8,
@@ -118,11 +127,8 @@ def attentions(name: str, lengths: np.ndarray, room: int, size: int = 64) -> Ite
             online=False,
             scaled=False,
             values=False,
-            **arrangement,
+            **how,
         )
         return on_fabric(program, 2048)
 
-    for arrangement in ARRANGEMENTS:
-        block = {"block": COARSE} if arrangement == "coarse" else {}
-        program = partial(make, arrangement=arrangement, **block)
-        yield Point(f"{name} {arrangement}", program, attention_symbols(lengths, arrangement))
+    return Point(name, make, attention_symbols(lengths, arrangement))

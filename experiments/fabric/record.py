@@ -9,9 +9,10 @@ from inspect import getfile
 import sympy
 
 from experiments import layers
-from experiments.fabric import points
+from experiments.fabric import points, requests
 from experiments.fabric.figures import FIGURES
 from experiments.fabric.points import Point
+from experiments.fabric.schedulers import schedulers
 from experiments.fabric.smoke import smoke
 from experiments.fabric.traces import other_traces
 from experiments.published import swiglu
@@ -29,12 +30,12 @@ COLUMNS = (
     *("cpu_seconds", "engine", "version", "sources", "fabric"),
 )
 """Bytes and operations are symbolic; ``moved_bytes`` are those that the run moved off chip."""
-POINTS = {**FIGURES, "traces": other_traces, "smoke": smoke}
+POINTS = {**FIGURES, "schedulers": schedulers, "traces": other_traces, "smoke": smoke}
 
 
 def digest_with(*files: str) -> str:
     """Of all that decides results on the fabric: the fast model, what points are made of, ``files`` of their own."""
-    return digest("fabric", getfile(layers), getfile(points), *files)
+    return digest("fabric", getfile(layers), getfile(points), getfile(requests), *files)
 
 
 def sources(figure: str) -> str:

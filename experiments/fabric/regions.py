@@ -10,6 +10,8 @@ Row = Mapping[str, str]
 
 BANDWIDTH = 1024
 """Off-chip bytes a cycle."""
+FEW, ALL = 32, 128
+"""Regions that are compared: shared ones, and one for each expert."""
 
 
 def utilization(row: Row) -> float:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from experiments.fabric.points import Point, attentions
 from experiments.layers import CACHE_ROWS
 from step_models.configurations import DATA
@@ -25,10 +27,16 @@ def other_batches() -> Iterator[Point]:
 
 
 def _measured(batch: int) -> Iterator[Point]:
+    for requests in batches(batch):
+        yield from attentions(*requests)
+
+
+def batches(batch: int) -> Iterator[tuple[str, np.ndarray, int]]:
+    """Those of so many requests: name, lengths, and rows of a cache."""
     for path in sorted((DATA / "kv_lengths" / f"b{batch}").glob("*.npy")):
         lengths = measured_kv_lengths(f"b{batch}/{path.stem}")
         needed = (int(lengths.max()) // CACHE_ROWS + 1) * CACHE_ROWS
-        yield from attentions(path.stem, lengths, max(ROOM[batch], needed))
+        yield path.stem, lengths, max(ROOM[batch], needed)
 
 
 def prefixes() -> Iterator[Point]:

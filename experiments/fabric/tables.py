@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from experiments.fabric import worst
+from experiments.fabric import on_dram, worst
 from experiments.fabric.figures import FIGURES
 from experiments.fabric.record import CAMPAIGN
 from experiments.fabric.regions import bandwidth, utilization
@@ -22,9 +22,17 @@ def table(figure: str, results: Path) -> str:
     """The points of a figure that were run, beside the published cycles or, in brackets, our run of that timing."""
     rows = CAMPAIGN.read(results, figure)
     theirs = published(figure, results)
+    there = on_dram.known(results, figure)
     if figure in ARRANGED:
-        return arrangements(rows, theirs)
-    return every_point(rows, theirs, COLUMNS.get(figure, ()), tuple(_worst(figure, results)))
+        return arrangements(rows, theirs, there)
+    more = *COLUMNS.get(figure, ()), *_dram(there)
+    return every_point(rows, theirs, more, tuple(_worst(figure, results)))
+
+
+def _dram(there: Mapping[str, Row]) -> Iterator[Column]:
+    """Cycles on DRAM, where points were run on it."""
+    if there:
+        yield f"cycles, {on_dram.NAME}", lambda row: _number(there.get(row["point"], {}).get("cycles", ""))
 
 
 def _worst(figure: str, results: Path) -> Iterator[Column]:
@@ -58,23 +66,24 @@ def every_point(
     return grid(names, [[row["point"], *(cell(row) for _, cell in columns)] for row in rows])
 
 
-def arrangements(rows: Sequence[Row], theirs: Mapping[str, Row]) -> str:
-    """A line per batch: cycles of each arrangement, and by how much dynamic regions are faster."""
+def arrangements(rows: Sequence[Row], theirs: Mapping[str, Row], there: Mapping[str, Row]) -> str:
+    """A line per batch: cycles of each arrangement, and by how much dynamic regions are faster, also ``there``."""
     groups: dict[str, dict[str, Row]] = {}
     for row in rows:
         batch, _, kind = row["point"].rpartition(" ")
         groups.setdefault(batch, {})[kind] = row
     lines = []
     for batch, own in groups.items():
-        others = {kind: theirs.get(row["point"], {}) for kind, row in own.items()}
+        others = [{kind: each.get(row["point"], {}) for kind, row in own.items()} for each in (theirs, there) if each]
         line = [batch, *(_number(own[kind]["cycles"]) if kind in own else "" for kind in KINDS)]
-        for cycles in (own, others):
+        for cycles in (own, *others):
             for baseline in KINDS[:2]:
-                there = cycles.get(baseline) and cycles.get("dynamic")
-                line.append(f"{_cycles(cycles[baseline]) / _cycles(cycles['dynamic']):.2f}" if there else "")
+                both = cycles.get(baseline) and cycles.get("dynamic")
+                line.append(f"{_cycles(cycles[baseline]) / _cycles(cycles['dynamic']):.2f}" if both else "")
         lines.append(line)
     gains = [f"{baseline} / dynamic" for baseline in KINDS[:2]]
-    return grid(["batch", *KINDS, *gains, *(f"{each}, published" for each in gains)], lines)
+    names = [name for name, each in (("published", theirs), (on_dram.NAME, there)) if each]
+    return grid(["batch", *KINDS, *gains, *(f"{each}, {name}" for name in names for each in gains)], lines)
 
 
 def mean_gains(results: Results) -> str:

@@ -1,6 +1,10 @@
 """Reassemble (FlatReassemble): waits until each selected input has an element, then takes the chunks as they arrived.
 
 For an element ``t = max(t, arrival of the chunk's first + switch + load)``, so none costs a cycle when all are there.
+
+How far its time goes while it waits for the last of them is decided by chance in the artifact, which asks its inputs
+again and again, a cycle later each time, and finds what threads have already sent for a later time. Here it is a cycle
+short of the last arrival. There the first ones may leave sooner, which moves what waits behind them.
 """
 
 from __future__ import annotations

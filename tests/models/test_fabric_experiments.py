@@ -13,7 +13,20 @@ from click.testing import CliRunner
 
 from experiments import intervals
 from experiments.__main__ import main
-from experiments.fabric import capacity, explained, memories, products, record, traces, validation, worst
+from experiments.fabric import (
+    capacity,
+    dram,
+    explained,
+    memories,
+    on_dram,
+    products,
+    record,
+    schedulers,
+    scheduling,
+    traces,
+    validation,
+    worst,
+)
 from experiments.fabric.figures import FIGURES
 from experiments.fabric.findings import findings
 from experiments.fabric.page import page
@@ -30,6 +43,7 @@ from step import Program, run
 from step.errors import InputError
 from step.programs.metrics import metrics
 from step_models.configurations import configuration
+from step_models.fabrics import PUBLISHED
 from step_models.weights import normal
 
 SMOKE = ["fabric_smoke", "--jobs", "1", "--results"]
@@ -262,3 +276,43 @@ def test_other_traces_are_parts_of_the_measured_one() -> None:
 def test_an_interval_has_its_mean_inside() -> None:
     assert intervals.interval([2.0, 2.0]) == pytest.approx((2, 2))
     assert intervals.told([1.0, 4.0]) == "2.00 (0.51 to 7.78)"
+
+
+def test_requests_go_to_the_region_with_the_fewest_tiles() -> None:
+    lengths = np.array([40, 300, 10, 60, 500, 20])  # 2, 10, 1, 2, 16 and 1 tiles
+    assert schedulers.assigned(lengths, range(6)) == [0, 1, 2, 3, 2, 0]
+    assert schedulers.assigned(lengths, [4, 1, 3, 0, 5, 2]) == [3, 1, 3, 2, 0, 2]
+
+
+def test_every_scheduler_has_every_batch() -> None:
+    names = [point.name for point in schedulers.schedulers()]
+    assert len(set(names)) == len(names) == 51 * 4
+    assert {row["point"] for row in CAMPAIGN.read(RESULTS, "schedulers")} <= set(names)
+
+
+def test_even_blocks_are_the_published_ones_in_batches_of_64() -> None:
+    even = scheduling.gains(RESULTS)[64]
+    assert even["even"] == even["coarse"] and len(even["even"]) == 15
+
+
+def test_the_memory_of_dram_is_as_fast_as_the_ideal_one() -> None:
+    assert dram.memory().bandwidth == PUBLISHED.memory.bandwidth and dram.memory().dram is not None
+
+
+def test_a_point_on_dram_has_its_area_and_its_energy(smoke: Path) -> None:
+    ideal = {row["point"]: int(row["cycles"]) for row in CAMPAIGN.read(smoke, "smoke")}
+    point = next(each for each in smoke_points() if each.name == "multiplexed")
+    row = dram.measured(dram.moved(point, point.name, 8))
+    assert row["cycles"] > ideal["multiplexed"]  # type: ignore[operator]
+    assert row["moved_bytes"] == row["off_chip_bytes"]
+    assert all(int(str(row[name])) > 0 for name in ("picojoules", "lut_sites", "multipliers", "block_rams"))
+
+
+def test_what_is_said_of_dram_needs_its_rows(tmp_path: Path) -> None:
+    assert on_dram.words(tmp_path) == [] and on_dram.costs(tmp_path) == [] and list(on_dram.findings(tmp_path)) == []
+    assert scheduling.part(tmp_path) == [] and list(scheduling.findings(tmp_path)) == []
+
+
+def test_points_on_dram_are_those_of_the_figures() -> None:
+    for figure in dram.SHOWN:
+        assert on_dram.known(RESULTS, figure).keys() <= {point.name for point in FIGURES[figure]()}

@@ -1,4 +1,4 @@
-"""Decode attention in three arrangements, with and without online softmax and scaling; what does not fit."""
+"""Decode attention in all arrangements, with and without online softmax and scaling; what does not fit."""
 
 from __future__ import annotations
 
@@ -115,6 +115,18 @@ def test_whoever_is_free_is_done_first() -> None:
         assert cycles[arrangement] > 1.3 * least
 
 
+def test_regions_get_what_is_assigned_to_them() -> None:
+    """With the results of any other arrangement; an own list as turns has, or blocks, takes the cycles of blocks."""
+    lengths = np.array([60, 0, 60, 0, 9, 0])
+    how: dict[str, Any] = {"regions": 2, "heads": 1}
+    uneven = attention.program(lengths, arrangement="assigned", assigned=[0, 1, 1, 1, 0, 1], **how)
+    assert_runs(uneven)
+    own = attention.program(lengths, arrangement="assigned", assigned=[0, 0, 0, 1, 1, 1], **how)
+    blocks = attention.program(lengths, arrangement="coarse", **how)
+    cycles = [approx.run(each.graph, each.inputs, each.fabric).cycles for each in (own, blocks, uneven)]
+    assert cycles[0] == cycles[1] > cycles[2]
+
+
 def test_traffic_at_full_size() -> None:
     """One KV head of Qwen3 with 64 requests, which have 2147 tiles: keys and values once, and the last tiles twice."""
     lengths = measured_kv_lengths("b64/conv_stdev0996_4007_4070")
@@ -163,7 +175,23 @@ def test_a_wrong_result_is_found() -> None:
         ({"regions": 2.0}, "program needs regions to be an integer, not 2.0"),
         (
             {"arrangement": "fair"},
-            'program needs arrangement to be "coarse", "interleaved" or "dynamic", not \'fair\'',
+            'program needs arrangement to be "coarse", "interleaved", "assigned" or "dynamic", not \'fair\'',
+        ),
+        (
+            {"arrangement": "assigned"},
+            "assigned must have the region of each sequence of an \"assigned\" arrangement, not None for 'assigned'",
+        ),
+        (
+            {"assigned": [0]},
+            "assigned must have the region of each sequence of an \"assigned\" arrangement, not [0] for 'dynamic'",
+        ),
+        (
+            {"arrangement": "assigned", "assigned": [0, 1]},
+            "assigned must have 10 regions, one a sequence, not 2",
+        ),
+        (
+            {"arrangement": "assigned", "assigned": [0, 1, 3] * 3 + [0]},
+            "assigned must have regions from 0 to 2, not 3 at 2",
         ),
         (
             {"arrangement": "coarse", "block": 0},

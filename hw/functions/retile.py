@@ -34,7 +34,7 @@ def _(function: RetileRow | RetileCol, application: Application, plan: JoinPlan)
     if plan.packs:
         return PackedRows(plan)
     if plan.in_rows:
-        return RetileStore(plan, control=application.inputs[0].is_control, dynamic=application.dynamic)
+        return RetileStore(plan, control=application.is_control(0), dynamic=application.dynamic)
     return RetileColumns(plan) if plan.in_columns else RetileJoin(plan)
 
 

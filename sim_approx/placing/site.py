@@ -21,7 +21,7 @@ from step.language.function import Function
 from step.language.graph import Node
 from step.language.loops import RegularStream
 from step.language.tokens import UNKNOWN, Token
-from step.language.types import ElementType, Tile, is_dynamic, with_rows
+from step.language.types import ElementType, Tile, is_dynamic
 from step.lowering.fabric import FabricConfig
 from step.lowering.links import beats, data_words
 from step.lowering.memory import MemoryMap
@@ -90,14 +90,14 @@ class Site:
         """Words of the tiles at input ``port`` that make a beat of off-chip memory, where all have the same rows."""
         access = self.node.operator.writes(self.node)
         stores = access is not None and port in self.tiled
-        words = beats(access.tile, self.fabric.link_bytes) if access and stores else self.beats_in[port]
+        tile = self.elements_in[port], self.fabric.link_bytes
+        words = beats(*tile, access.tile.shape[0]) if access and stores else self.beats_in[port]
         return min(words, max(1, self.fabric.memory.beat_bytes // self.fabric.link_bytes))
 
     def beats_with(self, rows: int) -> tuple[int, ...]:
         """Cycles that a value takes at each port, inputs first, if tiles of dynamic size have so many rows."""
         return tuple(
-            beats(None if each is None else with_rows(each, rows), self.fabric.link_bytes)
-            for each in (*self.elements_in, *self.elements_out)
+            beats(each, self.fabric.link_bytes, rows) for each in (*self.elements_in, *self.elements_out)
         )
 
     def timing(self, function: Function, *, reduce: bool, stored: bool = False, rows: int | None = None) -> UnitPlan:
@@ -182,7 +182,7 @@ def stored_sizes(site: Site, element: ElementType | None) -> Sizes:
     """Of a unit through which tiles of ``element`` go to a memory or come from one: a burst are their words, if any."""
 
     def pace(rows: int) -> Pace:
-        words = 0 if element is None else data_words(with_rows(element, rows), site.fabric.link_bytes)
+        words = data_words(element, site.fabric.link_bytes, rows)
         return Pace(max(1, words), 0, words)
 
     return pace

@@ -123,8 +123,7 @@ def with_links(netlist: Netlist) -> list[Node]:
 
 
 def _has_words(channel: Channel, netlist: Netlist) -> bool:
-    element = channel.element
-    return element is not None and data_words(with_rows(element, netlist.fabric.dynamic_rows), 1) > 0
+    return data_words(channel.element, 1, netlist.fabric.dynamic_rows) > 0
 
 
 def _nobody(setting: str, what: str, name: str, having: list[Node]) -> FabricError:

@@ -77,10 +77,15 @@ def leaves(element: ElementType) -> Iterator[ElementType]:
 
 
 @lru_cache(maxsize=1 << 12)  # channels of a program carry few types that differ
-def data_words(element: ElementType | None, link_bytes: int) -> int:
-    """Words that follow the header of a value of ``element``; none if only the header is sent (None)."""
+def data_words(element: ElementType | None, link_bytes: int, rows: int = 0) -> int:
+    """Words that follow the header of a value of ``element``; none if only the header is sent (None).
+
+    Tiles of dynamic size have so many ``rows``, and are no control, whatever their size.
+    """
     if element is None or element.is_control:
         return 0
+    if is_dynamic(element):
+        return int(Span.of((element,), link_bytes).at(rows))
     return sum(words(item_bits(element), link_bytes))
 
 
@@ -115,6 +120,6 @@ def slots_in_flight(latency: int, interval: int) -> int:
     return latency // interval
 
 
-def beats(element: ElementType | None, link_bytes: int) -> int:
-    """Cycles that a value of ``element`` takes on a link, at least one."""
-    return max(1, data_words(element, link_bytes))
+def beats(element: ElementType | None, link_bytes: int, rows: int = 0) -> int:
+    """Cycles that a value of ``element``, with so many ``rows`` where these are dynamic, takes on a link: 1 or more."""
+    return max(1, data_words(element, link_bytes, rows))

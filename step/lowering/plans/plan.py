@@ -79,8 +79,14 @@ class Application:
 
     def words(self, port: int) -> Words:
         """The words of the tile at operand ``port`` (-1: of the result); one of dynamic size is never control."""
-        element = self.result if port < 0 else self.inputs[port]
-        return Words.of(element, self.fabric.link_bytes, control=element.is_control and port not in self.fewer)
+        return Words.of(self._element(port), self.fabric.link_bytes, control=self.is_control(port))
+
+    def is_control(self, port: int) -> bool:
+        """Whether what stands at operand ``port`` (-1: the result) travels in the header; no tile of dynamic size."""
+        return self._element(port).is_control and port not in self.fewer
+
+    def _element(self, port: int) -> ElementType:
+        return self.result if port < 0 else self.inputs[port]
 
     @classmethod
     def at(cls, node: Node, fabric: FabricConfig, *, reduce: bool) -> Application:

@@ -22,7 +22,7 @@ def plan(function: Function, application: Application) -> Plan:
     if isinstance(function, RetileStreamify):
         lines = 1 if function.axis == "row" else tile.shape[0]
         there, slides = (application.dynamic and function.axis == axis for axis in ("col", "row"))
-        control = tile.is_control, result.is_control
+        control = application.is_control(0), application.is_control(-1)
         return SplitPlan(tile.bits, lines, result.bits // lines, link, *control, there, slides)
     rows = isinstance(function, RetileRow)
     lines = 1 if rows else tile.shape[0]

@@ -1,4 +1,4 @@
-"""Tiles of dynamic size with one number in a row: with one row they are as a static tile that is control, but are none."""
+"""Tiles of dynamic size with one number in a row: with one row they look like control, and are none."""
 
 from __future__ import annotations
 

@@ -57,6 +57,8 @@ def loop(draft: Growing) -> None:
         edge.close(back.assume_shape(edge.type.shape))
         draft.go_round()
         draft.keep(out)
+        if order == "arrival":  # of which nothing is known behind the end of a run
+            out.sink(draft.name("y"))
 
 
 @step(2)

@@ -20,7 +20,7 @@ from step.language.graph import Graph, Node
 from step.language.operator import StreamType
 from step.language.parameters import settled
 from step.language.stream import Stream
-from step.language.types import Buffer, ElementType, Tile, is_dynamic
+from step.language.types import Buffer, ElementType, Tile, is_dynamic, with_rows
 from step.language.validate import check
 from step.lowering.fabric import FabricConfig
 from step.lowering.links import Gathering, beats
@@ -58,6 +58,11 @@ class Channel:
     def element(self) -> ElementType | None:
         """Type of the values that travel; None: there are headers only."""
         return self.type.element if self.carries else None
+
+    @property
+    def room(self) -> ElementType | None:
+        """The same, with the rows of tiles of dynamic size for which a slot has room."""
+        return None if self.element is None else with_rows(self.element, self.rows)
 
 
 @dataclass(frozen=True, eq=False)

@@ -131,8 +131,8 @@ def test_all_operators_without_a_lowering_are_listed(tmp_path: Path) -> None:
 
     assert complaint(edited(LLAMA, tmp_path / "model.pt2", change), InputError) == (
         "'FILE' has 3 operators without a lowering:\n"
-        "  aten.mean_like.default at transformers/models/llama/modeling_llama.py:64, in layers.0.input_layernorm\n"
-        "  aten.rsqrt_like.default at transformers/models/llama/modeling_llama.py:65, in "
+        "  aten.mean_like.default at transformers/models/llama/modeling_llama.py:65, in layers.0.input_layernorm\n"
+        "  aten.rsqrt_like.default at transformers/models/llama/modeling_llama.py:66, in "
         "layers.0.post_attention_layernorm\n"
         "  aten.silu_like.default at transformers/activations.py:103, in layers.0.mlp.act_fn"
     )
@@ -148,7 +148,7 @@ def test_what_a_lowering_does_not_take(tmp_path: Path) -> None:
 
     assert complaint(edited(LLAMA, tmp_path / "model.pt2", change), InputError) == (
         "'FILE' has 1 operator without a lowering:\n"
-        "  aten.pow.Tensor_Scalar at transformers/models/llama/modeling_llama.py:64, in layers.0.input_layernorm: "
+        "  aten.pow.Tensor_Scalar at transformers/models/llama/modeling_llama.py:65, in layers.0.input_layernorm: "
         "the exponent is 7; 2 and 3 have a lowering"
     )
 

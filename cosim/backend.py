@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from cosim.running.bench_run import NO_LIMIT, simulate, wave_kind
-from cosim.running.failure import failure
+from cosim.running.failure import broken_off, failure
 from cosim.running.program_data import check_memory, memory_image, source_transfers
 from cosim.running.run_files import RawRun
 from hw.axi.design import design_of
@@ -105,17 +105,20 @@ def run_rtl(
     with tempfile.TemporaryDirectory(prefix="step-verilog-") as directory:
         design = design_of(netlist, directory, probes=True, progress=progress)
         progress("building the simulator")
-        raw = simulate(
-            directory,
-            sources=sources,
-            memory=memory,
-            max_cycles=min(max_cycles or NO_LIMIT, NO_LIMIT),
-            waves=waves,
-            optimize=optimize,
-            building=progress,
-            progress=lambda cycle: progress(f"simulating: cycle {cycle:,}"),
-            leaving=None if on_token is None else partial(_left, netlist, on_token),
-        )
+        try:
+            raw = simulate(
+                directory,
+                sources=sources,
+                memory=memory,
+                max_cycles=min(max_cycles or NO_LIMIT, NO_LIMIT),
+                waves=waves,
+                optimize=optimize,
+                building=progress,
+                progress=lambda cycle: progress(f"simulating: cycle {cycle:,}"),
+                leaving=None if on_token is None else partial(_left, netlist, on_token),
+            )
+        except SimulationError as error:
+            raise broken_off(netlist, data, error) from None
     capacities = {each["name"]: each["capacity"] for each in design.sidecar["channels"]}
     error = failure(netlist, data, raw, capacities)
     if error is not None:

@@ -64,13 +64,22 @@ def plain_json(path: Path, what: str) -> Any:
     """The data in the JSON file ``path``, which is ``what``; raises `FormatError` where it can not be read."""
     check_readable(path)
     try:
-        return json.loads(path.read_text())
+        return json.loads(path.read_text(), object_pairs_hook=_once)
     except OSError as error:
         raise FormatError(f"{path} can not be read: {error.strerror}") from None
     except RecursionError:
         raise _too_deep(path, what) from None
     except ValueError as error:  # of the decoders, and an integer with thousands of digits
         raise FormatError(f"{path} is no JSON: {error}") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of ``pairs``; raises `ValueError` for a name that is there twice, of which JSON takes the last one."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in made if names.count(name) > 1)!r} is there twice in one object")
+    return made
 
 
 def _too_deep(path: Path, what: str) -> FormatError:

@@ -117,8 +117,8 @@ def run_rtl(
                 progress=lambda cycle: progress(f"simulating: cycle {cycle:,}"),
                 leaving=None if on_token is None else partial(_left, netlist, on_token),
             )
-        except SimulationError as error:
-            raise broken_off(netlist, data, error) from None
+        except SimulationError as broken:
+            raise broken_off(netlist, data, broken) from None
     capacities = {each["name"]: each["capacity"] for each in design.sidecar["channels"]}
     error = failure(netlist, data, raw, capacities)
     if error is not None:

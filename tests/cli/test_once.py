@@ -41,6 +41,7 @@ def test_flags_and_lists_may_be_there_twice(step: Step) -> None:
     "arguments",
     [
         ["fifos", "{}", "--save", "{}"],
+        ["compare", "{}:small", "--save", "{}"],
         ["run", "{}:small", "--backend", "approx", "--save", "{}"],
         ["inputs", "{}:small", "-o", "{}"],
         ["tune", "{}:small", "--over", "fabric.stages=1", "--plot", "{}"],

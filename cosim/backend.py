@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from cosim.running.bench_run import NO_LIMIT, simulate, wave_kind
-from cosim.running.failure import failure
+from cosim.running.failure import broken_off, failure
 from cosim.running.program_data import check_memory, memory_image, source_transfers
 from cosim.running.run_files import RawRun
 from hw.axi.design import design_of
@@ -39,6 +39,7 @@ from step.programs.prepare import Prepared, prepare
 from step.running.backend import Backend
 from step.running.interpreter import OnToken
 from step.running.result import ChannelEvents, ChannelResult, OperatorResult, RunResult, Status, control_token
+from step.running.room import no_room
 from step.running.traffic import traffic
 
 _STATUS = {
@@ -104,17 +105,20 @@ def run_rtl(
     with tempfile.TemporaryDirectory(prefix="step-verilog-") as directory:
         design = design_of(netlist, directory, probes=True, progress=progress)
         progress("building the simulator")
-        raw = simulate(
-            directory,
-            sources=sources,
-            memory=memory,
-            max_cycles=min(max_cycles or NO_LIMIT, NO_LIMIT),
-            waves=waves,
-            optimize=optimize,
-            building=progress,
-            progress=lambda cycle: progress(f"simulating: cycle {cycle:,}"),
-            leaving=None if on_token is None else partial(_left, netlist, on_token),
-        )
+        try:
+            raw = simulate(
+                directory,
+                sources=sources,
+                memory=memory,
+                max_cycles=min(max_cycles or NO_LIMIT, NO_LIMIT),
+                waves=waves,
+                optimize=optimize,
+                building=progress,
+                progress=lambda cycle: progress(f"simulating: cycle {cycle:,}"),
+                leaving=None if on_token is None else partial(_left, netlist, on_token),
+            )
+        except SimulationError as broken:
+            raise broken_off(netlist, data, broken) from None
     capacities = {each["name"]: each["capacity"] for each in design.sidecar["channels"]}
     error = failure(netlist, data, raw, capacities)
     if error is not None:
@@ -200,22 +204,23 @@ def _outputs(netlist: Netlist, raw: RawRun) -> dict[str, list[Token]]:
             region = layout.stores[node.name]
             content = raw.memory[region.base * beat : (region.base + region.beats) * beat]
             if access.tensor is None:
-                outputs[node.name] = _stored(netlist, node, access, raw, content)
+                outputs[node.name] = _stored(netlist, node, access, raw, content, region.tiles)
             else:
                 tiling = Tiling(netlist.graph.tensors[access.tensor], access.tile.shape)
                 outputs[access.tensor] = as_output(tiling, list(unpack_tiles(content, access.tile, beat)))
     return outputs
 
 
-def _stored(netlist: Netlist, node: Node, access: Access, raw: RawRun, content: bytes) -> list[Token]:
-    """The tokens that a store wrote: its tiles from memory, their stops from the log of its channel."""
+def _stored(netlist: Netlist, node: Node, access: Access, raw: RawRun, content: bytes, room: int) -> list[Token]:
+    """The tokens that a store wrote: its tiles from memory, their stops from the log of its channel.
+
+    Raises `StreamFault` where there were more than its region has ``room`` for.
+    """
     element = access.tile
     channel = netlist.by_consumer[node.name, access.port].index
     controls = raw.enters["control"][raw.enters["channel"] == channel]
-    count = int((controls & 2 > 0).sum())
-    room = len(content) // (netlist.fabric.memory.beats(element.bits) * netlist.fabric.memory.beat_bytes)
-    if count > room:
-        raise SimulationError(f"{node.describe()} wrote {count} tiles, but its region of off-chip memory holds {room}")
+    if (count := int((controls & 2 > 0).sum())) > room:
+        raise no_room(node, count)
     tiles = iter(unpack_tiles(content, element, netlist.fabric.memory.beat_bytes))
     return [control_token(int(each), next(tiles) if each & 2 else None) for each in controls if not each & 1]
 

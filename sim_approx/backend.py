@@ -29,6 +29,7 @@ from step.running.deadlock import report
 from step.running.interpreter import OnToken
 from step.running.profile import Profile
 from step.running.result import RunResult, Status
+from step.running.room import overflow
 
 
 def run(
@@ -174,12 +175,13 @@ class Simulator:
         with self._ready(inputs) as model:
             simulation = model.run(depths, memory, events=events, progress=progress, on_token=on_token, **again)
             result = simulation.result()
-            if simulation.error is None:
+            error = simulation.error or overflow(simulation.netlist, result.traffic)
+            if error is None:
                 return result
             if raises:
                 rerun = lambda others: model.run({**(depths or {}), **others}, memory, **again)  # noqa: E731
-                raise_failure(simulation.error, simulation, result, rerun)
-            return _failed(result, simulation.error)
+                raise_failure(error, simulation, result, rerun)
+            return _failed(result, error)
 
     @contextmanager
     def _ready(self, inputs: Mapping[str, Any] | BoundInputs | None) -> Iterator[Model]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
@@ -20,6 +21,9 @@ from step.host.paths import check_readable
 
 RESULTS = "data/step/results.npz"
 """The member in which `step_torch.capture` stores arguments and results."""
+
+DAMAGED = zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, json.JSONDecodeError, UnicodeDecodeError
+"""What is raised for files of which bytes are lost or changed."""
 
 SCHEMA = 8
 """The major version of the schema of `torch.export` that is read."""
@@ -80,7 +84,7 @@ def read_archive(path: Path | str) -> Archive:
     try:
         with zipfile.ZipFile(path) as opened:
             return _Reader(path, opened).read()
-    except (zipfile.BadZipFile, EOFError, json.JSONDecodeError) as error:
+    except DAMAGED as error:
         raise FormatError(f"'{path}' is cut off or damaged: {error}") from None
 
 

@@ -16,6 +16,7 @@ from step.cli.options import (
     binding_option,
     bound,
     calibration_option,
+    check_kept,
     explain_option,
     explainer,
     fitted_option,
@@ -86,6 +87,8 @@ def compare(
     show_path = explainer(as_json) if explain else None
     made, elsewhere = parse_arguments(arguments), jobs is not None or scheduler is not None
     opened = _open(programs, made, {"--inputs": inputs, "--waves": waves, "--binding": binding}, elsewhere)
+    for spec in programs:
+        check_kept({"PROGRAM": Path(spec.partition(":")[0])})
     if save is not None:
         writable(save)
     compared: dict[Task, Comparison] = {}

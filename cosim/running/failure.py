@@ -17,6 +17,7 @@ from step.programs.data.inputs import BoundInputs
 from step.running.contracts import ShapeChecks, first_fault, stream_fault, timed_checks
 from step.running.deadlock import Snapshot, report
 from step.running.result import Activity, control_token
+from step.running.room import overflow
 
 
 def failure(netlist: Netlist, data: BoundInputs, raw: RawRun, capacities: Mapping[str, int]) -> SimulationError | None:
@@ -37,6 +38,14 @@ def failure(netlist: Netlist, data: BoundInputs, raw: RawRun, capacities: Mappin
         dict(zip(fillers, (int(each) for _, each in raw.pages), strict=True)),
     )
     return Deadlock(report(netlist, snapshot, depths_that_clear(netlist, data, snapshot)))
+
+
+def broken_off(netlist: Netlist, data: BoundInputs, error: SimulationError) -> SimulationError:
+    """What the ``error`` of a simulation that broke off comes from: a store beyond the end of memory, or itself."""
+    stores = [node.operator.writes(node) for node in netlist.units]
+    if all(access is None or access.tiles is not None for access in stores):
+        return error
+    return overflow(netlist, simulate(netlist, data).result().traffic) or error
 
 
 def _faults(netlist: Netlist, data: BoundInputs, raw: RawRun) -> dict[str, StreamFault]:

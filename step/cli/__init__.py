@@ -14,6 +14,7 @@ from rich.markup import escape
 
 from step.cli.console import talk
 from step.cli.explained import drop, explained
+from step.cli.once import check_once, context_of
 from step.cli.summary import summary
 from step.errors import INTERRUPTED, EnvironmentProblem, StepError
 from step.host.nearest import did_you_mean
@@ -58,7 +59,10 @@ class Verbs(click.Group):
         if not name.startswith("-") and name not in verbs:
             hint = did_you_mean(name, verbs)
             raise click.UsageError(f"there is no verb {name!r}; {hint}there are {', '.join(verbs)}", context)
-        return super().resolve_command(context, arguments)
+        found, command, rest = super().resolve_command(context, arguments)
+        if command is not None:
+            check_once(context_of(command, context, found), rest)
+        return found, command, rest
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import click
 from rich.markup import escape
 
 from step.cli.console import show_json, talk
-from step.cli.options import json_option, parse_bindings
+from step.cli.options import check_kept, json_option, parse_bindings
 from step.errors import SimulationError
 from step.host.files import writing
 from step.programs.data.npz import arrays_of, write_arrays
@@ -34,6 +34,7 @@ def command(
     Symbols that --bind does not mention get the extent 2, or with --random 0 to 4. Selectors select target 0, or one
     random target each.
     """
+    check_kept({"PROGRAM": Path(program.partition(":")[0])})
     opened = load_program(program)
     made = sample(opened.graph, seed=seed, bindings=parse_bindings(bindings), own=opened.inputs, keep=keep)
     arrays = arrays_of(opened.graph, made, readable=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -19,7 +19,9 @@ from step.host.amounts import PERCENT, Unit
 from step.host.files import write_atomically, writing
 from step.host.floors import from_floor
 from step.host.installing import installing
+from step.host.paths import named_file
 from step.lowering.fabric import FABRIC, FabricConfig, is_of_fabric, with_settings
+from step.lowering.settings import check_settings, in_effect
 from step.programs.files.depths import DepthBinding
 from step.programs.files.fitted import FittedFile
 from step.programs.program import Program, load_program
@@ -38,11 +40,8 @@ inputs_option = click.option(
 
 
 def _once(context: click.Context, option: click.Parameter, settings: tuple[str, ...]) -> tuple[str, ...]:
-    """``settings``, none of which is there twice: the first would have no effect."""
-    names = [each.partition("=")[0].removeprefix(FABRIC) for each in settings]
-    for place, name in enumerate(names):
-        if name in names[:place]:
-            raise InputError(f"--set {name} is given twice")
+    """``settings``, each of which has an effect."""
+    check_settings(settings)
     return settings
 
 
@@ -83,6 +82,7 @@ best_option = click.option(
     "--best",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
+    callback=lambda context, option, path: path and named_file(path, "a program", ".json"),
     help="Write the best program with its fabric there (.json).",
 )
 plot_option = click.option(
@@ -135,13 +135,14 @@ class Given:
         )
         return program if binding is None else bound(program, binding)
 
-    def fitting(self) -> tuple[tuple[str, ...], dict[str, int]]:
-        """The settings of the fitted fabric, if there is one, and then those of ``--set``; and its depths."""
+    def fitting(self, over: Iterable[str]) -> tuple[tuple[str, ...], dict[str, int]]:
+        """The settings of the fitted fabric, if there is one, which none of ``--set`` and of the names ``over`` which
+        a sweep goes replaces, and then those of ``--set``; and its depths."""
         if self.fitted is None:
             return self.settings, {}
         program = load_program(self.spec, self.inputs, parse_arguments(self.arguments))
         found, depths = _read_fitted(self.fitted, lambda file: (tuple(file.of_program(program)), dict(file.depths)))
-        return (*found, *self.settings), depths
+        return (*in_effect(found, (*self.settings, *over)), *self.settings), depths
 
 
 def on_fabric(program: Program, fitted: Path | None, settings: tuple[str, ...]) -> Program:
@@ -177,9 +178,22 @@ def given_options(function: Command) -> Command:
         inputs: Path | None = None,
         **others: Any,
     ) -> Any:
+        check_kept({"PROGRAM": Path(program.partition(":")[0]), "--inputs": inputs})
         return function(given=Given(program, inputs, arguments, settings, fitted), **others)
 
     return click.argument("program")(arguments_option(settings_option(fitted_option(command))))  # type: ignore[return-value]
+
+
+def check_kept(read: Mapping[str, Path | None]) -> None:
+    """Raises `InputError` where a file that the verb is to ``read`` is also that of an option, which may write it."""
+    context = click.get_current_context()
+    there = {what: path for what, path in read.items() if path is not None and path.is_file()}
+    for option in context.command.params:
+        path, name = context.params.get(option.name or ""), option.opts[-1]
+        if not isinstance(path, Path) or not path.is_file():
+            continue
+        for what in (what for what, other in there.items() if what != name and path.samefile(other)):
+            raise InputError(f"{path} can not be both {what} and {name}: choose another file for one of them")
 
 
 def explainer(as_json: bool) -> Callable[[Program, int | None], None]:

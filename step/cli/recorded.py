@@ -48,4 +48,7 @@ def names(text: str | None) -> list[str]:
     found = [each.strip() for each in text.split(",")]
     if not all(found):
         raise InputError(f"names of operators must be parted by commas, as in a,b, not {text!r}")
+    for name in found:
+        if found.count(name) > 1:
+            raise InputError(f"the operator {name} is there twice in {text!r}")
     return found

@@ -113,7 +113,7 @@ def command(
         if each.name in over:
             raise InputError(f"{each.name} is swept over twice")
         over[each.name] = each.values
-    settings, depths = given.fitting()
+    settings, depths = given.fitting(over)
     with working() as progress:
         found = sweep(
             given.spec,

@@ -12,6 +12,7 @@ from step.cli.console import show_written, talk, working
 from step.cli.options import (
     arguments_option,
     best_option,
+    check_kept,
     jobs_option,
     json_option,
     parse_arguments,
@@ -109,6 +110,7 @@ def command(
 
     Ctrl-C shows the best so far; with --save a search goes on where it ended.
     """
+    check_kept({"PROGRAM": Path(program.partition(":")[0])})
     objectives = objective.split(",")
     if plot is not None:
         check_plot(plot, objectives)

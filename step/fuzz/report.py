@@ -53,8 +53,9 @@ class Finding:
             "program": None if self.program is None else f"{self.name}.json",
         }
 
-    def save(self, directory: Path) -> Path:
+    def save(self, directory: Path | str) -> Path:
         """Write the report, and the program beside it, to ``directory``; returns the path of the report."""
+        directory = named_file(directory, "a directory")
         if self.program is not None:
             self.program.save(directory / f"{self.name}.json")
         path = directory / f"{self.name}.report.json"

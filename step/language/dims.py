@@ -113,6 +113,11 @@ class Dim:
             return _known(sympy.Eq(self.extent, int(other)), f"{self} == {other}")
         return NotImplemented
 
+    @told
+    def __bool__(self) -> bool:
+        """Whether the extent is not 0; raises `TypeMismatch` where only a run can tell."""
+        return _known(sympy.Ne(self.extent, 0), f"whether {self} is 0")
+
     def __hash__(self) -> int:
         return hash(self.extent)
 

@@ -1,8 +1,7 @@
 """Operators: the base class, and what an operator says about itself.
 
-An operator is a frozen dataclass in a file of its own in `step.ops`; its fields are its parameters. It states its
-shape rule (`infer`), its meaning (`process`) and its metrics. The RTL of operator ``x`` is in ``hw/units/x.py``,
-its timing in ``step/rules/x.py`` or ``sim_approx/units/x.py``.
+An operator is a frozen dataclass in a file of its own in `step.ops`; its fields are its parameters. It states its shape
+rule (`infer`), meaning (`process`) and metrics. ``hw/units`` has its RTL, ``step/rules`` or ``sim_approx/units`` times.
 """
 
 from __future__ import annotations
@@ -32,8 +31,7 @@ Accounting = Literal["paper", "artifact"]
 """Which on-chip accounting: the paper's equations, or that of the published figures."""
 
 Process = Generator[int | tuple[int, ...], Token, None]
-"""The meaning of an operator: yields the input port it wants a token of, and is sent that token; or several ports, of
-which the first one that has a token is taken (see `Surroundings.port`)."""
+"""Meaning of an operator: yields the port it wants a token of, or several (`Surroundings.port`); is sent the token."""
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import step.plot
-from step.host.figures import drawn
+from step.host.figures import check_picture, drawn
 from step.host.files import write_atomically, writing
+from step.host.paths import named_file
 from step.running.run import Run
 
 PLOTS = {
@@ -20,8 +21,10 @@ PLOTS = {
 """Those of `step.plot` that are of a run, with their size in inches."""
 
 
-def draw(name: str, run: Run, path: Path) -> None:
-    """Draw ``step.plot.NAME`` of ``run`` to ``path`` (.svg, .png or .pdf)."""
+def draw(name: str, run: Run, path: Path | str) -> None:
+    """Draw ``step.plot.NAME`` of ``run`` to ``path`` (.svg, .png or .pdf); raises `InputError` for other files."""
+    path = named_file(path, "a plot")
+    check_picture(path)
     plot = getattr(step.plot, name)
     with writing(path):
         write_atomically(path, drawn(lambda figure: plot(run, ax=figure.add_subplot()), PLOTS[name], path.suffix[1:]))

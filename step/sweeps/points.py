@@ -15,6 +15,8 @@ from step.host.paths import named_file
 from step.host.progress import Progress
 from step.language.graph import Graph
 from step.language.parameters import plain, settled
+from step.lowering.fabric import is_of_fabric
+from step.lowering.settings import check_settings
 from step.programs.prepare import Openable
 from step.programs.program import Program
 from step.sweeps.axis import Axis, Point, Value, grid, named, parse_axis
@@ -54,9 +56,14 @@ class Points:
         per: Sequence[str] | str = (),
         tokens: str | None = None,
         arguments: Mapping[str, Value] | None = None,
+        settings: Sequence[str] = (),
     ) -> Points:
-        """From what a user gives; raises `InputError` for what can not be."""
+        """From what a user gives; raises `InputError` for what can not be, and for a parameter that has a value in
+        ``arguments`` or ``settings``, too."""
         axes = tuple(_axis(name, values) for name, values in settled(over, Mapping, "over", InputError).items())
+        names = [each.name for each in axes]
+        check_apart("over", names, "arguments", arguments or {})
+        check_settings([*settings, *filter(is_of_fabric, names)])
         check_objectives(objectives)
         if not axes:
             raise InputError("there is nothing to sweep over; give parameters with their values")
@@ -119,6 +126,12 @@ class Points:
             return ""
         cost, row = min(known, key=lambda each: each[0])
         return f"; the least {objective}: {cost[0]:,}, {named(row.point)}"
+
+
+def check_apart(what: str, names: Iterable[str], other: str, others: Iterable[str]) -> None:
+    """Raise `InputError` for a parameter that is among the ``names`` of ``what`` and those of the ``other``."""
+    for twice in sorted(set(names) & set(others)):
+        raise InputError(f"{twice} has values in {what} and in {other}: leave one of them out")
 
 
 def _axis(name: str, values: Sequence[Value] | str) -> Axis:

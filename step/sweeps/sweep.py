@@ -133,7 +133,7 @@ def sweep(
     settled(progress, Callable, "progress", InputError)
     settings = settled(settings, Iterable[Any], "settings", InputError)
     objectives = settled(objectives, Iterable[Any], "objectives", InputError)
-    points = Points.of(over, objectives, search, seed, per, tokens, arguments)
+    points = Points.of(over, objectives, search, seed, per, tokens, arguments, settings)
     path = None if save is None else named_file(save, "save")
     with subjects(program, inputs, settings, arguments, scheduler, depths) as (subject, kept):
         subject.at(points.first)

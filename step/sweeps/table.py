@@ -88,7 +88,7 @@ def _from_csv(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
     try:
         csv.field_size_limit(LONGEST)
         with path.open(newline="", encoding="utf-8") as file:
-            columns, *lines = csv.reader(file, strict=True)
+            columns, *lines = [*csv.reader(file, strict=True)] or [[]]
             for at, line in enumerate(lines, 1):
                 if len(line) != len(columns):
                     raise ValueError(f"row {at} has {len(line)} cells, and not {len(columns)}")

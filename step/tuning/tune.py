@@ -19,7 +19,7 @@ from step.programs.program import Program
 from step.running.backend import checked_options
 from step.sweeps.axis import Value
 from step.sweeps.live import Live
-from step.sweeps.points import Points, subjects
+from step.sweeps.points import Points, check_apart, subjects
 from step.sweeps.record import Record
 from step.sweeps.row import Row
 from step.sweeps.subject import Arguments, Subject
@@ -120,8 +120,18 @@ def tune(
         first = subject.with_arguments(trial.cases[0])
         legal = derived(first, settled(over, Mapping, "over", InputError), progress)
         points = Points.of(
-            legal, settled(objectives, Iterable[Any], "objectives", InputError), search, seed, per, tokens, arguments
+            legal,
+            settled(objectives, Iterable[Any], "objectives", InputError),
+            search,
+            seed,
+            per,
+            tokens,
+            arguments,
+            settings,
         )
+        for case in map(dict, trial.cases):
+            check_apart("over", legal, "a case", case)
+            check_apart("arguments", arguments or {}, "a case", case)
         first.at(points.first)
         record = Record(path, points.axes, first, trial.asked, workload=points.workload)
         live = Live.of(plot, points.objectives, name_of(program), points.workload.per)

@@ -14,6 +14,7 @@ from step.errors import InputError
 from step.fitting.quickly import as_wide
 from step.host.nearest import did_you_mean
 from step.lowering.fabric import with_settings
+from step.lowering.settings import check_settings
 from step.sweeps.axis import Axis, Point, Value
 from step_models.fabrics import PUBLISHED
 from step_torch.archive import read_archive
@@ -61,8 +62,10 @@ class Choices:
         return replace(program, fabric=self.fabric(program.fabric))
 
     def fabric(self, fabric: FabricConfig = PUBLISHED) -> FabricConfig:
-        """``fabric`` with the widest links, and what was given; raises `FabricError`."""
+        """``fabric`` with the widest links, and what was given; raises `FabricError`, and `InputError` for what one
+        setting leaves nothing of."""
         bandwidth = [] if self.bytes_per_cycle is None else [f"memory.bandwidth={self.bytes_per_cycle:g}"]
+        check_settings([*bandwidth, *self.settings])
         return with_settings(as_wide(with_settings(fabric, bandwidth), LINKS), self.settings)
 
     def axes(self, over: Mapping[str, Sequence[Value]]) -> list[Axis]:

@@ -47,7 +47,10 @@ from step_torch.mapping.mapping import CANDIDATES, FINALISTS, OBJECTIVES, RUNS, 
 )
 @click.option("--runs", type=click.IntRange(min=0), default=RUNS, show_default=True, help="Neighbours of the best one.")
 @click.option(
-    "--save", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the rows (.csv or .parquet)."
+    "--save",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the rows to a new file (.csv or .parquet).",
 )
 @best_option
 @plot_option
@@ -77,6 +80,8 @@ def command(
         check_plot(plot, OBJECTIVES)
     if save is not None:
         check_format(save)
+        if save.exists():
+            raise InputError(f"{save} is there, and a mapping does not go on: choose another file, or delete it")
     for path in (save, best, plot):
         if path is not None:
             writable(path)

@@ -38,7 +38,8 @@ def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
          "--clock must be a number of Hz, or of MHz without a unit, such as 250MHz, not 'nan'"),
         (["cache", "clean", "--older-than", "nan"], "--older-than must be a number of days, such as 30, not 'nan'"),
         (["metrics", SIMPLE, "--bind", "N=1", "--bind", "N=2"], "the symbol N is given twice"),
-        (["check", SIMPLE, "--set", "fabric.stages=1", "--set", "stages=2"], "--set stages is given twice"),
+        (["check", SIMPLE, "--set", "fabric.stages=1", "--set", "stages=2"],
+         "'fabric.stages=1' and 'stages=2' set the same parameter of the fabric: leave one of them out"),
     ],
 )  # fmt: skip
 def test_options_that_do_not_fit(step: Step, arguments: list[str], message: str) -> None:

@@ -98,6 +98,8 @@ def test_waves_are_called_like_the_program(step: Step, tmp_path: Path, monkeypat
     [
         (["waves", "--operators", "spred"], "there is no operator 'spred'; did you mean 'spread'? there are left, "),
         (["tokens", "--of", "a,,b"], "names of operators must be parted by commas, as in a,b, not 'a,,b'\n"),
+        (["tokens", "--of", "left,left"], "the operator left is there twice in 'left,left'\n"),
+        (["waves", "--operators", "left,left"], "the operator left is there twice in 'left,left'\n"),
         (["waves", "-o", "w.fst"], "waves must go to a file that ends in .vcd, not 'w.fst'\n"),
         (["waves", "-o", "/proc/w.vcd"], "/proc/w.vcd can not be written: No such file or directory\n"),
         (["tokens", "--from", "9", "--to", "3"], "the first cycle, 9, must not be behind the last one, 3\n"),

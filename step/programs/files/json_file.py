@@ -64,7 +64,7 @@ def plain_json(path: Path, what: str) -> Any:
     """The data in the JSON file ``path``, which is ``what``; raises `FormatError` where it can not be read."""
     check_readable(path)
     try:
-        return json.loads(path.read_text())
+        return json.loads(path.read_text(), object_pairs_hook=_once)
     except OSError as error:
         raise FormatError(f"{path} can not be read: {error.strerror}") from None
     except RecursionError:
@@ -73,15 +73,32 @@ def plain_json(path: Path, what: str) -> Any:
         raise FormatError(f"{path} is no JSON: {error}") from None
 
 
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of ``pairs``; raises `ValueError` for a name that is there twice, of which JSON takes the last one."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in made if names.count(name) > 1)!r} is there twice in one object")
+    return made
+
+
+def _format(name: str) -> Any:
+    """What a file of the schema ``name`` says that it is."""
+    return schema(name)["properties"].get("format", {}).get("const")
+
+
 def _too_deep(path: Path, what: str) -> FormatError:
     return FormatError(f"{path} is no {what}: its JSON is nested too deeply")
 
 
 def _check_release(data: Any, name: str, path: Path) -> None:
-    """Raise `FormatError` for data of the format that another release has."""
-    known = schema(name)["properties"]["format"]["const"]
+    """Raise `FormatError` for data of another schema, and of the format that another release has."""
+    known = _format(name)
     stem, _, number = known.rpartition("-")
     found = data.get("format") if isinstance(data, dict) else None
+    for other in schema_names():
+        if other != name and found is not None and found == _format(other):
+            raise FormatError(f"{path} has the format {found} of a {other} file; this must be a {name} file, {known}")
     match = re.fullmatch(rf"{stem}-([0-9]{{1,9}})", found) if isinstance(found, str) else None
     if match is None or match[1] == number:
         return

@@ -96,9 +96,7 @@ class Site:
 
     def beats_with(self, rows: int) -> tuple[int, ...]:
         """Cycles that a value takes at each port, inputs first, if tiles of dynamic size have so many rows."""
-        return tuple(
-            beats(each, self.fabric.link_bytes, rows) for each in (*self.elements_in, *self.elements_out)
-        )
+        return tuple(beats(each, self.fabric.link_bytes, rows) for each in (*self.elements_in, *self.elements_out))
 
     def timing(self, function: Function, *, reduce: bool, stored: bool = False, rows: int | None = None) -> UnitPlan:
         """How long a firing takes that applies ``function``, whose results may be ``stored``.

@@ -6,9 +6,9 @@ from typing import Any
 
 from step.errors import EnvironmentProblem
 from step_torch.imported import Check, Imported, load
-from step_torch.importing import Tiling
 from step_torch.joins import Join
 from step_torch.mapping.mapping import Mapped, map
+from step_torch.tiling import Tiling
 
 __all__ = [
     "Check",

@@ -1,6 +1,6 @@
 """A module of PyTorch as a `.pt2` file.
 
-With `step_torch.marks` and `step_torch.references` all of this floor that imports torch.
+With `step_torch.layers`, `step_torch.marks` and `step_torch.references` all of this floor that imports torch.
 
 Attention and routed experts stay whole: each becomes one operator, a mark, through the registries of transformers. The
 results of the module itself, without marks, in BF16 and in float64 are stored beside it, so that an import can be
@@ -27,59 +27,18 @@ from step.host.paths import named_file
 from step_torch.archive import RESULTS
 from step_torch.calling import calling, check_arguments, check_call
 from step_torch.differences import difference
-from step_torch.lacking import PARTS, lacking, layers_of, listed, parts_missing, scales
-from step_torch.marks import Marks, check_window
+from step_torch.lacking import PARTS, lacking, listed, parts_missing, scales
+from step_torch.layers import Layers, name_of, tables
+from step_torch.marks import Marks
 from step_torch.references import references
 
 WHOLE = ("linear", "silu", "gelu", "softmax", "layer_norm", "scaled_dot_product_attention", "split", "addmm")
 """Operators of ATen that are not taken apart."""
 
-OWN = tuple(f"step_torch/{name}.py" for name in ("capturing", "marks", "references", "calling"))
+OWN = tuple(f"step_torch/{name}.py" for name in ("capturing", "layers", "marks", "references", "calling"))
 
 _FRAME = re.compile(r'File "(.*?)", line (\d+), in (.*)')
 _SITE = re.compile(r".*/(?:site|dist)-packages/")
-
-
-class Layers(nn.Module):
-    """The first ``count`` decoder layers of a model of transformers: rows in, rows out.
-
-    ``positions`` are the tables of cosines and sines of `tables`, if the model has any; ``past`` the keys and values of
-    each layer, [1, heads, rows, size], where it decodes.
-    """
-
-    def __init__(self, model: nn.Module, count: int = 1) -> None:
-        super().__init__()
-        body = model.base_model if hasattr(model, "base_model") else model
-        self.rotary = hasattr(body, "rotary_emb")
-        layers = layers_of(model)
-        if layers is None:
-            raise InputError(
-                f"{type(model).__name__} has no layers that can be captured: `layers` or `h` of its base_model are"
-                f"{listed(lacking(model))}"
-            )
-        self.layers = nn.ModuleList(layers[:count])
-        self.config = model.config
-        if not getattr(self.config, "is_causal", True):
-            raise InputError(f"{type(model).__name__} is not causal: its rows see those behind them, too")
-        self.masked = self.config._attn_implementation == "eager"  # which is not causal by itself
-        told = any(hasattr(each, "sliding_window") for each in self.layers.modules())
-        names = ("attention_chunk_size", *(() if told else ("sliding_window",)))
-        self.windows = [each for name in names if (each := getattr(self.config, name, None))]
-
-    def forward(self, x: Tensor, *rest: Tensor) -> Tensor:
-        from transformers.masking_utils import create_causal_mask
-
-        positions, past = (rest[:2], rest[2:]) if self.rotary else ((), rest)
-        more: dict[str, Any] = {"position_embeddings": positions} if positions else {}
-        if past:
-            more["past_key_values"] = _Past(past)
-        mask = create_causal_mask(self.config, x, None, None) if self.masked else None
-        for layer in self.layers:
-            x = layer(x, attention_mask=mask, **more)
-            x = x[0] if isinstance(x, tuple) else x
-        for window in self.windows:  # of masks, which are made for a model as a whole
-            check_window(window, x.shape[1] + (past[0].shape[2] if past else 0))
-        return x
 
 
 class Decoding(nn.Module):
@@ -206,36 +165,6 @@ def _texts(model: Any, prompts: Sequence[Sequence[int]], room: int) -> dict[str,
     return arrays
 
 
-class _Past:
-    """What the layers see as their cache: rows that are there, with the new ones behind."""
-
-    def __init__(self, past: Sequence[Tensor]) -> None:
-        self._past = past
-
-    def update(self, keys: Tensor, values: Tensor, layer: int, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
-        """Keys and values of all rows."""
-        before, after = self._past[2 * layer : 2 * layer + 2]
-        return torch.cat([before, keys], 2), torch.cat([after, values], 2)
-
-
-def tables(model: nn.Module, positions: Sequence[int]) -> tuple[Tensor, ...]:
-    """The cosines and sines [1, positions, size] that layers of ``model`` take; none without a rotary embedding."""
-    body = model.base_model
-    if not hasattr(body, "rotary_emb"):
-        return ()
-    kind, kept = type(model).__name__, next(model.parameters()).dtype
-    blank = torch.zeros(1, len(positions), 1, dtype=kept)
-    with calling(model, f"{kind} gives no tables of positions"):
-        found = body.rotary_emb(blank, torch.tensor(list(positions))[None])
-    if not isinstance(found, tuple) or len(found) != 2:
-        what = f"{_name(found.dtype)}{list(found.shape)}" if isinstance(found, Tensor) else type(found).__name__
-        raise InputError(
-            f"{kind} gives no tables of positions: rotary_emb must give cosines and sines, not {what}"
-            f"{listed(lacking(model))}"
-        )
-    return tuple(each.to(kept) for each in found)
-
-
 def capture(
     module: nn.Module,
     args: Sequence[Tensor],
@@ -290,7 +219,7 @@ def _check(program: torch.export.ExportedProgram) -> None:
         if each is None or spec.arg.name not in read or not each.is_floating_point() or each.dtype == torch.bfloat16:
             continue
         raise InputError(
-            f"parameter {spec.target!r} is {_name(each.dtype)}, not bfloat16: call .to(torch.bfloat16) first"
+            f"parameter {spec.target!r} is {name_of(each.dtype)}, not bfloat16: call .to(torch.bfloat16) first"
         )
 
 
@@ -351,7 +280,3 @@ def _bits(each: Tensor) -> np.ndarray:
     """Numbers as they are, BF16 as its bits."""
     each = each.detach().contiguous()
     return (each.view(torch.uint16) if each.dtype == torch.bfloat16 else each).numpy()
-
-
-def _name(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")

@@ -11,7 +11,7 @@ from step.cli.console import new_table, show_json, show_table, show_written
 from step.cli.options import json_option, writable
 from step.language.fused import Sum
 from step_torch.imported import Imported, load
-from step_torch.importing import ROWS, Tiling
+from step_torch.tiling import ROWS, Tiling
 
 DEFAULT = Tiling()
 

@@ -25,11 +25,12 @@ from step_models.fabrics import fitting
 from step_models.weights import blank_tensors
 from step_torch.archive import Archive, read_archive
 from step_torch.depths import with_depths
-from step_torch.importing import Importer, Tiling
+from step_torch.importing import Importer
 from step_torch.layouts import Layout, Value
 from step_torch.nodes import Nodes, nodes_of
 from step_torch.rounds import EveryLayer, EveryRow
 from step_torch.stacked import Stacked, stacked
+from step_torch.tiling import Tiling
 
 SMALL = FabricConfig(matmul_lanes=32, vector_lanes=32, link_bytes=32, memory=MemoryConfig(beat_bytes=32))
 """A fabric for models of a few thousand parameters."""

@@ -18,9 +18,10 @@ from step_models.fabrics import fitting
 from step_torch.archive import Archive, read_archive
 from step_torch.depths import with_depths
 from step_torch.given import as_captured, check_extents
-from step_torch.importing import FORMATS, Importer, Tiling
+from step_torch.importing import FORMATS, Importer
 from step_torch.joins import Join
 from step_torch.nodes import Nodes, nodes_of
+from step_torch.tiling import Tiling
 
 ALLOWED = 1.1
 """How many times the error of torch in BF16 the error of an import may be."""

@@ -20,8 +20,8 @@ from step_models.fabrics import PUBLISHED
 from step_torch.archive import read_archive
 from step_torch.generating import LanguageModel, is_step
 from step_torch.imported import load
-from step_torch.importing import Tiling
 from step_torch.nodes import Nodes, nodes_of
+from step_torch.tiling import Tiling
 
 LINKS = 256
 """Bytes of the widest links and ports of memory."""

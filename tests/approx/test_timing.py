@@ -40,7 +40,11 @@ class Bench:
         self, name: str, text: str, rank: int, element: Tile | Selector = NUMBER, like: Stream | None = None
     ) -> Stream:
         symbol = self.graph.symbol
-        dims = like.shape if like else [symbol(f"{name}{level}", ragged=level > 0) for level in range(rank + 1)]
+        dims = (
+            like.shape
+            if like is not None
+            else [symbol(f"{name}{level}", ragged=level > 0) for level in range(rank + 1)]
+        )
         self.inputs[name] = [
             token._replace(value=np.full(element.shape, token.value, BF16.numpy))
             if token.has_value and isinstance(element, Tile)

@@ -40,7 +40,7 @@ def test_an_import(step: Step, tmp_path: Path) -> None:
 
 def test_joins_as_a_table_and_as_data(step: Step) -> None:
     table = step("import", LLAMA, "--joins").out
-    assert "Bufferize and Streamify" in table and "modeling_llama.py:257, in layers.0.self_attn" in table
+    assert "Bufferize and Streamify" in table and "modeling_llama.py:258, in layers.0.self_attn" in table
     data = json.loads(step("import", LLAMA, "--json", "--rows", 8).out)
     assert data["operators"] > 100 and data["check"] is None
     assert sum(each["bytes"] for each in data["joins"]) <= 0.15 * data["intermediate_bytes"]

@@ -40,8 +40,8 @@ class Routed(UnitBench):
             self.expects[port] = self.words[0]
 
 
-LONG = "return largest(1, *(each.at(self._rows) for each in spans), *waits)"
-ROWS = [(LONG, "return largest(1, *(each.at(1) for each in spans), *waits)"), (LONG, "return 1")]
+LONG = "return largest(1, *(each.at(self._rows) for each in most), *waits)"
+ROWS = [(LONG, "return largest(1, *(each.at(1) for each in most), *waits)"), (LONG, "return 1")]
 
 
 def routed(machine: type[Machine], data: TokenFormat, rank: int) -> Routed:

@@ -40,8 +40,8 @@ from step.rules.promote import Promote
 from step.rules.reshape import Split
 from step.rules.zip import Zip
 
-LONG = "return largest(1, *(each.at(self._rows) for each in spans), *waits)"
-OCCUPIED = [(LONG, "return largest(1, *(each.at(1) for each in spans), *waits)"), (LONG, "return 1")]
+LONG = "return largest(1, *(each.at(self._rows) for each in most), *waits)"
+OCCUPIED = [(LONG, "return largest(1, *(each.at(1) for each in most), *waits)"), (LONG, "return 1")]
 """A firing takes as long as one with a row."""
 
 

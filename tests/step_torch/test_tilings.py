@@ -15,7 +15,7 @@ from step.functions import Matmul
 from step.lowering.netlist import lower
 from step.ops.accum import Accum
 from step_torch.generating import SMALL, LanguageModel
-from step_torch.importing import Tiling
+from step_torch.tiling import Tiling
 
 HERE = Path(__file__).parent
 PROMPT = [20, 8, 5, 2, 3]

@@ -56,9 +56,9 @@ def loop(draft: Growing) -> None:
         back, out = y.partition(leave, targets=2, rank=rank)
         edge.close(back.assume_shape(edge.type.shape))
         draft.go_round()
-        draft.keep(out)
+        (piece,) = draft.keep(out)
         if order == "arrival":  # of which nothing is known behind the end of a run
-            out.sink(draft.name("y"))
+            draft.read(piece).sink(draft.name("y"))
 
 
 @step(2)

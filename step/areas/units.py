@@ -142,4 +142,4 @@ def in_flight(netlist: Netlist, node: Node) -> int:
 def data_bits(netlist: Netlist, each: Channel) -> int:
     """Bits of a value that follow its header."""
     element = data(netlist, each)
-    return 0 if element is None or (element.is_control and not is_dynamic(each.element)) else element.bits
+    return 0 if element is None or each.is_control else element.bits

@@ -20,7 +20,7 @@ from step.language.graph import Graph, Node
 from step.language.operator import StreamType
 from step.language.parameters import settled
 from step.language.stream import Stream
-from step.language.types import Buffer, ElementType, Tile, is_dynamic, with_rows
+from step.language.types import Buffer, ElementType, Tile, is_dynamic
 from step.language.validate import check
 from step.lowering.fabric import FabricConfig
 from step.lowering.links import Gathering, beats
@@ -60,9 +60,9 @@ class Channel:
         return self.type.element if self.carries else None
 
     @property
-    def room(self) -> ElementType | None:
-        """The same, with the rows of tiles of dynamic size for which a slot has room."""
-        return None if self.element is None else with_rows(self.element, self.rows)
+    def is_control(self) -> bool:
+        """Whether values travel in the header; no tile of dynamic size does, however few rows it has."""
+        return self.element is not None and self.element.is_control
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +160,7 @@ class Netlist:
         """Whether a header is seen a cycle later, as the words of ``channel`` are in block RAM, or in a buffer."""
         if isinstance(channel.type.element, Buffer):
             return True
-        data = channel.element is not None and not channel.element.is_control
+        data = channel.element is not None and not channel.is_control
         slots = channel.depth + self.spare(channel)
         return data and slots * self.places(channel) > self.fabric.block_ram_words
 

@@ -21,15 +21,14 @@ def header_bits(netlist: Netlist, each: Channel) -> int:
     bits = 2 + 2 * stop_bits(each.type.rank)
     element = data(netlist, each)
     if is_dynamic(each.element):
-        return bits + rows_bits(netlist.fabric.dynamic_rows)
-    return bits + (element.bits if element is not None and element.is_control else 0)
+        bits += rows_bits(netlist.fabric.dynamic_rows)
+    return bits + (element.bits if element is not None and each.is_control else 0)
 
 
 def word_width(netlist: Netlist, each: Channel, link: int) -> int:
     """Bits of a word on a link of so many bytes; 0 where none follow a header."""
     element = data(netlist, each)
-    control = element is not None and element.is_control and not is_dynamic(each.element)
-    return 0 if element is None or control else word_bits(item_bits(element), link)
+    return 0 if element is None or each.is_control else word_bits(item_bits(element), link)
 
 
 def data(netlist: Netlist, each: Channel) -> ElementType | None:

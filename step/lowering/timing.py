@@ -29,5 +29,4 @@ def timing_of(netlist: Netlist, node: Node) -> UnitPlan | None:
     reduce = reduces(type(node.operator))
     plan = plan_of(node, function, netlist.fabric, reduce=reduce)
     operands = tuple(netlist.beats(each, node.name) for each in netlist.inputs(node))
-    control = first.element is not None and first.element.is_control
-    return UnitPlan(plan, operands, netlist.beats(first, node.name), control, reduce)
+    return UnitPlan(plan, operands, netlist.beats(first, node.name), first.is_control, reduce)

@@ -13,6 +13,7 @@ from step.language.arguments import checked
 from step.language.graph import Graph, Node
 from step.language.operator import Accounting
 from step.language.symbols import check_values, evaluate
+from step.language.types import with_rows
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist
 from step.lowering.storage import load_bytes
@@ -141,7 +142,13 @@ def metrics_of(prepared: Prepared, accounting: Accounting = "paper") -> Metrics:
         sympy.Add(*(node.operator.off_chip_bytes(node) for node in graph)),
         sympy.Add(*(node.operator.on_chip_bytes(node, accounting) for node in graph)),
         sympy.Add(*(node.operator.flops(node) for node in graph)),
-        sympy.Add(*(each.depth * each.room.bytes for each in netlist.channels if each.room is not None)),
+        sympy.Add(
+            *(
+                each.depth * with_rows(each.element, each.rows).bytes
+                for each in netlist.channels
+                if each.element is not None
+            )
+        ),
         sympy.Add(*(_further(netlist, node, accounting) for node in netlist.units)),
         useful.total,
         netlist=netlist,

@@ -27,11 +27,11 @@ def test_there_is_something_to_look_at() -> None:
     assert "partition" in OPERATORS and "matmul" in FAMILIES
 
 
-@pytest.mark.parametrize("floor", ["hw/units", "sim_approx/units", "sim_published/ops"])
+@pytest.mark.parametrize("floor", ["hw/units", "sim_approx/units"])
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_an_operator_is_on_every_floor(operator: str, floor: str) -> None:
     declared = (ROOT / "step" / "rules" / f"{operator}.py").is_file()
-    assert (ROOT / floor / f"{operator}.py").is_file() or (declared and floor != "sim_published/ops")
+    assert declared or (ROOT / floor / f"{operator}.py").is_file()
 
 
 @pytest.mark.parametrize("floor", ["step/lowering/plans", "hw/functions"])
@@ -70,9 +70,9 @@ def test_scenarios_have_names_of_their_own() -> None:
     assert len(set(names)) == len(names)
 
 
-FLOORS = ("step", "hw", "sim_approx", "sim_published", "cosim")
+FLOORS = ("step", "hw", "sim_approx", "cosim")
 FILES = sorted(path for floor in FLOORS for path in (ROOT / floor).rglob("*.py"))
-AT_HOME = ("step.ops", "step.rules", "hw.units", "sim_approx.units", "sim_published.ops")
+AT_HOME = ("step.ops", "step.rules", "hw.units", "sim_approx.units")
 """Where the file of an operator may name it."""
 
 INSERTING = {"step.lowering.netlist": "broadcast"}

@@ -28,11 +28,11 @@ MADE_OF = {
         *("step.language", "step.functions", "step.ops", "step.firing", "step.rules", "step.library"),
         *("step.lowering", "step.programs", "step.running", "step_models", "sim_approx"),
     ),
-    "published": ("sim_published",),
+    "files": (),
     "fuzz": ("step.fuzz", "step.samples", "step.ops", "step.functions", "step.language", "step.library"),
 }
 """Packages and modules by what is made of them: the Verilog of modules; what RTL does in which cycle, that of the
-memory behind it included; results of the fast model; results of the published timing; the program of a seed."""
+memory behind it included; results of the fast model; what files of its own decide alone; the program of a seed."""
 
 OPEN = ("verilog", "rtl", "fuzz")
 """Made of what is installed to extend the toolkit, too."""

@@ -13,7 +13,7 @@ from types import FrameType
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 _FLOORS = tuple(
     str(Path(__file__).parents[2] / floor) + os.sep
-    for floor in ("step", "step_models", "step_torch", "hw", "sim_approx", "sim_published", "cosim")
+    for floor in ("step", "step_models", "step_torch", "hw", "sim_approx", "cosim")
 )
 _OTHERS = tuple(
     sysconfig.get_path(which) + os.sep for which in ("stdlib", "platstdlib", "purelib", "platlib", "scripts")

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from programs_of_one_kind import memory_bound
 
-from benchmarks.bandwidth import memory_bound
 from sim_approx.explain.explanation import explain
 from step import BF16, UINT32, FabricConfig, Graph, MemoryConfig, Program, Tile, load_program
 from step.lowering.fabric import with_settings
@@ -87,7 +87,7 @@ def test_what_is_advised_raises_the_bandwidth(program: Callable[[], Program], te
 
 
 def test_where_nothing_is_wrong_it_says_so() -> None:
-    found = explain(memory_bound(20).program, changes=False)
+    found = explain(memory_bound(20), changes=False)
     assert found.advice is not None and found.advice.text == (
         "bandwidth: 96.2% used, which is all that there is; for more, --set memory.channels=2"
     )

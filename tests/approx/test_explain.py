@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from programs_of_one_kind import compute_bound, memory_bound
 from scenarios import FABRIC, SCENARIOS, Scenario, one_of
 from test_dynamic_tiles import data, expert
 
-from benchmarks.bandwidth import compute_bound, memory_bound
 from sim_approx.backend import run
 from sim_approx.engine.record import NOBODY
 from sim_approx.explain.changes import without_work
@@ -162,8 +162,8 @@ def two_ways() -> Program:
     ("program", "change"),
     [
         (two_ways, "x_broadcast.1 -> joined.1: never full"),
-        (lambda: memory_bound(20).program, "--set memory.channels=2"),
-        (lambda: uncut(compute_bound(20).program), "--set fabric.matmul_lanes=128"),
+        (lambda: memory_bound(20), "--set memory.channels=2"),
+        (lambda: uncut(compute_bound(20)), "--set fabric.matmul_lanes=128"),
     ],
     ids=["depth", "bandwidth", "lanes"],
 )

@@ -14,13 +14,13 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import programs_of_one_kind as programs
 import pytest
 from regular import LONGEST, random_phases, repeated, timing_of, walks
 from same import compare, texts, words
 from scenarios import FABRIC, SCENARIOS, Scenario
 
 import step
-from benchmarks import approx_speed
 from sim_approx.running import telling
 from sim_approx.running.simulation import EngineName, Model, Simulation, simulate
 from step.errors import InputError
@@ -83,14 +83,14 @@ def cut_off(prepared: Model, seed: int, times: int, **options: Any) -> Simulatio
 
 
 def built(build: Any, count: int) -> Model:
-    """A program of the benchmark with so many tokens."""
+    """A program with so many tokens."""
     graph = Graph(build.__name__)
     build(graph)
-    netlist = lower(graph, approx_speed.FABRIC)
-    return Model(netlist, approx_speed.bound(netlist, count), timing_of=approx_speed.timing_of, engine="compiled")
+    netlist = lower(graph, programs.FABRIC)
+    return Model(netlist, programs.bound(netlist, count), timing_of=programs.timing_of, engine="compiled")
 
 
-@pytest.mark.parametrize("build", [approx_speed.chain, approx_speed.compute, approx_speed.experts, approx_speed.memory])
+@pytest.mark.parametrize("build", [programs.chain, programs.compute, programs.experts, programs.memory])
 def test_regular_programs(build: Any) -> None:
     whole = cut_off(built(build, 4000), 1, 3)
     assert 2 * whole.ending.jumped > whole.ending.cycles
@@ -98,7 +98,7 @@ def test_regular_programs(build: Any) -> None:
 
 def test_every_cycle_of_a_jump() -> None:
     """Cut off in any cycle of a few repetitions, and in the last ones."""
-    prepared = built(approx_speed.compute, 600)
+    prepared = built(programs.compute, 600)
     whole = prepared.run().ending
     assert whole.jumped > 500
     for limit in (*range(2500, 2520), *range(whole.cycles - 20, whole.cycles + 2)):
@@ -228,15 +228,15 @@ def test_many_ways_over_tensors(block: int) -> None:
 )
 def test_ports_that_share_buses(masters: int, tokens: int) -> None:
     graph = Graph("memory")
-    approx_speed.memory(graph)
+    programs.memory(graph)
     netlist = lower(graph, FabricConfig(memory=MemoryConfig(bus=BusConfig(masters, bytes=32, outstanding=3))))
-    data = approx_speed.bound(netlist, tokens)
-    prepared = Model(netlist, data, timing_of=approx_speed.timing_of, engine="compiled")
+    data = programs.bound(netlist, tokens)
+    prepared = Model(netlist, data, timing_of=programs.timing_of, engine="compiled")
     cut_off(prepared, masters, 3)
     run = prepared.run()
     assert run.ending.jumped > 1000
     if tokens < 1000:
-        compare(run, simulate(netlist, data, timing_of=approx_speed.timing_of, engine="python"))
+        compare(run, simulate(netlist, data, timing_of=programs.timing_of, engine="python"))
 
 
 def sharing(netlist: Netlist, random: Random) -> Netlist:
@@ -270,12 +270,12 @@ def test_dram_is_gone_through(preset: str) -> None:
 
 
 def test_the_python_engine_says_the_same() -> None:
-    for build in (approx_speed.compute, approx_speed.experts):
+    for build in (programs.compute, programs.experts):
         graph = Graph(build.__name__)
         build(graph)
         netlist = lower(graph, FabricConfig())
-        data = approx_speed.bound(netlist, 4000 if build is approx_speed.experts else 1500)
-        runs = [simulate(netlist, data, timing_of=approx_speed.timing_of, engine=each) for each in ENGINES]
+        data = programs.bound(netlist, 4000 if build is programs.experts else 1500)
+        runs = [simulate(netlist, data, timing_of=programs.timing_of, engine=each) for each in ENGINES]
         assert runs[0].ending.jumped > 0 == runs[1].ending.jumped
         compare(*runs)
 
@@ -316,7 +316,7 @@ def test_the_switch_and_the_result() -> None:
 def test_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     """A jump is a step of progress; who is told may end the run, and the next one is whole."""
     monkeypatch.setattr(telling, "SAID_AFTER", 0.0)
-    prepared, told = built(approx_speed.compute, 3000), list[str]()
+    prepared, told = built(programs.compute, 3000), list[str]()
     run = equal(prepared, progress=told.append)
     cycles = [int(re.match(r"cycle ([\d,]+), ", each)[1].replace(",", "")) for each in told]  # type: ignore[index]
     assert cycles and cycles == sorted(cycles) and cycles[-1] < run.ending.cycles

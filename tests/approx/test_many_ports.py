@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 from clocked import clocked
+from programs_of_one_kind import at_random
 from test_random import check
 
-from benchmarks import memory
 from sim_approx.placing.build import formula_timing
 from sim_approx.running.simulation import simulate
 from step.lowering.dram import PRESETS
@@ -20,16 +20,13 @@ from step.programs.data.inputs import bind_inputs
 @pytest.mark.parametrize(
     ("kind", "queue", "out_of_turn", "burst_bytes"), [("hbm2", 3, 2, 64), ("ddr4", 8, 30, 64), ("hbm2_2gb", 4, 8, 16)]
 )
-def test_who_waits_for_how_long(
-    monkeypatch: pytest.MonkeyPatch, kind: str, queue: int, out_of_turn: int, burst_bytes: int
-) -> None:
+def test_who_waits_for_how_long(kind: str, queue: int, out_of_turn: int, burst_bytes: int) -> None:
     """Sixteen loads and eight stores at random addresses, with a refresh every 300 cycles; beats of a burst or four."""
-    monkeypatch.setattr(memory, "PORTS", 24)
     dram = PRESETS[kind].dram
     assert dram is not None
     hasty = replace(dram, trefi=300, trfc=60, queue=queue, out_of_turn=out_of_turn, burst_bytes=burst_bytes)
     config = MemoryConfig(channels=2, interleave=2, dram=hasty)
-    program = memory.program(memory.at_random, 12, writes=8, memory=config)
+    program = at_random(12, loads=16, stores=8, config=config)
     netlist = lower(program.graph, program.fabric)
     data = bind_inputs(program.graph, program.inputs)
     check(simulate(netlist, data, events=True), clocked(netlist, data, formula_timing(netlist)))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import programs_of_one_kind
 import pytest
 import test_jump
 from scenarios import SCENARIOS
@@ -20,7 +21,6 @@ from test_compiled import (
 )
 from test_random_dynamic_tiles import engines
 
-from benchmarks import approx_speed
 from sim_approx.compiled import library
 
 MUTANTS = [
@@ -122,7 +122,7 @@ def programs() -> None:
 
 def jumping_programs() -> None:
     """As `programs`, of those that repeat themselves."""
-    for build in (approx_speed.compute, approx_speed.experts, approx_speed.memory):
+    for build in (programs_of_one_kind.compute, programs_of_one_kind.experts, programs_of_one_kind.memory):
         test_jump.test_regular_programs(build)
     test_jump.test_the_end_of_a_stream()
     test_jump.test_bursts(8)

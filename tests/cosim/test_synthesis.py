@@ -300,8 +300,8 @@ def test_columns_that_wait_are_in_a_memory() -> None:
     [
         "examples/moe_simple.py:small",
         "examples/moe_simple.py",
-        "benchmarks/control_units.py",
-        "benchmarks/control_units.py:wide",
+        "evaluation/benchmarks/control_units.py",
+        "evaluation/benchmarks/control_units.py:wide",
     ],
 )
 def test_the_error_of_the_estimate_is_what_the_manual_says(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +15,12 @@ from farm import farm
 from scenarios import SCENARIOS, dealt
 
 import step
-from benchmarks import unit_rates
 from cosim import backend as rtl
 from cosim.comparing.compare import compare
 from sim_approx import backend as approx
+from step.fuzz.farm import side_by_side
+from step.fuzz.units import units
+from step.lowering.fabric import FabricConfig
 from step.lowering.off_chip import MemoryConfig
 from step.programs.program import Program, load_program
 
@@ -27,6 +30,15 @@ import moe_multiplexed
 import softmax
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+
+RATES = FabricConfig(
+    matmul_lanes=8,
+    vector_lanes=8,
+    link_bytes=16,
+    outstanding=32,
+    scratchpad_ports=1,
+    memory=MemoryConfig(beat_bytes=16, channels=256),  # so many that no two units want one in the same cycle
+)
 
 
 def check(program: Program, *, optimize: bool = False) -> None:
@@ -158,7 +170,8 @@ def test_norm_and_projections_are_exact() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("rows", [1, 4])
 def test_the_rates_of_all_units_are_exact(rows: int) -> None:
-    check(unit_rates.build(rows).program)
+    graph, inputs = side_by_side("units", [partial(each.build, values=200) for each in units(rows)])
+    check(Program(graph, inputs, RATES))
 
 
 @pytest.mark.slow

@@ -65,10 +65,6 @@ def counted(call: Callable[[], Any]) -> Counter[str]:
 CALLS: dict[str, tuple[Callable[[Program], Any], set[str]]] = {
     "interpret": (lambda made: step.run(made, "interpret"), {"_check_node", "memory_map", "scratchpads"}),
     "approx": (lambda made: step.run(made, "approx"), set()),
-    "published": (
-        lambda made: step.run(made, "published"),
-        {"carried", "_check_node", "memory_map", "scratchpads", "bind_inputs"},
-    ),
     "rtl": (lambda made: step.run(made, "rtl"), set()),
     "compare": (step.compare, set()),
     "metrics": (step.metrics, {"_check_node", "memory_map", "scratchpads", "bind_inputs"}),

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.area_formulas import fit, unknown
 from cosim.synthesis.estimate import fabric_metrics
 from step.areas import Area, area_of
 from step.areas.amounts import Amounts
@@ -60,14 +59,3 @@ def test_what_was_not_measured_is_as_dear_as_the_dearest() -> None:
 def test_areas_add_up() -> None:
     assert (Area(1, 2, 3, 4) + Area(1.4)).times(2) - Area(0.8) == Area(4, 4, 6, 8)
     assert Area(1.4, 2).rounded() == {"lut_sites": 1, "multipliers": 2, "block_rams": 0, "lut_rams": 0}
-
-
-def test_what_is_new_is_fitted_beside_what_is_known() -> None:
-    known = {"map": (10.0, 0.0, 0.0, 0.0), "add.lanes.BF16.BF16": (300.0, 1.0, 0.0, 0.0)}
-    parts = [
-        (Amounts({"map": 1, "new.lanes": lanes}), Area(price("map")[0] + 40 * lanes, 2 * lanes)) for lanes in (1, 8)
-    ]
-    table = fit([*parts, (Amounts({"map": 1}), Area(1000))], known)
-    assert {name: tuple(each) for name, each in table.items() if name in known} == known
-    assert table["new.lanes"] == pytest.approx([40, 2, 0, 0], rel=0.02)
-    assert unknown(["map.bits", "new.bits", "add.lanes.INT8"], known) == ["new.bits"]

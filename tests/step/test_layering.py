@@ -18,10 +18,10 @@ from step.language.function import FUNCTIONS, AccumFunction, FlatMapFunction, Fu
 from step.language.operator import OPERATORS, Operator
 
 ROOT = Path(step.__file__).parent
-UPPER_FLOORS = {"hw", "sim_approx", "sim_published", "cosim"}
+UPPER_FLOORS = {"hw", "sim_approx", "cosim"}
 
 
-FLOORS = ("step", "hw", "sim_approx", "sim_published", "cosim")
+FLOORS = ("step", "hw", "sim_approx", "cosim")
 LONG = {
     "step/language/graph.py", "step/programs/files/serialize.py", "hw/firing/machine.py", "sim_approx/engine/events.py",
     "sim_approx/compiled/rule.py",

@@ -104,8 +104,9 @@ def test_what_a_run_does_not_have() -> None:
 
 
 def test_what_can_not_be_run() -> None:
-    message = "there is no back end 'fast'; there are approx, interpret, published, rtl"
-    assert text_of(InputError, lambda: step.run(program(), "fast")) == message
+    message = "there is no back end 'fast'; there are approx, interpret, rtl"
+    known = text_of(InputError, lambda: step.run(program(), "fast"))
+    assert known.replace("published, ", "") == message  # installed, or not
     message = "max_cycles has no effect on the back end interpret; it takes on_token"
     assert text_of(InputError, lambda: step.run(program(), "interpret", max_cycles=5)) == message
     takes = "it takes values, events, max_cycles, depths, timing_of, calibration, engine, jump, progress, on_token"

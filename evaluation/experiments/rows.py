@@ -12,12 +12,13 @@ import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import sim_published
 from step.errors import FormatError, InputError
 from step.host.files import write_atomically
 from step.host.sources import source_digest
 
-ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "experiments" / "results"
+ROOT = Path(__file__).parents[2]
+RESULTS = Path(__file__).parent / "results"
 
 SETTINGS = "settings.json"
 SETTING = ("fabric", "profile")
@@ -26,8 +27,13 @@ SETTING = ("fabric", "profile")
 Row = dict[str, str]
 
 
+PUBLISHED = Path(sim_published.__file__).parent
+"""Files of the published timing."""
+
+
 def digest(result: str, *files: Path | str) -> str:
-    """Of what ``result`` is made of (`step.host.sources.MADE_OF`), and of ``files`` and folders of its own."""
+    """The first digits of the digest of what ``result`` is made of (`step.host.sources.MADE_OF`), and of ``files`` and
+    folders of its own."""
     return source_digest(result, *files)[:16]
 
 

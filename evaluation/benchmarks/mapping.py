@@ -25,7 +25,7 @@ from step.tuning.entry import AREA
 from step_torch.mapping.choices import Choices
 from step_torch.mapping.mapping import RUNS
 
-CAPTURED = Path(__file__).parents[1] / "tests" / "step_torch" / "captured"
+CAPTURED = Path(__file__).parents[2] / "tests" / "step_torch" / "captured"
 
 LAYERS = ("llama_prefill", "gpt2_prefill", "gemma_decode")
 

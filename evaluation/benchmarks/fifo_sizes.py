@@ -14,7 +14,7 @@ import step
 from step.lowering.netlist import lower
 from step.sweeps.processes import cores
 
-MIXTRAL = Path(__file__).parents[1] / "examples" / "moe_mixtral.py"
+MIXTRAL = Path(__file__).parents[2] / "examples" / "moe_mixtral.py"
 
 
 def main() -> None:

@@ -61,14 +61,14 @@ def by_hand(text: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    "path", sorted((ROOT / "experiments").rglob("*.py")), ids=lambda path: path.relative_to(ROOT).as_posix()
+    "path", sorted((ROOT / "evaluation" / "experiments").rglob("*.py")), ids=lambda path: path.relative_to(ROOT).as_posix()
 )
 def test_no_number_stands_in_a_text_of_a_module(path: Path) -> None:
     assert [text for text in texts(path.read_text()) if by_hand(text)] == []
 
 
 @pytest.mark.parametrize(
-    "path", sorted((ROOT / "experiments").rglob("*.md")), ids=lambda path: path.relative_to(ROOT).as_posix()
+    "path", sorted((ROOT / "evaluation" / "experiments").rglob("*.md")), ids=lambda path: path.relative_to(ROOT).as_posix()
 )
 def test_no_number_stands_in_a_template(path: Path) -> None:
     assert [line for line in path.read_text().splitlines() if by_hand(line)] == []
@@ -205,5 +205,5 @@ def test_lists_and_spans() -> None:
 
 
 def test_recorded_numbers_have_a_source() -> None:
-    with (ROOT / "experiments" / "published" / "recorded.csv").open(newline="") as file:
+    with (ROOT / "evaluation" / "experiments" / "published" / "recorded.csv").open(newline="") as file:
         assert all(row["file"].endswith(".csv") and int(row["cycles"]) > 0 for row in csv.DictReader(file))

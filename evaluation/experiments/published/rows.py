@@ -10,7 +10,7 @@ from pathlib import Path
 from experiments import layers
 from experiments.published.point import Point
 from experiments.published.points import FIGURES
-from experiments.rows import digest
+from experiments.rows import PUBLISHED, digest
 from experiments.work import Campaign
 from sim_published.backend import run
 from sim_published.metrics import LOADED, equation_bytes, moved_bytes, off_chip_bytes, on_chip_bytes
@@ -28,7 +28,7 @@ the equations of the paper."""
 def sources(figure: str) -> str:
     """A digest of the files that decide the results, of any ``figure``; what only shows them does not."""
     made_of = (each for each in sorted(Path(__file__).parent.glob("*.py")) if each.name != "page.py")
-    return digest("published", getfile(layers), *made_of)
+    return digest("files", PUBLISHED, getfile(layers), *made_of)
 
 
 def measured(point: Point) -> dict[str, object]:

@@ -12,7 +12,7 @@ from inspect import getfile
 import numpy as np
 
 from experiments.published import attention, functions
-from experiments.rows import Row, digest
+from experiments.rows import PUBLISHED, Row, digest
 from experiments.work import Campaign
 from sim_published.backend import run
 from step_models.kv_lengths import measured_kv_lengths
@@ -59,7 +59,7 @@ def lengths(batch: int) -> np.ndarray:
 
 def sources(figure: str) -> str:
     """A digest of the files that decide the results."""
-    return digest("published", getfile(attention), getfile(functions), __file__)
+    return digest("files", PUBLISHED, getfile(attention), getfile(functions), __file__)
 
 
 def gains(rows: Sequence[Row]) -> dict[tuple[int, int], float]:

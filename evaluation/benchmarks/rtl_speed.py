@@ -36,7 +36,7 @@ from step.lowering.plans.plan import Application
 from step.programs.prepare import prepare
 from step.programs.program import Program, load_program
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DEFAULT = (
     "examples/moe_mixtral.py",
     "benchmarks/products.py:on_256_lanes",

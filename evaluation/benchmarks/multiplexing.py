@@ -27,7 +27,7 @@ from step.programs.metrics import metrics
 from step.running.interpreter import bind
 from step_models.routing import measured_routing
 
-sys.path.append(str(Path(__file__).parents[1] / "examples"))
+sys.path.append(str(Path(__file__).parents[2] / "examples"))
 
 import moe_mixtral
 import moe_multiplexed

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import step
+from sim_published import ops
 from sim_published.backend import run
 from sim_published.profile import Hbm, Profile
 from step import BF16, FP32, UINT32, Graph, Program, Tile
 from step.cli.run import command
 from step.errors import Deadlock, FabricError, InputError, StreamFault
 from step.functions import Add, CacheTiles, CountFrom
+from step.language.operator import OPERATORS
 
 
 def chain() -> Graph:
@@ -140,3 +143,13 @@ def test_an_element_that_is_expanded_to_nothing() -> None:
 def test_the_command_line_has_it() -> None:
     done = CliRunner().invoke(command, ["examples/swiglu.py", "--backend", "published", "--json"])
     assert done.exit_code == 0 and '"backend": "published"' in done.output
+
+
+def test_what_a_profile_is() -> None:
+    with pytest.raises(InputError, match=re.escape("profile must be a Profile of sim_published, not 5")):
+        step.run(chain(), "published", profile=5)
+
+
+def test_every_operator_has_its_time() -> None:
+    there = {each.stem for each in Path(ops.__file__).parent.glob("*.py")}
+    assert {name for name, each in OPERATORS.items() if each.__module__.startswith("step.ops.")} <= there

@@ -13,7 +13,7 @@ from benchmarks.mutation.mutants import ROOMS, Mutant, chosen
 from benchmarks.mutation.running import SURVIVED, Outcome, run
 from step.host.files import write_atomically
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DIRECTORY = Path(os.environ.get("MUTATION_DIRECTORY", "/tmp/step-mutation"))
 TREE, RESULTS = DIRECTORY / "tree", DIRECTORY / "results"
 

@@ -37,6 +37,8 @@ PARTS: dict[str, Callable[[Path], str]] = {
 }
 """Of the page."""
 
+EXPERIMENTS = ROOT / "evaluation" / "experiments"
+
 
 def texts(source: str) -> Iterator[str]:
     """The texts of a module that are no documentation, with ``{}`` for what is computed in them."""
@@ -60,16 +62,12 @@ def by_hand(text: str) -> bool:
     return len(text.split()) >= PROSE and re.search(r"\d", NAMES.sub("", text)) is not None
 
 
-@pytest.mark.parametrize(
-    "path", sorted((ROOT / "evaluation" / "experiments").rglob("*.py")), ids=lambda path: path.relative_to(ROOT).as_posix()
-)
+@pytest.mark.parametrize("path", sorted(EXPERIMENTS.rglob("*.py")), ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_no_number_stands_in_a_text_of_a_module(path: Path) -> None:
     assert [text for text in texts(path.read_text()) if by_hand(text)] == []
 
 
-@pytest.mark.parametrize(
-    "path", sorted((ROOT / "evaluation" / "experiments").rglob("*.md")), ids=lambda path: path.relative_to(ROOT).as_posix()
-)
+@pytest.mark.parametrize("path", sorted(EXPERIMENTS.rglob("*.md")), ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_no_number_stands_in_a_template(path: Path) -> None:
     assert [line for line in path.read_text().splitlines() if by_hand(line)] == []
 
@@ -205,5 +203,5 @@ def test_lists_and_spans() -> None:
 
 
 def test_recorded_numbers_have_a_source() -> None:
-    with (ROOT / "evaluation" / "experiments" / "published" / "recorded.csv").open(newline="") as file:
+    with (EXPERIMENTS / "published" / "recorded.csv").open(newline="") as file:
         assert all(row["file"].endswith(".csv") and int(row["cycles"]) > 0 for row in csv.DictReader(file))

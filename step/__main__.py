@@ -16,14 +16,14 @@ YOUNG_OBJECTS = 5_000
 
 
 def main() -> None:
-    """Entry point: `step.cli.main`, with SIGTERM and a terminal that is closed as Ctrl-C."""
+    """Entry point: `step_cli.main`, with SIGTERM and a terminal that is closed as Ctrl-C."""
     open_closed()
     gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
     for each in SIGNALS:
         if signal.getsignal(each) in (signal.SIG_DFL, signal.default_int_handler):  # nohup ignores one
             signal.signal(each, _interrupt)
     try:
-        from step.cli import main as run
+        from step_cli import main as run
 
         run()
     except KeyboardInterrupt:

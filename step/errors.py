@@ -90,6 +90,13 @@ class EnvironmentProblem(StepError):
     exit_code = 3
 
 
+def missing_module(error: ModuleNotFoundError, what: str, extra: str = "sim") -> EnvironmentProblem:
+    """The error for ``what`` needs a module that is not installed, which the ``extra`` of this toolkit brings."""
+    return EnvironmentProblem(
+        f"{what} needs the module {error.name}; install it with: pip install 'step-fabric[{extra}]'"
+    )
+
+
 class RegistrationError(EnvironmentProblem):
     """Two operators or functions have one name, or an entry point that should add one can not be loaded."""
 

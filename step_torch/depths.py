@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from step import Program, Simulator
 from step.errors import Deadlock
-from step.fifos.runs import Runs
-from step.fifos.shrink import shrink
 from step.lowering.netlist import lower
+from step_explore.fifos.runs import Runs
+from step_explore.fifos.shrink import shrink
 
 DEEP = 1 << 20
 """A depth that no run fills."""

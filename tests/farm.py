@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from scenarios import FABRIC, Scenario
 
-from step.fuzz.farm import side_by_side
 from step.programs.program import Program
+from step_check.fuzz.farm import side_by_side
 
 
 def farm(name: str, scenarios: Iterable[Scenario]) -> Program:

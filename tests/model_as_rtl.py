@@ -29,6 +29,6 @@ def model_as_rtl(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         runs.append(prepared.graph.name)
         return Model(approx.run(prepared, events=True, values="all"))
 
-    for module in ("cosim.calibration.campaign", "cosim.calibration.memory", "cosim.comparing.compare"):
+    for module in ("step_check.calibration.campaign", "step_check.calibration.memory", "cosim.comparing.compare"):
         monkeypatch.setattr(f"{module}.run_rtl", run_rtl)
     return runs

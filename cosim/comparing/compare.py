@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,17 @@ from cosim.running.bench_run import wave_kind
 from sim_approx import backend as approx
 from sim_approx.calibration.file import Calibration
 from sim_approx.calibration.lookup import calibrated
-from step.host.progress import Progress, silent
+from step.errors import InputError
+from step.host.progress import Progress
+from step.host.watching import watched
+from step.language.parameters import settled
 from step.language.symbols import measure
 from step.language.tokens import Token
-from step.programs.prepare import Prepared, prepare
+from step.lowering.fabric import FabricConfig
+from step.programs.prepare import Inputs, Openable, Prepared, open_program, prepare
 from step.programs.program import Program
 from step.programs.tables import table
+from step.running.backend import options_for
 from step.running.expectation import deviation
 from step.running.interpreter import meaning
 from step.running.result import ChannelEvents, OperatorResult
@@ -146,24 +151,44 @@ def _error(exact: int, approximate: int) -> float:
 
 
 def compare(
+    program: Openable,
+    *,
+    inputs: Inputs | None = None,
+    fabric: FabricConfig | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Comparison:
+    """Run ``program`` on RTL, fast model and interpreter, and compare the cycle of every token and all outputs.
+
+    ``inputs`` and ``fabric`` replace the program's own; see `run`, also for ``progress``. ``max_cycles`` and ``waves``
+    are those of the back ends, ``calibration`` is that of the fast model. With ``optimize=False`` the simulator is
+    built faster and runs slower: for short runs.
+
+    Raises the errors of the back ends, and before any of them runs `InputError` for what can not be expected; warns as
+    `run` does.
+    """
+    given = options_for(compared, options, "step.compare")
+    if progress is not None:
+        settled(progress, Callable, "progress", InputError)
+    opened = open_program(program, inputs=inputs, fabric=fabric)
+    prepared = prepare(opened)
+    prepared.warn()
+    with watched(progress) as telling:
+        return compared(opened, prepared, telling, **given)
+
+
+def compared(
     program: Program,
-    progress: Progress = silent,
-    prepared: Prepared | None = None,
+    prepared: Prepared,
+    progress: Progress,
     *,
     max_cycles: int | None = None,
     waves: Path | None = None,
     optimize: bool = True,
     calibration: Path | str | None = None,
 ) -> Comparison:
-    """Interpret ``program``, simulate its RTL, run the fast model, and compare.
-
-    ``max_cycles`` and ``waves`` are those of the back ends, ``calibration`` is that of the fast model. Without
-    ``optimize`` the simulator is built faster and runs slower: for short runs. ``prepared``: the program, where
-    somebody has that already. Raises the errors of the back ends, and before any of them runs `InputError` for what
-    can not be expected.
-    """
+    """`compare` of a ``program`` that somebody has ``prepared``, without its warnings."""
     wave_kind(waves)  # told before the work
-    prepared = prepared or prepare(program)
     if program.check_expected():
         deviation(program, meaning(prepared).outputs)  # sizes that only a run tells
     netlist = prepared.netlist

@@ -1,4 +1,4 @@
-"""Designs that the formulas of `step.areas` are fitted to: units of all kinds, between sources and sinks."""
+"""Designs that the formulas of `step_explore.areas` are fitted to: units of all kinds, between sources and sinks."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from step.functions import (
     TargetIndices,
 )
 from step.functions.dequantize import Bits
-from step.fuzz.program import program as random_program
 from step.language.dtypes import STORED
 from step.language.function import AccumFunction, FlatMapFunction, MapFunction
 from step.programs.program import load_program
-from step.samples.known import functions
+from step_check.fuzz.program import program as random_program
+from step_check.samples.known import functions
 
 SHAPES = [(4, 16, 16), (1, 64, 16), (4, 64, 32), (16, 16, 16), (3, 8, 24), (2, 4, 4)]
 """Rows, inner extent and columns of products."""

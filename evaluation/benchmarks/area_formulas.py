@@ -1,4 +1,4 @@
-"""Error of the formulas of `step.areas` on designs that they were not fitted to; ``--fit`` fits them anew.
+"""Error of the formulas of `step_explore.areas` on designs that they were not fitted to; ``--fit`` fits them anew.
 
     python -m benchmarks.area_formulas [--fit | --add]
 
@@ -23,11 +23,11 @@ from benchmarks.area_designs import designs
 from cosim.synthesis.area import Area as Cells
 from cosim.synthesis.estimate import estimate
 from cosim.synthesis.families.ecp5 import Ecp5
-from step.areas.amounts import Amounts
-from step.areas.model import TABLE, Area, amounts, area_of, coefficients, price
 from step.errors import FabricError
 from step.lowering.netlist import Netlist
 from step.programs.prepare import prepare
+from step_explore.areas.amounts import Amounts
+from step_explore.areas.model import TABLE, Area, amounts, area_of, coefficients, price
 
 EXAMPLES = ("moe_simple", "attention", "softmax", "swiglu", "norm_qkv", "moe_mixtral")
 

@@ -18,11 +18,11 @@ from cosim.backend import run
 from cosim.building.build import NO_OPTIMIZATION, OPTIMIZATION, cached_runtime
 from cosim.building.toolchain import find_toolchain
 from hw.verilog.emit import emit
-from step.fuzz.farm import side_by_side
-from step.fuzz.program import build, fabric
 from step.host.progress import silent
 from step.language.graph import Graph
 from step.lowering.netlist import lower
+from step_check.fuzz.farm import side_by_side
+from step_check.fuzz.program import build, fabric
 
 
 def main() -> None:

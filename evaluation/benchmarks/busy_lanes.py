@@ -23,10 +23,10 @@ from cosim.comparing.compare import compare
 from sim_approx import backend as approx
 from step import BF16, FabricConfig, Graph, Program, Tile
 from step.functions import Matmul
-from step.fuzz.farm import side_by_side
 from step.lowering.netlist import lower
 from step.lowering.plans.matmul import plan
 from step.lowering.plans.plan import Application
+from step_check.fuzz.farm import side_by_side
 
 Shape = tuple[int, int, int]
 

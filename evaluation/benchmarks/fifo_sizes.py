@@ -12,7 +12,7 @@ from pathlib import Path
 
 import step
 from step.lowering.netlist import lower
-from step.sweeps.processes import cores
+from step_explore.sweeps.processes import cores
 
 MIXTRAL = Path(__file__).parents[2] / "examples" / "moe_mixtral.py"
 

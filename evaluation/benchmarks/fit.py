@@ -16,14 +16,14 @@ import random
 from collections.abc import Iterator
 from time import process_time
 
-from step.fitting.choices import Chosen, Space, fabrics
-from step.fitting.fitting import RUNS, asked_for
-from step.fitting.goal import Goal
-from step.fitting.search import Found, Search
-from step.fitting.trials import Choice, Trials
 from step.host.progress import silent
 from step.lowering.netlist import lower
 from step.programs.prepare import open_program
+from step_explore.fitting.choices import Chosen, Space, fabrics
+from step_explore.fitting.fitting import RUNS, asked_for
+from step_explore.fitting.goal import Goal
+from step_explore.fitting.search import Found, Search
+from step_explore.fitting.trials import Choice, Trials
 
 LOSS = 0.05
 

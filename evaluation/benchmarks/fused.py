@@ -24,8 +24,8 @@ from cosim.comparing.compare import compare
 from sim_approx import backend as approx
 from step import BF16, FabricConfig, Graph, Program, Tile
 from step.functions import Matmul
-from step.fuzz.farm import side_by_side
 from step.lowering.netlist import lower
+from step_check.fuzz.farm import side_by_side
 
 PRODUCTS = 6
 """Products of each kind; the first ones fill channels and pipelines."""

@@ -14,14 +14,14 @@ from pathlib import Path
 from time import process_time
 
 import step_torch
-from step.areas import area_of
+from sim_approx.simulator import Simulator
 from step.errors import ProgramError
-from step.fitting.goal import Goal
-from step.fitting.quickly import Quickly
 from step.lowering.netlist import lower
-from step.running.simulator import Simulator
-from step.sweeps.axis import Point, grid, named
-from step.tuning.entry import AREA
+from step_explore.areas import area_of
+from step_explore.fitting.goal import Goal
+from step_explore.fitting.quickly import Quickly
+from step_explore.sweeps.axis import Point, grid, named
+from step_explore.tuning.entry import AREA
 from step_torch.mapping.choices import Choices
 from step_torch.mapping.mapping import RUNS
 

@@ -17,11 +17,11 @@ from pathlib import Path
 from statistics import fmean
 
 import step
-from step.sweeps.axis import Axis
-from step.sweeps.front import costs, undominated
-from step.sweeps.row import Row
-from step.sweeps.search import Search
-from step.sweeps.surrogate import hypervolume
+from step_explore.sweeps.axis import Axis
+from step_explore.sweeps.front import costs, undominated
+from step_explore.sweeps.row import Row
+from step_explore.sweeps.search import Search
+from step_explore.sweeps.surrogate import hypervolume
 from step_models import moe, sampled_routing
 
 OVER = {"batch": [32, 256], "rows": [0, 4, 8, 16, 32, 64], "regions": [64, 32, 16, 8, 4]}

@@ -19,12 +19,12 @@ from cosim.comparing.compare import compare
 from sim_approx import backend as approx
 from sim_approx.placing.build import build_fabric
 from step import FabricConfig, MemoryConfig, Program
-from step.fuzz.farm import side_by_side
-from step.fuzz.units import COLUMNS, Unit, units
 from step.language.graph import Node
 from step.lowering.netlist import Netlist, lower
 from step.programs.data.inputs import bind_inputs
 from step.running.result import ChannelEvents
+from step_check.fuzz.farm import side_by_side
+from step_check.fuzz.units import COLUMNS, Unit, units
 
 FABRIC = FabricConfig(
     matmul_lanes=8,

@@ -18,7 +18,7 @@ from experiments import rows
 from experiments.rows import Row
 from step.errors import InputError, StepError
 from step.host.progress import Progress
-from step.sweeps.cluster import workers
+from step_explore.sweeps.cluster import workers
 
 Task = tuple[str, str]
 """A figure and the name of one of its points."""

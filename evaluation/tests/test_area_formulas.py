@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.area_formulas import fit, unknown
-from step.areas import Area
-from step.areas.amounts import Amounts
-from step.areas.model import price
+from step_explore.areas import Area
+from step_explore.areas.amounts import Amounts
+from step_explore.areas.model import price
 
 
 def test_what_is_new_is_fitted_beside_what_is_known() -> None:

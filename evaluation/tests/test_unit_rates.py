@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.unit_rates import Rate, build, modelled
-from step.fuzz.units import EACH
 from step.language.function import FUNCTIONS
 from step.language.operator import OPERATORS
+from step_check.fuzz.units import EACH
 
 LONGER = ("map_matmul", "map_top_k", "map_keep_top_k", "map_target_indices", "accum_", "scan_", "until")
 """Products, a scalar or an index after the other, states that are wanted back, selectors behind a value; the formulas

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from step.errors import EnvironmentProblem, InputError
+from step.errors import InputError, missing_module
 
 FORMATS = (".svg", ".png", ".pdf")
 
@@ -117,7 +117,5 @@ def _matplotlib() -> Any:
     try:
         import matplotlib
     except ModuleNotFoundError as error:
-        raise EnvironmentProblem(
-            f"a plot needs the module {error.name}; install it with: pip install 'step-fabric[plots]'"
-        ) from None
+        raise missing_module(error, "a plot", "plots") from None
     return matplotlib

@@ -29,7 +29,7 @@ MADE_OF = {
         *("step.lowering", "step.programs", "step.running", "step_models", "sim_approx"),
     ),
     "files": (),
-    "fuzz": ("step.fuzz", "step.samples", "step.ops", "step.functions", "step.language", "step.library"),
+    "fuzz": ("step_check.fuzz", "step_check.samples", "step.ops", "step.functions", "step.language", "step.library"),
 }
 """Packages and modules by what is made of them: the Verilog of modules; what RTL does in which cycle, that of the
 memory behind it included; results of the fast model; what files of its own decide alone; the program of a seed."""

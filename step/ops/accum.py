@@ -15,7 +15,7 @@ from step.language.reduction import _Reduction
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
 from step.language.types import Tile, is_dynamic
-from step.samples.draft import Draft
+from step_check.samples.draft import Draft
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
 from step.language.padding import Padding
-from step.samples.draft import Draft
+from step_check.samples.draft import Draft
 
 
 @dataclass(frozen=True)

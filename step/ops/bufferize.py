@@ -24,8 +24,8 @@ from step.language.padding import Padding, has_padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
 from step.language.types import Buffer, Tile
-from step.samples.buffers import fill, stored
-from step.samples.draft import Draft
+from step_check.samples.buffers import fill, stored
+from step_check.samples.draft import Draft
 
 
 @dataclass(frozen=True)

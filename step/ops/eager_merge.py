@@ -16,8 +16,8 @@ from step.language.stream import Stream
 from step.language.tokens import DONE, Token
 from step.language.types import Selector
 from step.language.useful import merged
-from step.samples.chunks import same_chunks
-from step.samples.draft import HIGHEST_RANK, Draft
+from step_check.samples.chunks import same_chunks
+from step_check.samples.draft import HIGHEST_RANK, Draft
 
 DATA, SELECTOR = 0, 1
 

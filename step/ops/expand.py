@@ -24,9 +24,9 @@ from step.language.padding import UNKNOWN, Padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
 from step.language.useful import static_product
-from step.samples.draft import HIGHEST_RANK, Draft
-from step.samples.nested import inside
-from step.samples.values import random_value
+from step_check.samples.draft import HIGHEST_RANK, Draft
+from step_check.samples.nested import inside
+from step_check.samples.values import random_value
 
 
 @dataclass(frozen=True)

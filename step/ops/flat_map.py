@@ -28,7 +28,7 @@ from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
 from step.language.types import ElementType
 from step.language.useful import Applied, rows_of, useful_flops
-from step.samples.draft import HIGHEST_RANK, Draft
+from step_check.samples.draft import HIGHEST_RANK, Draft
 
 
 @dataclass(frozen=True)

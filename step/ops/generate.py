@@ -19,8 +19,8 @@ from step.language.parameters import shown
 from step.language.stream import Stream
 from step.language.tokens import DONE, Token, empty
 from step.language.types import Selector, Tile
-from step.samples.draft import HIGHEST_RANK, Draft
-from step.samples.values import random_value
+from step_check.samples.draft import HIGHEST_RANK, Draft
+from step_check.samples.values import random_value
 
 Targets = Sequence[int | Sequence[int]]
 

@@ -29,7 +29,7 @@ from step.language.operator import (
 from step.language.stream import Stream
 from step.language.tiling import Tiling, rows_and_columns
 from step.language.tokens import DONE, Token, empty
-from step.samples.draft import HIGHEST_RANK, Draft
+from step_check.samples.draft import HIGHEST_RANK, Draft
 
 
 @dataclass(frozen=True)

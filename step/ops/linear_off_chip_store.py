@@ -24,7 +24,7 @@ from step.language.operator import (
 from step.language.stream import Stream, stream_method
 from step.language.tiling import fills, rows_and_columns
 from step.language.types import Tile
-from step.samples.draft import Draft
+from step_check.samples.draft import Draft
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from step.language.operator import (
 from step.language.padding import UNKNOWN, Padding, has_padding
 from step.language.stream import Stream, stream_method
 from step.language.types import Selector
-from step.samples.chunks import route
-from step.samples.draft import Draft
+from step_check.samples.chunks import route
+from step_check.samples.draft import Draft
 
 DATA, SELECTOR = 0, 1
 

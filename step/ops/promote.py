@@ -10,7 +10,7 @@ from step.language.operator import Names, Operator, Placed, Process, StreamType,
 from step.language.padding import Padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
-from step.samples.draft import HIGHEST_RANK, Draft
+from step_check.samples.draft import HIGHEST_RANK, Draft
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,9 @@ from step.language.operator import (
 from step.language.stream import Stream, stream_method
 from step.language.tiling import Tiling, rows_and_columns
 from step.language.types import Tile
-from step.samples.draft import Draft
-from step.samples.nested import entries
-from step.samples.values import MANY
+from step_check.samples.draft import Draft
+from step_check.samples.nested import entries
+from step_check.samples.values import MANY
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,9 @@ from step.language.stream import Stream
 from step.language.tokens import empty
 from step.language.types import Selector
 from step.language.useful import merged
-from step.samples.chunks import gather, same_chunks
-from step.samples.draft import HIGHEST_RANK, Draft
-from step.samples.values import grouped
+from step_check.samples.chunks import gather, same_chunks
+from step_check.samples.draft import HIGHEST_RANK, Draft
+from step_check.samples.values import grouped
 
 Order = Literal["arrival", "index"]
 

@@ -17,7 +17,7 @@ from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
 from step.language.types import ElementType, Selector, Tile, Tuple
 from step.language.useful import merged, rows_of
-from step.samples.draft import HIGHEST_RANK, Draft, Piece
+from step_check.samples.draft import HIGHEST_RANK, Draft, Piece
 
 _REAL, _PADDING = np.zeros((1, 1), np.bool_), np.ones((1, 1), np.bool_)
 

@@ -14,7 +14,7 @@ from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
 from step.language.types import ElementType
 from step.language.useful import static_product
-from step.samples.draft import Draft
+from step_check.samples.draft import Draft
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from step.language.operator import Kind, Names, Operator, Placed, Process, StreamType, Surroundings, expect
 from step.language.stream import Stream, stream_method
-from step.samples.draft import Draft
+from step_check.samples.draft import Draft
 
 
 @dataclass(frozen=True)

@@ -29,10 +29,10 @@ from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
 from step.language.types import Buffer
 from step.language.useful import static_product
-from step.samples.buffers import fill, stored
-from step.samples.draft import HIGHEST_RANK, Draft
-from step.samples.nested import inside
-from step.samples.values import random_nested, random_value
+from step_check.samples.buffers import fill, stored
+from step_check.samples.draft import HIGHEST_RANK, Draft
+from step_check.samples.nested import inside
+from step_check.samples.values import random_nested, random_value
 
 DATA, REFERENCE = 0, 1
 

@@ -11,7 +11,7 @@ from step.language.operator import Kind, Names, Operator, Placed, Process, Strea
 from step.language.stream import Stream, stream_method
 from step.language.tokens import DONE
 from step.language.types import Selector
-from step.samples.draft import Draft
+from step_check.samples.draft import Draft
 
 DATA, SELECTOR = 0, 1
 

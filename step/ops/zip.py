@@ -20,7 +20,7 @@ from step.language.operator import (
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
 from step.language.types import Tuple, with_rows
-from step.samples.draft import Draft, same_rows
+from step_check.samples.draft import Draft, same_rows
 
 
 @dataclass(frozen=True)

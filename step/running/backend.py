@@ -6,11 +6,11 @@ import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from importlib.metadata import entry_points
 from typing import Annotated, Any, Literal
 
-from step.errors import EnvironmentProblem, InputError, RegistrationError, UnknownName
-from step.host.floors import floor_names, from_floor
+from step.errors import EnvironmentProblem, InputError, RegistrationError, UnknownName, missing_module
 from step.host.names import unknown
 from step.host.nearest import did_you_mean
 from step.host.paths import named_file
@@ -71,7 +71,7 @@ class Backend:
 
 def names() -> list[str]:
     """Of all back ends that are installed, sorted."""
-    return floor_names(GROUP)
+    return sorted(each.name for each in entry_points(group=GROUP))
 
 
 def backend(name: str) -> Backend:
@@ -80,10 +80,20 @@ def backend(name: str) -> Backend:
     known = names()
     if not isinstance(name, str) or name not in known:
         raise UnknownName(unknown("back end", name, known))
-    found = from_floor(GROUP, name, f"the back end {name}")
+    found = _loaded(name)
     if not isinstance(found, Backend):
         raise RegistrationError(f"the back end {name} must be a step.running.backend.Backend, not {found!r}")
     return found
+
+
+@cache
+def _loaded(name: str) -> Any:
+    """What the entry point ``name`` is."""
+    (entry,) = entry_points(group=GROUP, name=name)
+    try:
+        return entry.load()
+    except ModuleNotFoundError as error:
+        raise missing_module(error, f"the back end {name}") from None
 
 
 def able(option: str) -> list[str]:

@@ -11,11 +11,11 @@ import numpy as np
 
 from step import FabricConfig, Program
 from step.errors import InputError
-from step.fitting.quickly import as_wide
 from step.host.nearest import did_you_mean
 from step.lowering.fabric import with_settings
 from step.lowering.settings import check_settings
-from step.sweeps.axis import Axis, Point, Value
+from step_explore.fitting.quickly import as_wide
+from step_explore.sweeps.axis import Axis, Point, Value
 from step_models.fabrics import PUBLISHED
 from step_torch.archive import read_archive
 from step_torch.generating import LanguageModel, is_step

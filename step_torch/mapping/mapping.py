@@ -10,16 +10,16 @@ from typing import Annotated, Any
 
 from step import Program
 from step.errors import InputError
-from step.fitting.fitting import check_scipy
 from step.host.paths import named_file
 from step.host.progress import Progress, silent
 from step.language.parameters import Within, plain, settled
-from step.sweeps.axis import Value, grid
-from step.sweeps.row import Row
-from step.sweeps.sweep import Sweep
-from step.tuning.among import Among
-from step.tuning.budget import MEMORY, Budget
-from step.tuning.entry import AREA, Entry
+from step_explore.fitting.fitting import check_scipy
+from step_explore.sweeps.axis import Value, grid
+from step_explore.sweeps.row import Row
+from step_explore.sweeps.sweep import Sweep
+from step_explore.tuning.among import Among
+from step_explore.tuning.budget import MEMORY, Budget
+from step_explore.tuning.entry import AREA, Entry
 from step_torch.mapping.choices import Choices
 from step_torch.mapping.words import why
 

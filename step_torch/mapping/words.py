@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from step.running.result import Status
-from step.sweeps.axis import named
-from step.sweeps.row import Row
-from step.tuning.budget import Budget, measure
-from step.tuning.entry import Entry
+from step_explore.sweeps.axis import named
+from step_explore.sweeps.row import Row
+from step_explore.tuning.budget import Budget, measure
+from step_explore.tuning.entry import Entry
 
 LIMITS = 60
 """Percent of the cycles; what works as long as that limits a program."""

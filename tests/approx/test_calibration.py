@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 from model_as_rtl import model_as_rtl
 
-from cosim.calibration.campaign import Campaign
 from sim_approx import backend as approx
 from sim_approx.calibration.file import Calibration, parameters_of, rtl_digest
 from step import BF16, FP32, UINT32, FabricConfig, Graph, MemoryConfig, Program, Tile
 from step.errors import FabricError, FormatError
 from step.functions import Add, CountFrom, Exp, Matmul, RetileRow, SelectIndices, TargetIndices
-from step.fuzz import program as fuzz
 from step.programs.files.json_file import validate
 from step.running.result import RunResult
+from step_check.calibration.campaign import Campaign
+from step_check.fuzz import program as fuzz
 
 MEND = "measure what small needs: step calibrate PROGRAM -o {path}"
 
@@ -194,7 +194,7 @@ class Stopped(Exception):
 
 
 def test_a_campaign_that_was_interrupted_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cosim.calibration.campaign.TOGETHER", 3)
+    monkeypatch.setattr("step_check.calibration.campaign.TOGETHER", 3)
     runs, program, path = model_as_rtl(monkeypatch), small(), tmp_path / "c.json"
 
     def stop(text: str) -> None:

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 from same import both
 
-from step.fuzz.program import program, with_ports
 from step.lowering.bus import BusConfig
 from step.programs.prepare import prepare
 from step.running.result import Status
+from step_check.fuzz.program import program, with_ports
 
 BUSES = (
     BusConfig(masters=1, bytes=1, burst=64, outstanding=1),

@@ -26,7 +26,6 @@ from sim_approx.running.simulation import EngineName, Model, Simulation, simulat
 from step.errors import InputError
 from step.functions.cast import Cast
 from step.functions.matmul import Matmul
-from step.fuzz.program import with_ports
 from step.language.dtypes import BF16
 from step.language.graph import Graph
 from step.language.types import Selector, Tile
@@ -38,6 +37,7 @@ from step.lowering.plans.plan import Timing
 from step.programs.data.inputs import bind_inputs
 from step.programs.program import Program
 from step.running.result import RunResult
+from step_check.fuzz.program import with_ports
 
 ENGINES: tuple[EngineName, ...] = ("compiled", "python")
 TIMES = ("wall_seconds", "tokens_per_second", "jumped_cycles")

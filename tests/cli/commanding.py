@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from step.cli import heartbeat, main
+from step_cli import heartbeat, main
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,8 +9,8 @@ import pytest
 from commanding import Step, commanding
 from model_as_rtl import model_as_rtl
 
-from cosim.calibration.campaign import Campaign
 from step.programs.files.json_file import validate
+from step_check.calibration.campaign import Campaign
 
 PROGRAM = """\
 import numpy as np
@@ -152,7 +152,7 @@ def test_compare_shows_the_errors_of_a_calibration(step: Step, one: str, two: st
 def test_ctrl_c_keeps_what_was_measured(
     step: Step, two: str, file: Path, monkeypatch: pytest.MonkeyPatch, runs: list[str]
 ) -> None:
-    monkeypatch.setattr("cosim.calibration.campaign.TOGETHER", 1)
+    monkeypatch.setattr("step_check.calibration.campaign.TOGETHER", 1)
     measure = Campaign._measure
 
     def interrupted(self: Campaign, *arguments: object) -> None:

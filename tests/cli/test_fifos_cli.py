@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from commanding import Step, commanding
 
-from step.fifos.sizing import size_fifos
+from step_explore.fifos.sizing import size_fifos
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "fifos.md"
 
@@ -149,7 +149,7 @@ def test_interrupted(step: Step, scaled: Path, tmp_path: Path, monkeypatch: pyte
 
     with monkeypatch.context() as patch:
         patch.setattr(
-            "step.cli.fifos.size_fifos", lambda *given, **options: size_fifos(*given, **{**options, "progress": told})
+            "step_cli.fifos.size_fifos", lambda *given, **options: size_fifos(*given, **{**options, "progress": told})
         )
         result = step("fifos", scaled, "--save", path)
         assert (result.code, result.err) == (130, f"the best so far; to go on: --binding {path}\n\ninterrupted\n")

@@ -10,14 +10,7 @@ from typing import Any
 import pytest
 from commanding import Step, commanding
 
-from step.cli import fuzz
 from step.firing.declared import Declared
-from step.fuzz import campaign as campaigning
-from step.fuzz.campaign import Campaign
-from step.fuzz.check import Agreement, Disagreement, check
-from step.fuzz.program import program
-from step.fuzz.report import version
-from step.fuzz.shrink import shrink, size
 from step.language.dtypes import FP32
 from step.language.graph import Graph, Node
 from step.language.operator import Placed, Process, Surroundings
@@ -29,6 +22,13 @@ from step.programs.files.json_file import validate
 from step.programs.program import Program, load_program
 from step.rules import promote as fired_promote
 from step.running.interpreter import interpret
+from step_check.fuzz import campaign as campaigning
+from step_check.fuzz.campaign import Campaign
+from step_check.fuzz.check import Agreement, Disagreement, check
+from step_check.fuzz.program import program
+from step_check.fuzz.report import version
+from step_check.fuzz.shrink import shrink, size
+from step_cli import fuzz
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from step.cli import heartbeat
-from step.cli.heartbeat import Heartbeat
+from step_cli import heartbeat
+from step_cli.heartbeat import Heartbeat
 
 
 def test_long_work_is_told_and_short_work_is_not(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,9 +120,9 @@ def test_a_build_whose_command_is_told_to_end(session: Session) -> None:
 def test_an_interruption_in_code_that_was_a_string(tmp_path: Path) -> None:
     """Dataclasses run such code; Python itself would end by the signal."""
     (tmp_path / "interrupted.py").write_text(
-        "import step.cli\n"
+        "import step_cli\n"
         "from step.__main__ import main\n"
-        "step.cli.main = lambda: exec('raise KeyboardInterrupt')\n"
+        "step_cli.main = lambda: exec('raise KeyboardInterrupt')\n"
         "main()\n"
     )
     done = subprocess.run(

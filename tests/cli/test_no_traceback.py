@@ -16,9 +16,9 @@ import pytest
 from commanding import ROOT, Step, commanding
 
 from step import BF16, Graph, Program, Tile
-from step.cli.explained import explained
 from step.errors import EnvironmentProblem
 from step.host.files import cache_directory, tool_environment, write_together, writing_cache
+from step_cli.explained import explained
 
 PROGRAM = """\
 from step import BF16, Graph, Program, Tile
@@ -347,7 +347,7 @@ def test_what_nobody_foresaw(tmp_path: Path) -> None:
 
 
 def test_a_defect_of_the_toolkit(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("step.cli.check.advice", {}.__getitem__)
+    monkeypatch.setattr("step_cli.check.advice", {}.__getitem__)
     result = step("check", "p.py")
     assert (result.code, result.out) == (70, "")
     head, _, tail = result.err.partition(" (check.py:")
@@ -389,7 +389,7 @@ def test_an_interruption_while_modules_are_loaded(step: Step) -> None:
         "import os, signal, sys\n"
         "class Finder:\n"
         "    def find_spec(self, name, *_):\n"
-        "        if name == 'step.cli':\n"
+        "        if name == 'step_cli':\n"
         "            os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.meta_path.insert(0, Finder())\n"
         "from step.__main__ import main\n"

@@ -8,9 +8,9 @@ import pytest
 from commanding import Step, commanding
 
 from step import FP32, FabricConfig, Graph, Program, Tile
-from step.cli import backends
 from step.functions import Add
 from step.lowering.netlist import lower
+from step_cli import backends
 
 
 @pytest.fixture

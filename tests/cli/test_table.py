@@ -7,7 +7,7 @@ import re
 import pytest
 from rich.console import Console
 
-from step.cli import console
+from step_cli import console
 
 ROWS = [("load_weights", "1,024", "[bold]3%[/]", ""), ("up", "7", "-", "a long name of another operator")]
 TITLE = "a title that is longer than the table below it, which has a few columns and two rows only"

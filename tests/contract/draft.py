@@ -14,7 +14,7 @@ from step.language.graph import Graph
 from step.language.stream import Stream
 from step.language.tokens import from_nested
 from step.language.types import ElementType, Selector, Tile, Tuple
-from step.samples.values import random_value
+from step_check.samples.values import random_value
 
 Choice = TypeVar("Choice")
 FLOATS = (BF16, FP32)

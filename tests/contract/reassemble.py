@@ -6,7 +6,7 @@ from random import Random
 
 from contract.draft import Draft
 from step.language.types import Selector
-from step.samples.values import grouped
+from step_check.samples.values import grouped
 
 LONGEST = 12
 """Selectors, of which any may be empty; further ones take all that is left."""

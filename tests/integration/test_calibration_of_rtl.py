@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from cosim.calibration.campaign import Campaign, standard_units
 from sim_approx.calibration.file import Calibration
 from step.language.function import FUNCTIONS
 from step.lowering.fabric import FabricConfig
 from step.programs.program import load_program
+from step_check.calibration.campaign import Campaign, standard_units
 
 MOE = str(Path(__file__).parents[2] / "examples/moe_simple.py")
 

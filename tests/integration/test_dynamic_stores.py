@@ -12,9 +12,9 @@ from dynamic import checked, told
 
 from step import BF16, UINT32, FabricConfig, Graph, MemoryConfig, Program, Tile
 from step.errors import FabricError, TypeMismatch
-from step.fuzz.farm import side_by_side
 from step.lowering.feasible import check_feasible
 from step.lowering.netlist import lower
+from step_check.fuzz.farm import side_by_side
 
 SIZES: list[tuple[int, int, dict[str, Any]]] = [
     (8, 4, {"memory": MemoryConfig(beat_bytes=16)}),

@@ -18,11 +18,11 @@ import step
 from cosim import backend as rtl
 from cosim.comparing.compare import compare
 from sim_approx import backend as approx
-from step.fuzz.farm import side_by_side
-from step.fuzz.units import units
 from step.lowering.fabric import FabricConfig
 from step.lowering.off_chip import MemoryConfig
 from step.programs.program import Program, load_program
+from step_check.fuzz.farm import side_by_side
+from step_check.fuzz.units import units
 
 sys.path.append(str(Path(__file__).parents[2] / "examples"))
 

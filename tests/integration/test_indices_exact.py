@@ -9,8 +9,8 @@ from dynamic import checked
 from scenarios import SCENARIOS
 
 from step import Program
-from step.fuzz.farm import side_by_side
 from step.lowering.fabric import FabricConfig
+from step_check.fuzz.farm import side_by_side
 
 sys.path.append(str(Path(__file__).parents[1] / "models"))
 

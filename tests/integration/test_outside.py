@@ -122,8 +122,8 @@ def told(code: str) -> str:
 
 
 FUZZ = """
-from step.fuzz.check import check
-from step.fuzz.program import program
+from step_check.fuzz.check import check
+from step_check.fuzz.program import program
 
 seen = set()
 for seed in range(200):
@@ -145,8 +145,8 @@ def test_the_fuzzer_makes_programs_of_it_and_of_a_function() -> None:
 
 
 UNITS = """
-from cosim.calibration.campaign import standard_units
-from step.fuzz.units import units
+from step_check.calibration.campaign import standard_units
+from step_check.fuzz.units import units
 from step.lowering.fabric import FabricConfig
 
 calibrated, _ = standard_units(FabricConfig())

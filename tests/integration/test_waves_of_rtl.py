@@ -12,9 +12,9 @@ from reading_waves import VCDVCD
 
 from step.lowering.links import data_words
 from step.programs.program import load_program
-from step.waves.ports import Port, ports
-from step.waves.recording import record
-from step.waves.vcd import write_vcd
+from step_show.waves.ports import Port, ports
+from step_show.waves.recording import record
+from step_show.waves.vcd import write_vcd
 
 README = Path(__file__).parents[2] / "README.md"
 CYCLE = "bench.monitor.cycle"

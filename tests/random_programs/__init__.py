@@ -1,4 +1,4 @@
-"""Random programs (`step.fuzz`) against a meaning of their own.
+"""Random programs (`step_check.fuzz`) against a meaning of their own.
 
 The oracle (`meaning`) says what every stream carries, independently of the operators that the generator and all back
 ends share. ``PYTHONPATH=tests python -m random_programs SEED`` runs one again and shows it.
@@ -6,7 +6,7 @@ ends share. ``PYTHONPATH=tests python -m random_programs SEED`` runs one again a
 
 from functools import partial
 
-from step.fuzz import program
+from step_check.fuzz import program
 
 OPERATORS = (3, 25)
 """Operators of the programs of these tests."""

@@ -10,7 +10,6 @@ from meaning.evaluate import Evaluation, difference, evaluate
 from random_programs import build
 from sim_approx.running.simulation import Values, simulate
 from step.errors import StepError
-from step.fuzz.program import fabric_of
 from step.language.graph import Graph
 from step.language.tokens import Token, from_nested
 from step.lowering.fabric import FabricConfig
@@ -18,6 +17,7 @@ from step.lowering.netlist import insert_broadcasts, lower
 from step.programs.data.inputs import BoundInputs, bind_inputs
 from step.running.interpreter import interpret
 from step.running.result import RunResult, Status
+from step_check.fuzz.program import fabric_of
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,13 @@ from random_programs.check import Disagreement, again, check_interpreter, check_
 from sim_approx import backend as approx
 from sim_approx.running.simulation import EngineName, simulate
 from step.errors import StepError
-from step.fuzz.program import LARGEST_BUFFER, with_ports, with_rows
-from step.fuzz.steps.dynamic_rows import MOST_ROWS
 from step.language.graph import Graph
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
 from step.programs.data.inputs import bind_inputs
 from step.running.result import RunResult, Status
+from step_check.fuzz.program import LARGEST_BUFFER, with_ports, with_rows
+from step_check.fuzz.steps.dynamic_rows import MOST_ROWS
 
 FABRIC = replace(
     scenarios.FABRIC,

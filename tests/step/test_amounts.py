@@ -11,7 +11,7 @@ from step.errors import FabricError, InputError
 from step.host.amounts import BYTES, BYTES_A_CYCLE, DAYS, MEGAHERTZ, PERCENT, PICOJOULES, Unit, counted
 from step.host.sizes import parse_size
 from step.lowering.fabric import with_settings
-from step.tuning.budget import LIMITED, Budget
+from step_explore.tuning.budget import LIMITED, Budget
 
 CYCLES = counted("cycles")
 

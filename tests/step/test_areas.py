@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from cosim.synthesis.estimate import fabric_metrics
-from step.areas import Area, area_of
-from step.areas.amounts import Amounts
-from step.areas.model import price
 from step.lowering.netlist import Netlist
 from step.programs.prepare import prepare
+from step_explore.areas import Area, area_of
+from step_explore.areas.amounts import Amounts
+from step_explore.areas.model import price
 
 
 def example(name: str) -> Netlist:

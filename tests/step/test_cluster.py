@@ -16,10 +16,10 @@ import pytest
 
 import step
 from step.errors import EnvironmentProblem
-from step.sweeps import cluster
-from step.sweeps.axis import Point
-from step.sweeps.cluster import Cluster
-from step.sweeps.row import LOST, Row, lost
+from step_explore.sweeps import cluster
+from step_explore.sweeps.axis import Point
+from step_explore.sweeps.cluster import Cluster
+from step_explore.sweeps.row import LOST, Row, lost
 
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.slow

@@ -17,15 +17,15 @@ from hypothesis import strategies as st
 import step
 from step import FP32, FabricConfig, Graph, Program, Tile
 from step.errors import Deadlock, FabricError, FormatError, InputError
-from step.fifos.alike import alike
-from step.fifos.bound import Bound
-from step.fifos.runs import Depths, Runs
-from step.fifos.shrink import LEAST, shrink
 from step.functions import Add, Mul, RowMax
 from step.lowering.netlist import lower
 from step.lowering.storage import slot_bits
 from step.programs.files.depths import DepthBinding
 from step.programs.program import load_program
+from step_explore.fifos.alike import alike
+from step_explore.fifos.bound import Bound
+from step_explore.fifos.runs import Depths, Runs
+from step_explore.fifos.shrink import LEAST, shrink
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

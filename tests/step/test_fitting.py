@@ -7,15 +7,15 @@ from dataclasses import astuple, replace
 import pytest
 
 import step
-from step.areas import area_of
-from step.fitting.candidates import Candidates
-from step.fitting.choices import Chosen, Space
-from step.fitting.depths import shallower
-from step.fitting.goal import Goal
-from step.fitting.trials import Choice, Trials, firings
 from step.host.progress import silent
 from step.lowering.netlist import lower
 from step.programs.prepare import open_program
+from step_explore.areas import area_of
+from step_explore.fitting.candidates import Candidates
+from step_explore.fitting.choices import Chosen, Space
+from step_explore.fitting.depths import shallower
+from step_explore.fitting.goal import Goal
+from step_explore.fitting.trials import Choice, Trials, firings
 
 SWIGLU = "examples/swiglu.py"
 

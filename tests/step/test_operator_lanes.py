@@ -11,7 +11,6 @@ import pytest
 import step
 from step.errors import FabricError
 from step.functions import Add, Matmul, RowSum, Silu
-from step.fuzz.rebuild import Changes, rebuilt
 from step.language.dtypes import BF16
 from step.language.graph import Graph
 from step.lowering.fabric import FabricConfig, with_settings
@@ -19,6 +18,7 @@ from step.lowering.feasible import check_feasible, with_lanes
 from step.lowering.netlist import lower
 from step.lowering.plans import plan_of
 from step.programs.program import Program
+from step_check.fuzz.rebuild import Changes, rebuilt
 
 
 def program(lanes: dict[str, int] | None = None) -> Program:

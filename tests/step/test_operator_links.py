@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 import step
-from step.areas import area_of
 from step.errors import FabricError
 from step.functions import Add, Matmul, RowSum, SelectAll, Silu
-from step.fuzz.rebuild import Changes, rebuilt
 from step.language.dtypes import BF16
 from step.language.graph import Graph
 from step.lowering.fabric import FabricConfig, with_settings
@@ -20,6 +18,8 @@ from step.lowering.feasible import check_feasible, with_links
 from step.lowering.memory import scratchpads
 from step.lowering.netlist import lower
 from step.programs.program import Program
+from step_check.fuzz.rebuild import Changes, rebuilt
+from step_explore.areas import area_of
 
 FABRIC = FabricConfig(link_bytes=16, page_bytes=512, block_ram_words=64, matmul_lanes=8, vector_lanes=4)
 

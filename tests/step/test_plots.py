@@ -15,10 +15,10 @@ import step
 from step.errors import EnvironmentProblem, InputError
 from step.host.figures import drawn, prefix
 from step.lowering.feasible import lanes_of
-from step.plot.parts import grouped, part_of
 from step.programs.prepare import prepare
 from step.running.work import work_of
 from step_models import moe, sampled_routing
+from step_show.plot.parts import grouped, part_of
 
 pytest.importorskip("matplotlib")
 from matplotlib.figure import Figure

@@ -10,18 +10,18 @@ import pytest
 import step.ops.promote
 from step.errors import RegistrationError
 from step.functions.silu import Silu
-from step.fuzz import program
-from step.fuzz.draft import Growing
-from step.fuzz.step import steps
-from step.fuzz.units import Unit, units
 from step.language.dtypes import BF16, STORED, DType
 from step.language.function import FUNCTIONS, Sample
 from step.language.graph import Graph
 from step.language.operator import OPERATORS
 from step.language.types import ElementType, Tile
-from step.samples.draft import Draft
-from step.samples.known import operators
-from step.samples.plain import Plain
+from step_check.fuzz import program
+from step_check.fuzz.draft import Growing
+from step_check.fuzz.step import steps
+from step_check.fuzz.units import Unit, units
+from step_check.samples.draft import Draft
+from step_check.samples.known import operators
+from step_check.samples.plain import Plain
 
 
 def test_every_operator_has_one() -> None:
@@ -35,7 +35,7 @@ def test_an_operator_without_one_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
         operators()
     assert str(error.value) == (
         "the operator 'promote' has no sample: step.ops.promote needs a function sample(draft), which adds it to a "
-        "step.samples.draft.Draft once"
+        "step_check.samples.draft.Draft once"
     )
 
 

@@ -56,7 +56,7 @@ def test_code_does(before: str, after: str) -> None:
     assert meaning(CODE.replace(before, after).encode()) != meaning(CODE.encode())
 
 
-PACKAGES = sorted({each for packages in MADE_OF.values() for each in packages} | {"step.cli", "step.host", "cosim"})
+PACKAGES = sorted({each for packages in MADE_OF.values() for each in packages} | {"step_cli", "step.host", "cosim"})
 RTL, MODEL = {"verilog", "rtl"}, {"fabric"}
 
 
@@ -83,7 +83,7 @@ def digests() -> dict[str, str]:
 @pytest.mark.parametrize(
     ("file", "text", "results"),
     [
-        ("step.cli/file.py", "changed = 1", set()),
+        ("step_cli/file.py", "changed = 1", set()),
         ("step.host/file.py", "changed = 1", set()),
         ("cosim/file.py", "changed = 1", set()),
         ("sim_approx/file.py", "changed = 1", MODEL),
@@ -96,7 +96,7 @@ def digests() -> dict[str, str]:
         ("hw/new.py", "", RTL),
         ("cosim.building.verilog/file.py", "changed = 1", {"rtl"}),
         ("step.ops/file.py", "changed = 1", RTL | MODEL | {"fuzz"}),
-        ("step.fuzz/file.py", "changed = 1", {"fuzz"}),
+        ("step_check.fuzz/file.py", "changed = 1", {"fuzz"}),
         ("step.lowering/file.py", "# A comment.\n" + CODE, set()),
     ],
 )
@@ -109,11 +109,11 @@ def test_a_change_throws_away_what_it_makes(tree: Path, file: str, text: str, re
 
 
 def test_files_of_their_own(tree: Path) -> None:
-    before = source_digest("files", tree / "step.cli" / "file.py")
+    before = source_digest("files", tree / "step_cli" / "file.py")
     assert before != source_digest("files")
     source_digest.cache_clear()
-    (tree / "step.cli" / "file.py").write_text(f"# Another comment.\n{CODE}")
-    assert source_digest("files", tree / "step.cli" / "file.py") == before
+    (tree / "step_cli" / "file.py").write_text(f"# Another comment.\n{CODE}")
+    assert source_digest("files", tree / "step_cli" / "file.py") == before
 
 
 def test_names_of_nothing_are_refused() -> None:
@@ -121,7 +121,7 @@ def test_names_of_nothing_are_refused() -> None:
         sources._folder("step.language.gone")
 
 
-NEUTRAL = ("step.errors", "step.host", "step.samples", "step.programs.files.json_file")
+NEUTRAL = ("step.errors", "step.host", "step_check.samples", "step.programs.files.json_file")
 """Texts of errors, files and libraries, samples of operators, formats of files: they decide no result."""
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import step
-from step.cli.stubs import stubs
 from step.language.fluent import GraphMethods, StreamMethods
+from step_cli.stubs import stubs
 
 ROOT = Path(step.__file__).parents[1]
 
@@ -35,7 +35,7 @@ from step.functions import Nothing
 
 def test_the_stubs_are_current() -> None:
     for path, text in stubs().items():
-        assert path.read_text() == text, "run: python -m step.cli.stubs"
+        assert path.read_text() == text, "run: python -m step_cli.stubs"
 
 
 def test_every_method_is_in_the_stub() -> None:

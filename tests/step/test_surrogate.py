@@ -6,11 +6,11 @@ import itertools
 
 import pytest
 
-from step.sweeps.axis import Axis
-from step.sweeps.front import undominated
-from step.sweeps.row import Row
-from step.sweeps.search import Search
-from step.sweeps.surrogate import Surrogate, hypervolume
+from step_explore.sweeps.axis import Axis
+from step_explore.sweeps.front import undominated
+from step_explore.sweeps.row import Row
+from step_explore.sweeps.search import Search
+from step_explore.sweeps.surrogate import Surrogate, hypervolume
 
 AXES = [Axis("a", (1, 2, 4, 8, 16, 32)), Axis("b", (1, 2, 4, 8, 16))]
 

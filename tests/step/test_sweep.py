@@ -18,16 +18,17 @@ import pytest
 
 import step
 from step import BF16, FP32, FabricConfig, Graph, MemoryConfig, Program, Tile
-from step.areas import area_of
 from step.errors import Deadlock, FormatError, InputError, StepError
 from step.functions import Add
 from step.lowering.feasible import lanes_of, with_lanes
 from step.programs.prepare import prepare
-from step.sweeps import live, record, subject
-from step.sweeps.axis import Axis, Point, grid, parse_axis
-from step.sweeps.front import pareto_front
-from step.sweeps.processes import Processes
-from step.sweeps.row import LOST, Row, lost
+from step_explore.areas import area_of
+from step_explore.sweeps import live, record, subject
+from step_explore.sweeps import sweep as sweeping
+from step_explore.sweeps.axis import Axis, Point, grid, parse_axis
+from step_explore.sweeps.front import pareto_front
+from step_explore.sweeps.processes import Processes
+from step_explore.sweeps.row import LOST, Row, lost
 from step_models import moe
 
 PROGRAM = """
@@ -323,7 +324,7 @@ def test_a_file_goes_on(spec: str, tmp_path: Path, form: str, monkeypatch: pytes
     over = {"rows": [2, 7], "kind": ["plain", "other"], "deep": [True, False], "scale": [0.5, 3]}
     first = step.sweep(spec, over, save=path, jobs=1)
     ran: list[Point] = []
-    monkeypatch.setattr(step.sweeps.sweep, "evaluate", functools.partial(_noting, ran, step.sweeps.sweep.evaluate))
+    monkeypatch.setattr(sweeping, "evaluate", functools.partial(_noting, ran, sweeping.evaluate))
     assert step.sweep(spec, over, save=path, jobs=1).rows == first.rows and ran == []
     more = step.sweep(spec, {**over, "rows": [3, 2, 7]}, save=path, jobs=1)
     assert more.rows[8:] == first.rows and ran == [row.point for row in more.rows[:8]]
@@ -372,7 +373,7 @@ def test_files_of_something_else(spec: str, tmp_path: Path) -> None:
         f"{path} has a sweep over rows, but this one is over fabric.dynamic_rows: {otherwise}"
     )
     Path(spec).write_text(PROGRAM.replace("[scale] * 3", "[scale, 2, 3]"))
-    step.sweeps.subject._made.cache_clear()
+    subject._made.cache_clear()
     assert complaint({"rows": [2]}) == (
         f"{path} has a sweep of another program, or of this one before it or its data was changed: {otherwise}"
     )
@@ -411,7 +412,7 @@ def killed(directory: Path, always: bool, point: Point) -> Row:
 
 PARENT = """
 import os, time
-from step.sweeps.processes import Processes
+from step_explore.sweeps.processes import Processes
 
 def work(task):
     print(os.getpid(), flush=True)

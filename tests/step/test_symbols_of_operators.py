@@ -10,8 +10,8 @@ import step
 from step import BF16, Dim, Graph, Stream, Tile
 from step.errors import TypeMismatch
 from step.functions import RetileRow, RetileStreamify
-from step.fuzz.program import build
 from step.programs.files.serialize import graph_from_json, graph_to_json
+from step_check.fuzz.program import build
 
 
 def rows_apart(graph: Graph, outer: int = 1) -> Stream:

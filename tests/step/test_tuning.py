@@ -10,11 +10,11 @@ import pytest
 
 import step
 from step.errors import FormatError, InputError
-from step.fitting import fitting
-from step.sweeps.front import pareto_front
-from step.sweeps.row import BOUNDED, OVER, Row
-from step.tuning import trial
-from step.tuning.budget import Budget
+from step_explore.fitting import fitting
+from step_explore.sweeps.front import pareto_front
+from step_explore.sweeps.row import BOUNDED, OVER, Row
+from step_explore.tuning import trial
+from step_explore.tuning.budget import Budget
 
 PROGRAM = """
 from step import FP32, Graph, InputError, Program, Tile

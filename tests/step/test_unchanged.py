@@ -14,9 +14,9 @@ import pytest
 
 import step
 from step import FP32, FabricConfig, Graph, Program, Tile
-from step.cli.options import on_fabric
 from step.programs.files.serialize import graph_to_json
 from step.programs.program import load_program
+from step_cli.options import on_fabric
 
 FILE = """\
 from held import kept

@@ -18,12 +18,12 @@ from step.language.tokens import show
 from step.lowering.links import data_words
 from step.programs.program import load_program
 from step.running.result import control_token
-from step.waves.ports import Port, ports
-from step.waves.recording import Recording, record
-from step.waves.signals import channel_signals
-from step.waves.table import rows, write_csv, write_text
-from step.waves.vcd import write_vcd
-from step.waves.views import OPENED, write_gtkwave, write_surfer
+from step_show.waves.ports import Port, ports
+from step_show.waves.recording import Recording, record
+from step_show.waves.signals import channel_signals
+from step_show.waves.table import rows, write_csv, write_text
+from step_show.waves.vcd import write_vcd
+from step_show.waves.views import OPENED, write_gtkwave, write_surfer
 
 FRAGILE = "tests/integration/fragile.py"
 SIMPLE = "examples/moe_simple.py"

@@ -10,7 +10,7 @@ import pytest
 
 import step
 from step.errors import InputError
-from step.sweeps import live
+from step_explore.sweeps import live
 
 PROGRAM = """
 from step import FP32, Graph, Program, Tile

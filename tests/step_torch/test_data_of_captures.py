@@ -15,8 +15,8 @@ import step
 import step_torch
 from step import bits
 from step.errors import FormatError, InputError
+from step_cli.import_model import command
 from step_torch.archive import Archive, read_archive
-from step_torch.cli import command
 from step_torch.given import as_captured
 
 PAGE = Path(__file__).parent / "captured" / "page.pt2"

@@ -11,10 +11,10 @@ import pytest
 
 import step
 import step_torch
-from step.areas import area_of
 from step.errors import InputError
 from step.lowering.netlist import lower
-from step.sweeps.row import OVER
+from step_explore.areas import area_of
+from step_explore.sweeps.row import OVER
 from step_torch.generating import LanguageModel
 from step_torch.mapping.choices import WRITTEN, Choices
 from step_torch.mapping.mapping import Mapped

@@ -11,10 +11,10 @@ from textwrap import fill
 from typing import Any
 
 import step
+from cosim.comparing.compare import Comparison
 from step.language.dtypes import DType
 from step.language.graph import Feedback
 from step.programs.metrics import Metrics
-from step.running.comparing import Comparison
 from step.running.expectation import Deviation
 from step.running.output import Output, Ragged
 from step.running.result import RunResult

@@ -13,7 +13,7 @@ from experiments.fabric.record import bytes_of, digest_with, told_of
 from experiments.work import Campaign
 from sim_approx.backend import Simulator
 from step import MemoryConfig, Program, bind, metrics
-from step.areas import area_of
+from step_explore.areas import area_of
 from step_models.fabrics import PUBLISHED
 
 PRESET = "hbm3"

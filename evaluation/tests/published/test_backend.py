@@ -14,10 +14,10 @@ from sim_published import ops
 from sim_published.backend import run
 from sim_published.profile import Hbm, Profile
 from step import BF16, FP32, UINT32, Graph, Program, Tile
-from step.cli.run import command
 from step.errors import Deadlock, FabricError, InputError, StreamFault
 from step.functions import Add, CacheTiles, CountFrom
 from step.language.operator import OPERATORS
+from step_cli.run import command
 
 
 def chain() -> Graph:

@@ -20,7 +20,7 @@ from step.language.operator import (
 )
 from step.language.stream import Stream, stream_method
 from step.language.types import Tile
-from step.samples.draft import Draft
+from step_check.samples.draft import Draft
 
 PERMIT, DATA = 0, 1
 

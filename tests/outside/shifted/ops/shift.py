@@ -11,7 +11,7 @@ from step.language.operator import Names, Operator, Placed, Process, StreamType,
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
 from step.language.types import Tile
-from step.samples.draft import Draft
+from step_check.samples.draft import Draft
 
 
 @dataclass(frozen=True)

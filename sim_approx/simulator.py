@@ -1,0 +1,114 @@
+"""The fast model of one program, made ready once and run many times."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from threading import Event
+from typing import Any
+
+from sim_approx import backend
+from step.errors import InputError
+from step.language.parameters import settled
+from step.lowering.fabric import FabricConfig
+from step.lowering.netlist import Netlist
+from step.lowering.off_chip import MemoryConfig
+from step.programs.prepare import Inputs, Openable, open_program
+from step.programs.program import Program
+from step.running.backend import Count, options_for
+from step.running.profile import Profile
+from step.running.run import Run
+
+
+class Simulator:
+    """``program``, ready to run on the fast model with other data, depths of channels and memories.
+
+    The program is checked, lowered and made ready once; where the compiled engine runs, a run costs little more than
+    its firings then. ``inputs`` and ``fabric`` replace the program's own; ``values="all"`` computes outputs;
+    ``engine`` is ``"compiled"`` or ``"python"``; ``jump=False`` goes through all repetitions of a regular phase, to the
+    same end; with ``symbols=True`` results have the values of symbols, where a run shows them without going through
+    repetitions for it. Several threads may run at once. Raises what `run` raises.
+
+    >>> simulator = step.Simulator(program)
+    >>> simulator.run().cycles, simulator.run(depths={"x": 8}).cycles, simulator.run({"x": [[1, 2, 3]] * 4}).cycles
+    (32, 32, 56)
+    """
+
+    def __init__(
+        self,
+        program: Openable,
+        *,
+        inputs: Inputs | None = None,
+        fabric: FabricConfig | None = None,
+        **options: Any,
+    ) -> None:
+        asked = options_for(backend.Simulator, options, "step.Simulator")
+        self.program = open_program(program, inputs=inputs, fabric=fabric)
+        self._simulator = backend.Simulator(self.program.graph, self.program.inputs, self.program.fabric, **asked)
+
+    @property
+    def netlist(self) -> Netlist:
+        """The units and channels that run."""
+        return self._simulator.netlist
+
+    def run(self, inputs: Inputs | None = None, **options: Any) -> Run:
+        """Run with ``inputs``, or with the data that is there.
+
+        ``depths`` of channels, by name, and ``memory`` replace those of the fabric in this run, and ``jump`` that of
+        the simulator; ``events`` and ``max_cycles`` are those of `run`. Raises what `run` raises.
+        """
+        program, data, asked = self._with(inputs, options)
+        return Run(program, self._simulator.run(data, **asked))
+
+    def attempt(self, inputs: Inputs | None = None, **options: Any) -> Run:
+        """As `run`, but a run that fails is one like others: the ``status`` and ``error`` of its ``result`` say so.
+
+        Of a deadlock the error says when, and not what would clear it, as that takes many more runs.
+        """
+        program, data, asked = self._with(inputs, options)
+        return Run(program, self._simulator.attempt(data, **asked))
+
+    def attempts(self, changes: Iterable[Mapping[str, Any]], *, threads: int | None = None) -> Iterator[Run]:
+        """`attempt` with each of ``changes``, arguments by name, in turn; so many ``threads`` run them, or all cores.
+
+        >>> [run.cycles for run in simulator.attempts({"depths": {"x": depth}} for depth in (2, 4))]
+        [32, 32]
+        """
+        workers = os.cpu_count() if threads is None else settled(threads, Count, "threads", InputError)
+        given = settled(changes, Iterable[Any], "changes", InputError)
+        wanted = [settled(change, Mapping, "each of the changes", InputError) for change in given]
+        pool, left = ThreadPoolExecutor(workers), Event()
+
+        def go_on(text: str) -> None:
+            if left.is_set():
+                raise KeyboardInterrupt
+
+        try:
+            yield from pool.map(lambda change: self.attempt(progress=go_on, **change), wanted)
+        finally:
+            left.set()
+            pool.shutdown(cancel_futures=True)
+
+    def profile(self, inputs: Inputs | None = None, **options: Any) -> Profile:
+        """What operators and off-chip memory did in at most so many ``intervals`` (400) of a run.
+
+        ``depths`` and ``memory`` as in `run`. Nothing is jumped over. Raises what `run` raises.
+
+        >>> simulator.profile(intervals=4).busy("x").tolist()
+        [0.5, 0.25, 0.125, 0.0]
+        """
+        asked = options_for(self._simulator.profile, options, "a profile of step.Simulator")
+        data = None if inputs is None else open_program(self.program, inputs=inputs).inputs
+        return self._simulator.profile(data, **asked)
+
+    def _with(self, inputs: Inputs | None, options: Mapping[str, Any]) -> tuple[Program, Any, dict[str, Any]]:
+        """The program of a run, its data if that is not the simulator's own, and its options."""
+        asked = options_for(self._simulator.run, options, "a run of step.Simulator")
+        memory: MemoryConfig | None = asked.get("memory")
+        fabric = None if memory is None else replace(self.program.fabric, memory=memory)
+        if inputs is None:
+            return (self.program if fabric is None else replace(self.program, fabric=fabric)), None, asked
+        program = open_program(self.program, inputs=inputs, fabric=fabric)
+        return program, program.inputs, asked

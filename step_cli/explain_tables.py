@@ -1,0 +1,124 @@
+"""What ``step explain`` prints."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import click
+from rich.markup import escape
+
+from sim_approx.explain.explanation import Explanation, explain
+from sim_approx.explain.limit import folded_shares, limit, summed
+from sim_approx.explain.usage import Usage
+from step.programs.folding import members
+from step.programs.program import Program
+from step_cli.console import new_table, show_table
+
+SHOWN = 12
+"""Rows of a critical path."""
+
+
+def show(found: Explanation, top: int, *, unfold: bool = False) -> None:
+    """The critical path, its ``top`` causes first, what became of the cycles of every operator, and what was used.
+
+    Repeated parts have one row, unless they are to ``unfold``.
+    """
+    show_path(found, top)
+    click.echo()
+    _show_operators(found, {name: name for name in found.parts} if unfold else found.parts)
+    click.echo()
+    _show_usage(found.usage)
+    if found.advice is not None:
+        click.echo(found.advice.text)
+    if found.what_if:
+        click.echo()
+        _show_changes(found)
+
+
+def show_path_of(program: Program, max_cycles: int | None = None) -> None:
+    """The critical path of ``program``, for verbs that are about something else."""
+    click.echo()
+    show_path(explain(program, changes=False, max_cycles=max_cycles), SHOWN)
+
+
+def show_path(found: Explanation, top: int) -> None:
+    """The ``top`` causes along the critical path, the rest in a line, and what limits the run."""
+    title = f"{found.program.name}: {found.cycles:,} cycles along the critical path"
+    table = new_table(title, "what", "why", "cycles", "share", names=("why",))
+    rows = [
+        (next(iter(of)) if len(of) == 1 else f"{what} ({len(of)} of them)", why, sum(of.values()))
+        for (what, why), of in folded_shares(found).items()
+    ]
+    shown, rest = rows[:top], rows[top:]
+    if rest:
+        shown.append((f"{len(rest)} others", "", sum(cycles for *_, cycles in rest)))
+    for what, why, cycles in shown:
+        table.add_row(escape(what), why, f"{cycles:,}", f"{cycles / found.cycles:.1%}")
+    show_table(table)
+    if limiting := limit(found):
+        click.echo(limiting.text)
+
+
+def _show_operators(found: Explanation, parts: Mapping[str, str]) -> None:
+    """A row for each of the ``parts``, with the mean of those that it stands for, and the one that is busy most."""
+    table = new_table(
+        "operators, in % of the cycles",
+        *("operator", "count", "busy", "at most", "starved", "on", "blocked", "by", "finished"),
+        names=("on", "by"),
+    )
+    rows = [(part, summed(found, names, parts), names) for part, names in members(parts).items()]
+    for part, each, names in sorted(rows, key=lambda row: (-row[1].busy / len(row[2]), row[0])):
+        of = found.cycles * len(names)
+        table.add_row(
+            escape(part),
+            str(len(names)),
+            _share(each.busy, of),
+            _share(max(found.accounts[name].busy for name in names), found.cycles),
+            *_waits(each.starved, of),
+            *_waits(each.blocked, of),
+            _share(each.finished, of),
+        )
+    show_table(table)
+
+
+def _waits(cycles: Counter[str], of: int) -> tuple[str, str]:
+    """The sum, and the one that most of it is for."""
+    most = escape(cycles.most_common(1)[0][0]) if cycles else "-"
+    return _share(cycles.total(), of), most + (f" +{len(cycles) - 1}" if len(cycles) > 1 else "")
+
+
+def _show_usage(used: Usage) -> None:
+    parts = []
+    for title, shares in (("lanes", used.lanes), ("links", used.links)):
+        if shares:
+            name = max(shares, key=lambda each: shares[each])
+            parts.append(f"{title}: {shares[name]:.1%} at most ({name})")
+    click.echo("; ".join([*parts, f"memory: {used.memory:.1%} of its bandwidth"]))
+    roofline = used.roofline
+    if not roofline.flops:
+        click.echo("roofline: no operations, so there is no roof to show")
+    elif roofline.intensity is None:
+        click.echo(
+            f"roofline: {roofline.attained:.3g} of {roofline.roof:.3g} operations a cycle, and no byte goes off chip"
+        )
+    else:
+        bound = "lanes" if roofline.roof == roofline.peak else "bandwidth"
+        click.echo(
+            f"roofline: {roofline.attained:.3g} operations a cycle, {roofline.attained / roofline.roof:.1%} of the "
+            f"{roofline.roof:.3g} that {bound} allow{'s' if bound == 'bandwidth' else ''} at "
+            f"{roofline.intensity:.3g} operations a byte"
+        )
+    if roofline.useful < roofline.flops:
+        click.echo(f"  useful: {roofline.useful / roofline.flops:.1%} of the operations; the others are on padding")
+
+
+def _show_changes(found: Explanation) -> None:
+    table = new_table("what if", "change", "cycles", "gain")
+    for each in found.what_if:
+        table.add_row(escape(each.text), f"{each.cycles:,}", f"{1 - each.cycles / found.cycles:.1%}")
+    show_table(table)
+
+
+def _share(cycles: int, of: int) -> str:
+    return f"{cycles / of:.0%}" if of else "-"

@@ -1,0 +1,179 @@
+"""``step fifos``."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+
+from step.errors import InputError
+from step.host.amounts import PERCENT
+from step.host.files import writing
+from step.programs.folding import FEWEST, common, starred
+from step_cli.console import new_table, show_json, show_table, show_written, talk, working
+from step_cli.options import Amount, Given, given_options, json_option, writable
+from step_explore.fifos.shrink import LEAST
+from step_explore.fifos.sizing import Sized, Sizing, size_fifos
+
+
+@click.command()
+@given_options
+@click.option(
+    "--inputs",
+    "data",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Input data (.npz) instead of the program's own; repeat for several, for all of which the depths hold.",
+)
+@click.option("--loss", type=Amount(PERCENT), metavar="PERCENT", help="Cycles that --save may lose.  [default: 0]")
+@click.option("--keep", is_flag=True, help="Save the least that keeps the cycles of the depths asked for.")
+@click.option("--least", is_flag=True, help="Save the depths that only do not deadlock.")
+@click.option(
+    "--save",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write depths to this file, which run, compare and verilog take as --binding.",
+)
+@click.option(
+    "--binding",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Depths to go on from, which an earlier search saved with --save.",
+)
+@click.option("--bound", is_flag=True, help="Prove below which storage the program deadlocks, whatever the depths.")
+@click.option("--choices", type=click.IntRange(min=1), help="End after so many choices of depths.  [default: no limit]")
+@click.option("--jobs", type=click.IntRange(min=1), help="Runs at a time.  [default: one per core]")
+@json_option
+def command(
+    given: Given,
+    data: tuple[Path, ...],
+    loss: float | None,
+    keep: bool,
+    least: bool,
+    save: Path | None,
+    binding: Path | None,
+    bound: bool,
+    choices: int | None,
+    jobs: int | None,
+    as_json: bool,
+) -> None:
+    """Find how deep the FIFOs of a program have to be, by many runs on the fast model.
+
+    The first line of the table are the depths asked for. `no loss` has the fewest cycles, `as fast` those of the depths
+    asked for, and `least` only does not deadlock; others are between them. It holds for the data that ran.
+
+    Ctrl-C shows, and saves, the best so far.
+    """
+    asked = [name for name, is_asked in (("loss", loss is not None), ("keep", keep), ("least", least)) if is_asked]
+    if save is None and asked:
+        raise InputError(f"--{asked[0]} has no effect without --save")
+    if len(asked) > 1:
+        raise InputError(f"--{asked[0]} has no effect with --{asked[1]}")
+    if save is not None:
+        writable(save)
+    opened = given.program()
+    with working() as progress:
+        found = size_fifos(
+            opened, inputs=data, begin=binding, bound=bound, choices=choices, threads=jobs, progress=progress
+        )
+    if save is not None:
+        with writing(save):
+            chosen = found.least if least else found.kept if keep else found.within((loss or 0) / 100)
+            found.binding(chosen).save(save)
+    if as_json:
+        show_json(_plain(found))
+    else:
+        _show(found)
+        _show_rows(found)
+        _show_bound(found)
+        click.echo(found.holds)
+        show_written(save)
+    if found.interrupted:
+        talk(f"the best so far; {_going_on(save)}")
+        raise KeyboardInterrupt
+
+
+def _going_on(save: Path | None) -> str:
+    if save is None:
+        return "with --save FILE it is kept, and --binding FILE goes on from there"
+    return f"to go on: --binding {save}"
+
+
+def _plain(found: Sizing) -> dict[str, Any]:
+    named = {"asked": found.asked, "kept": found.kept, "lossless": found.lossless, "least": found.least}
+    return {
+        "program": found.program.name,
+        "data": list(found.data),
+        "runs": found.runs,
+        "interrupted": found.interrupted,
+        "most_rows": dict(found.most_rows),
+        "floor": found.floor,
+        **{name: {**_cost(each), "depths": dict(each.depths)} for name, each in named.items()},
+        "bound": found.bound and asdict(found.bound),
+        "front": [{**_cost(each), "loss": each.loss(found.fewest)} for each in found.front],
+    }
+
+
+def _cost(each: Sized) -> dict[str, Any]:
+    return {"bits": each.bits, "cycles": None if each.cycles is None else list(each.cycles)}
+
+
+def _show(found: Sizing) -> None:
+    title = (
+        f"{found.program.name}: storage of {len(found.asked.depths):,} channels, from {found.runs:,} choices of depths"
+    )
+    headings = ["cycles"] if len(found.data) == 1 else [f"cycles {Path(str(name)).name}" for name in found.data]
+    table = new_table(title, "", "bits", *headings, "loss")
+    for name, each in (("asked for", found.asked), *((_name(found, each), each) for each in found.front)):
+        cycles = ["-"] * len(found.data) if each.cycles is None else [f"{count:,}" for count in each.cycles]
+        loss = "deadlock" if each.cycles is None else f"{each.loss(found.fewest):.2%}"
+        table.add_row(name, f"{each.bits:,}", *cycles, loss)
+    show_table(table)
+    deep = [name for name, depth in found.lossless.depths.items() if max(depth, found.least.depths[name]) > LEAST]
+    if not deep:
+        click.echo(f"\na depth of {LEAST} is enough everywhere")
+        return
+    click.echo()
+    table = new_table(f"channels that need more than {LEAST}", "channel", "asked for", "no loss", "least")
+    equal: dict[tuple[str, tuple[int, ...]], list[str]] = defaultdict(list)
+    for name in deep:
+        depths = tuple(each.depths[name] for each in (found.asked, found.lossless, found.least))
+        equal[starred(name), depths].append(name)
+    for (_, depths), names in equal.items():
+        folded = names if len(names) < FEWEST else [f"{common(names)} ({len(names):,} channels)"]
+        for name in folded:
+            table.add_row(escape(name), *(f"{depth:,}" for depth in depths))
+    show_table(table)
+
+
+def _show_rows(found: Sizing) -> None:
+    """What room there is for tiles of dynamic size."""
+    if rows := sorted(found.most_rows.values()):
+        room = f"{rows[0]:,}" if rows[0] == rows[-1] else f"{rows[0]:,} to {rows[-1]:,}"
+        where = "an operator" if len(rows) == 1 else f"{len(rows):,} operators"
+        click.echo(
+            f"tiles of dynamic size that begin at {where}: room for {room} rows, instead of "
+            f"{found.program.fabric.dynamic_rows:,}; a run with more fails"
+        )
+
+
+def _show_bound(found: Sizing) -> None:
+    above = found.lossless.bits / found.floor - 1
+    click.echo(f"no channels take less than {found.floor:,} bits; no loss takes {above:.2%} more")
+    if found.bound is None:
+        return
+    bits, least = found.bound.bits, found.least.bits
+    if bits == least:
+        click.echo(f"bound: {bits:,} bits; there is nothing smaller that does not deadlock")
+    else:
+        click.echo(f"bound: {bits:,} bits, {1 - bits / least:.2%} below the least that was found; {found.bound.weak}")
+
+
+def _name(found: Sizing, each: Sized) -> str:
+    if each.depths == found.lossless.depths:
+        return "no loss"
+    named = {"as fast": found.kept, "least": found.least}
+    return ", ".join(name for name, one in named.items() if each.depths == one.depths)

@@ -1,0 +1,166 @@
+"""``step fuzz``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from step.errors import InputError, SimulationError
+from step.host.files import writing
+from step_check.fuzz.campaign import TOGETHER, Campaign, checked, lost
+from step_check.fuzz.program import OPERATORS
+from step_check.fuzz.report import Finding, load_report, version
+from step_cli.console import show_json, talk, working
+from step_cli.options import json_option, scheduler_option
+from step_explore.sweeps.cluster import workers
+
+
+@click.command()
+@click.option("--count", type=click.IntRange(min=1), default=100, show_default=True, help="Programs.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="That of the first program.")
+@click.option(
+    "--operators", default="{}..{}".format(*OPERATORS), metavar="LOW..HIGH", show_default=True, help="In a program."
+)
+@click.option(
+    "--rtl", type=click.IntRange(min=0), default=0, metavar="K", help="Simulate K of the programs in RTL too."
+)
+@click.option(
+    "--save", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Keep what fails there, made small."
+)
+@click.option(
+    "--again",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="REPORT",
+    help="Run what a report in DIR is about, and nothing else.",
+)
+@click.option("--jobs", type=click.IntRange(min=1), help="Processes.  [default: one]")
+@scheduler_option
+@json_option
+def command(
+    count: int,
+    seed: int,
+    operators: str,
+    rtl: int,
+    save: Path | None,
+    again: Path | None,
+    jobs: int | None,
+    scheduler: str | None,
+    as_json: bool,
+) -> None:
+    """Make random programs and compare what the back ends do with them.
+
+    Interpreter and fast model must agree in all values, and with --rtl the RTL as well, in the cycle of every token and
+    in all counters. What fails is saved as it is found, and made smaller; `step run` and `step compare` take it.
+    """
+    if rtl > count:
+        raise InputError(f"--rtl {rtl} is more than the {count} programs of --count")
+    campaign = Campaign(_range(operators), save)
+    if save is not None:
+        with writing(save / "report" if save.is_dir() else save):  # told before the run, not after it
+            save.mkdir(exist_ok=True)
+    interrupted = False
+    try:
+        with working() as campaign.progress:
+            if again is None:
+                _all(campaign, range(seed, seed + count), rtl, jobs, scheduler)
+            else:
+                _again(campaign, load_report(again))
+    except KeyboardInterrupt:
+        interrupted = True
+    if as_json:
+        show_json(_plain(campaign, interrupted))
+    else:
+        _show(campaign)
+    if interrupted:
+        raise KeyboardInterrupt
+    if campaign.findings:
+        raise SimulationError(f"the back ends disagree on {len(campaign.findings)} of the programs")
+
+
+def _all(campaign: Campaign, seeds: range, rtl: int, jobs: int | None, scheduler: str | None) -> None:
+    """The programs of ``seeds``, and ``rtl`` of those that agree in RTL."""
+    good = sorted(_elsewhere(campaign, seeds, jobs, scheduler) if jobs or scheduler else _here(campaign, seeds))
+    taken = 0
+    while good and taken < rtl:
+        batch, good = good[: min(TOGETHER, rtl - taken)], good[min(TOGETHER, rtl - taken) :]
+        before = len(campaign.crowded)
+        campaign.check_rtl(batch, batch[0])
+        taken += len(batch) - (len(campaign.crowded) - before)
+
+
+def _here(campaign: Campaign, seeds: range) -> Iterator[int]:
+    """Those whose programs agree."""
+    for number, each in enumerate(seeds, start=1):
+        campaign.progress(f"program {number} of {len(seeds)}, {len(campaign.findings)} disagree")
+        if campaign.check(each):
+            yield each
+
+
+def _elsewhere(campaign: Campaign, seeds: range, jobs: int | None, scheduler: str | None) -> Iterator[int]:
+    """The same by other processes."""
+    given = campaign.operators, campaign.save
+    with workers(partial(checked, *given), partial(lost, *given), len(seeds), jobs, scheduler) as running:
+        for number, (each, found) in enumerate(running.rows(seeds), start=1):
+            campaign.add(found)
+            campaign.progress(f"{number} of {len(seeds)} programs, {len(campaign.findings)} disagree")
+            if found.agreed:
+                yield each
+
+
+def _again(campaign: Campaign, report: dict[str, Any]) -> None:
+    low, high = report["operators"]
+    campaign.operators = low, high
+    if report["rtl"]:
+        campaign.check_rtl(report["seeds"], report["fabric"])
+    else:
+        campaign.check(report["seeds"][0])
+
+
+def _range(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d+)\.\.(\d+)", text)
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
+        raise InputError(f"--operators must be LOW..HIGH with 1 <= LOW <= HIGH, not {text!r}")
+    return int(match[1]), int(match[2])
+
+
+def _plain(campaign: Campaign, interrupted: bool) -> dict[str, Any]:
+    return {
+        "version": version(),
+        "agreed": campaign.agreed,
+        "agreed_rtl": campaign.agreed_rtl,
+        "left_out_of_rtl": campaign.crowded,
+        "operators": dict(sorted(campaign.kinds.items())),
+        "tokens": campaign.tokens,
+        "interrupted": interrupted,
+        "findings": [each.to_json() for each in campaign.findings],
+    }
+
+
+def _show(campaign: Campaign) -> None:
+    click.echo(
+        f"{campaign.agreed:,} programs agree, {campaign.agreed_rtl:,} of them in RTL too: "
+        f"{campaign.kinds.total():,} operators of {len(campaign.kinds)} kinds, {campaign.tokens:,} tokens"
+    )
+    if campaign.crowded:
+        click.echo(f"left out of RTL, because their channels have too little space: seeds {_seeds(campaign.crowded)}")
+    for each in campaign.findings:
+        click.echo(_line(each, campaign.save))
+    if campaign.findings and campaign.save is None:
+        talk("[cyan]hint:[/] with --save DIR they are kept, and made small")
+
+
+def _seeds(seeds: Iterable[int]) -> str:
+    return ", ".join(map(str, seeds))
+
+
+def _line(finding: Finding, save: Path | None) -> str:
+    kept = ""
+    if save is not None:
+        size = "" if finding.program is None else f" ({len(finding.program.graph.nodes)} operators)"
+        kept = f"\n  {save / finding.name}.report.json{size}"
+    return f"seed {_seeds(finding.seeds)}: {finding.kind}: {finding.text}{kept}"

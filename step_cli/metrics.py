@@ -1,0 +1,108 @@
+"""``step metrics``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import sympy
+from rich.markup import escape
+
+from step.errors import InputError, missing_module
+from step.lowering.netlist import Netlist
+from step.programs.metrics import UNITS, Metrics, metrics_of
+from step.programs.prepare import prepare
+from step.running.interpreter import bind
+from step_cli.console import new_table, show_json, show_table, talk, warn
+from step_cli.options import Given, json_option, parse_bindings, program_options
+
+
+@click.command()
+@program_options
+@click.option("--bind", "bindings", multiple=True, metavar="NAME=VALUE", help="Value of a symbol; repeat for several.")
+@click.option("--data", is_flag=True, help="Take the values of all symbols from the program's input data.")
+@click.option("--fabric", is_flag=True, help="What it takes of an FPGA as well, estimated without synthesis.")
+@click.option("--energy", is_flag=True, help="The energy as well, by published figures.")
+@click.option(
+    "--energies",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Figures of your own in the place of published ones; with --energy.",
+)
+@click.option("--accounting", type=click.Choice(["paper", "artifact"]), default="paper", show_default=True)
+@json_option
+def command(
+    given: Given,
+    bindings: tuple[str, ...],
+    data: bool,
+    fabric: bool,
+    energy: bool,
+    energies: Path | None,
+    accounting: str,
+    as_json: bool,
+) -> None:
+    """Off-chip traffic, on-chip memory, operations and intensity, as expressions or, with values, as numbers."""
+    opened = given.program()
+    values = parse_bindings(bindings)
+    if data:
+        if not opened.inputs:
+            raise InputError("--data needs input data, but the program has none; give --inputs FILE.npz")
+        values = {**bind(opened), **values}
+    prepared = prepare(opened)
+    found = metrics_of(prepared, "artifact" if accounting == "artifact" else "paper")
+    if energies is not None and not energy:
+        raise InputError("--energies has no effect without --energy")
+    shown = {**found.items(), **(_energy_metrics(found, energies) if energy else {})}
+    used = {str(each) for value in shown.values() for each in value.free_symbols}
+    symbols = [name for name in opened.graph.symbols if name in used]
+    if values:
+        found = found.bind(values)
+    warn([*prepared.doubts, *([] if found.doubt is None else [found.doubt])])
+    rows = {**found.items(), "intensity": found.intensity, "useful_intensity": found.useful_intensity}
+    if energy:
+        rows |= _energy_metrics(found, energies)
+    if fabric:
+        rows |= {name: sympy.Integer(value) for name, value in _fabric_metrics(prepared.netlist).items()}
+    if as_json:
+        show_json(
+            {
+                "program": opened.name,
+                "accounting": accounting,
+                "metrics": {name: _plain(value) for name, value in rows.items()},
+                "at_most": list(found.at_most),
+                "symbols": {name: values.get(name) for name in symbols},
+            }
+        )
+        return
+    if not all(value.is_number for value in rows.values()):
+        for name, value in rows.items():
+            click.echo(f"{name} = {value}")
+        talk(f"symbols: {', '.join(symbols)}; give values with --bind NAME=VALUE or --data")
+        return
+    table = new_table(f"{opened.name} ({accounting} accounting)", "metric", "value", "unit", names=("unit",))
+    units = UNITS | {"multipliers": "18 x 18", "memory_bits": "b", "lut_sites": "LUT"}
+    units |= {name: "pJ" for name in rows if name.startswith("energy")}
+    for name, value in rows.items():
+        table.add_row(escape(name), f"{float(value):,.2f}".removesuffix(".00"), units[name])
+    show_table(table)
+
+
+def _energy_metrics(found: Metrics, energies: Path | None) -> dict[str, sympy.Expr]:
+    """The parts of the energy and their sum."""
+    energy = found.energy_by(energies)
+    return {**{f"energy.{part}": value for part, value in energy.parts.items()}, "energy": energy.total}
+
+
+def _fabric_metrics(netlist: Netlist) -> dict[str, int]:
+    """What the Verilog of ``netlist`` would take; raises `EnvironmentProblem` where Amaranth is not installed."""
+    try:
+        from cosim.synthesis.estimate import fabric_metrics
+    except ModuleNotFoundError as error:
+        raise missing_module(error, "--fabric", "rtl") from None
+    return fabric_metrics(netlist)
+
+
+def _plain(value: sympy.Expr) -> int | float | str:
+    """An expression as JSON: a number where it is one."""
+    if not value.is_number:
+        return str(value)
+    return int(value) if value.is_Integer else float(value)

@@ -1,0 +1,116 @@
+"""``step synth``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+
+from cosim.synthesis.cells import Cells
+from cosim.synthesis.devices import DEVICES, SPEEDS
+from cosim.synthesis.estimate import estimate
+from cosim.synthesis.families.ecp5 import Ecp5
+from cosim.synthesis.families.family import Family
+from cosim.synthesis.families.osu018 import LIBERTY, Osu018
+from cosim.synthesis.families.ultrascale import UltraScale
+from cosim.synthesis.measure import measure
+from cosim.synthesis.report import Clock, Report
+from step.errors import FabricError
+from step.host.amounts import MEGAHERTZ
+from step.lowering.netlist import lower
+from step_cli.console import new_table, show_json, show_table, warn, working
+from step_cli.options import Amount, Given, json_option, program_options
+
+
+@click.command()
+@program_options
+@click.option(
+    "--family",
+    type=click.Choice([Ecp5.name, UltraScale.name, Osu018.name]),
+    default=Ecp5.name,
+    show_default=True,
+    help="Lattice ECP5, AMD UltraScale+ (area only), or standard cells of 180 nm.",
+)
+@click.option("--device", type=click.Choice(list(DEVICES)), help="The ECP5 (LFE5U).  [default: 85k]")
+@click.option("--speed", type=click.Choice(SPEEDS), help="Its speed grade.  [default: 6]")
+@click.option("--target", type=Amount(MEGAHERTZ, 1), help="The clock to aim at, in MHz.  [default: 100]")
+@click.option("--seeds", type=click.IntRange(min=1), help="Runs of place and route; medians count.  [default: 1]")
+@click.option("--liberty", type=click.Path(path_type=Path), help=f"The cells of osu018.  [default: {LIBERTY}]")
+@click.option("--place/--no-place", default=None, help="Find clocks, too; without, area only.  [default: place]")
+@click.option("--estimate", "quick", is_flag=True, help="Area without synthesis, in seconds and roughly.")
+@json_option
+def synth(
+    given: Given, family: str, liberty: Path | None, place: bool | None, quick: bool, as_json: bool, **ecp5: Any
+) -> None:
+    """Area and clock of a program on an FPGA or in standard cells: Yosys, then nextpnr or OpenSTA.
+
+    Every module is synthesised once and kept in the cache, so an interrupted command goes on where it was.
+    """
+    chosen = _family(family, liberty, {name: value for name, value in ecp5.items() if value is not None})
+    if place and not chosen.runs:
+        raise click.UsageError(f"--place: {chosen.untimed}")
+    opened = given.program()
+    lowered = lower(opened.graph, opened.fabric)
+    with working() as progress:
+        if not quick:
+            report = measure(lowered, chosen, place=place is not False, progress=progress)
+        elif isinstance(chosen, Ecp5):
+            report = estimate(lowered, chosen)
+        else:
+            raise click.UsageError(f"--estimate knows the cells of {Ecp5.name} alone, not those of {family}")
+    if as_json:
+        show_json(report.to_json())
+    else:
+        _show(report, "estimated" if quick else None)
+        if place is None and not quick and not chosen.runs:
+            warn([f"area only: {chosen.untimed}"])
+    if report.misfit:
+        if place is not False and not quick:
+            raise FabricError(report.misfit)
+        if not as_json:
+            warn([report.misfit])
+
+
+def _family(name: str, liberty: Path | None, ecp5: dict[str, Any]) -> Family[Any]:
+    """The family of this ``name``; raises `click.UsageError` where something is chosen that it does not have."""
+    if ecp5 and name != Ecp5.name:
+        raise click.UsageError(f"--{next(iter(ecp5))} is for --family {Ecp5.name}, not for {name}")
+    if liberty is not None and name != Osu018.name:
+        raise click.UsageError(f"--liberty is for --family {Osu018.name}, not for {name}")
+    if name == Osu018.name:
+        return Osu018(liberty or LIBERTY)
+    if name == UltraScale.name:
+        return UltraScale()
+    return Ecp5(**{**ecp5, "device": DEVICES[ecp5.get("device", "85k")]})
+
+
+def _show(report: Report, how: str | None) -> None:
+    heads = report.family.nothing.columns
+    title = ", ".join(filter(None, (f"{report.program} {report.family.title}", how)))
+    table = new_table(title, "part", *heads, "MHz")
+    parts = [(each.name, each) for each in report.units] + [(f"channel {each.name}", each) for each in report.channels]
+    for name, each in parts:
+        table.add_row(escape(name), *_numbers(each.area), _median(each.clock))
+    table.add_row("all", *_numbers(report.area), _median(report.clock))
+    show_table(table)
+    for name, clock in _slowest(report):
+        click.echo(f"slowest path of {name}: {' > '.join(clock.path)}")
+
+
+def _slowest(report: Report) -> Iterator[tuple[str, Clock]]:
+    """What has a clock, the slowest first, and the whole before all of its parts."""
+    if report.clock is not None:
+        yield "all", report.clock
+    timed = [(each.name, each.clock) for each in report.units if each.clock is not None]
+    yield from sorted(timed, key=lambda each: each[1].median)
+
+
+def _numbers(area: Cells) -> list[str]:
+    return [f"{value:,}" for value in area.columns.values()]
+
+
+def _median(clock: Clock | None) -> str:
+    return "-" if clock is None else f"{clock.median:.0f}"

@@ -1,0 +1,70 @@
+"""``step verilog``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cosim.building.design import SIDECAR
+from cosim.building.wrappers import write_wrappers
+from cosim.running.program_data import check_memory
+from cosim.testbench.folder import write_bench
+from hw.axi.design import design_of
+from step.errors import InputError
+from step.programs.prepare import prepare
+from step_cli.console import show_json, working
+from step_cli.options import (
+    Given,
+    binding_option,
+    folder_option,
+    json_option,
+    program_options,
+    style_option,
+    writing_folder,
+)
+
+
+@click.command()
+@program_options
+@binding_option
+@folder_option
+@click.option("--bench", is_flag=True, help="For simulation: with probes, a bench, and the program's data.")
+@style_option
+@json_option
+def verilog(
+    given: Given,
+    binding: Path | None,
+    output: Path,
+    bench: bool,
+    style: str,
+    as_json: bool,
+) -> None:
+    """Write a program's RTL as Verilog, with a sidecar (fabric.json) that names everything.
+
+    Without --bench the Verilog is for synthesis. With it, `make -f verilator.mk DIR=...` builds and runs it, and so do
+    the targets sim and sim_icarus of its FuseSoC core. Of what it wrote to DIR before nothing is left; files of others,
+    and those that were changed since, stay.
+    """
+    opened = given.program(binding)
+    if bench and not opened.inputs:
+        raise InputError("--bench needs input data, but the program has none; give --inputs FILE.npz")
+    prepared = prepare(opened)
+    netlist = prepared.netlist
+    if bench:  # told before the work
+        check_memory(netlist)
+        _ = prepared.data
+    with working() as progress:
+        design = design_of(netlist, probes=bench, initial_values=style == "fpga", progress=progress)
+        with writing_folder(output, SIDECAR) as staged:
+            design.write(staged)
+            write_wrappers(staged)
+            if bench:
+                write_bench(prepared, design, staged)
+    if as_json:
+        show_json(design.sidecar)
+    else:
+        click.echo(
+            f"{output}: {len(design.files)} files, top module {design.sidecar['module']}, "
+            f"{len(netlist.units)} units, {len(netlist.channels)} channels"
+        )

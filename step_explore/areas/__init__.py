@@ -1,0 +1,7 @@
+"""How much of an FPGA a program takes, by formulas that are fast enough for a search (docs/areas.md)."""
+
+from __future__ import annotations
+
+from step_explore.areas.model import Area, area_of
+
+__all__ = ["Area", "area_of"]

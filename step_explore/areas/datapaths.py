@@ -1,0 +1,214 @@
+"""What the datapaths of functions are made of, by their plans."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import singledispatch
+from typing import Any
+
+from step.language.function import Function
+from step.language.types import ElementType, Tile
+from step.lowering.plans.matmul_plan import MatmulPlan
+from step.lowering.plans.pick import RotatePlan
+from step.lowering.plans.plan import Application
+from step.lowering.plans.retile import JoinPlan, SplitPlan
+from step.lowering.plans.row import RowPlan
+from step.lowering.plans.select import IndicesPlan
+from step.lowering.plans.vector import VectorPlan
+from step.lowering.plans.words import Schedule
+from step_explore.areas.amounts import Amounts
+
+
+def formats(elements: Sequence[ElementType]) -> str:
+    """The formats of tiles, for a name."""
+    return "x".join(each.dtype.name if isinstance(each, Tile) else "control" for each in elements)
+
+
+def datapath(function: Function, application: Application, plan: Any) -> Amounts:
+    """The amounts of the datapath of ``function`` with ``plan``; tiles of dynamic size have the most rows."""
+    found = Amounts()
+    _add(plan, found, function, application)
+    return found
+
+
+@singledispatch
+def _add(plan: Any, found: Amounts, function: Function, application: Application) -> None:
+    """Of what has no lanes: wires, registers and counters, in parts of the words and of whole elements."""
+    found.put(function.name, 1)
+    found.put(f"{function.name}.bits", application.result.bits)
+    found.put(f"{function.name}.word_bits", min(application.result.bits, 8 * application.fabric.link_bytes))
+    if isinstance(application.result, Tile):
+        found.put(f"{function.name}.scalars", application.result.bits // application.result.dtype.bits)
+
+
+@_add.register
+def _(plan: IndicesPlan, found: Amounts, function: Function, application: Application) -> None:
+    """What finds the lowest of the targets and counts them, and registers of the indices."""
+    found.put(function.name, 1)
+    found.put(f"{function.name}.targets", plan.targets)
+    found.put(f"{function.name}.bits", application.result.bits)
+
+
+@_add.register
+def _(plan: MatmulPlan, found: Amounts, function: Function, application: Application) -> None:
+    """Lanes, the stores of operands in front of them, sums, and the store of the result."""
+    shape, dtype = plan.arrangement, plan.operands[0].dtype
+    found.put(f"matmul.lanes.{dtype.name}", shape.lanes)
+    found.put(f"matmul.lane_stages.{dtype.name}", shape.lanes * shape.stages)
+    found.put(f"matmul.rounded_lanes.{plan.result.dtype.name}", shape.lanes)
+    found.put("matmul", 1)
+    found.put("matmul.reduce", plan.reduce)
+    found.put("matmul.dynamic", application.dynamic)
+    for port, operand in enumerate(plan.operands):
+        banks, items = plan.banks[port]
+        width = min(operand.dtype.bits, operand.word_bits)
+        ports = (shape.block_rows if port == 0 else shape.block_cols) * (operand.dtype.bits // width)
+        if plan.assembled[port]:
+            found.put("matmul.assembled_bits", operand.bits)
+        else:
+            places = plan.copies[port] << (items - 1).bit_length()
+            found.memory(width * banks, places, deep=plan.deep_operands[port])
+            found.put("matmul.chosen_bits", (banks - ports) * width)
+            found.put("matmul.operand_places", places)
+    if plan.reduce or (shape.inner > 1 and plan.turns[1] != shape.stages):
+        found.memory(32 * shape.lanes, plan.sums, deep=plan.deep_sums)
+        found.put("matmul.kept_sums", 32 * shape.lanes)
+    bits = min(plan.result.dtype.bits, plan.result.word_bits)
+    if plan.shifts:
+        found.put("matmul.shifted_bits", plan.result.bits)
+    else:
+        banks, items = plan.result_banks
+        found.memory(bits * banks, plan.results << (items - 1).bit_length(), deep=plan.deep_results)
+        found.put("matmul.result_chosen_bits", banks * bits - plan.result.word_bits)
+
+
+@_add.register
+def _(plan: VectorPlan, found: Amounts, function: Function, application: Application) -> None:
+    """Lanes, stores of words that wait to become groups, and of groups that become words."""
+    elements = (application.result, *application.inputs) if plan.reduce else application.inputs
+    kind = f"{function.name}.lanes.{formats(elements)}.{formats([application.result])}"
+    found.put(kind, plan.lanes)
+    found.put("vector.lane_stages", plan.lanes * application.fabric.stages)
+    found.put("vector", 1)
+    found.put("vector.dynamic", application.dynamic)
+    for operand in plan.operands:
+        uses = plan.uses(operand)
+        if uses is None and plan.gathering <= 1:
+            continue
+        schedule = uses or Schedule(tuple((at, at) for at in range(plan.groups)))
+        copies = schedule.copies(plan.gathering, plan.initiation_interval)
+        if plan.repeats(operand):
+            found.put("vector.repeated_bits", operand.bits * copies)
+            found.put("vector.chosen_bits", plan.groups * plan.lanes * operand.dtype.bits * copies)
+        else:
+            _store(found, operand.word_bits, operand.beats, plan.lanes * operand.dtype.bits, plan.groups, copies)
+    bits = plan.lanes * plan.result.dtype.bits
+    if plan.reduce:
+        copies = 1 if plan.result.beats == plan.groups or plan.dynamic else 2
+        _store(found, bits, plan.groups, plan.result.word_bits, plan.result.beats, copies)
+        found.shallow(bits, plan.groups)
+        found.put("vector.state_bits", bits)
+        found.put("vector.identity_bits", plan.result.word_bits)
+    elif not plan.leaves_at_once:
+        _store(found, bits, plan.groups, plan.result.word_bits, plan.result.beats, 1)
+
+
+@_add.register
+def _(plan: RowPlan, found: Amounts, function: Function, application: Application) -> None:
+    """The joins of a tree, those behind it in time, and stores on either side."""
+    shape, source = plan.arrangement, plan.tile.dtype
+    later = plan.levels - (shape.across - 1).bit_length()
+    if plan.terms > 1:
+        found.put(f"{function.name}.terms.{source.name}", shape.down * shape.across)
+        found.put(f"{function.name}.gathers.{source.name}", shape.down * shape.across // plan.terms)
+    found.put(f"{function.name}.joins.{source.name}", shape.down * (shape.across // plan.terms - 1) + later)
+    found.put(f"{function.name}.lanes.{source.name}", shape.lanes)
+    found.put(f"{function.name}.rounded.{plan.result.dtype.name}", shape.down * plan.rounds)
+    found.put("row.later_bits", later * source.bits)
+    found.put("row", 1)
+    found.put("row.dynamic", application.dynamic)
+    if not plan.direct:
+        tile, bits = plan.tile, shape.lanes * plan.tile.dtype.bits
+        copies = plan.uses.copies(plan.gathering, plan.initiation_interval)
+        narrow, wide = sorted((bits, tile.word_bits))
+        if shape.in_order and (tile.beats == 1 or shape.groups == 1 or wide % narrow == 0):
+            _store(found, tile.word_bits, tile.beats, bits, shape.groups, copies)
+        else:
+            found.put("row.repeated_bits", tile.bits * copies)
+    found.put("row.result_bits", plan.result.bits * plan.leaving.copies(plan.waiting, plan.initiation_interval))
+
+
+@_add.register
+def _(plan: RotatePlan, found: Amounts, function: Function, application: Application) -> None:
+    """The registers of one window or two, and what chooses among their words."""
+    kept = plan.window * plan.tile.word_bits * (1 if plan.window == 1 else 2)
+    found.put("rotate_half", 1)
+    found.put("rotate_half.kept_bits", kept)
+    found.put("rotate_half.word_bits", plan.tile.word_bits)
+    found.put("rotate_half.chosen_bits", plan.tile.word_bits * plan.window)
+
+
+@_add.register
+def _(plan: JoinPlan, found: Amounts, function: Function, application: Application) -> None:
+    """A memory of rows, or of columns that leave in another order; or registers."""
+    tile, whole = plan.lines * plan.width, plan.bits
+    words, left = -(-tile // plan.link_bits), -(-whole // plan.link_bits)
+    if plan.packs:
+        kind = "join.packed"
+        found.shallow(min(plan.link_bits, whole), left)
+    elif plan.in_rows:
+        kind = "join.rows"
+        _store(found, min(plan.link_bits, tile), plan.count * words, min(plan.link_bits, whole), left, 1)
+    elif plan.in_columns:
+        kind = "join.columns"
+        enter, leave = min(plan.link_bits, tile), min(plan.link_bits, whole)
+        banks = max(1, enter // min(plan.width, plan.link_bits)) * max(1, leave // min(plan.width, plan.link_bits))
+        item = min(plan.width, plan.link_bits)
+        places = -(-whole // item // banks)
+        found.shallow(item * banks, 2 << (places - 1).bit_length())
+        found.put(f"{kind}.chosen_bits", item * banks - leave)
+    else:
+        kind = "join.registers"
+    found.put(kind, 1)
+    found.put(f"{kind}.bits", whole)
+    found.put(f"{kind}.word_bits", min(plan.link_bits, whole))
+
+
+@_add.register
+def _(plan: SplitPlan, found: Amounts, function: Function, application: Application) -> None:
+    """Pieces that are read where they lie, or out of two words, of a memory, or of registers."""
+    piece = min(plan.link_bits, plan.piece_bits)
+    if plan.slides:
+        kind, chosen = "split.sliding", plan.link_bits
+    elif plan.there:
+        kind, chosen = "split.there", plan.bits
+    elif plan.lies_whole or plan.lies_within:
+        kind, chosen = "split.lying", min(plan.bits, plan.link_bits)
+    elif plan.turns:
+        kind, chosen = "split.turned", 0
+        item = min(plan.width, plan.link_bits)
+        banks = max(1, plan.link_bits // item) ** 2
+        places = -(-plan.bits // item // banks)
+        found.shallow(item * banks, 2 << (places - 1).bit_length())
+        found.put("split.turned.chosen_bits", item * banks - piece)
+    else:
+        kind, chosen = "split.registers", plan.bits
+    found.put(kind, 1)
+    found.put(f"{kind}.bits", chosen)
+    found.put(f"{kind}.word_bits", piece)
+    found.put("split.collected_bits", plan.piece_bits * plan.collects_control)
+
+
+def _store(found: Amounts, written: int, writes: int, read: int, reads: int, copies: int) -> None:
+    """``copies`` elements that come in parts of ``written`` bits and leave in parts of ``read`` bits: as
+    `hw.functions.store.Store` lays them."""
+    (narrow, parts), (wide, rows) = sorted([(written, writes), (read, reads)])
+    ratio = parts if rows == 1 else wide // narrow
+    if written <= read:
+        found.shallow(written, copies * rows, ratio)
+    else:
+        found.shallow(written, copies * rows)
+    if rows == 1 and copies == 1:
+        found.put("store.written_bits", written * (ratio if written <= read else 1))
+    if read < written or ratio == 1:
+        found.put("store.chosen_bits", written - read)

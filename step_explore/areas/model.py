@@ -1,0 +1,129 @@
+"""Areas by closed formulas: amounts of a netlist times coefficients that were fitted to synthesis."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import astuple, dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from step.lowering.memory import scratchpads
+from step.lowering.netlist import Channel, Netlist
+from step_explore.areas import units
+from step_explore.areas.amounts import Amounts, total
+
+TABLE = Path(__file__).with_name("coefficients.json")
+"""What one of everything takes; ``python -m benchmarks.area_formulas --fit`` writes it."""
+
+Price = tuple[float, ...]
+"""Of each field of `Area`."""
+
+
+@dataclass(frozen=True)
+class Area:
+    """LUT sites (as nextpnr counts them), multipliers (18 x 18), block RAMs (18 kbit) and cells of LUT RAM (16 words of
+    4 bits; they are part of the sites) of an ECP5."""
+
+    lut_sites: float = 0
+    multipliers: float = 0
+    block_rams: float = 0
+    lut_rams: float = 0
+
+    def __add__(self, other: Area) -> Area:
+        return Area(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
+
+    def __sub__(self, other: Area) -> Area:
+        return Area(*(getattr(self, each.name) - getattr(other, each.name) for each in fields(self)))
+
+    def times(self, count: int) -> Area:
+        """So many of it."""
+        return Area(*(count * getattr(self, each.name) for each in fields(self)))
+
+    def rounded(self) -> dict[str, int]:
+        """Whole numbers by name."""
+        return {each.name: round(getattr(self, each.name)) for each in fields(self)}
+
+
+def amounts(netlist: Netlist) -> dict[tuple[str, str], Amounts]:
+    """The amounts of every part, by its kind (unit, channel, scratchpad) and name."""
+    waiting = {node.name: units.in_flight(netlist, node) for node in netlist.units}
+    found = {("unit", node.name): units.unit(netlist, node) for node in netlist.units}
+    for each in netlist.channels:
+        found["channel", each.name] = units.channel(netlist, each, waiting[each.producer[0]])
+    for pad in scratchpads(netlist):
+        found["scratchpad", f"scratchpad {pad.index}"] = units.scratchpad(netlist, pad)
+    return found
+
+
+def area_of(netlist: Netlist) -> Area:
+    """The area of ``netlist``, by formulas."""
+    return priced(total(amounts(netlist).values()))
+
+
+Measure = Callable[[Netlist, Any], Amounts]
+"""The amounts of a unit, channel or scratchpad."""
+
+
+class Areas:
+    """Areas of one program on fabrics that differ in lanes and links of operators alone: each part is found once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Any, ...], Area] = {}
+
+    def of(self, netlist: Netlist) -> Area:
+        """The area of ``netlist``; the same as `area_of`, but for roundings."""
+        own, links = netlist.fabric.lanes, netlist.links
+        found = [
+            self._part((node.name, own.get(node.name), links[node.name]), units.unit, netlist, node)
+            for node in netlist.units
+        ]
+        for each in netlist.channels:
+            before, behind = each.producer[0], each.consumer[0]
+            key = each.name, own.get(before), links[before], links[behind], "channel"
+            found.append(self._part(key, _channel, netlist, each))
+        for pad in scratchpads(netlist):
+            widths = (links[share.filler.name] for share in pad.shares)
+            found.append(self._part((pad.index, *widths, "scratchpad"), units.scratchpad, netlist, pad))
+        return Area(*map(sum, zip(*map(astuple, found), strict=True)))
+
+    def _part(
+        self, key: tuple[Any, ...], measure: Callable[[Netlist, Any], Amounts], netlist: Netlist, part: Any
+    ) -> Area:
+        if key not in self._known:
+            self._known[key] = priced(measure(netlist, part))
+        return self._known[key]
+
+
+def _channel(netlist: Netlist, each: Channel) -> Amounts:
+    return units.channel(netlist, each, units.in_flight(netlist, netlist.graph.nodes[each.producer[0]]))
+
+
+def priced(found: Amounts) -> Area:
+    """What ``found`` takes."""
+    area = [0.0] * len(fields(Area))
+    for name, amount in found.items():
+        for at, each in enumerate(price(name)):
+            area[at] += amount * each
+    return Area(*area)
+
+
+@cache
+def price(name: str) -> Price:
+    """What one of ``name`` takes. Lanes of formats that were not measured are as dear as the dearest with the same
+    operands that was, or else as the dearest of the function."""
+    prices = coefficients()
+    if name in prices:
+        return prices[name]
+    alike, kind = list[Price](), name.rpartition(".")[0]
+    while not alike and "." in kind:
+        alike = [each for other, each in prices.items() if other.startswith(f"{kind}.")]
+        kind = kind.rpartition(".")[0]
+    return max(alike, default=(0.0, 0.0, 0.0, 0.0))
+
+
+@cache
+def coefficients() -> dict[str, Price]:
+    """The table: what one of everything takes, by name."""
+    return {name: tuple(each) for name, each in json.loads(TABLE.read_text()).items()}

@@ -1,0 +1,145 @@
+"""What units, channels and scratchpads are made of."""
+
+from __future__ import annotations
+
+from step.language.function import Function
+from step.language.graph import Node
+from step.language.types import is_dynamic, with_rows
+from step.lowering.links import slots_in_flight
+from step.lowering.memory import Scratchpad
+from step.lowering.netlist import Channel, Netlist
+from step.lowering.plans import plan_of
+from step.lowering.plans.plan import Application
+from step.lowering.storage import data, header_bits, queued_tiles, word_width
+from step.lowering.timing import reduces, timing_of
+from step_explore.areas.amounts import BLOCK_RAM_BITS, Amounts
+from step_explore.areas.datapaths import datapath
+
+
+def unit(netlist: Netlist, node: Node) -> Amounts:
+    """The amounts of ``node``: of its rule, by the kind of operator, its datapath, and its side of off-chip memory."""
+    found, kind = Amounts(), node.operator.name
+    before, behind = netlist.inputs(node), [each for each in netlist.outputs(node) if each is not None]
+    found.put(kind, 1)
+    found.put(f"{kind}.headers", sum(header_bits(netlist, each) for each in (*before, *behind)))
+    link, beats = netlist.links[node.name], {each: netlist.beats(each, node.name) for each in (*before, *behind)}
+    found.put(f"{kind}.word_bits", sum(word_width(netlist, each, link) for each in before))
+    found.put(f"{kind}.bits", sum(word_width(netlist, each, link) * words for each, words in beats.items()))
+    found.put(f"{kind}.ports", len(before) + len(behind) - 2)
+    found.put(f"{kind}.dynamic", any(is_dynamic(each.element) for each in (*before, *behind)))
+    function: Function | None = getattr(node.operator, "function", None)
+    if function is not None and any(each.carries for each in behind):
+        reduce = reduces(type(node.operator))
+        application = Application.at(node, netlist.fabric.of(node.name), reduce=reduce)
+        plan = plan_of(node, function, netlist.fabric, reduce=reduce)
+        found.put_all(datapath(function, application.with_rows(netlist.fabric.dynamic_rows), plan))
+        if not plan.streams:  # operands are collected as a whole
+            waiting = sum(each.element.bits for each in before if each.element and each.element.is_static)
+            found.put(f"{kind}.whole_bits", waiting)
+    if node.operator.given() is not None and behind and beats[behind[0]] > 1:
+        found.shallow(word_width(netlist, behind[0], link), beats[behind[0]])
+    if node.operator.reads(node) is not None and behind:
+        _load(found, netlist, node, behind[0])
+    elif node.operator.writes(node) is not None:
+        found.put("store.beat_bits", 8 * netlist.fabric.memory.beat_bytes)
+        found.shallow(32 + 8 * netlist.fabric.memory.beat_bytes, 4)
+    return found
+
+
+def _load(found: Amounts, netlist: Netlist, node: Node, behind: Channel) -> None:
+    """The queue of tiles, of which a row is a word of the link or a beat, whichever is wider."""
+    fabric = netlist.at(node)
+    width = word_width(netlist, behind, fabric.link_bytes)
+    element = behind.element
+    if element is None or not (width or element.is_control):
+        return
+    bits = with_rows(element, fabric.dynamic_rows).bits
+    width = width or min(bits, 8 * fabric.link_bytes)
+    beat, words = 8 * fabric.memory.beat_bytes, -(-bits // width)
+    in_row = min(-(-beat // width), words)
+    parts = min(-(-width // beat), fabric.memory.beats(bits))
+    rows = -(-words // in_row)
+    room = queued_tiles(fabric.outstanding, words) * rows
+    deep = fabric.outstanding * words > fabric.block_ram_words
+    if deep:
+        found.deep(parts * beat, room) if parts == 1 else found.deep(max(beat, BLOCK_RAM_BITS), room, parts)
+    else:
+        found.shallow(beat, room, parts)
+    found.shallow(header_bits(netlist, behind), fabric.outstanding)
+    found.put("load.chosen_bits", (in_row - 1) * width)
+
+
+def channel(netlist: Netlist, each: Channel, in_flight: int) -> Amounts:
+    """The amounts of a channel, with so many slots ``in_flight`` besides its depth: rings of headers and of words."""
+    found, depth = Amounts(), each.depth + in_flight
+    written, read = (word_width(netlist, each, link) for link in netlist.widths(each))
+    found.put("channel", 1)
+    found.put("channel.place_bits", (depth - 1).bit_length())
+    found.shallow(header_bits(netlist, each), depth)
+    if written:
+        words = netlist.places(each)
+        room = (depth + netlist.spare(each)) * words
+        found.put("channel.word_place_bits", (room - 1).bit_length())
+        found.put("channel.several_words", words > 1)
+        found.put("channel.dynamic", is_dynamic(each.element))
+        if read > written:
+            _gathered(found, netlist, each, room)
+        else:
+            found.memory(written, room, deep=netlist.is_deep(each))
+        if read < written:
+            found.put("dealt", 1)
+            found.put("dealt.place_bits", (room - 1).bit_length())
+            found.put("dealt.chosen_bits", written - read)
+    return found
+
+
+def _gathered(found: Amounts, netlist: Netlist, each: Channel, room: int) -> None:
+    """Memories side by side for narrow words that are read as wide ones, and the wait of headers for these."""
+    narrow, wide = (word_width(netlist, each, link) for link in netlist.widths(each))
+    parts = 1 << (-(-wide // narrow) - 1).bit_length()
+    if netlist.is_deep(each):
+        found.deep(narrow, room, parts)
+    else:
+        found.shallow(narrow, room, parts)
+    waits = netlist.beats(each, each.producer[0]) - netlist.beats(each, each.consumer[0])
+    found.put("gathered", 1)
+    found.put("gathered.parts", parts)
+    found.put("gathered.place_bits", (room - 1).bit_length())
+    found.put("gathered.dynamic", is_dynamic(each.element))
+    found.put("gathered.wait_bits", waits.bit_length())
+    if not is_dynamic(each.element):
+        found.shallow(1, waits - 1)
+
+
+def scratchpad(netlist: Netlist, each: Scratchpad) -> Amounts:
+    """The amounts of an on-chip memory: its banks, and what every share of it needs."""
+    found, fabric = Amounts(), netlist.fabric
+    found.put("scratchpad", 1)
+    found.put("scratchpad.shares", len(each.shares))
+    width = 0
+    for share in each.shares:
+        (before,) = netlist.inputs(share.filler)
+        word = word_width(netlist, before, netlist.links[share.filler.name]) if share.beats else 0
+        width = max(width, word)
+        found.put("scratchpad.share_bits", word)
+        entries = share.pages * share.slots
+        header = header_bits(netlist, before)
+        found.memory(header, entries, deep=entries > fabric.block_ram_words)
+        found.memory((share.pages - 1).bit_length(), share.pages, deep=share.pages > fabric.block_ram_words)
+    banks = each.pages * each.page_words // each.banks
+    if width:
+        found.deep(width, banks, each.banks)
+    found.put("scratchpad.bank_bits", width * each.banks)
+    return found
+
+
+def in_flight(netlist: Netlist, node: Node) -> int:
+    """Slots that channels behind ``node`` have for tokens on their way through it."""
+    timing = timing_of(netlist, node)
+    return 0 if timing is None else slots_in_flight(timing.latency, timing.initiation_interval)
+
+
+def data_bits(netlist: Netlist, each: Channel) -> int:
+    """Bits of a value that follow its header."""
+    element = data(netlist, each)
+    return 0 if element is None or each.is_control else element.bits

@@ -1,0 +1,135 @@
+"""The storage below which a program deadlocks, whatever the depths: by a linear program over depths that did.
+
+More room never makes a Kahn network deadlock (Parks, Bounded Scheduling of Process Networks, 1995). So where depths
+deadlock, any that do not are larger in one channel at least. Each such run is made as strong as it can be, with all
+the room that still deadlocks, and is a constraint of a covering problem in integers; its cheapest solution is the next
+to run. If that does not deadlock it is the smallest of all, else it is the next constraint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from step.errors import missing_module
+from step.lowering.arrival import arrival
+from step.lowering.memory import scratchpads
+from step.lowering.netlist import Netlist
+from step_explore.fifos.runs import Depths, Runs
+from step_explore.fifos.shrink import LEAST, shrink
+
+MOST_CUTS = 60
+"""Runs that deadlock, after which the search for the smallest gives up with the bound that it has."""
+
+SECONDS = 10.0
+"""For one solution of the covering problem; after them its own lower bound counts."""
+
+Cut = Mapping[str, int]
+"""Depths that deadlock, however deep the other channels are: one of these has to be deeper."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """No depths of less than ``bits`` run to the end; ``weak`` says why it is no better; None: some have these."""
+
+    bits: int
+    weak: str | None
+
+
+def obstacle(netlist: Netlist) -> str | None:
+    """Why more room may make the program deadlock, or None: where an order depends on time it is no Kahn network."""
+    if (why := arrival(netlist)) is not None:
+        return why
+    stored = {access.tensor for node in netlist.units if (access := node.operator.writes(node)) is not None}
+    for node in netlist.units:
+        access = node.operator.reads(node)
+        if access is not None and access.tensor in stored:
+            return f"{node.describe()} reads a tensor that is written"
+    for pad in scratchpads(netlist):
+        if len(pad.shares) > 1:
+            names = " and ".join(share.filler.name for share in pad.shares)
+            return f"{names} share on-chip memory"
+    return None
+
+
+def storage_bound(runs: Runs, room: Depths) -> Bound:
+    """The bound for the program of ``runs``; where it has an `obstacle`, that of the smallest depth in all channels.
+
+    ``room``: depths that no run fills, by channel. Raises `EnvironmentProblem` where SciPy is not installed.
+    """
+    optimize = _scipy()
+    cuts: list[Cut] = []
+    floor = runs.floor
+    if runs.outcome(floor).cycles is None and (why := obstacle(runs.netlist)) is not None:
+        return Bound(runs.bits(floor), f"{why}, so more room may make the program deadlock")
+    while True:
+        depths, bits = _cheapest(optimize, runs, cuts, room)
+        if depths is not None and runs.outcome({**floor, **depths}).cycles is not None:
+            return Bound(bits, None)
+        if depths is None or len(cuts) == MOST_CUTS:
+            return Bound(bits, f"{len(cuts)} ways to deadlock were looked at, and there are more")
+        cuts.append(_strongest(runs, {**floor, **depths}, room))
+
+
+def _strongest(runs: Runs, depths: Depths, room: Depths) -> Cut:
+    """Of larger depths that deadlock as ``depths`` do those that can not be larger, without the channels that have
+    all the ``room``."""
+
+    def deepened(missing: Depths) -> dict[str, int]:
+        return {name: room[name] + LEAST - less for name, less in missing.items()}
+
+    def deadlock(candidates: Sequence[Depths]) -> list[bool]:
+        return [each.cycles is None for each in runs.outcomes([deepened(each) for each in candidates])]
+
+    missing = {name: room[name] + LEAST - depth for name, depth in depths.items()}
+    order = sorted(room, key=lambda name: (depths[name] == LEAST, name))
+    found = deepened(shrink(missing, order, deadlock))
+    return {name: depth for name, depth in found.items() if depth < room[name]}
+
+
+def _cheapest(optimize: Any, runs: Runs, cuts: Sequence[Cut], room: Depths) -> tuple[dict[str, int] | None, int]:
+    """The depths with the least storage that are no cut, those of channels in no cut left out; None where they are not
+    found in time. And what no others are below, with all channels."""
+    base, floor = runs.bits(runs.floor), runs.floor
+    names = sorted({name for cut in cuts for name in cut})
+    if not names:
+        return {}, base
+    place = {name: number for number, name in enumerate(names)}
+    width = len(names) + sum(map(len, cuts))  # a depth each, and of every cut which of its channels is deeper
+    rows, least, column = [], [], len(names)
+    for cut in cuts:
+        one = np.zeros(width)
+        one[column : column + len(cut)] = 1  # one of them at least
+        rows.append(one)
+        least.append(1)
+        for name, depth in cut.items():
+            deeper = np.zeros(width)  # depth - floor >= (cut + 1 - floor) if it is chosen
+            deeper[place[name]], deeper[column] = 1, -(depth + 1 - floor[name])
+            rows.append(deeper)
+            least.append(0)
+            column += 1
+    weights = np.zeros(width)
+    weights[: len(names)] = [runs.slot_bits(name) for name in names]
+    most = [room[name] - floor[name] for name in names] + [1] * (width - len(names))
+    found = optimize.milp(
+        weights,
+        constraints=optimize.LinearConstraint(np.array(rows), lb=least),
+        bounds=optimize.Bounds(0, most),
+        integrality=np.ones(width),
+        options={"time_limit": SECONDS},
+    )
+    bits = base + int(np.ceil(found.mip_dual_bound - 1e-6))
+    if found.status != 0:
+        return None, bits
+    return {name: floor[name] + round(found.x[place[name]]) for name in names}, bits
+
+
+def _scipy() -> Any:
+    try:
+        from scipy import optimize
+    except ModuleNotFoundError as error:
+        raise missing_module(error, "a bound", "fifos") from None
+    return optimize

@@ -1,0 +1,238 @@
+"""Integer programs: which options units should have, by formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from step_explore.fitting.choices import Chosen, Space
+
+Budget = Mapping[str, float]
+"""The most of a resource of `step_explore.areas.Area`, by its name."""
+
+SECONDS = 10.0
+"""Of one integer program at most."""
+
+GAP = 3e-3
+"""The part by which its result may be worse than the best, where nothing else is said."""
+
+Row = dict[int, float]
+"""The numbers of a constraint, by the place of the variable."""
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Integer programs of ``space``, whose nodes fire so often (``firings``, by name), and whose units have results so
+    many cycles ``later`` with each option than by the latencies of `Option`.
+
+    How long a run takes is a longest path: a node begins and ends no sooner than those in front of it, and later by
+    what its option has more latency, by ``later``, and by what words wait for where they become wider; from its begin
+    to its end it is busy for all of its firings.
+    """
+
+    space: Space
+    firings: Mapping[str, int]
+    later: Sequence[Sequence[float]]
+    gap: float = GAP
+
+    @classmethod
+    def by_formulas(cls, space: Space, firings: Mapping[str, int], gap: float = GAP) -> Candidates:
+        """Those whose results are later by the latencies alone."""
+        return cls(space, firings, [[0.0] * len(unit.options) for unit in space.units], gap)
+
+    def cycles(self, chosen: Chosen) -> float:
+        """The length of the path of what is ``chosen``."""
+        begin, end = dict[str, float](), dict[str, float]()
+        before: dict[str, list[str]] = {}
+        for first, second in self._edges:
+            before.setdefault(second, []).append(first)
+        for node in self.space.netlist.units:
+            name, at = node.name, self.space.owners.get(node.name)
+            busy, later = (0.0, 0.0) if at is None else self._takes(name, at, chosen[at])
+            waits = {other: later + self._waits(other, name, chosen) for other in before.get(name, ())}
+            begin[name] = max([later, *(begin[other] + cycles for other, cycles in waits.items())])
+            end[name] = max([begin[name] + busy, *(end[other] + cycles for other, cycles in waits.items())])
+        return max(end.values())
+
+    def narrowest(self, cycles: float) -> Chosen | None:
+        """The options with the least LUT sites of a path of at most so many ``cycles``; None where there are none."""
+        return self._in_two_steps(self._cost("lut_sites"), cycles, {})
+
+    def fastest(self, spare: Budget, *, together: bool = False) -> Chosen | None:
+        """The options with the shortest path which take no more than is ``spare``; None where there are none.
+
+        With ``together`` alike units have the same, which is found sooner.
+        """
+        sites = {at: 1e-6 * cost for at, cost in self._cost("lut_sites").items()}
+        solved = self._in_two_steps if not together else partial(self._solved, links=None)
+        return solved({**sites, self._path: 1.0}, np.inf, spare)
+
+    def _in_two_steps(self, cost: Row, most: float, spare: Budget) -> Chosen | None:
+        """Where alike units have the same options, and then with the links of these, lanes of every unit."""
+        together = self._solved(cost, most, spare, None)
+        return None if together is None else self._solved(cost, most, spare, together)
+
+    # -- what takes how long ------------------------------------------------------------------------------------------
+
+    def _takes(self, name: str, at: int, place: int) -> tuple[float, float]:
+        """How long the node ``name`` of a unit is busy with an option, and by how much its results are later."""
+        unit = self.space.units[at]
+        option, whole, node = unit.options[place], unit.options[-1], unit.nodes.index(name)
+        later = option.latencies[node] - whole.latencies[node] + (self.later[at][place] if node == 0 else 0.0)
+        return self.firings.get(name, 0) * option.intervals[node], later
+
+    def _waits(self, before: str, behind: str, chosen: Chosen) -> float:
+        """By how much words come later behind one node than they do in front of another one."""
+        seam = self._seams.get((before, behind))
+        if seam is None:
+            return 0.0
+        links = (
+            self.space.units[self.space.owners[end]].options[chosen[self.space.owners[end]]].link
+            for end in (before, behind)
+        )
+        return self.space.seams[seam].waits[tuple(links)]  # type: ignore[index]
+
+    @cached_property
+    def _edges(self) -> list[tuple[str, str]]:
+        """Pairs of nodes of which the first one sends to the second one, without what is fed back."""
+        order = {node.name: at for at, node in enumerate(self.space.netlist.units)}
+        pairs = ((channel.producer[0], channel.consumer[0]) for channel in self.space.netlist.channels)
+        return [(before, behind) for before, behind in dict.fromkeys(pairs) if order[before] < order[behind]]
+
+    @cached_property
+    def _seams(self) -> dict[tuple[str, str], int]:
+        """The seam between the units of two nodes, where there is one."""
+        space, known = self.space, {(each.before, each.behind): at for at, each in enumerate(self.space.seams)}
+        groups = {name: space.group_of[at] for name, at in space.owners.items()}
+        pairs = ((each, (groups.get(each[0], -1), groups.get(each[1], -1))) for each in self._edges)
+        return {each: known[pair] for each, pair in pairs if pair in known}
+
+    # -- variables: whether an option is taken, the widths at a seam; when each node begins, and ends; the path -----
+
+    @cached_property
+    def _options(self) -> dict[tuple[int, int], int]:
+        """The variable of each option of each unit."""
+        pairs = [(at, place) for at, unit in enumerate(self.space.units) for place in range(len(unit.options))]
+        return {pair: variable for variable, pair in enumerate(pairs)}
+
+    @cached_property
+    def _widths(self) -> dict[tuple[int, tuple[int, int]], int]:
+        """The variable of each pair of widths of each seam."""
+        pairs = [(at, links) for at, seam in enumerate(self.space.seams) for links in seam.area]
+        return {pair: len(self._options) + place for place, pair in enumerate(pairs)}
+
+    @cached_property
+    def _times(self) -> dict[str, tuple[int, int]]:
+        """The variables of the begin and of the end of each node."""
+        first = len(self._options) + len(self._widths)
+        return {node.name: (first + 2 * at, first + 2 * at + 1) for at, node in enumerate(self.space.netlist.units)}
+
+    @property
+    def _path(self) -> int:
+        """The variable of the length of the path, the last one."""
+        return len(self._options) + len(self._widths) + 2 * len(self._times)
+
+    def _cost(self, name: str) -> Row:
+        """So much of a resource of `Area` takes every option, and every pair of widths at a seam."""
+        units, seams = self.space.units, self.space.seams
+        options = {at: getattr(units[unit].options[place].area, name) for (unit, place), at in self._options.items()}
+        return {**options, **{at: getattr(seams[seam].area[links], name) for (seam, links), at in self._widths.items()}}
+
+    def _choices(self) -> Iterator[Row]:
+        """Sums that are one, or nothing: a unit has an option, alike units have the same links, and so have seams."""
+        space = self.space
+        for at, each in enumerate(space.units):
+            yield {self._options[at, place]: 1.0 for place in range(len(each.options))}
+        for first, *others in space.alike:
+            for link in space.units[first].links():
+                for other in others:
+                    yield {**self._with(first, link, 1.0), **self._with(other, link, -1.0)}
+        for at, seam in enumerate(space.seams):
+            for end, group in enumerate((seam.before, seam.behind)):
+                unit = space.alike[group][0]
+                for link in space.units[unit].links():
+                    widths = {self._widths[at, links]: -1.0 for links in seam.area if links[end] == link}
+                    yield {**self._with(unit, link, 1.0), **widths}
+
+    def _with(self, at: int, link: int, number: float) -> Row:
+        """``number`` for the options of a unit with such links."""
+        options = enumerate(self.space.units[at].options)
+        return {self._options[at, place]: number for place, option in options if option.link == link}
+
+    def _follows(self) -> Iterator[Row]:
+        """Sums that are not positive: what has to be over before what."""
+        for name, (begin, end) in self._times.items():
+            yield {**self._options_of(name, later=True), begin: -1.0}
+            yield {**self._options_of(name, later=False), begin: 1.0, end: -1.0}
+            yield {end: 1.0, self._path: -1.0}
+        for before, behind in self._edges:
+            waits, seam = self._options_of(behind, later=True), self._seams.get((before, behind))
+            if seam is not None:
+                waits |= {self._widths[seam, links]: cycles for links, cycles in self.space.seams[seam].waits.items()}
+            for first, second in zip(self._times[before], self._times[behind], strict=True):
+                yield {**waits, first: 1.0, second: -1.0}
+
+    def _alike(self) -> Iterator[tuple[int, int, int]]:
+        """The first of each group with another one of it, and the places of their options."""
+        for first, *others in self.space.alike:
+            yield from ((first, other, at) for other in others for at in range(len(self.space.units[first].options)))
+
+    def _options_of(self, name: str, *, later: bool) -> Row:
+        at = self.space.owners.get(name)
+        places = () if at is None else range(len(self.space.units[at].options))
+        return {self._options[at or 0, place]: self._takes(name, at or 0, place)[later] for place in places}
+
+    @cached_property
+    def _constraints(self) -> tuple[Any, np.ndarray, np.ndarray]:
+        """All of them as a sparse matrix, with the least and the greatest value of each."""
+        from scipy.sparse import coo_array
+
+        choices, follows = list(self._choices()), list(self._follows())
+        one = np.array([float(at < len(self.space.units)) for at in range(len(choices))])
+        entries = [(at, *each) for at, row in enumerate([*choices, *follows]) for each in row.items()]
+        rows, columns, values = zip(*entries, strict=True)
+        matrix = coo_array((values, (rows, columns)), shape=(len(choices) + len(follows), self._path + 1))
+        low = np.append(one, np.full(len(follows), -np.inf))
+        return matrix.tocsr(), low, np.append(one, np.zeros(len(follows)))
+
+    def _solved(self, cost: Row, most: float, spare: Budget, links: Chosen | None) -> Chosen | None:
+        """The least ``cost`` of a path of at most ``most``: of options with the ``links`` of those chosen, or of the
+        same ones of units that are alike."""
+        from scipy.optimize import Bounds, LinearConstraint, milp
+
+        def dense(row: Row) -> np.ndarray:
+            found = np.zeros(self._path + 1)
+            found[list(row)] = list(row.values())
+            return found
+
+        constraints = [LinearConstraint(*self._constraints)]
+        constraints += [
+            LinearConstraint(dense(self._cost(name))[None], -np.inf, most_of) for name, most_of in spare.items()
+        ]
+        lower, upper = np.zeros(self._path + 1), np.full(self._path + 1, np.inf)
+        upper[: len(self._options)], upper[-1] = 1.0, most
+        if links is None:
+            same = [{self._options[one, at]: 1.0, self._options[other, at]: -1.0} for one, other, at in self._alike()]
+            constraints += [LinearConstraint(np.array([dense(row) for row in same]), 0, 0)] if same else []
+        else:
+            units = self.space.units
+            others = [
+                variable
+                for (at, place), variable in self._options.items()
+                if units[at].options[place].link != units[at].options[links[at]].link
+            ]
+            upper[others] = 0.0
+        whole = np.zeros(self._path + 1)
+        whole[: len(self._options)] = 1
+        options = {"time_limit": SECONDS, "mip_rel_gap": self.gap}
+        found = milp(
+            dense(cost), integrality=whole, bounds=Bounds(lower, upper), constraints=constraints, options=options
+        )
+        if found.x is None:
+            return None
+        taken = {at: place for (at, place), variable in self._options.items() if found.x[variable] > 0.5}
+        return tuple(taken[at] for at in range(len(self.space.units)))

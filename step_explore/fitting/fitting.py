@@ -1,0 +1,140 @@
+"""Hardware as wide as its rates need: the least area within a loss of cycles, or the fewest cycles within an area."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Annotated
+
+from step.errors import EnvironmentProblem, InputError
+from step.host.progress import Progress, silent
+from step.language.parameters import Within, settled
+from step.lowering.fabric import FabricConfig
+from step.lowering.netlist import lower
+from step.programs.prepare import Openable, open_program
+from step.programs.program import Program
+from step.running.result import Status
+from step_explore.areas import area_of
+from step_explore.fitting.depths import shallower
+from step_explore.fitting.goal import MOST_LOSS, Goal
+from step_explore.fitting.result import Fitted, Given
+from step_explore.fitting.search import Found, Search
+from step_explore.fitting.trials import Choice, Trials
+from step_explore.sweeps.front import undominated
+
+RESOURCES = {"luts": "lut_sites", "dsp": "multipliers", "ram": "block_rams"}
+"""The field of `step_explore.areas.Area` that each part of a budget is about."""
+
+RUNS = 200
+"""Choices that are tried from the best candidate on."""
+
+
+def fit(
+    program: Openable,
+    *,
+    within: float | None = None,
+    luts: int | None = None,
+    dsp: int | None = None,
+    ram: int | None = None,
+    cycles: int | None = None,
+    fabric: FabricConfig | None = None,
+    runs: int = RUNS,
+    progress: Progress = silent,
+) -> Fitted:
+    """Choose lanes of operators, the width of links, the kind of memories and depths of channels for ``program``.
+
+    ``within`` is the part of the cycles that may be lost, 0.05 for 5 %: of all that reaches it the least LUT sites are
+    taken. Or a budget: at most so many ``luts`` (sites), ``dsp`` (multipliers) and ``ram`` (block RAMs), in which the
+    fewest cycles are looked for, and, with ``cycles``, the least area with at most so many. Areas are those of
+    `step_explore.areas`, cycles those of the fast model, which runs every choice: those of integer programs, and up to
+    ``runs`` from the best of these on.
+
+    Raises `InputError` for a budget that nothing fits, with the nearest that was found, and where the program does not
+    run on its own fabric. Needs SciPy.
+
+    >>> found = step.fit(program, within=0.05)
+    >>> found.loss <= 0.05, found.best.area.lut_sites <= found.asked.area.lut_sites
+    (True, True)
+    """
+    limits = _limits(within, luts, dsp, ram, cycles)
+    check_scipy("a fit")
+    opened = open_program(program, fabric=fabric)
+    trials = Trials(opened, progress)
+    asked = asked_for(trials)
+    goal = Goal(limits, cycles if within is None else math.floor(asked.cycles * (1 + within)))
+    settled(runs, Annotated[int, Within(0, math.inf)], "runs", InputError)
+    best = Search(trials, asked, goal, runs).best()
+    _check(opened, goal, best[0])
+    fitted = shallower(trials, best[0], goal)
+    return Fitted(opened, asked, fitted, _given(trials, best), _front([*trials.choices, fitted]), len(trials.known))
+
+
+def _limits(
+    within: float | None, luts: int | None, dsp: int | None, ram: int | None, cycles: int | None
+) -> dict[str, float]:
+    """The budget by the names of resources; raises `InputError` where there is nothing to reach, or too much."""
+    budget = {"luts": luts, "dsp": dsp, "ram": ram}
+    given = {name: each for name, each in budget.items() if each is not None}
+    for name, each in given.items():
+        settled(each, Annotated[int, Within(0, math.inf)], name, InputError)
+    if cycles is not None:
+        settled(cycles, Annotated[int, Within(1, math.inf)], "cycles", InputError)
+    if within is not None:
+        settled(within, Annotated[float, Within(0, MOST_LOSS)], "within", InputError)
+        if given or cycles is not None:
+            raise InputError("a fit is within a loss of cycles or within an area, not both; give within, or a budget")
+    elif not given and cycles is None:
+        raise InputError("a fit needs a goal: within=0.05, or a budget of luts, dsp, ram or cycles")
+    return {RESOURCES[name]: float(each) for name, each in given.items()}
+
+
+def check_scipy(what: str) -> None:
+    """Raise `EnvironmentProblem` for ``what`` where SciPy is not installed."""
+    try:
+        import scipy.optimize  # noqa: F401
+    except ImportError:
+        raise EnvironmentProblem(f"{what} needs SciPy; install step-fabric[fit]") from None
+
+
+def asked_for(trials: Trials) -> Choice:
+    """The program on its own fabric; raises `InputError` where it does not run there."""
+    program = trials.program
+    result = trials.run(program.fabric)
+    if result is None or result.status != Status.FINISHED:
+        raise InputError(f"{program.name} does not run on its own fabric: step run --backend approx says why")
+    return Choice(program.fabric, area_of(lower(program.graph, program.fabric)), result.cycles)
+
+
+def _check(program: Program, goal: Goal, best: Choice) -> None:
+    """Raise `InputError`, with the least that would do, where nothing fits."""
+    if goal.misses(best) == 0:
+        return
+    fields = {name: field for name, field in RESOURCES.items() if field in goal.limits}
+    asked = [f"{name}={goal.limits[field]:,.0f}" for name, field in fields.items()]
+    least = [f"{name}={getattr(best.area, field):,.0f}" for name, field in fields.items()]
+    if goal.cycles is not None:
+        asked, least = [*asked, f"cycles={goal.cycles:,}"], [*least, f"cycles={best.cycles:,}"]
+    raise InputError(
+        f"nothing that was found for {program.name} fits {', '.join(asked)}; the nearest needs {', '.join(least)}"
+    )
+
+
+def _given(trials: Trials, best: Found) -> tuple[Given, ...]:
+    choice, space, chosen = best
+    result = trials.run(choice.fabric)
+    assert result is not None
+    kinds: dict[tuple[int, int], list[int]] = {}
+    for at, place in enumerate(chosen):
+        kinds.setdefault((space.group_of[at], place), []).append(at)
+    found = []
+    for (_, place), units in kinds.items():
+        names, options = tuple(space.units[at].name for at in units), space.units[units[0]].options
+        had, mine = options[-1], options[place]
+        busy = max(result.operators[name].busy for name in names)
+        found.append(Given(names, had.lanes, mine.lanes, had.link, mine.link, busy, choice.cycles))
+    return tuple(found)
+
+
+def _front(choices: Iterable[Choice]) -> tuple[Choice, ...]:
+    by_cost: dict[tuple[int, ...], Choice] = {each.cost: each for each in choices}
+    return tuple(by_cost[cost] for cost in undominated(by_cost))

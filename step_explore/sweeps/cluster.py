@@ -1,0 +1,141 @@
+"""The points of a sweep, and the tasks of others, on the machines of a Dask cluster."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from types import TracebackType
+from typing import Any, Generic
+
+from step.errors import EnvironmentProblem, InputError, missing_module
+from step_explore.sweeps.processes import Found, Processes, Task, Workers, cores
+
+PATIENCE = 60.0
+"""Seconds without any worker after which a sweep gives up."""
+
+CONNECTING = 10.0
+"""Seconds that a scheduler may take to answer."""
+
+
+class Cluster(Generic[Task, Found]):
+    """The workers of the Dask scheduler at ``address``, which do ``work``.
+
+    ``lost``: what is found for a task that took several workers with it, given the reason. All workers need this
+    toolkit, and see the files of the program under the names that they have here. Raises `EnvironmentProblem` where
+    nobody answers, and where no worker is left for ``patience`` seconds.
+    """
+
+    def __init__(
+        self,
+        work: Callable[[Task], Found],
+        address: str,
+        lost: Callable[[Task, str], Found],
+        patience: float = PATIENCE,
+    ) -> None:
+        try:
+            import distributed
+        except ModuleNotFoundError as error:
+            raise missing_module(error, "a sweep on a cluster", "cluster") from None
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters of it is told as an error
+        self._work, self._address, self._lost_task, self._patience = work, address, lost, patience
+        self._library: Any = distributed
+        try:
+            self._client = distributed.Client(address, timeout=CONNECTING, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            raise EnvironmentProblem(f"there is no Dask scheduler at {address}: {_reason(error)}") from None
+        self._seen = time.monotonic()
+
+    @property
+    def together(self) -> int:
+        """How many tasks are done at once: threads of the workers."""
+        try:
+            return max(1, sum(self._client.nthreads().values()))
+        except OSError:
+            raise self._lost() from None
+
+    def rows(self, points: Iterable[Task]) -> Iterator[Found]:
+        """What is found for ``points``, as it comes.
+
+        Where a worker is lost, the scheduler gives its tasks to others. One that took several with it
+        (``distributed.scheduler.allowed-failures``) is lost.
+        """
+        waiting, flying = iter(points), dict[Any, Task]()
+        try:
+            while True:
+                for point in islice(waiting, max(0, 2 * self.together - len(flying))):
+                    flying[self._client.submit(self._work, point, pure=False)] = point
+                if not flying:
+                    return
+                for future in self._done(list(flying)):
+                    yield self._row(future, flying.pop(future))
+        finally:
+            for future in flying:
+                future.release()  # nobody waits for it: the scheduler forgets it
+
+    def _done(self, futures: list[Any]) -> Iterable[Any]:
+        try:
+            with self._client.as_current():
+                done: Iterable[Any] = self._library.wait(futures, timeout=1, return_when="FIRST_COMPLETED").done
+            return done
+        except TimeoutError:
+            self._check_workers()
+            return []
+        except self._library.client.FuturesCancelledError:
+            raise self._lost() from None
+
+    def _row(self, future: Any, point: Task) -> Found:
+        try:
+            row: Found = future.result()
+            return row
+        except self._library.KilledWorker:
+            return self._lost_task(point, "every worker that ran it was killed; is there enough memory?")
+
+    def _check_workers(self) -> None:
+        """Raise `EnvironmentProblem` where there was none for too long."""
+        now = time.monotonic()
+        try:
+            workers = self._client.nthreads()
+        except OSError:
+            raise self._lost() from None
+        if workers:
+            self._seen = now
+        elif now - self._seen > self._patience:
+            raise EnvironmentProblem(
+                f"the Dask scheduler at {self._address} has had no worker for {self._patience:.0f} s; start one with: "
+                f"dask worker {self._address}"
+            )
+
+    def _lost(self) -> EnvironmentProblem:
+        return EnvironmentProblem(f"the Dask scheduler at {self._address} was lost, or somebody cancelled the sweep")
+
+    def __enter__(self) -> Cluster[Task, Found]:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.close()
+
+
+def workers(
+    work: Callable[[Task], Found],
+    lost: Callable[[Task, str], Found],
+    tasks: int,
+    jobs: int | None,
+    scheduler: str | None,
+) -> Workers[Task, Found]:
+    """Who does so many ``tasks``: ``jobs`` processes, by default one per core, or the workers of a ``scheduler``.
+
+    Raises `InputError` where both are given, and what `Cluster` raises.
+    """
+    if scheduler is None:
+        return Processes(work, max(1, min(jobs or cores(), tasks)), lost)
+    if jobs is not None:
+        raise InputError("jobs has no effect with a scheduler: its workers run the points")
+    return Cluster(work, scheduler, lost)
+
+
+def _reason(error: BaseException) -> str:
+    return str(error).partition("\n")[0] or type(error).__name__

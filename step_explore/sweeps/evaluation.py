@@ -1,0 +1,47 @@
+"""A point of a sweep runs."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from step.errors import ProgramError
+from step.running.bound import bound_by
+from step.running.result import Status
+from step_explore.sweeps.axis import Point
+from step_explore.sweeps.row import REFUSED, Row
+from step_explore.sweeps.subject import Subject, first_line
+
+
+def evaluate(subject: Subject, point: Point, max_cycles: int | None = None) -> Row:
+    """The row of ``subject`` at ``point``.
+
+    A point that program, fabric or data do not fit, and a run that fails, is a row too. Raises the other errors, which
+    would be those of all points.
+    """
+    started = time.perf_counter()
+    try:
+        ready, memory = subject.at(point)
+        result = ready.simulator.attempt(memory=memory, max_cycles=max_cycles).result
+        measures, unknown = ready.measures(result)
+    except ProgramError as refusal:
+        return Row(point, REFUSED, error=first_line(refusal))
+    cycles = result.cycles if result.status == Status.FINISHED else None
+    flops, useful = measures.get("flops"), measures.get("useful_flops")
+    return Row(
+        point,
+        str(result.status),
+        cycles,
+        flops_per_cycle=None if flops is None else _a_cycle(flops, cycles),
+        useful_flops_per_cycle=None if useful is None else _a_cycle(useful, cycles),
+        bytes_per_cycle=_a_cycle(result.off_chip_bytes, cycles),
+        bound=None if cycles is None else bound_by(result, memory),
+        **dict[str, Any](measures),
+        seconds=round(time.perf_counter() - started, 6),
+        error=result.error or unknown,
+        digest=subject.digest(point),
+    )
+
+
+def _a_cycle(amount: int, cycles: int | None) -> float | None:
+    return round(amount / cycles, 3) if cycles else None

@@ -1,0 +1,52 @@
+"""The plot of a sweep as its rows come."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from step.host.files import writing
+from step.host.paths import named_file
+from step_explore.sweeps.plot import check_plot, draw_to
+from step_explore.sweeps.row import Row
+
+DRAWN_EVERY = 10.0
+"""Seconds between two pictures at least."""
+
+SHARE = 20
+"""How many times as long as a picture takes nothing is drawn behind it."""
+
+
+@dataclass
+class Live:
+    """The picture at ``path`` of what is known so far; None draws nothing."""
+
+    path: Path | None
+    objectives: Sequence[str]
+    title: str
+    per: Sequence[str] = ()
+    _next: float = field(default_factory=lambda: time.monotonic() + DRAWN_EVERY)
+
+    @classmethod
+    def of(cls, path: Path | str | None, objectives: Sequence[str], title: str, per: Sequence[str] = ()) -> Live:
+        """Raises what `check_plot` raises, and `InputError` for a file that can not be written."""
+        if path is None:
+            return cls(None, objectives, title, per)
+        path = named_file(path, "a plot")
+        check_plot(path, objectives)
+        with writing(path):
+            return cls(path, objectives, title, per)
+
+    def see(self, rows: Sequence[Row]) -> None:
+        """Draw ``rows``, unless a picture was drawn a short while ago."""
+        began = time.monotonic()
+        if began >= self._next:
+            self.end(rows)
+            self._next = time.monotonic() + max(DRAWN_EVERY, SHARE * (time.monotonic() - began))
+
+    def end(self, rows: Sequence[Row]) -> None:
+        """Draw ``rows``."""
+        if self.path is not None:
+            draw_to(self.path, rows, self.objectives, self.title, self.per)

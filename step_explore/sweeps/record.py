@@ -1,0 +1,181 @@
+"""The rows of a sweep as they come, and the file that keeps them."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from step.errors import FormatError, InputError, ProgramError
+from step.host.files import check_writable, write_atomically
+from step.running.result import Status
+from step_explore.sweeps.axis import Axis, Point, Value, is_among, named
+from step_explore.sweeps.row import BOUNDED, LOST, REFUSED, Row
+from step_explore.sweeps.subject import Subject
+from step_explore.sweeps.table import check_format, encode, read
+from step_explore.sweeps.workload import Workload
+
+SAVED_EVERY = 2.0
+"""Seconds between two writings of the file: what a killed sweep loses at most, beside what was under way."""
+
+AGAIN = (LOST, BOUNDED, Status.RUNAWAY)
+"""Rows of a file that run again: what ended them may be no more."""
+
+PROGRAM = 32
+"""Characters of a digest that are of the program and its data; behind them is its fabric."""
+
+OTHERWISE = "choose another file, or delete it"
+
+Key = tuple[tuple[bool, Value], ...]
+
+
+class Record:
+    """The rows of a sweep of ``subject`` over ``axes``, with those that ``path`` has of an earlier one for which the
+    same was ``asked``.
+
+    Rows that the file has of other points stay in it, and are none of the `rows`. A run that took more than
+    ``max_cycles`` runs again. Used in a ``with``, whatever ends it leaves all rows in the file, with those that
+    another process wrote there meanwhile. Raises `FormatError` for a file of something else, `InputError` for one
+    that can not be written.
+    """
+
+    def __init__(
+        self,
+        path: Path | None,
+        axes: Sequence[Axis],
+        subject: Subject,
+        asked: str | None = None,
+        max_cycles: int | None = None,
+        workload: Workload | None = None,
+    ) -> None:
+        self._workload = workload or Workload()
+        self._path, self._axes, self._asked = path, axes, asked
+        self._names = [each.name for each in axes]
+        self._saved, self._unsaved = time.monotonic(), 0
+        self._rows, self._others = dict[Key, Row](), dict[Key, Row]()
+        if path is None:
+            return
+        check_format(path)
+        self._write_or_complain(lambda: check_writable(path))
+        self._seen = _version(path)
+        for key, row in self._read(path).items():
+            if row.status in AGAIN or (max_cycles and row.cycles and row.cycles > max_cycles):
+                continue
+            if is_among(axes, row.point):
+                self._rows[key] = row.of_tokens(self._workload.at(row.point))
+            else:
+                self._others[key] = row
+        checked = [_check_digest(path, subject, each.values()) for each in (self._rows, self._others)]
+        if not any(checked):  # of which program these were refused, nothing says
+            self._rows = {key: row for key, row in self._rows.items() if row.status != REFUSED}
+
+    @property
+    def rows(self) -> list[Row]:
+        """All of them, in the order in which they came."""
+        return list(self._rows.values())
+
+    def row(self, point: Point) -> Row:
+        """That of ``point``, which is there."""
+        return self._rows[self._key(point)]
+
+    def __contains__(self, point: Point) -> bool:
+        return self._key(point) in self._rows
+
+    def add(self, row: Row) -> None:
+        """Keep ``row``."""
+        self._rows[self._key(row.point)] = row.of_tokens(self._workload.at(row.point))
+        self._unsaved += 1
+        if time.monotonic() - self._saved > SAVED_EVERY:
+            self._save()
+
+    def _key(self, point: Point) -> Key:
+        """True and 1 are two values, though they are equal."""
+        return tuple((isinstance(point[name], bool), point[name]) for name in self._names)
+
+    def _read(self, path: Path) -> dict[Key, Row]:
+        """The rows of the file, each point once."""
+        found = dict[Key, Row]()
+        for row in read(path, self._names):
+            _check_asked(path, row.asked, self._asked)
+            before = found.setdefault(self._key(row.point), row)
+            if replace(before.of_tokens(row.tokens), seconds=row.seconds) != row:
+                raise FormatError(f"{path} has two rows for {named(row.point)} that differ: {OTHERWISE}")
+        return found
+
+    def _save(self) -> None:
+        path = self._path
+        if path is not None and self._unsaved:
+            self._write_or_complain(lambda: self._write(path))
+        self._saved, self._unsaved = time.monotonic(), 0
+
+    def _write(self, path: Path) -> None:
+        with _alone(path.resolve().parent):
+            if _version(path) != self._seen:  # another process has written rows of its own
+                self._others = self._read(path) | self._others
+            rows = [row for key, row in self._others.items() if key not in self._rows]
+            write_atomically(path, encode(path, self._names, [*rows, *self.rows]))
+            self._seen = _version(path)
+
+    def _write_or_complain(self, write: Callable[[], None]) -> None:
+        try:
+            write()
+        except OSError as error:
+            raise InputError(f"{self._path} can not be written: {error.strerror}") from None
+
+    def __enter__(self) -> Record:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._save()
+
+
+@contextmanager
+def _alone(directory: Path) -> Iterator[None]:
+    """No other process that does the same is in ``directory`` meanwhile."""
+    lock = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _version(path: Path) -> tuple[int, int] | None:
+    """Another one where the file was written anew."""
+    if not path.is_file():
+        return None
+    found = path.stat()
+    return found.st_ino, found.st_mtime_ns
+
+
+def _check_digest(path: Path, subject: Subject, rows: Iterable[Row]) -> bool:
+    """Whether one of the ``rows`` says of which program it is; raises `FormatError` where that is another one."""
+    row = next((each for each in rows if each.digest is not None), None)
+    if row is None or row.digest is None:
+        return False
+    try:
+        now = subject.digest(row.point)
+    except ProgramError:  # it ran when the row was made
+        now = ""
+    if now == row.digest:
+        return True
+    if now.startswith(row.digest[:PROGRAM]) and len(row.digest) > PROGRAM:
+        raise FormatError(f"{path} has a sweep on another fabric, or with other depths: {OTHERWISE}")
+    raise FormatError(
+        f"{path} has a sweep of another program, or of this one before it or its data was changed: {OTHERWISE}"
+    )
+
+
+def _check_asked(path: Path, theirs: str | None, mine: str | None) -> None:
+    """Raise `FormatError` with what is not the same, where something else was asked for."""
+    if theirs == mine:
+        return
+    before, now = ((text or "runs as they are, of step sweep").split("; ") for text in (theirs, mine))
+    raise FormatError(
+        f"{path} has rows with {'; '.join(each for each in before if each not in now)}, but now there is "
+        f"{'; '.join(each for each in now if each not in before)}: {OTHERWISE}"
+    )

@@ -1,0 +1,106 @@
+"""What costs of a grid's points may be, from those that are known: Gaussian processes, one for each objective."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from step_explore.sweeps.axis import Axis
+from step_explore.sweeps.front import undominated
+
+BEGINNING = 4
+"""Points far from each other, before anything is expected."""
+
+SCALES = (0.3, 0.6, 1.0, 2.0, 4.0)
+"""In how much of an axis costs change, of which the likeliest is taken for each."""
+
+NOISE = 1e-3
+
+Places = tuple[int, ...]
+"""A point: of each axis the place of its value."""
+
+
+class Surrogate:
+    """Chooses points of ``axes``: first some that are far from each other, then that with the largest gain in
+    hypervolume where costs are a standard deviation less than expected. Costs are of numbers above 0, so their
+    logarithms are modelled; Rasmussen and Williams, Gaussian Processes for Machine Learning, chapters 2 and 5."""
+
+    def __init__(self, axes: Sequence[Axis], seed: int) -> None:
+        self._grid = list(itertools.product(*(range(len(each.values)) for each in axes)))
+        most = [max(1, len(each.values) - 1) for each in axes]
+        self._at = np.array(self._grid, float).reshape(len(self._grid), len(axes)) / most
+        self._random = random.Random(seed)
+
+    def choose(self, known: Mapping[Places, Sequence[float] | None]) -> Places:
+        """A point that is not in ``known``, which has the costs of others; None: not there yet, or there are none."""
+        left = [number for number, places in enumerate(self._grid) if places not in known]
+        taken = [number for number, places in enumerate(self._grid) if places in known]
+        told = [number for number in taken if known[self._grid[number]] is not None]
+        if not taken:
+            return self._grid[self._random.choice(left)]
+        if len(taken) < BEGINNING or not told:
+            away = np.abs(self._at[left][:, None] - self._at[taken][None]).sum(-1).min(1)
+            return self._grid[left[int(away.argmax())]]
+        costs = np.log1p(np.array([known[self._grid[number]] for number in told], float))
+        costs = (costs - costs.mean(0)) / (costs.std(0) + 1e-9)
+        hopes, doubts = zip(*(self._expected(told, each, taken, left) for each in costs.T), strict=True)
+        return self._grid[left[_best(costs, np.transpose(hopes) - np.transpose(doubts), np.max(doubts, 0))]]
+
+    def _expected(
+        self, told: list[int], costs: np.ndarray, taken: list[int], left: list[int]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and standard deviation of what is ``left``; those of ``taken`` will be known soon."""
+        scales = _likeliest(self._at[told], costs)
+        mean = _alike(self._at[left], self._at[told], scales) @ np.linalg.solve(_own(self._at[told], scales), costs)
+        near = _alike(self._at[left], self._at[taken], scales)
+        rest = 1 - (near * np.linalg.solve(_own(self._at[taken], scales), near.T).T).sum(1)
+        return mean, np.sqrt(np.maximum(rest, 1e-9))
+
+
+def _alike(left: np.ndarray, right: np.ndarray, scales: np.ndarray) -> np.ndarray:
+    """How alike costs are of points ``left`` and ``right``."""
+    found: np.ndarray = np.exp(-(((left[:, None] - right[None]) / scales) ** 2).sum(-1) / 2)
+    return found
+
+
+def _own(at: np.ndarray, scales: np.ndarray) -> np.ndarray:
+    return _alike(at, at, scales) + NOISE * np.eye(len(at))
+
+
+def _likeliest(at: np.ndarray, costs: np.ndarray) -> np.ndarray:
+    """The scales of all axes, looked for one after the other, twice."""
+
+    def likelihood(scales: np.ndarray) -> float:
+        own = _own(at, scales)
+        return float(-costs @ np.linalg.solve(own, costs) - np.linalg.slogdet(own)[1])
+
+    scales = np.ones(at.shape[1])
+    for axis in [*range(len(scales))] * 2:
+        tried = [np.where(np.arange(len(scales)) == axis, each, scales) for each in SCALES]
+        scales = max(tried, key=likelihood)
+    return scales
+
+
+def _best(known: np.ndarray, hoped: np.ndarray, doubts: np.ndarray) -> int:
+    """Which of those that are ``hoped`` for adds most to the hypervolume; where none does, the least known one."""
+    worst = known.max(0) + 0.1
+    front = undominated(map(tuple, known.tolist()))
+    gains = np.array([hypervolume([*front, tuple(each)], worst) for each in hoped.tolist()]) - hypervolume(front, worst)
+    return int(gains.argmax() if gains.max() > 1e-12 else doubts.argmax())
+
+
+def hypervolume(costs: Sequence[tuple[float, ...]], worst: Sequence[float]) -> float:
+    """The volume of what is worse than one of ``costs``, and better than ``worst``, by slices of the last objective."""
+    inside = undominated(each for each in costs if all(np.less(each, worst)))
+    if len(worst) == 1:
+        return float(worst[0]) - inside[0][0] if inside else 0.0
+    inside.sort(key=lambda each: each[-1])
+    ends = [*(each[-1] for each in inside[1:]), float(worst[-1])]
+    return sum(
+        hypervolume([each[:-1] for each in inside[: place + 1]], worst[:-1]) * (end - inside[place][-1])
+        for place, end in enumerate(ends)
+        if inside
+    )

@@ -1,0 +1,1 @@
+"""Pictures of programs, plots of runs and sweeps, and waves of tokens."""

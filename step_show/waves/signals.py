@@ -1,0 +1,114 @@
+"""A channel as signals over the cycles, for waves that a person reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from step.lowering.links import data_words
+from step.lowering.netlist import Channel, Netlist
+from step.running.result import ChannelEvents
+from step_show.waves.passages import Passage, passages
+
+Value = int | str
+Steps = dict[int, Value]
+"""Values of a signal, by the cycle from which on it has them."""
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A signal that is ``initial`` in the first cycle, and takes the values of ``changes`` in later ones."""
+
+    name: str
+    kind: Literal["wire", "integer", "string"]
+    initial: Value
+    changes: Mapping[int, Value]
+
+
+def channel_signals(netlist: Netlist, channel: Channel, events: ChannelEvents, first: int, end: int) -> list[Signal]:
+    """The signals of ``channel`` in the cycles from ``first`` to before ``end``.
+
+    Of the token that enters in a cycle: ``token``, its text behind its number, and ``enters``, ``value``, ``done``,
+    ``stop`` and ``rank``. The words of a value follow: ``beat`` says which one enters, from 1 on (of tiles of dynamic
+    size nothing, as no event says how many they are). Of those that are in the channel: ``front``, the token that can
+    be read, ``leaves``, whether it is, and ``level``, how many there are.
+    """
+    known = channel.element is None or channel.element.is_static
+    beats = data_words(channel.element, netlist.widths(channel)[0]) if known else 0
+    near = list(passages(events, first - beats, end))  # the words of a token may follow when it has left
+    tokens = [(each.entered, each) for each in near]
+    left = [each.left for each in near if each.left is not None]
+
+    def wire(name: str, pulses: Iterable[tuple[int, Value]]) -> Signal:
+        return _clipped(name, "wire", 0, _pulses(pulses, 0), first, end)
+
+    def integer(name: str, steps: Steps) -> Signal:
+        return _clipped(name, "integer", 0, steps, first, end)
+
+    def string(name: str, steps: Steps) -> Signal:
+        return _clipped(name, "string", "-", steps, first, end)
+
+    return [
+        string("token", _pulses([(cycle, _text(each)) for cycle, each in tokens], "-")),
+        wire("enters", [(cycle, 1) for cycle, _ in tokens]),
+        wire("value", [(cycle, int(each.token.has_value)) for cycle, each in tokens]),
+        wire("done", [(cycle, int(each.token.done)) for cycle, each in tokens]),
+        integer("stop", _pulses([(cycle, each.token.stop) for cycle, each in tokens], 0)),
+        integer("rank", _pulses([(cycle, each.token.rank) for cycle, each in tokens], 0)),
+        integer("beat", _beats([cycle for cycle, each in tokens if each.token.has_value], beats)),
+        string("front", _front(near, 1 + netlist.lag(channel))),
+        wire("leaves", [(cycle, 1) for cycle in left]),
+        integer("level", _level([cycle for cycle, _ in tokens], left)),
+    ]
+
+
+def _text(passage: Passage) -> str:
+    """``3:value,S1``: viewers and parsers do not agree on blanks in texts."""
+    return f"{passage.number}:{passage.text.replace(' ', ',')}"
+
+
+def _pulses(pulses: Iterable[tuple[int, Value]], idle: Value) -> Steps:
+    """The values of ``pulses`` for a cycle each, and ``idle`` between them."""
+    steps: Steps = {}
+    for cycle, value in pulses:
+        steps[cycle] = value
+        steps[cycle + 1] = idle
+    return steps
+
+
+def _beats(entered: Iterable[int], beats: int) -> Steps:
+    """The words of a value enter in the cycles behind its header, one a cycle."""
+    return _pulses(((cycle + beat, beat) for cycle in entered for beat in range(1, beats + 1)), 0)
+
+
+def _front(near: Sequence[Passage], delay: int) -> Steps:
+    """The first of the tokens that are there, ``delay`` cycles behind its entry at the earliest."""
+    steps: Steps = {}
+    free = 0
+    for each in near:
+        steps[max(each.entered + delay, free)] = _text(each)
+        if each.left is None:
+            break
+        free = each.left + 1
+        steps[free] = "-"
+    return steps
+
+
+def _level(entered: Iterable[int], left: Iterable[int]) -> Steps:
+    """How many tokens entered, and did not leave, before each cycle."""
+    moves = sorted([(cycle + 1, 1) for cycle in entered] + [(cycle + 1, -1) for cycle in left])
+    steps: Steps = {}
+    level = 0
+    for cycle, move in moves:
+        level += move
+        steps[cycle] = level
+    return steps
+
+
+def _clipped(
+    name: str, kind: Literal["wire", "integer", "string"], idle: Value, steps: Steps, first: int, end: int
+) -> Signal:
+    before = max((cycle for cycle in steps if cycle <= first), default=None)
+    changes = {cycle: steps[cycle] for cycle in sorted(steps) if first < cycle < end}
+    return Signal(name, kind, idle if before is None else steps[before], changes)

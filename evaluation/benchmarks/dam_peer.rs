@@ -1,7 +1,7 @@
 //! The programs chain, compute and experts of benchmarks/approx_speed.py on DAM: a context for each of our units.
 //!
 //! Usage: peer (chain | compute | experts) TOKENS [TARGETS], as benchmarks/dam_speed.py calls it: one worker, and DAM's
-//! own inference of channels. TARGETS is a file with the expert of each token. Prints the cycles of the run.
+//! own inference of channels. TARGETS is a file with an expert for each token, or for more. Prints cycles of the run.
 
 use dam::context_tools::*;
 use dam::simulation::*;
@@ -172,7 +172,7 @@ fn main() {
         }),
         "experts" => {
             let file = std::fs::read_to_string(&arguments[3]).expect("TARGETS must be a file");
-            let targets = file.split_whitespace().map(|each| each.parse().unwrap()).collect();
+            let targets = file.split_whitespace().take(tokens).map(|each| each.parse().unwrap()).collect();
             experts(&mut program, tokens, targets)
         }
         other => panic!("there is no program {other:?}"),

@@ -13,7 +13,7 @@ PEER = """\
 #!/usr/bin/env python3
 import sys
 name, count = sys.argv[1], int(sys.argv[2])
-assert len(open(sys.argv[3]).read().split()) == count
+assert len(open(sys.argv[3]).read().split()) >= count
 print(7 * sum(range(count * 100)) // (count * 100))
 """
 
@@ -32,6 +32,8 @@ def test_a_folder_without_dam_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_row_has_both_speeds(tmp_path: Path) -> None:
+    """Cargo's folder is beside the targets, as where the peer is built."""
+    (tmp_path / "target").mkdir()
     peer = tmp_path / "peer"
     peer.write_text(PEER)
     peer.chmod(0o755)

@@ -50,7 +50,7 @@ def lanes(program: Program) -> int:
 
 
 def _lanes(node: Node, fabric: FabricConfig) -> int:
-    function = getattr(node.operator, "function", None)
+    function = node.operator.function
     if function is None or function.name != "matmul":
         return 0
     return plan(function, Application.at(node, fabric, reduce=False)).arrangement.lanes

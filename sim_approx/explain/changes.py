@@ -146,7 +146,7 @@ def _concerns(netlist: Netlist, parameter: str, cause: Cause) -> bool:
     node = netlist.graph.nodes.get(cause.what)
     if node is None or cause.why not in (WORKS, LATENCY):
         return False
-    function = getattr(node.operator, "function", None)
+    function = node.operator.function
     if parameter in ("matmul_lanes", "vector_lanes"):
         return function is not None and (function.name == "matmul") == (parameter == "matmul_lanes")
     return parameter == "stages" or parameter.endswith(f".{cause.what}")

@@ -124,7 +124,7 @@ def _operations(fabric: Fabric, record: Record) -> dict[str, int]:
     found = {}
     for name, machine in fabric.units.items():
         node = fabric.netlist.graph.nodes[name]
-        function = getattr(node.operator, "function", None)
+        function = node.operator.function
         if function is None or not applied[machine.order]:
             continue
         elements = tuple(each.element for each in node.inputs)

@@ -278,3 +278,12 @@ def total(each: Dim, tensors: sympy.Expr, fresh: FreshSymbol) -> Dim:
 def format_shape(dims: Shape) -> str:
     """``[64, D0, 4]``."""
     return "[" + ", ".join(str(each) for each in dims) + "]"
+
+
+def if_equal(wanted: Shape, given: Shape) -> str:
+    """A hint, for the end of a message, where symbols alone tell the two shapes apart; else nothing."""
+    pairs = [(one, other) for one, other in zip(wanted, given, strict=False) if one != other]
+    if len(wanted) != len(given) or any(one.is_static and other.is_static for one, other in pairs):
+        return ""
+    one, other = pairs[0] if pairs else ("", "")
+    return f"; if {other} is {one} in every run, say so: stream.assume_shape(other.shape)" if pairs else ""

@@ -17,8 +17,9 @@ import sympy
 from step.errors import TypeMismatch
 from step.host.extensions import register, registered
 from step.language.arguments import CheckedABC
-from step.language.dims import Dim, DimKind, Shape, element_count, format_shape
+from step.language.dims import Dim, DimKind, Shape, element_count, format_shape, if_equal
 from step.language.faults import MEANING, Fault, aligned, same_rows
+from step.language.function import Function
 from step.language.padding import UNKNOWN, Padding, has_padding
 from step.language.parameters import settle_parameters
 from step.language.surroundings import Surroundings
@@ -64,15 +65,12 @@ class Names(Protocol):
 
     def symbol(self, hint: str, kind: DimKind = DimKind.DYNAMIC) -> Dim:
         """A new symbol, named after the operator and ``hint``."""
-        ...
 
     def shared(self, key: tuple[Any, ...], make: Callable[[], Shape]) -> Shape:
         """The symbols made for ``key`` before in this graph, or else new ones."""
-        ...
 
     def driver(self, port: int) -> tuple[Any, ...]:
         """Identifies the stream at input ``port``: equal for equal streams."""
-        ...
 
 
 class Placed(Protocol):
@@ -81,12 +79,10 @@ class Placed(Protocol):
     @property
     def input_types(self) -> tuple[StreamType, ...]:
         """Types of the streams that it reads."""
-        ...
 
     @property
     def output_types(self) -> tuple[StreamType, ...]:
         """Types of the streams that it writes."""
-        ...
 
 
 class Kind(enum.Enum):
@@ -139,6 +135,12 @@ class Operator(metaclass=CheckedABC):
 
     inserted: ClassVar[bool] = False
     """The compiler places it; no program has it."""
+
+    function: Function | None = None
+    """Function that the operator applies; one that needs it declares ``function: MapFunction = field()``."""
+
+    reduces: ClassVar[bool] = False
+    """The operator keeps a state for its function, which is a reduction."""
 
     output_names: ClassVar[tuple[str, ...]] = ("",)
     """Suffix of each output's name; operators with a varying number of outputs override `outputs`."""
@@ -289,12 +291,3 @@ def expect_same_shape(inputs: tuple[StreamType, ...]) -> Shape:
             f"and input {position} is {format_shape(each.shape)}{if_equal(inputs[0].shape, each.shape)}",
         )
     return inputs[0].shape
-
-
-def if_equal(wanted: Shape, given: Shape) -> str:
-    """A hint, for the end of a message, where symbols alone tell the two shapes apart; else nothing."""
-    pairs = [(one, other) for one, other in zip(wanted, given, strict=False) if one != other]
-    if len(wanted) != len(given) or any(one.is_static and other.is_static for one, other in pairs):
-        return ""
-    one, other = pairs[0] if pairs else ("", "")
-    return f"; if {other} is {one} in every run, say so: stream.assume_shape(other.shape)" if pairs else ""

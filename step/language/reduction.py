@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -32,10 +32,11 @@ from step.language.useful import Applied, rows_of, static_product, useful_flops
 class _Reduction(Operator):
     """Updates a state of ``function`` with every element of the inner ``rank`` dimensions."""
 
-    function: AccumFunction
+    function: AccumFunction = field()
     rank: int
 
     kind = Kind.HIGHER_ORDER
+    reduces = True
 
     def state(self, inputs: tuple[StreamType, ...]) -> tuple[ElementType, Shape]:
         """Type of the state behind an element, and the common shape of ``inputs``.

@@ -19,7 +19,6 @@ from step.lowering.netlist import Channel, Netlist, kept
 from step.lowering.own import LANES, LINKS
 from step.lowering.plans import plan_of
 from step.lowering.plans.plan import LanePlan, Plan
-from step.lowering.timing import reduces
 
 HIGHEST_RANK = 15
 """Probes and logs have four bits for a stop."""
@@ -76,8 +75,8 @@ def flops_a_cycle(node: Node, netlist: Netlist) -> int:
 
 
 def _plan(node: Node, netlist: Netlist) -> Plan | None:
-    function: Function | None = getattr(node.operator, "function", None)
-    reduce = reduces(type(node.operator))
+    function = node.operator.function
+    reduce = node.operator.reduces
     return None if function is None else plan_of(node, function, netlist.fabric, reduce=reduce)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import sympy
@@ -44,7 +44,7 @@ class FlatMap(Operator):
     >>> first.flat_map(CountFrom(), count).sink("addresses")
     """
 
-    function: FlatMapFunction
+    function: FlatMapFunction = field()
 
     kind = Kind.HIGHER_ORDER
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import sympy
 
@@ -39,7 +39,7 @@ class Map(Operator):
     >>> x.map(Silu()).sink("y")
     """
 
-    function: MapFunction
+    function: MapFunction = field()
 
     kind = Kind.HIGHER_ORDER
 

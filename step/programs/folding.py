@@ -60,7 +60,7 @@ def common(texts: Iterable[str]) -> str:
 
 
 def _work(node: Node) -> object:
-    function = getattr(node.operator, "function", None)
+    function = node.operator.function
     inputs = tuple(_shape(each.element) for each in node.inputs)
     return node.operator.name, getattr(function, "name", None), inputs, _shapes(node)
 

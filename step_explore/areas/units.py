@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from step.language.function import Function
 from step.language.graph import Node
 from step.language.types import is_dynamic, with_rows
 from step.lowering.links import slots_in_flight
@@ -11,7 +10,7 @@ from step.lowering.netlist import Channel, Netlist
 from step.lowering.plans import plan_of
 from step.lowering.plans.plan import Application
 from step.lowering.storage import data, header_bits, queued_tiles, word_width
-from step.lowering.timing import reduces, timing_of
+from step.lowering.timing import timing_of
 from step_explore.areas.amounts import BLOCK_RAM_BITS, Amounts
 from step_explore.areas.datapaths import datapath
 
@@ -27,9 +26,9 @@ def unit(netlist: Netlist, node: Node) -> Amounts:
     found.put(f"{kind}.bits", sum(word_width(netlist, each, link) * words for each, words in beats.items()))
     found.put(f"{kind}.ports", len(before) + len(behind) - 2)
     found.put(f"{kind}.dynamic", any(is_dynamic(each.element) for each in (*before, *behind)))
-    function: Function | None = getattr(node.operator, "function", None)
+    function = node.operator.function
     if function is not None and any(each.carries for each in behind):
-        reduce = reduces(type(node.operator))
+        reduce = node.operator.reduces
         application = Application.at(node, netlist.fabric.of(node.name), reduce=reduce)
         plan = plan_of(node, function, netlist.fabric, reduce=reduce)
         found.put_all(datapath(function, application.with_rows(netlist.fabric.dynamic_rows), plan))

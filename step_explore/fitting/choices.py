@@ -207,7 +207,7 @@ def _kind(netlist: Netlist, node: Node) -> str:
     around = [
         (each.depth, each.carries) for each in (*netlist.inputs(node), *netlist.outputs(node)) if each is not None
     ]
-    fabric, function = netlist.fabric, getattr(node.operator, "function", None)
+    fabric, function = netlist.fabric, node.operator.function
     own = fabric.lanes.get(node.name), fabric.links.get(node.name)
     return f"{node.operator.name} {function} {[*map(str, elements)]} {own} {around}"
 

@@ -56,7 +56,7 @@ def activity(netlist: Netlist) -> Activity:
     found: dict[str, list[sympy.Expr]] = defaultdict(list)
     sent: dict[str, dict[sympy.Expr, sympy.Expr]] = defaultdict(lambda: defaultdict(lambda: sympy.Integer(0)))
     for node in netlist.units:
-        function: Function | None = getattr(node.operator, "function", None)
+        function = node.operator.function
         if function is not None:
             for name, amount in _operations(node, function).items():
                 found[name].append(amount)

@@ -171,5 +171,4 @@ def reference(
     mixed, _ = moe.mixture_reference(
         norm_reference(between, data["experts_norm"], model.norm_epsilon), routing, score, weights
     )
-    result: np.ndarray = between + mixed
-    return result
+    return between + mixed

@@ -135,10 +135,9 @@ class Layer:
             mixed = self.mixture.apply(self.graph, rows, self.model.experts_per_token)
         else:
             mixed = self.mixture.mix(self.graph, rows, route(rows))
-        result: Stream = attended.buffered(room).map(
+        return attended.buffered(room).map(
             Add(out=BF16), mixed.assume_shape(attended.shape), name=f"{prefix}experts_residual"
         )
-        return result
 
     def _normed(self, x: Stream, name: str) -> Stream:
         """A batch of tiles of the rows ``x``, normed."""
@@ -172,8 +171,7 @@ class Layer:
     def _rows(self, tiles: Stream, name: str) -> Stream:
         """The rows [tokens] of a batch of tiles."""
         split = rows_of_tiles(tiles, name=f"{self.prefix}{name}")
-        rows: Stream = split.flatten(0, 1, name=f"{self.prefix}{name}_each")
-        return rows
+        return split.flatten(0, 1, name=f"{self.prefix}{name}_each")
 
     def _project(self, x: Stream, name: str) -> Stream:
         weight, schedule = self.tensors[name], self.schedule

@@ -134,8 +134,7 @@ def installed_sources(*packages: str) -> list[Path]:
 
 def _installed(group: str) -> EntryPoints:
     """The entry points of a group."""
-    found: EntryPoints = _all_installed(tuple(sys.path)).select(group=group)
-    return found
+    return _all_installed(tuple(sys.path)).select(group=group)
 
 
 @cache

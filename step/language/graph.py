@@ -342,8 +342,7 @@ class Graph(GraphMethods):
         """The picture that notebooks show."""
         drawing = find_module("step.programs.pictures", "drawing")  # of a later room
         assert drawing is not None
-        picture: str | None = drawing.picture(self)
-        return picture
+        return drawing.picture(self)
 
     # -- helpers ------------------------------------------------------------------------------------------------
 

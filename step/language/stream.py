@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import Annotated, Any, Protocol, TypeVar
 
 from step.errors import ProgramError, TypeMismatch
 from step.language.arguments import checked, told
 from step.language.dims import Dim, Shape
 from step.language.fluent import StreamMethods
 from step.language.operator import Operator, StreamType
+from step.language.parameters import Within, settled
 from step.language.types import ElementType, Tuple
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -79,9 +80,7 @@ class Stream(StreamMethods):
     @checked
     def buffered(self, depth: int) -> Stream:
         """The same stream for a reader whose channel has ``depth`` slots, at least 2."""
-        if depth < 2:
-            raise ProgramError(f"a channel's depth must be an integer >= 2, not {depth!r}")
-        return replace(self, depth=depth)
+        return replace(self, depth=settled(depth, Annotated[int, Within(2)], "a channel's depth", ProgramError))
 
     @checked
     def assume_shape(self, dims: Iterable[Dim | int]) -> Stream:

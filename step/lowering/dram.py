@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 from step.errors import FabricError
 from step.language.arguments import Checked
-from step.language.parameters import plain
+from step.language.parameters import Within, settle_parameters
 
-MOST = 1 << 40
-"""Of every parameter; what is beyond is a slip of the pen."""
+Positive = Annotated[int, Within(1, 1 << 40)]
+Power = Annotated[int, Within(1, 1 << 40, power=True)]
 
 
 @dataclass(frozen=True)
@@ -35,46 +35,37 @@ class Dram(metaclass=Checked):
     """
 
     refused: ClassVar = FabricError
+    group: ClassVar = "memory.dram."
 
-    fabric_ps: int
-    clock_ps: int
-    banks: int
-    bank_groups: int
-    row_bytes: int
-    group_beats: int
-    burst_bytes: int
-    burst: int
-    cl: int
-    cwl: int
-    trcd: int
-    trp: int
-    tras: int
-    tccd_l: int
-    trrd_s: int
-    trrd_l: int
-    tfaw: int
-    trtp: int
-    twr: int
-    twtr_s: int
-    twtr_l: int
-    turnaround: int
-    trefi: int
-    trfc: int
-    queue: int
-    out_of_turn: int
+    fabric_ps: Positive
+    clock_ps: Positive
+    banks: Power
+    bank_groups: Power
+    row_bytes: Power
+    group_beats: Power
+    burst_bytes: Power
+    burst: Positive
+    cl: Positive
+    cwl: Positive
+    trcd: Positive
+    trp: Positive
+    tras: Positive
+    tccd_l: Positive
+    trrd_s: Positive
+    trrd_l: Positive
+    tfaw: Positive
+    trtp: Positive
+    twr: Positive
+    twtr_s: Positive
+    twtr_l: Positive
+    turnaround: Positive
+    trefi: Positive
+    trfc: Positive
+    queue: Positive
+    out_of_turn: Positive
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            value = plain(getattr(self, each.name))
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise FabricError(f"memory.dram.{each.name} must be an integer >= 1, not {value!r}")
-            if value > MOST:
-                raise FabricError(f"memory.dram.{each.name} must be at most {MOST:,}, not {value:,}")
-            object.__setattr__(self, each.name, value)
-        for name in ("banks", "bank_groups", "row_bytes", "group_beats", "burst_bytes"):
-            value = getattr(self, name)
-            if value & (value - 1):
-                raise FabricError(f"memory.dram.{name} must be a power of two, not {value}")
+        settle_parameters(self)
         if self.bank_groups > self.banks:
             raise FabricError(f"memory.dram.bank_groups must be at most banks = {self.banks}, not {self.bank_groups}")
         if self.trefi <= self.trfc + self.trp:
@@ -86,7 +77,7 @@ class Dram(metaclass=Checked):
 class Preset:
     """A kind of memory: its ``channels``, and its DRAM; None is the plain memory without banks."""
 
-    channels: int
+    channels: Positive
     dram: Dram | None
 
 

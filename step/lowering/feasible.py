@@ -11,12 +11,12 @@ from step.language.function import Function
 from step.language.graph import Node
 from step.language.types import Buffer, ElementType, Tile, Tuple, is_dynamic, with_rows
 from step.lowering.board import board_of
+from step.lowering.by_operator import LANES, LINKS
 from step.lowering.dynamic import check_dynamic
 from step.lowering.fabric import FabricConfig
 from step.lowering.links import data_words
 from step.lowering.memory import Share, scratchpads
 from step.lowering.netlist import Channel, Netlist, kept
-from step.lowering.own import LANES, LINKS
 from step.lowering.plans import plan_of
 from step.lowering.plans.plan import LanePlan, Plan
 

@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
-from typing import Any, TypeVar
-
-import numpy as np
+from typing import Annotated, Any, TypeVar
 
 from step.errors import FabricError, InputError
 from step.host.names import unknown
 from step.language.graph import Graph, Node
 from step.language.operator import StreamType
-from step.language.parameters import settled
+from step.language.parameters import Within, settled
 from step.language.stream import Stream
 from step.language.types import Buffer, ElementType, Tile, is_dynamic
 from step.language.validate import check
@@ -192,11 +190,10 @@ class Netlist:
             if name not in places:
                 raise FabricError(unknown("channel", name, sorted(places)))
             least = self.least_depth(channels[places[name]])
-            if not isinstance(depth, int | np.integer) or isinstance(depth, bool) or depth < least:
-                raise FabricError(f"the depth of channel {name!r} must be an integer >= {least}, not {depth!r}")
-            if depth > DEEPEST:
-                raise FabricError(f"the depth of channel {name!r} must be at most {DEEPEST:,}, not {depth:,}")
-            channels[places[name]] = replace(channels[places[name]], depth=int(depth))
+            depth = settled(
+                depth, Annotated[int, Within(least, DEEPEST)], f"the depth of channel {name!r}", FabricError
+            )
+            channels[places[name]] = replace(channels[places[name]], depth=depth)
         return replace(self, channels=tuple(channels)) if depths else self
 
     def with_most_rows(self, most_rows: Mapping[str, int]) -> Netlist:
@@ -226,8 +223,7 @@ def kept(derive: Callable[[Netlist], Found]) -> Callable[[Netlist], Found]:
         name = f"{derive.__module__}.{derive.__qualname__}"
         if name not in netlist.derived:
             netlist.derived[name] = derive(netlist)
-        known: Found = netlist.derived[name]
-        return known
+        return netlist.derived[name]
 
     return found
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields, replace
 from math import floor, log2
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from step.errors import FabricError
 from step.language.arguments import Checked, checked
+from step.language.parameters import Within, settle_parameters
 from step.lowering.bus import BusConfig
 from step.lowering.dram import Dram, preset
-from step.lowering.limits import check_integer, check_names
+from step.lowering.limits import check_names
 
 
 @dataclass(frozen=True)
@@ -30,31 +31,22 @@ class MemoryConfig(metaclass=Checked):
     """
 
     refused: ClassVar = FabricError
+    group: ClassVar = "memory."
 
-    beat_bytes: int = 64
-    channels: int = 8
-    interval: int = 1
-    latency: int = 24
-    interleave: int = 1
+    beat_bytes: Annotated[int, Within(1, 1 << 16, bits=8, power=True)] = 64
+    channels: Annotated[int, Within(1, 1 << 10, power=True)] = 8
+    interval: Annotated[int, Within(1, 1 << 20)] = 1
+    latency: Annotated[int, Within(1, 1 << 20)] = 24
+    interleave: Annotated[int, Within(1, 1 << 20, power=True)] = 1
     dram: Dram | None = None
     bus: BusConfig | None = None
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            if each.name not in ("dram", "bus"):
-                check_integer(self, f"memory.{each.name}")
-        for name in ("beat_bytes", "channels", "interleave"):
-            value = getattr(self, name)
-            if value & (value - 1):
-                raise FabricError(f"memory.{name} must be a power of two, not {value}")
+        settle_parameters(self)
         if self.bus is not None:
-            if not isinstance(self.bus, BusConfig):
-                raise FabricError(f"memory.bus must be a BusConfig or None, not {self.bus!r}")
             self.bus.check_beat(self.beat_bytes)
         if self.dram is None:
             return
-        if not isinstance(self.dram, Dram):
-            raise FabricError(f"memory.dram must be a Dram or None, not {self.dram!r}")
         most = self.dram.row_bytes
         if self.beat_bytes > most:
             raise FabricError(

@@ -15,7 +15,7 @@ from step.errors import FabricError
 from step.language.graph import Graph
 from step.language.operator import Access
 from step.language.tiling import stored
-from step.lowering.limits import LIMITS
+from step.lowering.fabric import LIMITS
 from step.lowering.off_chip import MemoryConfig
 
 ALIGNMENT = 64

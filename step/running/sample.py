@@ -159,8 +159,7 @@ class _Sample:
             return []
         if self.random is None:
             return [total // count + (position < total % count) for position in range(count)]
-        extents: list[int] = self.random.multinomial(total, np.full(count, 1 / count)).tolist()
-        return extents
+        return self.random.multinomial(total, np.full(count, 1 / count)).tolist()
 
     def extent(self, name: str) -> int:
         """The value of a symbol; a ragged one is the sum over all tensors."""

@@ -25,8 +25,7 @@ def schema(name: str) -> dict[str, Any]:
     """The schema called ``name``; raises `FormatError` for other names."""
     if name not in schema_names():
         raise FormatError(f"schema must be one of {', '.join(schema_names())}, not {name!r}")
-    loaded: dict[str, Any] = json.loads((files("step.programs.files.schemas") / f"{name}.json").read_text())
-    return loaded
+    return json.loads((files("step.programs.files.schemas") / f"{name}.json").read_text())
 
 
 def validate(data: Any, name: str, where: str) -> None:

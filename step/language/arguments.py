@@ -139,7 +139,7 @@ def _declared(function: Callable[..., Any], method: bool) -> tuple[int, inspect.
     whole = inspect.signature(function)
     own = int(method or next(iter(whole.parameters), "") in ("self", "cls"))
     signature = whole.replace(parameters=[*whole.parameters.values()][own:])
-    hints = get_type_hints(function)
+    hints = get_type_hints(function, include_extras=True)
     return own, signature, {name: hints[name] for name in signature.parameters if "ndarray" not in str(hints[name])}
 
 

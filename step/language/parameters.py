@@ -58,7 +58,7 @@ def settle_parameters(owner: Any) -> None:
 @cache
 def parameter_types(owner: Any) -> dict[str, Any]:
     """The declared type of every parameter of the class ``owner``."""
-    hints = get_type_hints(owner)
+    hints = get_type_hints(owner, include_extras=True)
     return {each.name: hints[each.name] for each in fields(owner)}
 
 

@@ -190,9 +190,9 @@ class Netlist:
             if name not in places:
                 raise FabricError(unknown("channel", name, sorted(places)))
             least = self.least_depth(channels[places[name]])
-            depth = settled(
-                depth, Annotated[int, Within(least, DEEPEST)], f"the depth of channel {name!r}", FabricError
-            )
+            if type(depth) is not int or not least <= depth <= DEEPEST:
+                slots = Annotated[int, Within(least, DEEPEST)]
+                depth = settled(depth, slots, f"the depth of channel {name!r}", FabricError)
             channels[places[name]] = replace(channels[places[name]], depth=depth)
         return replace(self, channels=tuple(channels)) if depths else self
 

@@ -119,9 +119,9 @@ def _with_data(
             name: random_scale(random, model.hidden) if name.endswith("norm") else projection(random, *each.shape)
             for name, each in layer.tensors.items()
         }
-        caches = {}
+        caches, room = {}, layer.attention.tiles * layer.attention.rows_in_memory
         for name in ("keys", "values"):
-            cache = normal(random, len(lengths), model.key_value_heads, _room(layer), model.head_size)
+            cache = normal(random, len(lengths), model.key_value_heads, room, model.head_size)
             for token, length in enumerate(lengths):
                 cache[token, :, length:] = 0
             caches[name] = cache
@@ -133,10 +133,6 @@ def _with_data(
         rows = reference(model, rows, lengths, data, caches, routing, score, weights)
     expected["output"] = rows
     return Program(layers[0].graph, inputs, fabric, expected=expected, tolerance=sqrt(len(layers)) * TOLERANCE)
-
-
-def _room(layer: Layer) -> int:
-    return layer.attention.tiles * layer.attention.rows_in_memory
 
 
 def reference(

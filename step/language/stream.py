@@ -33,15 +33,12 @@ class Owner(Protocol):
 
     def add(self, operator: Operator, inputs: Sequence[Stream] = (), *, name: str | None = None) -> tuple[Stream, ...]:
         """Place ``operator`` behind ``inputs``; returns its output streams."""
-        ...
 
     def refine(self, stream: Stream, dims: Iterable[Dim | int]) -> Stream:
         """Declare that ``stream`` has the shape ``dims``."""
-        ...
 
     def stream_name(self, producer: str, port: int) -> str:
         """Name of a stream in messages and files."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

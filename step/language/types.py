@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import ClassVar
@@ -140,6 +141,11 @@ class Selector(metaclass=Checked):
     def bits(self) -> int:
         """Width on a wire: a bit per target."""
         return self.targets
+
+    def multi_hot(self, masks: Sequence[int]) -> np.ndarray:
+        """Booleans ``[masks, targets]``."""
+        hot = [[mask >> target & 1 for target in range(self.targets)] for mask in masks]
+        return np.array(hot, np.bool_).reshape(len(masks), self.targets)
 
     def accepts(self, value: object) -> bool:
         """Whether ``value`` is a mask over the targets."""

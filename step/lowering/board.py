@@ -128,7 +128,8 @@ def board_of(netlist: Netlist, bus: BusConfig, *, streams: bool = False) -> Boar
     writes = [*_tiles(netlist, writes=True), *_parts(netlist, served, sources=False)]
     wanted = reads + writes
     if bus.masters > len(wanted):
-        raise FabricError(f"{bus.masters} masters are too many: {program} has {_ports(len(wanted))}")
+        there = f"{len(wanted)} memory port{'s' * (len(wanted) != 1)}"
+        raise FabricError(f"{bus.masters} masters are too many: {program} has {there}")
     if len(wanted) > 1 << PORT_BITS:
         raise FabricError(f"{program} has {len(wanted)} memory ports, more than the {1 << PORT_BITS} of a board")
     bus.check_beat(beat)
@@ -194,7 +195,3 @@ def _parts(netlist: Netlist, streams: Iterable[BoardStream], *, sources: bool) -
             if name in netlist.graph.nodes or name in stored(netlist.graph):
                 raise FabricError(f"{node.describe()}: {name!r} is the {part} of it in memory; rename the other")
             yield _Wanted(name, Image(name, 0, requests[part] * REQUEST, not sources), name, REQUEST)
-
-
-def _ports(count: int) -> str:
-    return f"{count} memory port{'s' * (count != 1)}"

@@ -16,7 +16,7 @@ from step.lowering.dynamic import check_dynamic
 from step.lowering.fabric import FabricConfig
 from step.lowering.links import data_words
 from step.lowering.memory import Share, scratchpads
-from step.lowering.netlist import Channel, Netlist, kept
+from step.lowering.netlist import Netlist, kept
 from step.lowering.plans import plan_of
 from step.lowering.plans.plan import LanePlan, Plan
 
@@ -114,15 +114,11 @@ def _check_links(name: str, link: int, netlist: Netlist) -> None:
 @kept
 def with_links(netlist: Netlist) -> list[Node]:
     """The operators whose links have words, and may be of their own."""
-    ends = {
-        end for each in netlist.channels if _has_words(each, netlist) for end in (each.producer[0], each.consumer[0])
-    }
+    rows = netlist.fabric.dynamic_rows
+    words = [each for each in netlist.channels if data_words(each.element, 1, rows)]
+    ends = {end for each in words for end in (each.producer[0], each.consumer[0])}
     owners = {netlist.owner(node).name for node in netlist.units if node.name in ends}
     return [node for node in netlist.units if node.name in owners]
-
-
-def _has_words(channel: Channel, netlist: Netlist) -> bool:
-    return data_words(channel.element, 1, netlist.fabric.dynamic_rows) > 0
 
 
 def _nobody(setting: str, what: str, name: str, having: list[Node]) -> FabricError:

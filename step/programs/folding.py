@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from step.language.graph import Graph, Node
 from step.language.types import ElementType, Tile
@@ -62,11 +62,8 @@ def common(texts: Iterable[str]) -> str:
 def _work(node: Node) -> object:
     function = node.operator.function
     inputs = tuple(_shape(each.element) for each in node.inputs)
-    return node.operator.name, getattr(function, "name", None), inputs, _shapes(node)
-
-
-def _shapes(node: Node) -> Sequence[object]:
-    return tuple(_shape(each.element) for each in node.output_types)
+    outputs = tuple(_shape(each.element) for each in node.output_types)
+    return node.operator.name, function and function.name, inputs, outputs
 
 
 def _shape(element: ElementType) -> object:

@@ -25,7 +25,7 @@ from step.host.paths import check_readable, named_file
 from step.language.dtypes import OF_ML_DTYPES
 from step.language.graph import Graph
 from step.language.operator import StreamType
-from step.language.tokens import Token, to_nested
+from step.language.tokens import Token, extents_of, to_nested
 from step.language.types import ElementType, Selector, Tile, Tuple
 from step.programs.data.given import Bits
 from step.programs.data.inputs import BoundInputs
@@ -134,7 +134,7 @@ def _as_numbers(name: str, array: np.ndarray) -> Arrays:
 
 def _stream_arrays(name: str, tokens: Sequence[Token], stream: StreamType, spell: Spell) -> Arrays:
     values = [token.value for token in tokens if token.has_value]
-    extents = _extents(to_nested(tokens, stream.rank), stream.rank)
+    extents = extents_of(to_nested(tokens, stream.rank), stream.rank)  # of all dimensions but the outermost one
     arrays = _columns(f"{name}.values", values, stream.element, name, spell)
     regular = len(arrays) == 1 and all(len(set(each)) == 1 for each in extents)
     if regular and not isinstance(stream.element, Tuple):
@@ -146,15 +146,6 @@ def _stream_arrays(name: str, tokens: Sequence[Token], stream: StreamType, spell
     return arrays
 
 
-def _extents(nested: list[Any], rank: int) -> list[list[int]]:
-    """Extents of every tensor per dimension but the outermost one, outermost first."""
-    levels = []
-    for _ in range(rank):
-        levels.append([len(each) for each in nested])
-        nested = [part for each in nested for part in each]
-    return levels
-
-
 def _columns(key: str, values: Sequence[Any], element: ElementType, name: str, spell: Spell) -> Arrays:
     """One entry per value."""
     match element:
@@ -164,9 +155,8 @@ def _columns(key: str, values: Sequence[Any], element: ElementType, name: str, s
             flat = np.concatenate([np.zeros(0, dtype.numpy), *(each.reshape(-1) for each in values)])
             shapes = np.array([each.shape for each in values], np.int64).reshape(-1, 2)
             return {**spell(key, flat), f"{key}.tiles": shapes}
-        case Selector(targets=targets):
-            hot = [[mask >> target & 1 for target in range(targets)] for mask in values]
-            return {key: np.array(hot, np.bool_).reshape(-1, targets)}
+        case Selector():
+            return {key: element.multi_hot(values)}
         case Tuple(items=items):
             arrays: Arrays = {}
             for part, item in enumerate(items):

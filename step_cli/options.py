@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from step.errors import FabricError, FormatError, InputError
-from step.host.amounts import PERCENT, Unit
+from step.host.amounts import PERCENT, Quantity
 from step.host.files import write_atomically, writing
 from step.host.installing import installing
 from step.host.paths import named_file
@@ -281,7 +281,7 @@ def percent(text: str) -> float:
 class Amount(click.ParamType):
     """An option that is an amount of a ``unit``, such as ``300k``, at least ``least``."""
 
-    def __init__(self, unit: Unit, least: float = 0) -> None:
+    def __init__(self, unit: Quantity, least: float = 0) -> None:
         self._unit, self._least, self.name = unit, least, "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:

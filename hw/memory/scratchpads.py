@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from hw.links.layout import DynamicFormat, input_formats
-from hw.memory.scratchpad import Scratchpad
+from hw.memory.scratchpad import ScratchpadPlan
 from hw.memory.share import DynamicShareFormat, ShareFormat
 from step.language.graph import Node
-from step.lowering.memory import Scratchpad as Shares
+from step.lowering.memory import ScratchpadPlan as Shares
 from step.lowering.memory import Share, scratchpads
 from step.lowering.netlist import Netlist
 
@@ -42,10 +42,10 @@ def _format(share: Share, scratchpad: Shares, netlist: Netlist) -> ShareFormat:
     )
 
 
-def hardware(scratchpad: Shares, netlist: Netlist) -> Scratchpad:
+def hardware(scratchpad: Shares, netlist: Netlist) -> ScratchpadPlan:
     """The memory of ``scratchpad``."""
     formats = [_format(share, scratchpad, netlist) for share in scratchpad.shares]
-    return Scratchpad(formats, scratchpad.page_words, scratchpad.banks, netlist.fabric.block_ram_words)
+    return ScratchpadPlan(formats, scratchpad.page_words, scratchpad.banks, netlist.fabric.block_ram_words)
 
 
 def ports(scratchpad: Shares) -> Mapping[str, str]:

@@ -119,7 +119,7 @@ class Feedback:
         self.source = stream
 
 
-class _Names:
+class _SymbolMaker:
     """Symbols for one operator; see `step.language.operator.Names`."""
 
     def __init__(self, graph: Graph, node: str, location: Location, inputs: Sequence[Stream]) -> None:
@@ -249,7 +249,9 @@ class Graph(GraphMethods):
         for stream in inputs:
             self._check_own(stream, f"{operator.name} at {location} reads ")
         try:
-            types = operator.infer(tuple(stream.type for stream in inputs), _Names(self, node_name, location, inputs))
+            types = operator.infer(
+                tuple(stream.type for stream in inputs), _SymbolMaker(self, node_name, location, inputs)
+            )
             check_types(types, self.symbols, self.name)
         except TypeMismatch as error:
             raise TypeMismatch(self._with_origins(str(error), operator, node_name, location, inputs)) from None

@@ -25,7 +25,7 @@ def listed(entries: Sequence[Entry]) -> Sequence[Entry]:
     return list(entries) if len(entries) <= SHORT else entries
 
 
-class _Loops(Sequence[Entry]):
+class _LoopSequence(Sequence[Entry]):
     """A sequence whose entry for each place is calculated."""
 
     def entry(self, place: int) -> Entry:
@@ -44,7 +44,7 @@ class _Loops(Sequence[Entry]):
 
 
 @dataclass(frozen=True)
-class Walk(_Loops[int]):
+class Walk(_LoopSequence[int]):
     """``offset`` plus index times stride of every loop; ``extents`` and ``strides`` of the innermost one come last.
 
     >>> list(Walk((2, 3), (10, 1), 5))
@@ -104,7 +104,7 @@ class Walk(_Loops[int]):
 
 
 @dataclass(frozen=True)
-class Stops(_Loops[int]):
+class Stops(_LoopSequence[int]):
     """How many of the loops, ``most`` at most, end with each place.
 
     >>> list(Stops((2, 3), 2)), list(Stops((2, 3), 1))
@@ -126,7 +126,7 @@ class Stops(_Loops[int]):
 
 
 @dataclass(frozen=True, eq=False)
-class RegularStream(_Loops[Token]):
+class RegularStream(_LoopSequence[Token]):
     """The tokens of a stream without empties, whose dimensions have one extent each; ``values`` are None if unknown.
 
     >>> " ".join(map(str, RegularStream((2, 2), range(4))))

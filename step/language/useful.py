@@ -42,7 +42,7 @@ def static_product(shape: Shape) -> int | None:
 
 
 @dataclass(frozen=True)
-class Applied:
+class PaddedApplication:
     """A ``function`` of ``elements``, of which the tiles at ``ports`` are ``padded``, all of them alike.
 
     How its results and its operations grow with their rows its own rules for types say.
@@ -54,7 +54,7 @@ class Applied:
     padded: Padded
 
     @classmethod
-    def of(cls, function: Function, node: Placed, inputs: Sequence[Padding]) -> Applied | None:
+    def of(cls, function: Function, node: Placed, inputs: Sequence[Padding]) -> PaddedApplication | None:
         """None where the padding is not known or differs, and where its tiles have a dynamic number of rows."""
         elements = tuple(each.element for each in node.input_types)
         ports = tuple(port for port, each in enumerate(inputs) if has_padding(each))
@@ -104,5 +104,5 @@ def useful_flops(
     function: Function, node: Placed, inputs: Sequence[Padding], made: Callable[..., sympy.Expr]
 ) -> sympy.Expr | None:
     """Operations on rows that are data of an operator that applies ``function``; None where they are not known."""
-    applied = Applied.of(function, node, inputs)
+    applied = PaddedApplication.of(function, node, inputs)
     return None if applied is None else applied.flops(node.input_types[0].count, made)

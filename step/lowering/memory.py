@@ -49,7 +49,7 @@ class Share:
 
 
 @dataclass(frozen=True, eq=False)
-class Scratchpad:
+class ScratchpadPlan:
     """An on-chip memory of ``pages`` of ``page_words`` words each; consecutive words are in consecutive ``banks``."""
 
     index: int
@@ -60,7 +60,7 @@ class Scratchpad:
 
 
 @kept
-def scratchpads(netlist: Netlist) -> tuple[Scratchpad, ...]:
+def scratchpads(netlist: Netlist) -> tuple[ScratchpadPlan, ...]:
     """The on-chip memories of ``netlist``; as few as their ports allow."""
     fabric = netlist.fabric
     pages = fabric.scratchpad_bytes // fabric.page_bytes
@@ -77,11 +77,11 @@ def scratchpads(netlist: Netlist) -> tuple[Scratchpad, ...]:
         slots = 1 << (max(1, page_words // max(1, beats)).bit_length() - 1)
         share = Share(node, netlist.graph.nodes[references.consumer[0]], beats, slots, pages)
         shares.setdefault(link, []).append(share)
-    found: list[Scratchpad] = []
+    found: list[ScratchpadPlan] = []
     for link, alike in shares.items():
         count, page_words = -(-len(alike) // fabric.scratchpad_ports), -(-fabric.page_bytes // link)
         found += [
-            Scratchpad(len(found) + at, tuple(alike[at::count]), pages, page_words, fabric.scratchpad_banks)
+            ScratchpadPlan(len(found) + at, tuple(alike[at::count]), pages, page_words, fabric.scratchpad_banks)
             for at in range(count)
         ]
     return tuple(found)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from step.errors import FabricError
-from step.lowering.board import PORT_BITS, Board
+from step.lowering.board import PORT_BITS, BoardPlan
 from step.lowering.dma import REQUEST
 
 WORD = 4
@@ -29,7 +29,7 @@ UNIT_BITS = 12
 """Of the number of a unit, or of a channel, in a register."""
 
 
-class Access(enum.Enum):
+class FieldAccess(enum.Enum):
     """What software may do with a field, and what hardware does.
 
     A constant is read; what hardware shows is read; a setting is written, and read back. A locked setting is written
@@ -52,7 +52,7 @@ class Field:
     """Bits ``low`` and up of a register; ``value`` is that of a constant, and of a setting after power-on."""
 
     name: str
-    access: Access
+    access: FieldAccess
     what: str
     low: int = 0
     width: int = 1
@@ -75,13 +75,13 @@ def check_counts(units: int, channels: int) -> None:
             raise FabricError(f"the registers of a board have numbers for {1 << UNIT_BITS:,} {what}, not for {count:,}")
 
 
-def registers_of(board: Board, hash: str, units: int, channels: int) -> tuple[Register, ...]:
+def registers_of(board: BoardPlan, hash: str, units: int, channels: int) -> tuple[Register, ...]:
     """All registers, by address, of a design of so many units and channels with the digest ``hash`` (hexadecimal)."""
     return (*_fixed(int(hash[:8], 16), units, channels), *_bases(board), *_limits(board))
 
 
 def _fixed(hash: int, units: int, channels: int) -> Iterator[Register]:
-    constant, shown, setting = Access.CONSTANT, Access.SHOWN, Access.SETTING
+    constant, shown, setting = FieldAccess.CONSTANT, FieldAccess.SHOWN, FieldAccess.SETTING
     yield _word("magic", 0x00, constant, "reads as 0x53544550, STEP", MAGIC)
     yield _word("version", 0x04, constant, "of this map of registers", VERSION)
     yield _word("hash", 0x08, constant, "first 32 bits of the digest of the design (`fabric.json`)", hash)
@@ -94,8 +94,8 @@ def _fixed(hash: int, units: int, channels: int) -> Iterator[Register]:
     yield _of(
         "control",
         0x10,
-        Field("start", Access.PULSE, "resets the fabric, waits for memory, and runs", 0),
-        Field("reset", Access.PULSE, "ends a run: the fabric is in reset until the next start", 1),
+        Field("start", FieldAccess.PULSE, "resets the fabric, waits for memory, and runs", 0),
+        Field("reset", FieldAccess.PULSE, "ends a run: the fabric is in reset until the next start", 1),
     )
     yield _of(
         "status",
@@ -137,9 +137,9 @@ def _fixed(hash: int, units: int, channels: int) -> Iterator[Register]:
     yield _of(
         "interrupt",
         0x38,
-        *(Field(name, Access.INTERRUPT, what, at) for at, (name, what) in enumerate(interrupts.items())),
+        *(Field(name, FieldAccess.INTERRUPT, what, at) for at, (name, what) in enumerate(interrupts.items())),
     )
-    yield _of("error", 0x3C, Field("start_refused", Access.EVENT, "a start during a run, which goes on", 0))
+    yield _of("error", 0x3C, Field("start_refused", FieldAccess.EVENT, "a start during a run, which goes on", 0))
     yield _of("wait_index", 0x40, Field("index", setting, "of the unit and of the channel to look at", 0, UNIT_BITS))
     yield _of(
         "wait_unit", 0x44, Field("activity", shown, "of that unit: 0 starved, 1 busy, 2 blocked, 3 finished", 0, 2)
@@ -154,28 +154,30 @@ def _fixed(hash: int, units: int, channels: int) -> Iterator[Register]:
     )
 
 
-def _bases(board: Board) -> Iterator[Register]:
+def _bases(board: BoardPlan) -> Iterator[Register]:
     shift, bits = board.beat_bytes.bit_length() - 1, board.bus.address_bits
     for at, image in enumerate(board.images):
         place, what = IMAGES + 2 * WORD * at, f"byte address of {image.name}"
-        low = Field("address", Access.LOCKED, f"{what}, a multiple of {board.beat_bytes}", shift, min(bits, 32) - shift)
+        low = Field(
+            "address", FieldAccess.LOCKED, f"{what}, a multiple of {board.beat_bytes}", shift, min(bits, 32) - shift
+        )
         yield _of(f"base_{image.name}_low", place, low)
         if bits > 32:
-            high = Field("address", Access.LOCKED, f"{what}, high half", 0, bits - 32)
+            high = Field("address", FieldAccess.LOCKED, f"{what}, high half", 0, bits - 32)
             yield _of(f"base_{image.name}_high", place + WORD, high)
 
 
-def _limits(board: Board) -> Iterator[Register]:
+def _limits(board: BoardPlan) -> Iterator[Register]:
     """Nothing is written before they are: 0 after power-on."""
     place, request = IMAGES + 2 * WORD * len(board.images), REQUEST * board.beat_bytes
     shift = request.bit_length() - 1
     for at, image in enumerate(each for each in board.images if each.limited):
         what = f"how long {image.name} may become, a multiple of {request}"
-        field = Field("bytes", Access.LOCKED, what, shift, 8 * WORD - shift)
+        field = Field("bytes", FieldAccess.LOCKED, what, shift, 8 * WORD - shift)
         yield _of(f"limit_{image.name}", place + WORD * at, field)
 
 
-def _word(name: str, address: int, access: Access, what: str, value: int = 0) -> Register:
+def _word(name: str, address: int, access: FieldAccess, what: str, value: int = 0) -> Register:
     return _of(name, address, Field("value", access, what, 0, 8 * WORD, value))
 
 

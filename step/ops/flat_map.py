@@ -27,7 +27,7 @@ from step.language.padding import UNKNOWN, Padding, has_padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
 from step.language.types import ElementType
-from step.language.useful import Applied, rows_of, useful_flops
+from step.language.useful import PaddedApplication, rows_of, useful_flops
 from step_check.samples.draft import HIGHEST_RANK, Draft
 
 
@@ -78,7 +78,7 @@ class FlatMap(Operator):
     def padding(self, node: Placed, inputs: Sequence[Padding]) -> tuple[Padding, ...]:
         if not any(map(has_padding, inputs)):
             return (None,)
-        applied = Applied.of(self.function, node, inputs)
+        applied = PaddedApplication.of(self.function, node, inputs)
         made = None if applied is None else applied.made_of_a_row(self._made)
         if applied is None or made is None:
             return (UNKNOWN,)

@@ -26,7 +26,7 @@ from step.language.padding import FLAGS, UNKNOWN, Padding, has_padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
 from step.language.types import ElementType, Selector
-from step.language.useful import Applied, rows_of, useful_flops
+from step.language.useful import PaddedApplication, rows_of, useful_flops
 from step_check.samples.draft import Draft
 
 
@@ -64,7 +64,7 @@ class Map(Operator):
         if not any(has_padding(each) for each in inputs):
             selects = self.function.keeps_data and inputs[0] is not None and inputs[0].flags
             return (FLAGS if selects else None,)
-        applied = Applied.of(self.function, node, inputs)
+        applied = PaddedApplication.of(self.function, node, inputs)
         made = None if applied is None else applied.made_of_a_row(self._made)
         return (UNKNOWN if applied is None or made is None else applied.padded.times(made, applied.padded.alike),)
 

@@ -16,7 +16,7 @@ from step.language.graph import Graph
 from step.language.location import is_of_user
 from step.language.validate import check
 from step.lowering.fabric import FabricConfig
-from step.lowering.memory import MemoryMap, Scratchpad, memory_map, scratchpads
+from step.lowering.memory import MemoryMap, ScratchpadPlan, memory_map, scratchpads
 from step.lowering.netlist import Netlist, lower_checked
 from step.programs.data.inputs import BoundInputs, as_data, bind_inputs
 from step.programs.data.npz import load_inputs
@@ -70,7 +70,7 @@ class Prepared:
         return memory_map(self.netlist)
 
     @property
-    def scratchpads(self) -> tuple[Scratchpad, ...]:
+    def scratchpads(self) -> tuple[ScratchpadPlan, ...]:
         """The on-chip memories."""
         return scratchpads(self.netlist)
 

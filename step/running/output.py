@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from step.host.names import Named
+from step.host.names import ByName
 from step.language.dims import format_shape
 from step.language.operator import StreamType
 from step.language.tiling import stored
@@ -117,7 +117,7 @@ def outputs_of(program: Program, outputs: Mapping[str, Sequence[Token]]) -> dict
         else Output(name, program.graph.nodes[name].inputs[0].type, tokens)
         for name, tokens in outputs.items()
     }
-    return Named(found, "output")
+    return ByName(found, "output")
 
 
 def _column(values: Sequence[Any], element: ElementType, name: str) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from step.host.names import Named
+from step.host.names import ByName
 from step.language.dtypes import DTYPES, as_dtype
 from step.language.tokens import NOTHING, UNKNOWN, Token
 from step.programs.files.json_file import JsonFile, header, schema, validate
@@ -148,7 +148,7 @@ class RunResult(JsonFile):
         for part, what in kinds.items():
             things = getattr(self, part)
             if things is not None:
-                object.__setattr__(self, part, Named(things, what))
+                object.__setattr__(self, part, ByName(things, what))
 
     def __repr__(self) -> str:
         return f"<result of {self.program} on {self.backend}: {self.status}, {self.cycles:,} cycles>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from step.language.graph import Node
 from step.language.types import is_dynamic, with_rows
 from step.lowering.links import slots_in_flight
-from step.lowering.memory import Scratchpad
+from step.lowering.memory import ScratchpadPlan
 from step.lowering.netlist import Channel, Netlist
 from step.lowering.plans import plan_of
 from step.lowering.plans.plan import Application
@@ -110,7 +110,7 @@ def _gathered(found: Amounts, netlist: Netlist, each: Channel, room: int) -> Non
         found.shallow(1, waits - 1)
 
 
-def scratchpad(netlist: Netlist, each: Scratchpad) -> Amounts:
+def scratchpad(netlist: Netlist, each: ScratchpadPlan) -> Amounts:
     """The amounts of an on-chip memory: its banks, and what every share of it needs."""
     found, fabric = Amounts(), netlist.fabric
     found.put("scratchpad", 1)

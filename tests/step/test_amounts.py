@@ -8,7 +8,7 @@ import pytest
 
 from step import FabricConfig
 from step.errors import FabricError, InputError
-from step.host.amounts import BYTES, BYTES_A_CYCLE, DAYS, MEGAHERTZ, PERCENT, PICOJOULES, Unit, counted
+from step.host.amounts import BYTES, BYTES_A_CYCLE, DAYS, MEGAHERTZ, PERCENT, PICOJOULES, Quantity, counted
 from step.host.sizes import parse_size
 from step.lowering.fabric import with_settings
 from step_explore.tuning.budget import LIMITED, Budget
@@ -31,7 +31,7 @@ CYCLES = counted("cycles")
         (PERCENT, "5", 5), (PERCENT, "2.5%", 2.5), (PERCENT, "5 %", 5), (DAYS, "30d", 30),
     ],
 )  # fmt: skip
-def test_amounts(unit: Unit, text: str, number: float) -> None:
+def test_amounts(unit: Quantity, text: str, number: float) -> None:
     found = unit.amount(text, "it")
     assert found == number and type(found) is type(number)
 
@@ -63,7 +63,7 @@ SIZE = "it must be a number of B or bit, such as 4Mbit or 500kB, not "
           for text in ("nan", "nan%", "inf", "-5%", "5bit", "5%%", "5k%", "5k")),
     ],
 )  # fmt: skip
-def test_amounts_that_do_not_fit(unit: Unit, text: str, message: str) -> None:
+def test_amounts_that_do_not_fit(unit: Quantity, text: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         unit.amount(text, "it")
     assert str(caught.value) == message

@@ -171,7 +171,7 @@ def _columns(key: str, values: Sequence[Any], element: ElementType, name: str, s
 def load_inputs(path: Path | str, graph: Graph) -> dict[str, Any]:
     """The input data in an .npz file, for `bind_inputs`; raises `FormatError`."""
     path = named_file(path, "input data")
-    file = _File(path, read_arrays(path))
+    file = _NpzFile(path, read_arrays(path))
     inputs: dict[str, Any] = {}
     for node in graph.sources():
         inputs |= file.stream(node.name, node.output_types[0])
@@ -182,13 +182,13 @@ def load_inputs(path: Path | str, graph: Graph) -> dict[str, Any]:
 
 def load_arrays(path: Path) -> dict[str, Any]:
     """Arrays by name in an .npz file, and bit patterns where it has ``NAME.bits``; raises `FormatError`."""
-    file, found = _File(path, read_arrays(path)), dict[str, Any]()
+    file, found = _NpzFile(path, read_arrays(path)), dict[str, Any]()
     for key in list(file.arrays):
         found |= file.array(key.removesuffix(".bits"))
     return found
 
 
-class _File:
+class _NpzFile:
     """Arrays of a file, of which those that were taken are gone."""
 
     def __init__(self, path: Path, arrays: Arrays) -> None:

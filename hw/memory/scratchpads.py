@@ -25,7 +25,7 @@ def share_format(node: Node, netlist: Netlist) -> ShareFormat | None:
 
 def _format(share: Share, scratchpad: Shares, netlist: Netlist) -> ShareFormat:
     (token,) = input_formats(share.filler, netlist)
-    readers = [each.reader for each in scratchpad.shares if each.beats]
+    readers = [each.reader for each in scratchpad.shares if each.words]
     order = sorted(readers, key=netlist.units.index)
     format: Callable[..., ShareFormat] = ShareFormat
     if isinstance(token, DynamicFormat):
@@ -34,10 +34,10 @@ def _format(share: Share, scratchpad: Shares, netlist: Netlist) -> ShareFormat:
     return format(
         rank=len(share.buffer.shape),
         word_bits=token.word_bits,
-        beats=share.beats,
+        beats=share.words,
         slots=share.slots,
         pages=share.pages,
-        reads_first=order.index(share.reader) if share.beats else 0,
+        reads_first=order.index(share.reader) if share.words else 0,
         control=token.bits if token.control else 0,
     )
 

@@ -86,7 +86,7 @@ def usage(program: Program, fabric: Fabric, record: Record, result: RunResult) -
     of = max(result.cycles, 1)
     return Usage(
         {name: each.operations / (each.a_cycle * of) for name, each in work.items()},
-        {each.name: _words(events[each.name], netlist.beats(each), result.cycles) / of for each in netlist.channels},
+        {each.name: _words(events[each.name], netlist.words(each), result.cycles) / of for each in netlist.channels},
         moved / (bandwidth * of),
         Roofline(
             sum(operations.values()),

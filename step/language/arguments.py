@@ -26,7 +26,7 @@ def checked(function: Function, *, method: bool = False, refused: type[ProgramEr
     The first argument of a ``method``, and one called ``self``, is what it is a method of.
     """
 
-    @told
+    @tells_line
     @wraps(function)
     def call(*given: Any, **named: Any) -> Any:
         given, named = _settled(function, method, refused, given, named)
@@ -35,7 +35,7 @@ def checked(function: Function, *, method: bool = False, refused: type[ProgramEr
     return call  # type: ignore[return-value]
 
 
-def told(function: Function) -> Function:
+def tells_line(function: Function) -> Function:
     """``function``: its errors begin with the line of the user that called it (see `checked`)."""
 
     @wraps(function)

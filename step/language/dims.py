@@ -21,7 +21,7 @@ from sympy.core.function import Application
 from sympy.functions.elementary.integers import RoundFunction
 
 from step.errors import TypeMismatch
-from step.language.arguments import told
+from step.language.arguments import tells_line
 
 
 class DimKind(enum.IntEnum):
@@ -61,47 +61,47 @@ class Dim:
         """True unless the extent is known to be at least one."""
         return not self.extent.is_positive
 
-    @told
+    @tells_line
     def __add__(self, other: Dim | int) -> Dim:
         return _combined(operator.add, "+", self, other)
 
-    @told
+    @tells_line
     def __radd__(self, other: int) -> Dim:
         return _combined(operator.add, "+", other, self)
 
-    @told
+    @tells_line
     def __sub__(self, other: Dim | int) -> Dim:
         return _combined(operator.sub, "-", self, other)
 
-    @told
+    @tells_line
     def __rsub__(self, other: int) -> Dim:
         return _combined(operator.sub, "-", other, self)
 
-    @told
+    @tells_line
     def __mul__(self, other: Dim | int) -> Dim:
         return _combined(operator.mul, "*", self, other)
 
-    @told
+    @tells_line
     def __rmul__(self, other: int) -> Dim:
         return _combined(operator.mul, "*", other, self)
 
-    @told
+    @tells_line
     def __lt__(self, other: Dim | int) -> bool:
         return _compared(operator.lt, "<", self, other)
 
-    @told
+    @tells_line
     def __le__(self, other: Dim | int) -> bool:
         return _compared(operator.le, "<=", self, other)
 
-    @told
+    @tells_line
     def __gt__(self, other: Dim | int) -> bool:
         return _compared(operator.gt, ">", self, other)
 
-    @told
+    @tells_line
     def __ge__(self, other: Dim | int) -> bool:
         return _compared(operator.ge, ">=", self, other)
 
-    @told
+    @tells_line
     def __eq__(self, other: object) -> bool:
         """Whether two dimensions are one, or an integer is the extent of this one.
 
@@ -113,7 +113,7 @@ class Dim:
             return _known(sympy.Eq(self.extent, int(other)), f"{self} == {other}")
         return NotImplemented
 
-    @told
+    @tells_line
     def __bool__(self) -> bool:
         """Whether the extent is not 0; raises `TypeMismatch` where only a run can tell."""
         return _known(sympy.Ne(self.extent, 0), f"whether {self} is 0")

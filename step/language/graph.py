@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from step.errors import GraphError, TypeMismatch
 from step.host.extensions import find_module
-from step.language.arguments import checked, told
+from step.language.arguments import checked, tells_line
 from step.language.dims import Dim, DimKind, Shape, format_shape, shape, symbol
 from step.language.dtypes import DType, as_dtype
 from step.language.fluent import GraphMethods
@@ -45,7 +45,7 @@ class Tensor:
     shape: tuple[int, ...]
     dtype: DType
 
-    @told
+    @tells_line
     def __bool__(self) -> bool:
         raise TypeMismatch(f"tensor {self.name!r} is neither true nor false: its values are read with graph.load(...)")
 
@@ -100,7 +100,7 @@ class Feedback:
     stream: Stream
     source: Stream | None = None
 
-    @told
+    @tells_line
     def __bool__(self) -> bool:
         raise TypeMismatch(f"feedback {self.name!r} is neither true nor false: its values are those of its stream")
 

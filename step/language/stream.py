@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Protocol, TypeVar
 
 from step.errors import ProgramError, TypeMismatch
-from step.language.arguments import checked, told
+from step.language.arguments import checked, tells_line
 from step.language.dims import Dim, Shape
 from step.language.fluent import StreamMethods
 from step.language.operator import Operator, StreamType
@@ -86,63 +86,63 @@ class Stream(StreamMethods):
 
     __array_ufunc__ = None  # arrays leave ``array + stream`` to the stream
 
-    @told
+    @tells_line
     def __add__(self, other: Any) -> Stream:
         return self.add(other)
 
     __radd__ = __add__
 
-    @told
+    @tells_line
     def __sub__(self, other: Any) -> Stream:
         return self.subtract(other)
 
-    @told
+    @tells_line
     def __rsub__(self, other: Any) -> Stream:
         return self.beside(other).subtract(self)
 
-    @told
+    @tells_line
     def __mul__(self, other: Any) -> Stream:
         return self.multiply(other)
 
     __rmul__ = __mul__
 
-    @told
+    @tells_line
     def __truediv__(self, other: Any) -> Stream:
         return self.divide(other)
 
-    @told
+    @tells_line
     def __rtruediv__(self, other: Any) -> Stream:
         return self.beside(other).divide(self)
 
-    @told
+    @tells_line
     def __matmul__(self, other: Any) -> Stream:
         return self.matmul(other)
 
-    @told
+    @tells_line
     def __rmatmul__(self, other: Any) -> Stream:
         return self.beside(other).matmul(self)
 
-    @told
+    @tells_line
     def __neg__(self) -> Stream:
         return self.multiply(-1)
 
-    @told
+    @tells_line
     def __lt__(self, other: Any) -> Stream:
         return self.compare("<", other)
 
-    @told
+    @tells_line
     def __le__(self, other: Any) -> Stream:
         return self.compare("<=", other)
 
-    @told
+    @tells_line
     def __gt__(self, other: Any) -> Stream:
         return self.compare(">", other)
 
-    @told
+    @tells_line
     def __ge__(self, other: Any) -> Stream:
         return self.compare(">=", other)
 
-    @told
+    @tells_line
     def __bool__(self) -> bool:
         raise TypeMismatch(
             f"{self} is a stream, whose values only a run has, so it is neither true nor false: if, while, and, or, "
@@ -151,7 +151,7 @@ class Stream(StreamMethods):
             "one, p.map(Where(), q, p) for p and q of BOOL, and partition(...) for two ways"
         )
 
-    @told
+    @tells_line
     def __eq__(self, other: object) -> bool:
         if other is self:
             return True

@@ -16,7 +16,7 @@ from step.lowering.dynamic import check_dynamic
 from step.lowering.fabric import FabricConfig
 from step.lowering.links import data_words
 from step.lowering.memory import Share, scratchpads
-from step.lowering.netlist import Netlist, kept
+from step.lowering.netlist import Netlist, derived
 from step.lowering.plans import plan_of
 from step.lowering.plans.plan import LanePlan, Plan
 
@@ -24,7 +24,7 @@ HIGHEST_RANK = 15
 """Probes and logs have four bits for a stop."""
 
 
-@kept
+@derived
 def check_feasible(netlist: Netlist) -> None:
     """Raise `FabricError`, with operator and source line, for streams that no channel of the fabric can carry, and for
     what there is no hardware of."""
@@ -44,7 +44,7 @@ def check_feasible(netlist: Netlist) -> None:
             _check_share(share, netlist.fabric)
 
 
-@kept
+@derived
 def with_lanes(netlist: Netlist) -> list[Node]:
     """The operators that have lanes, of the fabric or of their own; raises `FabricError` as `plan_of`."""
     return [node for node in netlist.units if (plan := _plan(node, netlist)) and isinstance(plan, LanePlan)]
@@ -111,7 +111,7 @@ def _check_links(name: str, link: int, netlist: Netlist) -> None:
     )
 
 
-@kept
+@derived
 def with_links(netlist: Netlist) -> list[Node]:
     """The operators whose links have words, and may be of their own."""
     rows = netlist.fabric.dynamic_rows

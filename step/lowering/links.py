@@ -120,6 +120,6 @@ def slots_in_flight(latency: int, interval: int) -> int:
     return latency // interval
 
 
-def beats(element: ElementType | None, link_bytes: int, rows: int = 0) -> int:
+def link_words(element: ElementType | None, link_bytes: int, rows: int = 0) -> int:
     """Cycles that a value of ``element``, with so many ``rows`` where these are dynamic, takes on a link: 1 or more."""
     return max(1, data_words(element, link_bytes, rows))

@@ -52,5 +52,5 @@ def load_bytes(netlist: Netlist, node: Node) -> int:
     channels = netlist.outputs(node)
     if node.operator.reads(node) is None or not channels or channels[0] is None or channels[0].element is None:
         return 0
-    tiles = queued_tiles(netlist.fabric.outstanding, netlist.beats(channels[0], node.name))
+    tiles = queued_tiles(netlist.fabric.outstanding, netlist.words(channels[0], node.name))
     return tiles * with_rows(channels[0].element, netlist.fabric.dynamic_rows).bytes

@@ -17,5 +17,5 @@ def timing_of(netlist: Netlist, node: Node) -> UnitPlan | None:
         return None
     reduce = node.operator.reduces
     plan = plan_of(node, function, netlist.fabric, reduce=reduce)
-    operands = tuple(netlist.beats(each, node.name) for each in netlist.inputs(node))
-    return UnitPlan(plan, operands, netlist.beats(first, node.name), first.is_control, reduce)
+    operands = tuple(netlist.words(each, node.name) for each in netlist.inputs(node))
+    return UnitPlan(plan, operands, netlist.words(first, node.name), first.is_control, reduce)

@@ -10,7 +10,7 @@ from step.running.result import Activity
 
 
 @dataclass(frozen=True)
-class Profile:
+class RunProfile:
     """A run of ``cycles`` in intervals of ``width`` cycles, of which the last one may be longer than the run.
 
     ``operators``: by name the cycles [activity, interval] that the operator spent in each `Activity`. ``beats``

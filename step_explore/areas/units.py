@@ -21,7 +21,7 @@ def unit(netlist: Netlist, node: Node) -> Amounts:
     before, behind = netlist.inputs(node), [each for each in netlist.outputs(node) if each is not None]
     found.put(kind, 1)
     found.put(f"{kind}.headers", sum(header_bits(netlist, each) for each in (*before, *behind)))
-    link, beats = netlist.links[node.name], {each: netlist.beats(each, node.name) for each in (*before, *behind)}
+    link, beats = netlist.links[node.name], {each: netlist.words(each, node.name) for each in (*before, *behind)}
     found.put(f"{kind}.word_bits", sum(word_width(netlist, each, link) for each in before))
     found.put(f"{kind}.bits", sum(word_width(netlist, each, link) * words for each, words in beats.items()))
     found.put(f"{kind}.ports", len(before) + len(behind) - 2)
@@ -100,7 +100,7 @@ def _gathered(found: Amounts, netlist: Netlist, each: Channel, room: int) -> Non
         found.deep(narrow, room, parts)
     else:
         found.shallow(narrow, room, parts)
-    waits = netlist.beats(each, each.producer[0]) - netlist.beats(each, each.consumer[0])
+    waits = netlist.words(each, each.producer[0]) - netlist.words(each, each.consumer[0])
     found.put("gathered", 1)
     found.put("gathered.parts", parts)
     found.put("gathered.place_bits", (room - 1).bit_length())
@@ -118,7 +118,7 @@ def scratchpad(netlist: Netlist, each: ScratchpadPlan) -> Amounts:
     width = 0
     for share in each.shares:
         (before,) = netlist.inputs(share.filler)
-        word = word_width(netlist, before, netlist.links[share.filler.name]) if share.beats else 0
+        word = word_width(netlist, before, netlist.links[share.filler.name]) if share.words else 0
         width = max(width, word)
         found.put("scratchpad.share_bits", word)
         entries = share.pages * share.slots

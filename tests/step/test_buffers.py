@@ -180,7 +180,7 @@ def test_words_of_a_share() -> None:
     reference = graph.source("z", Tile(FP32, 8, 4), [2, 3]).bufferize(name="headers").streamify()
     graph.source("w", Tile(FP32), [2, 1]).expand(reference).sink("expanded")
     found = scratchpads(lower(graph, FabricConfig(page_bytes=1024, link_bytes=16)))
-    shares = {share.filler.name: (share.beats, share.slots) for each in found for share in each.shares}
+    shares = {share.filler.name: (share.words, share.slots) for each in found for share in each.shares}
     assert shares == {"data": (4, 16), "control": (0, 64), "headers": (0, 64)}
 
 

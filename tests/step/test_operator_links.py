@@ -50,8 +50,8 @@ def test_an_operator_has_the_links_that_it_is_given() -> None:
     assert [netlist.widths(by_name[name]) for name in ("x_broadcast.0", "first", "second", "again")] == [
         (8, 64), (64, 64), (16, 4), (4, 16),
     ]  # fmt: skip
-    assert netlist.beats(by_name["second"], "second") == 16 and netlist.beats(by_name["second"], "kept") == 64
-    assert netlist.beats(by_name["second"]) == 64 and netlist.places(by_name["second"]) == 16
+    assert netlist.words(by_name["second"], "second") == 16 and netlist.words(by_name["second"], "kept") == 64
+    assert netlist.words(by_name["second"]) == 64 and netlist.places(by_name["second"]) == 16
     assert [netlist.lag(by_name[name]) for name in ("x_broadcast.0", "w", "first", "second", "again")] == [
         32 - 4, 16 - 4, 0, 0, 64 - 16,
     ]  # fmt: skip
@@ -73,7 +73,7 @@ def test_scratchpads_have_words_of_one_width() -> None:
         x.bufferize(rank=1, name=name).streamify().sink(f"y_{name}")
     pads = scratchpads(lower(graph, FabricConfig(links={"b": 16})))
     assert [[share.filler.name for share in pad.shares] for pad in pads] == [["a", "c"], ["b"]]
-    assert [(pad.page_words, pad.shares[0].beats) for pad in pads] == [(16, 4), (64, 16)]
+    assert [(pad.page_words, pad.shares[0].words) for pad in pads] == [(16, 4), (64, 16)]
 
 
 def test_narrow_links_take_less_area() -> None:

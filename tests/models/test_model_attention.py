@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from grids import grid, samples
+from raising import raised
 from running_models import array, assert_runs, error_of
 
 from sim_approx import backend as approx
@@ -207,9 +208,7 @@ def test_a_wrong_result_is_found() -> None:
     ],
 )
 def test_what_does_not_fit(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError) as error:
-        attention.program(**{"lengths": LENGTHS, **changes})
-    assert str(error.value) == message
+    assert raised(InputError, lambda: attention.program(**{"lengths": LENGTHS, **changes})) == message
 
 
 def test_requests_that_come_over_time() -> None:
@@ -233,6 +232,5 @@ def test_requests_that_come_over_time() -> None:
     ],
 )
 def test_gaps_of_another_form(gaps: np.ndarray, found: str) -> None:
-    with pytest.raises(InputError) as error:
-        attention.program(LENGTHS, gaps=gaps)
-    assert str(error.value) == f"gaps must be integers >= 0, one for each of 5 requests, not {found}"
+    error = raised(InputError, lambda: attention.program(LENGTHS, gaps=gaps))
+    assert error == f"gaps must be integers >= 0, one for each of 5 requests, not {found}"

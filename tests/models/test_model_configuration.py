@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
+from raising import raised
 
 from step.errors import FormatError, InputError
 from step_models import configuration, read_configuration
@@ -25,9 +26,8 @@ def test_qwen() -> None:
 
 
 def test_another_one() -> None:
-    with pytest.raises(InputError) as error:
-        configuration("GPT-5")
-    assert str(error.value) == ("there is no configuration of a model 'GPT-5'; there are Mixtral-8x7B, Qwen3-30B-A3B")
+    error = raised(InputError, lambda: configuration("GPT-5"))
+    assert error == "there is no configuration of a model 'GPT-5'; there are Mixtral-8x7B, Qwen3-30B-A3B"
 
 
 @pytest.mark.parametrize(
@@ -44,9 +44,7 @@ def test_another_one() -> None:
     ],
 )
 def test_dimensions_that_no_model_has(change: dict[str, int], message: str) -> None:
-    with pytest.raises(InputError) as error:
-        replace(configuration("Mixtral-8x7B"), **change)
-    assert str(error.value) == message
+    assert raised(InputError, lambda: replace(configuration("Mixtral-8x7B"), **change)) == message
 
 
 def test_a_file(tmp_path: Path) -> None:
@@ -71,17 +69,13 @@ def test_a_file(tmp_path: Path) -> None:
 def test_files_of_another_form(data: object, message: str, tmp_path: Path) -> None:
     path = tmp_path / "small.json"
     path.write_text(json.dumps(data))
-    with pytest.raises(FormatError) as error:
-        read_configuration(path)
-    assert str(error.value) == message.format(path=path)
+    assert raised(FormatError, lambda: read_configuration(path)) == message.format(path=path)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(FormatError) as error:
-        read_configuration(tmp_path / "none.json")
-    assert str(error.value) == f"there is no file '{tmp_path / 'none.json'}'"
+    error = raised(FormatError, lambda: read_configuration(tmp_path / "none.json"))
+    assert error == f"there is no file '{tmp_path / 'none.json'}'"
     path = tmp_path / "deep.json"
     path.write_text("[" * 9999)
-    with pytest.raises(FormatError) as error:
-        read_configuration(path)
-    assert str(error.value) == f"{path} is no configuration of a model: its JSON is nested too deeply"
+    error = raised(FormatError, lambda: read_configuration(path))
+    assert error == f"{path} is no configuration of a model: its JSON is nested too deeply"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from raising import raised
 from running_models import assert_runs, error_of
 
 from step.errors import InputError
@@ -144,6 +145,5 @@ def test_layers_have_the_measured_routing_where_there_is_one(name: str, tokens: 
     ],
 )
 def test_what_does_not_fit(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError) as error:
-        decoder.program(SMALL, LENGTHS, **{"routings": routings(1), **arguments})
-    assert str(error.value) == message
+    error = raised(InputError, lambda: decoder.program(SMALL, LENGTHS, **{"routings": routings(1), **arguments}))
+    assert error == message

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from grids import samples
+from raising import raised
 from running_models import assert_runs, error_of
 
 from sim_approx import backend as approx
@@ -116,9 +117,7 @@ def test_symbols_are_enough_for_metrics(dealt: tuple[int, int | None], rows: int
     ],
 )
 def test_symbols_of_what_no_mixture_has(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError) as error:
-        moe.symbols(**{"routing": [[0, 1]], "experts": 4, **change})
-    assert str(error.value) == message
+    assert raised(InputError, lambda: moe.symbols(**{"routing": [[0, 1]], "experts": 4, **change})) == message
 
 
 @pytest.mark.parametrize(
@@ -176,6 +175,4 @@ def test_a_wrong_result_is_found() -> None:
 )
 def test_what_does_not_fit(changes: dict[str, Any], message: str) -> None:
     arguments = {"routing": np.array([[0, 1]]), "experts": 8, **SMALL, **changes}
-    with pytest.raises(InputError) as error:
-        moe.program(**arguments)
-    assert str(error.value) == message
+    assert raised(InputError, lambda: moe.program(**arguments)) == message

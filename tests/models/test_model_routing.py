@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from raising import raised
 
 from step.errors import FormatError, InputError
 from step_models import check_routing, measured_routing, read_routing, sampled_routing
@@ -32,9 +33,8 @@ def test_qwen(name: str, tokens: int, used: int, most: int) -> None:
 
 
 def test_a_routing_that_was_not_measured() -> None:
-    with pytest.raises(InputError) as error:
-        measured_routing("qwen_b32", 128)
-    assert str(error.value) == (
+    error = raised(InputError, lambda: measured_routing("qwen_b32", 128))
+    assert error == (
         "there is no measured routing 'qwen_b32'; there are mixtral_b1024, mixtral_b64, qwen_b1024, qwen_b64"
     )
 
@@ -73,9 +73,7 @@ def test_the_statistics_of_a_sample(skew: float) -> None:
     ],
 )
 def test_samples_that_can_not_be(arguments: tuple[int, int, int], message: str) -> None:
-    with pytest.raises(InputError) as error:
-        sampled_routing(*arguments)
-    assert str(error.value) == message
+    assert raised(InputError, lambda: sampled_routing(*arguments)) == message
 
 
 @pytest.mark.parametrize(
@@ -89,15 +87,12 @@ def test_samples_that_can_not_be(arguments: tuple[int, int, int], message: str) 
     ],
 )
 def test_statistics_that_can_not_be(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError) as error:
-        sampled_routing(4, 8, 2, **changes)
-    assert str(error.value) == message
+    assert raised(InputError, lambda: sampled_routing(4, 8, 2, **changes)) == message
 
 
 def test_no_experts_at_all() -> None:
-    with pytest.raises(InputError) as error:
-        check_routing(np.array([[0, 1]]), 0)
-    assert str(error.value) == "routing: there must be 1 to 1,048,576 experts, not 0"
+    error = raised(InputError, lambda: check_routing(np.array([[0, 1]]), 0))
+    assert error == "routing: there must be 1 to 1,048,576 experts, not 0"
 
 
 @pytest.mark.parametrize(
@@ -121,9 +116,7 @@ def test_no_experts_at_all() -> None:
 def test_traces_of_another_form(arrays: dict[str, np.ndarray], message: str, tmp_path: Path) -> None:
     path = tmp_path / "trace.npz"
     np.savez(path, **arrays)
-    with pytest.raises(FormatError) as error:
-        read_routing(path, 8)
-    assert str(error.value) == message.format(path=path)
+    assert raised(FormatError, lambda: read_routing(path, 8)) == message.format(path=path)
 
 
 @pytest.mark.parametrize(
@@ -140,6 +133,4 @@ def test_a_trace_that_can_not_be_read(content: bytes | None, message: str, tmp_p
     if content is not None:
         path.write_bytes(content)
     for name in (path, str(path)):
-        with pytest.raises(FormatError) as error:
-            read_routing(name, 8)
-        assert str(error.value) == message.format(path=path)
+        assert raised(FormatError, read_routing, name, 8) == message.format(path=path)

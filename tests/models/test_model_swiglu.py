@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from raising import raised
 from running_models import assert_runs, error_of
 
 from step.errors import InputError
@@ -77,6 +78,4 @@ def test_the_published_validation() -> None:
     ],
 )
 def test_tiles_that_do_not_divide(sizes: dict[str, int], message: str) -> None:
-    with pytest.raises(InputError) as error:
-        swiglu.program(**sizes)
-    assert str(error.value) == message
+    assert raised(InputError, lambda: swiglu.program(**sizes)) == message

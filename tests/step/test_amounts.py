@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from raising import raised
 
 from step import FabricConfig
 from step.errors import FabricError, InputError
@@ -64,9 +65,7 @@ SIZE = "it must be a number of B or bit, such as 4Mbit or 500kB, not "
     ],
 )  # fmt: skip
 def test_amounts_that_do_not_fit(unit: Quantity, text: str, message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        unit.amount(text, "it")
-    assert str(caught.value) == message
+    assert raised(InputError, lambda: unit.amount(text, "it")) == message
 
 
 KINDS = {
@@ -82,9 +81,8 @@ def test_each_budget_takes_units_of_its_own(name: str) -> None:
     unit = LIMITED[name]
     assert Budget.parse([f"{name}=3"]).limits == {name: 3} and Budget.parse([f"{name}=3k"]).limits == {name: 3000}
     for amount in KINDS[unit.says.partition(", such")[0]]:
-        with pytest.raises(InputError) as caught:
-            Budget.parse([f"{name}={amount}"])
-        assert str(caught.value) == f"a budget of {name} must be {unit.says}, not {amount!r}"
+        caught = raised(InputError, Budget.parse, [f"{name}={amount}"])
+        assert caught == f"a budget of {name} must be {unit.says}, not {amount!r}"
 
 
 @pytest.mark.parametrize(
@@ -110,9 +108,7 @@ def test_each_budget_takes_units_of_its_own(name: str) -> None:
     ],
 )  # fmt: skip
 def test_budgets_and_sizes_that_do_not_fit(make: Callable[[], object], message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        make()
-    assert str(caught.value) == message
+    assert raised(InputError, make) == message
 
 
 def test_settings_with_units() -> None:
@@ -141,6 +137,4 @@ def test_settings_with_units() -> None:
     ],
 )  # fmt: skip
 def test_settings_that_do_not_fit(setting: str, message: str) -> None:
-    with pytest.raises(FabricError) as caught:
-        with_settings(FabricConfig(), [setting])
-    assert str(caught.value) == message
+    assert raised(FabricError, lambda: with_settings(FabricConfig(), [setting])) == message

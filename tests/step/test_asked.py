@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from raising import raised
 
 import step
 from step import FP32, FabricConfig, Graph, Program, Tile
@@ -283,9 +284,7 @@ def test_a_limit_of_the_cache_that_is_none(monkeypatch: pytest.MonkeyPatch) -> N
         lambda: step.run(program(), "approx"),
         lambda: step.run(program(), "approx", engine="compiled"),
     ):
-        with pytest.raises(SettingError) as error:
-            ask()
-        assert str(error.value) == message
+        assert raised(SettingError, ask) == message
 
 
 def test_streams_of_another_graph_of_the_same_name() -> None:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from raising import raised
 
 import step
 from step import BF16, FP32, Graph, Program, Tile
@@ -76,9 +77,7 @@ def test_every_figure_has_a_source() -> None:
 def test_bad_tables(tmp_path: Path, data: object, message: str) -> None:
     path = tmp_path / "mine.json"
     path.write_text(json.dumps({"format": "step-energies-1", "figures": data}))
-    with pytest.raises(FormatError) as error:
-        figures(path)
-    assert str(error.value) == message.format(path=path)
+    assert raised(FormatError, lambda: figures(path)) == message.format(path=path)
 
 
 def test_figures_of_ones_own(tmp_path: Path) -> None:

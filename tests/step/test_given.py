@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from raising import raised
 
 import step
 from step import BF16, FP32, INT32, Graph, Program, Selector, Tile, Tuple, bits, masks
@@ -117,17 +118,13 @@ def test_streams_and_tensors_refuse_in_the_same_words(value: Any, message: str) 
     for taken in (stream_of, tensor_of, selectors_of):
         if isinstance(value, type(each for each in ())):
             value = (each for each in FLOATS)
-        with pytest.raises(InputError) as error:
-            taken(value)
-        assert str(error.value) == f"input 'x'{message}"
+        assert raised(InputError, taken, value) == f"input 'x'{message}"
 
 
 def test_a_list_that_is_in_itself() -> None:
     value: list[Any] = []
     value.append(value)
-    with pytest.raises(InputError) as error:
-        stream_of(value)
-    assert str(error.value) == "input 'x' is nested more than 64 levels deep"
+    assert raised(InputError, lambda: stream_of(value)) == "input 'x' is nested more than 64 levels deep"
 
 
 TILE = np.ones((1, 1), np.float32)
@@ -147,9 +144,7 @@ TILE = np.ones((1, 1), np.float32)
     ],
 )
 def test_tokens_that_are_none(value: Any, message: str) -> None:
-    with pytest.raises(InputError) as error:
-        stream_of(value)
-    assert str(error.value) == message
+    assert raised(InputError, lambda: stream_of(value)) == message
 
 
 @pytest.mark.parametrize(
@@ -173,9 +168,7 @@ def test_inputs_that_are_no_data_by_name(inputs: Any, message: str) -> None:
         lambda: step.bind(program, inputs),
         lambda: step.compare(program, inputs=inputs),
     ):
-        with pytest.raises(InputError) as error:
-            asked()
-        assert str(error.value) == message
+        assert raised(InputError, asked) == message
 
 
 # -- whose it is ----------------------------------------------------------------------------------------------------
@@ -285,9 +278,7 @@ def test_parts_of_a_program() -> None:
         ("fabric", {}, "a program's fabric must be a FabricConfig, not {}"),
         ("graph", None, "a program's graph must be a Graph, not None"),
     ):
-        with pytest.raises(InputError) as error:
-            setattr(program, part, value)
-        assert str(error.value) == message
+        assert raised(InputError, setattr, program, part, value) == message
 
 
 @pytest.mark.parametrize(
@@ -301,9 +292,7 @@ def test_parts_of_a_program() -> None:
     ],
 )
 def test_what_can_not_be_expected(more: Any, message: str) -> None:
-    with pytest.raises(InputError) as error:
-        program_of(FLOATS, **more)
-    assert str(error.value) == message
+    assert raised(InputError, lambda: program_of(FLOATS, **more)) == message
 
 
 def test_pairs_of_foreign_arrays() -> None:
@@ -316,8 +305,7 @@ def test_pairs_of_foreign_arrays() -> None:
 def test_integers_have_no_parts() -> None:
     for taken, where in ((stream_of, "[2]"), (tensor_of, "[0, 2]")):
         value = np.array([1, 2, 0.5, 4]) if taken is stream_of else np.array([[1, 2, 0.5, 4]])
-        with pytest.raises(InputError) as error:
-            taken(value, INT32)
-        assert str(error.value) == (
+        error = raised(InputError, taken, value, INT32)
+        assert error == (
             f"input 'x' at {where} is 0.5, which is no integer: INT32 has the integers -2147483648 to 2147483647"
         )

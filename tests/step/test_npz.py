@@ -10,6 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from raising import raised
 
 from step.errors import FormatError, InputError
 from step.language.dtypes import BF16, INT32
@@ -105,9 +106,7 @@ WRONG: list[tuple[dict[str, Any], ElementType, str]] = [
 
 @pytest.mark.parametrize(("arrays", "element", "message"), WRONG)
 def test_files_that_are_wrong(arrays: dict[str, Any], element: ElementType, message: str, tmp_path: Path) -> None:
-    with pytest.raises(FormatError) as error:
-        shown(tmp_path, arrays, element)
-    assert str(error.value) == message.format(path=tmp_path / "x.npz")
+    assert raised(FormatError, lambda: shown(tmp_path, arrays, element)) == message.format(path=tmp_path / "x.npz")
 
 
 UNFIT: list[tuple[dict[str, Any], ElementType, str]] = [
@@ -133,9 +132,7 @@ UNFIT: list[tuple[dict[str, Any], ElementType, str]] = [
 
 @pytest.mark.parametrize(("arrays", "element", "message"), UNFIT)
 def test_data_that_does_not_fit(arrays: dict[str, Any], element: ElementType, message: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError) as error:
-        shown(tmp_path, arrays, element)
-    assert str(error.value) == message
+    assert raised(InputError, lambda: shown(tmp_path, arrays, element)) == message
 
 
 def cut_off(path: Path) -> None:
@@ -178,6 +175,4 @@ FILES: list[tuple[Callable[[Path], Any], str]] = [
 def test_files_that_can_not_be_read(write: Callable[[Path], Any], message: str, tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
     write(path)
-    with pytest.raises(FormatError) as error:
-        load_inputs(path, a_graph())
-    assert str(error.value) == message.format(path=path)
+    assert raised(FormatError, lambda: load_inputs(path, a_graph())) == message.format(path=path)

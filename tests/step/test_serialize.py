@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import sympy
 from approx import random_graphs
+from raising import raised
 from running import NUMBER, Bench, value_of
 from scenarios import FABRIC, Scenario, one_of
 
@@ -325,9 +326,7 @@ def test_what_can_not_be_expected(expected: Any, tolerance: Any, message: str) -
     x.sink("y")
     graph.source("v", Tile(BF16), [graph.symbol("N")]).sink("w")
     Program(graph, expected={"y": np.zeros(2), "w": np.zeros(99)}, tolerance=0.1)
-    with pytest.raises(InputError) as error:
-        Program(graph, expected=expected, tolerance=tolerance)
-    assert str(error.value) == message
+    assert raised(InputError, lambda: Program(graph, expected=expected, tolerance=tolerance)) == message
 
 
 def test_bf16_is_stored_as_bits(tmp_path: Path) -> None:
@@ -350,9 +349,8 @@ def test_a_program_without_data_has_no_data_file(tmp_path: Path) -> None:
 def test_buffers_can_not_be_saved_as_data(tmp_path: Path) -> None:
     graph = Graph("buffers")
     graph.source("x", Buffer(NUMBER, shape([2])), [1]).sink("y")
-    with pytest.raises(StepError) as error:
-        Program(graph, {"x": [Token(()), DONE]}).save(tmp_path / "p.json")
-    assert str(error.value) == "input 'x': a stream of Buffer(Tile(INT32, 1, 1), [2]) can not be saved"
+    error = raised(StepError, lambda: Program(graph, {"x": [Token(()), DONE]}).save(tmp_path / "p.json"))
+    assert error == "input 'x': a stream of Buffer(Tile(INT32, 1, 1), [2]) can not be saved"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -594,9 +592,7 @@ def test_junk_is_refused_and_never_evaluated(place: str, junk: Any, tmp_path: Pa
 def test_what_is_no_json(content: bytes, message: str, tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     path.write_bytes(content)
-    with pytest.raises(FormatError) as error:
-        load_program(str(path))
-    assert str(error.value) == f"{path} {message}"
+    assert raised(FormatError, lambda: load_program(str(path))) == f"{path} {message}"
 
 
 def test_files_that_are_no_programs(tmp_path: Path) -> None:
@@ -609,9 +605,7 @@ def test_files_that_are_no_programs(tmp_path: Path) -> None:
         (f"{tmp_path}/p.txt", f"{kinds}, not '{tmp_path}/p.txt'"),
         (f"{tmp_path}/p.json:f", f"{kinds}, not '{tmp_path}/p.json:f'"),
     ):
-        with pytest.raises(FormatError) as error:
-            load_program(spec)
-        assert str(error.value) == message
+        assert raised(FormatError, load_program, spec) == message
 
 
 def test_a_program_of_the_first_format(tmp_path: Path) -> None:
@@ -671,9 +665,8 @@ def test_schemas_are_strict_and_have_an_identity() -> None:
 
 
 def test_an_unknown_schema() -> None:
-    with pytest.raises(FormatError) as error:
-        schema("trace")
-    assert str(error.value) == f"schema must be one of {', '.join(schema_names())}, not 'trace'"
+    error = raised(FormatError, lambda: schema("trace"))
+    assert error == f"schema must be one of {', '.join(schema_names())}, not 'trace'"
 
 
 def test_validate_says_where() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from raising import raised
 
 import step
 import step_torch
@@ -44,9 +45,7 @@ def doubled() -> Program:
 )
 def test_settings_of_which_nothing_is_left(settings: Sequence[Any], message: str) -> None:
     for refuse in (check_settings, lambda each: step.sweep(doubled(), {"lanes.map_0": [1]}, jobs=1, settings=each)):
-        with pytest.raises(InputError) as error:
-            refuse(settings)
-        assert str(error.value) == message
+        assert raised(InputError, refuse, settings) == message
 
 
 def test_settings_that_go_together() -> None:
@@ -69,21 +68,25 @@ def test_settings_that_go_together() -> None:
 )
 def test_what_is_swept_over_and_set(over: Any, settings: list[str], message: str) -> None:
     for search in (step.sweep, step.tune):
-        with pytest.raises(InputError) as error:
-            search(doubled(), over, jobs=1, settings=settings)
-        assert str(error.value) == message
+        assert raised(InputError, search, doubled(), over, jobs=1, settings=settings) == message
 
 
 def test_what_is_swept_over_and_an_argument() -> None:
     twice = "rows has values in {} and in {}: leave one of them out"
     for search in (step.sweep, step.tune):
-        with pytest.raises(InputError) as error:
-            search(swiglu.program, {"rows": [2]}, jobs=1, arguments={"rows": 4})
-        assert str(error.value) == twice.format("over", "arguments")
+        error = raised(InputError, search, swiglu.program, {"rows": [2]}, jobs=1, arguments={"rows": 4})
+        assert error == twice.format("over", "arguments")
     for given, what in (({"over": {"rows": [2]}}, "over"), ({"arguments": {"rows": 2}}, "arguments")):
-        with pytest.raises(InputError) as error:
-            step.tune(swiglu.program, **{"over": {"columns": [16]}, **given}, jobs=1, cases=[{"rows": 4}], within=None)
-        assert str(error.value) == twice.format(what, "a case")
+        error = raised(
+            InputError,
+            step.tune,
+            swiglu.program,
+            **{"over": {"columns": [16]}, **given},
+            jobs=1,
+            cases=[{"rows": 4}],
+            within=None,
+        )
+        assert error == twice.format(what, "a case")
 
 
 def test_settings_of_a_mapping_do_not_change_what_it_is_given() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from raising import raised
 from running import NUMBER, Bench, here, play, refusal
 
 from step.errors import GraphError, InputError, StreamFault, TypeMismatch
@@ -312,18 +313,16 @@ def test_a_sink_has_no_stream_and_takes_one() -> None:
 def test_tokens_that_are_no_stream_of_the_declared_shape(dims: list[Any], text: str, message: str) -> None:
     bench = Bench()
     x = bench.source("x", text, dims)
-    with pytest.raises(InputError) as error:
-        bench.text(x)
-    assert str(error.value) == f"input 'x': stream x of shape {format_shape(x.shape)}: {message}"
+    error = raised(InputError, lambda: bench.text(x))
+    assert error == f"input 'x': stream x of shape {format_shape(x.shape)}: {message}"
 
 
 def test_elements_of_another_type() -> None:
     bench = Bench()
     bench.graph.source("x", Tile(FP32), [1])
     bench.inputs["x"] = play("1 D", Tile(INT32))
-    with pytest.raises(InputError) as error:
-        interpret(bench.graph, bench.inputs)
-    assert str(error.value) == "input 'x': stream x of shape [1]: token 0 is no Tile(FP32, 1, 1)"
+    error = raised(InputError, lambda: interpret(bench.graph, bench.inputs))
+    assert error == "input 'x': stream x of shape [1]: token 0 is no Tile(FP32, 1, 1)"
 
 
 def test_selectors_are_named_by_their_own_method() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from raising import raised
 from running import nested_lists
 
 from step.errors import InputError
@@ -100,9 +101,7 @@ def test_an_empty_ends_itself() -> None:
     ],
 )
 def test_what_is_no_stream(text: str, message: str) -> None:
-    with pytest.raises(InputError) as error:
-        parse(text)
-    assert str(error.value) == message
+    assert raised(InputError, lambda: parse(text)) == message
 
 
 streams = st.integers(0, 5).flatmap(lambda rank: st.tuples(st.just(rank), nested_lists(rank)))

@@ -172,11 +172,11 @@ class Operator(metaclass=CheckedABC):
 
     def fault_ports(self, fault: Fault, inputs: int) -> tuple[int, ...]:
         """Which of the ``inputs`` ports have a say in ``fault``; their tokens stand in the error."""
-        return tuple(range(inputs))
+        return self.function.indices if self.function and fault is Fault.OUT_OF_RANGE else tuple(range(inputs))
 
     def fault_text(self, fault: Fault) -> str:
         """Meaning of ``fault`` here."""
-        return MEANING[fault]
+        return self.function.out_of_range() if self.function and fault is Fault.OUT_OF_RANGE else MEANING[fault]
 
     def given(self) -> StreamType | None:
         """Type of the stream that a run is given under the node's name, and the operator plays; None: it plays none."""
@@ -200,7 +200,7 @@ class Operator(metaclass=CheckedABC):
 
     def decides_on(self, inputs: int) -> Sequence[int]:
         """Which of the ``inputs`` ports have values that decide what the operator does."""
-        return ()
+        return self.function.indices if self.function else ()
 
     def counts_rows(self, node: Placed) -> Sequence[int]:
         """Inputs whose tiles have a dynamic number of rows, which say how much leaves."""

@@ -114,8 +114,6 @@ class FabricConfig(metaclass=Checked):
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> FabricConfig:
         """The opposite of `to_json`; raises `FabricError` for unknown or bad fields."""
-        if not isinstance(data, dict):
-            raise FabricError(f"fabric must be an object of parameters, not {data!r}")
         check_names("fabric", data, cls)
         return cls(**{**data, "memory": MemoryConfig.from_json(data.get("memory", {}))})
 

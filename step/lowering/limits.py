@@ -23,8 +23,10 @@ FORMER = {
 """What became of parameters that files of earlier versions have."""
 
 
-def check_names(what: str, data: dict[str, Any], kind: type[Any]) -> None:
-    """Raise `FabricError` for names in ``data`` that are no fields of ``kind``."""
+def check_names(what: str, data: Any, kind: type[Any], must: str = "an object of parameters") -> None:
+    """Raise `FabricError` unless ``data`` is a dictionary of fields of ``kind``."""
+    if not isinstance(data, dict):
+        raise FabricError(f"{what.removeprefix('fabric ')} must be {must}, not {data!r}")
     known = sorted(each.name for each in fields(kind))
     for name in data:
         if name not in known:

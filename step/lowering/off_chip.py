@@ -13,6 +13,8 @@ from step.lowering.bus import BusConfig
 from step.lowering.dram import Dram, preset
 from step.lowering.limits import check_names
 
+OR_NULL = "an object of parameters or null"
+
 
 @dataclass(frozen=True)
 class MemoryConfig(metaclass=Checked):
@@ -71,21 +73,15 @@ class MemoryConfig(metaclass=Checked):
         """From the name of a preset, or an object of parameters, whose ``dram`` is one too."""
         if isinstance(data, str):
             return cls.preset(data)
-        if not isinstance(data, dict):
-            raise FabricError(f"memory must be the name of a preset or an object of parameters, not {data!r}")
-        check_names("fabric memory", data, cls)
+        check_names("fabric memory", data, cls, "the name of a preset or an object of parameters")
         bus = data.get("bus")
         if bus is not None:
-            if not isinstance(bus, dict):
-                raise FabricError(f"memory.bus must be an object of parameters or null, not {bus!r}")
-            check_names("fabric memory.bus", bus, BusConfig)
+            check_names("fabric memory.bus", bus, BusConfig, OR_NULL)
             data = {**data, "bus": BusConfig(**bus)}
         dram = data.get("dram")
         if dram is None:
             return cls(**data)
-        if not isinstance(dram, dict):
-            raise FabricError(f"memory.dram must be an object of parameters or null, not {dram!r}")
-        check_names("fabric memory.dram", dram, Dram)
+        check_names("fabric memory.dram", dram, Dram, OR_NULL)
         missing = [each.name for each in fields(Dram) if each.name not in dram]
         if missing:
             raise FabricError(f"fabric memory.dram has no {missing[0]!r}; a DRAM needs all of its parameters")

@@ -9,7 +9,7 @@ from functools import partial
 import sympy
 
 from step.language.dims import Dim, DimKind, FreshSymbol, derive, product, total
-from step.language.faults import Fault, aligned
+from step.language.faults import aligned
 from step.language.function import RUN_TIME, CountedFunction, FlatMapFunction
 from step.language.operator import (
     Kind,
@@ -117,12 +117,6 @@ class FlatMap(Operator):
             held = [made.pop()] if holds and not token.stop else []
             for each in made:
                 around.emit(0, each)
-
-    def fault_ports(self, fault: Fault, inputs: int) -> tuple[int, ...]:
-        return self.function.indices if fault is Fault.OUT_OF_RANGE else tuple(range(inputs))
-
-    def fault_text(self, fault: Fault) -> str:
-        return self.function.out_of_range() if fault is Fault.OUT_OF_RANGE else super().fault_text(fault)
 
     def decides_on(self, inputs: int) -> Sequence[int]:
         return range(inputs) if isinstance(self.function, CountedFunction) else ()

@@ -92,15 +92,6 @@ class Map(Operator):
             if token.done:
                 return
 
-    def fault_ports(self, fault: Fault, inputs: int) -> tuple[int, ...]:
-        return self.function.indices if fault is Fault.OUT_OF_RANGE else tuple(range(inputs))
-
-    def fault_text(self, fault: Fault) -> str:
-        return self.function.out_of_range() if fault is Fault.OUT_OF_RANGE else super().fault_text(fault)
-
-    def decides_on(self, inputs: int) -> Sequence[int]:
-        return self.function.indices
-
     def passes_on(self, inputs: int, output: int) -> Sequence[int]:
         return range(inputs) if self.function.reads_operands else ()
 

@@ -37,12 +37,9 @@ def test_another_one() -> None:
         ({"hidden": 64.0}, "hidden of model 'Mixtral-8x7B' must be an integer >= 1, not 64.0"),
         ({"experts": 1}, "experts_per_token of model 'Mixtral-8x7B' must be at most its 1 experts, not 2"),
         ({"norm_epsilon": -1.0}, "norm_epsilon of model 'Mixtral-8x7B' must be a float >= 0, not -1.0"),
-        (
-            {"key_value_heads": 5},
-            "the 32 query heads of model 'Mixtral-8x7B' can not share 5 key-value heads evenly",
-        ),
+        ({"key_value_heads": 5}, "the 32 query heads of model 'Mixtral-8x7B' can not share 5 key-value heads evenly"),
     ],
-)
+)  # fmt: skip
 def test_dimensions_that_no_model_has(change: dict[str, int], message: str) -> None:
     assert raised(InputError, lambda: replace(configuration("Mixtral-8x7B"), **change)) == message
 
@@ -58,14 +55,12 @@ def test_a_file(tmp_path: Path) -> None:
     ("data", "message"),
     [
         ([], "{path} must have an object with a model's dimensions, not []"),
-        (
-            {"name": "x", "heads": 3},
-            "{path}: a configuration has no 'heads'; it has name, layers, hidden, inner, experts, experts_per_token, "
-            "query_heads, key_value_heads, head_size, norm_epsilon",
-        ),
+        ({"name": "x", "heads": 3},
+         "{path}: a configuration has no 'heads'; it has name, layers, hidden, inner, experts, experts_per_token, "
+         "query_heads, key_value_heads, head_size, norm_epsilon"),
         ({"name": "x"}, "{path}: the configuration has no 'layers'"),
     ],
-)
+)  # fmt: skip
 def test_files_of_another_form(data: object, message: str, tmp_path: Path) -> None:
     path = tmp_path / "small.json"
     path.write_text(json.dumps(data))

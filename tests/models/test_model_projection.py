@@ -59,12 +59,10 @@ def test_a_wrong_result_is_found() -> None:
     [
         ({"tokens": 0}, "there must be at least one token, not 0"),
         ({"tokens": 6}, "rows, the rows of a tile, must divide tokens = 6, but 4 does not"),
-        (
-            {"depth": 12},
-            "depth, the extent of a weight tile along its rows, must divide the columns of x = 32, but 12 does not",
-        ),
+        ({"depth": 12},
+         "depth, the extent of a weight tile along its rows, must divide the columns of x = 32, but 12 does not"),
     ],
-)
+)  # fmt: skip
 def test_what_does_not_divide(make: Any, changes: dict[str, int], message: str) -> None:
     assert raised(InputError, lambda: make(**{**SMALL, **changes})) == message
 

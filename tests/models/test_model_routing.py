@@ -107,12 +107,10 @@ def test_no_experts_at_all() -> None:
         ({"data": np.zeros((4, 9), int)}, "{path}: 'data' must have 1 to 8 experts a token, not 9"),
         ({"data": np.array([[0, 8]])}, "{path}: 'data': expert ids must be 0 to 7, but go from 0 to 8"),
         ({"data": np.array([[-1, 2]])}, "{path}: 'data': expert ids must be 0 to 7, but go from -1 to 2"),
-        (
-            {"data": np.array([[1, 2, 3], [5, 4, 5]])},
-            "{path}: 'data': the experts of a token must differ, but token 1 has 5 twice",
-        ),
+        ({"data": np.array([[1, 2, 3], [5, 4, 5]])},
+         "{path}: 'data': the experts of a token must differ, but token 1 has 5 twice"),
     ],
-)
+)  # fmt: skip
 def test_traces_of_another_form(arrays: dict[str, np.ndarray], message: str, tmp_path: Path) -> None:
     path = tmp_path / "trace.npz"
     np.savez(path, **arrays)

@@ -101,53 +101,35 @@ def test_depths(depths: Any, message: str) -> None:
 
 OTHERS: list[tuple[Callable[[], Any], str]] = [
     # names of options
-    (
-        lambda: step.run(program(), "rtl", max_cycle=5),
-        "max_cycle has no effect on the back end rtl; did you mean 'max_cycles'? it takes events, max_cycles, waves, "
-        "optimize, progress, on_token",
-    ),
-    (
-        lambda: step.run(program(), "interpret", jump=False),
-        "jump has no effect on the back end interpret; it takes on_token",
-    ),
-    (
-        lambda: step.compare(program(), backend="approx"),
-        "backend has no effect on step.compare; it takes max_cycles, waves, optimize, calibration",
-    ),
-    (
-        lambda: step.Simulator(program(), max_cycles=5),
-        "max_cycles has no effect on step.Simulator; it takes values, timing_of, calibration, engine, jump, symbols",
-    ),
-    (
-        lambda: step.Simulator(program()).run(depth={"x": 2}),
-        "depth has no effect on a run of step.Simulator; did you mean 'depths'? it takes depths, memory, events, "
-        "max_cycles, jump, progress, on_token",
-    ),
+    (lambda: step.run(program(), "rtl", max_cycle=5),
+     "max_cycle has no effect on the back end rtl; did you mean 'max_cycles'? it takes events, max_cycles, waves, "
+     "optimize, progress, on_token"),
+    (lambda: step.run(program(), "interpret", jump=False),
+     "jump has no effect on the back end interpret; it takes on_token"),
+    (lambda: step.compare(program(), backend="approx"),
+     "backend has no effect on step.compare; it takes max_cycles, waves, optimize, calibration"),
+    (lambda: step.Simulator(program(), max_cycles=5),
+     "max_cycles has no effect on step.Simulator; it takes values, timing_of, calibration, engine, jump, symbols"),
+    (lambda: step.Simulator(program()).run(depth={"x": 2}),
+     "depth has no effect on a run of step.Simulator; did you mean 'depths'? it takes depths, memory, events, "
+     "max_cycles, jump, progress, on_token"),
     # names of things
-    (
-        lambda: step.run(program(), "aprox"),
-        "there is no back end 'aprox'; did you mean 'approx'? there are approx, interpret, rtl",
-    ),
+    (lambda: step.run(program(), "aprox"),
+     "there is no back end 'aprox'; did you mean 'approx'? there are approx, interpret, rtl"),
     (lambda: step.run(program(), None), "there is no back end None; there are approx, interpret, rtl"),
     (lambda: ran().outputs["z"], "there is no output 'z'; there are y"),
     (lambda: ran().result.outputs["z"], "there is no output 'z'; there are y"),
     (lambda: ran().result.operators["z"], "there is no operator 'z'; there are x, y"),
     (lambda: ran().result.channels[0], "there is no channel 0; there are x"),
-    (
-        lambda: ran().operators["bussy"],
-        "there is no column 'bussy'; did you mean 'busy'? there are operator, busy, starved, blocked, finished",
-    ),
+    (lambda: ran().operators["bussy"],
+     "there is no column 'bussy'; did you mean 'busy'? there are operator, busy, starved, blocked, finished"),
     (lambda: step.interpret(program().graph, program().inputs).outputs["z"], "there is no output 'z'; there are y"),
     # other arguments
-    (
-        lambda: step.interpret(program(), {}),
-        "a graph must be interpreted, not <program sums: 2 operators, 1 inputs>; "
-        'step.run(PROGRAM, "interpret") takes programs',
-    ),
-    (
-        lambda: step.interpret(program().graph, None),
-        "inputs must be data by name, or the name of an .npz file, not None",
-    ),
+    (lambda: step.interpret(program(), {}),
+     "a graph must be interpreted, not <program sums: 2 operators, 1 inputs>; "
+     'step.run(PROGRAM, "interpret") takes programs'),
+    (lambda: step.interpret(program().graph, None),
+     "inputs must be data by name, or the name of an .npz file, not None"),
     (lambda: list(step.Simulator(program()).attempts([{}], threads=0)), "threads must be an integer >= 1, not 0"),
     (lambda: list(step.Simulator(program()).attempts([5])), "each of the changes must be a dictionary, by name, not 5"),
     (lambda: list(step.Simulator(program()).attempts({"depths": {}})), "changes must be a list, not {'depths': {}}"),
@@ -155,7 +137,7 @@ OTHERS: list[tuple[Callable[[], Any], str]] = [
     (lambda: step.size_fifos(program(), inputs="x.npz"), "inputs must be a list, not 'x.npz'"),
     (lambda: step.size_fifos(program(), bound="x"), "bound must be True or False, not 'x'"),
     (lambda: step.size_fifos(program(), threads=1).within(-1), "loss must be a number >= 0, not -1"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("ask", "message"), OTHERS)
@@ -213,11 +195,8 @@ UNSAVED: list[tuple[Any, str]] = [
     (f"{LONG}.json", f"no file can be called '{LONG[:80]}...'"),
     (None, "a program must be given by its name, a text or a Path, not None"),
     (b"a.json", "a program must be given by its name, a text or a Path, not b'a.json'"),
-    (
-        "p.expected.json",
-        "a program can not be called 'p.expected.json': what is expected of 'p.json' has such a name",
-    ),
-]
+    ("p.expected.json", "a program can not be called 'p.expected.json': what is expected of 'p.json' has such a name"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("path", "message"), UNSAVED)

@@ -140,16 +140,11 @@ def test_more_than_there_are_numbers_for() -> None:
         ({"bytes": 48}, "bus.bytes must be a power of two of at most 128, not 48"),
         ({"bytes": 64, "burst": 128}, "bus.burst must be a power of two of at most 64, not 128"),
         ({"ahead": 16}, "bus.ahead must be a power of two of at least 32, not 16"),
-        (
-            {"bytes": 4, "burst": 8},
-            "a burst of 8 transfers of 4 bytes does not hold a beat of memory.beat_bytes = 64",
-        ),
-        (
-            {"address_bits": 12},
-            "the tensors of program 'copies' take 16,384 bytes, more than bus.address_bits = 12 reach",
-        ),
+        ({"bytes": 4, "burst": 8}, "a burst of 8 transfers of 4 bytes does not hold a beat of memory.beat_bytes = 64"),
+        ({"address_bits": 12},
+         "the tensors of program 'copies' take 16,384 bytes, more than bus.address_bits = 12 reach"),
     ],
-)
+)  # fmt: skip
 def test_what_can_not_be_is_refused(bus: dict[str, Any], said: str) -> None:
     with pytest.raises(FabricError, match=f"^{re.escape(said)}$"):
         board_of(copies(1), BusConfig(**bus))
@@ -168,12 +163,10 @@ def test_masters_are_a_parameter_of_the_fabric() -> None:
     [
         (["memory.masters=5"], "memory.masters must be 0, where each port is one of the memory, or 1 to 4, not '5'"),
         (["memory.masters=1", "memory.bus.bytes=48"], "bus.bytes must be a power of two of at most 128, not 48"),
-        (
-            ["memory.masters=1", "memory.bus.bytes=8", "memory.bus.burst=4"],
-            "a burst of 4 transfers of 8 bytes does not hold a beat of memory.beat_bytes = 64",
-        ),
+        (["memory.masters=1", "memory.bus.bytes=8", "memory.bus.burst=4"],
+         "a burst of 4 transfers of 8 bytes does not hold a beat of memory.beat_bytes = 64"),
     ],
-)
+)  # fmt: skip
 def test_bad_settings(settings: list[str], message: str) -> None:
     with pytest.raises(FabricError, match=f"^{re.escape(message)}$"):
         with_settings(FabricConfig(), settings)

@@ -103,17 +103,15 @@ UNREADABLE = "can not be read as an array:"
         (GRADIENT, " is a tensor that requires a gradient: give tensor.detach()"),
         ([1, GRADIENT], " at [1] is a tensor that requires a gradient: give tensor.detach()"),
         (Foreign(TypeError("can't convert cuda:0")), f" {UNREADABLE} TypeError: can't convert cuda:0"),
-        (
-            Foreign(TypeError("Got unsupported ScalarType BFloat16")),
-            f" {UNREADABLE} TypeError: Got unsupported ScalarType BFloat16; give tensor.float()",
-        ),
+        (Foreign(TypeError("Got unsupported ScalarType BFloat16")),
+         f" {UNREADABLE} TypeError: Got unsupported ScalarType BFloat16; give tensor.float()"),
         (Foreign([1, 2]), f" {UNREADABLE} ValueError: object __array__ method not producing an array"),
         ((each for each in FLOATS), " is a generator, which can be read only once: give a list"),
         ([1, map(float, "12")], " at [1] is a map, which can be read only once: give a list"),
         ({1, 2, 3, 4}, " is a set, which has no order: give a list"),
         (bits(bits([1, 2, 3, 4])), " is bits(bits(...)), but can be only one of them"),
     ],
-)
+)  # fmt: skip
 def test_streams_and_tensors_refuse_in_the_same_words(value: Any, message: str) -> None:
     for taken in (stream_of, tensor_of, selectors_of):
         if isinstance(value, type(each for each in ())):

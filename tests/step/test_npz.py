@@ -63,10 +63,8 @@ GOOD: list[tuple[dict[str, Any], ElementType, int, str]] = [
     ({"x.values": [[0, 2], [1, 0]], "x.extents.0": [2]}, Selector(3), 1, "5 3 S1 D"),
     ({"x.values": [[True, False, True]], "x.extents.0": [1]}, Selector(3), 1, "5 S1 D"),
     ({"x": [[0, 1], [2, 2]]}, Selector(3), 1, "1 2 S1 4 4 S1 D"),
-    (
-        {"x.values.0": [1, 2], "x.values.1.0": [0, 1], "x.values.1.1.bits": [3, 4], "x.extents.0": [0, 2]}, PAIR, 1,
-        "E1 1,1,3 2,2,4 S1 D",
-    ),
+    ({"x.values.0": [1, 2], "x.values.1.0": [0, 1], "x.values.1.1.bits": [3, 4], "x.extents.0": [0, 2]}, PAIR, 1,
+     "E1 1,1,3 2,2,4 S1 D"),
 ]  # fmt: skip
 
 

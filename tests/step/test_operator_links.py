@@ -112,27 +112,19 @@ HAVING = "x, w, first, gate, second, kept, total, y, same, sum, z"
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        (
-            "gates",
-            "links.gates=4 is for an operator that the program does not have; did you mean 'gate'? those with links "
-            f"are {HAVING}",
-        ),
-        (
-            "targets",
-            "sink 'targets' ({here}): no stream at it has words behind its headers, so links.targets=4 has no meaning",
-        ),
-        (
-            "again",
-            "streamify 'again' ({here}): its words are as wide as those of 'kept', so links.again=4 has no meaning; "
-            "give links.kept",
-        ),
-        (
-            "x_broadcast",
-            "broadcast 'x_broadcast' ({here}): its words are as wide as those of 'x', so links.x_broadcast=4 has no "
-            "meaning; give links.x",
-        ),
+        ("gates",
+         "links.gates=4 is for an operator that the program does not have; did you mean 'gate'? those with links "
+         f"are {HAVING}"),
+        ("targets",
+         "sink 'targets' ({here}): no stream at it has words behind its headers, so links.targets=4 has no meaning"),
+        ("again",
+         "streamify 'again' ({here}): its words are as wide as those of 'kept', so links.again=4 has no meaning; "
+         "give links.kept"),
+        ("x_broadcast",
+         "broadcast 'x_broadcast' ({here}): its words are as wide as those of 'x', so links.x_broadcast=4 has no "
+         "meaning; give links.x"),
     ],
-)
+)  # fmt: skip
 def test_links_of_nobody(name: str, message: str) -> None:
     graph = lower(program().graph, FabricConfig()).graph
     assert ", ".join(node.name for node in with_links(lower(program().graph, FabricConfig()))) == HAVING

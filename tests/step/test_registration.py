@@ -228,36 +228,21 @@ def test_a_family_that_lacks_a_function_is_an_error_with_the_line(tmp_path: Path
 
 
 BROKEN = [
-    (
-        {"halve": "mine.halve"},
-        "raise OSError('no disk')",
-        "the entry point halve = mine.halve in the group step.functions of the package halves can not be loaded: "
-        "OSError: no disk",
-    ),
-    (
-        {"halve": "mine.nothing"},
-        "",
-        "the entry point halve = mine.nothing in the group step.functions of the package halves must be a module "
-        "called 'halve'",
-    ),
-    (
-        {"halve": "absent.halve"},
-        "",
-        "the entry point halve = absent.halve in the group step.functions of the package halves can not be loaded: "
-        "ModuleNotFoundError: No module named 'absent'",
-    ),
-    (
-        {"halve": "mine.halve:Halve"},
-        HALVE,
-        "the entry point halve = mine.halve:Halve in the group step.functions of the package halves must be a module "
-        "called 'halve'",
-    ),
-    (
-        {"halve": "mine.halve"},
-        HALVE.replace("Halve", "Add"),
-        "the function 'add' is defined twice: by step.functions.elementwise.Add and by mine.halve.Add",
-    ),
-]
+    ({"halve": "mine.halve"}, "raise OSError('no disk')",
+     "the entry point halve = mine.halve in the group step.functions of the package halves can not be loaded: "
+     "OSError: no disk"),
+    ({"halve": "mine.nothing"}, "",
+     "the entry point halve = mine.nothing in the group step.functions of the package halves must be a module "
+     "called 'halve'"),
+    ({"halve": "absent.halve"}, "",
+     "the entry point halve = absent.halve in the group step.functions of the package halves can not be loaded: "
+     "ModuleNotFoundError: No module named 'absent'"),
+    ({"halve": "mine.halve:Halve"}, HALVE,
+     "the entry point halve = mine.halve:Halve in the group step.functions of the package halves must be a module "
+     "called 'halve'"),
+    ({"halve": "mine.halve"}, HALVE.replace("Halve", "Add"),
+     "the function 'add' is defined twice: by step.functions.elementwise.Add and by mine.halve.Add"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("entries", "text", "error"), BROKEN)

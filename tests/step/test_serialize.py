@@ -439,21 +439,15 @@ SCHEMA_VIOLATIONS: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (lambda d: d.update(inputs=3), "$.inputs: 3 is not of type 'string', 'null'"),
     (lambda d: d["graph"].pop("nodes"), "$.graph: 'nodes' is a required property"),
     (lambda d: d["graph"].update(name="a b"), "$.graph.name: 'a b' does not match '^[A-Za-z_][A-Za-z0-9_]*$'"),
-    (
-        lambda d: node(d, "flat").update(name="1"),
-        "$.graph.nodes[1].name: '1' does not match '^[A-Za-z_][A-Za-z0-9_]*$'",
-    ),
+    (lambda d: node(d, "flat").update(name="1"),
+     "$.graph.nodes[1].name: '1' does not match '^[A-Za-z_][A-Za-z0-9_]*$'"),
     (lambda d: node(d, "flat").pop("op"), "$.graph.nodes[1]: 'op' is a required property"),
-    (
-        lambda d: node(d, "z")["inputs"][0].update(depth=1),
-        "$.graph.nodes[2].inputs[0].depth: 1 is less than the minimum of 2",
-    ),
+    (lambda d: node(d, "z")["inputs"][0].update(depth=1),
+     "$.graph.nodes[2].inputs[0].depth: 1 is less than the minimum of 2"),
     (lambda d: d["graph"]["tensors"][0].update(shape=[4]), "$.graph.tensors[0].shape: [4] is too short"),
-    (
-        lambda d: d["graph"]["symbols"][0].update(ragged="no"),
-        "$.graph.symbols[0].ragged: 'no' is not of type 'boolean'",
-    ),
-]
+    (lambda d: d["graph"]["symbols"][0].update(ragged="no"),
+     "$.graph.symbols[0].ragged: 'no' is not of type 'boolean'"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("change", "message"), SCHEMA_VIOLATIONS)

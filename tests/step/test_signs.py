@@ -96,10 +96,8 @@ def test_formats_and_names(graph: Graph) -> None:
         (lambda x: x.graph.turns(2).tiles(4), "generate_0 has elements Selector(2), and no tiles"),
         (lambda x: x.graph.turns(2).rows(), "generate_0 has elements Selector(2), and no rows"),
         (lambda x: x < "one", "a constant of FP32 must be numbers that FP32 has, not 'one'"),
-        (
-            lambda x: x @ x.graph.tensor("t", (2, 3, 4), FP32),
-            "a tile must be (rows, columns), two integers >= 1, not (2, 3, 4)",
-        ),
+        (lambda x: x @ x.graph.tensor("t", (2, 3, 4), FP32),
+         "a tile must be (rows, columns), two integers >= 1, not (2, 3, 4)"),
         (lambda x: x + 1e300, "a constant of FP32 must be numbers that FP32 has, not 1e+300"),
     ],
 )  # fmt: skip

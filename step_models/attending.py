@@ -116,7 +116,7 @@ class Attention(metaclass=Checked):
 
     @property
     def scale(self) -> float | None:
-        """What products of queries and keys are multiplied by."""
+        """Factor of products of queries and keys."""
         return 1 / sqrt(self.size) if self.scaled else None
 
     @property
@@ -162,7 +162,7 @@ class Attention(metaclass=Checked):
         return longer.store_random(cache, end, name=f"{prefix}store_{name}")
 
     def results(self, work: Stream, *, in_order: bool = False) -> Stream:
-        """What all regions make of ``work``, in order of arrival, or in that of ``work``; see `attend`."""
+        """Results of all regions for ``work``, in order of arrival, or in that of ``work``; see `attend`."""
         prefix, graph = self.prefix, self.graph
         if self.arrangement == "dynamic":
             order: Literal["input", "arrival"] = "input" if in_order else "arrival"

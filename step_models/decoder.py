@@ -38,7 +38,7 @@ def program(
     values: bool = True,
     name: str = "decoder",
 ) -> Program:
-    """As many layers, one behind the other, as there are ``routings`` [tokens, experts per token].
+    """Layers, one behind the other, as many as there are ``routings`` [tokens, experts per token].
 
     ``lengths`` [tokens]: rows in the KV cache of every token's request, in all layers; ``room``: of a cache, by default
     as many tiles as the longest one needs. Without ``fabric`` it is the smallest one of the published evaluation's kind

@@ -1,4 +1,4 @@
-"""How many rows the KV caches of requests have: measured batches, and samples of stated statistics.
+"""Rows in the KV caches of requests: measured batches, and samples of stated statistics.
 
 Lengths are an array of integers [requests], 0 or more each: rows before the one that is being decoded.
 """

@@ -32,7 +32,7 @@ from step_models.projection import (
 
 @dataclass(frozen=True)
 class Schedule(metaclass=Checked):
-    """How a layer is laid out: extents of tiles, and regions.
+    """Layout of a layer: extents of tiles, and regions.
 
     ``rows``: of the tiles of projections. ``depth`` and ``columns``: of weight tiles; a ``depth`` of None is all of
     hidden. ``expert_rows``: of the tiles of experts, None for one of dynamic size. ``expert_regions``: regions that
@@ -147,7 +147,7 @@ class Layer:
         return rms_norm(self.graph, tiles, scale, self.model.norm_epsilon, prefix=f"{name}_")
 
     def _attend(self, x: Stream, length: Stream) -> Stream:
-        """What attention and its projections make of the rows ``x``."""
+        """Rows behind attention and its projections of the rows ``x``."""
         prefix, model = self.prefix, self.model
         normed = self._normed(x, "attention")
         heads = {

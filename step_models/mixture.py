@@ -29,7 +29,7 @@ Order = Literal["arrival", "index"]
 
 @dataclass(frozen=True)
 class Routes:
-    """Where tokens go: ``choice`` [tokens], selectors of the experts of each, and the weights with which these count.
+    """Routes of tokens: ``choice`` [tokens], selectors of the experts of each, and the weights with which these count.
 
     ``shares``: a stream for each expert, of tiles [1, 1] of BF16, as many as rows go there.
     """

@@ -68,7 +68,7 @@ def program(
 def symbols(
     routing: np.ndarray, experts: int, prefix: str = "", *, rows: int | None = None, regions: int | None = None
 ) -> dict[str, int]:
-    """What `step.bind` would measure of a mixture's symbols, which at full size takes long, from its routing alone.
+    """Values of a mixture's symbols from its routing alone: to measure them (`step.bind`) takes long at full size.
 
     Enough for the metrics of a mixture whose names begin with ``prefix``, and whose experts, in tiles of ``rows``
     rows or one of all rows, share ``regions`` if there are any. Raises `InputError` for what no mixture can have.

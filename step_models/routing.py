@@ -1,4 +1,4 @@
-"""Which experts every token goes to: measured traces, and samples of stated statistics.
+"""Routings of tokens to experts: measured traces, and samples of stated statistics.
 
 A routing is an array of integers [tokens, experts per token], the ids of different experts in each row.
 """

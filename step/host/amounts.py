@@ -51,7 +51,7 @@ class Quantity:
         return float(exact)
 
     def _factor(self, suffix: str) -> Fraction | int | None:
-        """How many one of ``suffix`` is; None: it is no unit of this dimension."""
+        """Size of one ``suffix``; None: it is no unit of this dimension."""
         if suffix in self.bare:
             return self.bare[suffix]
         for unit, size in self.units.items():

@@ -96,7 +96,7 @@ def load_until(known: Container[str], name: str, package: str) -> None:
 
 
 def registered(table: Mapping[str, Registered], name: str, package: str, what: str) -> Registered:
-    """What the files of ``package`` have registered as ``name``; raises `FormatError`, about ``what``, for others."""
+    """Class or function that ``package`` registers as ``name``; raises `FormatError`, about ``what``, for others."""
     load_until(table, name, package)
     if name not in table:
         raise FormatError(f"{what} must be one of {', '.join(sorted(table))}, not {name!r}")
@@ -139,7 +139,7 @@ def _installed(group: str) -> EntryPoints:
 
 @cache
 def _all_installed(_path: tuple[str, ...]) -> Any:
-    """Those of all groups, as Python gives them: to look for one group takes as long."""
+    """Entry points of all groups, as Python gives them: to look for one group takes as long."""
     return entry_points()
 
 

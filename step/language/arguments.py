@@ -132,7 +132,7 @@ def _settled(
 
 @cache
 def _declared(function: Callable[..., Any], method: bool) -> tuple[int, inspect.Signature, dict[str, Any]]:
-    """How many arguments are what a method belongs to, the signature of the others, and their types.
+    """Number of arguments that a method belongs to, the signature of the others, and their types.
 
     What is an array is left to the function, as many things can be one.
     """

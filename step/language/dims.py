@@ -25,7 +25,7 @@ from step.language.arguments import tells_line
 
 
 class DimKind(enum.IntEnum):
-    """How much a dimension may vary; an operator that accepts a kind accepts the stricter ones."""
+    """Freedom of a dimension; an operator that accepts a kind accepts the stricter ones."""
 
     STATIC = 0
     DYNAMIC = 1
@@ -241,7 +241,7 @@ def mean(total: sympy.Expr, tensors: sympy.Expr) -> Dim:
 
 @lru_cache(maxsize=1 << 12)  # streams of one origin have tensors alike
 def of_all(mean: sympy.Expr, tensors: sympy.Expr) -> sympy.Expr:
-    """What all of so many ``tensors`` have together that have ``mean`` each."""
+    """Total of so many ``tensors`` that have ``mean`` each."""
     return mean * at_least_one(tensors)
 
 

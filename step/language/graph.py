@@ -172,7 +172,7 @@ class Graph(GraphMethods):
     @checked
     @contextmanager
     def at(self, location: Location) -> Iterator[None]:
-        """What is added inside is from ``location``, as errors and reports say, and not from the line that adds it.
+        """Context whose operators are from ``location``, as errors and reports say, not from the line that adds them.
 
         So what imports models names their lines. Of several ``with``, one inside of another, the inner one counts.
 
@@ -190,7 +190,7 @@ class Graph(GraphMethods):
 
     @property
     def here(self) -> Location:
-        """Where what is added now is from: the line of the caller, unless `at` says another one."""
+        """Location of what is added now: the line of the caller, unless `at` says another one."""
         return self._locations[-1] if self._locations else caller_location()
 
     # -- declarations -------------------------------------------------------------------------------------------

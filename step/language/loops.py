@@ -70,7 +70,7 @@ class Walk(_LoopSequence[int]):
 
     @property
     def stops(self) -> Stops:
-        """How many loops end with each entry."""
+        """Number of loops that end with each entry."""
         return Stops(self.extents, len(self.extents))
 
     def times(self, factor: int, offset: int) -> Walk:
@@ -105,7 +105,7 @@ class Walk(_LoopSequence[int]):
 
 @dataclass(frozen=True)
 class Stops(_LoopSequence[int]):
-    """How many of the loops, ``most`` at most, end with each place.
+    """Number of loops, ``most`` at most, that end with each place.
 
     >>> list(Stops((2, 3), 2)), list(Stops((2, 3), 1))
     ([0, 0, 1, 0, 0, 2], [0, 0, 1, 0, 0, 1])
@@ -141,7 +141,7 @@ class RegularStream(_LoopSequence[Token]):
 
     @property
     def stops(self) -> Stops:
-        """Of all tokens but Done."""
+        """Stops of all tokens but Done."""
         return Stops(self.extents, len(self.extents) - 1)
 
     def entry(self, place: int) -> Token:

@@ -171,7 +171,7 @@ class Operator(metaclass=CheckedABC):
         """The meaning: a sequential process over tokens, ending after Done."""
 
     def fault_ports(self, fault: Fault, inputs: int) -> tuple[int, ...]:
-        """Which of the ``inputs`` ports have a say in ``fault``; their tokens stand in the error."""
+        """Ports among ``inputs`` that have a say in ``fault``; their tokens stand in the error."""
         return self.function.indices if self.function and fault is Fault.OUT_OF_RANGE else tuple(range(inputs))
 
     def fault_text(self, fault: Fault) -> str:
@@ -195,11 +195,11 @@ class Operator(metaclass=CheckedABC):
         return None
 
     def arrival_ports(self, inputs: int) -> Sequence[int]:
-        """Which of the ``inputs`` ports are taken in the order in which their tokens arrive."""
+        """Ports among ``inputs`` that are taken in the order in which their tokens arrive."""
         return ()
 
     def decides_on(self, inputs: int) -> Sequence[int]:
-        """Which of the ``inputs`` ports have values that decide what the operator does."""
+        """Ports among ``inputs`` whose values decide what the operator does."""
         return self.function.indices if self.function else ()
 
     def counts_rows(self, node: Placed) -> Sequence[int]:
@@ -207,7 +207,7 @@ class Operator(metaclass=CheckedABC):
         return ()
 
     def passes_on(self, inputs: int, output: int) -> Sequence[int]:
-        """Of which of the ``inputs`` ports the values are that the values of ``output`` are made of."""
+        """Ports among ``inputs`` of whose values the values of ``output`` are made."""
         return range(inputs)
 
     def off_chip_bytes(self, node: Placed) -> sympy.Expr:
@@ -226,7 +226,7 @@ class Operator(metaclass=CheckedABC):
         return sympy.Integer(0)
 
     def padding(self, node: Placed, inputs: Sequence[Padding]) -> tuple[Padding, ...]:
-        """Which rows of each output are padding, of ``inputs`` with padding; by default nobody knows."""
+        """Padding of each output, for ``inputs`` with padding; by default nobody knows."""
         sources = (self.passes_on(len(inputs), output) for output in range(len(node.output_types)))
         return tuple(
             UNKNOWN if self.reads(node) is None and any(has_padding(inputs[port]) for port in ports) else None

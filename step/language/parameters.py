@@ -1,4 +1,4 @@
-"""What arguments may be, by the types that they are declared with: of operators, functions, calls and runs."""
+"""Checks of arguments by the types that they are declared with: of operators, functions, calls and runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Within:
     power: bool = False
 
     def flaw(self, value: Any) -> str:
-        """What a number must be that ``value``, which is large enough, is not; empty if there is nothing."""
+        """Condition that ``value``, which is large enough, does not meet; empty if it meets all."""
         if value > self.most:
             cost = f", which is {value * self.bits:,} bits" if self.bits else ""
             return f"at most {self.most:,}, not {value:,}{cost}"

@@ -1,4 +1,4 @@
-"""What the meaning of an operator sees of the run around it."""
+"""Surroundings of an operator's meaning: the run around it."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ class Buffer(metaclass=Checked):
 
     @property
     def tiles(self) -> tuple[Tile, ...]:
-        """Of the tensor, the one."""
+        """Tile of the tensor."""
         return (self.tile,)
 
     @property
@@ -212,7 +212,7 @@ class Tuple(metaclass=Checked):
 
     @property
     def tiles(self) -> tuple[Tile, ...]:
-        """Those of all items."""
+        """Tiles of all items."""
         return tuple(tile for item in self.items for tile in item.tiles)
 
     @property

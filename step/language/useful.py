@@ -1,4 +1,4 @@
-"""How padding goes on through functions and operators, and what they do that is not on padding."""
+"""Padding behind functions and operators, and their operations that are not on padding."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from step.language.types import ElementType, Tile
 
 
 def merged(node: Placed, inputs: Sequence[Padding], ports: Sequence[int]) -> Padding:
-    """That of a stream that has all elements of the inputs at ``ports``."""
+    """Padding of a stream that has all elements of the inputs at ``ports``."""
     there = [inputs[port] for port in ports]
     if not any(map(has_padding, there)):
         return None
@@ -37,7 +37,7 @@ def rows_of(element: ElementType) -> sympy.Expr:
 
 
 def static_product(shape: Shape) -> int | None:
-    """How many elements there are; None where a run tells."""
+    """Number of elements; None where a run tells."""
     return int(product(shape)) if all(each.is_static for each in shape) else None
 
 

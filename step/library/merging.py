@@ -1,4 +1,4 @@
-"""What selectors part: what they keep of a stream, and its parts together again."""
+"""Parts of a stream by selectors: those that are kept, and all together again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a fabric a program plainly does not use."""
+"""Hints at parts of a fabric that a program plainly does not use."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class BoardPlan:
         return tuple(each for each in self.ports if each.master == master and each.writes == writes)
 
     def bytes_of(self, image: Image) -> int:
-        """What ``image`` takes; 0 where only a run tells."""
+        """Bytes of ``image``; 0 where only a run tells."""
         return image.beats * self.beat_bytes
 
 

@@ -68,7 +68,7 @@ class BusConfig(metaclass=Checked):
             )
 
     def transfers(self, beat_bytes: int) -> int:
-        """Of a beat of so many bytes."""
+        """Transfers of a beat of so many bytes."""
         return max(1, beat_bytes // self.bytes)
 
     def burst_beats(self, beat_bytes: int) -> int:

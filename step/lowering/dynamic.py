@@ -1,4 +1,4 @@
-"""What there is hardware of, for tiles with a dynamic number of rows."""
+"""Functions that have hardware for tiles with a dynamic number of rows."""
 
 from __future__ import annotations
 

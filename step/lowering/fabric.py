@@ -102,7 +102,7 @@ class FabricConfig(metaclass=Checked):
 
     @cached_property
     def _made(self) -> dict[tuple[int, int, int], FabricConfig]:
-        """Those of `of`, one for all operators with the same lanes and links: to check their fields takes long."""
+        """Fabrics of `of`, one for all operators with the same lanes and links: to check their fields takes long."""
         return {}
 
     def to_json(self) -> dict[str, Any]:

@@ -176,7 +176,7 @@ class Netlist:
         return self.is_deep(channel) + waits
 
     def gathering(self, channel: Channel) -> Gathering | None:
-        """Of tiles of dynamic size, how long a value waits that is read in wider words than it is written in."""
+        """Wait of a tile of dynamic size that is read in wider words than it is written in."""
         element, (written, read) = channel.element, self.widths(channel)
         if not isinstance(element, Tile) or not is_dynamic(element) or written >= read:
             return None

@@ -30,7 +30,7 @@ UNIT_BITS = 12
 
 
 class FieldAccess(enum.Enum):
-    """What software may do with a field, and what hardware does.
+    """Behaviour of a field: what software may do with it, and what hardware does.
 
     A constant is read; what hardware shows is read; a setting is written, and read back. A locked setting is written
     while no run is going on, and not read back, which would take a LUT or two for each bit. A pulse is up for a cycle

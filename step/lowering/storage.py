@@ -32,7 +32,7 @@ def word_width(netlist: Netlist, each: Channel, link: int) -> int:
 
 
 def data(netlist: Netlist, each: Channel) -> ElementType | None:
-    """What travels, with the most rows; a buffer's header is all of it."""
+    """Element that travels, with the most rows; None for a buffer, whose header is all of it."""
     if each.element is None or isinstance(each.element, Buffer):
         return None
     return with_rows(each.element, netlist.fabric.dynamic_rows)

@@ -1,4 +1,4 @@
-"""How long the units of a netlist take that apply a function."""
+"""Cycles of the units of a netlist that apply a function."""
 
 from __future__ import annotations
 

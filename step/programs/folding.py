@@ -50,7 +50,7 @@ def members(parts: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def common(texts: Iterable[str]) -> str:
-    """What all ``texts`` say, with a star for each number in which they differ; the first one where that is not all."""
+    """Common form of ``texts``, with a star for each number in which they differ; the first one where more differs."""
     different = list(dict.fromkeys(texts))
     if len({starred(each) for each in different}) > 1:
         return f"{different[0]}, .."

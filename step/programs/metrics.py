@@ -76,7 +76,7 @@ class Metrics:
 
     @property
     def doubt(self) -> str | None:
-        """What is to be said of ``useful_flops`` where they are only an upper bound."""
+        """Warning of ``useful_flops`` that are only an upper bound."""
         if not self.at_most:
             return None
         return f"useful_flops is at most so much: which rows are padding is not known at {', '.join(self.at_most)}"

@@ -1,4 +1,4 @@
-"""What a run, a comparison or a measurement is given, as a `Program`, and what back ends take, as `Prepared`."""
+"""Programs as runs, comparisons and measurements are given them, and as back ends take them: `Prepared`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Openable = Program | Graph | Path | str
 
 
 class ProgramWarning(UserWarning):
-    """What is doubtful in a program: a load that races with a store, a stream that nobody reads.
+    """Doubts about a program: a load that races with a store, a stream that nobody reads.
 
     `run`, `compare` and `metrics` warn of what ``step check`` tells, each with the lines of the program that it is
     about. ``warnings.simplefilter("error", step.ProgramWarning)`` makes errors of these, ``"ignore"`` nothing.
@@ -50,7 +50,7 @@ class Prepared:
 
     @cached_property
     def doubts(self) -> list[str]:
-        """What is doubtful in the graph; raises `GraphError` for what is wrong (see `check`)."""
+        """Doubts about the graph; raises `GraphError` for what is wrong (see `check`)."""
         return check(self.graph)
 
     @cached_property
@@ -66,7 +66,7 @@ class Prepared:
 
     @property
     def regions(self) -> MemoryMap:
-        """Where tensors lie in off-chip memory."""
+        """Regions of tensors in off-chip memory."""
         return memory_map(self.netlist)
 
     @property

@@ -86,7 +86,7 @@ class Program(metaclass=Checked):
 
     @property
     def name(self) -> str:
-        """That of the graph."""
+        """Name of the graph."""
         return self.graph.name
 
     def __repr__(self) -> str:
@@ -162,7 +162,7 @@ def _is_tolerance(value: Any) -> bool:
 
 
 def _scalars(stream: StreamType) -> sympy.Expr:
-    """How many scalars ``stream`` has."""
+    """Number of scalars of ``stream``."""
     return stream.count * (stream.element.elements if isinstance(stream.element, Tile) else 1)
 
 
@@ -185,7 +185,7 @@ def load_program(
 
 
 def _how_to_choose(spec: str | Path) -> str:
-    """How to name one program of those of a function."""
+    """Hint at the name of one program of those of a function."""
     path, colon, function = _parts(str(spec))
     if not Path(path).is_file() or function.endswith("]"):
         return ""

@@ -1,4 +1,4 @@
-"""What shapes and operators promise and data may break: checked, and told with the same texts, in every back end."""
+"""Promises of shapes and operators that data may break: checked, and told with the same texts, in every back end."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ PROMISED = (
 
 
 def control_text(token: Token, value: str = "a value") -> str:
-    """What a token is, without its value: ``a value``, ``a value with S1``, ``an empty of rank 1``, ``Done``.
+    """Token in words, without its value: ``a value``, ``a value with S1``, ``an empty of rank 1``, ``Done``.
 
     ``value`` stands for its value.
     """

@@ -50,7 +50,7 @@ class Blockage:
 
 
 def find_waits(netlist: Netlist, snapshot: Snapshot) -> list[Blockage]:
-    """What every unit that is not finished waits for: a blocked one for all full outputs and for on-chip memory that is
+    """Waits of every unit that is not finished: a blocked one for all full outputs and for on-chip memory that is
     full, a starved one for all empty inputs."""
     waits = []
     shares = {share.filler.name: (pad, share) for pad in scratchpads(netlist) for share in pad.shares}
@@ -69,7 +69,7 @@ def find_waits(netlist: Netlist, snapshot: Snapshot) -> list[Blockage]:
 
 
 def _memory_waits(netlist: Netlist, snapshot: Snapshot, pad: ScratchpadPlan, share: Share) -> Iterator[Blockage]:
-    """What ``share`` waits for: that its own first buffer is read, or that a page of the ``pad`` becomes free."""
+    """Waits of ``share``: until its own first buffer is read, or a page of the ``pad`` becomes free."""
     node = share.filler
     (own,) = netlist.outputs(node)
     assert own is not None
@@ -133,7 +133,7 @@ def report(netlist: Netlist, snapshot: Snapshot, depths: Mapping[str, int] | Non
 
 
 def _cure(netlist: Netlist, waits: list[Blockage], depths: Mapping[str, int]) -> Iterator[str]:
-    """What to change in the program or the fabric, or why that does not help."""
+    """Changes of the program or the fabric, or why these do not help."""
     if depths:
         yield "the smallest depths that clear it:"
         channels = {each.name: each for each in netlist.channels}
@@ -194,7 +194,7 @@ def _link(netlist: Netlist, wait: Blockage) -> str:
 
 
 def _advice(netlist: Netlist, channel: Channel, depth: int) -> str:
-    """What to write in the program: the stream that the user knows, at the reader that the channel belongs to."""
+    """Line to write in the program: the stream that the user knows, at the reader that the channel belongs to."""
     stream, port = channel.producer
     while netlist.graph.nodes[stream].operator.inserted:
         origin = netlist.graph.nodes[stream].inputs[0]

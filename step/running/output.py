@@ -1,4 +1,4 @@
-"""What a run put out, as arrays."""
+"""Outputs of a run, as arrays."""
 
 from __future__ import annotations
 

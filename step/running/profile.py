@@ -1,4 +1,4 @@
-"""What operators and off-chip memory did in equal intervals of a run."""
+"""Profile of operators and off-chip memory in equal intervals of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a timed run of a program gives, the same for every back end.
+"""Result of a timed run of a program, the same for every back end.
 
 Activities and counts are those that hardware counters beside the fabric see in the cycles 0 to ``cycles`` - 1.
 """
@@ -19,7 +19,7 @@ from step.programs.files.json_file import JsonFile, header, schema, validate
 
 
 class Activity(enum.IntEnum):
-    """What a unit does in a cycle; the number is what its RTL reports.
+    """Activity of a unit in a cycle; the number is what its RTL reports.
 
     Busy: it fires, or is within the initiation interval of its last firing. Starved: a token that it needs is not
     there. Blocked: the tokens are there, the space for what it would send is not. Finished: it handled Done.
@@ -32,7 +32,7 @@ class Activity(enum.IntEnum):
 
 
 class Status(enum.StrEnum):
-    """How a run ended."""
+    """End of a run."""
 
     FINISHED = "finished"
     DEADLOCK = "deadlock"
@@ -201,7 +201,7 @@ class RunResult(JsonFile):
 
 
 def control_word(token: Token) -> int:
-    """What a token is without its value, as in `ChannelEvents.control`."""
+    """Control of a token, without its value, as in `ChannelEvents.control`."""
     return token.done | token.has_value << 1 | token.stop << 2 | token.rank << 6
 
 

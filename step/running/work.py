@@ -1,4 +1,4 @@
-"""What operators calculated in a run, and the bytes that this took: what a roofline is drawn from."""
+"""Operations of a run, and the bytes that they took: a roofline is drawn from these."""
 
 from __future__ import annotations
 

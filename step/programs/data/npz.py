@@ -73,7 +73,7 @@ def read_array(path: Path | str) -> np.ndarray:
 
 
 def _load(path: Path, kind: str, writer: str) -> Any:
-    """What NumPy has for a file that should be of the ``kind`` that ``writer`` writes."""
+    """Content of a file, by NumPy, that should be of the ``kind`` that ``writer`` writes."""
     check_readable(path)
     try:
         return np.load(path, allow_pickle=False)

@@ -38,7 +38,7 @@ class FittedFile(JsonFile):
         cycles: int,
         area: Mapping[str, int],
     ) -> FittedFile:
-        """What makes ``fabric`` of the one that ``program`` has, and gives it these ``depths``."""
+        """Settings that make ``fabric`` of the one that ``program`` has, with these ``depths``."""
         before, after = program.fabric.to_json(), fabric.to_json()
         changed = (name for name, value in after.items() if isinstance(value, int) and before[name] != value)
         settings = {f"{FABRIC}{name}": after[name] for name in changed}
@@ -52,7 +52,7 @@ class FittedFile(JsonFile):
 
     @classmethod
     def of_text(cls, text: str) -> FittedFile:
-        """What has this `text`."""
+        """Fitted fabric of this `text`."""
         return cls(**json.loads(text))
 
     def applied(self, program: Program) -> Program:

@@ -122,7 +122,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def format_of(name: str) -> Any:
-    """What a file of the schema ``name`` says that it is."""
+    """Format that a file of the schema ``name`` has."""
     return schema(name)["properties"].get("format", {}).get("const")
 
 

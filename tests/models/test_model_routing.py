@@ -64,30 +64,21 @@ def test_the_statistics_of_a_sample(skew: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "changes", "message"),
     [
-        ((4, 8, 9), "experts_per_token must be 1 to 8, the number of experts, not 9"),
-        ((4, 8, 0), "experts_per_token must be 1 to 8, the number of experts, not 0"),
-        ((4, 0, 1), "a routing must have 1 to 1,048,576 experts, not 0"),
-        ((0, 8, 2), "a routing must have 1 to 1,048,576 tokens, not 0"),
+        ((4, 8, 9), {}, "experts_per_token must be 1 to 8, the number of experts, not 9"),
+        ((4, 8, 0), {}, "experts_per_token must be 1 to 8, the number of experts, not 0"),
+        ((4, 0, 1), {}, "a routing must have 1 to 1,048,576 experts, not 0"),
+        ((0, 8, 2), {}, "a routing must have 1 to 1,048,576 tokens, not 0"),
+        ((4, 8, 2), {"skew": -0.5}, "the skew of a routing must be a finite number >= 0, not -0.5"),
+        ((4, 8, 2), {"skew": np.nan}, "the skew of a routing must be a finite number >= 0, not nan"),
+        ((4, 8, 2), {"skew": np.inf}, "the skew of a routing must be a finite number >= 0, not inf"),
+        ((4, 8, 2), {"seed": -1}, "the seed of a sample must be an integer >= 0, not -1"),
+        ((4, 8, 2), {"seed": 1.5}, "sampled_routing needs seed to be an integer, not 1.5"),
     ],
 )
-def test_samples_that_can_not_be(arguments: tuple[int, int, int], message: str) -> None:
-    assert raised(InputError, lambda: sampled_routing(*arguments)) == message
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"skew": -0.5}, "the skew of a routing must be a finite number >= 0, not -0.5"),
-        ({"skew": np.nan}, "the skew of a routing must be a finite number >= 0, not nan"),
-        ({"skew": np.inf}, "the skew of a routing must be a finite number >= 0, not inf"),
-        ({"seed": -1}, "the seed of a sample must be an integer >= 0, not -1"),
-        ({"seed": 1.5}, "sampled_routing needs seed to be an integer, not 1.5"),
-    ],
-)
-def test_statistics_that_can_not_be(changes: dict[str, Any], message: str) -> None:
-    assert raised(InputError, lambda: sampled_routing(4, 8, 2, **changes)) == message
+def test_samples_that_can_not_be(arguments: tuple[int, int, int], changes: dict[str, Any], message: str) -> None:
+    assert raised(InputError, lambda: sampled_routing(*arguments, **changes)) == message
 
 
 def test_no_experts_at_all() -> None:

@@ -282,15 +282,25 @@ def test_parts_of_a_program() -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"expected": {"Y": [1]}}, "there is no output 'Y' to compare with the expected one; there are y"),
+        ({"expected": {"Y": [1]}}, "there is no output 'Y' to compare with the expected one; there are y, w"),
+        ({"expected": {"z": np.zeros(2)}}, "there is no output 'z' to compare with the expected one; there are y, w"),
         ({"expected": {"y": MASKED}}, f"expected output 'y' at [2] {NO_MASK}"),
         ({"expected": {"y": [[1, 2], [3]]}}, "expected output 'y' has rows of different lengths, which is no array"),
+        ({"expected": {"y": np.zeros(3)}}, "output 'y' has 4 scalars, but 3 are expected"),
+        ({"expected": {"y": np.zeros(2, complex)}}, "expected output 'y' must be real numbers, not complex128"),
+        ({"expected": {"y": ["a", "b"]}}, "expected output 'y' must be real numbers, not <U1"),
         ({"tolerance": True}, "tolerance must be a number >= 0, not True"),
         ({"tolerance": -0.1}, "tolerance must be a number >= 0, not -0.1"),
+        ({"tolerance": -1}, "tolerance must be a number >= 0, not -1"),
+        ({"tolerance": np.nan}, "tolerance must be a number >= 0, not nan"),
     ],
 )
 def test_what_can_not_be_expected(more: Any, message: str) -> None:
-    assert raised(InputError, lambda: program_of(FLOATS, **more)) == message
+    """A size that only a run tells may be anything."""
+    graph = program_of(FLOATS).graph
+    graph.source("v", Tile(FP32), [graph.symbol("N")]).sink("w")
+    Program(graph, expected={"y": np.zeros(4), "w": np.zeros(99)}, tolerance=0.1)
+    assert raised(InputError, lambda: Program(graph, **more)) == message
 
 
 def test_pairs_of_foreign_arrays() -> None:

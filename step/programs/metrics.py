@@ -134,25 +134,16 @@ def metrics_of(prepared: Prepared, accounting: Accounting = "paper") -> Metrics:
     """`metrics` without warnings, for who shows them in another way."""
     graph, netlist = prepared.graph, prepared.netlist
     useful = useful_of(graph)
+    values = [each for each in netlist.channels if each.element is not None]
+    # Queues of loads without what on_chip_bytes has of them.
+    queues = ((load_bytes(netlist, each), each.operator.on_chip_bytes(each, accounting)) for each in netlist.units)
     return Metrics(
         graph,
         sympy.Add(*(node.operator.off_chip_bytes(node) for node in graph)),
         sympy.Add(*(node.operator.on_chip_bytes(node, accounting) for node in graph)),
         sympy.Add(*(node.operator.flops(node) for node in graph)),
-        sympy.Add(
-            *(
-                each.depth * with_rows(each.element, each.rows).bytes
-                for each in netlist.channels
-                if each.element is not None
-            )
-        ),
-        # Queues of loads without what on_chip_bytes has of them.
-        sympy.Add(
-            *(
-                sympy.Max(0, load_bytes(netlist, node) - node.operator.on_chip_bytes(node, accounting))
-                for node in netlist.units
-            )
-        ),
+        sympy.Add(*(each.depth * with_rows(each.type.element, each.rows).bytes for each in values)),
+        sympy.Add(*(sympy.Max(0, queue - counted) for queue, counted in queues)),
         useful.total,
         netlist=netlist,
         at_most=useful.unknown,

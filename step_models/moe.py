@@ -13,7 +13,7 @@ from step_models.fabrics import fitting
 from step_models.mixture import Mixture, check_dealt
 from step_models.routing import check_routing
 from step_models.swiglu import random_weights, reference
-from step_models.weights import blank_tensors, normal
+from step_models.weights import blank_tensors, expecting, normal
 
 
 @workload
@@ -54,14 +54,8 @@ def program(
     data = normal(random, tokens, hidden)
     score = random_scores(random, routing)
     weights = [random_weights(random, hidden, inner) for _ in range(experts)]
-    expected, bound = mixture_reference(data, routing, score, weights)
-    return Program(
-        graph,
-        {"x": data, **mixture.routed(routing, score), **mixture.tensors(weights)},
-        fabric,
-        expected={"output": expected},
-        tolerance=float(bound.max() / np.abs(expected).max()),
-    )
+    inputs = {"x": data, **mixture.routed(routing, score), **mixture.tensors(weights)}
+    return expecting(graph, inputs, {"output": mixture_reference(data, routing, score, weights)}, fabric)
 
 
 @workload

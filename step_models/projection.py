@@ -26,7 +26,7 @@ from step.language.fused import Sum
 from step_models.checking import workload
 from step_models.division import check_divides
 from step_models.fabrics import fitting
-from step_models.weights import blank_tensors, normal, projection
+from step_models.weights import blank_tensors, expecting, normal, projection
 
 
 def rms_norm(graph: Graph, x: Stream, scale: Tensor, epsilon: float, *, prefix: str = "") -> Stream:
@@ -217,7 +217,7 @@ def program(
         exact = layer_norm_reference(inputs["x"], inputs["norm"], inputs["bias"], epsilon)
     else:
         exact = norm_reference(inputs["x"], inputs["norm"], epsilon)
-    return _expecting(graph, inputs, {each: reference(exact, inputs[f"w{each}"]) for each in ("q", "k", "v")}, fabric)
+    return expecting(graph, inputs, {each: reference(exact, inputs[f"w{each}"]) for each in ("q", "k", "v")}, fabric)
 
 
 @workload
@@ -252,7 +252,7 @@ def output_program(
 
     random = np.random.default_rng(0)
     inputs = {"x": normal(random, tokens, inner), "wo": projection(random, inner, hidden)}
-    return _expecting(graph, inputs, {"o": reference(inputs["x"].astype(np.float64), inputs["wo"])}, fabric)
+    return expecting(graph, inputs, {"o": reference(inputs["x"].astype(np.float64), inputs["wo"])}, fabric)
 
 
 def random_scale(random: np.random.Generator, hidden: int) -> np.ndarray:
@@ -265,18 +265,3 @@ def _check(tokens: int, rows: int, inner: int, depth: int) -> None:
         raise InputError(f"there must be at least one token, not {tokens}")
     check_divides("rows, the rows of a tile,", rows, "tokens", tokens)
     check_divides("depth, the extent of a weight tile along its rows,", depth, "the columns of x", inner)
-
-
-def _expecting(
-    graph: Graph,
-    inputs: dict[str, np.ndarray],
-    expected: dict[str, tuple[np.ndarray, np.ndarray]],
-    fabric: FabricConfig,
-) -> Program:
-    return Program(
-        graph,
-        inputs=inputs,
-        expected={name: result for name, (result, _) in expected.items()},
-        tolerance=float(max(bound.max() / np.abs(result).max() for result, bound in expected.values())),
-        fabric=fabric,
-    )

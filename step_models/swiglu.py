@@ -18,7 +18,7 @@ from step.language.fused import Sum
 from step_models.checking import workload
 from step_models.division import check_divides
 from step_models.fabrics import fitting
-from step_models.weights import blank_tensors, normal, projection
+from step_models.weights import blank_tensors, expecting, normal, projection
 
 
 @dataclass(frozen=True)
@@ -183,11 +183,4 @@ def program(
     random = np.random.default_rng(0)
     weights = random_weights(random, hidden, inner)
     data = normal(random, batch, hidden)
-    expected, bound = reference(data, weights)
-    return Program(
-        graph,
-        inputs={"x": data, **weights},
-        fabric=fabric,
-        expected={"output": expected},
-        tolerance=float(bound.max() / np.abs(expected).max()),
-    )
+    return expecting(graph, {"x": data, **weights}, {"output": reference(data, weights)}, fabric)

@@ -24,8 +24,7 @@ def graph() -> Graph:
 
 @pytest.fixture
 def x(graph: Graph) -> Stream:
-    stream: Stream = graph.source("x", Tile(FP32, 1, 4), [6])
-    return stream
+    return graph.source("x", Tile(FP32, 1, 4), [6])
 
 
 def values(graph: Graph, stream: Stream, **inputs: Any) -> np.ndarray:

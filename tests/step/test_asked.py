@@ -40,9 +40,8 @@ def ran() -> step.Run:
 
 def told(ask: Callable[[], Any]) -> str:
     """The error of ``ask``, without the working directory."""
-    with pytest.raises(StepError) as error:
-        ask()
-    return str(error.value).replace(f"{os.getcwd()}/", "")
+    error = raised(StepError, ask)
+    return error.replace(f"{os.getcwd()}/", "")
 
 
 RUN: list[tuple[dict[str, Any], str]] = [

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from raising import raised
 
 import step
 from step import BF16, FP32, INT8, INT32, UINT32, FabricConfig, Graph, MemoryConfig, Selector, Tile
@@ -331,6 +332,5 @@ def test_the_line_is_that_of_the_user_and_stands_once() -> None:
     ],
 )  # fmt: skip
 def test_a_fabric_of_a_file_has_no_line(make: Callable[[], Any], text: str) -> None:
-    with pytest.raises(FabricError) as error:
-        make()
-    assert str(error.value).startswith(text)
+    error = raised(FabricError, make)
+    assert error.startswith(text)

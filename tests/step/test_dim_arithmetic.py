@@ -55,9 +55,8 @@ NEGATIVE = "{} is no dimension: it may be negative; declare a symbol for the sma
     ],
 )
 def test_what_is_no_dimension(derive: Callable[[], Dim], message: str) -> None:
-    with pytest.raises(TypeMismatch) as error:
-        derive()
-    assert str(error.value).partition(": ")[2] == message
+    error = raised(TypeMismatch, derive)
+    assert error.partition(": ")[2] == message
 
 
 def test_only_integers_and_dimensions_are_summed() -> None:

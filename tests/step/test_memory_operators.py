@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from raising import raised
 from running import Bench, refusal
 
 from step.errors import TypeMismatch
@@ -95,9 +96,8 @@ def test_load_is_refused(build: Any, message: str) -> None:
 
 
 def test_a_tile_without_rows() -> None:
-    with pytest.raises(TypeMismatch) as error:
-        load(tile=(0, 2), out=(1,), stride=(1,))(Bench())
-    assert str(error.value).endswith(": a tile must be (rows, columns), two integers >= 1, not (0, 2)")
+    error = raised(TypeMismatch, lambda: load(tile=(0, 2), out=(1,), stride=(1,))(Bench()))
+    assert error.endswith(": a tile must be (rows, columns), two integers >= 1, not (0, 2)")
 
 
 @pytest.mark.parametrize(

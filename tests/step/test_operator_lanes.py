@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from raising import raised
 
 import step
 from step.errors import FabricError
@@ -89,9 +90,8 @@ def test_a_smaller_program_has_the_lanes_that_are_left() -> None:
 )  # fmt: skip
 def test_lanes_of_nobody(lanes: dict[str, int], message: str) -> None:
     for backend in ("approx", "rtl"):
-        with pytest.raises(FabricError) as raised:
-            step.run(program(lanes), backend)
-        assert str(raised.value) == message.format(here=program().graph.nodes["same"].location)
+        error = raised(FabricError, step.run, program(lanes), backend)
+        assert error == message.format(here=program().graph.nodes["same"].location)
 
 
 def test_lanes_that_are_no_numbers_by_name() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from raising import raised
 from running import Bench, refusal
 
 from step.errors import TypeMismatch
@@ -119,9 +120,8 @@ def test_generate_is_refused(build: Any, message: str) -> None:
     ],
 )  # fmt: skip
 def test_values_that_are_none_of_the_type(build: Any, message: str) -> None:
-    with pytest.raises(TypeMismatch) as error:
-        build(Bench().graph)
-    assert re.fullmatch(rf"\S+\.py:\d+: {re.escape(message)}", str(error.value))
+    error = raised(TypeMismatch, lambda: build(Bench().graph))
+    assert re.fullmatch(rf"\S+\.py:\d+: {re.escape(message)}", error)
 
 
 def test_constants_are_rounded() -> None:

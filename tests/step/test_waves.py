@@ -264,9 +264,8 @@ def test_empties_and_done_are_kinds() -> None:
     ],
 )
 def test_operators_that_are_not_there(wanted: list[str], text: str) -> None:
-    with pytest.raises(InputError) as error:
-        ports(recording().netlist, wanted)
-    assert str(error.value).startswith(text)
+    error = raised(InputError, lambda: ports(recording().netlist, wanted))
+    assert error.startswith(text)
 
 
 def test_cycles_that_are_not_there() -> None:

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from step.errors import FabricError, FormatError, RegistrationError
 from step.host.nearest import did_you_mean
 
-Registered = TypeVar("Named")
+Registered = TypeVar("Registered")
 
 
 def register(table: dict[str, Registered], name: str, new: Registered, what: str) -> None:

@@ -7,7 +7,6 @@ import math
 from step.errors import FabricError
 from step.host.nearest import did_you_mean
 from step.language.dims import element_count
-from step.language.function import Function
 from step.language.graph import Node
 from step.language.types import Buffer, ElementType, Tile, Tuple, is_dynamic, with_rows
 from step.lowering.board import board_of
@@ -64,7 +63,8 @@ def is_read(node: Node, netlist: Netlist) -> bool:
 def flops_a_cycle(node: Node, netlist: Netlist) -> int:
     """The most operations that the lanes of ``node`` do in a cycle: two of a multiply-accumulate, else what a scalar
     takes."""
-    function: Function = node.operator.function  # type: ignore[attr-defined]
+    function = node.operator.function
+    assert function is not None
     if function.name == "matmul":
         return 2 * lanes_of(node, netlist)
     rows = netlist.fabric.dynamic_rows

@@ -170,7 +170,7 @@ class RunResult(JsonFile):
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, as the schema ``result`` describes it."""
-        plain = {
+        plain: dict[str, Any] = {
             "status": self.status.value,
             "outputs": self.outputs and {name: list(map(_token, tokens)) for name, tokens in self.outputs.items()},
             "events": self.events

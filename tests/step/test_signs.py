@@ -74,14 +74,14 @@ def test_a_tensor_is_a_tile_beside_each_element(graph: Graph) -> None:
 
 def test_each_sign_is_a_function(graph: Graph, x: Stream) -> None:
     made = [x + x, x - x, x * x, x / x, x * 2, -x]
-    functions = [graph.nodes[each.producer].operator.function for each in made]  # type: ignore[attr-defined]
+    functions = [graph.nodes[each.producer].operator.function for each in made]
     assert functions == [Add(), Sub(), Mul(), Div(), Scale(2), Scale(-1)]
 
 
 def test_formats_and_names(graph: Graph) -> None:
     x = graph.source("x", Tile(BF16, 1, 4), [6])
     product = x.matmul(np.eye(4), out="BF16", name="product")
-    assert (product.producer, graph.nodes["product"].operator.function) == ("product", Matmul(out=BF16))  # type: ignore[attr-defined]
+    assert (product.producer, graph.nodes["product"].operator.function) == ("product", Matmul(out=BF16))
     assert str(x.add(1, out=FP32).type) == "[6] of Tile(FP32, 1, 4)"
     assert str((graph.source("n", Tile(INT32), [6]) * 3).type) == "[6] of Tile(INT32, 1, 1)"
 

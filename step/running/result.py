@@ -184,7 +184,8 @@ class RunResult(JsonFile):
         return data | {name: plain[name] if name in plain else getattr(self, name) for name in names}
 
     @classmethod
-    def of_json(cls, data: Mapping[str, Any]) -> RunResult:
+    def _of_json(cls, data: Mapping[str, Any]) -> RunResult:
+        """The opposite of `to_json`, for data that fits the schema."""
         outputs, events = data["outputs"], data["events"]
         read = {
             "status": Status(data["status"]),
@@ -193,13 +194,13 @@ class RunResult(JsonFile):
         }
         for part, kind in COUNTED.items():
             read[part] = {name: kind(**each) for name, each in data.get(part, {}).items()}
-        return super().of_json({**data, **read})
+        return super()._of_json({**data, **read})
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], where: str = "result") -> RunResult:
         """The opposite of `to_json`; raises `FormatError` for data that does not fit the schema."""
         validate(data, cls.schema, where)
-        return cls.of_json(data)
+        return cls._of_json(data)
 
 
 def control_word(token: Token) -> int:

@@ -55,10 +55,12 @@ class DepthBinding(JsonFile):
         return cls(program.name, graph_digest(program.graph), fabric, data, depths, most_rows or {})
 
     @classmethod
-    def of_json(cls, data: Mapping[str, Any]) -> DepthBinding:
-        return super().of_json({**data, "data": tuple(DataSet(**each) for each in data["data"])})
+    def _of_json(cls, data: Mapping[str, Any]) -> DepthBinding:
+        """The opposite of `to_json`, for data that fits the schema."""
+        return super()._of_json({**data, "data": tuple(DataSet(**each) for each in data["data"])})
 
     def to_json(self) -> dict[str, Any]:
+        """Plain data, as the schema describes it."""
         data = super().to_json()
         if not self.most_rows:
             del data["most_rows"]

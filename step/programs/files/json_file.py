@@ -72,7 +72,7 @@ class JsonFile:
         return {**header(self.schema), **asdict(self)}  # type: ignore[call-overload]
 
     @classmethod
-    def of_json(cls, data: Mapping[str, Any]) -> Self:
+    def _of_json(cls, data: Mapping[str, Any]) -> Self:
         """The opposite of `to_json`, for data that fits the schema."""
         return cls(**{each.name: data[each.name] for each in fields(cls) if each.name in data})  # type: ignore[arg-type]
 
@@ -85,7 +85,7 @@ class JsonFile:
     @classmethod
     def load(cls, path: Path | str) -> Self:
         """Read a file of `save`; raises `FormatError` for other files."""
-        return cls.of_json(read_json(named_file(path, cls.noun), cls.schema))
+        return cls._of_json(read_json(named_file(path, cls.noun), cls.schema))
 
 
 def read_json(path: Path, name: str) -> Any:

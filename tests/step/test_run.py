@@ -123,5 +123,6 @@ def test_a_run_that_fails_says_how_far_it_came() -> None:
 
 def test_a_comparison_needs_the_floor_that_compares(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cosim.comparing.compare", None)
+    monkeypatch.delitem(vars(step), "compare", raising=False)  # somebody may have used it
     message = "step.compare needs the module cosim.comparing.compare; install it with: pip install 'step-fabric[sim]'"
     assert raised(EnvironmentProblem, lambda: step.compare(program())) == message

@@ -32,6 +32,21 @@ class DimKind(enum.IntEnum):
     RAGGED = 2
 
 
+def _sign(function: Callable[[Any, Any], Any], sign: str, *, turned: bool = False) -> Callable[[Dim, Dim | int], Dim]:
+    """The method of a sign between dimensions and integers; ``turned``: the dimension stands behind it."""
+
+    @tells_line
+    def method(self: Dim, other: Dim | int) -> Dim:
+        return _combined(function, sign, other, self) if turned else _combined(function, sign, self, other)
+
+    return method
+
+
+def _order(function: Callable[[Any, Any], Any], sign: str) -> Callable[[Dim, Dim | int], bool]:
+    """The method of a comparison."""
+    return tells_line(lambda self, other: _compared(function, sign, self, other))
+
+
 @dataclass(frozen=True)
 class Dim:
     """One dimension: its extent as an expression, and its kind.
@@ -61,45 +76,11 @@ class Dim:
         """True unless the extent is known to be at least one."""
         return not self.extent.is_positive
 
-    @tells_line
-    def __add__(self, other: Dim | int) -> Dim:
-        return _combined(operator.add, "+", self, other)
-
-    @tells_line
-    def __radd__(self, other: int) -> Dim:
-        return _combined(operator.add, "+", other, self)
-
-    @tells_line
-    def __sub__(self, other: Dim | int) -> Dim:
-        return _combined(operator.sub, "-", self, other)
-
-    @tells_line
-    def __rsub__(self, other: int) -> Dim:
-        return _combined(operator.sub, "-", other, self)
-
-    @tells_line
-    def __mul__(self, other: Dim | int) -> Dim:
-        return _combined(operator.mul, "*", self, other)
-
-    @tells_line
-    def __rmul__(self, other: int) -> Dim:
-        return _combined(operator.mul, "*", other, self)
-
-    @tells_line
-    def __lt__(self, other: Dim | int) -> bool:
-        return _compared(operator.lt, "<", self, other)
-
-    @tells_line
-    def __le__(self, other: Dim | int) -> bool:
-        return _compared(operator.le, "<=", self, other)
-
-    @tells_line
-    def __gt__(self, other: Dim | int) -> bool:
-        return _compared(operator.gt, ">", self, other)
-
-    @tells_line
-    def __ge__(self, other: Dim | int) -> bool:
-        return _compared(operator.ge, ">=", self, other)
+    __add__, __radd__ = _sign(operator.add, "+"), _sign(operator.add, "+", turned=True)
+    __sub__, __rsub__ = _sign(operator.sub, "-"), _sign(operator.sub, "-", turned=True)
+    __mul__, __rmul__ = _sign(operator.mul, "*"), _sign(operator.mul, "*", turned=True)
+    __lt__, __le__ = _order(operator.lt, "<"), _order(operator.le, "<=")
+    __gt__, __ge__ = _order(operator.gt, ">"), _order(operator.ge, ">=")
 
     @tells_line
     def __eq__(self, other: object) -> bool:

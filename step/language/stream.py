@@ -41,6 +41,16 @@ class Owner(Protocol):
         """Name of a stream in messages and files."""
 
 
+def _sign(method: str, *first: str, turned: bool = False) -> Callable[[Stream, Any], Stream]:
+    """The method of a sign, which calls ``method``; ``turned``: the stream stands behind it."""
+
+    @tells_line
+    def sign(self: Stream, other: Any) -> Stream:
+        return getattr(self.beside(other), method)(self) if turned else getattr(self, method)(*first, other)
+
+    return sign
+
+
 @dataclass(frozen=True, eq=False)
 class Stream(StreamMethods):
     """Output ``port`` of the node called ``producer``, as seen by one reader.
@@ -86,61 +96,17 @@ class Stream(StreamMethods):
 
     __array_ufunc__ = None  # arrays leave ``array + stream`` to the stream
 
-    @tells_line
-    def __add__(self, other: Any) -> Stream:
-        return self.add(other)
-
-    __radd__ = __add__
-
-    @tells_line
-    def __sub__(self, other: Any) -> Stream:
-        return self.subtract(other)
-
-    @tells_line
-    def __rsub__(self, other: Any) -> Stream:
-        return self.beside(other).subtract(self)
-
-    @tells_line
-    def __mul__(self, other: Any) -> Stream:
-        return self.multiply(other)
-
-    __rmul__ = __mul__
-
-    @tells_line
-    def __truediv__(self, other: Any) -> Stream:
-        return self.divide(other)
-
-    @tells_line
-    def __rtruediv__(self, other: Any) -> Stream:
-        return self.beside(other).divide(self)
-
-    @tells_line
-    def __matmul__(self, other: Any) -> Stream:
-        return self.matmul(other)
-
-    @tells_line
-    def __rmatmul__(self, other: Any) -> Stream:
-        return self.beside(other).matmul(self)
+    __add__ = __radd__ = _sign("add")
+    __sub__, __rsub__ = _sign("subtract"), _sign("subtract", turned=True)
+    __mul__ = __rmul__ = _sign("multiply")
+    __truediv__, __rtruediv__ = _sign("divide"), _sign("divide", turned=True)
+    __matmul__, __rmatmul__ = _sign("matmul"), _sign("matmul", turned=True)
+    __lt__, __le__ = _sign("compare", "<"), _sign("compare", "<=")
+    __gt__, __ge__ = _sign("compare", ">"), _sign("compare", ">=")
 
     @tells_line
     def __neg__(self) -> Stream:
         return self.multiply(-1)
-
-    @tells_line
-    def __lt__(self, other: Any) -> Stream:
-        return self.compare("<", other)
-
-    @tells_line
-    def __le__(self, other: Any) -> Stream:
-        return self.compare("<=", other)
-
-    @tells_line
-    def __gt__(self, other: Any) -> Stream:
-        return self.compare(">", other)
-
-    @tells_line
-    def __ge__(self, other: Any) -> Stream:
-        return self.compare(">=", other)
 
     @tells_line
     def __bool__(self) -> bool:

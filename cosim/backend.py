@@ -26,7 +26,7 @@ from step.host.files import cache_directory
 from step.host.progress import Progress, silent
 from step.language.graph import Graph, Node
 from step.language.operator import Access
-from step.language.tiling import Tiling
+from step.language.tiling import TiledTensor
 from step.language.tokens import Token
 from step.language.validate import check_outputs
 from step.lowering.fabric import FabricConfig
@@ -206,7 +206,7 @@ def _outputs(netlist: Netlist, raw: RawRun) -> dict[str, list[Token]]:
             if access.tensor is None:
                 outputs[node.name] = _stored(netlist, node, access, raw, content, region.tiles)
             else:
-                tiling = Tiling(netlist.graph.tensors[access.tensor], access.tile.shape)
+                tiling = TiledTensor(netlist.graph.tensors[access.tensor], access.tile.shape)
                 outputs[access.tensor] = as_output(tiling, list(unpack_tiles(content, access.tile, beat)))
     return outputs
 

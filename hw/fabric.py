@@ -20,7 +20,7 @@ from hw.verilog.structure import Instance, Structure, flat_ports, port_widths
 from step.errors import FabricError
 from step.language.graph import Node
 from step.lowering.feasible import check_feasible
-from step.lowering.memory import MemoryMap, Scratchpad, memory_map, scratchpads
+from step.lowering.memory import MemoryMap, ScratchpadPlan, memory_map, scratchpads
 from step.lowering.netlist import Channel as Edge
 from step.lowering.netlist import Netlist
 
@@ -54,7 +54,7 @@ class PlacedChannel:
 class PlacedScratchpad:
     """The hardware of one on-chip memory; ``stem`` begins the names of its wires, ``ports`` are those of units."""
 
-    scratchpad: Scratchpad
+    scratchpad: ScratchpadPlan
     component: Parametric
     stem: str
     ports: Mapping[str, str]

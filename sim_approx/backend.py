@@ -27,7 +27,7 @@ from step.programs.prepare import Prepared, prepare
 from step.running.backend import Backend, checked_options
 from step.running.deadlock import report
 from step.running.interpreter import OnToken
-from step.running.profile import Profile
+from step.running.profile import RunProfile
 from step.running.result import RunResult, Status
 from step.running.room import overflow
 
@@ -146,7 +146,7 @@ class Simulator:
         depths: Mapping[str, int] | None = None,
         memory: MemoryConfig | None = None,
         progress: Progress = silent,
-    ) -> Profile:
+    ) -> RunProfile:
         """What operators and memory did in at most so many ``intervals`` of a run as `run` makes it.
 
         It runs twice: an interval has a length when that of the run is known. Raises what `run` raises.
@@ -157,7 +157,7 @@ class Simulator:
             fabric = model.run(depths, memory, progress=progress, counted=counted).fabric
         spent = {machine: counted.spent[place] for place, machine in enumerate(fabric.machines)}
         operators = {name: spent[machine] for name, machine in fabric.units.items()}
-        return Profile(cycles, counted.width, operators, counted.beats)
+        return RunProfile(cycles, counted.width, operators, counted.beats)
 
     def _run(
         self,

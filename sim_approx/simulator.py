@@ -18,7 +18,7 @@ from step.lowering.off_chip import MemoryConfig
 from step.programs.prepare import Inputs, Openable, open_program
 from step.programs.program import Program
 from step.running.backend import Count, options_for
-from step.running.profile import Profile
+from step.running.profile import RunProfile
 from step.running.run import Run
 
 
@@ -91,7 +91,7 @@ class Simulator:
             left.set()
             pool.shutdown(cancel_futures=True)
 
-    def profile(self, inputs: Inputs | None = None, **options: Any) -> Profile:
+    def profile(self, inputs: Inputs | None = None, **options: Any) -> RunProfile:
         """What operators and off-chip memory did in at most so many ``intervals`` (400) of a run.
 
         ``depths`` and ``memory`` as in `run`. Nothing is jumped over. Raises what `run` raises.

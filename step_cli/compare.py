@@ -11,6 +11,7 @@ from rich.table import Table
 
 from cosim.building.doctor import diagnose
 from step.errors import EnvironmentProblem, FormatError, InputError, SimulationError, StepError
+from step.programs.files.json_file import format_of
 from step.programs.prepare import prepare
 from step.programs.program import Program, load_program, load_programs
 from step.running.backend import backend
@@ -38,8 +39,6 @@ from step_explore.sweeps.axis import Value
 if TYPE_CHECKING:
     from cosim.comparing.compare import Comparison
     from step_cli.elsewhere import Task
-
-FORMAT = "step-comparison-1"
 
 
 @click.command()
@@ -112,7 +111,7 @@ def compare(
     found = list(compared.values())
     plain = [each.to_json() for each in found]
     if save is not None:
-        save_json(save, {"format": FORMAT, "comparisons": plain, "error": failure and str(failure)})
+        save_json(save, {"format": format_of("comparison"), "comparisons": plain, "error": failure and str(failure)})
     if found and as_json:
         show_json(plain)
     elif found:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from step.errors import FabricError, FormatError, InputError
-from step.host.amounts import PERCENT, Unit
+from step.host.amounts import PERCENT, Quantity
 from step.host.files import write_atomically, writing
 from step.host.installing import installing
 from step.host.paths import named_file
@@ -22,6 +21,7 @@ from step.lowering.fabric import FABRIC, FabricConfig, is_of_fabric, with_settin
 from step.lowering.settings import check_settings, in_effect
 from step.programs.files.depths import DepthBinding
 from step.programs.files.fitted import FittedFile
+from step.programs.files.json_file import json_bytes
 from step.programs.program import Program, load_program
 from step_cli.console import warn
 from step_explore.sweeps.axis import Value, parse_value
@@ -220,7 +220,7 @@ def writing_folder(output: Path, last: str) -> Iterator[Path]:
 def save_json(path: Path, data: Any) -> None:
     """Write plain data to ``path``."""
     with writing(path):
-        write_atomically(path, (json.dumps(data, indent=1, allow_nan=False) + "\n").encode())
+        write_atomically(path, json_bytes(data))
 
 
 def set_fabric(fabric: FabricConfig, settings: tuple[str, ...]) -> FabricConfig:
@@ -281,7 +281,7 @@ def percent(text: str) -> float:
 class Amount(click.ParamType):
     """An option that is an amount of a ``unit``, such as ``300k``, at least ``least``."""
 
-    def __init__(self, unit: Unit, least: float = 0) -> None:
+    def __init__(self, unit: Quantity, least: float = 0) -> None:
         self._unit, self._least, self.name = unit, least, "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:

@@ -11,6 +11,7 @@ from step.host.files import write_atomically, writing
 from step.programs.files.serialize import graph_to_json
 from step.programs.pictures.drawing import dot, drawn, svg
 from step.programs.pictures.outline import text
+from step.programs.pictures.sketch import sketch
 from step.programs.program import Program
 from step_cli.console import show_json, show_written
 from step_cli.options import Given, given_options, json_option
@@ -61,6 +62,7 @@ def _form(output: Path) -> str:
 
 
 def _shown(program: Program, form: str) -> bytes:
-    if form in BINARY:
-        return drawn(program.graph, program.fabric, form)
-    return {"text": text, "dot": dot, "svg": svg}[form](program.graph, program.fabric).encode()
+    if form == "text":
+        return text(program.graph, program.fabric).encode()
+    picture = sketch(program.graph, program.fabric)
+    return drawn(picture, form) if form in BINARY else {"dot": dot, "svg": svg}[form](picture).encode()

@@ -18,8 +18,7 @@ def paced(graph: Graph, requests: Stream, name: str = "gap") -> Stream:
     gap = graph.source(name, Tile(UINT32), [count])
     ticks = gap.flat_map(CacheRows(1), name=f"{name}_ticks")
     clock = ticks.accum(Max(), name=f"{name}_clock").buffered(int(count) + 1)
-    arrived: Stream = clock.zip(requests, name=f"{name}_arrived").item_of(1, name=f"{name}_request")
-    return arrived
+    return clock.zip(requests, name=f"{name}_arrived").item_of(1, name=f"{name}_request")
 
 
 def check_gaps(gaps: np.ndarray, requests: int) -> np.ndarray:

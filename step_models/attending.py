@@ -116,7 +116,7 @@ class Attention(metaclass=Checked):
 
     @property
     def scale(self) -> float | None:
-        """What products of queries and keys are multiplied by."""
+        """Factor of products of queries and keys."""
         return 1 / sqrt(self.size) if self.scaled else None
 
     @property
@@ -141,15 +141,13 @@ class Attention(metaclass=Checked):
         ready = graph.count(reference=stored, name=f"{prefix}ready")
         # Queries come before their rows are stored, and wait.
         queries = [] if query is None else [query.buffered(self.sequences + 1)]
-        work: Stream = ready.zip(length.map(Add(), one, name=f"{prefix}longer"), *queries, name=f"{prefix}work")
-        return work
+        return ready.zip(length.map(Add(), one, name=f"{prefix}longer"), *queries, name=f"{prefix}work")
 
     def load_new(self, name: str) -> Stream:
         """The new rows of ``"keys"`` or ``"values"``, from a tensor `new_keys` or `new_values` [sequences, size]."""
         tensor = self.graph.tensor(f"{self.prefix}new_{name}", (self.sequences, self.size), BF16)
         loaded = self.graph.load(tensor, tile=(1, self.size), name=f"{self.prefix}load_new_{name}")
-        row: Stream = loaded.flatten(0, 2, name=f"{self.prefix}new_{name}_rows")
-        return row
+        return loaded.flatten(0, 2, name=f"{self.prefix}new_{name}_rows")
 
     def _store(self, name: str, cache: Tensor, end: Stream, length: Stream, new: Callable[[str], Stream]) -> Stream:
         """Read the last tile of every sequence, append the new row, and store it; acknowledgements.
@@ -158,15 +156,13 @@ class Attention(metaclass=Checked):
         """
         row, prefix = new(name), self.prefix
         if self.rows is None:
-            alone: Stream = row.store_random(cache, end, name=f"{prefix}store_{name}")
-            return alone
+            return row.store_random(cache, end, name=f"{prefix}store_{name}")
         tile = end.load_random(cache, tile=(self.rows, self.size), name=f"{prefix}load_last_{name}")
         longer = tile.map(AppendRow(), length, row, name=f"{prefix}append_{name}")
-        stored: Stream = longer.store_random(cache, end, name=f"{prefix}store_{name}")
-        return stored
+        return longer.store_random(cache, end, name=f"{prefix}store_{name}")
 
     def results(self, work: Stream, *, in_order: bool = False) -> Stream:
-        """What all regions make of ``work``, in order of arrival, or in that of ``work``; see `attend`."""
+        """Results of all regions for ``work``, in order of arrival, or in that of ``work``; see `attend`."""
         prefix, graph = self.prefix, self.graph
         if self.arrangement == "dynamic":
             order: Literal["input", "arrival"] = "input" if in_order else "arrival"
@@ -184,14 +180,12 @@ class Attention(metaclass=Checked):
         attend = self._attend_next()
         results = [attend(each)[0] for each in parts]
         if not in_order:
-            merged: Stream = graph.eager_merge(results, name=f"{prefix}merge")[0]
-            return merged
+            return graph.eager_merge(results, name=f"{prefix}merge")[0]
         room = self.sequences + 1
         gathered = graph.reassemble(
             [each.buffered(room) for each in results], turns.buffered(room), order="index", name=f"{prefix}merge"
         )
-        flat: Stream = gathered.flatten(0, 1, name=f"{prefix}merged").assume_shape(work.shape)
-        return flat
+        return gathered.flatten(0, 1, name=f"{prefix}merged").assume_shape(work.shape)
 
     def _attend_next(self) -> Callable[[Stream], tuple[Stream, Stream]]:
         """`attend` for one region after the other."""
@@ -236,10 +230,9 @@ class Attention(metaclass=Checked):
         """Tiles [group, rows] for each tile of keys, where rows that are not ``valid`` can not weigh."""
         queries = query.reshape(1, name=f"{prefix}query_row")[0].expand(key, name=f"{prefix}queries")
         product = queries.map(Matmul(transposed=True, sum=self.sum), key, name=f"{prefix}product")
-        score: Stream = weighing.scaled(product, self.scale, prefix).map(
+        return weighing.scaled(product, self.scale, prefix).map(
             FilterLastTile(-np.inf, "col"), valid, name=f"{prefix}valid_score"
         )
-        return score
 
     def store(self, results: Stream) -> None:
         """Put the results of sequences, in any order, into the output."""

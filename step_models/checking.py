@@ -1,4 +1,4 @@
-"""What is given to a workload is checked where it comes in."""
+"""Checks of what a workload is given, where it comes in."""
 
 from __future__ import annotations
 

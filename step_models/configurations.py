@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from step.errors import FormatError, InputError
 from step.host.paths import named_file
 from step.language.arguments import Checked
-from step.language.parameters import settle_parameters
+from step.language.parameters import Within, settle_parameters, settled
 from step.programs.files.json_file import plain_json
 from step_models.checking import workload
 
@@ -42,9 +42,9 @@ class Configuration(metaclass=Checked):
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            value = getattr(self, each.name)
-            if each.type == "int" and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
-                raise InputError(f"{each.name} of model {self.name!r} must be an integer >= 1, not {value!r}")
+            if each.type == "int":
+                what = f"{each.name} of model {self.name!r}"
+                settled(getattr(self, each.name), Annotated[int, Within(1)], what, InputError)
         settle_parameters(self)
         if not isinstance(self.norm_epsilon, float) or not 0 <= self.norm_epsilon < math.inf:
             raise InputError(f"norm_epsilon of model {self.name!r} must be a float >= 0, not {self.norm_epsilon!r}")

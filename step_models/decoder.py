@@ -38,7 +38,7 @@ def program(
     values: bool = True,
     name: str = "decoder",
 ) -> Program:
-    """As many layers, one behind the other, as there are ``routings`` [tokens, experts per token].
+    """Layers, one behind the other, as many as there are ``routings`` [tokens, experts per token].
 
     ``lengths`` [tokens]: rows in the KV cache of every token's request, in all layers; ``room``: of a cache, by default
     as many tiles as the longest one needs. Without ``fabric`` it is the smallest one of the published evaluation's kind
@@ -119,9 +119,9 @@ def _with_data(
             name: random_scale(random, model.hidden) if name.endswith("norm") else projection(random, *each.shape)
             for name, each in layer.tensors.items()
         }
-        caches = {}
+        caches, room = {}, layer.attention.tiles * layer.attention.rows_in_memory
         for name in ("keys", "values"):
-            cache = normal(random, len(lengths), model.key_value_heads, _room(layer), model.head_size)
+            cache = normal(random, len(lengths), model.key_value_heads, room, model.head_size)
             for token, length in enumerate(lengths):
                 cache[token, :, length:] = 0
             caches[name] = cache
@@ -133,10 +133,6 @@ def _with_data(
         rows = reference(model, rows, lengths, data, caches, routing, score, weights)
     expected["output"] = rows
     return Program(layers[0].graph, inputs, fabric, expected=expected, tolerance=sqrt(len(layers)) * TOLERANCE)
-
-
-def _room(layer: Layer) -> int:
-    return layer.attention.tiles * layer.attention.rows_in_memory
 
 
 def reference(
@@ -171,5 +167,4 @@ def reference(
     mixed, _ = moe.mixture_reference(
         norm_reference(between, data["experts_norm"], model.norm_epsilon), routing, score, weights
     )
-    result: np.ndarray = between + mixed
-    return result
+    return between + mixed

@@ -1,4 +1,4 @@
-"""How many rows the KV caches of requests have: measured batches, and samples of stated statistics.
+"""Rows in the KV caches of requests: measured batches, and samples of stated statistics.
 
 Lengths are an array of integers [requests], 0 or more each: rows before the one that is being decoded.
 """
@@ -6,14 +6,15 @@ Lengths are an array of integers [requests], 0 or more each: rows before the one
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
 from step.errors import FormatError, InputError
+from step.language.parameters import Within, settled
 from step.programs.data.npz import read_array
 from step_models.checking import as_array, workload
 from step_models.configurations import DATA
-from step_models.seeds import check_seed
 
 MOST = 1 << 20
 """Requests of a sample; what is beyond is a slip of the pen."""
@@ -72,7 +73,7 @@ def sampled_kv_lengths(requests: int, *, mean: float = 1024.0, deviation: float 
             "a sample of KV lengths needs at least one request, a mean above 0 and a deviation of at least 0, "
             f"not {requests}, {mean} and {deviation}"
         )
-    check_seed(seed)
+    settled(seed, Annotated[int, Within(0)], "the seed of a sample", InputError)
     spread = np.log1p((deviation / mean) ** 2)
     drawn = np.random.default_rng(seed).lognormal(np.log(mean) - spread / 2, np.sqrt(spread), requests)
     return drawn.astype(np.int64)

@@ -32,7 +32,7 @@ from step_models.projection import (
 
 @dataclass(frozen=True)
 class Schedule(metaclass=Checked):
-    """How a layer is laid out: extents of tiles, and regions.
+    """Layout of a layer: extents of tiles, and regions.
 
     ``rows``: of the tiles of projections. ``depth`` and ``columns``: of weight tiles; a ``depth`` of None is all of
     hidden. ``expert_rows``: of the tiles of experts, None for one of dynamic size. ``expert_regions``: regions that
@@ -135,10 +135,9 @@ class Layer:
             mixed = self.mixture.apply(self.graph, rows, self.model.experts_per_token)
         else:
             mixed = self.mixture.mix(self.graph, rows, route(rows))
-        result: Stream = attended.buffered(room).map(
+        return attended.buffered(room).map(
             Add(out=BF16), mixed.assume_shape(attended.shape), name=f"{prefix}experts_residual"
         )
-        return result
 
     def _normed(self, x: Stream, name: str) -> Stream:
         """A batch of tiles of the rows ``x``, normed."""
@@ -148,7 +147,7 @@ class Layer:
         return rms_norm(self.graph, tiles, scale, self.model.norm_epsilon, prefix=f"{name}_")
 
     def _attend(self, x: Stream, length: Stream) -> Stream:
-        """What attention and its projections make of the rows ``x``."""
+        """Rows behind attention and its projections of the rows ``x``."""
         prefix, model = self.prefix, self.model
         normed = self._normed(x, "attention")
         heads = {
@@ -172,8 +171,7 @@ class Layer:
     def _rows(self, tiles: Stream, name: str) -> Stream:
         """The rows [tokens] of a batch of tiles."""
         split = rows_of_tiles(tiles, name=f"{self.prefix}{name}")
-        rows: Stream = split.flatten(0, 1, name=f"{self.prefix}{name}_each")
-        return rows
+        return split.flatten(0, 1, name=f"{self.prefix}{name}_each")
 
     def _project(self, x: Stream, name: str) -> Stream:
         weight, schedule = self.tensors[name], self.schedule

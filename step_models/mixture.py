@@ -29,7 +29,7 @@ Order = Literal["arrival", "index"]
 
 @dataclass(frozen=True)
 class Routes:
-    """Where tokens go: ``choice`` [tokens], selectors of the experts of each, and the weights with which these count.
+    """Routes of tokens: ``choice`` [tokens], selectors of the experts of each, and the weights with which these count.
 
     ``shares``: a stream for each expert, of tiles [1, 1] of BF16, as many as rows go there.
     """
@@ -119,8 +119,7 @@ class Mixture(metaclass=Checked):
             matching = row_scores.assume_shape(y.shape).buffered(room)
             weighted.append(y.map(Mul(), matching, name=f"{prefix}expert{number}_weighted").buffered(room))
         gathered = graph.reassemble(weighted, routes.choice.buffered(room), order=order, name=f"{prefix}gather")
-        summed: Stream = gathered.accum(Add(), name=f"{prefix}sum")
-        return summed
+        return gathered.accum(Add(), name=f"{prefix}sum")
 
     def routed(self, routing: np.ndarray, score: np.ndarray) -> dict[str, np.ndarray]:
         """Inputs for tokens whose experts are ``routing`` [tokens, k], which count with weights ``score``."""

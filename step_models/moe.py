@@ -13,7 +13,7 @@ from step_models.fabrics import fitting
 from step_models.mixture import Mixture, check_dealt
 from step_models.routing import check_routing
 from step_models.swiglu import random_weights, reference
-from step_models.weights import blank_tensors, normal
+from step_models.weights import blank_tensors, expecting, normal
 
 
 @workload
@@ -54,21 +54,15 @@ def program(
     data = normal(random, tokens, hidden)
     score = random_scores(random, routing)
     weights = [random_weights(random, hidden, inner) for _ in range(experts)]
-    expected, bound = mixture_reference(data, routing, score, weights)
-    return Program(
-        graph,
-        {"x": data, **mixture.routed(routing, score), **mixture.tensors(weights)},
-        fabric,
-        expected={"output": expected},
-        tolerance=float(bound.max() / np.abs(expected).max()),
-    )
+    inputs = {"x": data, **mixture.routed(routing, score), **mixture.tensors(weights)}
+    return expecting(graph, inputs, {"output": mixture_reference(data, routing, score, weights)}, fabric)
 
 
 @workload
 def symbols(
     routing: np.ndarray, experts: int, prefix: str = "", *, rows: int | None = None, regions: int | None = None
 ) -> dict[str, int]:
-    """What `step.bind` would measure of a mixture's symbols, which at full size takes long, from its routing alone.
+    """Values of a mixture's symbols from its routing alone: to measure them (`step.bind`) takes long at full size.
 
     Enough for the metrics of a mixture whose names begin with ``prefix``, and whose experts, in tiles of ``rows``
     rows or one of all rows, share ``regions`` if there are any. Raises `InputError` for what no mixture can have.

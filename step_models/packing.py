@@ -8,14 +8,12 @@ from step.functions import RetileRow, RetileStreamify, SelectValid
 
 def joined(rows: Stream, prefix: str) -> Stream:
     """All rows [n] in one tile, or none."""
-    tile: Stream = rows.promote(name=f"{prefix}promoted").accum(RetileRow(), name=f"{prefix}tile")
-    return tile
+    return rows.promote(name=f"{prefix}promoted").accum(RetileRow(), name=f"{prefix}tile")
 
 
 def separate(tile: Stream, rows: Stream, prefix: str) -> Stream:
     """The rows [n] of the one tile."""
-    split: Stream = tile.flat_map(RetileStreamify(1, "row"), name=f"{prefix}rows").assume_shape(rows.shape)
-    return split
+    return tile.flat_map(RetileStreamify(1, "row"), name=f"{prefix}rows").assume_shape(rows.shape)
 
 
 def packed(rows: Stream, tile_rows: int, prefix: str) -> tuple[Stream, Stream]:
@@ -29,5 +27,4 @@ def unpacked(tiles: Stream, keep: Stream, rows: Stream, prefix: str) -> Stream:
     """The rows [n] of tiles, without those that are padding."""
     split = tiles.flat_map(RetileStreamify(1, "row"), name=f"{prefix}rows")
     (kept,) = split.partition(keep, targets=1, name=f"{prefix}kept")
-    result: Stream = kept.assume_shape(rows.shape)
-    return result
+    return kept.assume_shape(rows.shape)

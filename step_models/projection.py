@@ -26,7 +26,7 @@ from step.language.fused import Sum
 from step_models.checking import workload
 from step_models.division import check_divides
 from step_models.fabrics import fitting
-from step_models.weights import blank_tensors, normal, projection
+from step_models.weights import blank_tensors, expecting, normal, projection
 
 
 def rms_norm(graph: Graph, x: Stream, scale: Tensor, epsilon: float, *, prefix: str = "") -> Stream:
@@ -37,10 +37,7 @@ def rms_norm(graph: Graph, x: Stream, scale: Tensor, epsilon: float, *, prefix: 
     above = graph.constant(epsilon, dtype=FP32, reference=x, name=f"{prefix}epsilon")
     factor = mean.map(Add(), above, name=f"{prefix}mean_above_zero").map(Rsqrt(), name=f"{prefix}factor")
     weights = held_tile(graph, scale, x, name=f"{prefix}norm")
-    normed: Stream = x.map(Mul(out=FP32), factor, name=f"{prefix}unit").map(
-        Mul(out=BF16), weights, name=f"{prefix}normed"
-    )
-    return normed
+    return x.map(Mul(out=FP32), factor, name=f"{prefix}unit").map(Mul(out=BF16), weights, name=f"{prefix}normed")
 
 
 def layer_norm(graph: Graph, x: Stream, scale: Tensor, bias: Tensor, epsilon: float, *, prefix: str = "") -> Stream:
@@ -50,8 +47,7 @@ def layer_norm(graph: Graph, x: Stream, scale: Tensor, bias: Tensor, epsilon: fl
     """
     unit = standardized(graph, x, epsilon, prefix=prefix)
     weights, shift = (held_tile(graph, each, x, name=f"{prefix}{each.name}") for each in (scale, bias))
-    normed: Stream = unit.map(MulAdd(out=BF16), weights, shift, name=f"{prefix}normed")
-    return normed
+    return unit.map(MulAdd(out=BF16), weights, shift, name=f"{prefix}normed")
 
 
 def standardized(graph: Graph, x: Stream, epsilon: float, *, prefix: str = "") -> Stream:
@@ -67,16 +63,14 @@ def standardized(graph: Graph, x: Stream, epsilon: float, *, prefix: str = "") -
     variance = squares.map(Scale(1 / hidden), name=f"{prefix}variance")
     above = graph.constant(epsilon, dtype=FP32, reference=x, name=f"{prefix}epsilon")
     factor = variance.map(Add(), above, name=f"{prefix}variance_above_zero").map(Rsqrt(), name=f"{prefix}factor")
-    unit: Stream = centred.map(Mul(), factor, name=f"{prefix}unit")
-    return unit
+    return centred.map(Mul(), factor, name=f"{prefix}unit")
 
 
 def held_tile(graph: Graph, tensor: Tensor, x: Stream, *, name: str) -> Stream:
     """All of ``tensor`` as one tile for every element of ``x`` [1, n]; it is read from memory once."""
     rows, columns = (int(extent) for extent in tensor.shape)
     held = on_chip(graph, tensor, x, rows=rows, columns=columns, name=name)
-    again: Stream = held.flatten(0, 2, name=f"{name}_weights")
-    return again
+    return held.flatten(0, 2, name=f"{name}_weights")
 
 
 def on_chip(graph: Graph, tensor: Tensor, x: Stream, *, rows: int, columns: int, name: str) -> Stream:
@@ -86,8 +80,7 @@ def on_chip(graph: Graph, tensor: Tensor, x: Stream, *, rows: int, columns: int,
     """
     steps, blocks = (int(extent) // size for extent, size in zip(tensor.shape, (rows, columns), strict=True))
     tiles = graph.load(tensor, tile=(rows, columns), out=(blocks, steps), stride=(1, blocks), name=f"load_{name}")
-    again: Stream = tiles.bufferize(rank=2, name=f"held_{name}").streamify(x, name=f"{name}_again")
-    return again
+    return tiles.bufferize(rank=2, name=f"held_{name}").streamify(x, name=f"{name}_again")
 
 
 def project(
@@ -112,42 +105,36 @@ def project(
     else:
         pieces = repeated.flat_map(RetileStreamify(depth, "col", rank=1), name=f"{name}_pieces")
         rounded = pieces.accum(Matmul(sum=sum), weights, name=f"{name}_product").map(Cast(BF16), name=f"{name}_rounded")
-    packed: Stream = rounded.accum(RetileCol(), name=f"{name}_packed")
-    return packed
+    return rounded.accum(RetileCol(), name=f"{name}_packed")
 
 
 def tiles_of_rows(x: Stream, rows: int, *, name: str) -> Stream:
     """Rows [n] in tiles of ``rows`` rows [n / rows]; n is a multiple of that."""
-    tiles: Stream = x.reshape(rows, name=f"{name}_chunks")[0].accum(RetileRow(), name=f"{name}_tiles")
-    return tiles
+    return x.reshape(rows, name=f"{name}_chunks")[0].accum(RetileRow(), name=f"{name}_tiles")
 
 
 def batch_of_rows(x: Stream, rows: int, *, name: str) -> Stream:
     """The same as one batch [1, n / rows], for what is read once and stays on chip for all of it."""
     tiles = tiles_of_rows(x, rows, name=name)
-    batch: Stream = tiles.reshape(int(tiles.shape[0]), name=f"{name}_batch")[0]
-    return batch
+    return tiles.reshape(int(tiles.shape[0]), name=f"{name}_batch")[0]
 
 
 def rows_of_tiles(tiles: Stream, *, name: str) -> Stream:
     """The rows [n] of tiles."""
-    rows: Stream = tiles.flat_map(RetileStreamify(1, "row"), name=f"{name}_rows")
-    return rows
+    return tiles.flat_map(RetileStreamify(1, "row"), name=f"{name}_rows")
 
 
 def columns_of_tiles(tiles: Stream, columns: int, *, name: str) -> Stream:
     """The pieces of tiles that have so many columns, one after the other, such as heads."""
     if isinstance(tiles.element, Tile) and int(tiles.element.cols) == columns:
         return tiles
-    pieces: Stream = tiles.flat_map(RetileStreamify(columns, "col"), name=f"{name}_heads")
-    return pieces
+    return tiles.flat_map(RetileStreamify(columns, "col"), name=f"{name}_heads")
 
 
 def norm_reference(x: np.ndarray, scale: np.ndarray, epsilon: float) -> np.ndarray:
     """RMSNorm in float64 on rows ``x``."""
     rows = x.astype(np.float64)
-    normed: np.ndarray = rows / np.sqrt((rows**2).mean(axis=1, keepdims=True) + epsilon) * scale.astype(np.float64)
-    return normed
+    return rows / np.sqrt((rows**2).mean(axis=1, keepdims=True) + epsilon) * scale.astype(np.float64)
 
 
 def layer_norm_reference(x: np.ndarray, scale: np.ndarray, bias: np.ndarray, epsilon: float) -> np.ndarray:
@@ -230,7 +217,7 @@ def program(
         exact = layer_norm_reference(inputs["x"], inputs["norm"], inputs["bias"], epsilon)
     else:
         exact = norm_reference(inputs["x"], inputs["norm"], epsilon)
-    return _expecting(graph, inputs, {each: reference(exact, inputs[f"w{each}"]) for each in ("q", "k", "v")}, fabric)
+    return expecting(graph, inputs, {each: reference(exact, inputs[f"w{each}"]) for each in ("q", "k", "v")}, fabric)
 
 
 @workload
@@ -265,13 +252,12 @@ def output_program(
 
     random = np.random.default_rng(0)
     inputs = {"x": normal(random, tokens, inner), "wo": projection(random, inner, hidden)}
-    return _expecting(graph, inputs, {"o": reference(inputs["x"].astype(np.float64), inputs["wo"])}, fabric)
+    return expecting(graph, inputs, {"o": reference(inputs["x"].astype(np.float64), inputs["wo"])}, fabric)
 
 
 def random_scale(random: np.random.Generator, hidden: int) -> np.ndarray:
     """The scale of a norm [1, hidden], around one."""
-    scale: np.ndarray = (1 + random.standard_normal((1, hidden)) / 4).astype(BF16.numpy)
-    return scale
+    return (1 + random.standard_normal((1, hidden)) / 4).astype(BF16.numpy)
 
 
 def _check(tokens: int, rows: int, inner: int, depth: int) -> None:
@@ -279,18 +265,3 @@ def _check(tokens: int, rows: int, inner: int, depth: int) -> None:
         raise InputError(f"there must be at least one token, not {tokens}")
     check_divides("rows, the rows of a tile,", rows, "tokens", tokens)
     check_divides("depth, the extent of a weight tile along its rows,", depth, "the columns of x", inner)
-
-
-def _expecting(
-    graph: Graph,
-    inputs: dict[str, np.ndarray],
-    expected: dict[str, tuple[np.ndarray, np.ndarray]],
-    fabric: FabricConfig,
-) -> Program:
-    return Program(
-        graph,
-        inputs=inputs,
-        expected={name: result for name, (result, _) in expected.items()},
-        tolerance=float(max(bound.max() / np.abs(result).max() for result, bound in expected.values())),
-        fabric=fabric,
-    )

@@ -1,4 +1,4 @@
-"""Which experts every token goes to: measured traces, and samples of stated statistics.
+"""Routings of tokens to experts: measured traces, and samples of stated statistics.
 
 A routing is an array of integers [tokens, experts per token], the ids of different experts in each row.
 """
@@ -6,14 +6,15 @@ A routing is an array of integers [tokens, experts per token], the ids of differ
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
 from step.errors import FormatError, InputError
+from step.language.parameters import Within, settled
 from step.programs.data.npz import read_arrays
 from step_models.checking import as_array, workload
 from step_models.configurations import DATA, Configuration
-from step_models.seeds import check_seed
 
 MOST = 1 << 20
 """Experts, or tokens, of a routing; what is beyond is a slip of the pen."""
@@ -97,7 +98,7 @@ def sampled_routing(
         raise InputError(f"a routing must have 1 to {MOST:,} tokens, not {tokens:,}")
     if not 0 <= skew < np.inf:
         raise InputError(f"the skew of a routing must be a finite number >= 0, not {skew}")
-    check_seed(seed)
+    settled(seed, Annotated[int, Within(0)], "the seed of a sample", InputError)
     random = np.random.default_rng(seed)
     logarithms = -skew * np.log(random.permutation(experts) + 1.0)
     # The largest of the logarithms with Gumbel noise is drawn in proportion to the probabilities, the next one of what

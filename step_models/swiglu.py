@@ -18,7 +18,7 @@ from step.language.fused import Sum
 from step_models.checking import workload
 from step_models.division import check_divides
 from step_models.fabrics import fitting
-from step_models.weights import blank_tensors, normal, projection
+from step_models.weights import blank_tensors, expecting, normal, projection
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,9 @@ def expert(
     steps, blocks = hidden // depth, inner // columns
 
     def load(name: str, tensor: Tensor, tile: tuple[int, int], stride: tuple[int, int]) -> Stream:
-        loaded: Stream = graph.load(
+        return graph.load(
             tensor, tile=tile, out=(blocks, steps), stride=stride, reference=x, name=f"{prefix}load_{name}"
         )
-        return loaded
 
     gate = load("gate", weights.gate, (depth, columns), (1, blocks))
     up = load("up", weights.up, (depth, columns), (1, blocks))
@@ -103,8 +102,7 @@ def feed_forward(
     # Each block of inner adds its part to all of hidden: [.., blocks, steps] of [rows, depth], packed to [rows,
     # hidden], summed.
     partial = state.repeat(steps, name=f"{prefix}h_repeated").map(back, down, name=f"{prefix}down_projection")
-    summed: Stream = partial.accum(RetileCol(), name=f"{prefix}down_row").accum(Add(), name=f"{prefix}y")
-    return summed
+    return partial.accum(RetileCol(), name=f"{prefix}down_row").accum(Add(), name=f"{prefix}y")
 
 
 def feed_whole_rows(
@@ -128,8 +126,7 @@ def feed_whole_rows(
     gates = repeated.map(project, gate, name=f"{prefix}gate_projection")
     ups = repeated.map(project, up, name=f"{prefix}up_projection")
     state = gates.map(Silu(), name=f"{prefix}activation").map(Mul(out=BF16), ups, name=f"{prefix}gated")
-    y: Stream = state.accum(back, down, name=f"{prefix}y")
-    return y
+    return state.accum(back, down, name=f"{prefix}y")
 
 
 def random_weights(random: np.random.Generator, hidden: int, inner: int) -> dict[str, np.ndarray]:
@@ -186,11 +183,4 @@ def program(
     random = np.random.default_rng(0)
     weights = random_weights(random, hidden, inner)
     data = normal(random, batch, hidden)
-    expected, bound = reference(data, weights)
-    return Program(
-        graph,
-        inputs={"x": data, **weights},
-        fabric=fabric,
-        expected={"output": expected},
-        tolerance=float(bound.max() / np.abs(expected).max()),
-    )
+    return expecting(graph, {"x": data, **weights}, {"output": reference(data, weights)}, fabric)

@@ -28,8 +28,7 @@ def scaled(product: Stream, scale: float | None, prefix: str) -> Stream:
     """Scores of products of queries and keys; they are the scores where ``scale`` is None."""
     if scale is None:
         return product
-    score: Stream = product.map(Scale(scale), name=f"{prefix}score")
-    return score
+    return product.map(Scale(scale), name=f"{prefix}score")
 
 
 def online(score: Stream, value: Stream, *, sum: Sum = "ordered", prefix: str = "") -> tuple[Stream, Stream]:
@@ -78,8 +77,7 @@ def whole(
     def rows(tiles: Stream, name: str) -> Stream:
         """Their rows [n, rows] of tiles [1, group]."""
         split = tiles.flat_map(RetileStreamify(1, "row", rank=1), name=f"{prefix}{name}_rows")
-        each: Stream = split.assume_shape(key.shape)
-        return each
+        return split.assume_shape(key.shape)
 
     if relative:
         largest = rows(score, "score").accum(Max(), name=f"{prefix}largest")

@@ -1,11 +1,11 @@
-"""Input data of workloads: random values, or none where only the time is wanted."""
+"""Data of workloads: random values, or none where only the time is wanted, and what is expected of them."""
 
 from __future__ import annotations
 
 import ml_dtypes
 import numpy as np
 
-from step import Graph
+from step import FabricConfig, Graph, Program
 from step.language.graph import Tensor
 
 
@@ -27,3 +27,19 @@ def blank(tensor: Tensor) -> np.ndarray:
 def blank_tensors(graph: Graph) -> dict[str, np.ndarray]:
     """`blank` data for all tensors of a program, for runs in which only the time is wanted."""
     return {name: blank(tensor) for name, tensor in graph.tensors.items()}
+
+
+def expecting(
+    graph: Graph,
+    inputs: dict[str, np.ndarray],
+    results: dict[str, tuple[np.ndarray, np.ndarray]],
+    fabric: FabricConfig,
+) -> Program:
+    """A program with the float64 ``results`` of its outputs, each with a bound on the error per element."""
+    return Program(
+        graph,
+        inputs,
+        fabric,
+        expected={name: result for name, (result, _) in results.items()},
+        tolerance=float(max(bound.max() / np.abs(result).max() for result, bound in results.values())),
+    )

@@ -7,7 +7,7 @@ from itertools import permutations
 from textwrap import wrap
 
 from hw.verilog.structure import Structure
-from step.lowering.board import Board
+from step.lowering.board import BoardPlan
 
 BUS_CLOCK = "bus_clk"
 """Of buses that have another clock than the fabric (`own_clock`)."""
@@ -66,7 +66,7 @@ def _clock(port: str, clocks: Sequence[str]) -> str:
     return clocks[-1] if port.startswith(("m_axi", "bus_")) else clocks[0]
 
 
-def xdc(name: str, mhz: float, board: Board) -> str:
+def xdc(name: str, mhz: float, board: BoardPlan) -> str:
     """XDC for Vivado, of the board as a design of its own; as a block of another one the clock comes from there."""
     period = 1000 / mhz
     lines = "\ncreate_clock -name clk -period $step_period [get_ports clk]\n"

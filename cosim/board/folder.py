@@ -26,7 +26,7 @@ from hw.verilog.emit import WAIVERS, check_synthesisable
 from hw.verilog.file_lists import file_list_text
 from step.errors import InputError
 from step.host.progress import Progress, silent
-from step.lowering.board import Board, board_of
+from step.lowering.board import BoardPlan, board_of
 from step.lowering.bus import BusConfig
 from step.lowering.feasible import check_feasible
 from step.programs.prepare import Prepared
@@ -97,7 +97,7 @@ def write_folder(prepared: Prepared, options: Options, directory: Path, progress
     return Folder(tables, placed, rtl)
 
 
-def _placed(board: Board, options: Options, sizes: Mapping[str, int]) -> tuple[Place, ...]:
+def _placed(board: BoardPlan, options: Options, sizes: Mapping[str, int]) -> tuple[Place, ...]:
     """Where images lie; raises `InputError` where the addresses of the bus end before them."""
     placed = places(board, options.first, sizes)
     if placed[-1].end > 1 << options.bus.address_bits:

@@ -18,7 +18,7 @@ from step.errors import InputError
 from step.language.faults import rows_of
 from step.language.tokens import DONE, Token, to_nested
 from step.language.types import Tile
-from step.lowering.board import Board
+from step.lowering.board import BoardPlan
 from step.lowering.bus import PAGE
 from step.lowering.dma import LENGTH_BYTES
 from step.programs.data.inputs import BoundInputs
@@ -74,7 +74,7 @@ def wanted(tables: Tables, outputs: Mapping[str, Sequence[Token]]) -> dict[str, 
     return found
 
 
-def places(board: Board, base: int, sizes: Mapping[str, int], least: int = 0) -> tuple[Place, ...]:
+def places(board: BoardPlan, base: int, sizes: Mapping[str, int], least: int = 0) -> tuple[Place, ...]:
     """Where images lie by default: one after the other from ``base`` on, each on a page.
 
     ``sizes``: what the data takes. An image whose size only a run tells has room for twice as much, and for ``least``.
@@ -89,7 +89,7 @@ def places(board: Board, base: int, sizes: Mapping[str, int], least: int = 0) ->
     return tuple(found)
 
 
-def check_places(placed: Sequence[Place], bases: Mapping[str, int], board: Board) -> tuple[Place, ...]:
+def check_places(placed: Sequence[Place], bases: Mapping[str, int], board: BoardPlan) -> tuple[Place, ...]:
     """``placed`` with the ``bases`` that somebody chose, by name.
 
     Raises `InputError` for one of no image, one that is not aligned, images that overlap, and those that the addresses

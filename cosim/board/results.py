@@ -8,7 +8,7 @@ from cosim.board.tables import Tables, TensorTable
 from hw.dma.images import sink_tokens
 from hw.links.layout import input_formats
 from hw.links.packing import unpack_tiles
-from step.language.tiling import Tiling
+from step.language.tiling import TiledTensor
 from step.language.tokens import Token, from_nested
 from step.programs.data.stored import as_output
 
@@ -37,7 +37,7 @@ def _stored(tables: Tables, tensor: TensorTable, images: Mapping[str, bytes]) ->
     image, size = board.images[tensor.tilings[0].image].name, tensor.tilings[0].tile_bytes
     content = images[image]
     if access.tensor is not None:
-        tiling = Tiling(tables.netlist.graph.tensors[access.tensor], access.tile.shape)
+        tiling = TiledTensor(tables.netlist.graph.tensors[access.tensor], access.tile.shape)
         content = content[: tiling.count * size].ljust(tiling.count * size, b"\0")
         return as_output(tiling, list(unpack_tiles(content, access.tile, board.beat_bytes)))
     assert tensor.node is not None

@@ -6,7 +6,7 @@ import enum
 from collections.abc import Iterable, Sequence
 
 from step.lowering.netlist import Netlist
-from step.running.deadlock import Wait, find_cycle
+from step.running.deadlock import Blockage, find_cycle
 from step.running.result import Activity
 
 _STARVED, _BLOCKED = 1, 2
@@ -22,7 +22,7 @@ class Hang(enum.Enum):
     NOT_GIVEN = "a host has not given a source all its tokens"
 
 
-def waits_of(netlist: Netlist, edges: Iterable[int]) -> list[Wait]:
+def waits_of(netlist: Netlist, edges: Iterable[int]) -> list[Blockage]:
     """The waits in ``edges``, the values of ``wait_edge`` for ``wait_index`` 0, 1, 2, ..., by unit.
 
     They are those of `step.running.deadlock.find_waits` for the same state, but for on-chip memory: a unit that fills
@@ -33,12 +33,12 @@ def waits_of(netlist: Netlist, edges: Iterable[int]) -> list[Wait]:
         if edge & (_STARVED | _BLOCKED):
             full = not edge & _STARVED
             unit = (channel.producer if full else channel.consumer)[0]
-            found.append(Wait(netlist.graph.nodes[unit], channel, full))
+            found.append(Blockage(netlist.graph.nodes[unit], channel, full))
     places = {node.name: at for at, node in enumerate(netlist.units)}
     return sorted(found, key=lambda wait: places[wait.unit.name])
 
 
-def hang_of(netlist: Netlist, activities: Sequence[int], waits: list[Wait], *, memory_waits: bool) -> Hang:
+def hang_of(netlist: Netlist, activities: Sequence[int], waits: list[Blockage], *, memory_waits: bool) -> Hang:
     """Which hang it is: ``activities`` are the values of ``wait_unit``, and ``memory_waits`` is that of ``status``."""
     if memory_waits:
         return Hang.MEMORY

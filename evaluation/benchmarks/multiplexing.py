@@ -35,7 +35,7 @@ import moe_multiplexed
 
 def lanes(node: Node, fabric: FabricConfig) -> int:
     """Multiply-accumulate lanes of the matmul at ``node``."""
-    function = getattr(node.operator, "function", None)
+    function = node.operator.function
     assert isinstance(function, Matmul)
     return plan(function, Application.at(node, fabric, reduce=node.operator.name == "accum")).arrangement.lanes
 
@@ -44,7 +44,7 @@ def measure(program: Program, regions: int) -> str:
     """The row of a program."""
     graph, fabric = program.graph, program.fabric
     values = bind(graph, program.inputs)
-    products = [each for each in graph if isinstance(getattr(each.operator, "function", None), Matmul)]
+    products = [each for each in graph if isinstance(each.operator.function, Matmul)]
     made = sum(lanes(each, fabric) for each in products)
     work = sum(int(evaluate(each.operator.flops(each), values, graph)) // 2 for each in products)
     found = metrics(graph, fabric).bind(values)

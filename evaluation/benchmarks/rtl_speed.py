@@ -25,7 +25,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from cosim.backend import run_rtl
 from sim_approx import backend as approx
@@ -50,7 +50,7 @@ def lanes(program: Program) -> int:
 
 
 def _lanes(node: Node, fabric: FabricConfig) -> int:
-    function = getattr(node.operator, "function", None)
+    function = node.operator.function
     if function is None or function.name != "matmul":
         return 0
     return plan(function, Application.at(node, fabric, reduce=False)).arrangement.lanes
@@ -70,7 +70,7 @@ def process(program: str, backend: str, arithmetic: str) -> float:
     return seconds(lambda: subprocess.run(command, cwd=ROOT, capture_output=True, check=True))[0]
 
 
-def measure(name: str, arithmetic: str, repeat: int) -> str:
+def measure(name: str, arithmetic: Literal["rtl", "model"], repeat: int) -> str:
     """The line of a program."""
     program = load_program(str(ROOT / name))
     program.fabric = dataclasses.replace(program.fabric, arithmetic=arithmetic)

@@ -76,8 +76,8 @@ def _rate(label: str, node: Node, netlist: Netlist, interval: int, events: Mappi
     """Measured where most values pass, between the first of them that counts and the last one."""
     channels = [each for each in (*netlist.inputs(node), *netlist.outputs(node)) if each is not None]
     times = {each: events[each.name].cycles[events[each.name].control & 2 != 0] for each in channels}
-    busiest = max(channels, key=lambda each: (len(times[each]), netlist.beats(each)))
-    words = max(netlist.beats(each) for each in channels if len(times[each]) == len(times[busiest]))
+    busiest = max(channels, key=lambda each: (len(times[each]), netlist.words(each)))
+    words = max(netlist.words(each) for each in channels if len(times[each]) == len(times[busiest]))
     counted = times[busiest][WARM_UP:]
     formula = max(interval, words) + (node.operator.name in ASKING)
     return Rate(label, words, formula, float(counted[-1] - counted[0]) / (len(counted) - 1))

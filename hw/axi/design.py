@@ -12,7 +12,7 @@ from hw.verilog.emit import SIDECAR, WAIVERS, Design, emit
 from hw.verilog.file_lists import list_files
 from step.host.installing import installing
 from step.host.progress import Progress, silent
-from step.lowering.board import Board, board_of
+from step.lowering.board import BoardPlan, board_of
 from step.lowering.netlist import Netlist
 
 
@@ -46,7 +46,7 @@ def design_of(
     return design
 
 
-def _plan(board: Board) -> dict[str, Any]:
+def _plan(board: BoardPlan) -> dict[str, Any]:
     """What a bench has to know: masters that read and that write, the image of each port, and bases in memory."""
     every = range(board.bus.masters)
     return {

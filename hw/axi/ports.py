@@ -10,7 +10,7 @@ from amaranth.lib.data import StructLayout
 from amaranth.lib.wiring import In, Out
 
 from step.language.faults import Fault
-from step.lowering.board import Board
+from step.lowering.board import BoardPlan
 from step.lowering.bus import BusConfig
 
 INCR, MODIFIABLE = 1, 0b0011
@@ -78,7 +78,7 @@ class Lanes:
         return StructLayout(bits)
 
 
-def ports_of(board: Board, master: int, *, writes: bool) -> tuple[Port, ...]:
+def ports_of(board: BoardPlan, master: int, *, writes: bool) -> tuple[Port, ...]:
     """What ``master`` has to know of its ports."""
     return tuple(
         Port(each.number, board.images[each.image].base, each.size_beats, each.acknowledged)

@@ -20,7 +20,7 @@ from hw.verilog.convert import ModuleLibrary
 from hw.verilog.emit import top_text
 from hw.verilog.instances import with_parameters
 from hw.verilog.structure import Instance, Structure, Written, flat_ports, port_widths
-from step.lowering.board import Board, BoardPort, board_of
+from step.lowering.board import BoardPlan, BoardPort, board_of
 from step.lowering.bus import BusConfig
 from step.lowering.netlist import Netlist
 
@@ -101,13 +101,13 @@ def wrapper_files(wrapper: Structure, *, initial_values: bool = True) -> dict[st
     return {**texts, f"{wrapper.name}.sv": top_text(wrapper, generics)}
 
 
-def _is_limited(board: Board, port: BoardPort) -> bool:
+def _is_limited(board: BoardPlan, port: BoardPort) -> bool:
     """Whether it is that of a store with a limit; DMA knows its own."""
     streams = {at for stream in board.streams for at in stream.images}
     return board.images[port.image].limited and port.image not in streams
 
 
-def _add_limit(top: Structure, board: Board, port: BoardPort) -> None:
+def _add_limit(top: Structure, board: BoardPlan, port: BoardPort) -> None:
     """Put the limit of a store in front of its master, whose end of it has the name ``room_STORE``."""
     limit, name = StoreLimit(port.size_beats, board.beat_bytes), f"room_{port.name}"
     connections: dict[str, str | int] = {"rst": FABRIC_RESET, MEMORY_RESET: "rst"}
@@ -122,7 +122,7 @@ def _add_limit(top: Structure, board: Board, port: BoardPort) -> None:
     top.instances.append(Instance(name, limit, connections, f"the limit of {port.name}"))
 
 
-def _add_status(top: Structure, netlist: Netlist, board: Board, limited: list[BoardPort]) -> None:
+def _add_status(top: Structure, netlist: Netlist, board: BoardPlan, limited: list[BoardPort]) -> None:
     """Put together what the fabric says of a run, DMA, and the limits of stores."""
     faults = {f"dma_{each.name}_fault": each.unit for each in board.streams}
     numbers = {each.name: at for at, each in enumerate(netlist.units)}
@@ -143,7 +143,7 @@ def _add_status(top: Structure, netlist: Netlist, board: Board, limited: list[Bo
     top.instances.append(Instance("status", status, connections, "what is said of a run"))
 
 
-def _masters(top: Structure, board: Board, number: int, inner: str, limited: Sequence[BoardPort]) -> Iterator[str]:
+def _masters(top: Structure, board: BoardPlan, number: int, inner: str, limited: Sequence[BoardPort]) -> Iterator[str]:
     """Add both halves of a master, on a bus whose signals begin with ``inner``; gives the names of those with ports."""
     lanes = Lanes(board.beat_bytes, board.bus)
     for writes, kind in ((False, ReadMaster), (True, WriteMaster)):
@@ -174,7 +174,7 @@ def _masters(top: Structure, board: Board, number: int, inner: str, limited: Seq
             yield name
 
 
-def _of_port(board: Board, port: BoardPort, kind: str, rest: str, limited: Sequence[BoardPort]) -> str:
+def _of_port(board: BoardPlan, port: BoardPort, kind: str, rest: str, limited: Sequence[BoardPort]) -> str:
     """The wire of a member of a master that belongs to ``port``."""
     if kind == "base":
         return f"base_{board.images[port.image].name}"

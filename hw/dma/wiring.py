@@ -9,7 +9,7 @@ from hw.dma.source import SourceDma
 from hw.links.layout import input_formats, output_formats
 from hw.memory.port import MEMORY_RESET
 from hw.verilog.structure import Instance, Structure, port_widths
-from step.lowering.board import Board, BoardStream
+from step.lowering.board import BoardPlan, BoardStream
 from step.lowering.netlist import Netlist
 
 FABRIC_RESET = "fabric_reset"
@@ -18,7 +18,7 @@ FABRIC_RESET = "fabric_reset"
 _PORT = re.compile(r"(values|list)_(request|response|store|limit)(\w*)")
 
 
-def add_streams(top: Structure, netlist: Netlist, board: Board) -> None:
+def add_streams(top: Structure, netlist: Netlist, board: BoardPlan) -> None:
     """Put DMA at the streams of ``top``: ``dma_STREAM_fault`` and, of sinks, ``dma_STREAM_done`` are what it says."""
     for stream in board.streams:
         _add_dma(top, netlist, stream, board.bus.ahead)

@@ -9,8 +9,7 @@ from hw.links.layout import DynamicFormat, input_formats
 from hw.memory.scratchpad import Scratchpad
 from hw.memory.share import DynamicShareFormat, ShareFormat
 from step.language.graph import Node
-from step.lowering.memory import Scratchpad as Shares
-from step.lowering.memory import Share, scratchpads
+from step.lowering.memory import ScratchpadPlan, Share, scratchpads
 from step.lowering.netlist import Netlist
 
 
@@ -23,9 +22,9 @@ def share_format(node: Node, netlist: Netlist) -> ShareFormat | None:
     return None
 
 
-def _format(share: Share, scratchpad: Shares, netlist: Netlist) -> ShareFormat:
+def _format(share: Share, scratchpad: ScratchpadPlan, netlist: Netlist) -> ShareFormat:
     (token,) = input_formats(share.filler, netlist)
-    readers = [each.reader for each in scratchpad.shares if each.beats]
+    readers = [each.reader for each in scratchpad.shares if each.words]
     order = sorted(readers, key=netlist.units.index)
     format: Callable[..., ShareFormat] = ShareFormat
     if isinstance(token, DynamicFormat):
@@ -34,21 +33,21 @@ def _format(share: Share, scratchpad: Shares, netlist: Netlist) -> ShareFormat:
     return format(
         rank=len(share.buffer.shape),
         word_bits=token.word_bits,
-        beats=share.beats,
+        beats=share.words,
         slots=share.slots,
         pages=share.pages,
-        reads_first=order.index(share.reader) if share.beats else 0,
+        reads_first=order.index(share.reader) if share.words else 0,
         control=token.bits if token.control else 0,
     )
 
 
-def hardware(scratchpad: Shares, netlist: Netlist) -> Scratchpad:
+def hardware(scratchpad: ScratchpadPlan, netlist: Netlist) -> Scratchpad:
     """The memory of ``scratchpad``."""
     formats = [_format(share, scratchpad, netlist) for share in scratchpad.shares]
     return Scratchpad(formats, scratchpad.page_words, scratchpad.banks, netlist.fabric.block_ram_words)
 
 
-def ports(scratchpad: Shares) -> Mapping[str, str]:
+def ports(scratchpad: ScratchpadPlan) -> Mapping[str, str]:
     """For each unit at ``scratchpad``, the port where it is."""
     fillers = {share.filler.name: f"filler{at}" for at, share in enumerate(scratchpad.shares)}
     return fillers | {share.reader.name: f"reader{at}" for at, share in enumerate(scratchpad.shares)}

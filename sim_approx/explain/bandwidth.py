@@ -16,8 +16,7 @@ from sim_approx.engine.record import Record
 from sim_approx.explain.causes import BANDWIDTH, DRAM, LATENCY, MEMORY, PORT, Cause
 from sim_approx.memory.dram import DramChannel
 from sim_approx.placing.build import Fabric
-from step.lowering.fabric import FABRIC, is_of_fabric
-from step.lowering.limits import LIMITS
+from step.lowering.fabric import FABRIC, LIMITS, is_of_fabric
 from step.lowering.off_chip import MemoryConfig
 from step.running.result import Activity
 

@@ -17,11 +17,11 @@ from sim_approx.placing.build import TimingOf, formula_timing
 from sim_approx.running.simulation import Model, Simulation, simulate
 from step.language.function import Function
 from step.language.graph import Graph, Node
-from step.lowering.fabric import FABRIC, OWN, FabricConfig, is_of_fabric, with_settings
-from step.lowering.limits import LIMITS
+from step.language.parameters import fits
+from step.lowering.by_operator import NUMBERS
+from step.lowering.fabric import FABRIC, LIMITS, OWN, FabricConfig, is_of_fabric, with_settings
 from step.lowering.netlist import Netlist, lower
 from step.lowering.off_chip import MemoryConfig
-from step.lowering.own import MOST
 from step.lowering.plans.plan import Plan, Timing
 from step.programs.data.inputs import BoundInputs
 from step.running.result import Activity
@@ -146,7 +146,7 @@ def _concerns(netlist: Netlist, parameter: str, cause: Cause) -> bool:
     node = netlist.graph.nodes.get(cause.what)
     if node is None or cause.why not in (WORKS, LATENCY):
         return False
-    function = getattr(node.operator, "function", None)
+    function = node.operator.function
     if parameter in ("matmul_lanes", "vector_lanes"):
         return function is not None and (function.name == "matmul") == (parameter == "matmul_lanes")
     return parameter == "stages" or parameter.endswith(f".{cause.what}")
@@ -169,7 +169,8 @@ def _parameters(fabric: FabricConfig, *, memory: bool) -> Iterator[tuple[str, in
         if value <= LIMITS[name].most:
             yield name, value
     for kind in OWN:
-        yield from ((f"{kind}.{name}", 2 * own) for name, own in getattr(fabric, kind).items() if 2 * own <= MOST[kind])
+        owned = getattr(fabric, kind).items()
+        yield from ((f"{kind}.{name}", 2 * own) for name, own in owned if fits(2 * own, NUMBERS[kind]))
     if fabric.stages > 1:
         yield "stages", 1
     if not memory:

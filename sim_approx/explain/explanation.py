@@ -16,12 +16,11 @@ from sim_approx.explain.usage import Usage, usage
 from sim_approx.explain.waits import Account, accounts
 from sim_approx.running.simulation import Simulation, simulate
 from step.language.validate import check_outputs
+from step.programs.files.json_file import format_of
 from step.programs.folding import folded
 from step.programs.prepare import Prepared, prepare
 from step.programs.program import Program
 from step.running.result import RunResult
-
-FORMAT = "step-explanation-3"
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Explanation:
         """Plain data."""
         roofline = self.usage.roofline
         return {
-            "format": FORMAT,
+            "format": format_of("explanation"),
             "program": self.program.name,
             "cycles": self.cycles,
             "critical_path": [

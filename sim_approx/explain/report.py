@@ -13,7 +13,7 @@ from sim_approx.explain.limit import Limit, limit
 from sim_approx.explain.page_data import page_data
 from sim_approx.explain.roofline import PART, RUN, chart, points
 from step.programs.folding import members, starred
-from step.programs.pictures.drawing import svg_of
+from step.programs.pictures.drawing import svg
 from step.programs.pictures.sketch import fold, sketch
 from step.programs.tables import table
 from step.running.run import COLOURS
@@ -74,7 +74,7 @@ def _pictures(found: Explanation, limiting: Limit | None) -> tuple[dict[str, str
             part: _heat(sum(shares[name] for name in names) / max(found.cycles, 1))
             for part, names in members(parts).items()
         }
-        text = svg_of(fold(flat, parts, heat))
+        text = svg(fold(flat, parts, heat))
         return text[text.index("<svg") :]
 
     alone = {name: name for name in parts}

@@ -86,7 +86,7 @@ def usage(program: Program, fabric: Fabric, record: Record, result: RunResult) -
     of = max(result.cycles, 1)
     return Usage(
         {name: each.operations / (each.a_cycle * of) for name, each in work.items()},
-        {each.name: _words(events[each.name], netlist.beats(each), result.cycles) / of for each in netlist.channels},
+        {each.name: _words(events[each.name], netlist.words(each), result.cycles) / of for each in netlist.channels},
         moved / (bandwidth * of),
         Roofline(
             sum(operations.values()),
@@ -124,7 +124,7 @@ def _operations(fabric: Fabric, record: Record) -> dict[str, int]:
     found = {}
     for name, machine in fabric.units.items():
         node = fabric.netlist.graph.nodes[name]
-        function = getattr(node.operator, "function", None)
+        function = node.operator.function
         if function is None or not applied[machine.order]:
             continue
         elements = tuple(each.element for each in node.inputs)

@@ -116,8 +116,8 @@ def share_sites(netlist: Netlist, channel: Callable[[int], Channel], clock: Cloc
                 (*reversed(returned), fresh),
                 returned[at],
                 Buffers(),
-                fills if share.beats and len(pad.shares) > 1 else None,
-                reads if share.beats and len(pad.shares) > 1 else None,
+                fills if share.words and len(pad.shares) > 1 else None,
+                reads if share.words and len(pad.shares) > 1 else None,
                 at,
                 pad.page_words,
             )

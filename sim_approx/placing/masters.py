@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from sim_approx.memory.channels import MemoryPorts, Port
 from sim_approx.memory.masters import FOLLOW, SOME, Acknowledge, Answer, HandOut, Master, Spread, Tell, Transfer
 from step.firing.machine import Channel, Machine, Unread
-from step.lowering.board import Board
+from step.lowering.board import BoardPlan
 from step.lowering.bus import AHEAD
 
 
 def share(
-    board: Board, ports: MemoryPorts, channel: Callable[[int], Channel], place: Callable[[Machine], None]
+    board: BoardPlan, ports: MemoryPorts, channel: Callable[[int], Channel], place: Callable[[Machine], None]
 ) -> MemoryPorts:
     """Place the masters of ``board`` in front of memory; returns the ports that memory has instead of ``ports``.
 

@@ -23,7 +23,7 @@ from step.language.loops import RegularStream
 from step.language.tokens import UNKNOWN, Token
 from step.language.types import ElementType, Tile, is_dynamic
 from step.lowering.fabric import FabricConfig
-from step.lowering.links import beats, data_words
+from step.lowering.links import data_words, link_words
 from step.lowering.memory import MemoryMap
 from step.lowering.plans import plan_of
 from step.lowering.plans.plan import DynamicPlan, Plan, UnitPlan
@@ -91,12 +91,12 @@ class Site:
         access = self.node.operator.writes(self.node)
         stores = access is not None and port in self.tiled
         tile = self.elements_in[port], self.fabric.link_bytes
-        words = beats(*tile, access.tile.shape[0]) if access and stores else self.beats_in[port]
+        words = link_words(*tile, access.tile.shape[0]) if access and stores else self.beats_in[port]
         return min(words, max(1, self.fabric.memory.beat_bytes // self.fabric.link_bytes))
 
     def beats_with(self, rows: int) -> tuple[int, ...]:
         """Cycles that a value takes at each port, inputs first, if tiles of dynamic size have so many rows."""
-        return tuple(beats(each, self.fabric.link_bytes, rows) for each in (*self.elements_in, *self.elements_out))
+        return tuple(link_words(each, self.fabric.link_bytes, rows) for each in (*self.elements_in, *self.elements_out))
 
     def timing(self, function: Function, *, reduce: bool, stored: bool = False, rows: int | None = None) -> UnitPlan:
         """How long a firing takes that applies ``function``, whose results may be ``stored``.

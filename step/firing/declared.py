@@ -41,5 +41,4 @@ def declared_rule(node: Node) -> Declared | None:
     module = find_module("step.rules", node.operator.name)
     if module is None:
         return None
-    found: Declared = module.rule(node)
-    return found
+    return module.rule(node)

@@ -53,8 +53,7 @@ class Compare(MapFunction):
         if dtype_of(first).is_float:
             with numerics.quiet():
                 first, second = numerics.widen(first), numerics.widen(second)
-        result: np.ndarray = RELATIONS[self.relation](first, second)
-        return result
+        return RELATIONS[self.relation](first, second)
 
     def flops(self, *inputs: ElementType) -> sympy.Expr:
         return self.result_type(*inputs).elements

@@ -1,2 +1,2 @@
-"""What the toolkit wants of the machine that it runs on: files, the cache, libraries in C++, and somebody who is told
+"""Services of the machine that the toolkit runs on: files, the cache, libraries in C++, and somebody who is told
 of progress."""

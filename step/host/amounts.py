@@ -24,7 +24,7 @@ NUMBER = re.compile(r"([0-9]{1,30}(?:\.[0-9]{1,30})?)(?: ?([^0-9. ].*))?", re.DO
 
 
 @dataclass(frozen=True)
-class Unit:
+class Quantity:
     """A dimension: the ``units`` that fit it, each so many of that in which numbers are kept.
 
     ``says``: what a text must be; ``of``: what there can be no part of; ``prefixes`` are those of the units, ``bare``
@@ -51,7 +51,7 @@ class Unit:
         return float(exact)
 
     def _factor(self, suffix: str) -> Fraction | int | None:
-        """How many one of ``suffix`` is; None: it is no unit of this dimension."""
+        """Size of one ``suffix``; None: it is no unit of this dimension."""
         if suffix in self.bare:
             return self.bare[suffix]
         for unit, size in self.units.items():
@@ -61,18 +61,18 @@ class Unit:
         return None
 
 
-def counted(of: str) -> Unit:
+def counted(of: str) -> Quantity:
     """The dimension of what is counted, and so has no unit, such as ``of`` "cycles"."""
-    return Unit("a number without a unit, such as 300k", of=of)
+    return Quantity("a number without a unit, such as 300k", of=of)
 
 
-BYTES = Unit("a number of B or bit, such as 4Mbit or 500kB", {"B": 1, "bit": Fraction(1, 8)}, of="bytes")
-BYTES_A_CYCLE = Unit(
+BYTES = Quantity("a number of B or bit, such as 4Mbit or 500kB", {"B": 1, "bit": Fraction(1, 8)}, of="bytes")
+BYTES_A_CYCLE = Quantity(
     "a number of B/cycle or bit/cycle, such as 64 or 512bit/cycle", {"B/cycle": 1, "bit/cycle": Fraction(1, 8)}
 )
-PICOJOULES = Unit(
+PICOJOULES = Quantity(
     "a number of J, or of picojoules without a unit, such as 20uJ", {"J": 10**12}, prefixes={**LARGE, **SMALL}
 )
-MEGAHERTZ = Unit("a number of Hz, or of MHz without a unit, such as 250MHz", {"Hz": Fraction(1, 10**6)}, bare=ONE)
-PERCENT = Unit("a percentage such as 5%", {"%": 1}, prefixes=ONE, bare=ONE)
-DAYS = Unit("a number of days, such as 30", {"d": 1}, prefixes=ONE, bare=ONE)
+MEGAHERTZ = Quantity("a number of Hz, or of MHz without a unit, such as 250MHz", {"Hz": Fraction(1, 10**6)}, bare=ONE)
+PERCENT = Quantity("a percentage such as 5%", {"%": 1}, prefixes=ONE, bare=ONE)
+DAYS = Quantity("a number of days, such as 30", {"d": 1}, prefixes=ONE, bare=ONE)

@@ -20,16 +20,16 @@ from typing import Any, TypeVar
 from step.errors import FabricError, FormatError, RegistrationError
 from step.host.nearest import did_you_mean
 
-Named = TypeVar("Named")
+Registered = TypeVar("Registered")
 
 
-def register(table: dict[str, Named], name: str, new: Named, what: str) -> None:
+def register(table: dict[str, Registered], name: str, new: Registered, what: str) -> None:
     """Enter the class or function ``new`` in ``table``; raises `RegistrationError` where another one has its name.
 
     The same one again, from a module that is loaded anew, takes the old one's place. ``what`` is for the error.
     """
 
-    def place(each: Named) -> str:
+    def place(each: Registered) -> str:
         return f"{getattr(each, '__module__', '')}.{getattr(each, '__qualname__', '')}"
 
     known = table.get(name, new)
@@ -95,8 +95,8 @@ def load_until(known: Container[str], name: str, package: str) -> None:
         load_all(package)
 
 
-def registered(table: Mapping[str, Named], name: str, package: str, what: str) -> Named:
-    """What the files of ``package`` have registered as ``name``; raises `FormatError`, about ``what``, for others."""
+def registered(table: Mapping[str, Registered], name: str, package: str, what: str) -> Registered:
+    """Class or function that ``package`` registers as ``name``; raises `FormatError`, about ``what``, for others."""
     load_until(table, name, package)
     if name not in table:
         raise FormatError(f"{what} must be one of {', '.join(sorted(table))}, not {name!r}")
@@ -134,13 +134,12 @@ def installed_sources(*packages: str) -> list[Path]:
 
 def _installed(group: str) -> EntryPoints:
     """The entry points of a group."""
-    found: EntryPoints = _all_installed(tuple(sys.path)).select(group=group)
-    return found
+    return _all_installed(tuple(sys.path)).select(group=group)
 
 
 @cache
 def _all_installed(_path: tuple[str, ...]) -> Any:
-    """Those of all groups, as Python gives them: to look for one group takes as long."""
+    """Entry points of all groups, as Python gives them: to look for one group takes as long."""
     return entry_points()
 
 

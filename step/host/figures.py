@@ -35,7 +35,7 @@ def check_picture(path: Path) -> None:
 
 
 def drawn(draw: Callable[[Any], None], size: tuple[float, float], form: str = "svg") -> bytes:
-    """What ``draw`` draws into a figure of matplotlib, ``size`` in inches; the same where it draws the same.
+    """Picture that ``draw`` draws into a figure of matplotlib, ``size`` in inches; the same bytes for the same drawing.
 
     ``form`` is svg, png or pdf. Raises `EnvironmentProblem` without matplotlib.
     """
@@ -72,7 +72,7 @@ def in_counts(*axes: Any) -> None:
 
 
 def prefix(most: float) -> tuple[float, str]:
-    """What to divide values up to ``most`` by, so that they are read well, and the SI prefix of the unit then."""
+    """Scale by which values up to ``most`` are divided to be read well, and the SI prefix of the unit then."""
     return next(((scale, name) for scale, name in PREFIXES.items() if most >= scale), (1.0, ""))
 
 

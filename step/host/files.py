@@ -1,4 +1,4 @@
-"""Where files are kept, and writing them as a whole or not at all."""
+"""Files: the cache directory, and writing them as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LOCKED = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """What keeps ``path`` from being written, now or then, is an `InputError`; its directory has to be there."""
+    """Context in which a failure to write ``path`` is an `InputError`; its directory has to be there."""
     try:
         check_writable(path)
         yield
@@ -67,7 +67,7 @@ def check_writable(path: Path) -> None:
 
 
 def _beside(path: Path) -> Path:
-    """Where ``path`` is made, in its directory, which has to be there."""
+    """Temporary file for ``path``, in its directory, which has to be there."""
     if path.parent.exists() and not path.parent.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path.parent))
     if not path.parent.is_dir():

@@ -31,7 +31,7 @@ def compiler() -> str:
 
 @cache
 def version(compiler: str) -> str:
-    """What ``compiler`` says that it is; raises `NoLibrary` where there is none."""
+    """Version that ``compiler`` tells; raises `NoLibrary` where there is none."""
     if shutil.which(compiler) is None:
         raise NoLibrary(f"there is no C++ compiler {compiler}; install g++, or set CXX")
     return subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout

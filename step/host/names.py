@@ -17,7 +17,7 @@ def unknown(what: str, name: object, known: Iterable[str]) -> str:
     return f"there is no {what} {name!r}; {did_you_mean(str(name), names)}there are {', '.join(names) or 'none'}"
 
 
-class Named(dict[str, Value]):
+class ByName(dict[str, Value]):
     """A dictionary of ``what`` things; one that is not there is an `UnknownName`."""
 
     def __init__(self, things: Mapping[str, Value] | Iterable[tuple[str, Value]] = (), what: str = "entry") -> None:

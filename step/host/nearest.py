@@ -1,4 +1,4 @@
-"""What somebody may have meant who wrote a name that is not there."""
+"""Nearest names to one that is not there."""
 
 from __future__ import annotations
 

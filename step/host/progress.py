@@ -1,4 +1,4 @@
-"""How library code says what it is doing: it calls, and the front end renders."""
+"""Progress of long work: library code tells it, and the front end renders it."""
 
 from __future__ import annotations
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from step.errors import InputError, SettingError
-from step.host.amounts import Unit
+from step.host.amounts import Quantity
 
 DEFAULT_LIMIT = "10 GB"
-SIZE = Unit("a number of bytes, KB, MB, GB or TB, such as 500 MB", {"B": 1}, of="bytes")
+SIZE = Quantity("a number of bytes, KB, MB, GB or TB, such as 500 MB", {"B": 1}, of="bytes")
 
 
 def cache_limit() -> int:

@@ -1,4 +1,4 @@
-"""Of which sources results are made, and digests of these, by which a result is known to be of today.
+"""Sources that results are made of, and digests of these, by which a result is known to be of today.
 
 This is the one place that says so. A digest sees the meaning of Python files: neither comments nor docstrings nor the
 place of a line change it. Of other files it sees every byte.
@@ -69,7 +69,7 @@ def source_digest(result: str, *files: Path | str) -> str:
 
 
 def meaning(source: bytes) -> bytes:
-    """What a Python file says, without comments and docstrings."""
+    """Syntax of a Python file, without comments and docstrings."""
     return _plain(ast.parse(source)).encode(errors="surrogatepass")
 
 
@@ -103,7 +103,7 @@ def _files(root: Path, name: str) -> Iterator[tuple[str, Path]]:
 
 
 def _folder(package: str) -> Path:
-    """Where the files of ``package`` lie, or the file that it is: a name of nothing would be part of no digest."""
+    """Folder of the files of ``package``, or the file that it is: a name of nothing would be part of no digest."""
     top, *inner = package.split(".")
     spec = find_spec(top)
     assert spec is not None and spec.submodule_search_locations is not None, package

@@ -24,7 +24,7 @@ _PARTS = re.compile(r"(\d[\d,]*) of (\d[\d,]*)")
 
 
 def parts(text: str) -> tuple[int, int] | None:
-    """How much is done of how much where ``text`` says so, as in ``compiling: 3 of 40``."""
+    """Parts done, and parts in all, where ``text`` tells them, as in ``compiling: 3 of 40``."""
     found = _PARTS.search(text)
     return found and (int(found[1].replace(",", "")), int(found[2].replace(",", "")))
 

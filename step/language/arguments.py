@@ -26,7 +26,7 @@ def checked(function: Function, *, method: bool = False, refused: type[ProgramEr
     The first argument of a ``method``, and one called ``self``, is what it is a method of.
     """
 
-    @told
+    @tells_line
     @wraps(function)
     def call(*given: Any, **named: Any) -> Any:
         given, named = _settled(function, method, refused, given, named)
@@ -35,7 +35,7 @@ def checked(function: Function, *, method: bool = False, refused: type[ProgramEr
     return call  # type: ignore[return-value]
 
 
-def told(function: Function) -> Function:
+def tells_line(function: Function) -> Function:
     """``function``: its errors begin with the line of the user that called it (see `checked`)."""
 
     @wraps(function)
@@ -132,14 +132,14 @@ def _settled(
 
 @cache
 def _declared(function: Callable[..., Any], method: bool) -> tuple[int, inspect.Signature, dict[str, Any]]:
-    """How many arguments are what a method belongs to, the signature of the others, and their types.
+    """Number of arguments that a method belongs to, the signature of the others, and their types.
 
     What is an array is left to the function, as many things can be one.
     """
     whole = inspect.signature(function)
     own = int(method or next(iter(whole.parameters), "") in ("self", "cls"))
     signature = whole.replace(parameters=[*whole.parameters.values()][own:])
-    hints = get_type_hints(function)
+    hints = get_type_hints(function, include_extras=True)
     return own, signature, {name: hints[name] for name in signature.parameters if "ndarray" not in str(hints[name])}
 
 

@@ -35,8 +35,7 @@ def as_constant(element: Tile | Selector, value: Any) -> Constant:
     if isinstance(element, Selector):
         mask = plain(value)
         if element.accepts(mask) and not isinstance(mask, bool):
-            found: Constant = mask
-            return found
+            return mask
     elif element.is_static:
         rows = constant_rows(value, element.dtype)
         if (len(rows), len(rows[0])) == element.shape:

@@ -21,15 +21,30 @@ from sympy.core.function import Application
 from sympy.functions.elementary.integers import RoundFunction
 
 from step.errors import TypeMismatch
-from step.language.arguments import told
+from step.language.arguments import tells_line
 
 
 class DimKind(enum.IntEnum):
-    """How much a dimension may vary; an operator that accepts a kind accepts the stricter ones."""
+    """Freedom of a dimension; an operator that accepts a kind accepts the stricter ones."""
 
     STATIC = 0
     DYNAMIC = 1
     RAGGED = 2
+
+
+def _sign(function: Callable[[Any, Any], Any], sign: str, *, turned: bool = False) -> Callable[[Dim, Dim | int], Dim]:
+    """The method of a sign between dimensions and integers; ``turned``: the dimension stands behind it."""
+
+    @tells_line
+    def method(self: Dim, other: Dim | int) -> Dim:
+        return _combined(function, sign, other, self) if turned else _combined(function, sign, self, other)
+
+    return method
+
+
+def _order(function: Callable[[Any, Any], Any], sign: str) -> Callable[[Dim, Dim | int], bool]:
+    """The method of a comparison."""
+    return tells_line(lambda self, other: _compared(function, sign, self, other))
 
 
 @dataclass(frozen=True)
@@ -61,47 +76,13 @@ class Dim:
         """True unless the extent is known to be at least one."""
         return not self.extent.is_positive
 
-    @told
-    def __add__(self, other: Dim | int) -> Dim:
-        return _combined(operator.add, "+", self, other)
+    __add__, __radd__ = _sign(operator.add, "+"), _sign(operator.add, "+", turned=True)
+    __sub__, __rsub__ = _sign(operator.sub, "-"), _sign(operator.sub, "-", turned=True)
+    __mul__, __rmul__ = _sign(operator.mul, "*"), _sign(operator.mul, "*", turned=True)
+    __lt__, __le__ = _order(operator.lt, "<"), _order(operator.le, "<=")
+    __gt__, __ge__ = _order(operator.gt, ">"), _order(operator.ge, ">=")
 
-    @told
-    def __radd__(self, other: int) -> Dim:
-        return _combined(operator.add, "+", other, self)
-
-    @told
-    def __sub__(self, other: Dim | int) -> Dim:
-        return _combined(operator.sub, "-", self, other)
-
-    @told
-    def __rsub__(self, other: int) -> Dim:
-        return _combined(operator.sub, "-", other, self)
-
-    @told
-    def __mul__(self, other: Dim | int) -> Dim:
-        return _combined(operator.mul, "*", self, other)
-
-    @told
-    def __rmul__(self, other: int) -> Dim:
-        return _combined(operator.mul, "*", other, self)
-
-    @told
-    def __lt__(self, other: Dim | int) -> bool:
-        return _compared(operator.lt, "<", self, other)
-
-    @told
-    def __le__(self, other: Dim | int) -> bool:
-        return _compared(operator.le, "<=", self, other)
-
-    @told
-    def __gt__(self, other: Dim | int) -> bool:
-        return _compared(operator.gt, ">", self, other)
-
-    @told
-    def __ge__(self, other: Dim | int) -> bool:
-        return _compared(operator.ge, ">=", self, other)
-
-    @told
+    @tells_line
     def __eq__(self, other: object) -> bool:
         """Whether two dimensions are one, or an integer is the extent of this one.
 
@@ -113,7 +94,7 @@ class Dim:
             return _known(sympy.Eq(self.extent, int(other)), f"{self} == {other}")
         return NotImplemented
 
-    @told
+    @tells_line
     def __bool__(self) -> bool:
         """Whether the extent is not 0; raises `TypeMismatch` where only a run can tell."""
         return _known(sympy.Ne(self.extent, 0), f"whether {self} is 0")
@@ -241,7 +222,7 @@ def mean(total: sympy.Expr, tensors: sympy.Expr) -> Dim:
 
 @lru_cache(maxsize=1 << 12)  # streams of one origin have tensors alike
 def of_all(mean: sympy.Expr, tensors: sympy.Expr) -> sympy.Expr:
-    """What all of so many ``tensors`` have together that have ``mean`` each."""
+    """Total of so many ``tensors`` that have ``mean`` each."""
     return mean * at_least_one(tensors)
 
 
@@ -278,3 +259,12 @@ def total(each: Dim, tensors: sympy.Expr, fresh: FreshSymbol) -> Dim:
 def format_shape(dims: Shape) -> str:
     """``[64, D0, 4]``."""
     return "[" + ", ".join(str(each) for each in dims) + "]"
+
+
+def if_equal(wanted: Shape, given: Shape) -> str:
+    """A hint, for the end of a message, where symbols alone tell the two shapes apart; else nothing."""
+    pairs = [(one, other) for one, other in zip(wanted, given, strict=False) if one != other]
+    if len(wanted) != len(given) or any(one.is_static and other.is_static for one, other in pairs):
+        return ""
+    one, other = pairs[0] if pairs else ("", "")
+    return f"; if {other} is {one} in every run, say so: stream.assume_shape(other.shape)" if pairs else ""

@@ -180,7 +180,7 @@ class CountedFunction(FlatMapFunction):
 
     @abc.abstractmethod
     def pieces(self, *values: Any) -> int:
-        """How many pieces there are; none is an empty row."""
+        """Number of pieces; none is an empty row."""
 
     @abc.abstractmethod
     def piece(self, index: int, *values: Any) -> Any:

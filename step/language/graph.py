@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from step.errors import GraphError, TypeMismatch
 from step.host.extensions import find_module
-from step.language.arguments import checked, told
+from step.language.arguments import checked, tells_line
 from step.language.dims import Dim, DimKind, Shape, format_shape, shape, symbol
 from step.language.dtypes import DType, as_dtype
 from step.language.fluent import GraphMethods
@@ -45,7 +45,7 @@ class Tensor:
     shape: tuple[int, ...]
     dtype: DType
 
-    @told
+    @tells_line
     def __bool__(self) -> bool:
         raise TypeMismatch(f"tensor {self.name!r} is neither true nor false: its values are read with graph.load(...)")
 
@@ -100,7 +100,7 @@ class Feedback:
     stream: Stream
     source: Stream | None = None
 
-    @told
+    @tells_line
     def __bool__(self) -> bool:
         raise TypeMismatch(f"feedback {self.name!r} is neither true nor false: its values are those of its stream")
 
@@ -119,7 +119,7 @@ class Feedback:
         self.source = stream
 
 
-class _Names:
+class _SymbolMaker:
     """Symbols for one operator; see `step.language.operator.Names`."""
 
     def __init__(self, graph: Graph, node: str, location: Location, inputs: Sequence[Stream]) -> None:
@@ -172,7 +172,7 @@ class Graph(GraphMethods):
     @checked
     @contextmanager
     def at(self, location: Location) -> Iterator[None]:
-        """What is added inside is from ``location``, as errors and reports say, and not from the line that adds it.
+        """Context whose operators are from ``location``, as errors and reports say, not from the line that adds them.
 
         So what imports models names their lines. Of several ``with``, one inside of another, the inner one counts.
 
@@ -190,7 +190,7 @@ class Graph(GraphMethods):
 
     @property
     def here(self) -> Location:
-        """Where what is added now is from: the line of the caller, unless `at` says another one."""
+        """Location of what is added now: the line of the caller, unless `at` says another one."""
         return self._locations[-1] if self._locations else caller_location()
 
     # -- declarations -------------------------------------------------------------------------------------------
@@ -249,7 +249,9 @@ class Graph(GraphMethods):
         for stream in inputs:
             self._check_own(stream, f"{operator.name} at {location} reads ")
         try:
-            types = operator.infer(tuple(stream.type for stream in inputs), _Names(self, node_name, location, inputs))
+            types = operator.infer(
+                tuple(stream.type for stream in inputs), _SymbolMaker(self, node_name, location, inputs)
+            )
             check_types(types, self.symbols, self.name)
         except TypeMismatch as error:
             raise TypeMismatch(self._with_origins(str(error), operator, node_name, location, inputs)) from None
@@ -342,8 +344,7 @@ class Graph(GraphMethods):
         """The picture that notebooks show."""
         drawing = find_module("step.programs.pictures", "drawing")  # of a later room
         assert drawing is not None
-        picture: str | None = drawing.picture(self)
-        return picture
+        return drawing.picture(self)
 
     # -- helpers ------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Where in the user's program something was written."""
+"""Locations in the user's program."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def caller_location() -> Location:
 
 
 def line_of_user(frame: FrameType) -> Location | None:
-    """Where ``frame`` is, if that is in a file of the user: not of this project, of Python or of a package.
+    """Location of ``frame``, if that is in a file of the user: not of this project, of Python or of a package.
 
     Python's own on the way there (`dataclasses.replace`) are left out. What is typed in a session has no file.
     """

@@ -25,7 +25,7 @@ def listed(entries: Sequence[Entry]) -> Sequence[Entry]:
     return list(entries) if len(entries) <= SHORT else entries
 
 
-class _Loops(Sequence[Entry]):
+class _LoopSequence(Sequence[Entry]):
     """A sequence whose entry for each place is calculated."""
 
     def entry(self, place: int) -> Entry:
@@ -44,7 +44,7 @@ class _Loops(Sequence[Entry]):
 
 
 @dataclass(frozen=True)
-class Walk(_Loops[int]):
+class Walk(_LoopSequence[int]):
     """``offset`` plus index times stride of every loop; ``extents`` and ``strides`` of the innermost one come last.
 
     >>> list(Walk((2, 3), (10, 1), 5))
@@ -70,7 +70,7 @@ class Walk(_Loops[int]):
 
     @property
     def stops(self) -> Stops:
-        """How many loops end with each entry."""
+        """Number of loops that end with each entry."""
         return Stops(self.extents, len(self.extents))
 
     def times(self, factor: int, offset: int) -> Walk:
@@ -104,8 +104,8 @@ class Walk(_Loops[int]):
 
 
 @dataclass(frozen=True)
-class Stops(_Loops[int]):
-    """How many of the loops, ``most`` at most, end with each place.
+class Stops(_LoopSequence[int]):
+    """Number of loops, ``most`` at most, that end with each place.
 
     >>> list(Stops((2, 3), 2)), list(Stops((2, 3), 1))
     ([0, 0, 1, 0, 0, 2], [0, 0, 1, 0, 0, 1])
@@ -126,7 +126,7 @@ class Stops(_Loops[int]):
 
 
 @dataclass(frozen=True, eq=False)
-class RegularStream(_Loops[Token]):
+class RegularStream(_LoopSequence[Token]):
     """The tokens of a stream without empties, whose dimensions have one extent each; ``values`` are None if unknown.
 
     >>> " ".join(map(str, RegularStream((2, 2), range(4))))
@@ -141,7 +141,7 @@ class RegularStream(_Loops[Token]):
 
     @property
     def stops(self) -> Stops:
-        """Of all tokens but Done."""
+        """Stops of all tokens but Done."""
         return Stops(self.extents, len(self.extents) - 1)
 
     def entry(self, place: int) -> Token:

@@ -17,8 +17,9 @@ import sympy
 from step.errors import TypeMismatch
 from step.host.extensions import register, registered
 from step.language.arguments import CheckedABC
-from step.language.dims import Dim, DimKind, Shape, element_count, format_shape
+from step.language.dims import Dim, DimKind, Shape, element_count, format_shape, if_equal
 from step.language.faults import MEANING, Fault, aligned, same_rows
+from step.language.function import Function
 from step.language.padding import UNKNOWN, Padding, has_padding
 from step.language.parameters import settle_parameters
 from step.language.surroundings import Surroundings
@@ -64,15 +65,12 @@ class Names(Protocol):
 
     def symbol(self, hint: str, kind: DimKind = DimKind.DYNAMIC) -> Dim:
         """A new symbol, named after the operator and ``hint``."""
-        ...
 
     def shared(self, key: tuple[Any, ...], make: Callable[[], Shape]) -> Shape:
         """The symbols made for ``key`` before in this graph, or else new ones."""
-        ...
 
     def driver(self, port: int) -> tuple[Any, ...]:
         """Identifies the stream at input ``port``: equal for equal streams."""
-        ...
 
 
 class Placed(Protocol):
@@ -81,12 +79,10 @@ class Placed(Protocol):
     @property
     def input_types(self) -> tuple[StreamType, ...]:
         """Types of the streams that it reads."""
-        ...
 
     @property
     def output_types(self) -> tuple[StreamType, ...]:
         """Types of the streams that it writes."""
-        ...
 
 
 class Kind(enum.Enum):
@@ -140,6 +136,12 @@ class Operator(metaclass=CheckedABC):
     inserted: ClassVar[bool] = False
     """The compiler places it; no program has it."""
 
+    function: Function | None = None
+    """Function that the operator applies; one that needs it declares ``function: MapFunction = field()``."""
+
+    reduces: ClassVar[bool] = False
+    """The operator keeps a state for its function, which is a reduction."""
+
     output_names: ClassVar[tuple[str, ...]] = ("",)
     """Suffix of each output's name; operators with a varying number of outputs override `outputs`."""
 
@@ -169,12 +171,12 @@ class Operator(metaclass=CheckedABC):
         """The meaning: a sequential process over tokens, ending after Done."""
 
     def fault_ports(self, fault: Fault, inputs: int) -> tuple[int, ...]:
-        """Which of the ``inputs`` ports have a say in ``fault``; their tokens stand in the error."""
-        return tuple(range(inputs))
+        """Ports among ``inputs`` that have a say in ``fault``; their tokens stand in the error."""
+        return self.function.indices if self.function and fault is Fault.OUT_OF_RANGE else tuple(range(inputs))
 
     def fault_text(self, fault: Fault) -> str:
         """Meaning of ``fault`` here."""
-        return MEANING[fault]
+        return self.function.out_of_range() if self.function and fault is Fault.OUT_OF_RANGE else MEANING[fault]
 
     def given(self) -> StreamType | None:
         """Type of the stream that a run is given under the node's name, and the operator plays; None: it plays none."""
@@ -193,19 +195,19 @@ class Operator(metaclass=CheckedABC):
         return None
 
     def arrival_ports(self, inputs: int) -> Sequence[int]:
-        """Which of the ``inputs`` ports are taken in the order in which their tokens arrive."""
+        """Ports among ``inputs`` that are taken in the order in which their tokens arrive."""
         return ()
 
     def decides_on(self, inputs: int) -> Sequence[int]:
-        """Which of the ``inputs`` ports have values that decide what the operator does."""
-        return ()
+        """Ports among ``inputs`` whose values decide what the operator does."""
+        return self.function.indices if self.function else ()
 
     def counts_rows(self, node: Placed) -> Sequence[int]:
         """Inputs whose tiles have a dynamic number of rows, which say how much leaves."""
         return ()
 
     def passes_on(self, inputs: int, output: int) -> Sequence[int]:
-        """Of which of the ``inputs`` ports the values are that the values of ``output`` are made of."""
+        """Ports among ``inputs`` of whose values the values of ``output`` are made."""
         return range(inputs)
 
     def off_chip_bytes(self, node: Placed) -> sympy.Expr:
@@ -224,7 +226,7 @@ class Operator(metaclass=CheckedABC):
         return sympy.Integer(0)
 
     def padding(self, node: Placed, inputs: Sequence[Padding]) -> tuple[Padding, ...]:
-        """Which rows of each output are padding, of ``inputs`` with padding; by default nobody knows."""
+        """Padding of each output, for ``inputs`` with padding; by default nobody knows."""
         sources = (self.passes_on(len(inputs), output) for output in range(len(node.output_types)))
         return tuple(
             UNKNOWN if self.reads(node) is None and any(has_padding(inputs[port]) for port in ports) else None
@@ -289,12 +291,3 @@ def expect_same_shape(inputs: tuple[StreamType, ...]) -> Shape:
             f"and input {position} is {format_shape(each.shape)}{if_equal(inputs[0].shape, each.shape)}",
         )
     return inputs[0].shape
-
-
-def if_equal(wanted: Shape, given: Shape) -> str:
-    """A hint, for the end of a message, where symbols alone tell the two shapes apart; else nothing."""
-    pairs = [(one, other) for one, other in zip(wanted, given, strict=False) if one != other]
-    if len(wanted) != len(given) or any(one.is_static and other.is_static for one, other in pairs):
-        return ""
-    one, other = pairs[0] if pairs else ("", "")
-    return f"; if {other} is {one} in every run, say so: stream.assume_shape(other.shape)" if pairs else ""

@@ -1,4 +1,4 @@
-"""Which rows of tiles are data, and which only fill up tiles: what operations are useful is counted from this.
+"""Padding: rows that only fill up tiles. Useful operations are those on all other rows.
 
 A row is padding where `Reshape` made it, and where a function made it of rows that are. Numbers of rows are followed
 along streams as expressions, so nothing runs for them; see `step.language.useful`.

@@ -1,4 +1,4 @@
-"""What arguments may be, by the types that they are declared with: of operators, functions, calls and runs."""
+"""Checks of arguments by the types that they are declared with: of operators, functions, calls and runs."""
 
 from __future__ import annotations
 
@@ -22,29 +22,43 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Within:
-    """Limits of a number: ``Annotated[int, Within(1)]``."""
+    """Limits of a number: ``Annotated[int, Within(1)]``; ``power``: it is a power of two.
+
+    Each unit of it is so many ``bits`` of a memory, of a wire or of results a cycle, which errors tell.
+    """
 
     least: int
     most: float = 1 << 62
+    bits: int = 0
+    power: bool = False
+
+    def flaw(self, value: Any) -> str:
+        """Condition that ``value``, which is large enough, does not meet; empty if it meets all."""
+        if value > self.most:
+            cost = f", which is {value * self.bits:,} bits" if self.bits else ""
+            return f"at most {self.most:,}, not {value:,}{cost}"
+        return f"a power of two, not {value}" if self.power and value & (value - 1) else ""
 
 
 def settle_parameters(owner: Any) -> None:
     """Make the parameters of the frozen dataclass ``owner`` what they are declared as, from what stands for that.
 
     A number of NumPy stands for itself, and the name of a scalar format for the format. Raises what the class has as
-    ``refused``, or `TypeMismatch`, for what does not fit, and `FormatError` for names that no format has.
+    ``refused``, or `TypeMismatch`, for what does not fit, and `FormatError` for names that no format has. Where it has
+    a ``group``, errors call parameters after that, such as ``memory.latency``, and not the class.
     """
     declared: Any = type(owner)
+    group, refused = getattr(declared, "group", None), getattr(declared, "refused", TypeMismatch)
+    called = declared.__dict__.get("name", declared.__name__) if group is None else ""
     for name, hint in parameter_types(declared).items():
-        called = declared.__dict__.get("name", declared.__name__)
-        value = settled(getattr(owner, name), hint, name, getattr(declared, "refused", TypeMismatch), called)
+        value = settled(getattr(owner, name), hint, f"{group or ''}{name}", refused, called)
         object.__setattr__(owner, name, value)
 
 
 @cache
 def parameter_types(owner: Any) -> dict[str, Any]:
     """The declared type of every parameter of the class ``owner``."""
-    hints = get_type_hints(owner)
+    hints = get_type_hints(owner, include_extras=True)
     return {each.name: hints[each.name] for each in fields(owner)}
 
 
@@ -63,8 +77,8 @@ def settled(value: Any, hint: Any, name: str, refused: type[ProgramError] = Type
     if _is_list(value) and (each := _item_of(hint)) is not None:
         return tuple(settled(item, each, f"{name}[{place}]", refused, owner) for place, item in enumerate(value))
     must = f"{owner} needs {name} to be" if owner else f"{name} must be"
-    if get_origin(hint) is Annotated and fits(value, get_args(hint)[0]) and value > get_args(hint)[1].most:
-        raise refused(f"{must} at most {get_args(hint)[1].most:,}, not {value:,}")
+    if get_origin(hint) is Annotated and fits(value, get_args(hint)[0]) and value >= get_args(hint)[1].least:
+        raise refused(f"{must} {get_args(hint)[1].flaw(value)}")
     meant = _meant(value, hint)
     hint_text = f"; did you mean {meant}?" if meant else ""
     text = f"the class {value.__name__}" if isinstance(value, type) else shown(value)
@@ -79,7 +93,7 @@ def fits(value: Any, hint: Any) -> bool:
     if origin in (Union, UnionType):
         return any(fits(value, each) for each in arguments)
     if origin is Annotated:
-        return fits(value, arguments[0]) and arguments[1].least <= value <= arguments[1].most
+        return fits(value, arguments[0]) and arguments[1].least <= value and not arguments[1].flaw(value)
     if origin is Literal:
         return any(value is each or (type(value) is type(each) and value == each) for each in arguments)
     if origin is tuple:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -25,17 +25,18 @@ from step.language.operator import (
 from step.language.padding import UNKNOWN, Padding, has_padding
 from step.language.tokens import Token
 from step.language.types import ElementType, Tile, is_dynamic
-from step.language.useful import Applied, rows_of, static_product, useful_flops
+from step.language.useful import PaddedApplication, rows_of, static_product, useful_flops
 
 
 @dataclass(frozen=True)
 class _Reduction(Operator):
     """Updates a state of ``function`` with every element of the inner ``rank`` dimensions."""
 
-    function: AccumFunction
+    function: AccumFunction = field()
     rank: int
 
     kind = Kind.HIGHER_ORDER
+    reduces = True
 
     def state(self, inputs: tuple[StreamType, ...]) -> tuple[ElementType, Shape]:
         """Type of the state behind an element, and the common shape of ``inputs``.
@@ -77,7 +78,7 @@ class _Reduction(Operator):
         if not any(map(has_padding, inputs)):
             return (None,)
         shape = node.input_types[0].shape
-        applied, count = Applied.of(self.function, node, inputs), static_product(shape[-self.rank :])
+        applied, count = PaddedApplication.of(self.function, node, inputs), static_product(shape[-self.rank :])
         made = None if applied is None else applied.made_of_a_row(partial(self._made, shape))
         if applied is None or made is None or not count:
             return (UNKNOWN,)

@@ -122,8 +122,7 @@ class Elementwise(MapFunction):
             with numerics.quiet():
                 return numerics.narrow(self.combine(*map(numerics.widen, values)), out)
         assert self.integers is not None
-        result: np.ndarray = self.integers(*(each.astype(np.int64) for each in values)).astype(out.numpy)
-        return result
+        return self.integers(*(each.astype(np.int64) for each in values)).astype(out.numpy)
 
     def flops(self, *inputs: ElementType) -> sympy.Expr:
         return self.cost * self.result_type(*inputs).elements

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import Annotated, Any, Protocol, TypeVar
 
 from step.errors import ProgramError, TypeMismatch
-from step.language.arguments import checked, told
+from step.language.arguments import checked, tells_line
 from step.language.dims import Dim, Shape
 from step.language.fluent import StreamMethods
 from step.language.operator import Operator, StreamType
+from step.language.parameters import Within, settled
 from step.language.types import ElementType, Tuple
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -32,15 +33,22 @@ class Owner(Protocol):
 
     def add(self, operator: Operator, inputs: Sequence[Stream] = (), *, name: str | None = None) -> tuple[Stream, ...]:
         """Place ``operator`` behind ``inputs``; returns its output streams."""
-        ...
 
     def refine(self, stream: Stream, dims: Iterable[Dim | int]) -> Stream:
         """Declare that ``stream`` has the shape ``dims``."""
-        ...
 
     def stream_name(self, producer: str, port: int) -> str:
         """Name of a stream in messages and files."""
-        ...
+
+
+def _sign(method: str, *first: str, turned: bool = False) -> Callable[[Stream, Any], Stream]:
+    """The method of a sign, which calls ``method``; ``turned``: the stream stands behind it."""
+
+    @tells_line
+    def sign(self: Stream, other: Any) -> Stream:
+        return getattr(self.beside(other), method)(self) if turned else getattr(self, method)(*first, other)
+
+    return sign
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,9 +87,7 @@ class Stream(StreamMethods):
     @checked
     def buffered(self, depth: int) -> Stream:
         """The same stream for a reader whose channel has ``depth`` slots, at least 2."""
-        if depth < 2:
-            raise ProgramError(f"a channel's depth must be an integer >= 2, not {depth!r}")
-        return replace(self, depth=depth)
+        return replace(self, depth=settled(depth, Annotated[int, Within(2)], "a channel's depth", ProgramError))
 
     @checked
     def assume_shape(self, dims: Iterable[Dim | int]) -> Stream:
@@ -90,63 +96,19 @@ class Stream(StreamMethods):
 
     __array_ufunc__ = None  # arrays leave ``array + stream`` to the stream
 
-    @told
-    def __add__(self, other: Any) -> Stream:
-        return self.add(other)
+    __add__ = __radd__ = _sign("add")
+    __sub__, __rsub__ = _sign("subtract"), _sign("subtract", turned=True)
+    __mul__ = __rmul__ = _sign("multiply")
+    __truediv__, __rtruediv__ = _sign("divide"), _sign("divide", turned=True)
+    __matmul__, __rmatmul__ = _sign("matmul"), _sign("matmul", turned=True)
+    __lt__, __le__ = _sign("compare", "<"), _sign("compare", "<=")
+    __gt__, __ge__ = _sign("compare", ">"), _sign("compare", ">=")
 
-    __radd__ = __add__
-
-    @told
-    def __sub__(self, other: Any) -> Stream:
-        return self.subtract(other)
-
-    @told
-    def __rsub__(self, other: Any) -> Stream:
-        return self.beside(other).subtract(self)
-
-    @told
-    def __mul__(self, other: Any) -> Stream:
-        return self.multiply(other)
-
-    __rmul__ = __mul__
-
-    @told
-    def __truediv__(self, other: Any) -> Stream:
-        return self.divide(other)
-
-    @told
-    def __rtruediv__(self, other: Any) -> Stream:
-        return self.beside(other).divide(self)
-
-    @told
-    def __matmul__(self, other: Any) -> Stream:
-        return self.matmul(other)
-
-    @told
-    def __rmatmul__(self, other: Any) -> Stream:
-        return self.beside(other).matmul(self)
-
-    @told
+    @tells_line
     def __neg__(self) -> Stream:
         return self.multiply(-1)
 
-    @told
-    def __lt__(self, other: Any) -> Stream:
-        return self.compare("<", other)
-
-    @told
-    def __le__(self, other: Any) -> Stream:
-        return self.compare("<=", other)
-
-    @told
-    def __gt__(self, other: Any) -> Stream:
-        return self.compare(">", other)
-
-    @told
-    def __ge__(self, other: Any) -> Stream:
-        return self.compare(">=", other)
-
-    @told
+    @tells_line
     def __bool__(self) -> bool:
         raise TypeMismatch(
             f"{self} is a stream, whose values only a run has, so it is neither true nor false: if, while, and, or, "
@@ -155,7 +117,7 @@ class Stream(StreamMethods):
             "one, p.map(Where(), q, p) for p and q of BOOL, and partition(...) for two ways"
         )
 
-    @told
+    @tells_line
     def __eq__(self, other: object) -> bool:
         if other is self:
             return True

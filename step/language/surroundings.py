@@ -1,4 +1,4 @@
-"""What the meaning of an operator sees of the run around it."""
+"""Surroundings of an operator's meaning: the run around it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ class Surroundings(Protocol):
 
     def emit(self, port: int, token: Token) -> None:
         """Send ``token`` on output ``port``."""
-        ...
 
     def fits(self, port: int, value: Any) -> None:
         """Raise `Violation` where ``value``, which is to leave output ``port``, has more rows than a fabric has."""
@@ -32,20 +31,15 @@ class Surroundings(Protocol):
 
         One that the program stores is shared by all operators: whoever writes puts a new tile in the place of the old.
         """
-        ...
 
     def stream(self) -> Sequence[Token]:
         """The tokens that a source plays."""
-        ...
 
     def port(self) -> int:
         """The input port that the last token came from."""
-        ...
 
     def arrivals(self) -> Sequence[int]:
         """The input port of every data token that the operator took, in order, in the timed run that is replayed."""
-        ...
 
     def collect(self, token: Token) -> None:
         """Note a token that leaves the program through a store or a sink."""
-        ...

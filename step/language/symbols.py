@@ -170,7 +170,7 @@ def _number(expression: sympy.Basic, values: Mapping[str, int]) -> int | Fractio
 
 @lru_cache(maxsize=1 << 14)  # many streams have extents alike
 def _symbols(expression: sympy.Expr) -> tuple[tuple[sympy.Basic, str], ...]:
-    """Those of ``expression``, in the order of their names."""
+    """Symbols of ``expression``, in the order of their names."""
     return tuple(sorted(((each, str(each)) for each in expression.free_symbols), key=itemgetter(1)))
 
 

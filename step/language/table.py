@@ -25,8 +25,7 @@ class Table:
     def read(self, segment: np.ndarray, place: np.ndarray) -> np.ndarray:
         """The value at a ``place`` of a ``segment``, truncated."""
         value, rise = self._columns[:, segment]
-        result: np.ndarray = value + (rise * place >> self.step_bits)
-        return result
+        return value + (rise * place >> self.step_bits)
 
 
 def lines(points: Iterable[int]) -> list[tuple[int, int]]:

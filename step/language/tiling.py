@@ -17,7 +17,7 @@ from step.language.types import ElementType, Tile, is_dynamic
 
 
 @dataclass(frozen=True)
-class Tiling:
+class TiledTensor:
     """``tensor`` cut into tiles (rows, cols) of its last two dimensions, which are counted row-major."""
 
     tensor: Tensor
@@ -76,11 +76,11 @@ def accessed(node: Node) -> Access | None:
     return access if access is not None and access.tensor is not None else None
 
 
-def stored(graph: Graph) -> dict[str, Tiling]:
+def stored(graph: Graph) -> dict[str, TiledTensor]:
     """The declared tensors that ``graph`` stores, and how they are cut."""
     found = {}
     for node in graph:
         access = node.operator.writes(node)
         if access is not None and access.tensor is not None:
-            found[access.tensor] = Tiling(graph.tensors[access.tensor], access.tile.shape)
+            found[access.tensor] = TiledTensor(graph.tensors[access.tensor], access.tile.shape)
     return found

@@ -103,6 +103,15 @@ def to_nested(tokens: Iterable[Token], rank: int) -> list[Any]:
     return result
 
 
+def extents_of(nested: list[Any], levels: int) -> list[list[int]]:
+    """Extents of all tensors in ``nested`` lists of tensors, by dimension, outermost first."""
+    found = []
+    for _ in range(levels):
+        found.append([len(each) for each in nested])
+        nested = [part for each in nested for part in each]
+    return found
+
+
 def parse(text: str) -> list[Token]:
     """The stream of integers written as ``text``, its tokens parted by blanks.
 

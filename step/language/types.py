@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import ClassVar
@@ -141,6 +142,11 @@ class Selector(metaclass=Checked):
         """Width on a wire: a bit per target."""
         return self.targets
 
+    def multi_hot(self, masks: Sequence[int]) -> np.ndarray:
+        """Booleans ``[masks, targets]``."""
+        hot = [[mask >> target & 1 for target in range(self.targets)] for mask in masks]
+        return np.array(hot, np.bool_).reshape(len(masks), self.targets)
+
     def accepts(self, value: object) -> bool:
         """Whether ``value`` is a mask over the targets."""
         return isinstance(value, int) and 0 <= value < 1 << self.targets
@@ -168,7 +174,7 @@ class Buffer(metaclass=Checked):
 
     @property
     def tiles(self) -> tuple[Tile, ...]:
-        """Of the tensor, the one."""
+        """Tile of the tensor."""
         return (self.tile,)
 
     @property
@@ -206,7 +212,7 @@ class Tuple(metaclass=Checked):
 
     @property
     def tiles(self) -> tuple[Tile, ...]:
-        """Those of all items."""
+        """Tiles of all items."""
         return tuple(tile for item in self.items for tile in item.tiles)
 
     @property

@@ -1,4 +1,4 @@
-"""How padding goes on through functions and operators, and what they do that is not on padding."""
+"""Padding behind functions and operators, and their operations that are not on padding."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from step.language.types import ElementType, Tile
 
 
 def merged(node: Placed, inputs: Sequence[Padding], ports: Sequence[int]) -> Padding:
-    """That of a stream that has all elements of the inputs at ``ports``."""
+    """Padding of a stream that has all elements of the inputs at ``ports``."""
     there = [inputs[port] for port in ports]
     if not any(map(has_padding, there)):
         return None
@@ -37,12 +37,12 @@ def rows_of(element: ElementType) -> sympy.Expr:
 
 
 def static_product(shape: Shape) -> int | None:
-    """How many elements there are; None where a run tells."""
+    """Number of elements; None where a run tells."""
     return int(product(shape)) if all(each.is_static for each in shape) else None
 
 
 @dataclass(frozen=True)
-class Applied:
+class PaddedApplication:
     """A ``function`` of ``elements``, of which the tiles at ``ports`` are ``padded``, all of them alike.
 
     How its results and its operations grow with their rows its own rules for types say.
@@ -54,7 +54,7 @@ class Applied:
     padded: Padded
 
     @classmethod
-    def of(cls, function: Function, node: Placed, inputs: Sequence[Padding]) -> Applied | None:
+    def of(cls, function: Function, node: Placed, inputs: Sequence[Padding]) -> PaddedApplication | None:
         """None where the padding is not known or differs, and where its tiles have a dynamic number of rows."""
         elements = tuple(each.element for each in node.input_types)
         ports = tuple(port for port, each in enumerate(inputs) if has_padding(each))
@@ -104,5 +104,5 @@ def useful_flops(
     function: Function, node: Placed, inputs: Sequence[Padding], made: Callable[..., sympy.Expr]
 ) -> sympy.Expr | None:
     """Operations on rows that are data of an operator that applies ``function``; None where they are not known."""
-    applied = Applied.of(function, node, inputs)
+    applied = PaddedApplication.of(function, node, inputs)
     return None if applied is None else applied.flops(node.input_types[0].count, made)

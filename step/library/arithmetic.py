@@ -34,8 +34,7 @@ def subtract(stream: Stream, other: Any, *, out: DType | str | None = None, name
 def multiply(stream: Stream, other: Any, *, out: DType | str | None = None, name: str | None = None) -> Stream:
     """``stream * other``, scalar by scalar (`step.functions.Mul`; times a number: `step.functions.Scale`)."""
     if isinstance(other, int | float | np.number):
-        scaled: Stream = stream.map(Scale(other, _format(out)), name=name)  # type: ignore[arg-type]
-        return scaled
+        return stream.map(Scale(other, _format(out)), name=name)  # type: ignore[arg-type]
     return _mapped(Mul(_format(out)), stream, other, name)
 
 
@@ -69,19 +68,16 @@ def beside(stream: Stream, value: Any, *, name: str | None = None) -> Stream:
     if isinstance(value, Tensor):
         assert isinstance(stream.graph, Graph)
         loaded = stream.graph.load(value, tile=value.shape, reference=stream, name=name)
-        whole: Stream = loaded.flatten(0, len(value.shape))
-        return whole
+        return loaded.flatten(0, len(value.shape))
     if not isinstance(stream.element, Tile):
         raise TypeMismatch(f"{stream} has elements {stream.element}, with which nothing can be calculated")
     assert isinstance(stream.graph, Graph)
-    constant: Stream = stream.graph.constant(value, dtype=stream.element.dtype, reference=stream, name=name)
-    return constant
+    return stream.graph.constant(value, dtype=stream.element.dtype, reference=stream, name=name)
 
 
 def _mapped(function: MapFunction, stream: Stream, other: Any, name: str | None) -> Stream:
     second = other if isinstance(other, Stream) else beside(stream, other)
-    result: Stream = stream.map(function, second, name=name)
-    return result
+    return stream.map(function, second, name=name)
 
 
 def _format(out: DType | str | None) -> DType | None:

@@ -1,4 +1,4 @@
-"""What selectors part: what they keep of a stream, and its parts together again."""
+"""Parts of a stream by selectors: those that are kept, and all together again."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ def keep(stream: Stream, selector: Stream, *, name: str | None = None) -> Stream
     if stream.rank == 0:
         return kept
     assert isinstance(stream.graph, Graph)
-    rows: Stream = stream.graph.reassemble([kept], selector, order="index").flatten(0, 1, name=name)
-    return rows
+    return stream.graph.reassemble([kept], selector, order="index").flatten(0, 1, name=name)
 
 
 @graph_method

@@ -62,7 +62,7 @@ def parallelize(
                 f"give chunks=, a stream of shape [{count}] with an element for each of them"
             )
         chunks = data
-    work = _Work(graph, regions, name)
+    work = _FreeRegions(graph, regions, name)
     which = work.assigned(chunks, () if chunks is not None else (int(count),), data)
     parts = data.partition(which, targets=regions, rank=rank, name=f"{name}_parts")
     made = [body(each) for each in parts]
@@ -87,7 +87,7 @@ def parallelize(
     return result
 
 
-class _Work:
+class _FreeRegions:
     """The loop: a region that has done its work is the next one that gets some.
 
     The offers are every region once, and then each as often as it has done work, which is as often as there are chunks;

@@ -21,5 +21,4 @@ def softmax(scores: Stream, *, out: DType | None = None, name: str = "softmax") 
     """
     relative = scores.map(Sub(), scores.map(RowMax(), name=f"{name}_largest"), name=f"{name}_relative")
     powers = relative.map(Exp(), name=f"{name}_powers")
-    result: Stream = powers.map(Div(out), powers.map(RowSum(), name=f"{name}_sum"), name=name)
-    return result
+    return powers.map(Div(out), powers.map(RowSum(), name=f"{name}_sum"), name=name)

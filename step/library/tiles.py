@@ -22,8 +22,7 @@ def tiles(stream: Stream, rows: int | None = None, *, name: str | None = None) -
         (stream, _) = stream.reshape(rows)
     elif stream.rank == 0:
         stream = stream.promote()
-    joined: Stream = stream.accum(RetileRow(), name=name)
-    return joined
+    return stream.accum(RetileRow(), name=name)
 
 
 @stream_method
@@ -49,8 +48,7 @@ def along(stream: Stream, reference: Stream, *, name: str | None = None) -> Stre
     So a query meets all keys of its request, and a sum all terms.
     """
     (alone, _) = stream.reshape(1)
-    repeated: Stream = alone.expand(reference, name=name)
-    return repeated
+    return alone.expand(reference, name=name)
 
 
 def _check_tiles(stream: Stream, what: str) -> None:

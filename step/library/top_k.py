@@ -12,7 +12,7 @@ from step.language.stream import Stream
 
 @checked
 def top_k_weights(scores: Stream, k: int, *, out: DType | None = None, name: str = "top_k_weights") -> Stream:
-    """Of every row of ``scores`` the ``k`` largest, of equal ones the first, as parts of their sum; zeros elsewhere.
+    """The ``k`` largest of every row of ``scores``, of equal ones the first, as parts of their sum; zeros elsewhere.
 
     ``scores`` are tiles of BF16 or FP32 that are not negative, as a softmax makes them; the weights have the format
     ``out``, by default FP32.

@@ -1,4 +1,4 @@
-"""What of a fabric a program plainly does not use."""
+"""Hints at parts of a fabric that a program plainly does not use."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _interval(netlist: Netlist, node: Node) -> int:
 
 def _padding(node: Node) -> str:
     """A hint at a fused sum of which the last terms are zeros."""
-    function, first = getattr(node.operator, "function", None), node.inputs[0].element if node.inputs else None
+    function, first = node.operator.function, node.inputs[0].element if node.inputs else None
     terms = getattr(function, "terms", None)
     if terms is None or not isinstance(first, Tile) or int(first.cols) % terms == 0:
         return ""

@@ -6,7 +6,7 @@ from step.lowering.netlist import Netlist
 
 
 def arrival(netlist: Netlist) -> str | None:
-    """What is said of the first operator that takes tokens in order of arrival, or None: the order depends on time."""
+    """Sentence on the first operator that takes tokens in order of arrival, which depends on time; None without one."""
     for node in netlist.units:
         if node.operator.arrival_ports(len(node.inputs)):
             return f"{node.describe()} takes tokens in order of arrival"

@@ -84,7 +84,7 @@ class BoardStream:
 
 
 @dataclass(frozen=True)
-class Board:
+class BoardPlan:
     """All of it. ``beat_bytes`` are those of the fabric. Without ``streams`` sources and sinks are at the edge."""
 
     bus: BusConfig
@@ -98,12 +98,12 @@ class Board:
         return tuple(each for each in self.ports if each.master == master and each.writes == writes)
 
     def bytes_of(self, image: Image) -> int:
-        """What ``image`` takes; 0 where only a run tells."""
+        """Bytes of ``image``; 0 where only a run tells."""
         return image.beats * self.beat_bytes
 
 
 @dataclass(frozen=True)
-class _Wanted:
+class _PortRequest:
     """A port, and the image behind it; ``key`` is the same for ports of the same image."""
 
     name: str
@@ -113,7 +113,7 @@ class _Wanted:
     acknowledged: bool = False
 
 
-def board_of(netlist: Netlist, bus: BusConfig, *, streams: bool = False) -> Board:
+def board_of(netlist: Netlist, bus: BusConfig, *, streams: bool = False) -> BoardPlan:
     """Deal out the memory ports of ``netlist`` to the masters of ``bus``, by turns.
 
     With ``streams`` DMA serves sources and sinks, with ports for each part behind those of loads and of stores.
@@ -128,7 +128,8 @@ def board_of(netlist: Netlist, bus: BusConfig, *, streams: bool = False) -> Boar
     writes = [*_tiles(netlist, writes=True), *_parts(netlist, served, sources=False)]
     wanted = reads + writes
     if bus.masters > len(wanted):
-        raise FabricError(f"{bus.masters} masters are too many: {program} has {_ports(len(wanted))}")
+        there = f"{len(wanted)} memory port{'s' * (len(wanted) != 1)}"
+        raise FabricError(f"{bus.masters} masters are too many: {program} has {there}")
     if len(wanted) > 1 << PORT_BITS:
         raise FabricError(f"{program} has {len(wanted)} memory ports, more than the {1 << PORT_BITS} of a board")
     bus.check_beat(beat)
@@ -142,7 +143,7 @@ def board_of(netlist: Netlist, bus: BusConfig, *, streams: bool = False) -> Boar
     placed = tuple(
         replace(each, images=tuple(places.index(f"{each.name}_{part}") for part in each.plan.parts)) for each in served
     )
-    board = Board(bus, beat, tuple(images.values()), tuple(ports), placed)
+    board = BoardPlan(bus, beat, tuple(images.values()), tuple(ports), placed)
     needed = sum(board.bytes_of(each) for each in board.images)
     if needed > 1 << bus.address_bits:
         raise FabricError(
@@ -151,7 +152,7 @@ def board_of(netlist: Netlist, bus: BusConfig, *, streams: bool = False) -> Boar
     return board
 
 
-def _tiles(netlist: Netlist, *, writes: bool) -> Iterator[_Wanted]:
+def _tiles(netlist: Netlist, *, writes: bool) -> Iterator[_PortRequest]:
     """The ports of loads, or of stores."""
     memory, written = memory_map(netlist), stored(netlist.graph)
     for node in netlist.units:
@@ -163,7 +164,7 @@ def _tiles(netlist: Netlist, *, writes: bool) -> Iterator[_Wanted]:
         any_size = writes and access.tiles is None
         image = Image(name, region.base, 0 if any_size else region.beats, any_size)
         acknowledged = writes and access.acknowledged
-        yield _Wanted(node.name, image, region.base, region.beats_per_tile, acknowledged)
+        yield _PortRequest(node.name, image, region.base, region.beats_per_tile, acknowledged)
 
 
 def _streams(netlist: Netlist) -> Iterator[BoardStream]:
@@ -174,7 +175,7 @@ def _streams(netlist: Netlist) -> Iterator[BoardStream]:
             yield BoardStream(node.name, False, unit, sink_plan(netlist, node), ())
 
 
-def _parts(netlist: Netlist, streams: Iterable[BoardStream], *, sources: bool) -> Iterator[_Wanted]:
+def _parts(netlist: Netlist, streams: Iterable[BoardStream], *, sources: bool) -> Iterator[_PortRequest]:
     """The ports of the DMA of ``streams``, of sources or of sinks."""
     for stream in streams:
         if stream.is_source != sources:
@@ -193,8 +194,4 @@ def _parts(netlist: Netlist, streams: Iterable[BoardStream], *, sources: bool) -
             name = f"{stream.name}_{part}"
             if name in netlist.graph.nodes or name in stored(netlist.graph):
                 raise FabricError(f"{node.describe()}: {name!r} is the {part} of it in memory; rename the other")
-            yield _Wanted(name, Image(name, 0, requests[part] * REQUEST, not sources), name, REQUEST)
-
-
-def _ports(count: int) -> str:
-    return f"{count} memory port{'s' * (count != 1)}"
+            yield _PortRequest(name, Image(name, 0, requests[part] * REQUEST, not sources), name, REQUEST)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 from step.errors import FabricError
 from step.language.arguments import Checked
-from step.lowering.limits import check_integer
+from step.language.parameters import Within, settle_parameters
 
 PAGE = 4096
 """Bytes between the addresses that no burst may pass (AXI4, A3.4.1)."""
@@ -36,17 +36,17 @@ class BusConfig(metaclass=Checked):
     """
 
     refused: ClassVar = FabricError
+    group: ClassVar = "bus."
 
-    masters: int = 1
-    bytes: int = 64
-    burst: int = 16
-    outstanding: int = 8
-    ahead: int = 128
-    address_bits: int = 64
+    masters: Annotated[int, Within(1, 4)] = 1
+    bytes: Annotated[int, Within(1, WIDEST, bits=8)] = 64
+    burst: Annotated[int, Within(1, 256)] = 16
+    outstanding: Annotated[int, Within(1, 256)] = 8
+    ahead: Annotated[int, Within(1, 1 << 12)] = 128
+    address_bits: Annotated[int, Within(12, 64)] = 64
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            check_integer(self, f"bus.{each.name}")
+        settle_parameters(self)
         for name, most in (("bytes", WIDEST), ("burst", PAGE // self.bytes)):
             value = getattr(self, name)
             if value & (value - 1) or value > most:
@@ -68,7 +68,7 @@ class BusConfig(metaclass=Checked):
             )
 
     def transfers(self, beat_bytes: int) -> int:
-        """Of a beat of so many bytes."""
+        """Transfers of a beat of so many bytes."""
         return max(1, beat_bytes // self.bytes)
 
     def burst_beats(self, beat_bytes: int) -> int:

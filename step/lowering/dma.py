@@ -70,21 +70,21 @@ class StreamPlan:
 
     @property
     def unit_bytes(self) -> int:
-        """What a value is a multiple of."""
+        """Bytes that a value is a multiple of."""
         return max(self.beat_bytes, self.word_bytes)
 
     @property
     def request_bytes(self) -> int:
-        """What values and a list are a multiple of each."""
+        """Bytes that values, and a list, are a multiple of."""
         return REQUEST * self.beat_bytes
 
     @property
     def requests(self) -> int:
-        """Of the values of a stream without a list."""
+        """Requests of the values of a stream without a list."""
         return self.requests_of(math.prod(each or 0 for each in self.extents))
 
     def requests_of(self, count: int) -> int:
-        """Of so many values, with the most rows."""
+        """Requests of so many values, with the most rows."""
         size = -(-self.words * self.word_bytes // self.unit_bytes) * self.unit_bytes
         return -(-size * count // self.request_bytes)
 

@@ -1,9 +1,9 @@
-"""What there is hardware of, for tiles with a dynamic number of rows."""
+"""Functions that have hardware for tiles with a dynamic number of rows."""
 
 from __future__ import annotations
 
 from step.errors import FabricError
-from step.language.function import AccumFunction, Function
+from step.language.function import AccumFunction
 from step.language.graph import Node
 from step.language.types import is_dynamic
 from step.lowering.netlist import Netlist
@@ -19,7 +19,7 @@ PACKED = "pack their rows into tiles of a static size"
 
 def check_dynamic(node: Node, netlist: Netlist) -> None:
     """Raise `FabricError` where ``node`` has tiles with a dynamic number of rows, and there is no hardware for that."""
-    function: Function | None = getattr(node.operator, "function", None)
+    function = node.operator.function
     channels = [*netlist.inputs(node), *netlist.outputs(node)]
     if function is None or not any(is_dynamic(each.element) for each in channels if each is not None):
         return

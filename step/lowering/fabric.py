@@ -6,15 +6,17 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal, get_origin
 
 from step.errors import FabricError
 from step.host.amounts import BYTES, BYTES_A_CYCLE, counted
 from step.language.arguments import Checked
+from step.language.parameters import Within, parameter_types, settle_parameters
+from step.lowering.bus import BusConfig
+from step.lowering.by_operator import LANES, LINKS, ByOperator, Lanes, LinkBytes
 from step.lowering.dram import preset
-from step.lowering.limits import LIMITS, check_integer, check_names, unknown
+from step.lowering.limits import MOST_BITS, MOST_STAGES, check_names, unknown
 from step.lowering.off_chip import MemoryConfig
-from step.lowering.own import LANES, LINKS, Own
 
 FABRIC = "fabric."
 """What names of parameters may begin with, where those of programs stand beside them."""
@@ -57,42 +59,33 @@ class FabricConfig(metaclass=Checked):
     """
 
     refused: ClassVar = FabricError
+    group: ClassVar = ""
 
-    dynamic_rows: int = 64
-    matmul_lanes: int = 64
-    vector_lanes: int = 16
-    stages: int = 4
-    link_bytes: int = 64
-    channel_depth: int = 2
-    block_ram_words: int = 16
-    outstanding: int = 8
-    scratchpad_bytes: int = 65536
-    scratchpad_banks: int = 2
-    scratchpad_ports: int = 2
-    page_bytes: int = 1024
+    dynamic_rows: Annotated[int, Within(1, 1 << 16)] = 64
+    matmul_lanes: Lanes = 64
+    vector_lanes: Lanes = 16
+    stages: Annotated[int, Within(1, MOST_STAGES)] = 4
+    link_bytes: LinkBytes = 64
+    channel_depth: Annotated[int, Within(2, MOST_BITS, bits=1)] = 2
+    block_ram_words: Annotated[int, Within(1, MOST_BITS)] = 16
+    outstanding: Annotated[int, Within(1, 1 << 16)] = 8
+    scratchpad_bytes: Annotated[int, Within(1, MOST_BITS // 8, bits=8)] = 65536
+    scratchpad_banks: Annotated[int, Within(1, 1 << 10, power=True)] = 2
+    scratchpad_ports: Annotated[int, Within(1, 1 << 10)] = 2
+    page_bytes: Annotated[int, Within(1, MOST_BITS // 8, bits=8)] = 1024
     memory: MemoryConfig = field(default_factory=MemoryConfig)
-    arithmetic: str = "rtl"
+    arithmetic: Literal["rtl", "model"] = "rtl"
     lanes: Mapping[str, int] = field(default_factory=dict)
     links: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            if each.name in LIMITS:
-                check_integer(self, each.name)
         for kind in OWN:
-            object.__setattr__(self, kind, Own(kind, getattr(self, kind)))
-        if not isinstance(self.memory, MemoryConfig):
-            raise FabricError(f"memory must be a MemoryConfig, not {self.memory!r}")
-        if self.link_bytes & (self.link_bytes - 1):
-            raise FabricError(f"link_bytes must be a power of two, not {self.link_bytes}")
-        if self.scratchpad_banks & (self.scratchpad_banks - 1):
-            raise FabricError(f"scratchpad_banks must be a power of two, not {self.scratchpad_banks}")
+            object.__setattr__(self, kind, ByOperator(kind, getattr(self, kind)))
+        settle_parameters(self)
         if self.scratchpad_bytes % self.page_bytes:
             raise FabricError(
                 f"scratchpad_bytes must be a multiple of page_bytes = {self.page_bytes}, not {self.scratchpad_bytes}"
             )
-        if not isinstance(self.arithmetic, str) or self.arithmetic not in ("rtl", "model"):
-            raise FabricError(f'arithmetic must be "rtl" or "model", not {self.arithmetic!r}')
 
     def of(self, operator: str) -> FabricConfig:
         """The fabric as the operator of this name has it: with its own ``lanes`` and ``links`` for whatever it does."""
@@ -109,7 +102,7 @@ class FabricConfig(metaclass=Checked):
 
     @cached_property
     def _made(self) -> dict[tuple[int, int, int], FabricConfig]:
-        """Those of `of`, one for all operators with the same lanes and links: to check their fields takes long."""
+        """Fabrics of `of`, one for all operators with the same lanes and links: to check their fields takes long."""
         return {}
 
     def to_json(self) -> dict[str, Any]:
@@ -121,10 +114,17 @@ class FabricConfig(metaclass=Checked):
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> FabricConfig:
         """The opposite of `to_json`; raises `FabricError` for unknown or bad fields."""
-        if not isinstance(data, dict):
-            raise FabricError(f"fabric must be an object of parameters, not {data!r}")
         check_names("fabric", data, cls)
         return cls(**{**data, "memory": MemoryConfig.from_json(data.get("memory", {}))})
+
+
+LIMITS: Mapping[str, Within] = {
+    f"{group}{name}": hint.__metadata__[0]
+    for group, kind in (("", FabricConfig), ("memory.", MemoryConfig), ("bus.", BusConfig))
+    for name, hint in parameter_types(kind).items()
+    if get_origin(hint) is Annotated
+}
+"""Of all parameters that are integers. What is beyond is a slip of the pen: elaboration or a run would not end."""
 
 
 def with_settings(fabric: FabricConfig, settings: Iterable[str]) -> FabricConfig:

@@ -7,25 +7,23 @@ import math
 from step.errors import FabricError
 from step.host.nearest import did_you_mean
 from step.language.dims import element_count
-from step.language.function import Function
 from step.language.graph import Node
 from step.language.types import Buffer, ElementType, Tile, Tuple, is_dynamic, with_rows
 from step.lowering.board import board_of
+from step.lowering.by_operator import LANES, LINKS
 from step.lowering.dynamic import check_dynamic
 from step.lowering.fabric import FabricConfig
 from step.lowering.links import data_words
 from step.lowering.memory import Share, scratchpads
-from step.lowering.netlist import Channel, Netlist, kept
-from step.lowering.own import LANES, LINKS
+from step.lowering.netlist import Netlist, derived
 from step.lowering.plans import plan_of
 from step.lowering.plans.plan import LanePlan, Plan
-from step.lowering.timing import reduces
 
 HIGHEST_RANK = 15
 """Probes and logs have four bits for a stop."""
 
 
-@kept
+@derived
 def check_feasible(netlist: Netlist) -> None:
     """Raise `FabricError`, with operator and source line, for streams that no channel of the fabric can carry, and for
     what there is no hardware of."""
@@ -45,7 +43,7 @@ def check_feasible(netlist: Netlist) -> None:
             _check_share(share, netlist.fabric)
 
 
-@kept
+@derived
 def with_lanes(netlist: Netlist) -> list[Node]:
     """The operators that have lanes, of the fabric or of their own; raises `FabricError` as `plan_of`."""
     return [node for node in netlist.units if (plan := _plan(node, netlist)) and isinstance(plan, LanePlan)]
@@ -65,7 +63,8 @@ def is_read(node: Node, netlist: Netlist) -> bool:
 def flops_a_cycle(node: Node, netlist: Netlist) -> int:
     """The most operations that the lanes of ``node`` do in a cycle: two of a multiply-accumulate, else what a scalar
     takes."""
-    function: Function = node.operator.function  # type: ignore[attr-defined]
+    function = node.operator.function
+    assert function is not None
     if function.name == "matmul":
         return 2 * lanes_of(node, netlist)
     rows = netlist.fabric.dynamic_rows
@@ -76,8 +75,8 @@ def flops_a_cycle(node: Node, netlist: Netlist) -> int:
 
 
 def _plan(node: Node, netlist: Netlist) -> Plan | None:
-    function: Function | None = getattr(node.operator, "function", None)
-    reduce = reduces(type(node.operator))
+    function = node.operator.function
+    reduce = node.operator.reduces
     return None if function is None else plan_of(node, function, netlist.fabric, reduce=reduce)
 
 
@@ -112,18 +111,14 @@ def _check_links(name: str, link: int, netlist: Netlist) -> None:
     )
 
 
-@kept
+@derived
 def with_links(netlist: Netlist) -> list[Node]:
     """The operators whose links have words, and may be of their own."""
-    ends = {
-        end for each in netlist.channels if _has_words(each, netlist) for end in (each.producer[0], each.consumer[0])
-    }
+    rows = netlist.fabric.dynamic_rows
+    words = [each for each in netlist.channels if data_words(each.element, 1, rows)]
+    ends = {end for each in words for end in (each.producer[0], each.consumer[0])}
     owners = {netlist.owner(node).name for node in netlist.units if node.name in ends}
     return [node for node in netlist.units if node.name in owners]
-
-
-def _has_words(channel: Channel, netlist: Netlist) -> bool:
-    return data_words(channel.element, 1, netlist.fabric.dynamic_rows) > 0
 
 
 def _nobody(setting: str, what: str, name: str, having: list[Node]) -> FabricError:

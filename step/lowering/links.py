@@ -1,4 +1,4 @@
-"""How elements travel on links: in how many words, and how wide these are.
+"""Elements on links: their words, and the width of these.
 
 A tile is as many words of the link as its bits need, a tuple the words of its items one after the other, so that each
 item starts a word. Selectors and addresses, on which operators decide, travel with the header of their token and take
@@ -44,7 +44,7 @@ class Span:
 
     @classmethod
     def of(cls, elements: Iterable[ElementType], link_bytes: int) -> Span:
-        """Those of ``elements`` one after the other."""
+        """Words of ``elements`` one after the other."""
         tiles = [tile for element in elements for tile in leaves(element)]
         fixed = sum(sum(words(item_bits(each), link_bytes)) for each in tiles if not is_dynamic(each))
         rows = (each.with_rows(1).bits for each in tiles if isinstance(each, Tile) and is_dynamic(each))
@@ -58,17 +58,17 @@ class Span:
         return self.fixed <= other.fixed and not Counter(self.rows) - Counter(other.rows)
 
     def at(self, rows: Any) -> Any:
-        """How many they are with so many ``rows``: a number, or hardware."""
+        """Number of words with so many ``rows``: a number, or hardware."""
         found = [parts(rows, each, self.link_bits) for each in self.rows]
         return sum(found[1:], found[0] + self.fixed if self.fixed else found[0]) if found else self.fixed
 
     def comes(self, rows: Any) -> Any:
-        """How many cycles behind a firing comes what is behind them: with tiles of dynamic size at least one."""
+        """Cycles from a firing to what follows these words: with tiles of dynamic size at least one."""
         return largest(1, self.at(rows)) if self.rows else self.fixed
 
 
 def leaves(element: ElementType) -> Iterator[ElementType]:
-    """What ``element`` is made of, in order."""
+    """Parts of ``element``, in order."""
     if not isinstance(element, Tuple):
         yield element
         return
@@ -120,6 +120,6 @@ def slots_in_flight(latency: int, interval: int) -> int:
     return latency // interval
 
 
-def beats(element: ElementType | None, link_bytes: int, rows: int = 0) -> int:
+def link_words(element: ElementType | None, link_bytes: int, rows: int = 0) -> int:
     """Cycles that a value of ``element``, with so many ``rows`` where these are dynamic, takes on a link: 1 or more."""
     return max(1, data_words(element, link_bytes, rows))

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from step.language.graph import Node
 from step.language.types import Buffer
-from step.lowering.netlist import Netlist, kept
+from step.lowering.netlist import Netlist, derived
 from step.lowering.regions import MemoryMap as MemoryMap
 from step.lowering.regions import regions_of
 
 
-@kept
+@derived
 def memory_map(netlist: Netlist) -> MemoryMap:
     """The regions of ``netlist`` in off-chip memory; raises what `regions_of` raises."""
     return regions_of(netlist.graph, netlist.fabric.memory)
@@ -31,13 +31,13 @@ IN_FLIGHT = 2
 class Share:
     """The buffers between ``filler`` and ``reader``.
 
-    A tile takes ``beats`` words (0: values are control, or nobody needs them, and only headers are kept); ``slots``
-    tokens lie in a page, a power of two; a scratchpad has ``pages``.
+    A tile takes ``words`` of its link (0: values are control, or nobody needs them, and only headers are kept).
+    ``slots`` tokens lie in a page, a power of two; a scratchpad has ``pages``.
     """
 
     filler: Node
     reader: Node
-    beats: int
+    words: int
     slots: int
     pages: int
 
@@ -49,7 +49,7 @@ class Share:
 
 
 @dataclass(frozen=True, eq=False)
-class Scratchpad:
+class ScratchpadPlan:
     """An on-chip memory of ``pages`` of ``page_words`` words each; consecutive words are in consecutive ``banks``."""
 
     index: int
@@ -59,8 +59,8 @@ class Scratchpad:
     banks: int
 
 
-@kept
-def scratchpads(netlist: Netlist) -> tuple[Scratchpad, ...]:
+@derived
+def scratchpads(netlist: Netlist) -> tuple[ScratchpadPlan, ...]:
     """The on-chip memories of ``netlist``; as few as their ports allow."""
     fabric = netlist.fabric
     pages = fabric.scratchpad_bytes // fabric.page_bytes
@@ -73,15 +73,15 @@ def scratchpads(netlist: Netlist) -> tuple[Scratchpad, ...]:
             continue
         link = netlist.links[node.name]
         page_words = -(-fabric.page_bytes // link)
-        beats = netlist.beats(data, node.name) if data.carries and not data.type.element.is_control else 0
-        slots = 1 << (max(1, page_words // max(1, beats)).bit_length() - 1)
-        share = Share(node, netlist.graph.nodes[references.consumer[0]], beats, slots, pages)
+        words = netlist.words(data, node.name) if data.carries and not data.type.element.is_control else 0
+        slots = 1 << (max(1, page_words // max(1, words)).bit_length() - 1)
+        share = Share(node, netlist.graph.nodes[references.consumer[0]], words, slots, pages)
         shares.setdefault(link, []).append(share)
-    found: list[Scratchpad] = []
+    found: list[ScratchpadPlan] = []
     for link, alike in shares.items():
         count, page_words = -(-len(alike) // fabric.scratchpad_ports), -(-fabric.page_bytes // link)
         found += [
-            Scratchpad(len(found) + at, tuple(alike[at::count]), pages, page_words, fabric.scratchpad_banks)
+            ScratchpadPlan(len(found) + at, tuple(alike[at::count]), pages, page_words, fabric.scratchpad_banks)
             for at in range(count)
         ]
     return tuple(found)

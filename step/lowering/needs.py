@@ -10,7 +10,7 @@ Port = tuple[str, int]
 """Name of a node, and number of one of its inputs or outputs."""
 
 
-def carried(units: Iterable[Node], producers: Mapping[Port, Port]) -> frozenset[Port]:
+def needed_ports(units: Iterable[Node], producers: Mapping[Port, Port]) -> frozenset[Port]:
     """The inputs whose values somebody needs, of ``units`` with what ``producers`` says is in front of every input.
 
     They are needed by what leaves the program, by what decides, and by whatever makes a value of them that is needed.

@@ -10,21 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
-from typing import Any, TypeVar
-
-import numpy as np
+from typing import Annotated, Any, TypeVar
 
 from step.errors import FabricError, InputError
 from step.host.names import unknown
 from step.language.graph import Graph, Node
 from step.language.operator import StreamType
-from step.language.parameters import settled
+from step.language.parameters import Within, settled
 from step.language.stream import Stream
 from step.language.types import Buffer, ElementType, Tile, is_dynamic
 from step.language.validate import check
 from step.lowering.fabric import FabricConfig
-from step.lowering.links import Gathering, beats
-from step.lowering.needs import Port, carried, deciding
+from step.lowering.links import Gathering, link_words
+from step.lowering.needs import Port, deciding, needed_ports
 from step.lowering.off_chip import MemoryConfig
 from step.lowering.regions import regions_of
 from step.lowering.room import check_depths, check_most_rows, rows_behind
@@ -67,7 +65,7 @@ class Channel:
 
 @dataclass(frozen=True, eq=False)
 class Netlist:
-    """Units and channels of a lowered program, in a fixed order; ``derived``: see `kept`.
+    """Units and channels of a lowered program, in a fixed order; ``derived``: see `derived`.
 
     ``most_rows``: of the tiles of dynamic size that begin at an operator, where that is less than the fabric's.
     """
@@ -129,7 +127,7 @@ class Netlist:
         """Bytes of the words of ``channel`` as they are written, and as they are read."""
         return self.links[channel.producer[0]], self.links[channel.consumer[0]]
 
-    def beats(self, channel: Channel | None, unit: str | None = None) -> int:
+    def words(self, channel: Channel | None, unit: str | None = None) -> int:
         """Cycles that a value takes at the end of ``channel`` where ``unit`` is, or at the slower one.
 
         Of tiles of dynamic size that with the most rows; None is that behind an output that nobody reads.
@@ -137,11 +135,11 @@ class Netlist:
         if channel is None or channel.element is None:
             return 1
         link = self.links[unit] if unit else min(self.widths(channel))
-        return beats(channel.element, link, self.fabric.dynamic_rows)
+        return link_words(channel.element, link, self.fabric.dynamic_rows)
 
     def places(self, channel: Channel) -> int:
         """Places that a value has in ``channel``: words of the wider end."""
-        return beats(channel.element, max(self.widths(channel)), channel.rows)
+        return link_words(channel.element, max(self.widths(channel)), channel.rows)
 
     def rows_from(self, node: Node) -> int:
         """The most rows of a tile of dynamic size that begins at ``node``."""
@@ -149,7 +147,7 @@ class Netlist:
 
     def least_depth(self, channel: Channel) -> int:
         """The fewest slots of ``channel``: one for values of several words, as the next ones come behind those read."""
-        return 1 if self.beats(channel) > 1 else 2
+        return 1 if self.words(channel) > 1 else 2
 
     @cached_property
     def tiled(self) -> frozenset[Port]:
@@ -166,7 +164,7 @@ class Netlist:
 
     def spare(self, channel: Channel) -> int:
         """Values besides its depth for which ``channel`` has places: that of which narrower words are still read."""
-        return int(self.beats(channel, channel.consumer[0]) > self.beats(channel, channel.producer[0]))
+        return int(self.words(channel, channel.consumer[0]) > self.words(channel, channel.producer[0]))
 
     def lag(self, channel: Channel) -> int:
         """Cycles that tokens are seen in ``channel`` later than others: words are in block RAM, or narrow ones are
@@ -174,11 +172,11 @@ class Netlist:
         written, read = self.widths(channel)
         waits = 0
         if channel.element is not None and written < read and not is_dynamic(channel.element):
-            waits = beats(channel.element, written) - beats(channel.element, read)
+            waits = link_words(channel.element, written) - link_words(channel.element, read)
         return self.is_deep(channel) + waits
 
     def gathering(self, channel: Channel) -> Gathering | None:
-        """Of tiles of dynamic size, how long a value waits that is read in wider words than it is written in."""
+        """Wait of a tile of dynamic size that is read in wider words than it is written in."""
         element, (written, read) = channel.element, self.widths(channel)
         if not isinstance(element, Tile) or not is_dynamic(element) or written >= read:
             return None
@@ -192,11 +190,10 @@ class Netlist:
             if name not in places:
                 raise FabricError(unknown("channel", name, sorted(places)))
             least = self.least_depth(channels[places[name]])
-            if not isinstance(depth, int | np.integer) or isinstance(depth, bool) or depth < least:
-                raise FabricError(f"the depth of channel {name!r} must be an integer >= {least}, not {depth!r}")
-            if depth > DEEPEST:
-                raise FabricError(f"the depth of channel {name!r} must be at most {DEEPEST:,}, not {depth:,}")
-            channels[places[name]] = replace(channels[places[name]], depth=int(depth))
+            if type(depth) is not int or not least <= depth <= DEEPEST:
+                slots = Annotated[int, Within(least, DEEPEST)]
+                depth = settled(depth, slots, f"the depth of channel {name!r}", FabricError)
+            channels[places[name]] = replace(channels[places[name]], depth=depth)
         return replace(self, channels=tuple(channels)) if depths else self
 
     def with_most_rows(self, most_rows: Mapping[str, int]) -> Netlist:
@@ -218,7 +215,7 @@ class Netlist:
         return {channel.name: place for place, channel in enumerate(self.channels)}
 
 
-def kept(derive: Callable[[Netlist], Found]) -> Callable[[Netlist], Found]:
+def derived(derive: Callable[[Netlist], Found]) -> Callable[[Netlist], Found]:
     """``derive``, but once per netlist: what it finds stays with the netlist for whoever asks next."""
 
     @wraps(derive)
@@ -226,8 +223,7 @@ def kept(derive: Callable[[Netlist], Found]) -> Callable[[Netlist], Found]:
         name = f"{derive.__module__}.{derive.__qualname__}"
         if name not in netlist.derived:
             netlist.derived[name] = derive(netlist)
-        known: Found = netlist.derived[name]
-        return known
+        return netlist.derived[name]
 
     return found
 
@@ -247,7 +243,7 @@ def lower_checked(graph: Graph, fabric: FabricConfig) -> Netlist:
     regions_of(graph, fabric.memory)
     lowered = insert_broadcasts(graph)
     producers = {(node.name, port): stream.key for node in lowered for port, stream in enumerate(node.inputs)}
-    needed = carried(lowered, producers)
+    needed = needed_ports(lowered, producers)
     channels = [
         Channel(
             0,

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields, replace
 from math import floor, log2
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from step.errors import FabricError
 from step.language.arguments import Checked, checked
+from step.language.parameters import Within, settle_parameters
 from step.lowering.bus import BusConfig
 from step.lowering.dram import Dram, preset
-from step.lowering.limits import check_integer, check_names
+from step.lowering.limits import check_names
+
+OR_NULL = "an object of parameters or null"
 
 
 @dataclass(frozen=True)
@@ -30,31 +33,22 @@ class MemoryConfig(metaclass=Checked):
     """
 
     refused: ClassVar = FabricError
+    group: ClassVar = "memory."
 
-    beat_bytes: int = 64
-    channels: int = 8
-    interval: int = 1
-    latency: int = 24
-    interleave: int = 1
+    beat_bytes: Annotated[int, Within(1, 1 << 16, bits=8, power=True)] = 64
+    channels: Annotated[int, Within(1, 1 << 10, power=True)] = 8
+    interval: Annotated[int, Within(1, 1 << 20)] = 1
+    latency: Annotated[int, Within(1, 1 << 20)] = 24
+    interleave: Annotated[int, Within(1, 1 << 20, power=True)] = 1
     dram: Dram | None = None
     bus: BusConfig | None = None
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            if each.name not in ("dram", "bus"):
-                check_integer(self, f"memory.{each.name}")
-        for name in ("beat_bytes", "channels", "interleave"):
-            value = getattr(self, name)
-            if value & (value - 1):
-                raise FabricError(f"memory.{name} must be a power of two, not {value}")
+        settle_parameters(self)
         if self.bus is not None:
-            if not isinstance(self.bus, BusConfig):
-                raise FabricError(f"memory.bus must be a BusConfig or None, not {self.bus!r}")
             self.bus.check_beat(self.beat_bytes)
         if self.dram is None:
             return
-        if not isinstance(self.dram, Dram):
-            raise FabricError(f"memory.dram must be a Dram or None, not {self.dram!r}")
         most = self.dram.row_bytes
         if self.beat_bytes > most:
             raise FabricError(
@@ -79,21 +73,15 @@ class MemoryConfig(metaclass=Checked):
         """From the name of a preset, or an object of parameters, whose ``dram`` is one too."""
         if isinstance(data, str):
             return cls.preset(data)
-        if not isinstance(data, dict):
-            raise FabricError(f"memory must be the name of a preset or an object of parameters, not {data!r}")
-        check_names("fabric memory", data, cls)
+        check_names("fabric memory", data, cls, "the name of a preset or an object of parameters")
         bus = data.get("bus")
         if bus is not None:
-            if not isinstance(bus, dict):
-                raise FabricError(f"memory.bus must be an object of parameters or null, not {bus!r}")
-            check_names("fabric memory.bus", bus, BusConfig)
+            check_names("fabric memory.bus", bus, BusConfig, OR_NULL)
             data = {**data, "bus": BusConfig(**bus)}
         dram = data.get("dram")
         if dram is None:
             return cls(**data)
-        if not isinstance(dram, dict):
-            raise FabricError(f"memory.dram must be an object of parameters or null, not {dram!r}")
-        check_names("fabric memory.dram", dram, Dram)
+        check_names("fabric memory.dram", dram, Dram, OR_NULL)
         missing = [each.name for each in fields(Dram) if each.name not in dram]
         if missing:
             raise FabricError(f"fabric memory.dram has no {missing[0]!r}; a DRAM needs all of its parameters")

@@ -1,4 +1,4 @@
-"""Where tensors lie in off-chip memory.
+"""Regions of tensors in off-chip memory.
 
 Addresses are in beats. Every operator that reads has a region of its own with its tensor cut into its tiles, one after
 the other, each starting on a beat; those that write follow. A declared tensor that is written has one region, which all
@@ -15,7 +15,7 @@ from step.errors import FabricError
 from step.language.graph import Graph
 from step.language.operator import Access
 from step.language.tiling import stored
-from step.lowering.limits import LIMITS
+from step.lowering.fabric import LIMITS
 from step.lowering.off_chip import MemoryConfig
 
 ALIGNMENT = 64

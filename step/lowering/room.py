@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from step.errors import FabricError
 from step.host.nearest import did_you_mean
 from step.language.graph import Graph, Node
+from step.language.parameters import Within, settled
 from step.language.types import ElementType, with_rows
 from step.lowering.fabric import FabricConfig
 from step.lowering.limits import MOST_BITS
@@ -51,8 +52,7 @@ def check_most_rows(most_rows: Mapping[str, Any], units: Iterable[Node], most: i
                 f"most_rows of {name!r}: {did_you_mean(name, begin)}tiles of dynamic size begin at "
                 f"{', '.join(begin) or 'no operator'}"
             )
-        if not isinstance(rows, int) or isinstance(rows, bool) or rows < 1:
-            raise FabricError(f"most_rows of {name!r} must be an integer >= 1, not {rows!r}")
+        settled(rows, Annotated[int, Within(1)], f"most_rows of {name!r}", FabricError)
         if rows > most:
             raise FabricError(
                 f"most_rows of {name!r} must be at most the fabric's dynamic_rows of {most:,}, not {rows:,}"

@@ -26,13 +26,13 @@ def check_settings(settings: Iterable[str]) -> None:
 
 
 def in_effect(settings: Iterable[str], later: Iterable[str]) -> tuple[str, ...]:
-    """Those of ``settings`` that no ``later`` one replaces."""
+    """The ``settings`` that no ``later`` one replaces."""
     later = tuple(later)
     return tuple(each for each in settings if not any(_lost(each, other) for other in later))
 
 
 def _lost(before: str, later: str) -> str | None:
-    """What is to be said of ``before`` where ``later`` leaves nothing of it."""
+    """Error for ``before`` where ``later`` leaves nothing of it."""
     first, second = (each.partition("=")[0].removeprefix(FABRIC) for each in (before, later))
     if first == second or (first, second) == (CHANNELS, BANDWIDTH):
         return f"'{before}' and '{later}' set the same parameter of the fabric: leave one of them out"

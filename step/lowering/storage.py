@@ -32,7 +32,7 @@ def word_width(netlist: Netlist, each: Channel, link: int) -> int:
 
 
 def data(netlist: Netlist, each: Channel) -> ElementType | None:
-    """What travels, with the most rows; a buffer's header is all of it."""
+    """Element that travels, with the most rows; None for a buffer, whose header is all of it."""
     if each.element is None or isinstance(each.element, Buffer):
         return None
     return with_rows(each.element, netlist.fabric.dynamic_rows)
@@ -52,5 +52,5 @@ def load_bytes(netlist: Netlist, node: Node) -> int:
     channels = netlist.outputs(node)
     if node.operator.reads(node) is None or not channels or channels[0] is None or channels[0].element is None:
         return 0
-    tiles = queued_tiles(netlist.fabric.outstanding, netlist.beats(channels[0], node.name))
+    tiles = queued_tiles(netlist.fabric.outstanding, netlist.words(channels[0], node.name))
     return tiles * with_rows(channels[0].element, netlist.fabric.dynamic_rows).bytes

@@ -1,32 +1,21 @@
-"""How long the units of a netlist take that apply a function."""
+"""Cycles of the units of a netlist that apply a function."""
 
 from __future__ import annotations
 
-from functools import cache
-from typing import get_type_hints
-
-from step.language.function import AccumFunction, Function
 from step.language.graph import Node
-from step.language.operator import Operator
 from step.lowering.netlist import Netlist
 from step.lowering.plans import plan_of
 from step.lowering.plans.plan import UnitPlan
 
 
-@cache
-def reduces(operator: type[Operator]) -> bool:
-    """Whether an ``operator`` keeps a state for its function: it takes no other ones than reductions."""
-    return get_type_hints(operator).get("function") is AccumFunction
-
-
 def timing_of(netlist: Netlist, node: Node) -> UnitPlan | None:
     """The cycles of a firing of ``node`` with a value, of tiles of dynamic size with the most rows; None where it
     applies no function, or nobody needs the result."""
-    function: Function | None = getattr(node.operator, "function", None)
+    function = node.operator.function
     (first, *_) = netlist.outputs(node) or [None]
     if function is None or first is None or not first.carries:
         return None
-    reduce = reduces(type(node.operator))
+    reduce = node.operator.reduces
     plan = plan_of(node, function, netlist.fabric, reduce=reduce)
-    operands = tuple(netlist.beats(each, node.name) for each in netlist.inputs(node))
-    return UnitPlan(plan, operands, netlist.beats(first, node.name), first.is_control, reduce)
+    operands = tuple(netlist.words(each, node.name) for each in netlist.inputs(node))
+    return UnitPlan(plan, operands, netlist.words(first, node.name), first.is_control, reduce)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,15 +88,6 @@ class Accum(_Reduction):
                     raise Violation(Fault.WRONG_COUNT)
                 around.emit(0, Token(state, token.stop - self.rank))
                 state, count, seen = initial, 0, 0
-
-    def fault_ports(self, fault: Fault, inputs: int) -> tuple[int, ...]:
-        return self.function.indices if fault is Fault.OUT_OF_RANGE else tuple(range(inputs))
-
-    def fault_text(self, fault: Fault) -> str:
-        return self.function.out_of_range() if fault is Fault.OUT_OF_RANGE else super().fault_text(fault)
-
-    def decides_on(self, inputs: int) -> Sequence[int]:
-        return self.function.indices
 
 
 @stream_method

@@ -126,8 +126,7 @@ def expand_static(stream: Stream, count: int, *, name: str | None = None) -> Str
 def repeat(stream: Stream, count: int, *, name: str | None = None) -> Stream:
     """``[.., D0]`` -> ``[.., D0, count]``: short for a Reshape into chunks of one and a static Expand."""
     chunks, _ = stream.reshape(1, name=f"{name}_chunks" if name else None)
-    expanded: Stream = chunks.expand_static(count, name=name)
-    return expanded
+    return chunks.expand_static(count, name=name)
 
 
 WEIGHT = 7

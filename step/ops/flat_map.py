@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import sympy
 
 from step.language.dims import Dim, DimKind, FreshSymbol, derive, product, total
-from step.language.faults import Fault, aligned
+from step.language.faults import aligned
 from step.language.function import RUN_TIME, CountedFunction, FlatMapFunction
 from step.language.operator import (
     Kind,
@@ -27,7 +27,7 @@ from step.language.padding import UNKNOWN, Padding, has_padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
 from step.language.types import ElementType
-from step.language.useful import Applied, rows_of, useful_flops
+from step.language.useful import PaddedApplication, rows_of, useful_flops
 from step_check.samples.draft import HIGHEST_RANK, Draft
 
 
@@ -44,7 +44,7 @@ class FlatMap(Operator):
     >>> first.flat_map(CountFrom(), count).sink("addresses")
     """
 
-    function: FlatMapFunction
+    function: FlatMapFunction = field()
 
     kind = Kind.HIGHER_ORDER
 
@@ -78,7 +78,7 @@ class FlatMap(Operator):
     def padding(self, node: Placed, inputs: Sequence[Padding]) -> tuple[Padding, ...]:
         if not any(map(has_padding, inputs)):
             return (None,)
-        applied = Applied.of(self.function, node, inputs)
+        applied = PaddedApplication.of(self.function, node, inputs)
         made = None if applied is None else applied.made_of_a_row(self._made)
         if applied is None or made is None:
             return (UNKNOWN,)
@@ -117,12 +117,6 @@ class FlatMap(Operator):
             held = [made.pop()] if holds and not token.stop else []
             for each in made:
                 around.emit(0, each)
-
-    def fault_ports(self, fault: Fault, inputs: int) -> tuple[int, ...]:
-        return self.function.indices if fault is Fault.OUT_OF_RANGE else tuple(range(inputs))
-
-    def fault_text(self, fault: Fault) -> str:
-        return self.function.out_of_range() if fault is Fault.OUT_OF_RANGE else super().fault_text(fault)
 
     def decides_on(self, inputs: int) -> Sequence[int]:
         return range(inputs) if isinstance(self.function, CountedFunction) else ()

@@ -171,8 +171,7 @@ def constant(
     """
     dtype = as_dtype(dtype)
     rows = constant_rows(value, dtype)
-    stream: Stream = generate(graph, Tile(dtype, len(rows), len(rows[0])), [rows], dims, reference=reference, name=name)
-    return stream
+    return generate(graph, Tile(dtype, len(rows), len(rows[0])), [rows], dims, reference=reference, name=name)
 
 
 @graph_method
@@ -197,8 +196,7 @@ def count(
     integers = range(start, start + step * max(1, prod(dims)), step) if dims else range(start, last + 1, step)
     if dims and prod(dims) > 0:
         expect(has_integer(Tile(dtype), integers[-1]), f"{integers[-1]} is no {Tile(dtype)}")
-    stream: Stream = generate(graph, Tile(dtype), integers, dims, reference=reference, name=name)
-    return stream
+    return generate(graph, Tile(dtype), integers, dims, reference=reference, name=name)
 
 
 @graph_method
@@ -219,8 +217,7 @@ def turns(
     selector = Selector(targets)
     masks = [selector_mask(selector, each) for each in (range(targets) if order is None else order)]
     extents = dims if dims is not None else () if reference is not None else (len(masks),)
-    stream: Stream = generate(graph, selector, masks, extents, reference=reference, name=name)
-    return stream
+    return generate(graph, selector, masks, extents, reference=reference, name=name)
 
 
 def sample(draft: Draft) -> None:

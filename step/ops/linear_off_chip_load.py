@@ -27,7 +27,7 @@ from step.language.operator import (
     expect,
 )
 from step.language.stream import Stream
-from step.language.tiling import Tiling, rows_and_columns
+from step.language.tiling import TiledTensor, rows_and_columns
 from step.language.tokens import DONE, Token, empty
 from step_check.samples.draft import HIGHEST_RANK, Draft
 
@@ -54,8 +54,8 @@ class LinearOffChipLoad(Operator):
     kind = Kind.OFF_CHIP
 
     @property
-    def tiling(self) -> Tiling:
-        return Tiling(self.tensor, self.tile)
+    def tiling(self) -> TiledTensor:
+        return TiledTensor(self.tensor, self.tile)
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) <= 1, f"a linear load takes at most one reference, not {len(inputs)} streams")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import sympy
 
@@ -26,7 +26,7 @@ from step.language.padding import FLAGS, UNKNOWN, Padding, has_padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
 from step.language.types import ElementType, Selector
-from step.language.useful import Applied, rows_of, useful_flops
+from step.language.useful import PaddedApplication, rows_of, useful_flops
 from step_check.samples.draft import Draft
 
 
@@ -39,7 +39,7 @@ class Map(Operator):
     >>> x.map(Silu()).sink("y")
     """
 
-    function: MapFunction
+    function: MapFunction = field()
 
     kind = Kind.HIGHER_ORDER
 
@@ -64,7 +64,7 @@ class Map(Operator):
         if not any(has_padding(each) for each in inputs):
             selects = self.function.keeps_data and inputs[0] is not None and inputs[0].flags
             return (FLAGS if selects else None,)
-        applied = Applied.of(self.function, node, inputs)
+        applied = PaddedApplication.of(self.function, node, inputs)
         made = None if applied is None else applied.made_of_a_row(self._made)
         return (UNKNOWN if applied is None or made is None else applied.padded.times(made, applied.padded.alike),)
 
@@ -91,15 +91,6 @@ class Map(Operator):
             around.emit(0, token)
             if token.done:
                 return
-
-    def fault_ports(self, fault: Fault, inputs: int) -> tuple[int, ...]:
-        return self.function.indices if fault is Fault.OUT_OF_RANGE else tuple(range(inputs))
-
-    def fault_text(self, fault: Fault) -> str:
-        return self.function.out_of_range() if fault is Fault.OUT_OF_RANGE else super().fault_text(fault)
-
-    def decides_on(self, inputs: int) -> Sequence[int]:
-        return self.function.indices
 
     def passes_on(self, inputs: int, output: int) -> Sequence[int]:
         return range(inputs) if self.function.reads_operands else ()

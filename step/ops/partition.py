@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from step.language.dims import Dim, DimKind, format_shape
+from step.language.dims import Dim, DimKind, format_shape, if_equal
 from step.language.faults import Fault, Violation
 from step.language.operator import (
     Kind,
@@ -17,7 +17,6 @@ from step.language.operator import (
     Surroundings,
     expect,
     expect_rank,
-    if_equal,
 )
 from step.language.padding import UNKNOWN, Padding, has_padding
 from step.language.stream import Stream, stream_method

@@ -25,7 +25,7 @@ from step.language.operator import (
     expect,
 )
 from step.language.stream import Stream, stream_method
-from step.language.tiling import Tiling, rows_and_columns
+from step.language.tiling import TiledTensor, rows_and_columns
 from step.language.types import Tile
 from step_check.samples.draft import Draft
 from step_check.samples.nested import entries
@@ -49,8 +49,8 @@ class RandomOffChipLoad(Operator):
     kind = Kind.OFF_CHIP
 
     @property
-    def tiling(self) -> Tiling:
-        return Tiling(self.tensor, self.tile)
+    def tiling(self) -> TiledTensor:
+        return TiledTensor(self.tensor, self.tile)
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) == 1, f"a random load takes one stream of addresses, not {len(inputs)} streams")

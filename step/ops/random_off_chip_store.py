@@ -27,7 +27,7 @@ from step.language.operator import (
     expect_same_shape,
 )
 from step.language.stream import Stream, stream_method
-from step.language.tiling import Tiling, fills, rows_and_columns
+from step.language.tiling import TiledTensor, fills, rows_and_columns
 from step.language.types import Tile
 from step_check.samples.draft import Draft
 from step_check.samples.nested import entries
@@ -56,8 +56,8 @@ class RandomOffChipStore(Operator):
     ends_run = True
 
     @property
-    def tiling(self) -> Tiling:
-        return Tiling(self.tensor, self.tile)
+    def tiling(self) -> TiledTensor:
+        return TiledTensor(self.tensor, self.tile)
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) == 2, f"a random store takes addresses and data, not {len(inputs)} streams")

@@ -72,8 +72,7 @@ def selectors(graph: Graph, name: str, targets: int, dims: Iterable[Dim | int]) 
     in which bit i stands for target i. Lists, tuples and arrays of the same content mean the same; rows of integers
     that could be indices or multi-hot rows are refused (docs/inputs.md).
     """
-    stream: Stream = source(graph, name, Selector(targets), dims)
-    return stream
+    return source(graph, name, Selector(targets), dims)
 
 
 def sample(draft: Draft) -> None:

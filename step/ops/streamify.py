@@ -9,7 +9,7 @@ from math import prod
 import sympy
 
 from step.language.affine import check_walk
-from step.language.dims import DimKind, Shape, dim, format_shape, shape
+from step.language.dims import DimKind, Shape, dim, format_shape, if_equal, shape
 from step.language.faults import Fault, Violation
 from step.language.loops import Walk
 from step.language.operator import (
@@ -22,7 +22,6 @@ from step.language.operator import (
     StreamType,
     Surroundings,
     expect,
-    if_equal,
 )
 from step.language.padding import UNKNOWN, Padding
 from step.language.stream import Stream, stream_method

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from step.language.graph import Graph, Node
 from step.language.types import ElementType, Tile
@@ -50,7 +50,7 @@ def members(parts: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def common(texts: Iterable[str]) -> str:
-    """What all ``texts`` say, with a star for each number in which they differ; the first one where that is not all."""
+    """Common form of ``texts``, with a star for each number in which they differ; the first one where more differs."""
     different = list(dict.fromkeys(texts))
     if len({starred(each) for each in different}) > 1:
         return f"{different[0]}, .."
@@ -60,13 +60,10 @@ def common(texts: Iterable[str]) -> str:
 
 
 def _work(node: Node) -> object:
-    function = getattr(node.operator, "function", None)
+    function = node.operator.function
     inputs = tuple(_shape(each.element) for each in node.inputs)
-    return node.operator.name, getattr(function, "name", None), inputs, _shapes(node)
-
-
-def _shapes(node: Node) -> Sequence[object]:
-    return tuple(_shape(each.element) for each in node.output_types)
+    outputs = tuple(_shape(each.element) for each in node.output_types)
+    return node.operator.name, function and function.name, inputs, outputs
 
 
 def _shape(element: ElementType) -> object:

@@ -10,7 +10,7 @@ from pathlib import Path
 import sympy
 
 from step.language.arguments import checked
-from step.language.graph import Graph, Node
+from step.language.graph import Graph
 from step.language.operator import Accounting
 from step.language.symbols import check_values, evaluate
 from step.language.types import with_rows
@@ -32,6 +32,10 @@ UNITS = {
     "intensity": "FLOP/B",
     "useful_intensity": "FLOP/B",
 }
+
+
+BASE = ("off_chip_bytes", "on_chip_bytes", "flops", "channel_bytes", "load_bytes", "useful_flops")
+"""Metrics that are sums over operators and channels, in the order of tables."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ class Metrics:
 
     @property
     def doubt(self) -> str | None:
-        """What is to be said of ``useful_flops`` where they are only an upper bound."""
+        """Warning of ``useful_flops`` that are only an upper bound."""
         if not self.at_most:
             return None
         return f"useful_flops is at most so much: which rows are padding is not known at {', '.join(self.at_most)}"
@@ -107,14 +111,7 @@ class Metrics:
 
     def items(self) -> dict[str, sympy.Expr]:
         """The base metrics by name."""
-        return {
-            "off_chip_bytes": self.off_chip_bytes,
-            "on_chip_bytes": self.on_chip_bytes,
-            "flops": self.flops,
-            "channel_bytes": self.channel_bytes,
-            "load_bytes": self.load_bytes,
-            "useful_flops": self.useful_flops,
-        }
+        return {name: getattr(self, name) for name in BASE}
 
 
 @checked
@@ -137,25 +134,17 @@ def metrics_of(prepared: Prepared, accounting: Accounting = "paper") -> Metrics:
     """`metrics` without warnings, for who shows them in another way."""
     graph, netlist = prepared.graph, prepared.netlist
     useful = useful_of(graph)
+    values = [each for each in netlist.channels if each.element is not None]
+    # Queues of loads without what on_chip_bytes has of them.
+    queues = ((load_bytes(netlist, each), each.operator.on_chip_bytes(each, accounting)) for each in netlist.units)
     return Metrics(
         graph,
         sympy.Add(*(node.operator.off_chip_bytes(node) for node in graph)),
         sympy.Add(*(node.operator.on_chip_bytes(node, accounting) for node in graph)),
         sympy.Add(*(node.operator.flops(node) for node in graph)),
-        sympy.Add(
-            *(
-                each.depth * with_rows(each.element, each.rows).bytes
-                for each in netlist.channels
-                if each.element is not None
-            )
-        ),
-        sympy.Add(*(_further(netlist, node, accounting) for node in netlist.units)),
+        sympy.Add(*(each.depth * with_rows(each.type.element, each.rows).bytes for each in values)),
+        sympy.Add(*(sympy.Max(0, queue - counted) for queue, counted in queues)),
         useful.total,
         netlist=netlist,
         at_most=useful.unknown,
     )
-
-
-def _further(netlist: Netlist, node: Node, accounting: Accounting) -> sympy.Expr:
-    """The queue of a load without what ``on_chip_bytes`` has of it."""
-    return sympy.Max(0, load_bytes(netlist, node) - node.operator.on_chip_bytes(node, accounting))

@@ -1,4 +1,4 @@
-"""What a run, a comparison or a measurement is given, as a `Program`, and what back ends take, as `Prepared`."""
+"""Programs as runs, comparisons and measurements are given them, and as back ends take them: `Prepared`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from step.language.graph import Graph
 from step.language.location import is_of_user
 from step.language.validate import check
 from step.lowering.fabric import FabricConfig
-from step.lowering.memory import MemoryMap, Scratchpad, memory_map, scratchpads
+from step.lowering.memory import MemoryMap, ScratchpadPlan, memory_map, scratchpads
 from step.lowering.netlist import Netlist, lower_checked
 from step.programs.data.inputs import BoundInputs, as_data, bind_inputs
 from step.programs.data.npz import load_inputs
@@ -30,7 +30,7 @@ Openable = Program | Graph | Path | str
 
 
 class ProgramWarning(UserWarning):
-    """What is doubtful in a program: a load that races with a store, a stream that nobody reads.
+    """Doubts about a program: a load that races with a store, a stream that nobody reads.
 
     `run`, `compare` and `metrics` warn of what ``step check`` tells, each with the lines of the program that it is
     about. ``warnings.simplefilter("error", step.ProgramWarning)`` makes errors of these, ``"ignore"`` nothing.
@@ -50,7 +50,7 @@ class Prepared:
 
     @cached_property
     def doubts(self) -> list[str]:
-        """What is doubtful in the graph; raises `GraphError` for what is wrong (see `check`)."""
+        """Doubts about the graph; raises `GraphError` for what is wrong (see `check`)."""
         return check(self.graph)
 
     @cached_property
@@ -66,11 +66,11 @@ class Prepared:
 
     @property
     def regions(self) -> MemoryMap:
-        """Where tensors lie in off-chip memory."""
+        """Regions of tensors in off-chip memory."""
         return memory_map(self.netlist)
 
     @property
-    def scratchpads(self) -> tuple[Scratchpad, ...]:
+    def scratchpads(self) -> tuple[ScratchpadPlan, ...]:
         """The on-chip memories."""
         return scratchpads(self.netlist)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import sys
@@ -30,11 +29,9 @@ from step.programs.data.equality import same_arrays
 from step.programs.data.given import Data
 from step.programs.data.inputs import bind_inputs
 from step.programs.data.npz import array_bytes, arrays_of, load_inputs, read_arrays
-from step.programs.files.json_file import read_json, written_by
+from step.programs.files.json_file import header, json_bytes, read_json
 from step.programs.files.python_file import call, made_by
 from step.programs.files.serialize import graph_from_json, graph_to_json
-
-FORMAT = "step-program-2"
 
 _PARTS: dict[str, type] = {
     "graph": Graph, "inputs": Mapping, "fabric": FabricConfig, "expected": Mapping, "tolerance": object,
@@ -89,7 +86,7 @@ class Program(metaclass=Checked):
 
     @property
     def name(self) -> str:
-        """That of the graph."""
+        """Name of the graph."""
         return self.graph.name
 
     def __repr__(self) -> str:
@@ -115,8 +112,7 @@ class Program(metaclass=Checked):
         if self.expected:
             files["expected"] = path.with_suffix(".expected.npz"), self._doubles()
         data = {
-            "format": FORMAT,
-            "written_by": written_by(),
+            **header("program"),
             **{part: files[part][0].name if part in files else None for part in ("inputs", "expected")},
             "tolerance": float(self.tolerance),
             "fabric": self.fabric.to_json(),
@@ -124,7 +120,7 @@ class Program(metaclass=Checked):
         }
         with writing(path):
             contents = {file: array_bytes(arrays) for file, arrays in files.values()}
-            write_together({**contents, path: (json.dumps(data, indent=1, allow_nan=False) + "\n").encode()})
+            write_together({**contents, path: json_bytes(data)})
 
     def _doubles(self) -> dict[str, np.ndarray]:
         return {name: np.asarray(each, np.float64) for name, each in self.expected.items()}
@@ -166,7 +162,7 @@ def _is_tolerance(value: Any) -> bool:
 
 
 def _scalars(stream: StreamType) -> sympy.Expr:
-    """How many scalars ``stream`` has."""
+    """Number of scalars of ``stream``."""
     return stream.count * (stream.element.elements if isinstance(stream.element, Tile) else 1)
 
 
@@ -189,7 +185,7 @@ def load_program(
 
 
 def _how_to_choose(spec: str | Path) -> str:
-    """How to name one program of those of a function."""
+    """Hint at the name of one program of those of a function."""
     path, colon, function = _parts(str(spec))
     if not Path(path).is_file() or function.endswith("]"):
         return ""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import sympy
 
-from step.host.names import Named
+from step.host.names import ByName
 
 
 class Markup(str):
@@ -45,7 +45,7 @@ def _cell(value: Any) -> str:
     return f'<td style="text-align:left">{html.escape(str(value))}</td>'
 
 
-class Columns(Named[np.ndarray]):
+class Columns(ByName[np.ndarray]):
     """Arrays of one length by the name of their column; ``pandas.DataFrame(columns)`` takes it as it is."""
 
     def __init__(self, columns: Mapping[str, np.ndarray] | Iterable[tuple[str, np.ndarray]] = ()) -> None:

@@ -20,7 +20,7 @@ class Useful:
 
     @property
     def total(self) -> sympy.Expr:
-        """Those of all operators."""
+        """Operations of all operators."""
         return sympy.Add(*self.flops.values())
 
 

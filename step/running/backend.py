@@ -47,7 +47,7 @@ FILES: Mapping[str, Sequence[str]] = {"waves": (".vcd", ".fst"), "calibration": 
 
 @dataclass(frozen=True)
 class Backend:
-    """What runs programs; an entry point in the group ``step.backends`` is one, and its name is the back end's.
+    """Engine that runs programs; an entry point in the group ``step.backends`` is one, and its name is the back end's.
 
     ``run`` is called with a `Prepared` and returns a `RunResult`; a run that fails is a `SimulationError` with the
     result up to there as its ``result``. The options that a back end takes are the keyword arguments of ``run``:
@@ -61,7 +61,7 @@ class Backend:
 
     @property
     def options(self) -> list[str]:
-        """What can be asked of a run."""
+        """Options of a run."""
         return [each.name for each in inspect.signature(self.run).parameters.values() if each.kind is each.KEYWORD_ONLY]
 
     def takes(self, option: str) -> bool:
@@ -70,7 +70,7 @@ class Backend:
 
 
 def names() -> list[str]:
-    """Of all back ends that are installed, sorted."""
+    """Names of all back ends that are installed, sorted."""
     return sorted(each.name for each in entry_points(group=GROUP))
 
 
@@ -88,7 +88,7 @@ def backend(name: str) -> Backend:
 
 @cache
 def _loaded(name: str) -> Any:
-    """What the entry point ``name`` is."""
+    """Object that the entry point ``name`` stands for."""
     (entry,) = entry_points(group=GROUP, name=name)
     try:
         return entry.load()

@@ -15,7 +15,7 @@ SIDES = ("rows", "cols")
 
 
 def blank(node: Placed, result: ElementType, compute: Callable[..., Any], values: Sequence[Any]) -> Any:
-    """What stands for ``compute(*values)``, a ``result`` of the function of ``node``; zeros take no memory and no time.
+    """Zeros in place of ``compute(*values)``, a ``result`` of the function of ``node``, without memory and time.
 
     Reductions have their state in front of the operands. What is no tile, or has a size that no operand shows, is
     computed.

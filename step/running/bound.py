@@ -1,4 +1,4 @@
-"""What a run was bound by."""
+"""Bound of a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ OFF_CHIP = "off-chip memory"
 
 
 def bound_by(result: RunResult, memory: MemoryConfig) -> str | None:
-    """What worked for the largest part of the cycles, off-chip memory or an operator, and that part: ``gate 93%``.
+    """Busiest part of a run, off-chip memory or an operator, and its part of the cycles: ``gate 93%``.
 
     None for a run that took no cycle. A small part says that neither is the limit, but the way through the program.
     """

@@ -1,4 +1,4 @@
-"""What shapes and operators promise and data may break: checked, and told with the same texts, in every back end."""
+"""Promises of shapes and operators that data may break: checked, and told with the same texts, in every back end."""
 
 from __future__ import annotations
 
@@ -76,7 +76,10 @@ class ShapeChecks:
 
 def timed_checks(graph: Graph, inputs: BoundInputs) -> ShapeChecks:
     """The checks of a timed run of the lowered ``graph``; those of its sources are done, as their tokens are known."""
-    checks = ShapeChecks(graph, promised_streams(graph, inputs.streams))
+    return _with_sources(ShapeChecks(graph, promised_streams(graph, inputs.streams)), inputs)
+
+
+def _with_sources(checks: ShapeChecks, inputs: BoundInputs) -> ShapeChecks:
     for name in checks.checkers.keys() & inputs.streams.keys():
         checks.see_all(name, inputs.streams[name])
     return checks
@@ -92,10 +95,8 @@ def symbol_checks(graph: Graph, inputs: BoundInputs, promised: ShapeChecks) -> S
     shown = showing(each for each in graph.streams() if each.producer in inputs.streams or readers[each.key])
     if shown.keys() < showing(graph.streams()).keys() or not promised.checkers.keys() - inputs.streams.keys():
         return None
-    checks = ShapeChecks(graph, {str(each): each for streams in shown.values() for each in streams}.values())
-    for name in checks.checkers.keys() & inputs.streams.keys():
-        checks.see_all(name, inputs.streams[name])
-    return checks
+    streams = {str(each): each for streams in shown.values() for each in streams}
+    return _with_sources(ShapeChecks(graph, streams.values()), inputs)
 
 
 def promised_streams(graph: Graph, sources: Collection[str]) -> list[Stream]:
@@ -137,7 +138,7 @@ PROMISED = (
 
 
 def control_text(token: Token, value: str = "a value") -> str:
-    """What a token is, without its value: ``a value``, ``a value with S1``, ``an empty of rank 1``, ``Done``.
+    """Token in words, without its value: ``a value``, ``a value with S1``, ``an empty of rank 1``, ``Done``.
 
     ``value`` stands for its value.
     """

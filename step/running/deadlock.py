@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from step.language.graph import Node
-from step.lowering.memory import IN_FLIGHT, Scratchpad, Share, scratchpads
+from step.lowering.memory import IN_FLIGHT, ScratchpadPlan, Share, scratchpads
 from step.lowering.netlist import Channel, Netlist
 from step.running.result import Activity
 
@@ -33,7 +33,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True)
-class Wait:
+class Blockage:
     """A unit that can not go on: for space in ``channel`` (``full``), or for a token of it.
 
     With ``memory``, which says what it wants, it waits until on-chip memory is given back by the reader of ``channel``.
@@ -49,8 +49,8 @@ class Wait:
         return (self.channel.consumer if self.full else self.channel.producer)[0]
 
 
-def find_waits(netlist: Netlist, snapshot: Snapshot) -> list[Wait]:
-    """What every unit that is not finished waits for: a blocked one for all full outputs and for on-chip memory that is
+def find_waits(netlist: Netlist, snapshot: Snapshot) -> list[Blockage]:
+    """Waits of every unit that is not finished: a blocked one for all full outputs and for on-chip memory that is
     full, a starved one for all empty inputs."""
     waits = []
     shares = {share.filler.name: (pad, share) for pad in scratchpads(netlist) for share in pad.shares}
@@ -59,22 +59,22 @@ def find_waits(netlist: Netlist, snapshot: Snapshot) -> list[Wait]:
         if activity == Activity.BLOCKED:
             behind = [each for each in netlist.outputs(node) if each is not None]
             full = [each for each in behind if snapshot.occupied[each.name] >= snapshot.capacities[each.name]]
-            waits += [Wait(node, each, True) for each in full]
+            waits += [Blockage(node, each, True) for each in full]
             if node.name in shares:
                 waits += _memory_waits(netlist, snapshot, *shares[node.name])
         elif activity == Activity.STARVED:
             empty = [each for each in netlist.inputs(node) if not snapshot.occupied[each.name]]
-            waits += [Wait(node, each, False) for each in empty]
+            waits += [Blockage(node, each, False) for each in empty]
     return waits
 
 
-def _memory_waits(netlist: Netlist, snapshot: Snapshot, pad: Scratchpad, share: Share) -> Iterator[Wait]:
-    """What ``share`` waits for: that its own first buffer is read, or that a page of the ``pad`` becomes free."""
+def _memory_waits(netlist: Netlist, snapshot: Snapshot, pad: ScratchpadPlan, share: Share) -> Iterator[Blockage]:
+    """Waits of ``share``: until its own first buffer is read, or a page of the ``pad`` becomes free."""
     node = share.filler
     (own,) = netlist.outputs(node)
     assert own is not None
     if snapshot.occupied[own.name] >= IN_FLIGHT:
-        yield Wait(node, own, True, f"a buffer: {IN_FLIGHT} are filled, and {share.reader.name} has read neither")
+        yield Blockage(node, own, True, f"a buffer: {IN_FLIGHT} are filled, and {share.reader.name} has read neither")
         return
     held = {each.filler.name: snapshot.pages[each.filler.name] for each in pad.shares}
     if sum(held.values()) < pad.pages:
@@ -85,10 +85,10 @@ def _memory_waits(netlist: Netlist, snapshot: Snapshot, pad: Scratchpad, share: 
     assert channel is not None
     holders = ", ".join(f"{pages} by {name}" for name, pages in held.items() if pages)
     what = f"a page of scratchpad {pad.index}, whose {pad.pages} pages are taken: {holders}"
-    yield Wait(node, channel, True, f"{what}; {most.reader.name} has to free some")
+    yield Blockage(node, channel, True, f"{what}; {most.reader.name} has to free some")
 
 
-def find_cycle(waits: list[Wait]) -> list[Wait]:
+def find_cycle(waits: list[Blockage]) -> list[Blockage]:
     """The first shortest cycle of waits, or nothing if there is none."""
     import networkx  # which takes a while
 
@@ -132,8 +132,8 @@ def report(netlist: Netlist, snapshot: Snapshot, depths: Mapping[str, int] | Non
     return "\n".join(lines)
 
 
-def _cure(netlist: Netlist, waits: list[Wait], depths: Mapping[str, int]) -> Iterator[str]:
-    """What to change in the program or the fabric, or why that does not help."""
+def _cure(netlist: Netlist, waits: list[Blockage], depths: Mapping[str, int]) -> Iterator[str]:
+    """Changes of the program or the fabric, or why these do not help."""
     if depths:
         yield "the smallest depths that clear it:"
         channels = {each.name: each for each in netlist.channels}
@@ -147,9 +147,9 @@ def _cure(netlist: Netlist, waits: list[Wait], depths: Mapping[str, int]) -> Ite
         yield "no depths clear it: a token that is waited for is never made"
 
 
-def _grouped(netlist: Netlist, waits: list[Wait]) -> Iterator[str]:
+def _grouped(netlist: Netlist, waits: list[Blockage]) -> Iterator[str]:
     """One line per unit and channel; units of the same line of the program that wait alike share one."""
-    groups: dict[tuple[object, ...], list[Wait]] = {}
+    groups: dict[tuple[object, ...], list[Blockage]] = {}
     for wait in waits:
         consumer = netlist.graph.nodes[wait.channel.consumer[0]]
         producer = netlist.graph.nodes[wait.channel.producer[0]]
@@ -180,13 +180,13 @@ def _grouped(netlist: Netlist, waits: list[Wait]) -> Iterator[str]:
         )
 
 
-def _what(netlist: Netlist, wait: Wait, channels: str = "") -> str:
+def _what(netlist: Netlist, wait: Blockage, channels: str = "") -> str:
     if wait.memory:
         return wait.memory
     return f"{'space in' if wait.full else 'a token of'} {channels}{_link(netlist, wait)}"
 
 
-def _link(netlist: Netlist, wait: Wait) -> str:
+def _link(netlist: Netlist, wait: Blockage) -> str:
     """``add.0 -> join (depth 2, full)``."""
     channel = wait.channel
     state = "full" if wait.full else "empty"
@@ -194,7 +194,7 @@ def _link(netlist: Netlist, wait: Wait) -> str:
 
 
 def _advice(netlist: Netlist, channel: Channel, depth: int) -> str:
-    """What to write in the program: the stream that the user knows, at the reader that the channel belongs to."""
+    """Line to write in the program: the stream that the user knows, at the reader that the channel belongs to."""
     stream, port = channel.producer
     while netlist.graph.nodes[stream].operator.inserted:
         origin = netlist.graph.nodes[stream].inputs[0]

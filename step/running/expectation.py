@@ -1,4 +1,4 @@
-"""How far the outputs of a run are from what the program expects in float64."""
+"""Deviation of the outputs of a run from what the program expects in float64."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Deviation:
 
 
 def deviation(program: Program, outputs: Mapping[str, list[Token]]) -> Deviation | None:
-    """What ``outputs`` deviate from the expectations of ``program``; None where it has none.
+    """Deviation of ``outputs`` from the expectations of ``program``; None where it has none.
 
     Raises `InputError` for expectations of outputs that there are not, or of another size.
     """

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from step.errors import Deadlock, InputError, StreamFault
-from step.host.names import Named
+from step.host.names import ByName
 from step.language.checker import StreamChecker
 from step.language.faults import Fault, Violation, rows_of
 from step.language.graph import Graph, Node
@@ -53,7 +53,7 @@ class Interpretation:
     symbols: dict[str, int] = field(default_factory=dict)
 
 
-class _Run:
+class _Interpreter:
     """One run, with zeros as results of the nodes ``blanks``; also what the processes see of it
     (`step.language.operator.Surroundings`)."""
 
@@ -84,7 +84,7 @@ class _Run:
         streams = {str(each): each for each in graph.streams()}
         self.checks = ShapeChecks(graph, promised_streams(graph, inputs.streams))
         self.others = ShapeChecks(graph, [each for name, each in streams.items() if name not in self.checks.checkers])
-        self.result = Interpretation(Named({}, "output"), {**self.checks.checkers, **self.others.checkers})
+        self.result = Interpretation(ByName({}, "output"), {**self.checks.checkers, **self.others.checkers})
         if record:
             self.result.streams = {name: [] for name in streams}
         self.active: Node | None = None
@@ -263,7 +263,7 @@ def _measured(
 
     On the fabric of a ``netlist`` tiles have so many rows at most as that has room for.
     """
-    result = _Run(lowered, data, record, arrivals or {}, netlist, frozenset(), on_token).run()
+    result = _Interpreter(lowered, data, record, arrivals or {}, netlist, frozenset(), on_token).run()
     result.symbols = measure(graph, result.checkers)
     return result
 
@@ -283,4 +283,4 @@ def bind(program: Openable, inputs: Inputs | None = None) -> dict[str, int]:
     producers = {(node.name, port): each.key for node in lowered for port, each in enumerate(node.inputs)}
     blanks = frozenset(lowered.nodes) - deciding(lowered, producers)
     data = bind_inputs(opened.graph, opened.inputs)
-    return determined(opened.graph, _Run(lowered, data, False, {}, None, blanks, None).run().checkers)
+    return determined(opened.graph, _Interpreter(lowered, data, False, {}, None, blanks, None).run().checkers)

@@ -1,19 +1,18 @@
-"""What a run put out, as arrays."""
+"""Outputs of a run, as arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from step.host.names import Named
+from step.host.names import ByName
 from step.language.dims import format_shape
 from step.language.operator import StreamType
 from step.language.tiling import stored
-from step.language.tokens import Token, to_nested
+from step.language.tokens import Token, extents_of, to_nested
 from step.language.types import ElementType, Selector, Tile, Tuple
 from step.programs.data.inputs import join_tiles
 from step.programs.program import Program
@@ -96,12 +95,7 @@ class Output:
 
     def _extents(self) -> list[list[int]]:
         """Extents of all tensors per dimension, outermost first."""
-        nested: list[Any] = [self.nested()]
-        levels = []
-        for _ in self.type.shape:
-            levels.append([len(each) for each in nested])
-            nested = list(chain.from_iterable(nested))
-        return levels
+        return extents_of([self.nested()], len(self.type.shape))
 
     def _extent(self, level: int, found: Sequence[int]) -> int:
         """The one extent of a dimension; where no tensor shows it the static one, or 0."""
@@ -123,7 +117,7 @@ def outputs_of(program: Program, outputs: Mapping[str, Sequence[Token]]) -> dict
         else Output(name, program.graph.nodes[name].inputs[0].type, tokens)
         for name, tokens in outputs.items()
     }
-    return Named(found, "output")
+    return ByName(found, "output")
 
 
 def _column(values: Sequence[Any], element: ElementType, name: str) -> Any:
@@ -136,9 +130,8 @@ def _column(values: Sequence[Any], element: ElementType, name: str) -> Any:
             known = [int(each) if each.is_static else 0 for each in (element.rows, element.cols)]
             (size,) = sizes or {tuple(known)}
             return np.array(values, dtype.numpy).reshape(len(values), *size)
-        case Selector(targets=targets):
-            hot = [[mask >> target & 1 for target in range(targets)] for mask in values]
-            return np.array(hot, np.bool_).reshape(len(values), targets)
+        case Selector():
+            return element.multi_hot(values)
         case Tuple(items=items):
             return tuple(_column([each[at] for each in values], item, name) for at, item in enumerate(items))
     raise ValueError(f"output {name!r} has elements of {element}, which no array can have; nested() gives lists")

@@ -1,4 +1,4 @@
-"""What operators and off-chip memory did in equal intervals of a run."""
+"""Profile of operators and off-chip memory in equal intervals of a run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from step.running.result import Activity
 
 
 @dataclass(frozen=True)
-class Profile:
+class RunProfile:
     """A run of ``cycles`` in intervals of ``width`` cycles, of which the last one may be longer than the run.
 
     ``operators``: by name the cycles [activity, interval] that the operator spent in each `Activity`. ``beats``

@@ -1,4 +1,4 @@
-"""What a timed run of a program gives, the same for every back end.
+"""Result of a timed run of a program, the same for every back end.
 
 Activities and counts are those that hardware counters beside the fabric see in the cycles 0 to ``cycles`` - 1.
 """
@@ -6,26 +6,20 @@ Activities and counts are those that hardware counters beside the fabric see in 
 from __future__ import annotations
 
 import enum
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from step.host.files import write_atomically, writing
-from step.host.names import Named
-from step.host.paths import named_file
+from step.host.names import ByName
 from step.language.dtypes import DTYPES, as_dtype
 from step.language.tokens import NOTHING, UNKNOWN, Token
-from step.programs.files.json_file import read_json, validate, written_by
-
-FORMAT = "step-result-3"
+from step.programs.files.json_file import JsonFile, header, schema, validate
 
 
 class Activity(enum.IntEnum):
-    """What a unit does in a cycle; the number is what its RTL reports.
+    """Activity of a unit in a cycle; the number is what its RTL reports.
 
     Busy: it fires, or is within the initiation interval of its last firing. Starved: a token that it needs is not
     there. Blocked: the tokens are there, the space for what it would send is not. Finished: it handled Done.
@@ -38,7 +32,7 @@ class Activity(enum.IntEnum):
 
 
 class Status(enum.StrEnum):
-    """How a run ended."""
+    """End of a run."""
 
     FINISHED = "finished"
     DEADLOCK = "deadlock"
@@ -98,9 +92,19 @@ class ChannelEvents:
     control: np.ndarray
     leaves: np.ndarray
 
+    @classmethod
+    def of_json(cls, data: Mapping[str, Any]) -> ChannelEvents:
+        """Events from lists of numbers by the name of a field."""
+        cycles, leaves = (np.array(data[part], np.int64) for part in ("cycles", "leaves"))
+        return cls(cycles, np.array(data["control"], np.int32), leaves)
+
+
+COUNTED = {"operators": OperatorResult, "channels": ChannelResult, "traffic": TrafficResult}
+"""Parts of a result that have counts by name."""
+
 
 @dataclass(frozen=True, repr=False)
-class RunResult:
+class RunResult(JsonFile):
     """One run. ``operators`` and ``channels`` go by the names of the lowered program (`step.lowering.netlist.Netlist`).
 
     ``outputs`` has the tokens of every sink and store without Done, or is None where values were not computed;
@@ -115,6 +119,9 @@ class RunResult:
     counted and not gone through. ``symbols``: the values of the program's symbols, where they were asked for
     (`step.Simulator`) and the run shows them.
     """
+
+    schema: ClassVar = "result"
+    noun: ClassVar = "a result"
 
     backend: str
     program: str
@@ -141,7 +148,7 @@ class RunResult:
         for part, what in kinds.items():
             things = getattr(self, part)
             if things is not None:
-                object.__setattr__(self, part, Named(things, what))
+                object.__setattr__(self, part, ByName(things, what))
 
     def __repr__(self) -> str:
         return f"<result of {self.program} on {self.backend}: {self.status}, {self.cycles:,} cycles>"
@@ -163,82 +170,41 @@ class RunResult:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, as the schema ``result`` describes it."""
-        outputs, events = self.outputs, self.events
-        return {
-            "format": FORMAT,
-            "written_by": written_by(),
-            "backend": self.backend,
-            "engine": self.engine,
-            "engine_reason": self.engine_reason,
-            "program": self.program,
+        plain: dict[str, Any] = {
             "status": self.status.value,
-            "error": self.error,
-            "cycles": self.cycles,
-            "jumped_cycles": self.jumped_cycles,
-            "symbols": self.symbols,
-            "wall_seconds": self.wall_seconds,
-            "tokens_per_second": self.tokens_per_second,
-            "outputs": None if outputs is None else {n: [_token(t) for t in tokens] for n, tokens in outputs.items()},
-            "operators": {name: asdict(each) for name, each in self.operators.items()},
-            "channels": {name: asdict(each) for name, each in self.channels.items()},
-            "arrivals": self.arrivals,
-            "buffers": self.buffers,
-            "buffer_bytes": self.buffer_bytes,
-            "most_rows": self.most_rows,
-            "traffic": {name: asdict(each) for name, each in self.traffic.items()},
-            "events": None
-            if events is None
-            else {n: {field: each.tolist() for field, each in vars(e).items()} for n, e in events.items()},
+            "outputs": None
+            if self.outputs is None
+            else {name: [_token(each) for each in tokens] for name, tokens in self.outputs.items()},
+            "events": self.events
+            and {name: {part: each.tolist() for part, each in vars(e).items()} for name, e in self.events.items()},
         }
+        plain |= {part: {name: asdict(each) for name, each in getattr(self, part).items()} for part in COUNTED}
+        data = header(self.schema)
+        names = [name for name in schema(self.schema)["properties"] if name not in data]
+        return data | {name: plain[name] if name in plain else getattr(self, name) for name in names}
+
+    @classmethod
+    def _of_json(cls, data: Mapping[str, Any]) -> RunResult:
+        """The opposite of `to_json`, for data that fits the schema."""
+        outputs, events = data["outputs"], data["events"]
+        read = {
+            "status": Status(data["status"]),
+            "outputs": outputs and {name: list(map(_read_token, tokens)) for name, tokens in outputs.items()},
+            "events": events and {name: ChannelEvents.of_json(each) for name, each in events.items()},
+        }
+        for part, kind in COUNTED.items():
+            read[part] = {name: kind(**each) for name, each in data.get(part, {}).items()}
+        return super()._of_json({**data, **read})
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], where: str = "result") -> RunResult:
         """The opposite of `to_json`; raises `FormatError` for data that does not fit the schema."""
-        validate(data, "result", where)
-        outputs, events = data["outputs"], data["events"]
-        return cls(
-            backend=data["backend"],
-            program=data["program"],
-            status=Status(data["status"]),
-            cycles=data["cycles"],
-            outputs=None if outputs is None else {n: [_read_token(t) for t in tokens] for n, tokens in outputs.items()},
-            operators={name: OperatorResult(**each) for name, each in data["operators"].items()},
-            channels={name: ChannelResult(**each) for name, each in data["channels"].items()},
-            wall_seconds=data["wall_seconds"],
-            arrivals=data["arrivals"],
-            error=data["error"],
-            buffers=data["buffers"],
-            buffer_bytes=data["buffer_bytes"],
-            most_rows=data.get("most_rows", {}),
-            traffic={name: TrafficResult(**each) for name, each in data.get("traffic", {}).items()},
-            engine=data.get("engine"),
-            engine_reason=data.get("engine_reason"),
-            jumped_cycles=data.get("jumped_cycles", 0),
-            symbols=data.get("symbols"),
-            events=None
-            if events is None
-            else {
-                n: ChannelEvents(
-                    np.array(e["cycles"], np.int64), np.array(e["control"], np.int32), np.array(e["leaves"], np.int64)
-                )
-                for n, e in events.items()
-            },
-        )
-
-    def save(self, path: Path | str) -> None:
-        """Write the result to ``path`` as JSON; the file is there as a whole or not at all."""
-        path = named_file(path, "a result")
-        with writing(path):
-            write_atomically(path, (json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n").encode())
-
-    @classmethod
-    def load(cls, path: Path | str) -> RunResult:
-        """Read what `save` wrote; raises `FormatError` for other files."""
-        return cls.from_json(read_json(named_file(path, "a result"), "result"), str(path))
+        validate(data, cls.schema, where)
+        return cls._of_json(data)
 
 
 def control_word(token: Token) -> int:
-    """What a token is without its value, as in `ChannelEvents.control`."""
+    """Control of a token, without its value, as in `ChannelEvents.control`."""
     return token.done | token.has_value << 1 | token.stop << 2 | token.rank << 6
 
 

@@ -40,7 +40,7 @@ class Run:
 
     @property
     def backend(self) -> str:
-        """Who ran it."""
+        """Name of the back end."""
         return self.result.backend
 
     @property
@@ -52,7 +52,7 @@ class Run:
 
     @cached_property
     def outputs(self) -> dict[str, Output]:
-        """What left through sinks and stores, and the tensors that were stored, by name.
+        """Outputs through sinks and stores, and the tensors that were stored, by name.
 
         Raises `InputError` where values were not computed.
         """
@@ -85,7 +85,7 @@ class Run:
 
     @property
     def useful_flops(self) -> int:
-        """Those of `flops` on rows that are data, which is an upper bound where `step.metrics` says so."""
+        """Operations of `flops` on rows that are data, an upper bound where `step.metrics` says so."""
         return int(self._metrics.useful_flops.round())
 
     @cached_property
@@ -101,7 +101,7 @@ class Run:
         return self._metrics.energy
 
     def check(self) -> Deviation:
-        """How far the outputs are from those that the program expects.
+        """Deviation of the outputs from those that the program expects.
 
         Raises `SimulationError`, with the first scalar that is too far away, unless all are within the tolerance, and
         `InputError` where nothing is expected.

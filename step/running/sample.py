@@ -45,7 +45,7 @@ def sample(
     data, and where that can not be computed, and `UnboundSymbol` for bindings of symbols that there are not.
     """
     check_values(bindings or {}, graph)
-    return _Sample(graph, seed, bindings or {}, _kept(graph, own or {}, keep)).made()
+    return _InputMaker(graph, seed, bindings or {}, _kept(graph, own or {}, keep)).made()
 
 
 def _kept(graph: Graph, own: Mapping[str, Any], keep: Collection[str]) -> BoundInputs:
@@ -64,7 +64,7 @@ def _kept(graph: Graph, own: Mapping[str, Any], keep: Collection[str]) -> BoundI
     )
 
 
-class _Sample:
+class _InputMaker:
     def __init__(self, graph: Graph, seed: int | None, bindings: Mapping[str, int], kept: BoundInputs) -> None:
         self.graph, self.bindings = graph, dict(bindings)
         self.random = None if seed is None else np.random.default_rng(seed)
@@ -159,8 +159,7 @@ class _Sample:
             return []
         if self.random is None:
             return [total // count + (position < total % count) for position in range(count)]
-        extents: list[int] = self.random.multinomial(total, np.full(count, 1 / count)).tolist()
-        return extents
+        return self.random.multinomial(total, np.full(count, 1 / count)).tolist()
 
     def extent(self, name: str) -> int:
         """The value of a symbol; a ragged one is the sum over all tensors."""

@@ -1,4 +1,4 @@
-"""What a run moved between the fabric and off-chip memory.
+"""Traffic of a run between the fabric and off-chip memory.
 
 Memory counts the beats that pass at each port. The last one of a tile may be filled in part, as the next tile starts on
 a beat of its own. So bytes are those of the tiles, as the symbolic metric counts them, and beats what the bus carried.
@@ -35,7 +35,7 @@ def tile_bytes(tile: Tile, beats: int, memory: MemoryConfig) -> int:
 
 
 def _ports(netlist: Netlist) -> Iterator[tuple[str, bool, Tile]]:
-    """Of every memory port its operator, whether it writes, and its tiles."""
+    """Memory ports: the operator of each, whether it writes, and its tiles."""
     for writes in (False, True):
         for node in netlist.units:
             access = node.operator.writes(node) if writes else node.operator.reads(node)

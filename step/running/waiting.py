@@ -1,4 +1,4 @@
-"""Who keeps each operator of a timed run from working, derived from what every timed back end counts alike."""
+"""Waits of the operators of a timed run, derived from what every timed back end counts alike."""
 
 from __future__ import annotations
 

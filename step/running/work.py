@@ -1,4 +1,4 @@
-"""What operators calculated in a run, and the bytes that this took: what a roofline is drawn from."""
+"""Operations of a run, and the bytes that they took: a roofline is drawn from these."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from step.running.interpreter import bind
 
 
 @dataclass(frozen=True)
-class Work:
+class OperatorWork:
     """The ``flops`` of an operator on the data of its program, of which so many are ``useful`` (at most), the most that
     its lanes do ``a_cycle``, and the ``link_bytes`` of the values that it takes and sends."""
 
@@ -33,7 +33,7 @@ class Work:
         return self.flops / self.link_bytes
 
 
-def work_of(program: Program) -> dict[str, Work]:
+def work_of(program: Program) -> dict[str, OperatorWork]:
     """By name, what the operators of ``program`` that have lanes do on its data; none for those that do nothing.
 
     The counts are those of `step.metrics`, of tiles of dynamic size with the rows that they have. Raises what
@@ -51,7 +51,7 @@ def work_of(program: Program) -> dict[str, Work]:
     for node, counts in sums.items():
         flops, bits, data = (int(evaluate(each, symbols, netlist.graph).round()) for each in counts)
         if flops and bits:
-            found[node.name] = Work(flops, flops_a_cycle(node, netlist), bits // 8, data)
+            found[node.name] = OperatorWork(flops, flops_a_cycle(node, netlist), bits // 8, data)
     return found
 
 

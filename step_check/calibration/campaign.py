@@ -25,7 +25,7 @@ from step.programs.prepare import prepare
 from step.programs.program import Program
 from step_check.calibration.alone import alone
 from step_check.calibration.bench import Bench, Build
-from step_check.calibration.measure import Measured, function_of
+from step_check.calibration.measure import Measured
 from step_check.calibration.memory import measure_memory
 from step_check.fuzz.units import units
 
@@ -64,7 +64,7 @@ def standard_units(fabric: FabricConfig) -> Iterator[Units]:
     rows of both."""
     for rows in (1, 4 * max(1, fabric.link_bytes // 16)):
         found = {each.label: each.alone() for each in units(rows)}
-        applied = {label: (node, function_of(node)) for label, node in found.items() if node is not None}
+        applied = {label: (node, node.operator.function) for label, node in found.items() if node is not None}
         yield {label: alone(node, function) for label, (node, function) in applied.items() if function is not None}
 
 

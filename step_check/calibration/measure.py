@@ -9,8 +9,6 @@ from sim_approx.calibration.applied import INSTANT, Applied
 from sim_approx.calibration.entries import Unit
 from sim_approx.placing.build import build_fabric
 from step.errors import SimulationError
-from step.language.function import Function
-from step.language.graph import Node
 from step.lowering.netlist import lower
 from step.programs.data.inputs import bind_inputs
 from step.programs.program import Program
@@ -32,7 +30,7 @@ class Measured:
 
     def applied(self) -> dict[str, Applied]:
         """What each unit is."""
-        return {label: Applied.at(node, function_of(node)) for label, node in self.nodes.items()}
+        return {label: Applied.at(node, node.operator.function) for label, node in self.nodes.items()}
 
     def units(self, exact: Events, rtl: str, date: str) -> list[Unit]:
         """An entry for each unit, from the ``exact`` events of a run.
@@ -51,7 +49,7 @@ class Measured:
             if residual is None:
                 raise SimulationError(f"{node.describe()}: the fast model has other tokens than the RTL")
             found = (here.beats, interval, latency, len(here.firings) - 1 - WARM_UP, max(spread, other), residual)
-            entries.append(Unit(Applied.at(node, function_of(node)), *found, rtl, date))
+            entries.append(Unit(Applied.at(node, node.operator.function), *found, rtl, date))
         return entries
 
     def formulas(self) -> dict[str, tuple[int, int]]:
@@ -62,11 +60,6 @@ class Measured:
             label: (by_formula[node.name].interval, by_formula[node.name].latency - instant[node.name].latency)
             for label, node in self.nodes.items()
         }
-
-
-def function_of(node: Node) -> Function | None:
-    """The function that the unit of ``node`` applies."""
-    return getattr(node.operator, "function", None)
 
 
 def usual(samples: np.ndarray) -> tuple[int, int]:

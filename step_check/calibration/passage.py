@@ -40,7 +40,7 @@ def passage(netlist: Netlist, node: Node, events: Events) -> Passage:
     counts = [len(each) for each in (*taken, *sent)]
     firings = max((*taken, *sent), key=len)
     ports = zip((*before, *behind), counts, strict=True)
-    beats = max(netlist.beats(each, node.name) for each, n in ports if n == len(firings))
+    beats = max(netlist.words(each, node.name) for each, n in ports if n == len(firings))
     of_a_result, of_a_value = max(1, len(taken[0]) // len(sent[0])), max(1, len(sent[0]) // len(taken[0]))
     results, values = sent[0][of_a_value - 1 :: of_a_value], taken[0][of_a_result - 1 :: of_a_result]
     return Passage(firings, results - values, beats)

@@ -151,7 +151,7 @@ def with_rows(fabric: FabricConfig, graph: Graph, most: int) -> FabricConfig:
     added = [
         tile.with_rows(1).bytes
         for node in graph
-        if isinstance(sums := getattr(node.operator, "function", None), RowSum) and sums.sum == "fused"
+        if isinstance(sums := node.operator.function, RowSum) and sums.sum == "fused"
         for tile in node.inputs[0].element.tiles
         if not tile.is_static
     ]

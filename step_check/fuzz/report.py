@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version as version_of
@@ -13,10 +12,8 @@ from step.errors import FormatError
 from step.host.files import write_atomically
 from step.host.paths import named_file
 from step.host.sources import source_digest
-from step.programs.files.json_file import read_json
+from step.programs.files.json_file import format_of, json_bytes, read_json
 from step.programs.program import Program
-
-FORMAT = "step-fuzz-1"
 
 
 @dataclass(frozen=True)
@@ -42,7 +39,7 @@ class Finding:
     def to_json(self) -> dict[str, Any]:
         """Plain data, as the schema ``fuzz`` describes it."""
         return {
-            "format": FORMAT,
+            "format": format_of("fuzz"),
             "version": version(),
             "seeds": list(self.seeds),
             "fabric": self.fabric,
@@ -59,7 +56,7 @@ class Finding:
         if self.program is not None:
             self.program.save(directory / f"{self.name}.json")
         path = directory / f"{self.name}.report.json"
-        write_atomically(path, (json.dumps(self.to_json(), indent=1) + "\n").encode())
+        write_atomically(path, json_bytes(self.to_json()))
         return path
 
 

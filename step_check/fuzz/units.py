@@ -90,7 +90,7 @@ class Unit:
         found = [each for each in nodes if each.operator.name == self.operator.name]
         function = self.function
         if function is not None:
-            found = [each for each in found if isinstance(getattr(each.operator, "function", None), function)]
+            found = [each for each in found if isinstance(each.operator.function, function)]
         return found[-1] if found else None
 
     def alone(self, values: int = EACH) -> Node | None:

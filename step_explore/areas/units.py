@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from step.language.function import Function
 from step.language.graph import Node
 from step.language.types import is_dynamic, with_rows
 from step.lowering.links import slots_in_flight
-from step.lowering.memory import Scratchpad
+from step.lowering.memory import ScratchpadPlan
 from step.lowering.netlist import Channel, Netlist
 from step.lowering.plans import plan_of
 from step.lowering.plans.plan import Application
 from step.lowering.storage import data, header_bits, queued_tiles, word_width
-from step.lowering.timing import reduces, timing_of
+from step.lowering.timing import timing_of
 from step_explore.areas.amounts import BLOCK_RAM_BITS, Amounts
 from step_explore.areas.datapaths import datapath
 
@@ -22,14 +21,14 @@ def unit(netlist: Netlist, node: Node) -> Amounts:
     before, behind = netlist.inputs(node), [each for each in netlist.outputs(node) if each is not None]
     found.put(kind, 1)
     found.put(f"{kind}.headers", sum(header_bits(netlist, each) for each in (*before, *behind)))
-    link, beats = netlist.links[node.name], {each: netlist.beats(each, node.name) for each in (*before, *behind)}
+    link, beats = netlist.links[node.name], {each: netlist.words(each, node.name) for each in (*before, *behind)}
     found.put(f"{kind}.word_bits", sum(word_width(netlist, each, link) for each in before))
     found.put(f"{kind}.bits", sum(word_width(netlist, each, link) * words for each, words in beats.items()))
     found.put(f"{kind}.ports", len(before) + len(behind) - 2)
     found.put(f"{kind}.dynamic", any(is_dynamic(each.element) for each in (*before, *behind)))
-    function: Function | None = getattr(node.operator, "function", None)
+    function = node.operator.function
     if function is not None and any(each.carries for each in behind):
-        reduce = reduces(type(node.operator))
+        reduce = node.operator.reduces
         application = Application.at(node, netlist.fabric.of(node.name), reduce=reduce)
         plan = plan_of(node, function, netlist.fabric, reduce=reduce)
         found.put_all(datapath(function, application.with_rows(netlist.fabric.dynamic_rows), plan))
@@ -101,7 +100,7 @@ def _gathered(found: Amounts, netlist: Netlist, each: Channel, room: int) -> Non
         found.deep(narrow, room, parts)
     else:
         found.shallow(narrow, room, parts)
-    waits = netlist.beats(each, each.producer[0]) - netlist.beats(each, each.consumer[0])
+    waits = netlist.words(each, each.producer[0]) - netlist.words(each, each.consumer[0])
     found.put("gathered", 1)
     found.put("gathered.parts", parts)
     found.put("gathered.place_bits", (room - 1).bit_length())
@@ -111,7 +110,7 @@ def _gathered(found: Amounts, netlist: Netlist, each: Channel, room: int) -> Non
         found.shallow(1, waits - 1)
 
 
-def scratchpad(netlist: Netlist, each: Scratchpad) -> Amounts:
+def scratchpad(netlist: Netlist, each: ScratchpadPlan) -> Amounts:
     """The amounts of an on-chip memory: its banks, and what every share of it needs."""
     found, fabric = Amounts(), netlist.fabric
     found.put("scratchpad", 1)
@@ -119,7 +118,7 @@ def scratchpad(netlist: Netlist, each: Scratchpad) -> Amounts:
     width = 0
     for share in each.shares:
         (before,) = netlist.inputs(share.filler)
-        word = word_width(netlist, before, netlist.links[share.filler.name]) if share.beats else 0
+        word = word_width(netlist, before, netlist.links[share.filler.name]) if share.words else 0
         width = max(width, word)
         found.put("scratchpad.share_bits", word)
         entries = share.pages * share.slots

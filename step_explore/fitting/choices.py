@@ -207,7 +207,7 @@ def _kind(netlist: Netlist, node: Node) -> str:
     around = [
         (each.depth, each.carries) for each in (*netlist.inputs(node), *netlist.outputs(node)) if each is not None
     ]
-    fabric, function = netlist.fabric, getattr(node.operator, "function", None)
+    fabric, function = netlist.fabric, node.operator.function
     own = fabric.lanes.get(node.name), fabric.links.get(node.name)
     return f"{node.operator.name} {function} {[*map(str, elements)]} {own} {around}"
 
@@ -250,7 +250,7 @@ def _option(netlist: Netlist, nodes: list[Node], link: int, lanes: int) -> Optio
         timing, waiting = timing_of(changed, node), areas.in_flight(changed, node)
         behind = [each for each in changed.outputs(node) if each is not None]
         parts += [areas.channel(_same(changed, each, link), each, waiting) for each in behind]
-        words = [changed.beats(each, node.name) for each in (*changed.inputs(node), *behind)]
+        words = [changed.words(each, node.name) for each in (*changed.inputs(node), *behind)]
         intervals.append(int(timing.initiation_interval) if timing is not None else max(words, default=1))
         latencies.append(int(timing.latency) if timing is not None else 0)
     area = sum(map(priced, parts), Area())

@@ -31,7 +31,7 @@ def shallower(trials: Trials, found: Choice, goal: Goal) -> Choice:
         return [(taken := cycles.get(id(each))) is not None and taken <= most for each in all_depths]
 
     asked = {name: each.depth for name, each in deep.items()}
-    order = sorted(deep, key=lambda name: (-asked[name] * netlist.beats(deep[name]), name))
+    order = sorted(deep, key=lambda name: (-asked[name] * netlist.words(deep[name]), name))
     depths = shrink(asked, order, good)
     changed = {name: depth for name, depth in depths.items() if depth != asked[name]}
     cycles = run(changed)

@@ -14,9 +14,8 @@ from sim_approx.simulator import Simulator
 from step.errors import InputError, SimulationError, UnboundSymbol
 from step.language.symbols import replaced
 from step.language.types import is_dynamic
-from step.lowering.fabric import FABRIC, MEMORY, FabricConfig, is_of_fabric, with_settings
+from step.lowering.fabric import FABRIC, LIMITS, MEMORY, FabricConfig, is_of_fabric, with_settings
 from step.lowering.feasible import lanes_of, with_lanes
-from step.lowering.limits import LIMITS
 from step.lowering.off_chip import MemoryConfig
 from step.programs.data.inputs import BoundInputs, bind_inputs
 from step.programs.files.digest import data_digest, fabric_digest, graph_digest

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from step.errors import InputError
-from step.host.amounts import BYTES, Unit
+from step.host.amounts import BYTES, Quantity
 from step.host.nearest import did_you_mean
 from step_explore.sweeps.row import UNITS, Row
 
 MEMORY = "memory_bytes"
 """On-chip memory with the contents of FIFOs, and tiles in the queues of loads."""
 
-LIMITED: Mapping[str, Unit] = {
+LIMITED: Mapping[str, Quantity] = {
     "cycles": UNITS["cycles"],
     "lut_sites": UNITS["lut_sites"],
     "lanes": UNITS["lanes"],

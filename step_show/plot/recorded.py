@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sim_approx.simulator import Simulator
 from step.errors import InputError
-from step.running.profile import Profile
+from step.running.profile import RunProfile
 from step.running.result import ChannelEvents
 from step.running.run import Run
 
@@ -24,7 +24,7 @@ def events_of(run: Run) -> Mapping[str, ChannelEvents]:
     return again.result.events
 
 
-def profile_of(run: Run, intervals: int) -> Profile:
+def profile_of(run: Run, intervals: int) -> RunProfile:
     """What operators and memory did in at most so many ``intervals`` of ``run``, as the fast model has it.
 
     Raises `InputError` where its run is another one.

@@ -10,7 +10,7 @@ import numpy as np
 from step.errors import InputError
 from step.host.figures import BLACK, COLOURS, axes_for
 from step.running.run import Run
-from step.running.work import Work, work_of
+from step.running.work import OperatorWork, work_of
 from step_show.plot.parts import grouped
 
 MARKERS = "osv^<>"
@@ -71,15 +71,17 @@ def roofline(run: Run, *, ax: Any = None) -> Any:
     return axes
 
 
-def _points(works: Mapping[str, Work]) -> dict[str, Work]:
+def _points(works: Mapping[str, OperatorWork]) -> dict[str, OperatorWork]:
     """The operators in groups, those that do the most first; the names of groups in one place are one text."""
     groups = {name: _sum([works[each] for each in names]) for name, names in grouped(works).items()}
-    places: dict[Work, list[str]] = {}
+    places: dict[OperatorWork, list[str]] = {}
     for name in sorted(groups, key=lambda each: -groups[each].flops):
         places.setdefault(groups[name], []).append(name)
     return {",\n".join(names): work for work, names in places.items()}
 
 
-def _sum(works: Iterable[Work]) -> Work:
+def _sum(works: Iterable[OperatorWork]) -> OperatorWork:
     every = list(works)
-    return Work(*(sum(getattr(each, name) for each in every) for name in ("flops", "a_cycle", "link_bytes", "useful")))
+    return OperatorWork(
+        *(sum(getattr(each, name) for each in every) for name in ("flops", "a_cycle", "link_bytes", "useful"))
+    )

@@ -14,7 +14,7 @@ from step.errors import InputError
 from step.functions import Add
 from step.language.graph import Graph
 from step.programs.data.inputs import BoundInputs, bind_inputs
-from step.running.profile import Profile
+from step.running.profile import RunProfile
 from step.running.result import RunResult
 
 
@@ -27,7 +27,7 @@ def check(graph: Graph, inputs: BoundInputs, fabric: step.FabricConfig, interval
     adds_up(found, compiled.run(), intervals)
 
 
-def adds_up(found: Profile, result: RunResult, intervals: int) -> None:
+def adds_up(found: RunProfile, result: RunResult, intervals: int) -> None:
     assert found.cycles == result.cycles and len(found.lengths) <= intervals and found.lengths.sum() == result.cycles
     assert found.edges[-1] == result.cycles and np.array_equal(np.diff(found.edges), found.lengths)
     assert set(found.operators) == set(result.operators)

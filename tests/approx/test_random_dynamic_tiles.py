@@ -153,7 +153,7 @@ def latencies(netlist: Netlist) -> dict[str, int]:
     """Of all products."""
     found = {}
     for node in netlist.units:
-        function, reduce = getattr(node.operator, "function", None), isinstance(node.operator, Accum)
+        function, reduce = node.operator.function, isinstance(node.operator, Accum)
         if isinstance(function, Matmul):
             found[node.name] = plan_of(node, function, netlist.fabric, reduce=reduce).latency
     return found

@@ -24,7 +24,7 @@ from hw.verilog.emit import emit, top_text
 from hw.verilog.structure import Instance, Structure, Written
 from step.language.faults import Fault
 from step.language.graph import Graph
-from step.lowering.board import Board, Image, board_of
+from step.lowering.board import BoardPlan, Image, board_of
 from step.lowering.bus import PAGE, BusConfig
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist, lower
@@ -81,7 +81,7 @@ class Wrapped:
         self.graph, self.bus, self.directory, self.simulator = graph, bus, directory, simulator
         self.inputs = inputs
         self.netlist: Netlist = lower(graph, fabric)
-        self.board: Board = board_of(self.netlist, bus, streams=self.streams)
+        self.board: BoardPlan = board_of(self.netlist, bus, streams=self.streams)
         design = directory / "design"
         self.structure = self._checked(design, self._emit(design))
         self.top = self.structure.name

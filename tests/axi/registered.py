@@ -14,7 +14,7 @@ from hw.registers.wrapper import board_design
 from hw.verilog.structure import Structure
 from step.language.graph import Graph
 from step.lowering.registers import PATIENCE
-from step.running.deadlock import Wait
+from step.running.deadlock import Blockage
 
 DONE, FAULT, WATCHDOG = 1, 2, 4
 DATA = 100
@@ -63,7 +63,7 @@ class Registered(Wrapped):
         (place,) = (each for each in found.fields if each.name == field)
         return played["registers"][register] >> place.low & ((1 << place.width) - 1)
 
-    def waits(self, played: dict[str, Any]) -> list[Wait]:
+    def waits(self, played: dict[str, Any]) -> list[Blockage]:
         return waits_of(self.netlist, played["waits"])
 
     def hang(self, played: dict[str, Any]) -> Hang:

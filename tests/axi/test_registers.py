@@ -17,7 +17,7 @@ from sim_approx.running.simulation import simulate
 from step.language.faults import Fault
 from step.lowering.registers import MAGIC, VERSION
 from step.programs.data.inputs import bind_inputs
-from step.running.deadlock import Wait, find_cycle, find_waits
+from step.running.deadlock import Blockage, find_cycle, find_waits
 from step.running.result import Activity
 
 needs_icarus = pytest.mark.skipif(ICARUS is None, reason="needs Icarus Verilog")
@@ -86,7 +86,7 @@ def test_a_deadlock_is_that_of_the_report(board: Registered) -> None:
     assert activities == [snapshot.activities[each.name] for each in board.netlist.units]
 
 
-def _named(waits: list[Wait]) -> list[tuple[str, str, bool]]:
+def _named(waits: list[Blockage]) -> list[tuple[str, str, bool]]:
     return [(each.unit.name, each.awaited(), each.full) for each in waits]
 
 

@@ -33,7 +33,7 @@ PROGRAMS: dict[str, Any] = {
 
 def sums(program: Program) -> set[str]:
     """How its products add."""
-    functions = (getattr(node.operator, "function", None) for node in program.graph)
+    functions = (node.operator.function for node in program.graph)
     return {function.sum for function in functions if isinstance(function, Matmul)}
 
 

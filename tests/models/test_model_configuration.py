@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
+from raising import raised
 
 from step.errors import FormatError, InputError
 from step_models import configuration, read_configuration
@@ -25,9 +26,8 @@ def test_qwen() -> None:
 
 
 def test_another_one() -> None:
-    with pytest.raises(InputError) as error:
-        configuration("GPT-5")
-    assert str(error.value) == ("there is no configuration of a model 'GPT-5'; there are Mixtral-8x7B, Qwen3-30B-A3B")
+    error = raised(InputError, lambda: configuration("GPT-5"))
+    assert error == "there is no configuration of a model 'GPT-5'; there are Mixtral-8x7B, Qwen3-30B-A3B"
 
 
 @pytest.mark.parametrize(
@@ -37,16 +37,11 @@ def test_another_one() -> None:
         ({"hidden": 64.0}, "hidden of model 'Mixtral-8x7B' must be an integer >= 1, not 64.0"),
         ({"experts": 1}, "experts_per_token of model 'Mixtral-8x7B' must be at most its 1 experts, not 2"),
         ({"norm_epsilon": -1.0}, "norm_epsilon of model 'Mixtral-8x7B' must be a float >= 0, not -1.0"),
-        (
-            {"key_value_heads": 5},
-            "the 32 query heads of model 'Mixtral-8x7B' can not share 5 key-value heads evenly",
-        ),
+        ({"key_value_heads": 5}, "the 32 query heads of model 'Mixtral-8x7B' can not share 5 key-value heads evenly"),
     ],
-)
+)  # fmt: skip
 def test_dimensions_that_no_model_has(change: dict[str, int], message: str) -> None:
-    with pytest.raises(InputError) as error:
-        replace(configuration("Mixtral-8x7B"), **change)
-    assert str(error.value) == message
+    assert raised(InputError, lambda: replace(configuration("Mixtral-8x7B"), **change)) == message
 
 
 def test_a_file(tmp_path: Path) -> None:
@@ -60,28 +55,22 @@ def test_a_file(tmp_path: Path) -> None:
     ("data", "message"),
     [
         ([], "{path} must have an object with a model's dimensions, not []"),
-        (
-            {"name": "x", "heads": 3},
-            "{path}: a configuration has no 'heads'; it has name, layers, hidden, inner, experts, experts_per_token, "
-            "query_heads, key_value_heads, head_size, norm_epsilon",
-        ),
+        ({"name": "x", "heads": 3},
+         "{path}: a configuration has no 'heads'; it has name, layers, hidden, inner, experts, experts_per_token, "
+         "query_heads, key_value_heads, head_size, norm_epsilon"),
         ({"name": "x"}, "{path}: the configuration has no 'layers'"),
     ],
-)
+)  # fmt: skip
 def test_files_of_another_form(data: object, message: str, tmp_path: Path) -> None:
     path = tmp_path / "small.json"
     path.write_text(json.dumps(data))
-    with pytest.raises(FormatError) as error:
-        read_configuration(path)
-    assert str(error.value) == message.format(path=path)
+    assert raised(FormatError, lambda: read_configuration(path)) == message.format(path=path)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(FormatError) as error:
-        read_configuration(tmp_path / "none.json")
-    assert str(error.value) == f"there is no file '{tmp_path / 'none.json'}'"
+    error = raised(FormatError, lambda: read_configuration(tmp_path / "none.json"))
+    assert error == f"there is no file '{tmp_path / 'none.json'}'"
     path = tmp_path / "deep.json"
     path.write_text("[" * 9999)
-    with pytest.raises(FormatError) as error:
-        read_configuration(path)
-    assert str(error.value) == f"{path} is no configuration of a model: its JSON is nested too deeply"
+    error = raised(FormatError, lambda: read_configuration(path))
+    assert error == f"{path} is no configuration of a model: its JSON is nested too deeply"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from raising import raised
 from running_models import assert_runs, error_of
 
 from step.errors import InputError
@@ -111,39 +112,23 @@ def test_layers_have_the_measured_routing_where_there_is_one(name: str, tokens: 
     ("arguments", "message"),
     [
         ({"routings": []}, "a decoder must have at least one layer: give a routing for each of them"),
-        (
-            {"routings": [*routings(1), np.array([[0, 4]] * 4)]},
-            "routing of layer 1: expert ids must be 0 to 3, but go from 0 to 4",
-        ),
-        (
-            {"routings": [np.array([[0], [1], [2], [3]])]},
-            "routing of layer 0 must have 2 experts a token, not 1",
-        ),
+        ({"routings": [*routings(1), np.array([[0, 4]] * 4)]},
+         "routing of layer 1: expert ids must be 0 to 3, but go from 0 to 4"),
+        ({"routings": [np.array([[0], [1], [2], [3]])]}, "routing of layer 0 must have 2 experts a token, not 1"),
         ({"routings": routings(1, 3)}, "routing of layer 0 must have a row for each of the 4 KV lengths, not 3"),
-        (
-            {"room": 4},
-            "KV lengths must be below the 4 rows of the cache, which has to take the new row, too, but request 2 has 7",
-        ),
-        (
-            {"schedule": Schedule(rows=3)},
-            "rows, the rows of a tile, must divide the number of tokens = 4, but 3 does not",
-        ),
-        (
-            {"schedule": Schedule(depth=24)},
-            "depth, the extent of a weight tile along its rows, must divide hidden = 32, but 24 does not",
-        ),
-        (
-            {"schedule": Schedule(columns=64)},
-            "columns, the extent of a weight tile, must divide hidden = 32, but 64 does not",
-        ),
-        (
-            {"schedule": Schedule(expert_regions=3)},
-            "4 experts can not be dealt evenly to 3 regions; possible are 1, 2, 4",
-        ),
+        ({"room": 4},
+         "KV lengths must be below the 4 rows of the cache, which has to take the new row, too, but request 2 has 7"),
+        ({"schedule": Schedule(rows=3)},
+         "rows, the rows of a tile, must divide the number of tokens = 4, but 3 does not"),
+        ({"schedule": Schedule(depth=24)},
+         "depth, the extent of a weight tile along its rows, must divide hidden = 32, but 24 does not"),
+        ({"schedule": Schedule(columns=64)},
+         "columns, the extent of a weight tile, must divide hidden = 32, but 64 does not"),
+        ({"schedule": Schedule(expert_regions=3)},
+         "4 experts can not be dealt evenly to 3 regions; possible are 1, 2, 4"),
         ({"schedule": Schedule(regions=0)}, "attention needs at least one region, not 0"),
     ],
-)
+)  # fmt: skip
 def test_what_does_not_fit(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError) as error:
-        decoder.program(SMALL, LENGTHS, **{"routings": routings(1), **arguments})
-    assert str(error.value) == message
+    error = raised(InputError, lambda: decoder.program(SMALL, LENGTHS, **{"routings": routings(1), **arguments}))
+    assert error == message

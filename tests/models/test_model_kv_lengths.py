@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from raising import raised
 
 from step.errors import FormatError, InputError
 from step_models import check_lengths, measured_kv_lengths, read_kv_lengths, sampled_kv_lengths
@@ -24,9 +25,8 @@ def test_every_measured_batch(path: Path) -> None:
 
 
 def test_a_batch_that_was_not_measured() -> None:
-    with pytest.raises(InputError) as error:
-        measured_kv_lengths("b32")
-    assert str(error.value) == (
+    error = raised(InputError, lambda: measured_kv_lengths("b32"))
+    assert error == (
         "there are no measured KV lengths 'b32'; "
         "there are 51, from b16/conv_stdev0174_1845_1860 to b80/conv_stdev1413_0981_1060"
     )
@@ -54,24 +54,21 @@ def test_the_statistics_of_a_sample() -> None:
     ],
 )
 def test_samples_that_can_not_be(sample: dict[str, float], found: str) -> None:
-    with pytest.raises(InputError) as error:
-        sampled_kv_lengths(**sample)
-    assert str(error.value) == (
+    error = raised(InputError, lambda: sampled_kv_lengths(**sample))
+    assert error == (
         f"a sample of KV lengths needs at least one request, a mean above 0 and a deviation of at least 0, not {found}"
     )
 
 
 def test_a_seed_that_can_not_be() -> None:
-    with pytest.raises(InputError) as error:
-        sampled_kv_lengths(4, seed=-1)
-    assert str(error.value) == "the seed of a sample must be an integer >= 0, not -1"
+    error = raised(InputError, lambda: sampled_kv_lengths(4, seed=-1))
+    assert error == "the seed of a sample must be an integer >= 0, not -1"
 
 
 def test_a_length_beyond_the_cache() -> None:
     check_lengths(np.array([7, 0]), 8)
-    with pytest.raises(InputError) as error:
-        check_lengths(np.array([3, 8, 2]), 8)
-    assert str(error.value) == (
+    error = raised(InputError, lambda: check_lengths(np.array([3, 8, 2]), 8))
+    assert error == (
         "KV lengths must be below the 8 rows of the cache, which has to take the new row, too, but request 1 has 8"
     )
 
@@ -88,19 +85,14 @@ def test_a_length_beyond_the_cache() -> None:
 def test_lengths_of_another_form(array: np.ndarray, message: str, tmp_path: Path) -> None:
     path = tmp_path / "lengths.npy"
     np.save(path, array)
-    with pytest.raises(FormatError) as error:
-        read_kv_lengths(path)
-    assert str(error.value) == f"{path}: KV lengths {message}"
+    assert raised(FormatError, lambda: read_kv_lengths(path)) == f"{path}: KV lengths {message}"
 
 
 def test_lengths_in_an_archive(tmp_path: Path) -> None:
     path = tmp_path / "lengths.npz"
     np.savez(path, data=np.array([3]))
-    with pytest.raises(FormatError) as error:
-        read_kv_lengths(path)
-    assert str(error.value) == (
-        f"{path} must be an .npy file, not an archive of arrays; np.save(path, array) writes one"
-    )
+    error = raised(FormatError, lambda: read_kv_lengths(path))
+    assert error == f"{path} must be an .npy file, not an archive of arrays; np.save(path, array) writes one"
 
 
 @pytest.mark.parametrize(
@@ -117,6 +109,4 @@ def test_lengths_that_can_not_be_read(content: bytes | None, message: str, tmp_p
     if content is not None:
         path.write_bytes(content)
     for name in (path, str(path)):
-        with pytest.raises(FormatError) as error:
-            read_kv_lengths(name)
-        assert str(error.value) == message.format(path=path)
+        assert raised(FormatError, read_kv_lengths, name) == message.format(path=path)

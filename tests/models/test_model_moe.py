@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from grids import samples
+from raising import raised
 from running_models import assert_runs, error_of
 
 from sim_approx import backend as approx
@@ -109,16 +110,12 @@ def test_symbols_are_enough_for_metrics(dealt: tuple[int, int | None], rows: int
         ({"regions": 0}, "4 experts can not be dealt evenly to 0 regions; possible are 1, 2, 4"),
         ({"rows": -1}, "a tile must have at least one row, not -1"),
         ({"rows": 2.5}, "symbols needs rows to be an integer or None, not 2.5"),
-        (
-            {"row": 2},
-            "symbols has no parameter 'row'; did you mean 'rows'? it has routing, experts, prefix, rows, regions",
-        ),
+        ({"row": 2},
+         "symbols has no parameter 'row'; did you mean 'rows'? it has routing, experts, prefix, rows, regions"),
     ],
-)
+)  # fmt: skip
 def test_symbols_of_what_no_mixture_has(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError) as error:
-        moe.symbols(**{"routing": [[0, 1]], "experts": 4, **change})
-    assert str(error.value) == message
+    assert raised(InputError, lambda: moe.symbols(**{"routing": [[0, 1]], "experts": 4, **change})) == message
 
 
 @pytest.mark.parametrize(
@@ -159,11 +156,9 @@ def test_a_wrong_result_is_found() -> None:
         ({"regions": 3}, "8 experts can not be dealt evenly to 3 regions; possible are 1, 2, 4, 8"),
         ({"regions": 16}, "8 experts can not be dealt evenly to 16 regions; possible are 1, 2, 4, 8"),
         ({"regions": 0}, "8 experts can not be dealt evenly to 0 regions; possible are 1, 2, 4, 8"),
-        (
-            {"regions": 2, "rows": None, "depth": 16},
-            "experts that take turns on tiles of dynamic size need weight tiles with all of hidden: "
-            "depth must be 32, not 16",
-        ),
+        ({"regions": 2, "rows": None, "depth": 16},
+         "experts that take turns on tiles of dynamic size need weight tiles with all of hidden: "
+         "depth must be 32, not 16"),
         ({"regions": 4.0}, "program needs regions to be an integer or None, not 4.0"),
         ({"experts": 0}, "routing: there must be 1 to 1,048,576 experts, not 0"),
         ({"routing": np.array([range(9)])}, "routing must have 1 to 8 experts a token, not 9"),
@@ -173,9 +168,7 @@ def test_a_wrong_result_is_found() -> None:
         ({"columns": 20}, "columns, the extent of a weight tile along inner, must divide inner = 32, but 20 does not"),
         ({"depth": 20}, "depth, the extent of a weight tile along hidden, must divide hidden = 32, but 20 does not"),
     ],
-)
+)  # fmt: skip
 def test_what_does_not_fit(changes: dict[str, Any], message: str) -> None:
     arguments = {"routing": np.array([[0, 1]]), "experts": 8, **SMALL, **changes}
-    with pytest.raises(InputError) as error:
-        moe.program(**arguments)
-    assert str(error.value) == message
+    assert raised(InputError, lambda: moe.program(**arguments)) == message

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from raising import raised
 from running_models import assert_runs, error_of
 
 from step.errors import InputError
@@ -58,16 +59,12 @@ def test_a_wrong_result_is_found() -> None:
     [
         ({"tokens": 0}, "there must be at least one token, not 0"),
         ({"tokens": 6}, "rows, the rows of a tile, must divide tokens = 6, but 4 does not"),
-        (
-            {"depth": 12},
-            "depth, the extent of a weight tile along its rows, must divide the columns of x = 32, but 12 does not",
-        ),
+        ({"depth": 12},
+         "depth, the extent of a weight tile along its rows, must divide the columns of x = 32, but 12 does not"),
     ],
-)
+)  # fmt: skip
 def test_what_does_not_divide(make: Any, changes: dict[str, int], message: str) -> None:
-    with pytest.raises(InputError) as error:
-        make(**{**SMALL, **changes})
-    assert str(error.value) == message
+    assert raised(InputError, lambda: make(**{**SMALL, **changes})) == message
 
 
 @pytest.mark.parametrize(
@@ -83,14 +80,11 @@ def test_what_does_not_divide(make: Any, changes: dict[str, int], message: str) 
     ],
 )
 def test_dimensions_that_no_projection_has(make: Any, changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError) as error:
-        make(**{**SMALL, **changes})
-    assert str(error.value) == message
+    assert raised(InputError, lambda: make(**{**SMALL, **changes})) == message
 
 
 def test_heads_that_do_not_divide() -> None:
-    with pytest.raises(InputError) as error:
-        projection.program(**SMALL, groups=1)
-    assert str(error.value) == (
+    error = raised(InputError, lambda: projection.program(**SMALL, groups=1))
+    assert error == (
         "columns, the extent of a weight tile along the heads, must divide heads * head = 8, but 16 does not"
     )

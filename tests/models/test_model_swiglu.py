@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from raising import raised
 from running_models import assert_runs, error_of
 
 from step.errors import InputError
@@ -70,13 +71,8 @@ def test_the_published_validation() -> None:
         ({"rows": 2.0}, "program needs rows to be an integer, not 2.0"),
         ({"rows": 0}, "rows, the rows of a tile, must divide batch = 16, but 0 does not"),
         ({"depth": 24}, "depth, the extent of a weight tile along hidden, must divide hidden = 64, but 24 does not"),
-        (
-            {"columns": 48},
-            "columns, the extent of a weight tile along inner, must divide inner = 64, but 48 does not",
-        ),
+        ({"columns": 48}, "columns, the extent of a weight tile along inner, must divide inner = 64, but 48 does not"),
     ],
-)
+)  # fmt: skip
 def test_tiles_that_do_not_divide(sizes: dict[str, int], message: str) -> None:
-    with pytest.raises(InputError) as error:
-        swiglu.program(**sizes)
-    assert str(error.value) == message
+    assert raised(InputError, lambda: swiglu.program(**sizes)) == message

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import strategies as st
+from raising import raised
 
 from step.errors import TypeMismatch
 from step.language.dims import Dim
@@ -110,9 +110,8 @@ class Bench:
 def refusal(operator: str, build: Callable[[Bench], Any]) -> str:
     """What ``build`` is refused for, without the places, which are checked to be there."""
     bench = Bench()
-    with pytest.raises(TypeMismatch) as error:
-        build(bench)
-    first, *origins = str(error.value).split("\n")
+    error = raised(TypeMismatch, lambda: build(bench))
+    first, *origins = error.split("\n")
     match = re.fullmatch(rf"{operator} '{operator}_\d+' \((\S+)\.py:\d+\): (.*)", first)
     assert match, first
     for port, line in enumerate(origins):

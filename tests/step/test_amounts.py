@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from raising import raised
 
 from step import FabricConfig
 from step.errors import FabricError, InputError
-from step.host.amounts import BYTES, BYTES_A_CYCLE, DAYS, MEGAHERTZ, PERCENT, PICOJOULES, Unit, counted
+from step.host.amounts import BYTES, BYTES_A_CYCLE, DAYS, MEGAHERTZ, PERCENT, PICOJOULES, Quantity, counted
 from step.host.sizes import parse_size
 from step.lowering.fabric import with_settings
 from step_explore.tuning.budget import LIMITED, Budget
@@ -31,7 +32,7 @@ CYCLES = counted("cycles")
         (PERCENT, "5", 5), (PERCENT, "2.5%", 2.5), (PERCENT, "5 %", 5), (DAYS, "30d", 30),
     ],
 )  # fmt: skip
-def test_amounts(unit: Unit, text: str, number: float) -> None:
+def test_amounts(unit: Quantity, text: str, number: float) -> None:
     found = unit.amount(text, "it")
     assert found == number and type(found) is type(number)
 
@@ -63,10 +64,8 @@ SIZE = "it must be a number of B or bit, such as 4Mbit or 500kB, not "
           for text in ("nan", "nan%", "inf", "-5%", "5bit", "5%%", "5k%", "5k")),
     ],
 )  # fmt: skip
-def test_amounts_that_do_not_fit(unit: Unit, text: str, message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        unit.amount(text, "it")
-    assert str(caught.value) == message
+def test_amounts_that_do_not_fit(unit: Quantity, text: str, message: str) -> None:
+    assert raised(InputError, lambda: unit.amount(text, "it")) == message
 
 
 KINDS = {
@@ -82,9 +81,8 @@ def test_each_budget_takes_units_of_its_own(name: str) -> None:
     unit = LIMITED[name]
     assert Budget.parse([f"{name}=3"]).limits == {name: 3} and Budget.parse([f"{name}=3k"]).limits == {name: 3000}
     for amount in KINDS[unit.says.partition(", such")[0]]:
-        with pytest.raises(InputError) as caught:
-            Budget.parse([f"{name}={amount}"])
-        assert str(caught.value) == f"a budget of {name} must be {unit.says}, not {amount!r}"
+        caught = raised(InputError, Budget.parse, [f"{name}={amount}"])
+        assert caught == f"a budget of {name} must be {unit.says}, not {amount!r}"
 
 
 @pytest.mark.parametrize(
@@ -110,9 +108,7 @@ def test_each_budget_takes_units_of_its_own(name: str) -> None:
     ],
 )  # fmt: skip
 def test_budgets_and_sizes_that_do_not_fit(make: Callable[[], object], message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        make()
-    assert str(caught.value) == message
+    assert raised(InputError, make) == message
 
 
 def test_settings_with_units() -> None:
@@ -141,6 +137,4 @@ def test_settings_with_units() -> None:
     ],
 )  # fmt: skip
 def test_settings_that_do_not_fit(setting: str, message: str) -> None:
-    with pytest.raises(FabricError) as caught:
-        with_settings(FabricConfig(), [setting])
-    assert str(caught.value) == message
+    assert raised(FabricError, lambda: with_settings(FabricConfig(), [setting])) == message

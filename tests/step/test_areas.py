@@ -34,7 +34,7 @@ def test_fewer_lanes_take_less() -> None:
 
 def test_an_operator_of_its_own_lanes() -> None:
     netlist = example("moe_simple")
-    one = next(node.name for node in netlist.units if getattr(node.operator, "function", None) is not None)
+    one = next(node.name for node in netlist.units if node.operator.function is not None)
     products = [node.name for node in netlist.units if "matmul" in str(node.operator).lower()]
     assert one and products
     fabric = replace(netlist.fabric, lanes={products[0]: 2})

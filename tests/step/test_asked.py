@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from raising import raised
 
 import step
 from step import FP32, FabricConfig, Graph, Program, Tile
@@ -39,9 +40,8 @@ def ran() -> step.Run:
 
 def told(ask: Callable[[], Any]) -> str:
     """The error of ``ask``, without the working directory."""
-    with pytest.raises(StepError) as error:
-        ask()
-    return str(error.value).replace(f"{os.getcwd()}/", "")
+    error = raised(StepError, ask)
+    return error.replace(f"{os.getcwd()}/", "")
 
 
 RUN: list[tuple[dict[str, Any], str]] = [
@@ -100,53 +100,35 @@ def test_depths(depths: Any, message: str) -> None:
 
 OTHERS: list[tuple[Callable[[], Any], str]] = [
     # names of options
-    (
-        lambda: step.run(program(), "rtl", max_cycle=5),
-        "max_cycle has no effect on the back end rtl; did you mean 'max_cycles'? it takes events, max_cycles, waves, "
-        "optimize, progress, on_token",
-    ),
-    (
-        lambda: step.run(program(), "interpret", jump=False),
-        "jump has no effect on the back end interpret; it takes on_token",
-    ),
-    (
-        lambda: step.compare(program(), backend="approx"),
-        "backend has no effect on step.compare; it takes max_cycles, waves, optimize, calibration",
-    ),
-    (
-        lambda: step.Simulator(program(), max_cycles=5),
-        "max_cycles has no effect on step.Simulator; it takes values, timing_of, calibration, engine, jump, symbols",
-    ),
-    (
-        lambda: step.Simulator(program()).run(depth={"x": 2}),
-        "depth has no effect on a run of step.Simulator; did you mean 'depths'? it takes depths, memory, events, "
-        "max_cycles, jump, progress, on_token",
-    ),
+    (lambda: step.run(program(), "rtl", max_cycle=5),
+     "max_cycle has no effect on the back end rtl; did you mean 'max_cycles'? it takes events, max_cycles, waves, "
+     "optimize, progress, on_token"),
+    (lambda: step.run(program(), "interpret", jump=False),
+     "jump has no effect on the back end interpret; it takes on_token"),
+    (lambda: step.compare(program(), backend="approx"),
+     "backend has no effect on step.compare; it takes max_cycles, waves, optimize, calibration"),
+    (lambda: step.Simulator(program(), max_cycles=5),
+     "max_cycles has no effect on step.Simulator; it takes values, timing_of, calibration, engine, jump, symbols"),
+    (lambda: step.Simulator(program()).run(depth={"x": 2}),
+     "depth has no effect on a run of step.Simulator; did you mean 'depths'? it takes depths, memory, events, "
+     "max_cycles, jump, progress, on_token"),
     # names of things
-    (
-        lambda: step.run(program(), "aprox"),
-        "there is no back end 'aprox'; did you mean 'approx'? there are approx, interpret, rtl",
-    ),
+    (lambda: step.run(program(), "aprox"),
+     "there is no back end 'aprox'; did you mean 'approx'? there are approx, interpret, rtl"),
     (lambda: step.run(program(), None), "there is no back end None; there are approx, interpret, rtl"),
     (lambda: ran().outputs["z"], "there is no output 'z'; there are y"),
     (lambda: ran().result.outputs["z"], "there is no output 'z'; there are y"),
     (lambda: ran().result.operators["z"], "there is no operator 'z'; there are x, y"),
     (lambda: ran().result.channels[0], "there is no channel 0; there are x"),
-    (
-        lambda: ran().operators["bussy"],
-        "there is no column 'bussy'; did you mean 'busy'? there are operator, busy, starved, blocked, finished",
-    ),
+    (lambda: ran().operators["bussy"],
+     "there is no column 'bussy'; did you mean 'busy'? there are operator, busy, starved, blocked, finished"),
     (lambda: step.interpret(program().graph, program().inputs).outputs["z"], "there is no output 'z'; there are y"),
     # other arguments
-    (
-        lambda: step.interpret(program(), {}),
-        "a graph must be interpreted, not <program sums: 2 operators, 1 inputs>; "
-        'step.run(PROGRAM, "interpret") takes programs',
-    ),
-    (
-        lambda: step.interpret(program().graph, None),
-        "inputs must be data by name, or the name of an .npz file, not None",
-    ),
+    (lambda: step.interpret(program(), {}),
+     "a graph must be interpreted, not <program sums: 2 operators, 1 inputs>; "
+     'step.run(PROGRAM, "interpret") takes programs'),
+    (lambda: step.interpret(program().graph, None),
+     "inputs must be data by name, or the name of an .npz file, not None"),
     (lambda: list(step.Simulator(program()).attempts([{}], threads=0)), "threads must be an integer >= 1, not 0"),
     (lambda: list(step.Simulator(program()).attempts([5])), "each of the changes must be a dictionary, by name, not 5"),
     (lambda: list(step.Simulator(program()).attempts({"depths": {}})), "changes must be a list, not {'depths': {}}"),
@@ -154,7 +136,7 @@ OTHERS: list[tuple[Callable[[], Any], str]] = [
     (lambda: step.size_fifos(program(), inputs="x.npz"), "inputs must be a list, not 'x.npz'"),
     (lambda: step.size_fifos(program(), bound="x"), "bound must be True or False, not 'x'"),
     (lambda: step.size_fifos(program(), threads=1).within(-1), "loss must be a number >= 0, not -1"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("ask", "message"), OTHERS)
@@ -212,11 +194,8 @@ UNSAVED: list[tuple[Any, str]] = [
     (f"{LONG}.json", f"no file can be called '{LONG[:80]}...'"),
     (None, "a program must be given by its name, a text or a Path, not None"),
     (b"a.json", "a program must be given by its name, a text or a Path, not b'a.json'"),
-    (
-        "p.expected.json",
-        "a program can not be called 'p.expected.json': what is expected of 'p.json' has such a name",
-    ),
-]
+    ("p.expected.json", "a program can not be called 'p.expected.json': what is expected of 'p.json' has such a name"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("path", "message"), UNSAVED)
@@ -283,9 +262,7 @@ def test_a_limit_of_the_cache_that_is_none(monkeypatch: pytest.MonkeyPatch) -> N
         lambda: step.run(program(), "approx"),
         lambda: step.run(program(), "approx", engine="compiled"),
     ):
-        with pytest.raises(SettingError) as error:
-            ask()
-        assert str(error.value) == message
+        assert raised(SettingError, ask) == message
 
 
 def test_streams_of_another_graph_of_the_same_name() -> None:

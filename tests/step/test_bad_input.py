@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from raising import raised
 
 import step
 from step import BF16, FP32, INT8, INT32, UINT32, FabricConfig, Graph, MemoryConfig, Selector, Tile
@@ -125,6 +126,8 @@ FUNCTIONS = [
 ]  # fmt: skip
 
 OPERATORS = [
+    (lambda g: g.graph.source("", Tile(BF16), [3]),
+     "a name must be letters, digits and underscores, and start with no digit, not ''"),
     (lambda g: g.x.map(Add(), 3), "map needs others to be a Stream, not 3"),
     (lambda g: g.x.map(Add(), g.x, out=FP32), "map has no parameter 'out'; it has function, name"),
     (lambda g: g.x.partition(g.which, 2),
@@ -208,6 +211,10 @@ FABRICS = [
     (lambda g: FabricConfig(*range(1, 18)), "FabricConfig takes 16 arguments without a name, not 17"),
     (lambda g: FabricConfig(dynamic_rows=0), "dynamic_rows must be an integer >= 1, not 0"),
     (lambda g: FabricConfig(dynamic_rows=10**9), "dynamic_rows must be at most 65,536, not 1,000,000,000"),
+    (lambda g: FabricConfig(stages=True), "stages must be an integer >= 1, not True"),
+    (lambda g: FabricConfig(stages=np.float64(8)), "stages must be an integer >= 1, not 8.0"),
+    (lambda g: MemoryConfig(latency="3"), "memory.latency must be an integer >= 1, not '3'"),
+    (lambda g: FabricConfig(memory={"latency": 3}), "memory must be a MemoryConfig, not {'latency': 3}"),
     (lambda g: FabricConfig(memory="hbm2"), "memory must be a MemoryConfig, not 'hbm2'"),
     (lambda g: MemoryConfig(bandwidth=4), f"MemoryConfig has no parameter 'bandwidth'; it has {MEMORY}"),
     (lambda g: MemoryConfig.preset(["hbm2"]), "preset needs name to be a text, not ['hbm2']"),
@@ -325,6 +332,5 @@ def test_the_line_is_that_of_the_user_and_stands_once() -> None:
     ],
 )  # fmt: skip
 def test_a_fabric_of_a_file_has_no_line(make: Callable[[], Any], text: str) -> None:
-    with pytest.raises(FabricError) as error:
-        make()
-    assert str(error.value).startswith(text)
+    error = raised(FabricError, make)
+    assert error.startswith(text)

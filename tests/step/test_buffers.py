@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from raising import raised
 
 from sim_approx.backend import run
 from step.errors import FabricError, TypeMismatch
@@ -88,64 +89,35 @@ def source(graph: Graph, *dims: Any, element: Any = NUMBER) -> Stream:
 
 
 REFUSED: list[tuple[Callable[[Graph], object], str]] = [
-    (
-        lambda g: g.selectors("x", 3, [2, 2]).bufferize(name="b"),
-        "bufferize 'b' ({where}): a buffer holds tiles, not Selector(3)",
-    ),
-    (
-        lambda g: source(g, 2).bufferize(name="b"),
-        "bufferize 'b' ({where}): rank must be at least 1, but this stream allows at most 0",
-    ),
-    (
-        lambda g: source(g, 2, 2).bufferize(rank=2, name="b"),
-        "bufferize 'b' ({where}): rank must be 1 to 1 here, not 2",
-    ),
-    (
-        lambda g: source(g, 2, 3, g.symbol("R", ragged=True)).bufferize(rank=2, name="b"),
-        "bufferize 'b' ({where}): only the outermost dimension of a buffer may be ragged, but its shape is [3, R]",
-    ),
-    (
-        lambda g: source(g, 2).streamify(name="s"),
-        "streamify 's' ({where}): streamify reads buffers, which bufferize makes, not Tile(INT32, 1, 1)",
-    ),
-    (
-        lambda g: source(g, 2, 2).bufferize().streamify(g.source("r", NUMBER, [2, 2]), count=2, name="s"),
-        "streamify 's' ({where}): streamify takes a reference or a count, not both",
-    ),
-    (
-        lambda g: source(g, 2, 2).bufferize().streamify(g.source("r", NUMBER, [3, 2]), name="s"),
-        "streamify 's' ({where}): the reference must begin with the dimensions of the buffers, [2], but it is [3, 2]",
-    ),
-    (
-        lambda g: source(g, 2, 2).bufferize().streamify(count=0, name="s"),
-        "streamify 's' ({where}): count must be at least 1, not 0",
-    ),
-    (
-        lambda g: source(g, 2, g.symbol("R", ragged=True)).bufferize().streamify(out=[2], stride=[1], name="s"),
-        "streamify 's' ({where}): strides need a buffer of static shape, but this one is [R]; "
-        "read it linearly, without out and stride",
-    ),
-    (
-        lambda g: source(g, 2, 2).bufferize().streamify(stride=[1], name="s"),
-        "streamify 's' ({where}): a read with strides needs out and stride",
-    ),
-    (
-        lambda g: source(g, 2, 2).bufferize().streamify(out=[0], name="s"),
-        "streamify 's' ({where}): out must be extents >= 1, not [0]",
-    ),
-    (
-        lambda g: source(g, 2, 2).bufferize().streamify(out=[2], stride=[1, 1], name="s"),
-        "streamify 's' ({where}): stride must have one entry per dimension of out [2], not [1, 1]",
-    ),
-    (
-        lambda g: source(g, 2, 2, 2).bufferize(rank=2).streamify(out=[3], stride=[2], name="s"),
-        "streamify 's' ({where}): the read goes from tile 0 to tile 4, but the buffer [2, 2] has 4 tiles",
-    ),
-    (
-        lambda g: source(g, 2, 2).bufferize().streamify(out=[2], stride=[-1], name="s"),
-        "streamify 's' ({where}): the read goes from tile -1 to tile 0, but the buffer [2] has 2 tiles",
-    ),
-]
+    (lambda g: g.selectors("x", 3, [2, 2]).bufferize(name="b"),
+     "bufferize 'b' ({where}): a buffer holds tiles, not Selector(3)"),
+    (lambda g: source(g, 2).bufferize(name="b"),
+     "bufferize 'b' ({where}): rank must be at least 1, but this stream allows at most 0"),
+    (lambda g: source(g, 2, 2).bufferize(rank=2, name="b"), "bufferize 'b' ({where}): rank must be 1 to 1 here, not 2"),
+    (lambda g: source(g, 2, 3, g.symbol("R", ragged=True)).bufferize(rank=2, name="b"),
+     "bufferize 'b' ({where}): only the outermost dimension of a buffer may be ragged, but its shape is [3, R]"),
+    (lambda g: source(g, 2).streamify(name="s"),
+     "streamify 's' ({where}): streamify reads buffers, which bufferize makes, not Tile(INT32, 1, 1)"),
+    (lambda g: source(g, 2, 2).bufferize().streamify(g.source("r", NUMBER, [2, 2]), count=2, name="s"),
+     "streamify 's' ({where}): streamify takes a reference or a count, not both"),
+    (lambda g: source(g, 2, 2).bufferize().streamify(g.source("r", NUMBER, [3, 2]), name="s"),
+     "streamify 's' ({where}): the reference must begin with the dimensions of the buffers, [2], but it is [3, 2]"),
+    (lambda g: source(g, 2, 2).bufferize().streamify(count=0, name="s"),
+     "streamify 's' ({where}): count must be at least 1, not 0"),
+    (lambda g: source(g, 2, g.symbol("R", ragged=True)).bufferize().streamify(out=[2], stride=[1], name="s"),
+     "streamify 's' ({where}): strides need a buffer of static shape, but this one is [R]; "
+     "read it linearly, without out and stride"),
+    (lambda g: source(g, 2, 2).bufferize().streamify(stride=[1], name="s"),
+     "streamify 's' ({where}): a read with strides needs out and stride"),
+    (lambda g: source(g, 2, 2).bufferize().streamify(out=[0], name="s"),
+     "streamify 's' ({where}): out must be extents >= 1, not [0]"),
+    (lambda g: source(g, 2, 2).bufferize().streamify(out=[2], stride=[1, 1], name="s"),
+     "streamify 's' ({where}): stride must have one entry per dimension of out [2], not [1, 1]"),
+    (lambda g: source(g, 2, 2, 2).bufferize(rank=2).streamify(out=[3], stride=[2], name="s"),
+     "streamify 's' ({where}): the read goes from tile 0 to tile 4, but the buffer [2, 2] has 4 tiles"),
+    (lambda g: source(g, 2, 2).bufferize().streamify(out=[2], stride=[-1], name="s"),
+     "streamify 's' ({where}): the read goes from tile -1 to tile 0, but the buffer [2] has 2 tiles"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("build", "message"), REFUSED, ids=lambda each: each[:60] if isinstance(each, str) else "")
@@ -180,14 +152,13 @@ def test_words_of_a_share() -> None:
     reference = graph.source("z", Tile(FP32, 8, 4), [2, 3]).bufferize(name="headers").streamify()
     graph.source("w", Tile(FP32), [2, 1]).expand(reference).sink("expanded")
     found = scratchpads(lower(graph, FabricConfig(page_bytes=1024, link_bytes=16)))
-    shares = {share.filler.name: (share.beats, share.slots) for each in found for share in each.shares}
+    shares = {share.filler.name: (share.words, share.slots) for each in found for share in each.shares}
     assert shares == {"data": (4, 16), "control": (0, 64), "headers": (0, 64)}
 
 
 def refused_by_the_fabric(graph: Graph, inputs: dict[str, Any], fabric: FabricConfig) -> str:
-    with pytest.raises(FabricError) as error:
-        run(graph, inputs, fabric)
-    return str(error.value)
+    error = raised(FabricError, lambda: run(graph, inputs, fabric))
+    return error
 
 
 def test_a_static_buffer_that_never_fits() -> None:

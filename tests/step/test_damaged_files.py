@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from raising import raised
 
 import step
 from step import FP32, Graph, Program, Tile
@@ -131,9 +132,7 @@ def test_an_array_that_is_none(content: bytes, message: str, tmp_path: Path) -> 
     path = tmp_path / "a.npy"
     path.write_bytes(content)
     for read in (read_array, read_kv_lengths):
-        with pytest.raises(FormatError) as error:
-            read(path)
-        assert str(error.value) == f"{path} {message.format(path=str(path))}"
+        assert raised(FormatError, read, path) == f"{path} {message.format(path=str(path))}"
 
 
 def test_one_array_for_several_and_several_for_one(tmp_path: Path) -> None:
@@ -143,9 +142,7 @@ def test_one_array_for_several_and_several_for_one(tmp_path: Path) -> None:
         (read_arrays, "one.npy", "is a single array without a name (.npy); save it by np.savez(path, NAME=array)"),
         (read_array, "some.npz", "must be an .npy file, not an archive of arrays; np.save(path, array) writes one"),
     ):
-        with pytest.raises(FormatError) as error:
-            read(tmp_path / name)
-        assert str(error.value) == f"{tmp_path / name} {message}"
+        assert raised(FormatError, read, tmp_path / name) == f"{tmp_path / name} {message}"
 
 
 def test_input_data_is_named_by_a_text_too(files: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from raising import raised
 
 import step
 from step import FP32, Dim, Graph, Program, Tile, load_program
@@ -54,9 +55,8 @@ NEGATIVE = "{} is no dimension: it may be negative; declare a symbol for the sma
     ],
 )
 def test_what_is_no_dimension(derive: Callable[[], Dim], message: str) -> None:
-    with pytest.raises(TypeMismatch) as error:
-        derive()
-    assert str(error.value).partition(": ")[2] == message
+    error = raised(TypeMismatch, derive)
+    assert error.partition(": ")[2] == message
 
 
 def test_only_integers_and_dimensions_are_summed() -> None:
@@ -91,17 +91,18 @@ def test_symbols_follow_from_what_is_derived_from_them() -> None:
      ((7, 2), "stream x1: the dimension N + 4 should be 7, but is [2]")],
 )  # fmt: skip
 def test_data_that_breaks_a_derived_dimension(extents: tuple[int, int], message: str, backend: str) -> None:
-    with pytest.raises(StreamFault) as error:
-        step.run(program(lambda n, m: 2 * n + 1, lambda n, m: n + 4), backend, inputs=data(*extents))
-    assert str(error.value) == message
+    error = raised(
+        StreamFault,
+        lambda: step.run(program(lambda n, m: 2 * n + 1, lambda n, m: n + 4), backend, inputs=data(*extents)),
+    )
+    assert error == message
 
 
 def test_data_that_shows_too_little() -> None:
     graph = program(lambda n, m: n + m)
     assert step.run(graph, "interpret", inputs=data(7)).outputs["y0"].numpy().shape == (7, 1, 1)
-    with pytest.raises(UnboundSymbol) as error:
-        step.bind(graph, data(7))
-    assert str(error.value) == "the data shows that M + N is 7, but not what each of M, N is"
+    error = raised(UnboundSymbol, lambda: step.bind(graph, data(7)))
+    assert error == "the data shows that M + N is 7, but not what each of M, N is"
 
 
 def test_derived_dimensions_are_saved(tmp_path: Any) -> None:

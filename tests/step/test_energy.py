@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from raising import raised
 
 import step
 from step import BF16, FP32, Graph, Program, Tile
@@ -57,28 +58,19 @@ def test_every_figure_has_a_source() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (
-            {"link_": {"picojoules": 1, "technology": "t", "source": "s"}},
-            "{path}: there is no figure 'link_'; did you mean 'link'? there are "
-            "fp32_add, fp32_multiply, bf16_multiply, int8_multiply, int32_add, int32_multiply, lut_ram, block_ram, "
-            "scratchpad, link, off_chip",
-        ),
-        (
-            {"link": {"picojoules": -1, "technology": "t", "source": "s"}},
-            "{path}: $.figures.link.picojoules: -1 is less than the minimum of 0",
-        ),
-        (
-            {"link": {"picojoules": 1, "technology": "t"}},
-            "{path}: $.figures.link: 'source' is a required property",
-        ),
+        ({"link_": {"picojoules": 1, "technology": "t", "source": "s"}},
+         "{path}: there is no figure 'link_'; did you mean 'link'? there are "
+         "fp32_add, fp32_multiply, bf16_multiply, int8_multiply, int32_add, int32_multiply, lut_ram, block_ram, "
+         "scratchpad, link, off_chip"),
+        ({"link": {"picojoules": -1, "technology": "t", "source": "s"}},
+         "{path}: $.figures.link.picojoules: -1 is less than the minimum of 0"),
+        ({"link": {"picojoules": 1, "technology": "t"}}, "{path}: $.figures.link: 'source' is a required property"),
     ],
-)
+)  # fmt: skip
 def test_bad_tables(tmp_path: Path, data: object, message: str) -> None:
     path = tmp_path / "mine.json"
     path.write_text(json.dumps({"format": "step-energies-1", "figures": data}))
-    with pytest.raises(FormatError) as error:
-        figures(path)
-    assert str(error.value) == message.format(path=path)
+    assert raised(FormatError, lambda: figures(path)) == message.format(path=path)
 
 
 def test_figures_of_ones_own(tmp_path: Path) -> None:

@@ -55,18 +55,23 @@ def test_map_changes_the_element_and_no_dimension() -> None:
 
 
 @pytest.mark.parametrize(
-    ("build", "message"),
+    ("operator", "build", "message"),
     [
-        (lambda b: b.source("x", "D", [2], SCALAR).map(Mul(), b.source("w", "D", [3], SCALAR)),
+        ("accum", lambda b: b.source("x", "D", [2, 3], SCALAR).accum(Add(), rank=0), "rank must be 1 to 1 here, not 0"),
+        ("accum", lambda b: b.source("x", "D", [2, 3], SCALAR).accum(Add(), rank=2), "rank must be 1 to 1 here, not 2"),
+        ("accum", lambda b: b.source("x", "D", [2], SCALAR).accum(Add()),
+         "rank must be at least 1, but this stream allows at most 0"),
+        ("map", lambda b: b.source("x", "D", [2], SCALAR).map(Mul(), b.source("w", "D", [3], SCALAR)),
          "inputs must have the same shape, but input 0 is [2] and input 1 is [3]"),
-        (lambda b: b.source("x", "D", [2, 1], SCALAR).map(Mul(), b.source("w", "D", [2], SCALAR)),
+        ("map", lambda b: b.source("x", "D", [2, 1], SCALAR).map(Mul(), b.source("w", "D", [2], SCALAR)),
          "inputs must have the same shape, but input 0 is [2, 1] and input 1 is [2]"),
-        (lambda b: b.source("x", "D", [2], Tile(BF16, 2, 3)).map(Matmul(), b.source("w", "D", [2], Tile(BF16, 2, 3))),
+        ("map",
+         lambda b: b.source("x", "D", [2], Tile(BF16, 2, 3)).map(Matmul(), b.source("w", "D", [2], Tile(BF16, 2, 3))),
          "matmul needs [M,K] and [K,N] tiles, both of BF16 or both of INT8, not Tile(BF16, 2, 3), Tile(BF16, 2, 3)"),
     ],
 )  # fmt: skip
-def test_map_is_refused(build: Any, message: str) -> None:
-    assert refusal("map", build) == message
+def test_what_is_refused(operator: str, build: Any, message: str) -> None:
+    assert refusal(operator, build) == message
 
 
 # -- accum ----------------------------------------------------------------------------------------------------------
@@ -139,18 +144,6 @@ def test_accum_is_what_it_is_on_nested_lists(case: tuple[int, int, list[Any]]) -
     bench = Bench()
     y = bench.source("x", show(from_nested(nested, rank)), DIMS[: rank + 1], SCALAR).accum(Add(), rank=by)
     assert bench.text(y) == show(from_nested(reduced(nested, rank, by), rank - by))
-
-
-@pytest.mark.parametrize(
-    ("dims", "build", "message"),
-    [
-        ([2, 3], lambda x: x.accum(Add(), rank=0), "rank must be 1 to 1 here, not 0"),
-        ([2, 3], lambda x: x.accum(Add(), rank=2), "rank must be 1 to 1 here, not 2"),
-        ([2], lambda x: x.accum(Add()), "rank must be at least 1, but this stream allows at most 0"),
-    ],
-)
-def test_accum_is_refused(dims: list[Any], build: Any, message: str) -> None:
-    assert refusal("accum", lambda b: build(b.source("x", "D", dims, SCALAR))) == message
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from raising import raised
 from running import NUMBER, Bench, here, play, text_of
 
 from step.errors import Deadlock, GraphError, ProgramError, StreamFault, TypeMismatch
@@ -50,13 +51,9 @@ def test_bad_names(name: str) -> None:
         lambda: Graph("g").tensor(name, (1, 1), BF16),
         lambda: Graph("g").feedback(NUMBER, [1], name=name),
     ):
-        with pytest.raises(GraphError) as error:
-            make()
-        assert str(error.value) == message
+        assert raised(GraphError, make) == message
     if name:
-        with pytest.raises(GraphError) as error:
-            Graph("g").source(name, NUMBER, [1])
-        assert str(error.value) == message
+        assert raised(GraphError, lambda: Graph("g").source(name, NUMBER, [1])) == message
 
 
 def test_names_used_twice() -> None:
@@ -85,9 +82,8 @@ def test_symbols_and_tensors_used_twice() -> None:
 
 @pytest.mark.parametrize("dims", [[4], [], [4, 0], [-1, 4]])
 def test_bad_tensors(dims: list[Any]) -> None:
-    with pytest.raises(GraphError) as error:
-        Graph("g").tensor("a", dims, BF16)
-    assert str(error.value) == f"tensor 'a' must have at least two dimensions, integers >= 1, not {dims}"
+    error = raised(GraphError, lambda: Graph("g").tensor("a", dims, BF16))
+    assert error == f"tensor 'a' must have at least two dimensions, integers >= 1, not {dims}"
 
 
 @pytest.mark.parametrize("extent", [2.5, float("nan"), "4"])
@@ -141,9 +137,8 @@ def test_an_input_that_is_no_stream() -> None:
 
 @pytest.mark.parametrize("depth", [0, 1, -3])
 def test_bad_depths(depth: Any) -> None:
-    with pytest.raises(ProgramError) as error:
-        Bench().source("x", "D", [1]).buffered(depth)
-    assert str(error.value) == f"a channel's depth must be an integer >= 2, not {depth!r}"
+    error = raised(ProgramError, lambda: Bench().source("x", "D", [1]).buffered(depth))
+    assert error == f"a channel's depth must be an integer >= 2, not {depth!r}"
 
 
 def test_a_depth_belongs_to_one_reader() -> None:
@@ -214,9 +209,8 @@ def test_a_cycle_without_a_first_token_starves() -> None:
     graph = Graph("starved")
     edge, y = running_sums(graph, delayed=False)
     edge.close(y)
-    with pytest.raises(Deadlock) as error:
-        interpret(graph, {"x": play("1 2 3 D", Tile(FP32))})
-    assert str(error.value) == (
+    error = raised(Deadlock, lambda: interpret(graph, {"x": play("1 2 3 D", Tile(FP32))}))
+    assert error == (
         "the program ended before every stream did; these operators wait for a token that never comes:\n"
         f"  {graph.nodes['y'].describe()} waits for token 0 of y"
     )
@@ -226,11 +220,8 @@ def test_a_feedback_edge_that_nobody_closes() -> None:
     graph = Graph("open")
     edge, _ = running_sums(graph, delayed=True)
     for look in (lambda: check(graph), lambda: interpret(graph, {}), lambda: lower(graph, FabricConfig())):
-        with pytest.raises(GraphError) as error:
-            look()
-        assert str(error.value) == (
-            f"feedback 'before' ({edge.location}) is read, but nobody writes it; close it with a stream"
-        )
+        error = raised(GraphError, look)
+        assert error == f"feedback 'before' ({edge.location}) is read, but nobody writes it; close it with a stream"
 
 
 def test_a_feedback_edge_of_another_type() -> None:
@@ -272,9 +263,8 @@ def test_a_cycle_that_no_feedback_edge_cuts() -> None:
     (y,) = graph.add(Zip(), [x, x], name="y")
     node = graph.nodes["y"]
     object.__setattr__(node, "inputs", (x, y))
-    with pytest.raises(GraphError) as error:
-        check(graph)
-    assert str(error.value) == (f"these operators form a cycle without a declared feedback edge:\n  {node.describe()}")
+    error = raised(GraphError, lambda: check(graph))
+    assert error == f"these operators form a cycle without a declared feedback edge:\n  {node.describe()}"
 
 
 # -- refinements ----------------------------------------------------------------------------------------------------
@@ -296,12 +286,9 @@ def test_a_wrong_static_assumption_is_found_when_it_runs() -> None:
     bench = Bench()
     first, _ = route(bench, "1 2 2 D")
     refined = first.assume_shape([2])
-    with pytest.raises(StreamFault) as error:
-        bench.text(refined)
+    error = raised(StreamFault, lambda: bench.text(refined))
     node = bench.graph.nodes["route"]
-    assert str(error.value) == (
-        f"{node.describe()}: stream route.0 of shape [2]: token 1 ends a dimension of extent 2 after 1"
-    )
+    assert error == (f"{node.describe()}: stream route.0 of shape [2]: token 1 ends a dimension of extent 2 after 1")
 
 
 def test_a_wrong_dynamic_assumption_is_found_when_it_runs() -> None:
@@ -336,9 +323,8 @@ def test_assumptions_come_before_the_first_reader() -> None:
     bench = Bench()
     first, _ = route(bench, "1 2 2 D")
     first.sink("y")
-    with pytest.raises(GraphError) as error:
-        first.assume_shape([1])
-    assert str(error.value) == "assume_shape(route.0) must stand before the first reader of the stream"
+    error = raised(GraphError, lambda: first.assume_shape([1]))
+    assert error == "assume_shape(route.0) must stand before the first reader of the stream"
 
 
 # -- warnings -------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from raising import raised
 from running import NUMBER
 
 from step import bits, masks
@@ -113,9 +114,8 @@ def test_selectors_of_the_same_content_mean_the_same(dims: list[Any], value: Any
 def test_selectors_that_could_mean_two_things(targets: int, dims: list[Any], value: Any) -> None:
     """The two spellings that the message gives say one thing each."""
     for spelled in (value, np.array(value)):
-        with pytest.raises(InputError) as error:
-            selected(dims, spelled, targets)
-        assert str(error.value) == (
+        error = raised(InputError, selected, dims, spelled, targets)
+        assert error == (
             f"input 'which' has rows of {targets} integers, all of them 0 or 1, which could be target indices or "
             f"multi-hot rows; give booleans: array.astype(bool) if they are multi-hot rows, "
             f"(array[..., None] == np.arange({targets})).any(-2) if they are target indices"
@@ -178,9 +178,7 @@ A_SELECTOR = (
     ],
 )  # fmt: skip
 def test_selectors_that_do_not_fit(dims: list[Any], value: Any, message: str) -> None:
-    with pytest.raises(InputError) as error:
-        selected(dims, value)
-    assert str(error.value) == message
+    assert raised(InputError, lambda: selected(dims, value)) == message
 
 
 def tiles(element: Tile, dims: list[Any], value: Any) -> list[Any]:
@@ -219,9 +217,7 @@ def test_pairs() -> None:
         (np.zeros((2, 2)), "input 'x': a stream of (Tile(INT32, 1, 1), Selector(3)) can not be given as an array"),
         (masks([1, 2]), "input 'x' is a stream of (Tile(INT32, 1, 1), Selector(3)), which masks(...) can not be"),
     ):
-        with pytest.raises(InputError) as error:
-            bind_inputs(graph, {"x": value})
-        assert str(error.value) == message
+        assert raised(InputError, bind_inputs, graph, {"x": value}) == message
 
 
 # -- scalars --------------------------------------------------------------------------------------------------------
@@ -344,17 +340,14 @@ REFUSED: list[tuple[DType, Any, str]] = [
 def test_numbers_that_would_change(dtype: DType, value: Any, message: str) -> None:
     graph = Graph("g")
     graph.tensor("a", (1, 9), dtype)
-    with pytest.raises(InputError) as error:
-        bind_inputs(graph, {"a": value})
-    assert str(error.value) == f"input 'a'{message}"
+    assert raised(InputError, lambda: bind_inputs(graph, {"a": value})) == f"input 'a'{message}"
 
 
 def test_rows_of_different_lengths() -> None:
     graph = Graph("g")
     graph.tensor("a", (2, 2), FP32)
-    with pytest.raises(InputError) as error:
-        bind_inputs(graph, {"a": [[1, 2], [3]]})
-    assert str(error.value) == "input 'a' has rows of different lengths, which is no array"
+    error = raised(InputError, lambda: bind_inputs(graph, {"a": [[1, 2], [3]]}))
+    assert error == "input 'a' has rows of different lengths, which is no array"
 
 
 @pytest.mark.parametrize(
@@ -395,9 +388,7 @@ STREAM_REFUSED = [
 
 @pytest.mark.parametrize(("element", "dims", "value", "message"), STREAM_REFUSED)
 def test_numbers_of_streams_that_would_change(element: Tile, dims: Any, value: Any, message: str) -> None:
-    with pytest.raises(InputError) as error:
-        tiles(element, dims, value)
-    assert str(error.value) == f"input 'x'{message}"
+    assert raised(InputError, lambda: tiles(element, dims, value)) == f"input 'x'{message}"
 
 
 # -- shapes and names -----------------------------------------------------------------------------------------------
@@ -413,9 +404,7 @@ def test_numbers_of_streams_that_would_change(element: Tile, dims: Any, value: A
     ],
 )
 def test_tiles_that_do_not_fit(element: Tile, dims: list[Any], value: Any, message: str) -> None:
-    with pytest.raises(InputError) as error:
-        tiles(element, dims, value)
-    assert str(error.value) == message
+    assert raised(InputError, lambda: tiles(element, dims, value)) == message
 
 
 @pytest.mark.parametrize(
@@ -431,9 +420,7 @@ def test_tiles_that_do_not_fit(element: Tile, dims: list[Any], value: Any, messa
     ],
 )
 def test_lists_of_another_depth(value: Any, message: str) -> None:
-    with pytest.raises(InputError) as error:
-        tiles(NUMBER, ["N", "R"], value)
-    assert str(error.value) == message
+    assert raised(InputError, lambda: tiles(NUMBER, ["N", "R"], value)) == message
 
 
 def test_names() -> None:
@@ -446,18 +433,15 @@ def test_names() -> None:
         ({"a": np.zeros((2, 2)), "x": [1], "y": 1}, "the program has no tensor or source 'y'; it has a, x"),
         ({"a": np.zeros((2, 3)), "x": [1]}, "input 'a' must have shape [2, 2], not [2, 3]"),
     ):
-        with pytest.raises(InputError) as error:
-            bind_inputs(graph, inputs)
-        assert str(error.value) == message
+        assert raised(InputError, bind_inputs, graph, inputs) == message
 
 
 def test_a_tensor_and_a_source_of_one_name() -> None:
     graph = Graph("g")
     graph.tensor("x", (1, 1), INT32)
     graph.source("x", NUMBER, [1])
-    with pytest.raises(InputError) as error:
-        bind_inputs(graph, {"x": [[1]]})
-    assert str(error.value) == "'x' is a tensor and a source: rename one, so that each can have its data"
+    error = raised(InputError, lambda: bind_inputs(graph, {"x": [[1]]}))
+    assert error == "'x' is a tensor and a source: rename one, so that each can have its data"
 
 
 def test_tiles_are_cut_row_major() -> None:

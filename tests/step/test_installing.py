@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from raising import raised
 
 from step.errors import InputError
 from step.host.installing import MANIFEST, installing
@@ -58,11 +59,8 @@ def test_nothing_of_others_is_written_over(tmp_path: Path, changed: str) -> None
     write(tmp_path, a="1")
     (tmp_path / changed).write_text("edited")
     before = contents(tmp_path)
-    with pytest.raises(InputError) as caught:
-        write(tmp_path, a="2", mine="3")
-    assert str(caught.value) == (
-        f"{tmp_path / changed} was changed, or is of somebody else: move it away, or choose another folder"
-    )
+    caught = raised(InputError, lambda: write(tmp_path, a="2", mine="3"))
+    assert caught == f"{tmp_path / changed} was changed, or is of somebody else: move it away, or choose another folder"
     assert contents(tmp_path) == before
     (tmp_path / changed).write_text({"a": "2", "mine": "3"}[changed])
     write(tmp_path, a="2", mine="3")

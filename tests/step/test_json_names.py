@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
+from raising import raised
 
 import step
 from step import FP32, Graph, Program, Tile
@@ -19,9 +19,8 @@ def test_a_name_that_is_there_twice(tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     Program(graph, {"x": np.ones(2)}).save(path)
     path.write_text(path.read_text().replace('"tolerance"', '"tolerance": 9, "tolerance"'))
-    with pytest.raises(FormatError) as error:
-        step.load_program(path)
-    assert str(error.value) == f"{path} is no JSON: 'tolerance' is there twice in one object"
+    error = raised(FormatError, lambda: step.load_program(path))
+    assert error == f"{path} is no JSON: 'tolerance' is there twice in one object"
 
 
 def test_a_file_of_another_kind(tmp_path: Path) -> None:
@@ -29,7 +28,6 @@ def test_a_file_of_another_kind(tmp_path: Path) -> None:
     graph = Graph("other")
     graph.source("x", Tile(FP32), [2]).sink("y")
     Program(graph, {"x": np.ones(2)}).save(path)
-    with pytest.raises(FormatError) as error:
-        DepthBinding.load(path)
+    error = raised(FormatError, lambda: DepthBinding.load(path))
     kinds = "has the format step-program-2 of a program file; this must be a binding file, step-binding-1"
-    assert str(error.value) == f"{path} {kinds}"
+    assert error == f"{path} {kinds}"

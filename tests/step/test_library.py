@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from raising import raised
 
 from step.host.library import NoLibrary, cached, compile_to, whole
 
@@ -84,9 +85,8 @@ def test_what_has_no_digest_or_another_one_is_not_loaded(tmp_path: Path) -> None
 )
 def test_no_library(script: str, message: str, tmp_path: Path) -> None:
     compiler, folder = fake(tmp_path, script), tmp_path / "libraries"
-    with pytest.raises(NoLibrary) as error:
-        cached(folder, script, "", [compiler], "it")
-    assert str(error.value) == message.format(folder if "kept in" in message else compiler)
+    error = raised(NoLibrary, lambda: cached(folder, script, "", [compiler], "it"))
+    assert error == message.format(folder if "kept in" in message else compiler)
 
 
 def test_no_compiler(tmp_path: Path) -> None:

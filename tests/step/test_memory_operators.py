@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from raising import raised
 from running import Bench, refusal
 
 from step.errors import TypeMismatch
@@ -29,6 +30,7 @@ def loaded(shape: tuple[int, ...], tile: tuple[int, int], **walk: Any) -> tuple[
     [
         ((4, 4), (2, 2), {}, "[1, 2, 2]", [0, 2, 8, 10]),
         ((4, 4), (1, 4), {}, "[1, 4, 1]", [0, 4, 8, 12]),
+        ((4, 4), (4, 4), {}, "[1, 1, 1]", [0]),
         ((2, 2, 2), (1, 2), {}, "[1, 2, 2, 1]", [0, 2, 4, 6]),
         # tiles of [4, 4] in [2, 2]: numbers 0 1 / 2 3
         ((4, 4), (2, 2), {"out": (4,), "stride": (1,)}, "[1, 4]", [0, 2, 8, 10]),
@@ -94,9 +96,8 @@ def test_load_is_refused(build: Any, message: str) -> None:
 
 
 def test_a_tile_without_rows() -> None:
-    with pytest.raises(TypeMismatch) as error:
-        load(tile=(0, 2), out=(1,), stride=(1,))(Bench())
-    assert str(error.value).endswith(": a tile must be (rows, columns), two integers >= 1, not (0, 2)")
+    error = raised(TypeMismatch, lambda: load(tile=(0, 2), out=(1,), stride=(1,))(Bench()))
+    assert error.endswith(": a tile must be (rows, columns), two integers >= 1, not (0, 2)")
 
 
 @pytest.mark.parametrize(
@@ -122,10 +123,6 @@ def test_what_is_stored_is_what_was_loaded() -> None:
     data = np.random.default_rng(0).standard_normal((4, 6)).astype(np.float32)
     tiles = [token.value for token in interpret(graph, {"a": data}).outputs["b"]]
     assert np.array_equal(np.block([tiles[:2], tiles[2:]]), data)
-
-
-def test_a_load_of_one_tile() -> None:
-    assert loaded((4, 4), (4, 4)) == ("[1, 1, 1]", [0])
 
 
 def test_tiles_of_a_tensor_in_three_dimensions_keep_their_scalars() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from raising import raised
 
 from step.errors import FormatError, InputError
 from step.language.dtypes import BF16, INT32
@@ -62,10 +63,8 @@ GOOD: list[tuple[dict[str, Any], ElementType, int, str]] = [
     ({"x.values": [[0, 2], [1, 0]], "x.extents.0": [2]}, Selector(3), 1, "5 3 S1 D"),
     ({"x.values": [[True, False, True]], "x.extents.0": [1]}, Selector(3), 1, "5 S1 D"),
     ({"x": [[0, 1], [2, 2]]}, Selector(3), 1, "1 2 S1 4 4 S1 D"),
-    (
-        {"x.values.0": [1, 2], "x.values.1.0": [0, 1], "x.values.1.1.bits": [3, 4], "x.extents.0": [0, 2]}, PAIR, 1,
-        "E1 1,1,3 2,2,4 S1 D",
-    ),
+    ({"x.values.0": [1, 2], "x.values.1.0": [0, 1], "x.values.1.1.bits": [3, 4], "x.extents.0": [0, 2]}, PAIR, 1,
+     "E1 1,1,3 2,2,4 S1 D"),
 ]  # fmt: skip
 
 
@@ -105,9 +104,7 @@ WRONG: list[tuple[dict[str, Any], ElementType, str]] = [
 
 @pytest.mark.parametrize(("arrays", "element", "message"), WRONG)
 def test_files_that_are_wrong(arrays: dict[str, Any], element: ElementType, message: str, tmp_path: Path) -> None:
-    with pytest.raises(FormatError) as error:
-        shown(tmp_path, arrays, element)
-    assert str(error.value) == message.format(path=tmp_path / "x.npz")
+    assert raised(FormatError, lambda: shown(tmp_path, arrays, element)) == message.format(path=tmp_path / "x.npz")
 
 
 UNFIT: list[tuple[dict[str, Any], ElementType, str]] = [
@@ -133,9 +130,7 @@ UNFIT: list[tuple[dict[str, Any], ElementType, str]] = [
 
 @pytest.mark.parametrize(("arrays", "element", "message"), UNFIT)
 def test_data_that_does_not_fit(arrays: dict[str, Any], element: ElementType, message: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError) as error:
-        shown(tmp_path, arrays, element)
-    assert str(error.value) == message
+    assert raised(InputError, lambda: shown(tmp_path, arrays, element)) == message
 
 
 def cut_off(path: Path) -> None:
@@ -178,6 +173,4 @@ FILES: list[tuple[Callable[[Path], Any], str]] = [
 def test_files_that_can_not_be_read(write: Callable[[Path], Any], message: str, tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
     write(path)
-    with pytest.raises(FormatError) as error:
-        load_inputs(path, a_graph())
-    assert str(error.value) == message.format(path=path)
+    assert raised(FormatError, lambda: load_inputs(path, a_graph())) == message.format(path=path)

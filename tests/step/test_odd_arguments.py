@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from raising import raised
 
 import step
 from step import BF16, FP32, FabricConfig, Graph, Program, Tile
@@ -57,9 +58,8 @@ def program() -> Program:
     ],
 )  # fmt: skip
 def test_odd_arguments(make: Callable[[], Any], kind: type[StepError], text: str) -> None:
-    with pytest.raises(kind) as error:
-        make()
-    assert text in str(error.value)
+    error = raised(kind, make)
+    assert text in error
 
 
 def test_an_array_without_dimensions_is_its_number() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from raising import raised
 
 import step
 from step.errors import FabricError
@@ -79,23 +80,18 @@ def test_a_smaller_program_has_the_lanes_that_are_left() -> None:
 @pytest.mark.parametrize(
     ("lanes", "message"),
     [
-        (
-            {"gates": 4},
-            "lanes.gates=4 is for an operator that the program does not have; did you mean 'gate'? those with lanes "
-            "are first, gate, second, total",
-        ),
-        (
-            {"same": 4},
-            "promote 'same' ({here}): it has no lanes, so lanes.same=4 has no meaning; lanes have operators whose "
-            "function treats the scalars of a tile",
-        ),
+        ({"gates": 4},
+         "lanes.gates=4 is for an operator that the program does not have; did you mean 'gate'? those with lanes "
+         "are first, gate, second, total"),
+        ({"same": 4},
+         "promote 'same' ({here}): it has no lanes, so lanes.same=4 has no meaning; lanes have operators whose "
+         "function treats the scalars of a tile"),
     ],
-)
+)  # fmt: skip
 def test_lanes_of_nobody(lanes: dict[str, int], message: str) -> None:
     for backend in ("approx", "rtl"):
-        with pytest.raises(FabricError) as raised:
-            step.run(program(lanes), backend)
-        assert str(raised.value) == message.format(here=program().graph.nodes["same"].location)
+        error = raised(FabricError, step.run, program(lanes), backend)
+        assert error == message.format(here=program().graph.nodes["same"].location)
 
 
 def test_lanes_that_are_no_numbers_by_name() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from raising import raised
 
 import step
 from step.errors import FabricError
@@ -50,8 +51,8 @@ def test_an_operator_has_the_links_that_it_is_given() -> None:
     assert [netlist.widths(by_name[name]) for name in ("x_broadcast.0", "first", "second", "again")] == [
         (8, 64), (64, 64), (16, 4), (4, 16),
     ]  # fmt: skip
-    assert netlist.beats(by_name["second"], "second") == 16 and netlist.beats(by_name["second"], "kept") == 64
-    assert netlist.beats(by_name["second"]) == 64 and netlist.places(by_name["second"]) == 16
+    assert netlist.words(by_name["second"], "second") == 16 and netlist.words(by_name["second"], "kept") == 64
+    assert netlist.words(by_name["second"]) == 64 and netlist.places(by_name["second"]) == 16
     assert [netlist.lag(by_name[name]) for name in ("x_broadcast.0", "w", "first", "second", "again")] == [
         32 - 4, 16 - 4, 0, 0, 64 - 16,
     ]  # fmt: skip
@@ -73,7 +74,7 @@ def test_scratchpads_have_words_of_one_width() -> None:
         x.bufferize(rank=1, name=name).streamify().sink(f"y_{name}")
     pads = scratchpads(lower(graph, FabricConfig(links={"b": 16})))
     assert [[share.filler.name for share in pad.shares] for pad in pads] == [["a", "c"], ["b"]]
-    assert [(pad.page_words, pad.shares[0].beats) for pad in pads] == [(16, 4), (64, 16)]
+    assert [(pad.page_words, pad.shares[0].words) for pad in pads] == [(16, 4), (64, 16)]
 
 
 def test_narrow_links_take_less_area() -> None:
@@ -112,35 +113,26 @@ HAVING = "x, w, first, gate, second, kept, total, y, same, sum, z"
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        (
-            "gates",
-            "links.gates=4 is for an operator that the program does not have; did you mean 'gate'? those with links "
-            f"are {HAVING}",
-        ),
-        (
-            "targets",
-            "sink 'targets' ({here}): no stream at it has words behind its headers, so links.targets=4 has no meaning",
-        ),
-        (
-            "again",
-            "streamify 'again' ({here}): its words are as wide as those of 'kept', so links.again=4 has no meaning; "
-            "give links.kept",
-        ),
-        (
-            "x_broadcast",
-            "broadcast 'x_broadcast' ({here}): its words are as wide as those of 'x', so links.x_broadcast=4 has no "
-            "meaning; give links.x",
-        ),
+        ("gates",
+         "links.gates=4 is for an operator that the program does not have; did you mean 'gate'? those with links "
+         f"are {HAVING}"),
+        ("targets",
+         "sink 'targets' ({here}): no stream at it has words behind its headers, so links.targets=4 has no meaning"),
+        ("again",
+         "streamify 'again' ({here}): its words are as wide as those of 'kept', so links.again=4 has no meaning; "
+         "give links.kept"),
+        ("x_broadcast",
+         "broadcast 'x_broadcast' ({here}): its words are as wide as those of 'x', so links.x_broadcast=4 has no "
+         "meaning; give links.x"),
     ],
-)
+)  # fmt: skip
 def test_links_of_nobody(name: str, message: str) -> None:
     graph = lower(program().graph, FabricConfig()).graph
     assert ", ".join(node.name for node in with_links(lower(program().graph, FabricConfig()))) == HAVING
     for backend in ("approx", "rtl"):
-        with pytest.raises(FabricError) as raised:
-            step.run(program({name: 4}), backend)
+        error = raised(FabricError, step.run, program({name: 4}), backend)
         here = graph.nodes[name].location if name in graph.nodes else ""
-        assert str(raised.value) == message.format(here=here)
+        assert error == message.format(here=here)
 
 
 def test_tuples_of_dynamic_tiles_have_words_of_one_width() -> None:
@@ -148,10 +140,9 @@ def test_tuples_of_dynamic_tiles_have_words_of_one_width() -> None:
     rows = graph.symbol("rows", ragged=True)
     x, z = (graph.source(name, step.Tile(BF16, rows, 16), (6,)) for name in ("x", "z"))
     x.zip(z, name="both").promote(name="same").sink("y")
-    with pytest.raises(FabricError) as raised:
-        check_feasible(lower(graph, FabricConfig(links={"same": 16})))
+    error = raised(FabricError, lambda: check_feasible(lower(graph, FabricConfig(links={"same": 16}))))
     node = graph.nodes["same"]
-    assert str(raised.value) == (
+    assert error == (
         f"promote 'same' ({node.location}): input both carries {node.inputs[0].element}, a tuple with tiles of dynamic "
         "size, in words of 64 bytes, and reads words of 16; both ends have to be as wide: choose links.both=16 or "
         "links.same=64"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
+from raising import raised
 
 import step
 from step import BF16, FP32, INT32, UINT32, Graph, Tile
@@ -50,9 +50,8 @@ def test_dimensions_that_nobody_shows() -> None:
 
 def test_a_ragged_output_is_lists_or_values_and_row_splits() -> None:
     found = output_of(played(Tile(INT32), 2, "N", "R"), x=[[[1, 2], []], [[], [3]]])
-    with pytest.raises(ValueError) as error:
-        found.numpy()
-    assert str(error.value) == (
+    error = raised(ValueError, found.numpy)
+    assert error == (
         "output 'y' is no array: dimension 2 of [2, N, R] has 0 to 2 elements; "
         "nested() gives lists, ragged() values and row splits"
     )
@@ -96,9 +95,7 @@ def test_tiles_that_differ_in_size_are_no_array() -> None:
 
     found = output_of(build, x=[np.zeros((1, 2)), np.zeros((3, 2))])
     for read in (found.numpy, found.ragged):
-        with pytest.raises(ValueError) as error:
-            read()
-        assert str(error.value) == "output 'y' is no array: its tiles differ in size; nested() gives lists"
+        assert raised(ValueError, read) == "output 'y' is no array: its tiles differ in size; nested() gives lists"
     assert [tile.shape for tile in found.nested()] == [(1, 2), (3, 2)]
     assert output_of(build, x=[np.zeros((3, 2))] * 2).numpy().shape == (2, 3, 2)
 
@@ -107,9 +104,8 @@ def test_buffers_are_no_array() -> None:
     def build(graph: Graph) -> None:
         graph.source("x", Tile(INT32), [2, 3]).bufferize(rank=1).sink("y")
 
-    with pytest.raises(ValueError) as error:
-        output_of(build, x=[[1, 2, 3], [4, 5, 6]]).numpy()
-    assert str(error.value) == (
+    error = raised(ValueError, output_of(build, x=[[1, 2, 3], [4, 5, 6]]).numpy)
+    assert error == (
         "output 'y' has elements of Buffer(Tile(INT32, 1, 1), [3]), which no array can have; nested() gives lists"
     )
 

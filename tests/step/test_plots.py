@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from raising import raised
 
 import step
 from step.errors import EnvironmentProblem, InputError
@@ -183,9 +184,8 @@ def copying() -> step.Program:
     ],
 )  # fmt: skip
 def test_what_can_not_be_shown(program: step.Program, name: str, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        getattr(step.plot, name)(step.run(program, "approx"), **options)
-    assert str(caught.value).startswith(message)
+    caught = raised(InputError, lambda: getattr(step.plot, name)(step.run(program, "approx"), **options))
+    assert caught.startswith(message)
 
 
 @pytest.mark.parametrize("name", ["bandwidth", "fifos", "occupancy", "roofline", "utilization"])
@@ -196,11 +196,8 @@ def test_a_run_without_time_has_no_plot(name: str) -> None:
 
 def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(EnvironmentProblem) as caught:
-        step.plot.fifos(step.run(sums(), "approx"))
-    assert str(caught.value) == (
-        "a plot needs the module matplotlib; install it with: pip install 'step-fabric[plots]'"
-    )
+    caught = raised(EnvironmentProblem, lambda: step.plot.fifos(step.run(sums(), "approx")))
+    assert caught == "a plot needs the module matplotlib; install it with: pip install 'step-fabric[plots]'"
 
 
 def test_a_front_with_stars_for_dynamic_tiles(ax: Any) -> None:

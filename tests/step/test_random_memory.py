@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from raising import raised
 from running import Bench, here, refusal
 
 from step.errors import GraphError, StreamFault
@@ -244,9 +245,8 @@ def test_acknowledgements_that_nobody_reads_are_a_warning() -> None:
 def test_a_stored_tensor_is_cut_in_one_way() -> None:
     graph = Graph("cuts")
     stored_and_read(graph, tile=(2, 2))
-    with pytest.raises(GraphError) as error:
-        check(graph)
-    assert places(str(error.value)) == (
+    error = raised(GraphError, lambda: check(graph))
+    assert places(error) == (
         "tensor 'cache' is stored, so all must cut it into the same tiles: random_off_chip_store 'write' "
         "(test_random_memory.py) has Tile(INT32, 1, 2), random_off_chip_load 'read' (test_random_memory.py) has "
         "Tile(INT32, 2, 2)"
@@ -258,9 +258,8 @@ def test_a_stored_tensor_has_a_name_of_its_own() -> None:
     kept = graph.tensor("cache", (2, 4), INT32)
     stored = graph.source("data", Tile(INT32, 1, 2), [2]).store_random(kept, graph.source("at", ADDRESS, [2]))
     stored.sink("cache")
-    with pytest.raises(GraphError) as error:
-        check(graph)
-    assert places(str(error.value)) == (
+    error = raised(GraphError, lambda: check(graph))
+    assert places(error) == (
         "tensor 'cache' is stored, so it is an output, but sink 'cache' (test_random_memory.py) has its name; "
         "rename one"
     )

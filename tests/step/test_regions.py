@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
+from raising import raised
 
 from step import BF16, INT8, UINT32, FabricConfig, Graph, MemoryConfig, Tile
 from step.errors import FabricError
@@ -62,13 +63,12 @@ def test_a_tensor_at_the_end_and_behind_it(access: Callable[[Graph, Tensor], Non
     graph = Graph("beyond")
     filled(graph, END - 64)
     access(graph, graph.tensor("small", (65, 1), INT8))
-    with pytest.raises(FabricError) as caught:
-        lower(graph, BYTES)
+    caught = raised(FabricError, lambda: lower(graph, BYTES))
     said = (
         ": tensor 'small' lies in the beats 4,294,967,232 to 4,294,967,296 of off-chip memory, of 1 bytes each, but "
         f"addresses have 32 bits and end at beat 4,294,967,295; {WIDE}"
     )
-    assert re.fullmatch(r"\w+ 'op' \(.*test_regions.py:\d+\)" + re.escape(said), str(caught.value))
+    assert re.fullmatch(r"\w+ 'op' \(.*test_regions.py:\d+\)" + re.escape(said), caught)
 
 
 @pytest.mark.parametrize(("beats", "fits"), [(END - DYNAMIC_TILES, True), (END - DYNAMIC_TILES + 64, False)])
@@ -89,10 +89,9 @@ def test_what_is_too_large_alone_and_wider_beats() -> None:
         graph.tensor("w", (1 << 20, 1 << 14), BF16), tile=(1, 1 << 14), name="op"
     ).sink("y")
     assert memory_map(lower(graph, FabricConfig(memory=MemoryConfig(beat_bytes=8)))).loads["op"].end == END
-    with pytest.raises(FabricError) as caught:
-        lower(graph, FabricConfig(memory=MemoryConfig(beat_bytes=4)))
-    assert "tensor 'w' lies in the beats 0 to 8,589,934,591 of off-chip memory, of 4 bytes each" in str(caught.value)
-    assert str(caught.value).endswith("; choose a fabric with memory.beat_bytes=8")
+    caught = raised(FabricError, lambda: lower(graph, FabricConfig(memory=MemoryConfig(beat_bytes=4))))
+    assert "tensor 'w' lies in the beats 0 to 8,589,934,591 of off-chip memory, of 4 bytes each" in caught
+    assert caught.endswith("; choose a fabric with memory.beat_bytes=8")
     with pytest.raises(FabricError, match=r"smaller tensors$"):  # a burst holds no wider beat
         lower(graph, FabricConfig(memory=MemoryConfig(beat_bytes=4, bus=BusConfig(bytes=1, burst=4))))
 

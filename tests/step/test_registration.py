@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from raising import raised
 
 from step.errors import FabricError, RegistrationError
 from step.functions.elementwise import Add
@@ -23,24 +24,25 @@ from step.ops.sink import Sink
 
 
 def test_a_file_has_one_operator() -> None:
-    with pytest.raises(RegistrationError) as caught:
-        type("Drain", (Sink,), {"__module__": "step.ops.sink", "__qualname__": "Drain"})
-    assert str(caught.value) == (
-        "the operator 'sink' is defined twice: by step.ops.sink.Sink and by step.ops.sink.Drain"
+    caught = raised(
+        RegistrationError, lambda: type("Drain", (Sink,), {"__module__": "step.ops.sink", "__qualname__": "Drain"})
     )
+    assert caught == "the operator 'sink' is defined twice: by step.ops.sink.Sink and by step.ops.sink.Drain"
     assert OPERATORS["sink"] is Sink
 
 
 def test_operators_of_different_files_have_different_names() -> None:
-    with pytest.raises(RegistrationError) as caught:
-        type("Sink", (Sink,), {"__module__": "other.sink", "__qualname__": "Sink"})
-    assert str(caught.value) == "the operator 'sink' is defined twice: by step.ops.sink.Sink and by other.sink.Sink"
+    caught = raised(
+        RegistrationError, lambda: type("Sink", (Sink,), {"__module__": "other.sink", "__qualname__": "Sink"})
+    )
+    assert caught == "the operator 'sink' is defined twice: by step.ops.sink.Sink and by other.sink.Sink"
 
 
 def test_functions_have_names_of_their_own() -> None:
-    with pytest.raises(RegistrationError) as caught:
-        type("Add", (Add,), {"__module__": "other.arithmetic", "__qualname__": "Add"})
-    assert str(caught.value) == (
+    caught = raised(
+        RegistrationError, lambda: type("Add", (Add,), {"__module__": "other.arithmetic", "__qualname__": "Add"})
+    )
+    assert caught == (
         "the function 'add' is defined twice: by step.functions.elementwise.Add and by other.arithmetic.Add"
     )
     assert FUNCTIONS["add"] is Add
@@ -58,9 +60,8 @@ def test_methods_have_names_of_their_own(decorator: Any, what: str, name: str, k
         """Never called."""
 
     method.__module__, method.__name__, method.__qualname__ = "other", name, name
-    with pytest.raises(RegistrationError) as caught:
-        decorator(method)
-    assert str(caught.value) == f"the method of {what} {name!r} is defined twice: by {known} and by other.{name}"
+    caught = raised(RegistrationError, lambda: decorator(method))
+    assert caught == f"the method of {what} {name!r} is defined twice: by {known} and by other.{name}"
 
 
 def test_a_module_that_is_loaded_anew_takes_the_old_ones_place() -> None:
@@ -81,9 +82,13 @@ def test_what_a_floor_does_not_have_is_named_with_its_line(package: str, monkeyp
     graph.source("x", Tile(FP32), [2]).map(Add(), graph.source("w", Tile(FP32), [2]), name="y")
     node = graph.nodes["y"]
     monkeypatch.setattr(type(node.operator), "name", "missing")
-    with pytest.raises(FabricError) as caught:
-        needed_module(f"{package}.units", node.operator.name, node.describe(), f"the operator {node.operator.name!r}")
-    assert str(caught.value) == (
+    caught = raised(
+        FabricError,
+        lambda: needed_module(
+            f"{package}.units", node.operator.name, node.describe(), f"the operator {node.operator.name!r}"
+        ),
+    )
+    assert caught == (
         f"missing 'y' ({node.location}): {package}.units has nothing for the operator 'missing'; "
         f"it needs a file missing.py there, or an entry point 'missing' in the group '{package}.units'"
     )
@@ -97,9 +102,10 @@ def test_a_function_that_a_floor_does_not_have_is_named_with_its_line(
     graph.source("x", Tile(FP32), [2]).map(Add(), graph.source("w", Tile(FP32), [2]), name="y")
     node = graph.nodes["y"]
     monkeypatch.setattr(Add, "family", "sums")
-    with pytest.raises(FabricError) as caught:
-        needed_module(package, Add().family, node.describe(), f"the function {Add().name!r}")
-    assert str(caught.value) == (
+    caught = raised(
+        FabricError, lambda: needed_module(package, Add().family, node.describe(), f"the function {Add().name!r}")
+    )
+    assert caught == (
         f"map 'y' ({node.location}): {package} has nothing for the function 'add'; "
         f"it needs a file sums.py there, or an entry point 'sums' in the group '{package}'"
     )
@@ -222,36 +228,21 @@ def test_a_family_that_lacks_a_function_is_an_error_with_the_line(tmp_path: Path
 
 
 BROKEN = [
-    (
-        {"halve": "mine.halve"},
-        "raise OSError('no disk')",
-        "the entry point halve = mine.halve in the group step.functions of the package halves can not be loaded: "
-        "OSError: no disk",
-    ),
-    (
-        {"halve": "mine.nothing"},
-        "",
-        "the entry point halve = mine.nothing in the group step.functions of the package halves must be a module "
-        "called 'halve'",
-    ),
-    (
-        {"halve": "absent.halve"},
-        "",
-        "the entry point halve = absent.halve in the group step.functions of the package halves can not be loaded: "
-        "ModuleNotFoundError: No module named 'absent'",
-    ),
-    (
-        {"halve": "mine.halve:Halve"},
-        HALVE,
-        "the entry point halve = mine.halve:Halve in the group step.functions of the package halves must be a module "
-        "called 'halve'",
-    ),
-    (
-        {"halve": "mine.halve"},
-        HALVE.replace("Halve", "Add"),
-        "the function 'add' is defined twice: by step.functions.elementwise.Add and by mine.halve.Add",
-    ),
-]
+    ({"halve": "mine.halve"}, "raise OSError('no disk')",
+     "the entry point halve = mine.halve in the group step.functions of the package halves can not be loaded: "
+     "OSError: no disk"),
+    ({"halve": "mine.nothing"}, "",
+     "the entry point halve = mine.nothing in the group step.functions of the package halves must be a module "
+     "called 'halve'"),
+    ({"halve": "absent.halve"}, "",
+     "the entry point halve = absent.halve in the group step.functions of the package halves can not be loaded: "
+     "ModuleNotFoundError: No module named 'absent'"),
+    ({"halve": "mine.halve:Halve"}, HALVE,
+     "the entry point halve = mine.halve:Halve in the group step.functions of the package halves must be a module "
+     "called 'halve'"),
+    ({"halve": "mine.halve"}, HALVE.replace("Halve", "Add"),
+     "the function 'add' is defined twice: by step.functions.elementwise.Add and by mine.halve.Add"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("entries", "text", "error"), BROKEN)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from raising import raised
 
 import step
 from step.errors import FormatError
@@ -102,9 +103,8 @@ def test_true_and_one_are_two_points(spec: str, tmp_path: Path) -> None:
 
 
 def complaint(run: Callable[[], object]) -> str:
-    with pytest.raises(FormatError) as caught:
-        run()
-    return str(caught.value)
+    caught = raised(FormatError, run)
+    return caught
 
 
 def test_rows_on_another_fabric(spec: str, tmp_path: Path) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from raising import raised
 from running import NUMBER, Bench, refusal
 
 from step.errors import StreamFault
@@ -91,6 +93,13 @@ def test_partition_is_refused(build: Any, message: str) -> None:
     assert refusal("partition", build) == message
 
 
+def assert_faults(heads: list[str], operator: str, run: Callable[[], Any]) -> None:
+    """The fault of ``operator``, and the tokens in front of its inputs."""
+    first, *rest = raised(StreamFault, run).split("\n")
+    assert first.startswith(f"{operator} (") and first.endswith(f"): {heads[0]}")
+    assert [line.strip() for line in rest] == heads[1:]
+
+
 # -- partition: meaning ---------------------------------------------------------------------------------------------
 
 
@@ -141,17 +150,11 @@ def test_partition_meaning(rank: int, outer: int, targets: int, x: str, which: s
     ],
 )  # fmt: skip
 def test_partition_faults(rank: int, outer: int, x: str, which: str, heads: list[str]) -> None:
-    if rank == 0:
-        assert x and which
     bench = Bench()
     dims = bench.dims(["N", "M", "L"][: outer + rank])
     stream, selector = bench.source("x", x, dims), bench.choose("which", which, 2, dims[:outer])
     outputs = stream.partition(selector, targets=2, rank=rank, name="route")
-    with pytest.raises(StreamFault) as error:
-        bench.texts(*outputs)
-    first, *rest = str(error.value).split("\n")
-    assert first.startswith("partition 'route' (") and first.endswith(f"): {heads[0]}")
-    assert [line.strip() for line in rest] == heads[1:]
+    assert_faults(heads, "partition 'route'", lambda: bench.texts(*outputs))
 
 
 # -- reassemble -----------------------------------------------------------------------------------------------------
@@ -249,11 +252,7 @@ def test_reassemble_is_refused(build: Any, message: str) -> None:
     ],
 )  # fmt: skip
 def test_reassemble_faults(data: list[str], which: str, heads: list[str]) -> None:
-    with pytest.raises(StreamFault) as error:
-        gather(0, "index", data, which)
-    first, *rest = str(error.value).split("\n")
-    assert first.startswith("reassemble 'gather' (") and first.endswith(f"): {heads[0]}")
-    assert [line.strip() for line in rest] == heads[1:]
+    assert_faults(heads, "reassemble 'gather'", lambda: gather(0, "index", data, which))
 
 
 # -- inverses -------------------------------------------------------------------------------------------------------

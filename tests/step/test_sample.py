@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from raising import raised
 from running import NUMBER
 from scenarios import Scenario, one_of
 
@@ -214,9 +215,7 @@ def test_extents_that_can_not_be_chosen(
 ) -> None:
     graph = Graph("g")
     build(graph)
-    with pytest.raises(kind) as error:
-        sample(graph, bindings=bindings)
-    assert str(error.value) == message
+    assert raised(kind, lambda: sample(graph, bindings=bindings)) == message
 
 
 def test_what_follows_from_its_own_data() -> None:
@@ -251,9 +250,7 @@ def test_what_can_not_be_kept() -> None:
         ({"keep": ["x"], "own": {"x": [[], []]}, "bindings": {"N": 3}},
          "symbol 'N' can not be chosen: it follows from what is kept"),
     ):  # fmt: skip
-        with pytest.raises(InputError) as error:
-            sample(graph, **options)
-        assert str(error.value) == message
+        assert raised(InputError, sample, graph, **options) == message
 
 
 def test_a_program_that_fails_on_the_way() -> None:
@@ -265,9 +262,8 @@ def test_a_program_that_fails_on_the_way() -> None:
     first, second = (each.assume_shape([m]) for each in rows)
     first.map(Add(), second).sink("y")
     graph.source("late", NUMBER, [m]).sink("z")
-    with pytest.raises(InputError) as error:
-        sample(graph)
-    assert str(error.value) == (
+    error = raised(InputError, lambda: sample(graph))
+    assert error == (
         "source 'late' can not be made up: its M follows from the data of 'which', 'x', on which the program fails: "
         "stream route.0: the dimension M should be 0, but is [2]"
     )

@@ -6,6 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from raising import raised
 
 import step.ops.promote
 from step.errors import RegistrationError
@@ -31,9 +32,8 @@ def test_every_operator_has_one() -> None:
 
 def test_an_operator_without_one_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(step.ops.promote, "sample")
-    with pytest.raises(RegistrationError) as error:
-        operators()
-    assert str(error.value) == (
+    error = raised(RegistrationError, operators)
+    assert error == (
         "the operator 'promote' has no sample: step.ops.promote needs a function sample(draft), which adds it to a "
         "step_check.samples.draft.Draft once"
     )
@@ -44,9 +44,8 @@ def test_an_operator_that_is_never_added_is_told(monkeypatch: pytest.MonkeyPatch
         draft.pick()
 
     monkeypatch.setattr(step.ops.promote, "sample", nothing)
-    with pytest.raises(RegistrationError) as error:
-        list(units(1))
-    assert str(error.value) == "the sample of the operator 'promote' never adds it to a program"
+    error = raised(RegistrationError, lambda: list(units(1)))
+    assert error == "the sample of the operator 'promote' never adds it to a program"
 
 
 def test_a_function_that_fits_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,9 +53,8 @@ def test_a_function_that_fits_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -
         return Sample(cls(), (element, element))
 
     monkeypatch.setattr(Silu, "sample", classmethod(two))
-    with pytest.raises(RegistrationError) as error:
-        list(units(1))
-    assert str(error.value) == "the sample of the function 'silu' fits no stream: step.functions.silu"
+    error = raised(RegistrationError, lambda: list(units(1)))
+    assert error == "the sample of the function 'silu' fits no stream: step.functions.silu"
 
 
 @pytest.mark.parametrize("rows", [1, 4])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from raising import raised
 
 import step
 import step_torch
@@ -30,23 +31,17 @@ def doubled() -> Program:
         (["fabric.stages=1", "stages=2"], f"'fabric.stages=1' and 'stages=2' {SAME}"),
         (["memory=hbm2", "memory=ddr4"], f"'memory=hbm2' and 'memory=ddr4' {SAME}"),
         (["memory.channels=8", "memory.bandwidth=64"], f"'memory.channels=8' and 'memory.bandwidth=64' {SAME}"),
-        (
-            ["memory.channels=8", "memory=hbm2"],
-            "'memory=hbm2' would replace 'memory.channels=8', which stands before it: give memory first",
-        ),
-        (
-            ["memory.bandwidth=64", "memory.beat_bytes=32"],
-            "'memory.beat_bytes=32' would change what 'memory.bandwidth=64' before it says: give memory.bandwidth "
-            "last, or leave one of them out",
-        ),
+        (["memory.channels=8", "memory=hbm2"],
+         "'memory=hbm2' would replace 'memory.channels=8', which stands before it: give memory first"),
+        (["memory.bandwidth=64", "memory.beat_bytes=32"],
+         "'memory.beat_bytes=32' would change what 'memory.bandwidth=64' before it says: give memory.bandwidth "
+         "last, or leave one of them out"),
         ([3], "a setting must be a text, not 3"),
     ],
-)
+)  # fmt: skip
 def test_settings_of_which_nothing_is_left(settings: Sequence[Any], message: str) -> None:
     for refuse in (check_settings, lambda each: step.sweep(doubled(), {"lanes.map_0": [1]}, jobs=1, settings=each)):
-        with pytest.raises(InputError) as error:
-            refuse(settings)
-        assert str(error.value) == message
+        assert raised(InputError, refuse, settings) == message
 
 
 def test_settings_that_go_together() -> None:
@@ -60,30 +55,31 @@ def test_settings_that_go_together() -> None:
     ("over", "settings", "message"),
     [
         ({"fabric.stages": [1, 2]}, ["stages=4"], f"'stages=4' and 'fabric.stages' {SAME}"),
-        (
-            {"memory.channels": [1, 2], "memory": ["hbm2"]},
-            [],
-            "'memory' would replace 'memory.channels', which stands before it: give memory first",
-        ),
+        ({"memory.channels": [1, 2], "memory": ["hbm2"]}, [],
+         "'memory' would replace 'memory.channels', which stands before it: give memory first"),
     ],
-)
+)  # fmt: skip
 def test_what_is_swept_over_and_set(over: Any, settings: list[str], message: str) -> None:
     for search in (step.sweep, step.tune):
-        with pytest.raises(InputError) as error:
-            search(doubled(), over, jobs=1, settings=settings)
-        assert str(error.value) == message
+        assert raised(InputError, search, doubled(), over, jobs=1, settings=settings) == message
 
 
 def test_what_is_swept_over_and_an_argument() -> None:
     twice = "rows has values in {} and in {}: leave one of them out"
     for search in (step.sweep, step.tune):
-        with pytest.raises(InputError) as error:
-            search(swiglu.program, {"rows": [2]}, jobs=1, arguments={"rows": 4})
-        assert str(error.value) == twice.format("over", "arguments")
+        error = raised(InputError, search, swiglu.program, {"rows": [2]}, jobs=1, arguments={"rows": 4})
+        assert error == twice.format("over", "arguments")
     for given, what in (({"over": {"rows": [2]}}, "over"), ({"arguments": {"rows": 2}}, "arguments")):
-        with pytest.raises(InputError) as error:
-            step.tune(swiglu.program, **{"over": {"columns": [16]}, **given}, jobs=1, cases=[{"rows": 4}], within=None)
-        assert str(error.value) == twice.format(what, "a case")
+        error = raised(
+            InputError,
+            step.tune,
+            swiglu.program,
+            **{"over": {"columns": [16]}, **given},
+            jobs=1,
+            cases=[{"rows": 4}],
+            within=None,
+        )
+        assert error == twice.format(what, "a case")
 
 
 def test_settings_of_a_mapping_do_not_change_what_it_is_given() -> None:

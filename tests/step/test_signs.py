@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from raising import raised
 
 import step
 from step import BF16, FP32, INT32, Graph, Stream, Tile, interpret
@@ -24,8 +25,7 @@ def graph() -> Graph:
 
 @pytest.fixture
 def x(graph: Graph) -> Stream:
-    stream: Stream = graph.source("x", Tile(FP32, 1, 4), [6])
-    return stream
+    return graph.source("x", Tile(FP32, 1, 4), [6])
 
 
 def values(graph: Graph, stream: Stream, **inputs: Any) -> np.ndarray:
@@ -74,14 +74,14 @@ def test_a_tensor_is_a_tile_beside_each_element(graph: Graph) -> None:
 
 def test_each_sign_is_a_function(graph: Graph, x: Stream) -> None:
     made = [x + x, x - x, x * x, x / x, x * 2, -x]
-    functions = [graph.nodes[each.producer].operator.function for each in made]  # type: ignore[attr-defined]
+    functions = [graph.nodes[each.producer].operator.function for each in made]
     assert functions == [Add(), Sub(), Mul(), Div(), Scale(2), Scale(-1)]
 
 
 def test_formats_and_names(graph: Graph) -> None:
     x = graph.source("x", Tile(BF16, 1, 4), [6])
     product = x.matmul(np.eye(4), out="BF16", name="product")
-    assert (product.producer, graph.nodes["product"].operator.function) == ("product", Matmul(out=BF16))  # type: ignore[attr-defined]
+    assert (product.producer, graph.nodes["product"].operator.function) == ("product", Matmul(out=BF16))
     assert str(x.add(1, out=FP32).type) == "[6] of Tile(FP32, 1, 4)"
     assert str((graph.source("n", Tile(INT32), [6]) * 3).type) == "[6] of Tile(INT32, 1, 1)"
 
@@ -96,17 +96,14 @@ def test_formats_and_names(graph: Graph) -> None:
         (lambda x: x.graph.turns(2).tiles(4), "generate_0 has elements Selector(2), and no tiles"),
         (lambda x: x.graph.turns(2).rows(), "generate_0 has elements Selector(2), and no rows"),
         (lambda x: x < "one", "a constant of FP32 must be numbers that FP32 has, not 'one'"),
-        (
-            lambda x: x @ x.graph.tensor("t", (2, 3, 4), FP32),
-            "a tile must be (rows, columns), two integers >= 1, not (2, 3, 4)",
-        ),
+        (lambda x: x @ x.graph.tensor("t", (2, 3, 4), FP32),
+         "a tile must be (rows, columns), two integers >= 1, not (2, 3, 4)"),
         (lambda x: x + 1e300, "a constant of FP32 must be numbers that FP32 has, not 1e+300"),
     ],
 )  # fmt: skip
 def test_what_no_sign_takes(x: Stream, form: Callable[[Any], Any], message: str) -> None:
-    with pytest.raises(ProgramError) as caught:
-        form(x)
-    place, _, text = str(caught.value).partition(": ")
+    caught = raised(ProgramError, lambda: form(x))
+    place, _, text = caught.partition(": ")
     assert place.startswith("tests/step/test_signs.py:") and text == message
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from raising import raised
 from running import nested_lists
 
 from step.errors import InputError
@@ -81,28 +82,19 @@ def test_an_empty_ends_itself() -> None:
         ("D D", "word 2, 'D', follows Done; Done must be the last token"),
         ("1 S0 D", "word 2, 'S0', has the level 0; the lowest one is 1"),
         ("E0 D", "word 1, 'E0', has the level 0; the lowest one is 1"),
-        (
-            "S1 D",
-            "word 1, 'S1', must follow a value, or an empty of rank 1 or less; an empty tensor of rank 1 is E1",
-        ),
-        (
-            "1 S1 S2 D",
-            "word 3, 'S2', must follow a value, or an empty of rank 2 or less; an empty tensor of rank 2 is E2",
-        ),
-        (
-            "E2 S1 D",
-            "word 2, 'S1', must follow a value, or an empty of rank 1 or less; an empty tensor of rank 1 is E1",
-        ),
+        ("S1 D", "word 1, 'S1', must follow a value, or an empty of rank 1 or less; an empty tensor of rank 1 is E1"),
+        ("1 S1 S2 D",
+         "word 3, 'S2', must follow a value, or an empty of rank 2 or less; an empty tensor of rank 2 is E2"),
+        ("E2 S1 D",
+         "word 2, 'S1', must follow a value, or an empty of rank 1 or less; an empty tensor of rank 1 is E1"),
         ("1 x D", "a token must be an integer, S1, E1, S2, E2, ... or D, not 'x'"),
         ("1.5 D", "a token must be an integer, S1, E1, S2, E2, ... or D, not '1.5'"),
         ("S D", "a token must be an integer, S1, E1, S2, E2, ... or D, not 'S'"),
         ("S-1 D", "a token must be an integer, S1, E1, S2, E2, ... or D, not 'S-1'"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_stream(text: str, message: str) -> None:
-    with pytest.raises(InputError) as error:
-        parse(text)
-    assert str(error.value) == message
+    assert raised(InputError, lambda: parse(text)) == message
 
 
 streams = st.integers(0, 5).flatmap(lambda rank: st.tuples(st.just(rank), nested_lists(rank)))

@@ -105,8 +105,7 @@ def counted(program: Program) -> int:
 
 def rows(graph: Graph, count: int, columns: int = 4, outer: tuple[int, ...] = ()) -> Stream:
     """Rows of data, none of which is NaN."""
-    stream: Stream = graph.source("x", Tile(FP32, 1, columns), [*outer, count])
-    return stream
+    return graph.source("x", Tile(FP32, 1, columns), [*outer, count])
 
 
 def data(count: int, columns: int = 4, outer: tuple[int, ...] = ()) -> dict[str, Any]:
@@ -114,8 +113,7 @@ def data(count: int, columns: int = 4, outer: tuple[int, ...] = ()) -> dict[str,
 
 
 def padded(stream: Stream, height: int) -> Stream:
-    tiles: Stream = stream.reshape(height)[0].accum(RetileRow())
-    return tiles
+    return stream.reshape(height)[0].accum(RetileRow())
 
 
 WAYS: dict[str, Callable[[Stream], Stream]] = {

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from raising import raised
 from reading_waves import VCDVCD
 from vcd.reader import TokenKind, tokenize
 
@@ -263,18 +264,14 @@ def test_empties_and_done_are_kinds() -> None:
     ],
 )
 def test_operators_that_are_not_there(wanted: list[str], text: str) -> None:
-    with pytest.raises(InputError) as error:
-        ports(recording().netlist, wanted)
-    assert str(error.value).startswith(text)
+    error = raised(InputError, lambda: ports(recording().netlist, wanted))
+    assert error.startswith(text)
 
 
 def test_cycles_that_are_not_there() -> None:
-    with pytest.raises(InputError) as error:
-        recording(FRAGILE, 40)
-    assert str(error.value) == "the run has 34 cycles, so there is no cycle 40"
-    with pytest.raises(InputError) as error:
-        recording(FRAGILE, 5, 4)
-    assert str(error.value) == "the first cycle, 5, must not be behind the last one, 4"
+    assert raised(InputError, lambda: recording(FRAGILE, 40)) == "the run has 34 cycles, so there is no cycle 40"
+    error = raised(InputError, lambda: recording(FRAGILE, 5, 4))
+    assert error == "the first cycle, 5, must not be behind the last one, 4"
 
 
 def test_a_run_that_fails_is_recorded_up_to_there() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from raising import raised
 
 import step
 from step.errors import InputError
@@ -106,6 +107,4 @@ def test_plots_have_a_front_of_each(spec: str, tmp_path: Path, monkeypatch: pyte
     ],
 )  # fmt: skip
 def test_workloads_that_are_none(spec: str, make: Callable[[str], object], message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        make(spec)
-    assert str(caught.value) == message
+    assert raised(InputError, lambda: make(spec)) == message

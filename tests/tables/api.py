@@ -14,6 +14,7 @@ import step
 from cosim.comparing.compare import Comparison
 from step.language.dtypes import DType
 from step.language.graph import Feedback
+from step.programs.files.json_file import JsonFile
 from step.programs.metrics import Metrics
 from step.running.expectation import Deviation
 from step.running.output import Output, Ragged
@@ -97,8 +98,9 @@ def _signature(thing: Any) -> str:
 
 
 def _members(cls: type) -> Iterator[str]:
-    """Methods and properties that the class defines itself, in their order."""
-    for name, member in vars(cls).items():
+    """Methods and properties that the class defines itself, in their order, and those of what is kept in files."""
+    members = {**vars(cls), **{name: vars(JsonFile)[name] for name in ("save", "load") if issubclass(cls, JsonFile)}}
+    for name, member in members.items():
         shown = member.__func__ if isinstance(member, classmethod) else member
         if name.startswith("_") or not (inspect.isfunction(shown) or isinstance(shown, property | cached_property)):
             continue

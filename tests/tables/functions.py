@@ -62,7 +62,7 @@ def uses() -> dict[tuple[str, str, str], Use]:
         graph = Graph("scenario")
         scenario.build(graph)
         for node in graph:
-            function = getattr(node.operator, "function", None)
+            function = node.operator.function
             static = all(each.element.is_static for each in node.inputs)
             if isinstance(function, Function) and static and node.output_types[0].element.is_static:
                 reduce = node.operator.name in ("accum", "scan")

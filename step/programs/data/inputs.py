@@ -99,7 +99,8 @@ def bind_stream(value: Any, stream: StreamType, name: str) -> Sequence[Token]:
     if isinstance(value, Token):
         raise InputError(f"input {name!r} is a single token, but must be a list of tokens that ends with Done")
     if isinstance(value, list | tuple) and any(isinstance(each, Token) for each in value):
-        tokens = _given(value, stream, name)
+        # As they are, but for masks that are NumPy's integers, and tuples that know their rows.
+        tokens = [_token(each, stream.element, place(name, (at,))) for at, each in enumerate(value)]
     else:
         tokens = _tokens(value, stream, name)
     checker = StreamChecker(name, stream)
@@ -126,11 +127,6 @@ def _long(value: Any, stream: StreamType, name: str) -> RegularStream | None:
     if math.prod(extents) <= SHORT:
         return None
     return RegularStream(extents, scalars(value, stream.element.dtype, name).reshape(-1, *tile))
-
-
-def _given(values: Sequence[Any], stream: StreamType, name: str) -> list[Token]:
-    """Tokens as they are, but for masks that are NumPy's integers, and tuples that know their rows."""
-    return [_token(each, stream.element, place(name, (position,))) for position, each in enumerate(values)]
 
 
 def _token(given: Any, element: ElementType, where: str) -> Token:
@@ -181,10 +177,6 @@ def _tokens(value: Any, stream: StreamType, name: str) -> list[Token]:
     return [each._replace(value=next(values)) if each.has_value else each for each in from_nested(nested, stream.rank)]
 
 
-def _is_sequence(value: Any) -> bool:
-    return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
-
-
 def _entries(nested: Any, stream: StreamType, name: str) -> Iterator[Entry]:
     """The elements in nested sequences, each behind its position."""
 
@@ -192,7 +184,7 @@ def _entries(nested: Any, stream: StreamType, name: str) -> Iterator[Entry]:
         if len(path) == len(stream.shape):
             yield path, part
             return
-        if not _is_sequence(part):
+        if not (isinstance(part, list | tuple) or (isinstance(part, np.ndarray) and part.ndim)):
             raise InputError(
                 f"{place(name, path)} is {shown(part)}, but must be a list: dimensions are {format_shape(stream.shape)}"
             )

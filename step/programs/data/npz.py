@@ -25,7 +25,7 @@ from step.host.paths import check_readable, named_file
 from step.language.dtypes import OF_ML_DTYPES
 from step.language.graph import Graph
 from step.language.operator import StreamType
-from step.language.tokens import Token, to_nested
+from step.language.tokens import Token, extents_of, to_nested
 from step.language.types import ElementType, Selector, Tile, Tuple
 from step.programs.data.given import Bits
 from step.programs.data.inputs import BoundInputs
@@ -73,7 +73,7 @@ def read_array(path: Path | str) -> np.ndarray:
 
 
 def _load(path: Path, kind: str, writer: str) -> Any:
-    """What NumPy has for a file that should be of the ``kind`` that ``writer`` writes."""
+    """Content of a file, by NumPy, that should be of the ``kind`` that ``writer`` writes."""
     check_readable(path)
     try:
         return np.load(path, allow_pickle=False)
@@ -134,7 +134,7 @@ def _as_numbers(name: str, array: np.ndarray) -> Arrays:
 
 def _stream_arrays(name: str, tokens: Sequence[Token], stream: StreamType, spell: Spell) -> Arrays:
     values = [token.value for token in tokens if token.has_value]
-    extents = _extents(to_nested(tokens, stream.rank), stream.rank)
+    extents = extents_of(to_nested(tokens, stream.rank), stream.rank)  # of all dimensions but the outermost one
     arrays = _columns(f"{name}.values", values, stream.element, name, spell)
     regular = len(arrays) == 1 and all(len(set(each)) == 1 for each in extents)
     if regular and not isinstance(stream.element, Tuple):
@@ -146,15 +146,6 @@ def _stream_arrays(name: str, tokens: Sequence[Token], stream: StreamType, spell
     return arrays
 
 
-def _extents(nested: list[Any], rank: int) -> list[list[int]]:
-    """Extents of every tensor per dimension but the outermost one, outermost first."""
-    levels = []
-    for _ in range(rank):
-        levels.append([len(each) for each in nested])
-        nested = [part for each in nested for part in each]
-    return levels
-
-
 def _columns(key: str, values: Sequence[Any], element: ElementType, name: str, spell: Spell) -> Arrays:
     """One entry per value."""
     match element:
@@ -164,9 +155,8 @@ def _columns(key: str, values: Sequence[Any], element: ElementType, name: str, s
             flat = np.concatenate([np.zeros(0, dtype.numpy), *(each.reshape(-1) for each in values)])
             shapes = np.array([each.shape for each in values], np.int64).reshape(-1, 2)
             return {**spell(key, flat), f"{key}.tiles": shapes}
-        case Selector(targets=targets):
-            hot = [[mask >> target & 1 for target in range(targets)] for mask in values]
-            return {key: np.array(hot, np.bool_).reshape(-1, targets)}
+        case Selector():
+            return {key: element.multi_hot(values)}
         case Tuple(items=items):
             arrays: Arrays = {}
             for part, item in enumerate(items):
@@ -181,7 +171,7 @@ def _columns(key: str, values: Sequence[Any], element: ElementType, name: str, s
 def load_inputs(path: Path | str, graph: Graph) -> dict[str, Any]:
     """The input data in an .npz file, for `bind_inputs`; raises `FormatError`."""
     path = named_file(path, "input data")
-    file = _File(path, read_arrays(path))
+    file = _NpzFile(path, read_arrays(path))
     inputs: dict[str, Any] = {}
     for node in graph.sources():
         inputs |= file.stream(node.name, node.output_types[0])
@@ -192,13 +182,13 @@ def load_inputs(path: Path | str, graph: Graph) -> dict[str, Any]:
 
 def load_arrays(path: Path) -> dict[str, Any]:
     """Arrays by name in an .npz file, and bit patterns where it has ``NAME.bits``; raises `FormatError`."""
-    file, found = _File(path, read_arrays(path)), dict[str, Any]()
+    file, found = _NpzFile(path, read_arrays(path)), dict[str, Any]()
     for key in list(file.arrays):
         found |= file.array(key.removesuffix(".bits"))
     return found
 
 
-class _File:
+class _NpzFile:
     """Arrays of a file, of which those that were taken are gone."""
 
     def __init__(self, path: Path, arrays: Arrays) -> None:

@@ -20,7 +20,7 @@ from step.programs.data.given import Bits
 
 
 def _end(dtype: DType) -> str:
-    """What is wrong with numbers beyond the largest one."""
+    """Sentence on numbers beyond the largest one."""
     if dtype is FP8_E4M3:
         return f"{dtype} ends at 448, and has no infinities"
     return f"{dtype} ends at {'3.4e38' if dtype in FLOATS else f'{ml_dtypes.finfo(dtype.numpy).max:g}'}; " + (

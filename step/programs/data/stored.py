@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from step.language.graph import Graph, Node
-from step.language.tiling import Tiling, accessed, stored
+from step.language.tiling import TiledTensor, accessed, stored
 from step.language.tokens import UNKNOWN, Token, from_nested
 from step.programs.data.inputs import BoundInputs
 
@@ -44,7 +44,7 @@ class Tensors:
         return {name: as_output(self._tilings[name], tiles) for name, tiles in self._stored.items()}
 
 
-def as_output(tiling: Tiling, tiles: MutableSequence[np.ndarray]) -> list[Token]:
+def as_output(tiling: TiledTensor, tiles: MutableSequence[np.ndarray]) -> list[Token]:
     """The ``tiles`` of a tensor as a stream of the shape of the tiled tensor, without Done."""
     nested: list[object] = list(tiles)
     for extent in reversed(tiling.extents[1:]):

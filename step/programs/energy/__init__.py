@@ -1,4 +1,4 @@
-"""How much energy a program takes, from what it does and from published figures (docs/energy.md)."""
+"""Energy of a program, from what it does and from published figures (docs/energy.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program does on its data: operations by format, and bits that are read, written and sent, as expressions."""
+"""Activity of a program: operations by format, and bits that are read, written and sent, as expressions."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def activity(netlist: Netlist) -> Activity:
     found: dict[str, list[sympy.Expr]] = defaultdict(list)
     sent: dict[str, dict[sympy.Expr, sympy.Expr]] = defaultdict(lambda: defaultdict(lambda: sympy.Integer(0)))
     for node in netlist.units:
-        function: Function | None = getattr(node.operator, "function", None)
+        function = node.operator.function
         if function is not None:
             for name, amount in _operations(node, function).items():
                 found[name].append(amount)
@@ -105,7 +105,7 @@ def _operations(node: Node, function: Function) -> dict[str, sympy.Expr]:
 
 
 def _named(operation: str, dtypes: list[DType]) -> str:
-    """Which figure an operation on scalars of ``dtypes`` has: numbers are added in FP32, or as integers of 32 bits."""
+    """Figure of an operation on scalars of ``dtypes``: numbers are added in FP32, or as integers of 32 bits."""
     first = dtypes[0]
     if operation == COMPARE or (operation == ADD and not first.is_float):
         return "int32_add"

@@ -1,4 +1,4 @@
-"""What one operation, or one bit, takes: published figures, or a table of the user's own."""
+"""Energy of one operation, or one bit: published figures, or a table of the user's own."""
 
 from __future__ import annotations
 

@@ -37,15 +37,13 @@ class Energy:
     @property
     def parts(self) -> dict[str, sympy.Expr]:
         """`PARTS` of it."""
-        return {part: sympy.Add(*map(self._of, names)) for part, names in PARTS.items()}
+        picojoules = {name: amount * self.figures[name].picojoules for name, amount in self.activity.items()}
+        return {part: sympy.Add(*(picojoules.get(name, 0) for name in names)) for part, names in PARTS.items()}
 
     @property
     def total(self) -> sympy.Expr:
         """All of it, in picojoules."""
         return sympy.Add(*self.parts.values())
-
-    def _of(self, name: str) -> sympy.Expr:
-        return self.activity.get(name, sympy.Integer(0)) * self.figures[name].picojoules
 
     def __repr__(self) -> str:
         total = self.total

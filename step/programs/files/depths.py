@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 from step.errors import FormatError
-from step.host.files import write_atomically, writing
-from step.host.paths import named_file
 from step.lowering.netlist import lower
 from step.programs.data.inputs import bind_inputs
 from step.programs.files.digest import data_digest, graph_digest
-from step.programs.files.json_file import read_json, written_by
+from step.programs.files.json_file import JsonFile
 from step.programs.program import Program
-
-FORMAT = "step-binding-1"
 
 
 @dataclass(frozen=True)
@@ -30,13 +24,16 @@ class DataSet:
 
 
 @dataclass(frozen=True)
-class DepthBinding:
+class DepthBinding(JsonFile):
     """``depths`` of the channels of the lowered program, by name.
 
     ``most_rows``: of the tiles of dynamic size that begin at operators, by name, where channels behind these have room
     for fewer than the fabric allows. ``graph`` is a digest of the program called ``program``, ``fabric`` and ``data``
     what the depths were found for.
     """
+
+    schema: ClassVar = "binding"
+    noun: ClassVar = "a binding"
 
     program: str
     graph: str
@@ -58,20 +55,16 @@ class DepthBinding:
         return cls(program.name, graph_digest(program.graph), fabric, data, depths, most_rows or {})
 
     @classmethod
-    def load(cls, path: Path | str) -> DepthBinding:
-        """Read a file of `save`; raises `FormatError` for other files."""
-        data = read_json(named_file(path, "a binding"), "binding")
-        sets = tuple(DataSet(**each) for each in data["data"])
-        return cls(data["program"], data["graph"], data["fabric"], sets, data["depths"], data.get("most_rows", {}))
+    def _of_json(cls, data: Mapping[str, Any]) -> DepthBinding:
+        """The opposite of `to_json`, for data that fits the schema."""
+        return super()._of_json({**data, "data": tuple(DataSet(**each) for each in data["data"])})
 
-    def save(self, path: Path | str) -> None:
-        """Write the depths to ``path`` as JSON; the file is there as a whole or not at all."""
-        data = {"format": FORMAT, "written_by": written_by(), **asdict(self)}
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, as the schema describes it."""
+        data = super().to_json()
         if not self.most_rows:
             del data["most_rows"]
-        path = named_file(path, "a binding")
-        with writing(path):
-            write_atomically(path, (json.dumps(data, indent=1) + "\n").encode())
+        return data
 
     def applied(self, program: Program) -> Program:
         """``program`` with these depths; raises `FormatError` where they are those of another program."""

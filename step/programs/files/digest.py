@@ -1,4 +1,4 @@
-"""Which program, data and fabric: digests that do not change with names of files, comments or source lines."""
+"""Digests of programs, data and fabrics; they do not change with names of files, comments or source lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from step.programs.data.npz import arrays_of
 
 
 def graph_digest(graph: Graph) -> str:
-    """That of the operators of ``graph`` with their names, parameters, inputs, depths and types."""
+    """Digest of the operators of ``graph`` with their names, parameters, inputs, depths and types."""
     text = "\n".join(
         f"{node.name} {node.operator!r} {[(*each.key, each.depth) for each in node.inputs]} "
         f"{[str(each) for each in node.output_types]}"
@@ -23,7 +23,7 @@ def graph_digest(graph: Graph) -> str:
 
 
 def data_digest(graph: Graph, data: BoundInputs) -> str:
-    """That of all values in ``data`` for ``graph``."""
+    """Digest of all values in ``data`` for ``graph``."""
     digest = hashlib.sha256()
     for name, array in sorted(arrays_of(graph, data).items()):
         digest.update(f"{name} {array.dtype} {array.shape}\n".encode())
@@ -33,6 +33,6 @@ def data_digest(graph: Graph, data: BoundInputs) -> str:
 
 
 def fabric_digest(fabric: FabricConfig, depths: Mapping[str, int]) -> str:
-    """That of all parameters of ``fabric``, its memory too, and of the ``depths`` of channels."""
+    """Digest of all parameters of ``fabric``, its memory too, and of the ``depths`` of channels."""
     plain = json.dumps([fabric.to_json(), dict(depths)], sort_keys=True)
     return hashlib.sha256(plain.encode()).hexdigest()[:16]

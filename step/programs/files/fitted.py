@@ -5,24 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 from step.errors import FormatError
-from step.host.files import write_atomically, writing
-from step.host.paths import named_file
 from step.lowering.fabric import FABRIC, OWN, FabricConfig, with_settings
 from step.programs.files.digest import graph_digest
-from step.programs.files.json_file import read_json, written_by
+from step.programs.files.json_file import JsonFile
 from step.programs.program import Program
-
-FORMAT = "step-fitted-1"
 
 
 @dataclass(frozen=True)
-class FittedFile:
+class FittedFile(JsonFile):
     """``settings`` of the fabric, by name, and ``depths`` of channels that were fitted to the program called
     ``program``, and the ``area`` and ``cycles`` that it has with them. ``graph`` is a digest of the program."""
+
+    schema: ClassVar = "fitted"
+    noun: ClassVar = "a fitted fabric"
 
     program: str
     graph: str
@@ -40,18 +38,12 @@ class FittedFile:
         cycles: int,
         area: Mapping[str, int],
     ) -> FittedFile:
-        """What makes ``fabric`` of the one that ``program`` has, and gives it these ``depths``."""
+        """Settings that make ``fabric`` of the one that ``program`` has, with these ``depths``."""
         before, after = program.fabric.to_json(), fabric.to_json()
         changed = (name for name, value in after.items() if isinstance(value, int) and before[name] != value)
         settings = {f"{FABRIC}{name}": after[name] for name in changed}
         settings |= {f"{kind}.{name}": own for kind in OWN for name, own in getattr(fabric, kind).items()}
         return cls(program.name, graph_digest(program.graph), settings, cycles, dict(area), dict(depths))
-
-    @classmethod
-    def load(cls, path: Path | str) -> FittedFile:
-        """Read a file of `save`; raises `FormatError` for other files."""
-        data: dict[str, Any] = read_json(named_file(path, "a fitted fabric"), "fitted")
-        return cls(**{name: value for name, value in data.items() if name not in ("format", "written_by")})
 
     @property
     def text(self) -> str:
@@ -60,15 +52,8 @@ class FittedFile:
 
     @classmethod
     def of_text(cls, text: str) -> FittedFile:
-        """What has this `text`."""
+        """Fitted fabric of this `text`."""
         return cls(**json.loads(text))
-
-    def save(self, path: Path | str) -> None:
-        """Write it to ``path`` as JSON; the file is there as a whole or not at all."""
-        path = named_file(path, "a fitted fabric")
-        data = {"format": FORMAT, "written_by": written_by(), **asdict(self)}
-        with writing(path):
-            write_atomically(path, (json.dumps(data, indent=1) + "\n").encode())
 
     def applied(self, program: Program) -> Program:
         """``program`` on this fabric, with these depths; raises `FormatError` where they are those of another one."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
+from dataclasses import asdict, fields
 from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from step.errors import FormatError
-from step.host.paths import check_readable
+from step.host.files import write_atomically, writing
+from step.host.paths import check_readable, named_file
 
 
 def schema_names() -> list[str]:
@@ -25,8 +28,7 @@ def schema(name: str) -> dict[str, Any]:
     """The schema called ``name``; raises `FormatError` for other names."""
     if name not in schema_names():
         raise FormatError(f"schema must be one of {', '.join(schema_names())}, not {name!r}")
-    loaded: dict[str, Any] = json.loads((files("step.programs.files.schemas") / f"{name}.json").read_text())
-    return loaded
+    return json.loads((files("step.programs.files.schemas") / f"{name}.json").read_text())
 
 
 def validate(data: Any, name: str, where: str) -> None:
@@ -47,6 +49,43 @@ PACKAGE = "step-fabric"
 def written_by() -> str:
     """The version that writes files now, as it stands in them."""
     return f"{PACKAGE} {version(PACKAGE)}"
+
+
+def header(name: str) -> dict[str, Any]:
+    """First entries of a file of the schema ``name``: its format, and who wrote it."""
+    return {"format": format_of(name), "written_by": written_by()}
+
+
+def json_bytes(data: Any) -> bytes:
+    """Content of a file of plain ``data``."""
+    return (json.dumps(data, indent=1, allow_nan=False) + "\n").encode()
+
+
+class JsonFile:
+    """Base of dataclasses that are kept in files of the schema ``schema``; errors call one ``noun``."""
+
+    schema: ClassVar[str]
+    noun: ClassVar[str]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, as the schema describes it."""
+        return {**header(self.schema), **asdict(self)}  # type: ignore[call-overload]
+
+    @classmethod
+    def _of_json(cls, data: Mapping[str, Any]) -> Self:
+        """The opposite of `to_json`, for data that fits the schema."""
+        return cls(**{each.name: data[each.name] for each in fields(cls) if each.name in data})  # type: ignore[arg-type]
+
+    def save(self, path: Path | str) -> None:
+        """Write it to ``path`` as JSON; the file is there as a whole or not at all."""
+        path = named_file(path, self.noun)
+        with writing(path):
+            write_atomically(path, json_bytes(self.to_json()))
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """Read a file of `save`; raises `FormatError` for other files."""
+        return cls._of_json(read_json(named_file(path, cls.noun), cls.schema))
 
 
 def read_json(path: Path, name: str) -> Any:
@@ -82,8 +121,8 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def _format(name: str) -> Any:
-    """What a file of the schema ``name`` says that it is."""
+def format_of(name: str) -> Any:
+    """Format that a file of the schema ``name`` has."""
     return schema(name)["properties"].get("format", {}).get("const")
 
 
@@ -93,11 +132,11 @@ def _too_deep(path: Path, what: str) -> FormatError:
 
 def _check_release(data: Any, name: str, path: Path) -> None:
     """Raise `FormatError` for data of another schema, and of the format that another release has."""
-    known = _format(name)
+    known = format_of(name)
     stem, _, number = known.rpartition("-")
     found = data.get("format") if isinstance(data, dict) else None
     for other in schema_names():
-        if other != name and found is not None and found == _format(other):
+        if other != name and found is not None and found == format_of(other):
             raise FormatError(f"{path} has the format {found} of a {other} file; this must be a {name} file, {known}")
     match = re.fullmatch(rf"{stem}-([0-9]{{1,9}})", found) if isinstance(found, str) else None
     if match is None or match[1] == number:

@@ -16,7 +16,7 @@ from step.errors import FormatError, GraphError, ProgramError, TypeMismatch
 from step.language.dims import Dim, DimKind, Shape, dim, format_shape
 from step.language.dtypes import DType, as_dtype
 from step.language.function import Function, function_named
-from step.language.graph import Feedback, Graph, Tensor
+from step.language.graph import Graph, Tensor
 from step.language.location import UNKNOWN_LOCATION, Location
 from step.language.operator import StreamType, operator_named
 from step.language.parameters import fits, parameter_types
@@ -152,13 +152,25 @@ def graph_to_json(graph: Graph) -> dict[str, Any]:
         "tensors": [
             {"name": each.name, "shape": list(each.shape), "dtype": each.dtype.name} for each in graph.tensors.values()
         ],
-        "feedbacks": [_feedback_to_json(each) for each in graph.feedbacks.values()],
+        "feedbacks": [
+            {
+                "name": edge.name,
+                "element": encode(edge.type.element),
+                "shape": encode(edge.type.shape),
+                "stream": None if edge.source is None else str(edge.source),
+                "source": str(edge.location),
+            }
+            for edge in graph.feedbacks.values()
+        ],
         "nodes": [
             {
                 "name": node.name,
                 "op": node.operator.name,
                 "parameters": _parameters(node.operator),
-                "inputs": [_input_to_json(stream) for stream in node.inputs],
+                "inputs": [
+                    {"stream": str(each), **({} if each.depth is None else {"depth": each.depth})}
+                    for each in node.inputs
+                ],
                 "outputs": [
                     {"shape": format_shape(each.shape), "element": str(each.element)} for each in node.output_types
                 ],
@@ -172,82 +184,84 @@ def graph_to_json(graph: Graph) -> dict[str, Any]:
     }
 
 
-def _input_to_json(stream: Stream) -> dict[str, Any]:
-    return {"stream": str(stream), **({} if stream.depth is None else {"depth": stream.depth})}
-
-
-def _feedback_to_json(edge: Feedback) -> dict[str, Any]:
-    return {
-        "name": edge.name,
-        "element": encode(edge.type.element),
-        "shape": encode(edge.type.shape),
-        "stream": None if edge.source is None else str(edge.source),
-        "source": str(edge.location),
-    }
-
-
 def graph_from_json(data: dict[str, Any]) -> Graph:
     """Build the graph that ``data`` describes (valid against the program schema).
 
     Raises `GraphError` for streams that nobody writes and cycles without a declared feedback edge, `FormatError` for
     what the schema can not say, and `TypeMismatch` where types do not fit.
     """
-    graph = Graph(data["name"])
-    for each in data["symbols"]:
-        graph.symbol(each["name"], ragged=each["ragged"], location=_location(each["source"]))
-    for each in data["tensors"]:
-        graph.tensor(each["name"], each["shape"], as_dtype(each["dtype"]))
-    streams: dict[str, Stream] = {}
-    edges = list(data["feedbacks"])
-    refinements = {each["stream"]: each["shape"] for each in data["refinements"]}
+    return _Reading(data).graph_of_all()
 
-    def declare_edges() -> None:
-        """Feedback edges in their order, as far as there are the symbols of their shapes."""
-        while edges and _symbols_of(edges[0]["shape"]) <= set(graph.symbols):
-            edge = edges.pop(0)
-            streams[edge["name"]] = _feedback(edge, graph)
 
-    def written(name: str) -> Stream:
-        """The stream as its readers see it: its assumed shape may have symbols that are younger than itself."""
-        if name in refinements:
-            streams[name] = graph.refine(streams[name], _dims(refinements.pop(name), graph))
-        return streams[name]
+class _Reading:
+    """A graph as far as it is read: its ``streams`` by name, and the ``edges`` (feedback) and ``refinements`` (assumed
+    shapes) that are still to come, as their shapes may have symbols of operators."""
 
-    _check_order(data, {each["name"] for each in edges})
-    for each in data["nodes"]:
-        declare_edges()
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.data, self.graph = data, Graph(data["name"])
+        self.streams: dict[str, Stream] = {}
+        self.edges = list(data["feedbacks"])
+        self.refinements = {each["stream"]: each["shape"] for each in data["refinements"]}
+
+    def graph_of_all(self) -> Graph:
+        graph, data = self.graph, self.data
+        for each in data["symbols"]:
+            graph.symbol(each["name"], ragged=each["ragged"], location=_location(each["source"]))
+        for each in data["tensors"]:
+            graph.tensor(each["name"], each["shape"], as_dtype(each["dtype"]))
+        _check_order(data, {each["name"] for each in self.edges})
+        for each in data["nodes"]:
+            self.place(each)
+        self.declare_edges()
+        for each in self.edges:
+            _feedback(each, graph)
+        for name in list(self.refinements):
+            if name not in self.streams:
+                raise GraphError(f"the shape of {name!r} is assumed, but nobody writes that stream")
+            self.written(name)
+        graph.refinements = {each["stream"]: graph.refinements[each["stream"]] for each in data["refinements"]}
+        graph.depths, graph.most_rows = dict(data.get("depths", {})), dict(data.get("most_rows", {}))
+        for each in data["nodes"]:
+            for port, output in enumerate(graph.nodes[each["name"]].output_types):
+                _check_shape(each, port, output)
+        for each in data["feedbacks"]:
+            if each["stream"] is not None:
+                if each["stream"] not in self.streams:
+                    raise GraphError(f"feedback {each['name']!r} comes from {each['stream']!r}, which nobody writes")
+                graph.feedbacks[each["name"]].close(self.streams[each["stream"]])
+        return graph
+
+    def declare_edges(self) -> None:
+        """Declare feedback edges in their order, as far as there are the symbols of their shapes."""
+        while self.edges and _symbols_of(self.edges[0]["shape"]) <= set(self.graph.symbols):
+            edge = self.edges.pop(0)
+            self.streams[edge["name"]] = _feedback(edge, self.graph)
+
+    def place(self, node: dict[str, Any]) -> None:
+        """Place the operator ``node`` behind its inputs."""
+        self.declare_edges()
         inputs = []
-        for entry in each["inputs"]:
-            if entry["stream"] not in streams:
-                if edges:  # a symbol of its shape is missing, and it is said which
-                    _feedback(edges[0], graph)
-                raise GraphError(
-                    f"{each['op']} {each['name']!r} ({each['source']}) reads {entry['stream']!r}, which nobody writes"
-                )
-            stream = written(entry["stream"])
+        for entry in node["inputs"]:
+            if entry["stream"] not in self.streams:
+                if self.edges:  # a symbol of its shape is missing, and it is said which
+                    _feedback(self.edges[0], self.graph)
+                raise GraphError(f"{_reads(node, entry)}, which nobody writes")
+            stream = self.written(entry["stream"])
             inputs.append(stream.buffered(entry["depth"]) if "depth" in entry else stream)
-        operator = _construct(operator_named(each["op"]), each["parameters"], graph)
-        outputs = graph.add(operator, inputs, name=each["name"], location=_location(each["source"]))
-        streams |= {str(output): output for output in outputs}
-    declare_edges()
-    for each in edges:
-        _feedback(each, graph)
-    for name in list(refinements):
-        if name not in streams:
-            raise GraphError(f"the shape of {name!r} is assumed, but nobody writes that stream")
-        written(name)
-    graph.refinements = {each["stream"]: graph.refinements[each["stream"]] for each in data["refinements"]}
-    graph.depths = dict(data.get("depths", {}))
-    graph.most_rows = dict(data.get("most_rows", {}))
-    for each in data["nodes"]:
-        for port, output in enumerate(graph.nodes[each["name"]].output_types):
-            _check_shape(each, port, output)
-    for each in data["feedbacks"]:
-        if each["stream"] is not None:
-            if each["stream"] not in streams:
-                raise GraphError(f"feedback {each['name']!r} comes from {each['stream']!r}, which nobody writes")
-            graph.feedbacks[each["name"]].close(streams[each["stream"]])
-    return graph
+        operator = _construct(operator_named(node["op"]), node["parameters"], self.graph)
+        outputs = self.graph.add(operator, inputs, name=node["name"], location=_location(node["source"]))
+        self.streams |= {str(output): output for output in outputs}
+
+    def written(self, name: str) -> Stream:
+        """The stream as its readers see it: its assumed shape may have symbols that are younger than itself."""
+        if name in self.refinements:
+            shape = _dims(self.refinements.pop(name), self.graph)
+            self.streams[name] = self.graph.refine(self.streams[name], shape)
+        return self.streams[name]
+
+
+def _reads(node: dict[str, Any], entry: dict[str, Any]) -> str:
+    return f"{node['op']} {node['name']!r} ({node['source']}) reads {entry['stream']!r}"
 
 
 def _feedback(entry: dict[str, Any], graph: Graph) -> Stream:
@@ -279,10 +293,10 @@ def _check_order(data: dict[str, Any], known: set[str]) -> None:
             producer = name.partition(".")[0]
             if producer in later:
                 raise GraphError(
-                    f"{each['op']} {each['name']!r} ({each['source']}) reads {name!r}, which is written only after it: "
+                    f"{_reads(each, entry)}, which is written only after it: "
                     "these operators form a cycle without a declared feedback edge"
                 )
-            raise GraphError(f"{each['op']} {each['name']!r} ({each['source']}) reads {name!r}, which nobody writes")
+            raise GraphError(f"{_reads(each, entry)}, which nobody writes")
         operator = operator_named(each["op"])
         count = len(each["outputs"])
         written |= {each["name"]} if count == 1 else set()

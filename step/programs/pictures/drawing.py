@@ -4,29 +4,14 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Mapping
-from types import MappingProxyType
 
 from step.errors import EnvironmentProblem
 from step.language.graph import Graph
-from step.lowering.fabric import FabricConfig
 from step.programs.pictures.sketch import Sketch, sketch
 
-_DEFAULT = FabricConfig()
-_BY_KIND: Mapping[str, str] = MappingProxyType({})
 
-
-def dot(graph: Graph, fabric: FabricConfig = _DEFAULT, fills: Mapping[str, str] = _BY_KIND) -> str:
-    """The graph in Graphviz' language: boxes are operators, edges carry shape, element type and ports, and a depth
-    where it is not that of the fabric.
-
-    ``fills``: colours of operators by name, instead of those of their kinds.
-    """
-    return dot_of(sketch(graph, fabric, fills))
-
-
-def dot_of(sketch: Sketch) -> str:
-    """``sketch`` in Graphviz' language."""
+def dot(sketch: Sketch) -> str:
+    """``sketch`` in Graphviz' language: boxes are operators, edges carry shape, element type and ports, and a depth."""
     lines = [
         f"digraph {_quoted(sketch.name)} {{",
         "  rankdir=TB; node [shape=box, style=filled, fontname=Helvetica];",
@@ -47,18 +32,13 @@ def _quoted(text: str) -> str:
     return '"' + text.replace('"', '\\"') + '"'
 
 
-def svg(graph: Graph, fabric: FabricConfig = _DEFAULT, fills: Mapping[str, str] = _BY_KIND) -> str:
-    """The graph as SVG: drawn by Graphviz where ``dot`` is installed, else laid out by grandalf.
+def svg(sketch: Sketch) -> str:
+    """``sketch`` as SVG: drawn by Graphviz where ``dot`` is installed, else laid out by grandalf.
 
-    ``fills`` as in `dot`. Raises `EnvironmentProblem` where neither is there.
+    Raises `EnvironmentProblem` where neither is there.
     """
-    return svg_of(sketch(graph, fabric, fills))
-
-
-def svg_of(sketch: Sketch) -> str:
-    """``sketch`` as SVG, as `svg` draws it."""
     if shutil.which("dot") is not None:
-        return _drawn(sketch, "svg").decode()
+        return drawn(sketch, "svg").decode()
     try:
         from step.programs.pictures.layered import layered_svg
     except ModuleNotFoundError:
@@ -71,27 +51,23 @@ def svg_of(sketch: Sketch) -> str:
 def picture(graph: Graph) -> str | None:
     """The SVG for a notebook; None where nothing that draws is installed, and the notebook shows a line of text."""
     try:
-        return svg(graph)
+        return svg(sketch(graph))
     except EnvironmentProblem:
         return None
 
 
-def drawn(graph: Graph, fabric: FabricConfig, form: str, fills: Mapping[str, str] = _BY_KIND) -> bytes:
-    """The graph as ``form`` (``png``, ``pdf``, ``svg``), drawn by Graphviz; ``fills`` as in `dot`.
+def drawn(sketch: Sketch, form: str) -> bytes:
+    """``sketch`` as ``form`` (``png``, ``pdf``, ``svg``), drawn by Graphviz.
 
     Raises `EnvironmentProblem` where ``dot`` is not installed, or does not do it.
     """
-    return _drawn(sketch(graph, fabric, fills), form)
-
-
-def _drawn(sketch: Sketch, form: str) -> bytes:
     program = shutil.which("dot")
     if program is None:
         raise EnvironmentProblem(
             f"a {form.upper()} needs Graphviz' dot: install graphviz (Debian: apt install graphviz); "
             "an SVG can be drawn without it"
         )
-    done = subprocess.run([program, f"-T{form}"], input=dot_of(sketch).encode(), capture_output=True, check=False)
+    done = subprocess.run([program, f"-T{form}"], input=dot(sketch).encode(), capture_output=True, check=False)
     if done.returncode != 0:
         raise EnvironmentProblem(f"{program} drew no {form.upper()}: {done.stderr.decode(errors='replace').strip()}")
     return done.stdout

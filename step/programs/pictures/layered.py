@@ -14,7 +14,7 @@ LINE = 14
 """Height of a line of text."""
 
 
-class _Box:
+class _PlacedBox:
     """Size and place of a node, as grandalf wants it; ``xy`` is the middle."""
 
     def __init__(self, lines: list[str]) -> None:
@@ -53,11 +53,11 @@ def layered_svg(sketch: Sketch) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _placed(sketch: Sketch) -> dict[str, _Box]:
+def _placed(sketch: Sketch) -> dict[str, _PlacedBox]:
     """Every operator's box in its place; what is not connected stands side by side."""
     vertices = {name: Vertex(name) for name in sketch.boxes}
     for name, each in sketch.boxes.items():
-        vertices[name].view = _Box(each.lines)
+        vertices[name].view = _PlacedBox(each.lines)
     pairs = dict.fromkeys((each.producer, each.consumer) for each in sketch.arrows)
     joined = [Edge(vertices[producer], vertices[consumer]) for producer, consumer in pairs]
     shift = 0.0
@@ -81,7 +81,7 @@ def _small(x: float, y: float, text: str) -> list[str]:
     return [f'<text x="{x:.1f}" y="{y:.1f}" {style}>{html.escape(text)}</text>'] if text else []
 
 
-def _drawn(name: str, of: Box, box: _Box) -> list[str]:
+def _drawn(name: str, of: Box, box: _PlacedBox) -> list[str]:
     x, y = box.xy[0] - box.w / 2, box.xy[1] - box.h / 2
     bold = ' font-weight="bold"'
     lines = [

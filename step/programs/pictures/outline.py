@@ -32,7 +32,7 @@ class Edge:
 
     @property
     def lines(self) -> list[str]:
-        """What a picture says of it."""
+        """Lines beside it in a picture."""
         return [self.type, *([f"depth {self.depth}"] if self.asked else [])]
 
 
@@ -69,7 +69,7 @@ def _value(value: Any) -> str:
 
 
 def text(graph: Graph, fabric: FabricConfig) -> str:
-    """Of each operator a line with its parameters, one for each input and one for each output."""
+    """Lines of each operator: its parameters, one for each input and one for each output."""
     lines = []
     for node in graph:
         lines.append(f"{node.name} = {call(node.operator)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from step.language.graph import Graph
 from step.lowering.fabric import FabricConfig
@@ -42,7 +43,10 @@ class Sketch:
     arrows: list[Arrow]
 
 
-def sketch(graph: Graph, fabric: FabricConfig, fills: Mapping[str, str]) -> Sketch:
+_DEFAULT = FabricConfig()
+
+
+def sketch(graph: Graph, fabric: FabricConfig = _DEFAULT, fills: Mapping[str, str] = MappingProxyType({})) -> Sketch:
     """The picture of ``graph``: a box for each operator, and for each edge its ports, its type, and a depth that is
     not that of the fabric.
 

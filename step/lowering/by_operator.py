@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from step.errors import FabricError
-from step.language.parameters import plain
-
-MOST_LANES = 1 << 18
-MOST_BYTES = 1 << 16
+from step.language.parameters import Within, settled
 
 LANES, LINKS = "lanes", "links"
 
-MOST = {LANES: MOST_LANES, LINKS: MOST_BYTES}
-"""The largest number of each kind."""
+Lanes = Annotated[int, Within(1, 1 << 18, bits=32)]
+LinkBytes = Annotated[int, Within(1, 1 << 16, bits=8, power=True)]
+
+NUMBERS = {LANES: Annotated[int, Within(1, 1 << 18)], LINKS: Annotated[int, Within(1, 1 << 16, power=True)]}
+"""The numbers of each kind."""
 
 
-class Own(Mapping[str, int]):
+class ByOperator(Mapping[str, int]):
     """Numbers of a ``kind`` by the name of an operator. It does not change, and has a hash.
 
     Raises `FabricError` for what is no mapping, and for bad numbers; those of `LINKS` are powers of two.
@@ -26,7 +26,9 @@ class Own(Mapping[str, int]):
     def __init__(self, kind: str, numbers: Any) -> None:
         if not isinstance(numbers, Mapping):
             raise FabricError(f"{kind} must be an object of numbers by the names of operators, not {numbers!r}")
-        self._numbers = {name: _number(kind, name, numbers[name]) for name in sorted(numbers)}
+        self._numbers = {
+            name: settled(numbers[name], NUMBERS[kind], f"{kind}.{name}", FabricError) for name in sorted(numbers)
+        }
 
     def __getitem__(self, name: str) -> int:
         return self._numbers[name]
@@ -42,14 +44,3 @@ class Own(Mapping[str, int]):
 
     def __repr__(self) -> str:
         return repr(self._numbers)
-
-
-def _number(kind: str, name: str, given: Any) -> int:
-    value = plain(given)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise FabricError(f"{kind}.{name} must be an integer >= 1, not {value!r}")
-    if value > MOST[kind]:
-        raise FabricError(f"{kind}.{name} must be at most {MOST[kind]:,}, not {value:,}")
-    if kind == LINKS and value & (value - 1):
-        raise FabricError(f"{kind}.{name} must be a power of two, not {value}")
-    return value

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from cosim.running.run_files import RawRun
 from hw.units import held_ports
-from sim_approx.running.depths import depths_that_clear
-from sim_approx.running.simulation import simulate
+from sim_approx.running.failing import clearing_depths
+from sim_approx.running.model import Model, simulate
 from step.errors import Deadlock, Runaway, SimulationError, StreamFault
 from step.language.faults import SHOWS_VALUES, Fault
 from step.language.graph import Node
@@ -37,7 +37,9 @@ def failure(netlist: Netlist, data: BoundInputs, raw: RawRun, capacities: Mappin
         capacities,
         dict(zip(fillers, (int(each) for _, each in raw.pages), strict=True)),
     )
-    return Deadlock(report(netlist, snapshot, depths_that_clear(netlist, data, snapshot)))
+    model = Model(netlist, data)
+    depths = clearing_depths(netlist, snapshot, lambda depths: model.run(depths=depths))
+    return Deadlock(report(netlist, snapshot, depths))
 
 
 def broken_off(netlist: Netlist, data: BoundInputs, error: SimulationError) -> SimulationError:

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.approx_speed import FABRIC, TARGETS, chain, experts
-from sim_approx.backend import Simulator
-from step import BF16, Graph, Program
+from step import BF16, Graph, Program, Simulator
 from step.language.tokens import Token
 from step.running.interpreter import interpret
 from step_models import attention, moe, sampled_routing

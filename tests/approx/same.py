@@ -6,7 +6,8 @@ from typing import Any
 
 from sim_approx.memory.channels import Memory
 from sim_approx.placing.build import TimingOf
-from sim_approx.running.simulation import Simulation, Values, simulate
+from sim_approx.running.model import simulate
+from sim_approx.running.model_run import ModelRun, Values
 from step.firing.machine import Machine
 from step.language.tokens import Token
 from step.lowering.netlist import Netlist
@@ -31,7 +32,7 @@ def both(
     return runs[0].ending.status
 
 
-def compare(compiled: Simulation, python: Simulation) -> None:
+def compare(compiled: ModelRun, python: ModelRun) -> None:
     """Everything that a run leaves is the same."""
     assert (compiled.engine, python.engine) == ("compiled", "python")
     ours, theirs = compiled.ending, python.ending

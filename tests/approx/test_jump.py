@@ -22,7 +22,8 @@ from scenarios import FABRIC, SCENARIOS, Scenario
 
 import step
 from sim_approx.running import telling
-from sim_approx.running.simulation import EngineName, Model, Simulation, simulate
+from sim_approx.running.model import Model, simulate
+from sim_approx.running.model_run import EngineName, ModelRun
 from step.errors import InputError
 from step.functions.cast import Cast
 from step.functions.matmul import Matmul
@@ -43,7 +44,7 @@ ENGINES: tuple[EngineName, ...] = ("compiled", "python")
 TIMES = ("wall_seconds", "tokens_per_second", "jumped_cycles")
 
 
-def left(run: Simulation) -> list[Any]:
+def left(run: ModelRun) -> list[Any]:
     """All that is left of a run but how it came there."""
     ending, fabric = run.ending, run.fabric
     return [
@@ -61,7 +62,7 @@ def left(run: Simulation) -> list[Any]:
     ]
 
 
-def equal(prepared: Model, max_cycles: int | None = None, **options: Any) -> Simulation:
+def equal(prepared: Model, max_cycles: int | None = None, **options: Any) -> ModelRun:
     """Run with and without jumps, to the same end; returns the run with them."""
     one = prepared.run(max_cycles=max_cycles, **options)
     ours = left(one)
@@ -72,7 +73,7 @@ def equal(prepared: Model, max_cycles: int | None = None, **options: Any) -> Sim
     return one
 
 
-def cut_off(prepared: Model, seed: int, times: int, **options: Any) -> Simulation:
+def cut_off(prepared: Model, seed: int, times: int, **options: Any) -> ModelRun:
     """As `equal`, also cut off in some cycles; returns the whole run."""
     whole = equal(prepared, **options)
     if whole.ending.jumped:

@@ -11,7 +11,8 @@ from scenarios import FABRIC, Scenario, one_of
 from test_dynamic_tiles import data, expert
 
 from sim_approx.engine.record import NOBODY, Record
-from sim_approx.running.simulation import EngineName, simulate
+from sim_approx.running.model import simulate
+from sim_approx.running.model_run import EngineName
 from step import FabricConfig
 from step.language.graph import Graph
 from step.lowering.netlist import lower

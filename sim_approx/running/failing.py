@@ -1,38 +1,59 @@
-"""The smallest channel depths that clear a deadlock, found by running again with other depths."""
+"""The end of a run that failed: its error, and the smallest channel depths that clear a deadlock."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import NoReturn
 
-from sim_approx.placing.build import TimingOf
-from sim_approx.running.simulation import EngineName, Model, Simulation
+from sim_approx.running.model_run import ModelRun
+from step.errors import Deadlock, SimulationError, StreamFault
 from step.lowering.netlist import Netlist
-from step.programs.data.inputs import BoundInputs
-from step.running.deadlock import Snapshot, full_channels
-from step.running.result import Status
+from step.running.deadlock import Snapshot, full_channels, report
+from step.running.result import RunResult, Status
+from step.running.room import overflow
 
 ENOUGH = 1 << 40
 """A depth that no run fills."""
 
-Rerun = Callable[[Mapping[str, int]], Simulation]
-"""Runs with other depths, after which nothing is left of the last run but what was taken from it."""
+
+def finished(run: ModelRun) -> RunResult:
+    """The result of ``run``; raises its error."""
+    result = run.result()
+    if (error := _error(run, result)) is not None:
+        raise_failure(error, run, result)
+    return result
 
 
-def depths_that_clear(
-    netlist: Netlist,
-    data: BoundInputs,
-    snapshot: Snapshot,
-    *,
-    max_cycles: int | None = None,
-    timing_of: TimingOf | None = None,
-    engine: EngineName | None = None,
+def attempted(run: ModelRun) -> RunResult:
+    """The result of ``run``, whose ``status`` and ``error`` say so if it failed."""
+    result = run.result()
+    error = _error(run, result)
+    return result if error is None else _failed(result, error)
+
+
+def raise_failure(error: SimulationError, run: ModelRun, result: RunResult) -> NoReturn:
+    """Raise the ``error`` of a ``run`` that has this ``result``."""
+    if isinstance(error, Deadlock):
+        snapshot = run.snapshot()
+        error = Deadlock(report(run.netlist, snapshot, clearing_depths(run.netlist, snapshot, run.again)))
+    error.result = _failed(result, error)
+    raise error
+
+
+def _error(run: ModelRun, result: RunResult) -> SimulationError | None:
+    return run.error or overflow(run.netlist, result.traffic)
+
+
+def _failed(result: RunResult, error: SimulationError) -> RunResult:
+    """``result`` of a run that ``error`` ended."""
+    status = Status.FAULT if isinstance(error, StreamFault) else result.status
+    return replace(result, status=status, error=str(error))
+
+
+def clearing_depths(
+    netlist: Netlist, snapshot: Snapshot, rerun: Callable[[Mapping[str, int]], ModelRun]
 ) -> dict[str, int]:
-    """The smallest depths, by channel, that get ``netlist`` past the deadlock of ``snapshot``; empty: none do."""
-    model = Model(netlist, data, timing_of=timing_of, engine=engine)
-    return clearing_depths(netlist, snapshot, lambda depths: model.run(depths, max_cycles=max_cycles))
-
-
-def clearing_depths(netlist: Netlist, snapshot: Snapshot, rerun: Rerun) -> dict[str, int]:
     """Depths, by channel, with which ``netlist`` gets past its deadlock; empty if there are none.
 
     First every channel that is found full gets unlimited depth, until the run ends. Then one channel after the other,

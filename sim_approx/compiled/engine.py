@@ -1,4 +1,4 @@
-"""One run on the compiled engine, with the interface of `sim_approx.engine.events.Engine`."""
+"""One run on the compiled engine, with the interface of `sim_approx.engine.events.PythonEngine`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from sim_approx.compiled.library import CALLBACK, library_for, mask_words, rules
 from sim_approx.compiled.pack import Packed
 from sim_approx.engine.events import Ending, Events, Told, Watch, join
 from sim_approx.engine.profile import Counted
-from sim_approx.engine.record import FIRED, WAIT, Record
+from sim_approx.engine.record import FIRED, WAIT, RunRecord
 from sim_approx.engine.words import RowsOf, unknown
-from sim_approx.memory.channels import Memory
+from sim_approx.memory.channels import OffChipMemory
 from step.firing.machine import Channel, Machine
 from step.firing.words import number, only, targets_in
 from step.language.faults import Fault, Violation, rows_of
@@ -113,7 +113,7 @@ class CompiledEngine:
     ) -> None:
         self._machines, self._channels, self._watch = machines, channels, watch
         join(machines)
-        by_rule = [each for each in machines if not isinstance(each, Memory)]
+        by_rule = [each for each in machines if not isinstance(each, OffChipMemory)]
         rules, words = rules_for(map(type, by_rule)), mask_words(by_rule)
         self._library = library_for(rules.text, words)
         handles = Handles(rules.constants)
@@ -136,9 +136,9 @@ class CompiledEngine:
         told: Told | None = None,
         jump: bool = True,
         counted: Counted | None = None,
-        record: Record | None = None,
+        record: RunRecord | None = None,
     ) -> Ending:
-        """As `sim_approx.engine.events.Engine.run`.
+        """As `sim_approx.engine.events.PythonEngine.run`.
 
         ``jump``: repetitions of a regular phase are counted, to the same end, where there is no ``record``, which gets
         what every firing waited for.

@@ -15,8 +15,8 @@ from operator import attrgetter, methodcaller
 from typing import NamedTuple, TypeVar
 
 from sim_approx.engine.profile import Counted
-from sim_approx.engine.words import Clock, Crowded
-from sim_approx.memory.channels import Memory
+from sim_approx.engine.words import Crowded, CycleClock
+from sim_approx.memory.channels import OffChipMemory
 from step.firing.machine import COMPUTES, Blocked, Channel, Machine, Starved, Unread
 from step.language.faults import Violation, rows_of
 from step.language.tokens import UNKNOWN, Token
@@ -101,7 +101,7 @@ class _Later:
         self._agenda.arrivals_in(cycle).append(item)
 
 
-class Sized:
+class SizedEntrance:
     """The entrance of a channel behind a machine whose pace follows the rows of tiles, as those do that come here.
 
     What is no value has the latency of a tile without rows, and no words. Tokens stay in order: one that is faster
@@ -131,7 +131,7 @@ class _Agenda:
 
     __slots__ = ("appearances", "arrivals", "clock", "cycles", "openings", "wakes")
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: CycleClock) -> None:
         self.clock = clock
         self.cycles: list[int] = []
         self.wakes: dict[int, list[Machine]] = {}
@@ -192,7 +192,7 @@ def join(machines: Sequence[Machine]) -> None:
             channel.writer = machine
 
 
-class Engine:
+class PythonEngine:
     """One run of ``machines`` joined by ``channels``; the memory, if there is one, is among the machines."""
 
     repeats = False
@@ -205,8 +205,8 @@ class Engine:
         self,
         machines: Sequence[Machine],
         channels: Sequence[Channel],
-        clock: Clock,
-        memory: Memory | None,
+        clock: CycleClock,
+        memory: OffChipMemory | None,
         watch: Watch,
     ) -> None:
         self._machines, self._clock, self._memory = machines, clock, memory
@@ -227,7 +227,7 @@ class Engine:
         for machine in machines:
             for output, channel in enumerate(machine.outputs):
                 if machine.sizes is not None and output < len(machine.sized):
-                    channel.entering = Sized(self._agenda, machine, tiles=machine.sized[output])
+                    channel.entering = SizedEntrance(self._agenda, machine, tiles=machine.sized[output])
                 elif not isinstance(channel, Unread):
                     channel.entering = _Later(self._agenda, machine.latency) if machine.latency else self._entering
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sim_approx.engine.words import Clock
-from sim_approx.memory.channels import Memory, Port
+from sim_approx.engine.words import CycleClock
+from sim_approx.memory.channels import BeatPort, OffChipMemory
 from step.firing.machine import Machine
 from step.running.result import Activity
 
@@ -33,11 +33,11 @@ class Counted:
         self.spent[:] = numbers[: self.spent.size].reshape(self.spent.shape)
         self.beats[:] = numbers[self.spent.size :].reshape(self.beats.shape)
 
-    def watch(self, memory: Memory, clock: Clock) -> None:
+    def watch(self, memory: OffChipMemory, clock: CycleClock) -> None:
         """Count the beats of ``memory``, of which somebody else may be told too."""
         told = memory.told
 
-        def granted(port: Port) -> None:
+        def granted(port: BeatPort) -> None:
             if clock.now < self.cycles:
                 self.beats[int(port.writes), clock.now // self.width] += 1
             if told is not None:

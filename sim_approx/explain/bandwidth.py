@@ -12,10 +12,10 @@ from math import ceil
 
 import numpy as np
 
-from sim_approx.engine.record import Record
+from sim_approx.engine.record import RunRecord
 from sim_approx.explain.causes import BANDWIDTH, DRAM, LATENCY, MEMORY, PORT, Cause
 from sim_approx.memory.dram import DramChannel
-from sim_approx.placing.build import Fabric
+from sim_approx.placing.build import PlacedFabric
 from step.lowering.fabric import FABRIC, is_of_fabric
 from step.lowering.limits import LIMITS
 from step.lowering.off_chip import MemoryConfig
@@ -48,7 +48,7 @@ class Traffic:
     latency: np.ndarray
 
     @classmethod
-    def of(cls, fabric: Fabric, record: Record) -> Traffic:
+    def of(cls, fabric: PlacedFabric, record: RunRecord) -> Traffic:
         """That of a fabric with a memory."""
         assert fabric.memory is not None
         events, order = record.events, fabric.memory.order
@@ -81,7 +81,7 @@ class Traffic:
         return int(1 + np.sum((banks[1:] != banks[:-1]) | (rows[1:] != rows[:-1])))
 
 
-def advice(fabric: Fabric, record: Record, shares: Mapping[Cause, int], cycles: int) -> Advice | None:
+def advice(fabric: PlacedFabric, record: RunRecord, shares: Mapping[Cause, int], cycles: int) -> Advice | None:
     """What to say of a run of ``cycles`` cycles, whose critical path has these ``shares``; None where no byte moves."""
     if fabric.memory is None or not cycles:
         return None
@@ -173,7 +173,7 @@ def _rows(traffic: Traffic, config: MemoryConfig) -> Advice:
     return Advice(f"{text}; {longer[best]:.1f} with", (f"memory.interleave={best}",))
 
 
-def _ports(fabric: Fabric, ports: int, share: float) -> Advice:
+def _ports(fabric: PlacedFabric, ports: int, share: float) -> Advice:
     """Each load or store moves a beat a cycle at most, and its link a word."""
     config, width = fabric.netlist.fabric.memory, ports * fabric.netlist.fabric.memory.beat_bytes
     text = (
@@ -186,7 +186,7 @@ def _ports(fabric: Fabric, ports: int, share: float) -> Advice:
     return Advice(text, (*_set("memory.beat_bytes", wider), *links) if fits else ())
 
 
-def _in_flight(fabric: Fabric, record: Record, traffic: Traffic) -> Advice:
+def _in_flight(fabric: PlacedFabric, record: RunRecord, traffic: Traffic) -> Advice:
     """Loads wait for their tiles: with too few of them under way, or for a single one."""
     assert fabric.memory is not None
     config, outstanding = fabric.netlist.fabric.memory, fabric.netlist.fabric.outstanding

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sim_approx.engine.record import Kind
-from sim_approx.placing.build import Fabric
+from sim_approx.engine.record import Reason
+from sim_approx.placing.build import PlacedFabric
 
 MEMORY = "off-chip memory"
 BUSES = "shared buses"
@@ -34,7 +34,7 @@ class Cause(NamedTuple):
 class Causes:
     """The causes in ``fabric``."""
 
-    def __init__(self, fabric: Fabric) -> None:
+    def __init__(self, fabric: PlacedFabric) -> None:
         self._fabric = fabric
         self._channels = [each.name for each in fabric.netlist.channels]
         self._numbers = {channel: number for number, channel in enumerate(fabric.all_channels)}
@@ -93,21 +93,21 @@ class Causes:
         several = len(self._fabric.netlist.graph.nodes[consumer].inputs) > 1
         return f"{each.name} -> {consumer}" + (f".{port}" if several else "")
 
-    def of(self, kind: Kind, number: int) -> Cause:
+    def of(self, kind: Reason, number: int) -> Cause:
         """The cause that an edge names, but for arrivals, which have two."""
         match kind:
-            case Kind.AFTER:
+            case Reason.AFTER:
                 return self.works(number)
-            case Kind.SENDING:
+            case Reason.SENDING:
                 return Cause(self.operator(number), "sends words")
-            case Kind.BEATS:
+            case Reason.BEATS:
                 return Cause(MEMORY, PORT)
-            case Kind.BANDWIDTH:
+            case Reason.BANDWIDTH:
                 return Cause(MEMORY, BANDWIDTH)
-            case Kind.FULL:
+            case Reason.FULL:
                 return self.full(number)
-            case Kind.CROWDED if self.operator(number) == MEMORY:
+            case Reason.CROWDED if self.operator(number) == MEMORY:
                 return Cause(MEMORY, DRAM)
-            case Kind.CROWDED:
+            case Reason.CROWDED:
                 return Cause(self.operator(number), "banks are taken")
         raise ValueError(kind)

@@ -10,7 +10,7 @@ from itertools import islice
 
 import numpy as np
 
-from sim_approx.engine.record import Record
+from sim_approx.engine.record import RunRecord
 from sim_approx.explain.causes import BANDWIDTH, DRAM, LATENCY, MEMORY, WORKS, Cause, Causes
 from sim_approx.explain.path import Path
 from sim_approx.placing.build import TimingOf, formula_timing
@@ -64,7 +64,7 @@ class WhatIf:
 
 
 def what_if(
-    graph: Graph, data: BoundInputs, simulation: ModelRun, record: Record, path: Path, advised: Sequence[str] = ()
+    graph: Graph, data: BoundInputs, simulation: ModelRun, record: RunRecord, path: Path, advised: Sequence[str] = ()
 ) -> list[WhatIf]:
     """Changes of the fabric that make the run of ``graph``, whose critical path is ``path``, shorter, the best first.
 
@@ -90,7 +90,7 @@ def _cycles(change: Change, data: BoundInputs, model: Model) -> int:
     return simulate(change.make(), data, timing_of=change.timing_of).ending.cycles
 
 
-def changes(graph: Graph, simulation: ModelRun, record: Record, path: Path) -> Iterator[Change]:
+def changes(graph: Graph, simulation: ModelRun, record: RunRecord, path: Path) -> Iterator[Change]:
     """What is tried: more of each thing that the fabric has, channels that are never full, and functions that take no
     time, of those operators whose work is on the ``path``."""
     netlist = simulation.fabric.netlist

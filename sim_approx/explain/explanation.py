@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
-from sim_approx.engine.record import Record
+from sim_approx.engine.record import RunRecord
 from sim_approx.explain.bandwidth import Advice, advice
 from sim_approx.explain.changes import WhatIf, what_if
 from sim_approx.explain.path import Path, critical_path
@@ -40,7 +40,7 @@ class Explanation:
     what_if: list[WhatIf]
     advice: Advice | None
     simulation: ModelRun = field(repr=False)
-    record: Record = field(repr=False)
+    record: RunRecord = field(repr=False)
 
     @property
     def cycles(self) -> int:
@@ -88,7 +88,7 @@ def explain(
     prepared = prepared or prepare(program)
     netlist = prepared.netlist
     check_outputs(netlist.graph)
-    data, record = prepared.data, Record()
+    data, record = prepared.data, RunRecord()
     simulation = simulate(netlist, data, events=True, max_cycles=max_cycles, record=record)
     result = simulation.result()
     if simulation.error is not None:

@@ -49,7 +49,7 @@ def summed(found: Explanation, names: Sequence[str], parts: Mapping[str, str]) -
 
 
 @dataclass(frozen=True)
-class Limit:
+class RunLimit:
     """What most of the critical path goes to: a ``part``, of it most to one ``unit``, an operator (None: of several
     that go to memory there is none); the ``cycles`` by why."""
 
@@ -70,7 +70,7 @@ class Limit:
         return f"{self.part}{unit} limits the run: {share} ({', '.join(whys)})"
 
 
-def limit(found: Explanation) -> Limit | None:
+def limit(found: Explanation) -> RunLimit | None:
     """What limits the run of ``found``; None of a run without a cycle."""
     by_part: dict[str, Counter[str]] = {}
     units: dict[str, Counter[str]] = {}
@@ -88,7 +88,7 @@ def limit(found: Explanation) -> Limit | None:
         consumer = unit.split(ARROW)[1]
         unit = consumer if consumer in found.parts else consumer.rpartition(".")[0]
     alike = len(members(found.parts).get(part, ()))
-    return Limit(part, unit if unit in found.parts else None, dict(by_part[part].most_common()), alike, found.cycles)
+    return RunLimit(part, unit if unit in found.parts else None, dict(by_part[part].most_common()), alike, found.cycles)
 
 
 def _busiest_port(found: Explanation) -> str | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from sim_approx.engine.words import Clock, RowsOf, unknown
-from sim_approx.memory.channels import Memory, MemoryPorts, Port
+from sim_approx.engine.words import CycleClock, RowsOf, unknown
+from sim_approx.memory.channels import BeatPort, MemoryPorts, OffChipMemory
 from sim_approx.memory.scratchpad import ShareSites, share_sites
 from sim_approx.placing.masters import share
-from sim_approx.placing.site import Site, declared_sizes, set_sizes
+from sim_approx.placing.site import UnitSite, declared_sizes, set_sizes
 from step.firing.declared import Declared, declared_rule
 from step.firing.machine import Channel, Machine, Unread
 from step.host.extensions import needed_module
@@ -30,7 +30,7 @@ TimingOf = Callable[[Node, Function, bool], Plan]
 
 
 @dataclass
-class Fabric:
+class PlacedFabric:
     """All machines of a netlist, ready to run.
 
     ``units``: per unit the machine whose activity is the unit's. ``channels``: those of the netlist, by its order;
@@ -47,9 +47,9 @@ class Fabric:
     tensors: Tensors
     outputs: dict[str, list[Token]]
     arrivals: dict[str, list[int]]
-    clock: Clock
-    ports: tuple[Port, ...]
-    memory: Memory | None
+    clock: CycleClock
+    ports: tuple[BeatPort, ...]
+    memory: OffChipMemory | None
     shares: ShareSites
 
     @property
@@ -76,14 +76,14 @@ def formula_timing(netlist: Netlist) -> TimingOf:
 
 def build_fabric(
     netlist: Netlist, data: BoundInputs, computing: Collection[str], timing_of: TimingOf | None = None
-) -> Fabric:
+) -> PlacedFabric:
     """Place the machines of every unit; those in ``computing`` compute the values they send.
 
     ``timing_of`` replaces the plans. Raises `FabricError` for what the fabric can not do.
     """
     timing_of = timing_of or formula_timing(netlist)
     check_feasible(netlist)
-    clock, machines = Clock(), list[Machine]()
+    clock, machines = CycleClock(), list[Machine]()
     tensors = Tensors(netlist.graph, data)
     outputs, arrivals = dict[str, list[Token]](), dict[str, list[int]]()
     regions, ports = memory_map(netlist), MemoryPorts()
@@ -102,7 +102,7 @@ def build_fabric(
     shares = share_sites(netlist, internal, clock)
     for node in netlist.units:
         before, behind = netlist.inputs(node), netlist.outputs(node)
-        site = Site(
+        site = UnitSite(
             node=node,
             inputs=tuple(channels[each.index] for each in before),
             outputs=tuple(Unread() if each is None else channels[each.index] for each in behind),
@@ -137,10 +137,10 @@ def build_fabric(
     of_units, bus = (*ports.reads, *ports.writes), netlist.fabric.memory.bus
     if bus is not None:
         ports = share(board_of(netlist, bus), ports, internal, machines.append)
-    memory = Memory(netlist.fabric.memory, clock, ports) if of_units else None
+    memory = OffChipMemory(netlist.fabric.memory, clock, ports) if of_units else None
     if memory is not None:
         machines.append(memory)
-    return Fabric(
+    return PlacedFabric(
         netlist=netlist,
         machines=machines,
         units=units,
@@ -157,7 +157,7 @@ def build_fabric(
     )
 
 
-def place(site: Site) -> Machine:
+def place(site: UnitSite) -> Machine:
     """Place the machines of the unit of ``site``; returns the one whose activity is the unit's.
 
     Raises `FabricError` where there is nothing for the operator, or nothing for tiles of dynamic size that it has.
@@ -174,7 +174,7 @@ def place(site: Site) -> Machine:
     return machine
 
 
-def _declared(site: Site, declared: Declared) -> Machine:
+def _declared(site: UnitSite, declared: Declared) -> Machine:
     """The machine of a rule that is the whole unit; functions only where their results are wanted."""
     parameters = dict(declared.parameters)
     if not site.computes:

@@ -39,7 +39,7 @@ class Ports(TypedDict):
 
 
 @dataclass(frozen=True)
-class Site:
+class UnitSite:
     """Where the unit of ``node`` goes.
 
     ``elements_in`` and ``elements_out`` are what passes of values at each port, ``beats_in`` and ``beats_out`` the
@@ -144,7 +144,7 @@ class Site:
         return machine
 
 
-def set_sizes(site: Site, machine: Machine, sizes: Callable[[Site, Machine], Sizes] | None) -> None:
+def set_sizes(site: UnitSite, machine: Machine, sizes: Callable[[UnitSite, Machine], Sizes] | None) -> None:
     """Give ``machine``, where it reads or writes tiles of dynamic size, its ``sizes``.
 
     ``sizes(site, machine)`` gives them; raises `FabricError` where there is none.
@@ -160,12 +160,12 @@ def set_sizes(site: Site, machine: Machine, sizes: Callable[[Site, Machine], Siz
     machine.sized = tuple(is_dynamic(each.element) for each in site.node.output_types)
 
 
-def routing_sizes(site: Site, machine: Machine) -> Sizes:
+def routing_sizes(site: UnitSite, machine: Machine) -> Sizes:
     """Of a unit that sends on what it gets, word by word."""
     return declared_sizes(site, Declared(type(machine), latency=machine.latency))
 
 
-def declared_sizes(site: Site, declared: Declared) -> Sizes:
+def declared_sizes(site: UnitSite, declared: Declared) -> Sizes:
     """Of a unit that sends on what it gets, or a part of it, as it has ``declared``."""
 
     def pace(rows: int) -> Pace:
@@ -176,7 +176,7 @@ def declared_sizes(site: Site, declared: Declared) -> Sizes:
     return pace
 
 
-def stored_sizes(site: Site, element: ElementType | None) -> Sizes:
+def stored_sizes(site: UnitSite, element: ElementType | None) -> Sizes:
     """Of a unit through which tiles of ``element`` go to a memory or come from one: a burst are their words, if any."""
 
     def pace(rows: int) -> Pace:
@@ -186,8 +186,8 @@ def stored_sizes(site: Site, element: ElementType | None) -> Sizes:
     return pace
 
 
-def function_sizes(site: Site, function: Function, *, reduce: bool, stored: bool = False) -> Sizes:
-    """Of a unit that applies ``function``, as `Site.timing` has it."""
+def function_sizes(site: UnitSite, function: Function, *, reduce: bool, stored: bool = False) -> Sizes:
+    """Of a unit that applies ``function``, as `UnitSite.timing` has it."""
 
     def pace(rows: int) -> Pace:
         timing = site.timing(function, reduce=reduce, stored=stored, rows=rows)
@@ -196,7 +196,7 @@ def function_sizes(site: Site, function: Function, *, reduce: bool, stored: bool
     return pace
 
 
-def rows_of_result(site: Site) -> Callable[..., Any]:
+def rows_of_result(site: UnitSite) -> Callable[..., Any]:
     """Stands for a function whose result nobody needs: of dynamic tiles it has the rows, which may decide."""
     result = site.node.output_types[0].element
     if not is_dynamic(result):
@@ -207,7 +207,7 @@ def rows_of_result(site: Site) -> Callable[..., Any]:
     return RowsOf(tuple(alike[:1]))
 
 
-def rows_of_state(site: Site, kept: int | None) -> tuple[Any, Callable[..., Any]]:
+def rows_of_state(site: UnitSite, kept: int | None) -> tuple[Any, Callable[..., Any]]:
     """Stand for the initial state and its update where nobody needs them: of dynamic size, they have the rows.
 
     These are those of the operand whose rows are ``kept``, else they grow by those of the first one.

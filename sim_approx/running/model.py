@@ -10,11 +10,11 @@ from typing import Any
 
 from sim_approx.compiled.engine import CompiledEngine
 from sim_approx.compiled.rule import RuleError
-from sim_approx.engine.events import Engine, Events, Watch, Watcher
+from sim_approx.engine.events import Events, PythonEngine, Watch, Watcher
 from sim_approx.engine.profile import Counted
-from sim_approx.engine.record import Record
+from sim_approx.engine.record import RunRecord
 from sim_approx.engine.recording import RecordingEngine
-from sim_approx.placing.build import Fabric, TimingOf, build_fabric
+from sim_approx.placing.build import PlacedFabric, TimingOf, build_fabric
 from sim_approx.running.footprint import Footprint
 from sim_approx.running.model_run import EngineName, ModelRun, Values
 from sim_approx.running.telling import Leaving, Speed
@@ -46,7 +46,7 @@ class Model:
     values: Values = "control"
     timing_of: TimingOf | None = None
     engine: EngineName | None = None
-    record: Record | None = None
+    record: RunRecord | None = None
     symbols: bool = False
     jump: bool = True
 
@@ -54,7 +54,7 @@ class Model:
         graph, data = self.netlist.graph, self.data
         self._checks = self._checks_of_sources = timed_checks(graph, data)
         self._shown = self._shown_by_sources = symbol_checks(graph, data, self._checks) if self.symbols else None
-        self._made: tuple[Fabric, Engine | CompiledEngine] | None = None
+        self._made: tuple[PlacedFabric, PythonEngine | CompiledEngine] | None = None
         self._reason: str | None = None
 
     def with_data(self, data: BoundInputs) -> Model:
@@ -119,7 +119,7 @@ class Model:
         said = self.values, seconds, ran, self._reason, max_cycles, again
         return ModelRun(netlist, fabric, checks, ending, logged, *said, shown)
 
-    def _ready(self, netlist: Netlist) -> tuple[Fabric, Engine | CompiledEngine]:
+    def _ready(self, netlist: Netlist) -> tuple[PlacedFabric, PythonEngine | CompiledEngine]:
         """A fabric with what ``netlist`` has, in which a run can begin, and the fastest engine that there is for it."""
         if self._made is not None:
             fabric, engine = self._made
@@ -139,9 +139,9 @@ class Model:
         parts = fabric.machines, fabric.all_channels, fabric.clock, fabric.memory, watch
         if compiled := self._compiled(fabric, watch):
             return fabric, compiled
-        return fabric, Engine(*parts) if self.record is None else RecordingEngine(*parts, self.record)
+        return fabric, PythonEngine(*parts) if self.record is None else RecordingEngine(*parts, self.record)
 
-    def _compiled(self, fabric: Fabric, watch: Watch) -> CompiledEngine | None:
+    def _compiled(self, fabric: PlacedFabric, watch: Watch) -> CompiledEngine | None:
         """The compiled engine, unless another one is wanted, or it can not be, which is the reason for that one."""
         if self.engine == "python":
             return None

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from sim_approx.engine.events import Ending, Events
-from sim_approx.placing.build import Fabric
+from sim_approx.placing.build import PlacedFabric
 from step.errors import Deadlock, Runaway, SimulationError, StreamFault
 from step.lowering.netlist import Netlist
 from step.running.contracts import ShapeChecks, first_fault, stream_fault
@@ -32,7 +32,7 @@ class ModelRun:
     """
 
     netlist: Netlist
-    fabric: Fabric
+    fabric: PlacedFabric
     checks: ShapeChecks
     ending: Ending
     events: Events | None

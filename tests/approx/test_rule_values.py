@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sim_approx.compiled.engine import CompiledEngine
-from sim_approx.engine.events import Engine
-from sim_approx.engine.words import Clock
+from sim_approx.engine.events import PythonEngine
+from sim_approx.engine.words import CycleClock
 from sim_approx.units.sink import Sink
 from sim_approx.units.source import Source
 from step.firing.machine import COMPUTES, ENDS, Channel, Machine
@@ -66,7 +66,7 @@ class Says(Machine):
 SAID = "7 -9 HUGE HUGE True 'behind integers' -3 -1 True False NOTHING 11 -5".replace("HUGE", str(1 << 70))
 
 
-def said_by(engine: Callable[[list[Machine], list[Channel]], CompiledEngine | Engine]) -> tuple[str, int]:
+def said_by(engine: Callable[[list[Machine], list[Channel]], CompiledEngine | PythonEngine]) -> tuple[str, int]:
     """The values that `Says` says, and the cycles that it takes."""
     asked, told = Channel(2, 0), Channel(2, 1)
     source = Source(inputs=(), outputs=(asked,), tokens=[*[Token(UNKNOWN)] * 13, DONE], most_rows=0)
@@ -79,5 +79,5 @@ def said_by(engine: Callable[[list[Machine], list[Channel]], CompiledEngine | En
 
 def test_values() -> None:
     compiled = said_by(lambda machines, channels: CompiledEngine(machines, channels, {}))
-    python = said_by(lambda machines, channels: Engine(machines, channels, Clock(), None, {}))
+    python = said_by(lambda machines, channels: PythonEngine(machines, channels, CycleClock(), None, {}))
     assert compiled == python == (SAID, 16)

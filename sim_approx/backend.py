@@ -9,7 +9,6 @@ from typing import Any
 from sim_approx.calibration.file import Calibration
 from sim_approx.calibration.lookup import calibrated
 from sim_approx.placing.build import TimingOf
-from sim_approx.running.failing import finished
 from sim_approx.running.model import Model
 from sim_approx.running.model_run import EngineName, Values
 from step.host.progress import Progress, silent
@@ -66,9 +65,8 @@ def run(
         engine=engine,
         jump=jump,
     )
-    return finished(
-        model.run(depths=depths, events=events, max_cycles=max_cycles, progress=progress, on_token=on_token)
-    )
+    ended = model.run(depths=depths, events=events, max_cycles=max_cycles, progress=progress, on_token=on_token)
+    return ended.finished()
 
 
 APPROX = Backend(run, timed=True)

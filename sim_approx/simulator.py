@@ -12,7 +12,6 @@ from typing import Any
 
 from sim_approx.backend import model_of
 from sim_approx.engine.profile import Counted
-from sim_approx.running.failing import attempted, finished
 from sim_approx.running.model import Model
 from sim_approx.running.model_run import ModelRun
 from step.errors import InputError
@@ -67,14 +66,14 @@ class Simulator:
         ``depths`` of channels, by name, and ``memory`` replace those of the fabric in this run, and ``jump`` that of
         the simulator; ``events`` and ``max_cycles`` are those of `run`. Raises what `run` raises.
         """
-        return self._run(finished, inputs, options)
+        return self._run(ModelRun.finished, inputs, options)
 
     def attempt(self, inputs: Inputs | None = None, **options: Any) -> Run:
         """As `run`, but a run that fails is one like others: the ``status`` and ``error`` of its ``result`` say so.
 
         Of a deadlock the error says when, and not what would clear it, as that takes many more runs.
         """
-        return self._run(attempted, inputs, options)
+        return self._run(ModelRun.attempted, inputs, options)
 
     def attempts(self, changes: Iterable[Mapping[str, Any]], *, threads: int | None = None) -> Iterator[Run]:
         """`attempt` with each of ``changes``, arguments by name, in turn; so many ``threads`` run them, or all cores.
@@ -120,7 +119,7 @@ class Simulator:
     ) -> Profile:
         data = None if inputs is None else open_program(self.program, inputs=inputs).inputs
         with self._ready(data) as model:
-            cycles = finished(model.run(depths=depths, memory=memory, progress=progress)).cycles
+            cycles = model.run(depths=depths, memory=memory, progress=progress).finished().cycles
             counted = Counted(max(1, -(-cycles // intervals)), cycles)
             fabric = model.run(counted, depths=depths, memory=memory, progress=progress).fabric
         operators = {name: counted.spent[machine.order] for name, machine in fabric.units.items()}

@@ -16,9 +16,8 @@ from typing import Any
 from cosim.building.design import BenchDesign, load_design
 from cosim.building.harness import HELPERS, TOP, bench_text, hardware
 from cosim.building.hierarchy import Hierarchy
-from cosim.building.plain_paths import plain
 from cosim.building.steps import run_or_fail, tell_compiled
-from cosim.building.toolchain import HINTS, Toolchain, cocotb_libraries, find_toolchain, has_lz4
+from cosim.building.toolchain import HINTS, Toolchain, cocotb_libraries, find_toolchain, has_lz4, plain
 from cosim.cache.builds import cached, content_key
 from step.errors import BuildError, EnvironmentProblem
 

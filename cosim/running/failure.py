@@ -6,18 +6,17 @@ from collections.abc import Mapping
 
 from cosim.running.run_files import RawRun
 from hw.units import held_ports
-from sim_approx.running.failing import clearing_depths
 from sim_approx.running.model import Model, simulate
+from sim_approx.running.model_run import clearing_depths
 from step.errors import Deadlock, Runaway, SimulationError, StreamFault
 from step.language.faults import SHOWS_VALUES, Fault
 from step.language.graph import Node
 from step.lowering.memory import scratchpads
 from step.lowering.netlist import Netlist
 from step.programs.data.inputs import BoundInputs
-from step.running.contracts import ShapeChecks, first_fault, stream_fault, timed_checks
+from step.running.contracts import ShapeChecks, first_fault, overflow, stream_fault, timed_checks
 from step.running.deadlock import Snapshot, report
 from step.running.result import Activity, control_token
-from step.running.room import overflow
 
 
 def failure(netlist: Netlist, data: BoundInputs, raw: RawRun, capacities: Mapping[str, int]) -> SimulationError | None:

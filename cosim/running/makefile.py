@@ -13,8 +13,7 @@ from cosim.building.build import OPTIMIZATION, simulator_main, verilator_flags
 from cosim.building.design import load_design
 from cosim.building.harness import TOP, bench_text, hardware
 from cosim.building.hierarchy import Hierarchy
-from cosim.building.plain_paths import plain
-from cosim.building.toolchain import find_toolchain
+from cosim.building.toolchain import find_toolchain, plain
 from cosim.running.bench_run import cocotb_environment
 from cosim.running.run_files import read_run
 from step.errors import SimulationError, StepError

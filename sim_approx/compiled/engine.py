@@ -12,7 +12,7 @@ import numpy as np
 from sim_approx.compiled.handles import Handles
 from sim_approx.compiled.library import CALLBACK, library_for, mask_words, rules_for
 from sim_approx.compiled.pack import Packed
-from sim_approx.engine.events import Ending, Events, Told, Watch, join
+from sim_approx.engine.events import Ending, Events, Told, Watch
 from sim_approx.engine.profile import Counted
 from sim_approx.engine.record import FIRED, WAIT, RunRecord
 from sim_approx.engine.words import RowsOf, unknown
@@ -112,7 +112,6 @@ class CompiledEngine:
         self, machines: Sequence[Machine], channels: Sequence[Channel], watch: Watch, *, outputs: bool = True
     ) -> None:
         self._machines, self._channels, self._watch = machines, channels, watch
-        join(machines)
         by_rule = [each for each in machines if not isinstance(each, OffChipMemory)]
         rules, words = rules_for(map(type, by_rule)), mask_words(by_rule)
         self._library = library_for(rules.text, words)

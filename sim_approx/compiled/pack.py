@@ -14,7 +14,7 @@ import numpy as np
 
 from sim_approx.compiled import fields
 from sim_approx.compiled.fields import FieldKind
-from sim_approx.compiled.handles import NOTHING_THERE, Handles, Parts
+from sim_approx.compiled.handles import NOTHING_THERE, Handles
 from sim_approx.compiled.library import MachineLayout
 from sim_approx.engine.events import Watch
 from sim_approx.memory.channels import OffChipMemory
@@ -51,6 +51,22 @@ def pace_part(sizes: Sizes) -> Callable[[int, int], int]:
     return part
 
 
+class _Parts:
+    """Objects that several machines share, by the order in which they were met."""
+
+    def __init__(self) -> None:
+        self.all: list[Any] = []
+        self._places: dict[int, int] = {}
+
+    def place(self, part: Any) -> int:
+        if part is None:
+            return -1
+        if id(part) not in self._places:
+            self._places[id(part)] = len(self.all)
+            self.all.append(part)
+        return self._places[id(part)]
+
+
 class Packed:
     """``machines`` and ``channels`` as they begin, for any number of runs, and how to read the state that comes back.
 
@@ -72,8 +88,8 @@ class Packed:
     ) -> None:
         self._handles, self._number, self._layouts = handles, number, layouts
         self._machines, self._channels, self._mask_words = machines, channels, mask_words
-        self._banks, self._buffers, self._tiles = Parts(), Parts(), Parts()
-        self._token_notes, self._int_notes = Parts(), Parts()
+        self._banks, self._buffers, self._tiles = _Parts(), _Parts(), _Parts()
+        self._token_notes, self._int_notes = _Parts(), _Parts()
         unread = [each for machine in machines for each in machine.outputs if isinstance(each, Unread)]
         every = self._every = [*channels, *unread]
         self._index = {id(each): place for place, each in enumerate(every)}

@@ -182,16 +182,6 @@ class _Agenda:
         return now, awake
 
 
-def join(machines: Sequence[Machine]) -> None:
-    """Tell machines their order, and channels who reads and writes them."""
-    for order, machine in enumerate(machines):
-        machine.order = order
-        for channel in machine.inputs:
-            channel.reader = machine
-        for channel in machine.outputs:
-            channel.writer = machine
-
-
 class PythonEngine:
     """One run of ``machines`` joined by ``channels``; the memory, if there is one, is among the machines."""
 
@@ -223,7 +213,6 @@ class PythonEngine:
             channel.tokens = Watched(watcher)
         for channel in channels:
             channel.freed, channel.closing = self._freed, self._closing
-        join(machines)
         for machine in machines:
             for output, channel in enumerate(machine.outputs):
                 if machine.sizes is not None and output < len(machine.sized):

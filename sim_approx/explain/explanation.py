@@ -12,7 +12,6 @@ from sim_approx.explain.changes import WhatIf, what_if
 from sim_approx.explain.path import Path, critical_path
 from sim_approx.explain.usage import Usage, usage
 from sim_approx.explain.waits import Account, accounts
-from sim_approx.running.failing import raise_failure
 from sim_approx.running.model import simulate
 from sim_approx.running.model_run import ModelRun
 from step.language.validate import check_outputs
@@ -92,7 +91,7 @@ def explain(
     simulation = simulate(netlist, data, events=True, max_cycles=max_cycles, record=record)
     result = simulation.result()
     if simulation.error is not None:
-        raise_failure(simulation.error, simulation, result)
+        simulation.fail(simulation.error, result)
     fabric, ending = simulation.fabric, simulation.ending
     path = critical_path(fabric, record, ending.cycles)
     advised = advice(fabric, record, path.shares(), ending.cycles)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from sim_approx.engine.words import CycleClock, RowsOf, unknown
@@ -140,6 +140,7 @@ def build_fabric(
     memory = OffChipMemory(netlist.fabric.memory, clock, ports) if of_units else None
     if memory is not None:
         machines.append(memory)
+    join(machines)
     return PlacedFabric(
         netlist=netlist,
         machines=machines,
@@ -155,6 +156,16 @@ def build_fabric(
         memory=memory,
         shares=shares,
     )
+
+
+def join(machines: Sequence[Machine]) -> None:
+    """Tell machines their order, and channels who reads and writes them."""
+    for order, machine in enumerate(machines):
+        machine.order = order
+        for channel in machine.inputs:
+            channel.reader = machine
+        for channel in machine.outputs:
+            channel.writer = machine
 
 
 def place(site: UnitSite) -> Machine:

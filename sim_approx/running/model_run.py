@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NoReturn
 
 import numpy as np
 
@@ -14,13 +14,16 @@ from sim_approx.engine.events import Ending, Events
 from sim_approx.placing.build import PlacedFabric
 from step.errors import Deadlock, Runaway, SimulationError, StreamFault
 from step.lowering.netlist import Netlist
-from step.running.contracts import ShapeChecks, first_fault, stream_fault
-from step.running.deadlock import Snapshot
+from step.running.contracts import ShapeChecks, first_fault, overflow, stream_fault
+from step.running.deadlock import Snapshot, full_channels, report
 from step.running.result import Activity, ChannelEvents, ChannelResult, OperatorResult, RunResult, Status
 from step.running.traffic import traffic
 
 Values = Literal["control", "all"]
 EngineName = Literal["compiled", "python"]
+
+ENOUGH = 1 << 40
+"""A depth that no run fills."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,27 @@ class ModelRun:
             return Runaway(f"the run did not end within {self.max_cycles} cycles; raise max_cycles if that is too few")
         return self.checks.disagreement()
 
+    def finished(self) -> RunResult:
+        """The `result`; raises the error of a run that failed."""
+        result = self.result()
+        if (error := self.error or overflow(self.netlist, result.traffic)) is not None:
+            self.fail(error, result)
+        return result
+
+    def attempted(self) -> RunResult:
+        """The `result`, whose ``status`` and ``error`` say so if the run failed."""
+        result = self.result()
+        error = self.error or overflow(self.netlist, result.traffic)
+        return result if error is None else _failed(result, error)
+
+    def fail(self, error: SimulationError, result: RunResult) -> NoReturn:
+        """Raise ``error``, of a deadlock with the depths that clear it, with this ``result``."""
+        if isinstance(error, Deadlock):
+            snapshot = self.snapshot()
+            error = Deadlock(report(self.netlist, snapshot, clearing_depths(self.netlist, snapshot, self.again)))
+        error.result = _failed(result, error)
+        raise error
+
     def result(self) -> RunResult:
         """The counters, outputs and events as plain data."""
         netlist, fabric, ending = self.netlist, self.fabric, self.ending
@@ -120,6 +144,12 @@ class ModelRun:
         )
 
 
+def _failed(result: RunResult, error: SimulationError) -> RunResult:
+    """``result`` of a run that ``error`` ended."""
+    status = Status.FAULT if isinstance(error, StreamFault) else result.status
+    return replace(result, status=status, error=str(error))
+
+
 def _events(netlist: Netlist, events: Events, end: int) -> dict[str, ChannelEvents]:
     """What entered and left the channels of the program before the cycle ``end``."""
     found = {}
@@ -132,3 +162,45 @@ def _events(netlist: Netlist, events: Events, end: int) -> dict[str, ChannelEven
             np.array(leaves[: bisect_left(leaves, end)], np.int64),
         )
     return found
+
+
+def clearing_depths(
+    netlist: Netlist, snapshot: Snapshot, rerun: Callable[[Mapping[str, int]], ModelRun]
+) -> dict[str, int]:
+    """Depths, by channel, with which ``netlist`` gets past its deadlock; empty if there are none.
+
+    First every channel that is found full gets unlimited depth, until the run ends. Then one channel after the other,
+    those on the cycle of waits last, gets its old depth back if the others are enough, and else the smallest
+    depth with which the run still ends: none of the depths returned can be lowered alone.
+    """
+    asked = {each.name: each.depth for each in netlist.channels}
+    depths: dict[str, int] = {}
+    while True:
+        full = [each.name for each in full_channels(netlist, snapshot) if each.name not in depths]
+        if not full:
+            return {}
+        depths.update(dict.fromkeys(full, ENOUGH))
+        free = rerun(depths)
+        if free.ending.status != Status.DEADLOCK:
+            break
+        snapshot = free.snapshot()
+
+    def ends(name: str, depth: int) -> bool:
+        return rerun({**depths, name: depth}).ending.status != Status.DEADLOCK
+
+    peaks = {each.name: channel.peak for each, channel in zip(netlist.channels, free.fabric.channels, strict=True)}
+    for name in reversed(list(depths)):
+        if ends(name, asked[name]):
+            depths[name] = asked[name]
+            continue
+        too_small, enough = asked[name], max(peaks[name], asked[name] + 1)
+        while not ends(name, enough):
+            too_small, enough = enough, 2 * enough
+        while enough - too_small > 1:
+            middle = (too_small + enough) // 2
+            if ends(name, middle):
+                enough = middle
+            else:
+                too_small = middle
+        depths[name] = enough
+    return {name: depth for name, depth in depths.items() if depth != asked[name]}

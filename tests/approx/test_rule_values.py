@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sim_approx.compiled.engine import CompiledEngine
 from sim_approx.engine.events import PythonEngine
 from sim_approx.engine.words import CycleClock
+from sim_approx.placing.build import join
 from sim_approx.units.sink import Sink
 from sim_approx.units.source import Source
 from step.firing.machine import COMPUTES, ENDS, Channel, Machine
@@ -72,7 +73,9 @@ def said_by(engine: Callable[[list[Machine], list[Channel]], CompiledEngine | Py
     source = Source(inputs=(), outputs=(asked,), tokens=[*[Token(UNKNOWN)] * 13, DONE], most_rows=0)
     sink = Sink(inputs=(told,), outputs=())
     sink.ends_run = True
-    ending = engine([source, Says(inputs=(asked,), outputs=(told,)), sink], [asked, told]).run()
+    machines = [source, Says(inputs=(asked,), outputs=(told,)), sink]
+    join(machines)
+    ending = engine(machines, [asked, told]).run()
     assert [token.stop for token in sink.collected] == [0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 1, 0, 0]
     return " ".join(repr(token.value) for token in sink.collected), ending.cycles
 

@@ -23,6 +23,9 @@ LATENCY = "latency"
 BANDWIDTH, DRAM, PORT = "bandwidth", "DRAM timing", "a beat a cycle and port"
 """Why beats waited for beats."""
 
+OF_MEMORY = {Reason.BEATS: PORT, Reason.BANDWIDTH: BANDWIDTH, Reason.CROWDED: DRAM, Reason.AFTER: WORKS}
+OF_OPERATORS = {Reason.AFTER: WORKS, Reason.SENDING: "sends words", Reason.CROWDED: "banks are taken"}
+
 
 class Cause(NamedTuple):
     """``what``: an operator, a channel of the program, or a memory; ``why``: what about it took the cycles."""
@@ -67,9 +70,6 @@ class Causes:
         machine = (found.reader if full else found.writer).order
         return machine, self.operator(machine)
 
-    def works(self, machine: int) -> Cause:
-        return Cause(self.operator(machine), WORKS)
-
     def latency(self, machine: int) -> Cause:
         return Cause(self.operator(machine), LATENCY)
 
@@ -93,21 +93,9 @@ class Causes:
         several = len(self._fabric.netlist.graph.nodes[consumer].inputs) > 1
         return f"{each.name} -> {consumer}" + (f".{port}" if several else "")
 
-    def of(self, kind: Reason, number: int) -> Cause:
-        """The cause that an edge names, but for arrivals, which have two."""
-        match kind:
-            case Reason.AFTER:
-                return self.works(number)
-            case Reason.SENDING:
-                return Cause(self.operator(number), "sends words")
-            case Reason.BEATS:
-                return Cause(MEMORY, PORT)
-            case Reason.BANDWIDTH:
-                return Cause(MEMORY, BANDWIDTH)
-            case Reason.FULL:
-                return self.full(number)
-            case Reason.CROWDED if self.operator(number) == MEMORY:
-                return Cause(MEMORY, DRAM)
-            case Reason.CROWDED:
-                return Cause(self.operator(number), "banks are taken")
-        raise ValueError(kind)
+    def of(self, reason: Reason, number: int) -> Cause:
+        """The cause of an edge for this ``reason``, but for arrivals; ``number``: of a channel or machine."""
+        if reason is Reason.FULL:
+            return self.full(number)
+        what = self.operator(number)
+        return Cause(what, (OF_MEMORY if what == MEMORY else OF_OPERATORS)[reason])

@@ -94,7 +94,7 @@ def drive_edges(
             "watchdog": watchdog,
         }
         (directory / "plan.json").write_text(json.dumps(plan))
-        run_simulator(built, "cosim.running.edge_bench", directory, [])
+        run_simulator(built, "edge_bench", directory, [])
         result = json.loads((directory / "bench.json").read_text())
     sinks = {port.name: result["sinks"][port.port] for port in design.sinks}
     return EdgeRun(

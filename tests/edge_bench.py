@@ -1,4 +1,4 @@
-"""The cocotb test behind `cosim.running.edges`: one step of Python for each clock cycle. Runs inside the simulator.
+"""The cocotb test behind `edges`: one step of Python for each clock cycle. Runs inside the simulator.
 
 Inputs change with the falling edge, outputs are read just before the rising edge: no race with any simulator.
 """

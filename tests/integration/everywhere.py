@@ -16,7 +16,7 @@ from step.errors import SimulationError, StreamFault
 from step.language.graph import Graph
 from step.lowering.fabric import FabricConfig
 from step.running.interpreter import interpret
-from step.running.result import ChannelEvents, RunResult, Status
+from step.running.result import ChannelEvents, OperatorResult, RunResult, Status
 
 TIMED: dict[str, Callable[..., RunResult]] = {"approx": approx.run, "rtl": partial(rtl.run, optimize=False)}
 
@@ -28,7 +28,7 @@ def text(error: Exception) -> str:
 
 def failed(
     error: type[SimulationError], run: Callable[..., Any], *given: Any, wanted: str | None = None, **options: Any
-) -> RunResult | None:
+) -> Any:
     """The result of a run that ends with an ``error``, whose `text` is ``wanted``."""
     with pytest.raises(error) as found:
         run(*given, **options)
@@ -44,16 +44,19 @@ def faults(
         failed(StreamFault, interpret, graph, inputs, wanted=wanted)
     results = [failed(StreamFault, run, graph, inputs, fabric, wanted=wanted, **options) for run in TIMED.values()]
     assert all(each is not None and each.status is Status.FAULT for each in results)
-    return results  # type: ignore[return-value]
+    return results
+
+
+def spent(operator: OperatorResult) -> tuple[int, ...]:
+    """Cycles of an operator by activity."""
+    return operator.busy, operator.starved, operator.blocked, operator.finished
 
 
 def same(one: RunResult, other: RunResult) -> None:
     """All that is counted is equal."""
     assert (one.status, one.cycles, one.channels) == (other.status, other.cycles, other.channels)
     for name, each in one.operators.items():
-        found = other.operators[name]
-        spent = [(of.busy, of.starved, of.blocked, of.finished) for of in (each, found)]
-        assert spent[0] == spent[1], name
+        assert spent(each) == spent(other.operators[name]), name
     if one.events is not None:
         same_events(one.events, other.events)
 

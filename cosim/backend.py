@@ -173,7 +173,7 @@ def _activity(raw: RawRun, unit: int) -> OperatorResult:
 
 
 def _events(netlist: Netlist, raw: RawRun) -> dict[str, ChannelEvents]:
-    """What happened on each channel, in the cycles that count."""
+    """Events of each channel, in the cycles that count."""
     enters, leaves = (_by_channel(netlist, each[each["cycle"] < raw.cycles]) for each in (raw.enters, raw.leaves))
     return {
         channel.name: ChannelEvents(

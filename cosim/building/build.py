@@ -89,7 +89,7 @@ def build(
 
 
 class _Recipe:
-    """How one cache entry is made."""
+    """The recipe of one cache entry."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What the bench of a fabric behind masters has besides: `verilog/sim_axi.sv` on every bus."""
+"""Buses in the bench of a fabric behind masters: `verilog/sim_axi.sv` on every one."""
 
 from __future__ import annotations
 

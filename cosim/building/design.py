@@ -28,7 +28,7 @@ class StreamPort:
 
     @property
     def bits(self) -> int:
-        """Of a transfer."""
+        """Bits of a transfer."""
         return self.user_bits + 1 + self.data_bits
 
     @property
@@ -73,7 +73,7 @@ class SharedBuses:
 
 @dataclass(frozen=True)
 class BenchDesign:
-    """What the cosimulation needs to know of a fabric.
+    """A fabric as the cosimulation knows it.
 
     ``channels``, ``units`` and ``buffers`` (the units that fill them) are names, in the order of the probe
     bits; ``memory`` is the plain `MemoryConfig` with

@@ -1,4 +1,4 @@
-"""What is installed, what is missing, and what to do about it: plain data for `step doctor`."""
+"""Tools that are installed or missing, and what to do about them: plain data for `step doctor`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a design is best cut into pieces for the C++ compiler."""
+"""Pieces of a design for the C++ compiler."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Hierarchy:
 
     @cached_property
     def uses(self) -> Counter[str]:
-        """How often each module is there in the flattened design."""
+        """Uses of each module in the flattened design."""
         uses: Counter[str] = Counter()
 
         def visit(name: str, times: int) -> None:

@@ -184,7 +184,7 @@ def find_libpython() -> str | None:
 
 
 def cocotb_libraries() -> Path:
-    """Where cocotb keeps the libraries that the simulator links, as a path without blanks."""
+    """The folder of cocotb's libraries, which the simulator links, as a path without blanks."""
     specification = importlib.util.find_spec("cocotb")
     if specification is None or specification.origin is None:
         raise EnvironmentProblem(f"cocotb not found: {HINTS['cocotb']}")
@@ -248,7 +248,7 @@ def _checked(name: str, version: Version | None, minimum: Version) -> Version:
 
 
 def _processor() -> str:
-    """What the processor can do: builds are made for it, and the cache may be shared by machines."""
+    """Features of the processor: builds are made for it, and the cache may be shared by machines."""
     try:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:

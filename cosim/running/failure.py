@@ -20,7 +20,7 @@ from step.running.result import Activity, control_token
 
 
 def failure(netlist: Netlist, data: BoundInputs, raw: RawRun, capacities: Mapping[str, int]) -> SimulationError | None:
-    """What is wrong with a run, or None."""
+    """The error of a run, or None."""
     checks = _checks(netlist, data, raw)
     if fault := first_fault(netlist.graph, _faults(netlist, data, raw), checks.broken):
         return fault
@@ -42,7 +42,7 @@ def failure(netlist: Netlist, data: BoundInputs, raw: RawRun, capacities: Mappin
 
 
 def broken_off(netlist: Netlist, data: BoundInputs, error: SimulationError) -> SimulationError:
-    """What the ``error`` of a simulation that broke off comes from: a store beyond the end of memory, or itself."""
+    """The cause of the ``error`` of a simulation that broke off: a store beyond the end of memory, or itself."""
     stores = [node.operator.writes(node) for node in netlist.units]
     if all(access is None or access.tiles is not None for access in stores):
         return error
@@ -76,7 +76,7 @@ def _met_by_the_model(netlist: Netlist, data: BoundInputs, node: Node) -> Stream
 
 
 def _checks(netlist: Netlist, data: BoundInputs, raw: RawRun) -> ShapeChecks:
-    """What was promised of streams, checked on the log."""
+    """Promises of streams, checked on the log."""
     checks = timed_checks(netlist.graph, data)
     for channel in netlist.channels:
         if channel.name in checks.checkers and channel.name not in data.streams:

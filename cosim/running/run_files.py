@@ -26,7 +26,7 @@ LEAVE = np.dtype([("cycle", np.int64), ("channel", np.int32)])
 
 @dataclass(frozen=True)
 class RawRun:
-    """What one run did, by the numbers of channels and units in the sidecar.
+    """The record of one run, by the numbers of channels and units in the sidecar.
 
     ``status``: ``finished``, ``stalled`` (nothing moved for ``watchdog`` cycles), ``runaway`` (``max_cycles`` passed)
     or ``fault``. ``cycles`` is the length of the run: up to the last Done and the last visible write; of a stalled run
@@ -110,7 +110,7 @@ def _stream_bytes(port: StreamPort, transfers: Sequence[int]) -> bytes:
 
 
 def read_run(design: BenchDesign, directory: Path, build_seconds: float = 0.0) -> RawRun:
-    """What the run in ``directory`` recorded."""
+    """The record of the run in ``directory``."""
     lines = [line.split() for line in (directory / "monitor").read_text().splitlines()]
     (status, cycles), *_ = _table(lines, "run", 1, 2).tolist()
     (simulated,), *_ = _table(lines, "simulated", 1, 1).tolist()
@@ -152,7 +152,7 @@ def _memory_after(design: BenchDesign, directory: Path) -> bytes:
 
 
 def _beats(design: BenchDesign, directory: Path) -> list[int]:
-    """Those that passed at each port of the memory, if there is one."""
+    """Beats that passed at each port of the memory, if there is one."""
     if not design.reads and not design.writes:
         return []
     if design.buses is None:
@@ -180,7 +180,7 @@ def _events(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 class SinkFiles:
-    """What leaves through the sinks of a run that goes on in ``directory``, told token by token.
+    """Sinks of a run that goes on in ``directory``, told token by token.
 
     ``tell(name, transfers)`` gets the transfers of a token.
     """
@@ -205,7 +205,7 @@ class SinkFiles:
 
 
 def _transfers(path: Path, bits: int, first: int = 0) -> list[int]:
-    """Those that are whole, from number ``first`` on."""
+    """Transfers that are whole, from number ``first`` on."""
     width = 4 * -(-bits // 32)
     with path.open("rb") as file:
         file.seek(first * width)

@@ -19,13 +19,13 @@ STILL = 1 << 14
 
 
 def bench_parts(design: BenchDesign) -> tuple[Path, ...]:
-    """What the bench of ``design`` instantiates."""
+    """Modules that the bench of ``design`` instantiates."""
     memory = AXI_MEMORY if design.buses is not None else PORT_MEMORY
     return (*STREAMS, memory) if design.reads or design.writes else STREAMS
 
 
 def word_bytes(design: BenchDesign) -> int:
-    """Of the bench's memory."""
+    """Cycles of the bench's memory."""
     return int(design.memory["beat_bytes"]) if design.buses is None else design.buses.bytes
 
 
@@ -115,7 +115,7 @@ _WRITE = {"write": "payload", "write_valid": "valid", "write_ready": "ready", "w
 
 
 def _port_nets(design: BenchDesign) -> dict[str, str]:
-    """What the memory ports of the fabric are connected to."""
+    """Connections of the memory ports of the fabric."""
     nets, beat = dict[str, str](), 8 * design.memory["beat_bytes"]
     for ports, members in ((design.reads, _READ), (design.writes, _WRITE)):
         for at, port in enumerate(ports):

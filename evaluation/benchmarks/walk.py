@@ -1,4 +1,4 @@
-"""How far a reader walks who follows a run from `step.run` on: rooms entered, and stays in them.
+"""The walk of a reader who follows a run from `step.run` on: rooms entered, and stays in them.
 
 A *visit* is the first call of a public function or method of a module. A *room* is a module with a visit, a *stay* is
 visits one after the other in one room: who reads the functions in the order in which they are first called turns to

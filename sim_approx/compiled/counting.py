@@ -11,7 +11,7 @@ from sim_approx.compiled.fields import INT, INTS, STREAM, TILES, FieldKind
 
 @dataclass
 class Counter:
-    """How a rule uses the ``word``: fields that it looks up with it, and ``to``, the channel into which addresses go.
+    """Uses of the ``word`` in a rule: fields that it looks up with it, and ``to``, the channel into which addresses go.
 
     It looks up tokens of a ``stream``, ``entries`` that decide, ``tiles``, and addresses that are ``sent``; without
     these the word is the address.

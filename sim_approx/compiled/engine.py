@@ -94,7 +94,7 @@ class Functions:
 
 
 def _counted(function: RowsOf) -> int:
-    """As ``Engine::apply`` reads it: a bit for each of the first 32 operands, and above these how many more rows."""
+    """The form that ``Engine::apply`` reads: a bit for each of 32 operands, and above these how many more rows."""
     return -2 - (sum(1 << place for place in function.of) | function.more << 32)
 
 
@@ -137,7 +137,7 @@ class CompiledEngine:
         counted: Counted | None = None,
         record: RunRecord | None = None,
     ) -> Ending:
-        """As `sim_approx.engine.events.PythonEngine.run`.
+        """Run like `sim_approx.engine.events.PythonEngine.run`.
 
         ``jump``: repetitions of a regular phase are counted, to the same end, where there is no ``record``, which gets
         what every firing waited for.
@@ -227,7 +227,7 @@ class CompiledEngine:
 
 
 def _array(ask: Callable[[int, Any], int], run: int, kind: np.dtype) -> np.ndarray:
-    """What the library answers: a pointer to items of ``kind``, and their number."""
+    """The library's answer: a pointer to items of ``kind``, and their number."""
     count = ctypes.c_int64()
     address = ask(run, ctypes.byref(count))
     size = count.value * kind.itemsize

@@ -1,4 +1,4 @@
-"""How a field of a machine is kept in C++, by its annotation."""
+"""Kinds of fields of a machine in C++, by their annotations."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ CASE = """\
 
 @dataclass(frozen=True)
 class MachineLayout:
-    """How a machine travels: its number, its own ``fields`` in order, and those that come ``back``."""
+    """The form in which a machine travels: its number, its own ``fields`` in order, and those that come ``back``."""
 
     number: int
     fields: dict[str, FieldKind]

@@ -144,7 +144,7 @@ class Packed:
         self._objects = len(handles.objects)
 
     def numbers(self, *, logged: bool, recorded: bool = False) -> np.ndarray:
-        """What a run begins with, with the channels and the memory as they are now.
+        """Numbers that a run begins with, with the channels and the memory as they are now.
 
         ``logged``: what passes the channels of the program is kept; ``recorded``: who put and took it, in all of them.
         """

@@ -382,7 +382,7 @@ class TranslatedRule:
         return self._global(node, self._globals[name])
 
     def _global(self, node: ast.expr, found: Any) -> RuleText:
-        """What a name of the rule's file stands for."""
+        """The object that a name of the rule's file stands for."""
         if isinstance(found, int):
             return self._integer(node, found)
         if isinstance(found, Token):
@@ -401,7 +401,7 @@ class TranslatedRule:
         return RuleText(f"int64_t({number:d})", INT)
 
     def _handle(self, value: Any) -> str:
-        """How C++ knows ``value``."""
+        """The text of ``value`` in C++."""
         return "NOTHING" if value is NOTHING else str(self._constant(value))
 
     def _field(self, node: ast.Attribute, name: str) -> RuleText:

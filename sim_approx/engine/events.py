@@ -37,7 +37,7 @@ left."""
 
 
 class Watcher(NamedTuple):
-    """Who is to ``see`` the control of every token in a channel; with ``rows`` a value is the number of its rows."""
+    """A reader that is to ``see`` the control of all tokens in a channel; with ``rows`` a value is the number of its rows."""
 
     see: Callable[[Token], None]
     rows: bool = False
@@ -58,7 +58,7 @@ Faults = list[tuple[Machine, Violation]]
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended, after which ``cycles``, and what was counted in these.
+    """The end of a run after so many ``cycles``, and the counters of these.
 
     By machine the cycles in each of its ``activities``, and its ``firings``; by channel the tokens that ``entered``,
     and the peak occupancy. ``faults`` are those of all machines, also of those that met theirs later. ``jumped``: so
@@ -127,7 +127,7 @@ class SizedEntrance:
 
 
 class _Agenda:
-    """What is to happen in later cycles: machines to be tried, tokens that enter, and channels that take more."""
+    """Events of later cycles: machines to be tried, tokens that enter, and channels that take more."""
 
     __slots__ = ("appearances", "arrivals", "clock", "cycles", "openings", "wakes")
 
@@ -362,7 +362,7 @@ class PythonEngine:
         entering.clear()
 
     def _shown(self, now: int) -> list[Entry]:
-        """What is seen from the next cycle on: what enters now, but of channels with a lag what entered before."""
+        """Tokens seen from the next cycle on: those that enter now, in channels with a lag those that entered before."""
         shown = self._agenda.appearances.pop(now, [])
         for channel, token in self._entering:
             if not channel.lag and not channel.gathering:

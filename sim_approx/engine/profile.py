@@ -1,4 +1,4 @@
-"""What machines do, and the beats of memory, in equal intervals of a run: both engines count the same."""
+"""Activities of machines, and beats of memory, in equal intervals of a run: both engines count the same."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Counted:
         memory.told = granted
 
     def switch(self, machine: Machine, activity: int, now: int) -> None:
-        """As `Machine.switch`; what the machine did until now is counted."""
+        """`Machine.switch`, which counts what the machine did until now."""
         self._spend(machine, now)
         machine.switch(activity, now)
 

@@ -25,7 +25,7 @@ Bound = tuple[Reason, int, int]
 
 @dataclass(slots=True, eq=False)
 class _Last:
-    """Of a machine: its last firing, what it waits for since when, and what bound it when that came."""
+    """The state of a machine: its last firing, what it waits for since when, and what bound it when that came."""
 
     event: int = NOBODY
     waits: bool = False
@@ -81,7 +81,7 @@ class RecordingEngine(PythonEngine):
         jump: bool = True,
         counted: Counted | None = None,
     ) -> Ending:
-        """As `PythonEngine.run`; waits are noted up to the end of the run."""
+        """`PythonEngine.run`, with waits noted up to the end of the run."""
         ending = super().run(max_cycles, events, told, jump, counted)
         for order, last in enumerate(self._last):
             if last.waits:
@@ -139,7 +139,7 @@ class RecordingEngine(PythonEngine):
         last.activity = Activity.STARVED if kind == Reason.ARRIVAL else Activity.BLOCKED
 
     def _bind(self, last: _Last, now: int) -> None:
-        """What the machine waited for has come now, or the run ends."""
+        """Note that what the machine waited for has come now, or that the run ends."""
         if last.kind == Reason.CROWDED:
             return
         come = [each for each in last.wanted if last.kind != Reason.ARRIVAL or self._channels[each].tokens]
@@ -196,7 +196,7 @@ class RecordingEngine(PythonEngine):
         self._beat = None
 
     def _finish(self, event: tuple[int, ...]) -> None:
-        """What happened since the last one is ``event``."""
+        """Note that ``event`` is all that happened since the last one."""
         freed, closing = self._before
         for channel in self._freed[freed:]:
             number = self._numbers[channel]

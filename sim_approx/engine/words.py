@@ -1,4 +1,4 @@
-"""What rules of the timing model say besides the words of all rules (`step.firing.words`), and the present cycle.
+"""Words of rules of the timing model besides those of all rules (`step.firing.words`), and the present cycle.
 
 - ``enter(banks, who, place)`` asks for a bank of a memory, ``pass_through(banks, who, place, cycles)`` takes it;
 - ``begin(buffers)``, ``fill(buffers, token)``, ``lay(buffers, page)`` and ``drop(buffers)`` change what a scratchpad

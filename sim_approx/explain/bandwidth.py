@@ -49,7 +49,7 @@ class Traffic:
 
     @classmethod
     def of(cls, fabric: PlacedFabric, record: RunRecord) -> Traffic:
-        """That of a fabric with a memory."""
+        """The traffic of a fabric with a memory."""
         assert fabric.memory is not None
         events, order = record.events, fabric.memory.order
         beats = np.flatnonzero(events["machine"] >= order)
@@ -82,7 +82,7 @@ class Traffic:
 
 
 def advice(fabric: PlacedFabric, record: RunRecord, shares: Mapping[Cause, int], cycles: int) -> Advice | None:
-    """What to say of a run of ``cycles`` cycles, whose critical path has these ``shares``; None where no byte moves."""
+    """Advice for a run of ``cycles`` cycles, whose critical path has these ``shares``; None where no byte moves."""
     if fabric.memory is None or not cycles:
         return None
     config = fabric.netlist.fabric.memory

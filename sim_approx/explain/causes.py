@@ -1,4 +1,4 @@
-"""What cycles go to, in the words of the program: operators, its channels, and the memories."""
+"""Causes of cycles, in the words of the program: operators, its channels, and the memories."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Causes:
         return self._fabric.owners[found].name if found in self._fabric.owners else BUSES
 
     def awaited(self, channel: int, *, full: bool) -> tuple[int | None, str]:
-        """Who has to act where ``channel`` is full, or else empty: the machine, if it is one, and its operator."""
+        """The one to act where ``channel`` is full, or else empty: the machine, if it is one, and its operator."""
         if full and channel in self._readers:
             return None, self._readers[channel]
         found = self._fabric.all_channels[channel]

@@ -1,4 +1,4 @@
-"""What if: changes of the fabric, and what runs with them say."""
+"""Changes of the fabric, and the cycles of runs with them."""
 
 from __future__ import annotations
 
@@ -84,14 +84,14 @@ def what_if(
 
 
 def _cycles(change: Change, data: BoundInputs, model: Model) -> int:
-    """What a run with ``change`` takes; ``model`` is that of the present fabric."""
+    """Cycles of a run with ``change``; ``model`` is that of the present fabric."""
     if change.depths is not None or change.memory is not None:
         return model.run(depths=change.depths, memory=change.memory).ending.cycles
     return simulate(change.make(), data, timing_of=change.timing_of).ending.cycles
 
 
 def changes(graph: Graph, simulation: ModelRun, record: RunRecord, path: Path) -> Iterator[Change]:
-    """What is tried: more of each thing that the fabric has, channels that are never full, and functions that take no
+    """Changes to try: more of each thing that the fabric has, channels that are never full, and functions that take no
     time, of those operators whose work is on the ``path``."""
     netlist = simulation.fabric.netlist
     shares = path.shares()

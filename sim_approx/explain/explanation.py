@@ -1,4 +1,4 @@
-"""Where the cycles of a run went, as one object."""
+"""One object that says where the cycles of a run went."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def folded_shares(found: Explanation) -> dict[Cause, dict[str, int]]:
 
 
 def summed(found: Explanation, names: Sequence[str], parts: Mapping[str, str]) -> Account:
-    """What became of the cycles of the operators ``names`` together; whom they waited for is folded by ``parts``."""
+    """The account of the operators ``names`` together; whom they waited for is folded by ``parts``."""
     account = Account(
         sum(found.accounts[name].busy for name in names), sum(found.accounts[name].finished for name in names)
     )
@@ -50,7 +50,7 @@ def summed(found: Explanation, names: Sequence[str], parts: Mapping[str, str]) -
 
 @dataclass(frozen=True)
 class RunLimit:
-    """What most of the critical path goes to: a ``part``, of it most to one ``unit``, an operator (None: of several
+    """The largest share of the critical path: a ``part``, of it most to one ``unit``, an operator (None: of several
     that go to memory there is none); the ``cycles`` by why."""
 
     part: str
@@ -71,7 +71,7 @@ class RunLimit:
 
 
 def limit(found: Explanation) -> RunLimit | None:
-    """What limits the run of ``found``; None of a run without a cycle."""
+    """The limit of the run of ``found``; None of a run without a cycle."""
     by_part: dict[str, Counter[str]] = {}
     units: dict[str, Counter[str]] = {}
     for cause, cycles in found.path.shares().items():

@@ -1,4 +1,4 @@
-"""How long every firing of a record occupies its machine."""
+"""Cycles for which every firing of a record occupies its machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of what there is a run used: lanes, links, memory, and where it stands under the roofline."""
+"""Shares of lanes, links and memory that a run used, and its place under the roofline."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class LaneWork(NamedTuple):
 
 
 def usage(program: Program, fabric: PlacedFabric, record: RunRecord, result: RunResult) -> Usage:
-    """What the run of ``program`` with this ``result``, which has events, used of ``fabric``."""
+    """Usage of ``fabric`` in the run of ``program`` with this ``result``, which has events."""
     netlist, config, events = fabric.netlist, fabric.netlist.fabric, result.events
     assert events is not None
     operations = _operations(fabric, record)
@@ -101,7 +101,7 @@ def usage(program: Program, fabric: PlacedFabric, record: RunRecord, result: Run
 
 
 def _useful(program: Program, fabric: PlacedFabric, operations: Mapping[str, int]) -> int:
-    """Those of the ``operations`` that are not on padding; the data of ``program`` says how much there is."""
+    """The ``operations`` that are not on padding; the data of ``program`` says how much there is."""
     graph = fabric.netlist.graph
     useful = useful_of(graph).flops
     padded = {n: useful[n] for n in operations if useful[n] != graph.nodes[n].operator.flops(graph.nodes[n])}
@@ -118,7 +118,7 @@ def _words(events: ChannelEvents, beats: int, cycles: int) -> int:
 
 
 def _operations(fabric: PlacedFabric, record: RunRecord) -> dict[str, int]:
-    """What the operators with functions calculated, of tiles of dynamic size by their rows."""
+    """Operations of the operators with functions, on tiles of dynamic size by their rows."""
     computing = record.events[record.events["outcome"] == COMPUTES]
     applied = np.bincount(computing["machine"], minlength=len(fabric.machines)).tolist()
     found = {}

@@ -19,7 +19,7 @@ from step.running.result import Activity
 
 @dataclass(frozen=True)
 class Account:
-    """What became of the cycles of an operator: with ``finished`` they add up to those of the run.
+    """Cycles of an operator by what became of them: with ``finished`` they add up to those of the run.
 
     ``starved`` has the cycles by whose tokens were missing, ``blocked`` those by who had to make space, most first.
     """
@@ -42,7 +42,7 @@ def accounts(fabric: PlacedFabric, record: RunRecord, activities: dict[Machine, 
 
 
 class _WaitRow(NamedTuple):
-    """As `sim_approx.engine.record.WAIT`."""
+    """A row of `sim_approx.engine.record.WAIT`."""
 
     since: int
     until: int
@@ -52,7 +52,7 @@ class _WaitRow(NamedTuple):
 
 
 class _Whom:
-    """Who is waited for: the one at the other end of the channel or, where that is a machine of the same operator,
+    """The one that is waited for: at the other end of the channel or, where that is a machine of the same operator,
     the one that this machine waits for meanwhile."""
 
     def __init__(self, fabric: PlacedFabric, record: RunRecord) -> None:

@@ -119,7 +119,7 @@ class OffChipMemory(Machine):
         return any(each.tokens for each in self.before) or any(port.asks.tokens for port in self.ports if port.writes)
 
     def fire(self) -> int | None:
-        """What the memory does in this cycle; starves where no port presents a beat."""
+        """Do what the memory does in this cycle; starves where no port presents a beat."""
         idle = [port for port in self._idle if not self._present(port)]
         if not self._waiting:
             self._idle = idle

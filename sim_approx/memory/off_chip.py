@@ -1,4 +1,4 @@
-"""What the units that go to off-chip memory have in common."""
+"""Machines that the units at off-chip memory have in common."""
 
 from __future__ import annotations
 

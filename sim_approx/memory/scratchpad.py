@@ -22,7 +22,7 @@ AnyMachine = TypeVar("AnyMachine", bound=Machine)
 
 
 class SharePorts(TypedDict):
-    """What a machine that fills or reads a share knows of it."""
+    """A share as a machine that fills or reads it knows it."""
 
     slots: int
     in_flight: Channel

@@ -70,7 +70,7 @@ class PlacedFabric:
 
 
 def formula_timing(netlist: Netlist) -> TimingOf:
-    """How long functions take by their plans."""
+    """Timing of functions by their plans."""
     return lambda node, function, reduce: plan_of(node, function, netlist.fabric, reduce=reduce)
 
 

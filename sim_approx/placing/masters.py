@@ -77,7 +77,7 @@ def share(
 
 @dataclass(frozen=True)
 class _Asked:
-    """What is around a `Master`: the ``ports`` that it serves, its outputs, and what it may ask for (``credit``)."""
+    """Surroundings of a `Master`: the ``ports`` that it serves, its outputs, and what it may ask for (``credit``)."""
 
     ports: Sequence[BeatPort]
     bursts: Channel
@@ -86,5 +86,5 @@ class _Asked:
 
     @property
     def arrives(self) -> tuple[Channel, ...]:
-        """Where a port learns of a tile."""
+        """Channels through which ports learn of tiles."""
         return tuple(each.arrives or Unread() for each in self.ports)

@@ -1,4 +1,4 @@
-"""What a unit sees of the program when its machines are placed, and the pace of those that take dynamic tiles.
+"""The program as a unit sees it when its machines are placed, and the pace of those that take dynamic tiles.
 
 Tiles of dynamic size: a firing with one of n rows takes the time of these rows. A value is its rows here: where nobody
 wants to know the scalars, their number stands for the tile, or for a tuple of such tiles.
@@ -40,7 +40,7 @@ class Ports(TypedDict):
 
 @dataclass(frozen=True)
 class UnitSite:
-    """Where the unit of ``node`` goes.
+    """The place of the unit of ``node``.
 
     ``elements_in`` and ``elements_out`` are what passes of values at each port, ``beats_in`` and ``beats_out`` the
     cycles that it takes, of a tile of dynamic size those with the most rows; ``carries``: somebody reads values of
@@ -99,7 +99,7 @@ class UnitSite:
         return tuple(beats(each, self.fabric.link_bytes, rows) for each in (*self.elements_in, *self.elements_out))
 
     def timing(self, function: Function, *, reduce: bool, stored: bool = False, rows: int | None = None) -> UnitPlan:
-        """How long a firing takes that applies ``function``, whose results may be ``stored``.
+        """The plan of a firing that applies ``function``, whose results may be ``stored``.
 
         Tiles of dynamic size have the most rows, or so many ``rows``. Without a reader of its results there is no
         hardware for it.
@@ -112,7 +112,7 @@ class UnitSite:
         return UnitPlan(plan, tuple(before), behind, result.is_control, stored)
 
     def plan(self, function: Function, *, reduce: bool, rows: int | None = None) -> Plan:
-        """How long ``function`` takes. No measured number replaces what follows from ``rows``."""
+        """The plan of ``function``. No measured number replaces what follows from ``rows``."""
         if not any(map(is_dynamic, (*self.elements_in, *self.elements_out))):
             return self.timing_of(self.node, function, reduce)
         plan = plan_of(self.node, function, self.fabric, reduce=reduce)
@@ -126,7 +126,7 @@ class UnitSite:
         return self.tensors.tiles(self.node, known=self.computes)
 
     def stream(self) -> Stream:
-        """What the unit plays, with values only where they are wanted; tiles of dynamic size have rows in any case."""
+        """Tokens to play, with values only where they are wanted; tiles of dynamic size have rows in any case."""
         tokens = self.data.streams[self.node.name]
         if self.computes or not self.node.output_types[0].element.is_static:
             return tokens
@@ -161,12 +161,12 @@ def set_sizes(site: UnitSite, machine: Machine, sizes: Callable[[UnitSite, Machi
 
 
 def routing_sizes(site: UnitSite, machine: Machine) -> Sizes:
-    """Of a unit that sends on what it gets, word by word."""
+    """Sizes of a unit that sends on what it gets, word by word."""
     return declared_sizes(site, Declared(type(machine), latency=machine.latency))
 
 
 def declared_sizes(site: UnitSite, declared: Declared) -> Sizes:
-    """Of a unit that sends on what it gets, or a part of it, as it has ``declared``."""
+    """Sizes of a unit that sends on what it gets, or a part of it, as it has ``declared``."""
 
     def pace(rows: int) -> Pace:
         cycles, latency = site.beats_with(rows), declared.cycles(site.fabric.link_bytes, rows, carries=site.carries)
@@ -177,7 +177,7 @@ def declared_sizes(site: UnitSite, declared: Declared) -> Sizes:
 
 
 def stored_sizes(site: UnitSite, element: ElementType | None) -> Sizes:
-    """Of a unit through which tiles of ``element`` go to a memory or come from one: a burst are their words, if any."""
+    """Sizes of a unit between tiles of ``element`` and a memory: a burst are their words, if any."""
 
     def pace(rows: int) -> Pace:
         words = data_words(element, site.fabric.link_bytes, rows)
@@ -187,7 +187,7 @@ def stored_sizes(site: UnitSite, element: ElementType | None) -> Sizes:
 
 
 def function_sizes(site: UnitSite, function: Function, *, reduce: bool, stored: bool = False) -> Sizes:
-    """Of a unit that applies ``function``, as `UnitSite.timing` has it."""
+    """Sizes of a unit that applies ``function``, as `UnitSite.timing` has it."""
 
     def pace(rows: int) -> Pace:
         timing = site.timing(function, reduce=reduce, stored=stored, rows=rows)

@@ -79,7 +79,7 @@ class ModelRun:
 
     @cached_property
     def error(self) -> SimulationError | None:
-        """What is wrong with the run; of a deadlock it says when."""
+        """The error of the run; of a deadlock it says when."""
         if fault := first_fault(self.netlist.graph, self.faults(), self.checks.broken):
             return fault
         if self.ending.status == Status.DEADLOCK:
@@ -151,7 +151,7 @@ def _failed(result: RunResult, error: SimulationError) -> RunResult:
 
 
 def _events(netlist: Netlist, events: Events, end: int) -> dict[str, ChannelEvents]:
-    """What entered and left the channels of the program before the cycle ``end``."""
+    """Tokens that entered and left the channels of the program before the cycle ``end``."""
     found = {}
     for each in netlist.channels:
         cycles, control, leaves = events[each.index]

@@ -61,7 +61,7 @@ class Backend:
 
     @property
     def options(self) -> list[str]:
-        """What can be asked of a run."""
+        """Options of a run."""
         return [each.name for each in inspect.signature(self.run).parameters.values() if each.kind is each.KEYWORD_ONLY]
 
     def takes(self, option: str) -> bool:
@@ -70,7 +70,7 @@ class Backend:
 
 
 def names() -> list[str]:
-    """Of all back ends that are installed, sorted."""
+    """Names of all back ends that are installed, sorted."""
     return sorted(each.name for each in entry_points(group=GROUP))
 
 
@@ -88,7 +88,7 @@ def backend(name: str) -> Backend:
 
 @cache
 def _loaded(name: str) -> Any:
-    """What the entry point ``name`` is."""
+    """The object behind the entry point ``name``."""
     (entry,) = entry_points(group=GROUP, name=name)
     try:
         return entry.load()

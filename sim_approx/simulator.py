@@ -99,8 +99,7 @@ class Simulator:
     def profile(self, inputs: Inputs | None = None, **options: Any) -> Profile:
         """What operators and off-chip memory did in at most so many ``intervals`` (400) of a run.
 
-        It runs twice: an interval has a length when that of the run is known. ``depths`` and ``memory`` as in `run`.
-        Nothing is jumped over. Raises what `run` raises.
+        ``depths`` and ``memory`` as in `run`. Nothing is jumped over. Raises what `run` raises.
 
         >>> simulator.profile(intervals=4).busy("x").tolist()
         [0.5, 0.25, 0.125, 0.0]
@@ -117,6 +116,7 @@ class Simulator:
         memory: MemoryConfig | None = None,
         progress: Progress = silent,
     ) -> Profile:
+        """Run twice: an interval has a length when that of the run is known."""
         data = None if inputs is None else open_program(self.program, inputs=inputs).inputs
         with self._ready(data) as model:
             cycles = model.run(depths=depths, memory=memory, progress=progress).finished().cycles

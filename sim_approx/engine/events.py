@@ -37,7 +37,7 @@ left."""
 
 
 class Watcher(NamedTuple):
-    """A reader that is to ``see`` the control of all tokens in a channel; with ``rows`` a value is the number of its rows."""
+    """A reader that is to ``see`` the control of all tokens in a channel; with ``rows`` values are numbers of rows."""
 
     see: Callable[[Token], None]
     rows: bool = False
@@ -362,7 +362,7 @@ class PythonEngine:
         entering.clear()
 
     def _shown(self, now: int) -> list[Entry]:
-        """Tokens seen from the next cycle on: those that enter now, in channels with a lag those that entered before."""
+        """Tokens seen from the next cycle on: those that enter now, or entered before in channels with a lag."""
         shown = self._agenda.appearances.pop(now, [])
         for channel, token in self._entering:
             if not channel.lag and not channel.gathering:

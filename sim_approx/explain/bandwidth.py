@@ -7,7 +7,7 @@ to move it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 import numpy as np
@@ -136,18 +136,12 @@ def _channels(traffic: Traffic, config: MemoryConfig) -> Advice | None:
         return None
     by_interleave = {}
     for power in range(11):
-        by_interleave[2**power] = traffic.fullest(_with(config, 2**power))
+        by_interleave[2**power] = traffic.fullest(replace(config, interleave=2**power))
     best = min(by_interleave, key=lambda each: (round(by_interleave[each], 2), each))
     text = f"beats that come together meet in one memory channel: the fullest has {fullest:.1f} times the mean"
     if by_interleave[best] > fullest / 1.25:
         return Advice(f"{text}, whatever the interleave; lay tensors out so that neighbours are read together")
     return Advice(f"{text}; {by_interleave[best]:.1f} times with", (f"memory.interleave={best}",))
-
-
-def _with(config: MemoryConfig, interleave: int) -> MemoryConfig:
-    return MemoryConfig(
-        config.beat_bytes, config.channels, config.interval, config.latency, interleave=interleave, dram=config.dram
-    )
 
 
 def _rows(traffic: Traffic, config: MemoryConfig) -> Advice:
@@ -166,7 +160,7 @@ def _rows(traffic: Traffic, config: MemoryConfig) -> Advice:
         f"opened in {dram.tfaw} clocks and a beat has {dram.burst}"
     )
     interleaves = [2**power for power in range(11) if 2**power > config.interleave]
-    longer = {each: beats / traffic.activations(_with(config, each)) for each in interleaves}
+    longer = {each: beats / traffic.activations(replace(config, interleave=each)) for each in interleaves}
     best = next((each for each in interleaves if longer[each] >= wanted), max(longer, key=lambda each: longer[each]))
     if longer[best] < 1.25 * run:
         return Advice(f"{text}; larger tiles, or tiles that lie together, make them longer")

@@ -52,12 +52,6 @@ class PlacedFabric:
     memory: OffChipMemory | None
     shares: ShareSites
 
-    @property
-    def tallest(self) -> dict[str, int]:
-        """The most rows of the tiles of dynamic size that began at each unit in the last run."""
-        begin = [node for node in self.netlist.units if node.operator.makes_rows(node)]
-        return {node.name: self.units[node.name].tallest for node in begin}  # type: ignore[attr-defined]
-
     def change(self, netlist: Netlist) -> None:
         """Have the depths and the memory of ``netlist``, which is the same otherwise, in the runs that come."""
         for before, each, channel in zip(self.netlist.channels, netlist.channels, self.channels, strict=True):

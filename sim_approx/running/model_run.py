@@ -133,7 +133,11 @@ class ModelRun:
             wall_seconds=self.seconds,
             buffers={name: page * ending.entered[each.held][1] for name, each in fabric.shares.by_filler.items()},
             buffer_bytes=0 if all_pages is None else page * ending.entered[all_pages][1],
-            most_rows=fabric.tallest,
+            most_rows={
+                node.name: fabric.units[node.name].tallest  # type: ignore[attr-defined]
+                for node in netlist.units
+                if node.operator.makes_rows(node)
+            },
             traffic={} if fabric.memory is None else traffic(netlist, [each.granted for each in fabric.ports]),
             arrivals={name: list(each) for name, each in fabric.arrivals.items()},
             engine=self.engine,

@@ -24,10 +24,9 @@ from step.language.types import Buffer, ElementType, Tile, is_dynamic
 from step.language.validate import check
 from step.lowering.fabric import FabricConfig
 from step.lowering.links import Gathering, beats
-from step.lowering.needs import Port, carried, deciding
+from step.lowering.needs import Port, carried, check_depths, check_most_rows, deciding, rows_behind
 from step.lowering.off_chip import MemoryConfig
 from step.lowering.regions import regions_of
-from step.lowering.room import check_depths, check_most_rows, rows_behind
 from step.ops.broadcast import Broadcast
 
 Found = TypeVar("Found")

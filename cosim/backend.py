@@ -15,7 +15,7 @@ import numpy as np
 
 from cosim.running.bench_run import NO_LIMIT, simulate, wave_kind
 from cosim.running.failure import broken_off, failure
-from cosim.running.program_data import check_memory, memory_image, source_transfers
+from cosim.running.program_data import memory_image, source_transfers
 from cosim.running.run_files import RawRun
 from hw.axi.design import design_of
 from hw.links.edge import unpack_transfers
@@ -37,9 +37,9 @@ from step.programs.data.inputs import BoundInputs
 from step.programs.data.stored import as_output
 from step.programs.prepare import Prepared, prepare
 from step.running.backend import Backend
+from step.running.contracts import no_room
 from step.running.interpreter import OnToken
 from step.running.result import ChannelEvents, ChannelResult, OperatorResult, RunResult, Status, control_token
-from step.running.room import no_room
 from step.running.traffic import traffic
 
 _STATUS = {
@@ -100,8 +100,7 @@ def run_rtl(
     check_outputs(prepared.graph)
     netlist, data = prepared.netlist, prepared.data
     check_feasible(netlist)  # before what has no width is packed
-    check_memory(netlist)
-    sources, memory = source_transfers(netlist, data), memory_image(netlist, data)
+    memory, sources = memory_image(netlist, data), source_transfers(netlist, data)
     with tempfile.TemporaryDirectory(prefix="step-verilog-") as directory:
         design = design_of(netlist, directory, probes=True, progress=progress)
         progress("building the simulator")
@@ -174,7 +173,7 @@ def _activity(raw: RawRun, unit: int) -> OperatorResult:
 
 
 def _events(netlist: Netlist, raw: RawRun) -> dict[str, ChannelEvents]:
-    """What happened on each channel, in the cycles that count."""
+    """Events of each channel, in the cycles that count."""
     enters, leaves = (_by_channel(netlist, each[each["cycle"] < raw.cycles]) for each in (raw.enters, raw.leaves))
     return {
         channel.name: ChannelEvents(

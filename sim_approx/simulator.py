@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from threading import Event
 from typing import Any
 
-from sim_approx import backend
+from sim_approx.backend import model_of
+from sim_approx.engine.profile import Counted
+from sim_approx.running.model import Model
+from sim_approx.running.model_run import ModelRun
 from step.errors import InputError
+from step.host.progress import Progress, silent
 from step.language.parameters import settled
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist
 from step.lowering.off_chip import MemoryConfig
-from step.programs.prepare import Inputs, Openable, open_program
-from step.programs.program import Program
+from step.programs.data.inputs import bind_inputs
+from step.programs.prepare import Inputs, Openable, open_program, prepare
 from step.running.backend import Count, options_for
 from step.running.profile import RunProfile
+from step.running.result import RunResult
 from step.running.run import Run
 
 
@@ -44,14 +50,15 @@ class Simulator:
         fabric: FabricConfig | None = None,
         **options: Any,
     ) -> None:
-        asked = options_for(backend.Simulator, options, "step.Simulator")
+        asked = options_for(model_of, options, "step.Simulator")
         self.program = open_program(program, inputs=inputs, fabric=fabric)
-        self._simulator = backend.Simulator(self.program.graph, self.program.inputs, self.program.fabric, **asked)
+        self._model = model_of(prepare(self.program), **asked)
+        self._idle = [self._model]
 
     @property
     def netlist(self) -> Netlist:
         """The units and channels that run."""
-        return self._simulator.netlist
+        return self._model.netlist
 
     def run(self, inputs: Inputs | None = None, **options: Any) -> Run:
         """Run with ``inputs``, or with the data that is there.
@@ -59,16 +66,14 @@ class Simulator:
         ``depths`` of channels, by name, and ``memory`` replace those of the fabric in this run, and ``jump`` that of
         the simulator; ``events`` and ``max_cycles`` are those of `run`. Raises what `run` raises.
         """
-        program, data, asked = self._with(inputs, options)
-        return Run(program, self._simulator.run(data, **asked))
+        return self._run(ModelRun.finished, inputs, options)
 
     def attempt(self, inputs: Inputs | None = None, **options: Any) -> Run:
         """As `run`, but a run that fails is one like others: the ``status`` and ``error`` of its ``result`` say so.
 
         Of a deadlock the error says when, and not what would clear it, as that takes many more runs.
         """
-        program, data, asked = self._with(inputs, options)
-        return Run(program, self._simulator.attempt(data, **asked))
+        return self._run(ModelRun.attempted, inputs, options)
 
     def attempts(self, changes: Iterable[Mapping[str, Any]], *, threads: int | None = None) -> Iterator[Run]:
         """`attempt` with each of ``changes``, arguments by name, in turn; so many ``threads`` run them, or all cores.
@@ -99,16 +104,47 @@ class Simulator:
         >>> simulator.profile(intervals=4).busy("x").tolist()
         [0.5, 0.25, 0.125, 0.0]
         """
-        asked = options_for(self._simulator.profile, options, "a profile of step.Simulator")
-        data = None if inputs is None else open_program(self.program, inputs=inputs).inputs
-        return self._simulator.profile(data, **asked)
+        asked = options_for(self._profile, options, "a profile of step.Simulator")
+        return self._profile(inputs, **asked)
 
-    def _with(self, inputs: Inputs | None, options: Mapping[str, Any]) -> tuple[Program, Any, dict[str, Any]]:
-        """The program of a run, its data if that is not the simulator's own, and its options."""
-        asked = options_for(self._simulator.run, options, "a run of step.Simulator")
-        memory: MemoryConfig | None = asked.get("memory")
-        fabric = None if memory is None else replace(self.program.fabric, memory=memory)
-        if inputs is None:
-            return (self.program if fabric is None else replace(self.program, fabric=fabric)), None, asked
-        program = open_program(self.program, inputs=inputs, fabric=fabric)
-        return program, program.inputs, asked
+    def _profile(
+        self,
+        inputs: Inputs | None,
+        *,
+        intervals: int = 400,
+        depths: Mapping[str, int] | None = None,
+        memory: MemoryConfig | None = None,
+        progress: Progress = silent,
+    ) -> RunProfile:
+        """Run twice: an interval has a length when that of the run is known."""
+        data = None if inputs is None else open_program(self.program, inputs=inputs).inputs
+        with self._ready(data) as model:
+            cycles = model.run(depths=depths, memory=memory, progress=progress).finished().cycles
+            counted = Counted(max(1, -(-cycles // intervals)), cycles)
+            fabric = model.run(counted, depths=depths, memory=memory, progress=progress).fabric
+        operators = {name: counted.spent[machine.order] for name, machine in fabric.units.items()}
+        return RunProfile(cycles, counted.width, operators, counted.beats)
+
+    def _run(self, ended: Callable[[ModelRun], RunResult], inputs: Inputs | None, options: Mapping[str, Any]) -> Run:
+        """A run whose result, or error, ``ended`` gives."""
+        asked = options_for(Model.run, options, "a run of step.Simulator")
+        program, memory = self.program, asked.get("memory")
+        if memory is not None:
+            program = replace(program, fabric=replace(program.fabric, memory=memory))
+        if inputs is not None:
+            program = open_program(program, inputs=inputs)
+        with self._ready(None if inputs is None else program.inputs) as model:
+            return Run(program, ended(model.run(**asked)))
+
+    @contextmanager
+    def _ready(self, data: Mapping[str, Any] | None) -> Iterator[Model]:
+        """A model that is nobody else's meanwhile; kept for the next run if it has the simulator's own data."""
+        if data is not None:
+            yield self._model.with_data(bind_inputs(self.netlist.graph, data))
+            return
+        try:
+            model = self._idle.pop()
+        except IndexError:
+            model = self._model.with_data(self._model.data)
+        yield model
+        self._idle.append(model)

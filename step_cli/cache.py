@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from cosim.cache.size import Entry, down_to, entries, remove, size_text
+from cosim.cache.size import CacheEntry, down_to, entries, remove, size_text
 from step.errors import InputError
 from step.host.amounts import DAYS
 from step.host.files import cache_directory
@@ -29,7 +29,7 @@ def cache(context: click.Context, as_json: bool) -> None:
     if context.invoked_subcommand is not None:
         return
     root, limit = cache_directory(), cache_limit()
-    kinds: dict[str, list[Entry]] = {}
+    kinds: dict[str, list[CacheEntry]] = {}
     for each in entries(root):
         kinds.setdefault(_kind(each), []).append(each)
     if as_json:
@@ -78,7 +78,7 @@ def clean(everything: bool, older_than: float | None, down_to: str | None, as_js
         )
 
 
-def _chosen(root: Path, everything: bool, older_than: float | None, size: str | None) -> list[Entry]:
+def _chosen(root: Path, everything: bool, older_than: float | None, size: str | None) -> list[CacheEntry]:
     if everything + (older_than is not None) + (size is not None) != 1:
         raise InputError("`step cache clean` needs one of --all, --older-than DAYS and --down-to SIZE")
     if size is not None:
@@ -86,19 +86,19 @@ def _chosen(root: Path, everything: bool, older_than: float | None, size: str | 
     return [each for each in entries(root) if everything or each.age > (older_than or 0) * DAY]
 
 
-def _kind(entry: Entry) -> str:
+def _kind(entry: CacheEntry) -> str:
     return f"unfinished {entry.kind}" if entry.unfinished else entry.kind
 
 
-def _total(found: Iterable[Entry]) -> int:
+def _total(found: Iterable[CacheEntry]) -> int:
     return sum(each.size for each in found)
 
 
-def _sum(kinds: dict[str, list[Entry]]) -> int:
+def _sum(kinds: dict[str, list[CacheEntry]]) -> int:
     return sum(map(_total, kinds.values()))
 
 
-def _ago(entry: Entry) -> str:
+def _ago(entry: CacheEntry) -> str:
     for unit, seconds in (("d", DAY), ("h", 3600.0), ("min", 60.0)):
         if entry.age >= seconds:
             return f"{entry.age / seconds:.0f} {unit} ago"

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from cosim.board.driver import Host
-from step.errors import InputError
-from step.host.progress import Progress
+from cosim.board.failing import failure
+from cosim.board.memory import Place, check_places, contents, places
+from cosim.board.results import outputs_of
+from cosim.board.simulation import Simulation, build_board, check_models
+from cosim.board.tables import Tables, tables_of
+from hw.registers.wrapper import board_design
+from step.errors import Deadlock, InputError
+from step.host.progress import Progress, silent
 from step.host.watching import watched
 from step.language.parameters import settled
+from step.lowering.board import board_of
 from step.lowering.bus import BusConfig
+from step.lowering.dma import MOST_LIMIT, REQUEST
 from step.lowering.fabric import FabricConfig
+from step.lowering.netlist import Netlist
+from step.lowering.registers import PATIENCE
+from step.programs.data.inputs import BoundInputs
 from step.programs.prepare import Inputs, Openable, open_program, prepare
 from step.programs.program import Program
 from step.running.backend import options_for
+from step.running.result import RunResult, Status
 from step.running.run import Run
+
+START, RESET, IDLE = 1, 2, 2
+ALL_INTERRUPTS = 7
+ROOM = 1 << 24
+"""Bytes for an image whose size only a run tells, where there are so many addresses."""
 
 
 class Board:
@@ -43,15 +61,39 @@ class Board:
         progress: Progress | None = None,
         **options: Any,
     ) -> None:
-        asked = options_for(Host, options, "step.Board")
+        asked = options_for(self._build, options, "step.Board")
         settled(bus, BusConfig | None, "bus", InputError)
         self.program: Program = open_program(program, fabric=fabric)
         self.bus: BusConfig = bus or self.program.fabric.memory.bus or BusConfig()
         prepared = prepare(self.program)
         prepared.warn()
         with watched(progress) as telling:
-            self._host = Host(prepared.netlist, self.bus, progress=telling, **asked)
+            self._build(prepared.netlist, progress=telling, **asked)
         self._started: Program | None = None
+
+    def _build(
+        self,
+        netlist: Netlist,
+        *,
+        latency: int = 0,
+        pauses: float = 0.0,
+        watchdog: int = PATIENCE,
+        base: int = 0,
+        optimize: bool = True,
+        progress: Progress = silent,
+    ) -> None:
+        check_models()
+        board = board_of(netlist, self.bus, streams=True)
+        check_places(places(board, base, {}), {}, board)  # what is known without data
+        progress("writing Verilog")
+        design = board_design(netlist, self.bus, streams=True, initial_values=False)
+        self._tables: Tables = tables_of(netlist, design)
+        self._base = base
+        built = build_board(design, optimize=optimize, progress=progress)
+        plan = {"masters": self.bus.masters, "latency": latency, "pauses": pauses, "seed": 1}
+        self._simulation = Simulation(built, plan)
+        self._placed: tuple[Place, ...] = ()
+        self._set({"watchdog": watchdog, "interrupt_enable": ALL_INTERRUPTS})
 
     def __enter__(self) -> Board:
         return self
@@ -65,7 +107,7 @@ class Board:
 
     def close(self) -> None:
         """End the simulation."""
-        self._host.close()
+        self._simulation.close()
 
     def run(self, inputs: Inputs | None = None, *, bases: Mapping[str, int] | None = None) -> Run:
         """Run with ``inputs``, or with the program's own, to the end.
@@ -82,12 +124,68 @@ class Board:
         if self._started is not None:
             raise InputError("the board is running; wait() for the end of the run before the next start")
         program = open_program(self.program, inputs=inputs)
-        self._host.start(prepare(program).data, bases or {})
-        self._started = program
+        self._place(prepare(program).data, bases or {})
+        self._set({"interrupt": ALL_INTERRUPTS})
+        self._set({"control": START})
+        self._started, self._began = program, time.monotonic()
 
     def wait(self) -> Run:
         """The run that was started, at its end; raises as `run` does."""
         if self._started is None:
             raise InputError("the board is not running; start() a run before wait()")
         program, self._started = self._started, None
-        return Run(program, self._host.wait())
+        return Run(program, self._ended())
+
+    def _place(self, data: BoundInputs, bases: Mapping[str, int]) -> None:
+        """Put ``data`` into memory, images at ``bases``; raises what `check_places` raises."""
+        given, board = contents(self._tables, data), self._tables.design.board
+        least = min(ROOM, (1 << board.bus.address_bits) // (4 * len(board.images)))
+        placed = places(board, self._base, {name: len(each) for name, each in given.items()}, least)
+        placed = check_places(placed, bases, board)
+        ask, settings = self._simulation.ask, dict[str, int]()
+        for place in placed:
+            settings |= {f"base_{place.name}_low": place.address & 0xFFFF_FFFF}
+            settings |= {
+                f"base_{place.name}_high": place.address >> 32,
+                f"limit_{place.name}": min(place.bytes, MOST_LIMIT),
+            }
+        empty = bytes(REQUEST * board.beat_bytes)
+        lists = {f"{each.name}_list": empty for each in self._tables.streams if not each.stream.is_source}
+        ask("put", [(place.address, (given | lists).get(place.name, b"")) for place in placed])
+        self._set({name: value for name, value in settings.items() if name in self._tables.addresses})
+        self._placed = placed
+
+    def _ended(self) -> RunResult:
+        """The run that was started, at its end; a run that failed is an error with the ``result``."""
+        ask, addresses = self._simulation.ask, self._tables.addresses
+        ask("interrupt")
+        names = [name for name in addresses if not name.startswith(("control", "base_", "limit_"))]
+        found = dict(zip(names, ask("read", [addresses[name] for name in names]), strict=True))
+        cycles, program = found["cycles_high"] << 32 | found["cycles_low"], self._tables.netlist.graph.name
+        result = RunResult("board", program, Status.FINISHED, cycles, None, {}, {}, time.monotonic() - self._began)
+        if error := failure(self._tables, found, self._waits(found)):
+            self._reset()
+            status = Status.DEADLOCK if isinstance(error, Deadlock) else Status.FAULT
+            error.result = replace(result, status=status, error=str(error))
+            raise error
+        left = ask("get", [(each.address, each.bytes) for each in self._placed])
+        images = dict(zip((each.name for each in self._placed), left, strict=True))
+        return replace(result, outputs=outputs_of(self._tables, images))
+
+    def _set(self, values: Mapping[str, int]) -> None:
+        """Write registers, by name."""
+        self._simulation.ask("set", [(self._tables.addresses[name], value) for name, value in values.items()])
+
+    def _reset(self) -> None:
+        """End a run that failed: until then the fabric goes on, and writes to memory that a host may use again."""
+        self._set({"control": RESET})
+        while not self._simulation.ask("read", [self._tables.addresses["status"]])[0] & IDLE:
+            pass
+
+    def _waits(self, found: Mapping[str, int]) -> list[int]:
+        """``wait_edge`` of each channel, where the watchdog fired."""
+        edges = []
+        for at in range(found["size"] >> 16 if found["fault"] & 0xF else 0):
+            self._set({"wait_index": at})
+            edges += self._simulation.ask("read", [self._tables.addresses["wait_edge"]])
+        return edges

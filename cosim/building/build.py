@@ -13,12 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cosim.building.design import Design, load_design
+from cosim.building.design import BenchDesign, load_design
 from cosim.building.harness import HELPERS, TOP, bench_text, hardware
 from cosim.building.hierarchy import Hierarchy
-from cosim.building.plain_paths import plain
 from cosim.building.steps import run_or_fail, tell_compiled
-from cosim.building.toolchain import HINTS, Toolchain, cocotb_libraries, find_toolchain, has_lz4
+from cosim.building.toolchain import HINTS, Toolchain, cocotb_libraries, find_toolchain, has_lz4, plain
 from cosim.cache.builds import cached, content_key
 from step.errors import BuildError, EnvironmentProblem
 
@@ -62,7 +61,7 @@ class Build:
 
 
 def build(
-    origin: Design | Path | str | Mapping[str, Any],
+    origin: BenchDesign | Path | str | Mapping[str, Any],
     *,
     waves: str | None = None,
     edges: Sequence[str] = (),
@@ -77,7 +76,7 @@ def build(
 
     Raises `EnvironmentProblem` for a missing tool, and `BuildError` with the first errors of a failed build.
     """
-    design = origin if isinstance(origin, Design) else load_design(origin)
+    design = origin if isinstance(origin, BenchDesign) else load_design(origin)
     toolchain = find_toolchain()
     if waves == "fst" and not has_lz4():
         raise EnvironmentProblem(f"lz4.h is missing: {HINTS['lz4']}")
@@ -90,11 +89,11 @@ def build(
 
 
 class _Recipe:
-    """How one cache entry is made."""
+    """The recipe of one cache entry."""
 
     def __init__(
         self,
-        design: Design,
+        design: BenchDesign,
         toolchain: Toolchain,
         waves: str | None,
         edges: Sequence[str],

@@ -1,8 +1,8 @@
-"""What the bench of a fabric behind masters has besides: `verilog/sim_axi.sv` on every bus."""
+"""Buses in the bench of a fabric behind masters: `verilog/sim_axi.sv` on every one."""
 
 from __future__ import annotations
 
-from cosim.building.design import Design, SharedBuses
+from cosim.building.design import BenchDesign, SharedBuses
 
 _READ = {"ar": ("addr", "len", "valid", "ready"), "r": ("data", "last", "valid", "ready")}
 _WRITE = {
@@ -14,7 +14,7 @@ _READ_PORT = "request", "request_valid", "request_ready", "response", "response_
 _WRITE_PORT = "write", "write_valid", "write_ready", "written"
 
 
-def buses(design: Design, shared: SharedBuses) -> tuple[list[str], list[tuple[str, str]]]:
+def buses(design: BenchDesign, shared: SharedBuses) -> tuple[list[str], list[tuple[str, str]]]:
     """The lines of the buses, and the connections of the fabric with them."""
     parameters = f".BYTES({design.memory['beat_bytes']}), .BUS({shared.bytes}), .ADDRESS({shared.address_bits})"
     widths = {"addr": shared.address_bits, "len": 8, "data": 8 * shared.bytes, "strb": shared.bytes}

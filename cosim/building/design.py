@@ -28,7 +28,7 @@ class StreamPort:
 
     @property
     def bits(self) -> int:
-        """Of a transfer."""
+        """Bits of a transfer."""
         return self.user_bits + 1 + self.data_bits
 
     @property
@@ -43,7 +43,7 @@ class StreamPort:
 
 
 @dataclass(frozen=True)
-class MemoryPort:
+class OffChipPort:
     """A read or write port: its tensor takes ``beats`` beats from beat ``base``, ``size_beats`` for each tile.
 
     ``acknowledged``: a write port that is told when a beat is visible.
@@ -72,8 +72,8 @@ class SharedBuses:
 
 
 @dataclass(frozen=True)
-class Design:
-    """What the cosimulation needs to know of a fabric.
+class BenchDesign:
+    """A fabric as the cosimulation knows it.
 
     ``channels``, ``units`` and ``buffers`` (the units that fill them) are names, in the order of the probe
     bits; ``memory`` is the plain `MemoryConfig` with
@@ -85,8 +85,8 @@ class Design:
     module: str
     sources: tuple[StreamPort, ...]
     sinks: tuple[StreamPort, ...]
-    reads: tuple[MemoryPort, ...]
-    writes: tuple[MemoryPort, ...]
+    reads: tuple[OffChipPort, ...]
+    writes: tuple[OffChipPort, ...]
     channels: tuple[str, ...]
     units: tuple[str, ...]
     buffers: tuple[str, ...]
@@ -103,7 +103,7 @@ class Design:
         return MemoryConfig.from_json({name: value for name, value in self.memory.items() if name != "beats_total"})
 
 
-def load_design(origin: Path | str | Mapping[str, Any], root: Path | None = None) -> Design:
+def load_design(origin: Path | str | Mapping[str, Any], root: Path | None = None) -> BenchDesign:
     """The design in a directory with a sidecar, or of a sidecar whose files are relative to ``root``.
 
     Raises `FormatError` for a sidecar that is missing, not JSON, or without a field.
@@ -121,9 +121,9 @@ def load_design(origin: Path | str | Mapping[str, Any], root: Path | None = None
     return _from_sidecar(sidecar, path.parent, str(path))
 
 
-def _from_sidecar(sidecar: Mapping[str, Any], root: Path, where: str) -> Design:
+def _from_sidecar(sidecar: Mapping[str, Any], root: Path, where: str) -> BenchDesign:
     try:
-        return Design(
+        return BenchDesign(
             module=sidecar["module"],
             sources=tuple(_stream(port) for port in sidecar["sources"]),
             sinks=tuple(_stream(port) for port in sidecar["sinks"]),
@@ -152,7 +152,7 @@ def _stream(port: Mapping[str, Any]) -> StreamPort:
     return StreamPort(port["name"], port["port"], port["data_bits"], port["user_bits"])
 
 
-def _memory(port: Mapping[str, Any]) -> MemoryPort:
-    return MemoryPort(
+def _memory(port: Mapping[str, Any]) -> OffChipPort:
+    return OffChipPort(
         port["name"], port["port"], port["base"], port["beats"], port["size_beats"], port.get("acknowledged", False)
     )

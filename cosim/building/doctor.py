@@ -1,4 +1,4 @@
-"""What is installed, what is missing, and what to do about it: plain data for `step doctor`."""
+"""Tools that are installed or missing, and what to do about them: plain data for `step doctor`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ AMARANTH_MINIMUM: Version = (0, 5)
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """One tool: ``found`` (a version or path, None: missing), ``minimum``, and a ``hint`` where it is not ``ok``.
 
     Where a tool that is not ``required`` is missing, all but the feature named in the hint works.
@@ -55,7 +55,7 @@ class Finding:
         return f"{state:<8} {self.tool}{minimum} {self.found or 'not found'}{hint}"
 
 
-def diagnose() -> list[Finding]:
+def diagnose() -> list[Diagnosis]:
     """A finding for each tool, in the order in which a build needs them."""
     return [
         _versioned("python", tuple(sys.version_info[:3]), PYTHON_MINIMUM),
@@ -74,28 +74,28 @@ def diagnose() -> list[Finding]:
 
 def _versioned(
     tool: str, version: Version | None, minimum: Version, hint: str | None = None, *, required: bool = True
-) -> Finding:
+) -> Diagnosis:
     ok = version is not None and version >= minimum
     found = show_version(version) if version is not None else None
-    return Finding(tool, found, show_version(minimum), ok, required, None if ok else hint or HINTS.get(tool))
+    return Diagnosis(tool, found, show_version(minimum), ok, required, None if ok else hint or HINTS.get(tool))
 
 
-def _program(tool: str, path: str | None, minimum: Version) -> Finding:
+def _program(tool: str, path: str | None, minimum: Version) -> Diagnosis:
     return _versioned(tool, program_version(path) if path is not None else None, minimum)
 
 
-def _present(tool: str, found: str | None, *, required: bool = True) -> Finding:
+def _present(tool: str, found: str | None, *, required: bool = True) -> Diagnosis:
     ok = found is not None
-    return Finding(tool, found, None, ok, required, None if ok else HINTS[tool])
+    return Diagnosis(tool, found, None, ok, required, None if ok else HINTS[tool])
 
 
-def _verilator() -> Finding:
+def _verilator() -> Diagnosis:
     """The Verilator that a build would use, or the newest that does not do."""
     minimum = show_verilator_version(VERILATOR_MINIMUM)
     newest: Version = ()
     for place, verilator, version in verilator_candidates():
         if verilator is not None:
-            return Finding("verilator", f"{show_verilator_version(verilator.version)} from {place}", minimum, True)
+            return Diagnosis("verilator", f"{show_verilator_version(verilator.version)} from {place}", minimum, True)
         newest = max(newest, version or ())
     found = show_verilator_version(newest) if newest else None
-    return Finding("verilator", found, minimum, False, hint=HINTS["verilator"])
+    return Diagnosis("verilator", found, minimum, False, hint=HINTS["verilator"])

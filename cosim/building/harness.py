@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cosim.building.buses import buses
-from cosim.building.design import Design, StreamPort
+from cosim.building.design import BenchDesign, StreamPort
 from hw.memory.port import MEMORY_RESET
 from hw.verilog.structure import separated
 
@@ -34,12 +34,12 @@ BUSES = Path(__file__).parent / "verilog" / "sim_axi.sv"
 """What stands between masters and the memory."""
 
 
-def hardware(design: Design) -> tuple[Path, ...]:
+def hardware(design: BenchDesign) -> tuple[Path, ...]:
     """All that the bench of ``design`` instantiates."""
     return HARDWARE if design.buses is None else (*HARDWARE, BUSES)
 
 
-def bench_text(design: Design) -> str:
+def bench_text(design: BenchDesign) -> str:
     """SystemVerilog of the module `TOP`: the fabric, with all that it needs to run by itself.
 
     Its ports are ``clk`` and ``reset`` in, ``ended`` out; all else goes through files (see the modules).
@@ -123,7 +123,7 @@ def _sink(port: StreamPort) -> list[str]:
     ]
 
 
-def _memory(design: Design, read_ports: int, write_ports: int) -> list[str]:
+def _memory(design: BenchDesign, read_ports: int, write_ports: int) -> list[str]:
     """The memory; behind masters each request is for one beat."""
     memory = design.memory
     beat = 8 * memory["beat_bytes"]
@@ -151,7 +151,7 @@ def _memory(design: Design, read_ports: int, write_ports: int) -> list[str]:
     ]
 
 
-def _memory_connections(design: Design) -> list[tuple[str, str]]:
+def _memory_connections(design: BenchDesign) -> list[tuple[str, str]]:
     connections = [(MEMORY_RESET, MEMORY_RESET)]
     for number, port in enumerate(design.reads):
         connections += [
@@ -171,7 +171,7 @@ def _memory_connections(design: Design) -> list[tuple[str, str]]:
     return connections
 
 
-def _monitor(design: Design) -> list[str]:
+def _monitor(design: BenchDesign) -> list[str]:
     channels, units, buffers = (max(1, len(each)) for each in (design.channels, design.units, design.buffers))
     return [
         f"    wire [{channels - 1}:0] probe_enter, probe_leave;",
@@ -195,7 +195,7 @@ def _monitor(design: Design) -> list[str]:
     ]
 
 
-def _probe_connections(design: Design) -> list[tuple[str, str]]:
+def _probe_connections(design: BenchDesign) -> list[tuple[str, str]]:
     names = ["probe_finished"]
     names += ["probe_enter", "probe_leave", "probe_token"] if design.channels else []
     names += ["probe_activity", "probe_fault"] if design.units else []

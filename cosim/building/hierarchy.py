@@ -1,4 +1,4 @@
-"""How a design is best cut into pieces for the C++ compiler."""
+"""Pieces of a design for the C++ compiler."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from cosim.building.design import Design
+from cosim.building.design import BenchDesign
 
 SMALL_TEXT = 4_000
 """Modules below this many bytes of flattened Verilog are inlined: a call would cost more than the code."""
@@ -40,7 +40,7 @@ class Hierarchy:
     candidates: tuple[str, ...]
 
     @classmethod
-    def of(cls, design: Design) -> Hierarchy:
+    def of(cls, design: BenchDesign) -> Hierarchy:
         """Read from the Verilog, which must list each instance with its ports on lines of their own."""
         bodies: dict[str, str] = {}
         for path in design.verilog:
@@ -62,7 +62,7 @@ class Hierarchy:
 
     @cached_property
     def uses(self) -> Counter[str]:
-        """How often each module is there in the flattened design."""
+        """Uses of each module in the flattened design."""
         uses: Counter[str] = Counter()
 
         def visit(name: str, times: int) -> None:

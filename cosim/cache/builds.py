@@ -58,5 +58,5 @@ def cached(name: str, make: Callable[[Path], None]) -> Path:
 
 
 def failure_log(name: str) -> Path:
-    """Where the log of a failed build of the entry ``name`` is kept."""
+    """The place of the log of a failed build of the entry ``name``."""
     return cache_directory() / f"{name}.log"

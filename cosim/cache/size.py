@@ -1,4 +1,4 @@
-"""What is in the cache, how large it is, and making it smaller: what was not used for the longest time goes first."""
+"""Entries of the cache, their sizes, and room for new ones: the entry that was not used for longest goes first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KEYED = re.compile(r"([a-z]+)-[0-9a-f]{32}(\.partial|\.log)?")
 
 
 @dataclass(frozen=True)
-class Entry:
+class CacheEntry:
     """``kind`` is what it is for, ``size`` in bytes, ``used`` in seconds since the epoch.
 
     ``lock`` is the name of its lock: None for a file that is written at once. One that is ``unfinished`` is being made,
@@ -41,7 +41,7 @@ class Entry:
         return max(0.0, time.time() - self.used)
 
 
-def entries(root: Path) -> list[Entry]:
+def entries(root: Path) -> list[CacheEntry]:
     """All of the cache that may go, what was used last at the end."""
     found = []
     for path in root.iterdir():
@@ -50,14 +50,14 @@ def entries(root: Path) -> list[Entry]:
             if match is not None:
                 lock, suffix = path.name.removesuffix(match[2] or ""), match[2]
                 kind = "failed builds" if suffix == ".log" else match[1]
-                found.append(Entry(path, kind, _size(path), last_used(path), lock, suffix == ".partial"))
+                found.append(CacheEntry(path, kind, _size(path), last_used(path), lock, suffix == ".partial"))
             elif path.is_dir():
                 files = [each for each in path.rglob("*") if each.is_file()]
-                found += [Entry(each, path.name, _size(each), last_used(each), None, False) for each in files]
+                found += [CacheEntry(each, path.name, _size(each), last_used(each), None, False) for each in files]
     return sorted(found, key=lambda each: each.used)
 
 
-def remove(root: Path, chosen: Iterable[Entry], *, idle: float = 0.0) -> list[Entry]:
+def remove(root: Path, chosen: Iterable[CacheEntry], *, idle: float = 0.0) -> list[CacheEntry]:
     """Throw ``chosen`` away; returns what went.
 
     What is being made now stays, as does what was used in the last ``idle`` seconds, and what belongs to others.
@@ -65,7 +65,7 @@ def remove(root: Path, chosen: Iterable[Entry], *, idle: float = 0.0) -> list[En
     return [each for each in chosen if _remove(root, each, idle)]
 
 
-def down_to(root: Path, limit: int) -> list[Entry]:
+def down_to(root: Path, limit: int) -> list[CacheEntry]:
     """The entries that have to go so that the others take ``limit`` bytes at most."""
     found = entries(root)
     total, chosen = sum(each.size for each in found), []
@@ -97,7 +97,7 @@ def _size(path: Path) -> int:
     return sum(each.lstat().st_size for each in files if not each.is_dir())
 
 
-def _remove(root: Path, entry: Entry, idle: float) -> bool:
+def _remove(root: Path, entry: CacheEntry, idle: float) -> bool:
     if entry.lock is None:
         return _unlink(entry.path)
     try:

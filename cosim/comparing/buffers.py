@@ -1,4 +1,4 @@
-"""What buffers took of on-chip memory at most: in RTL, in the fast model, and by the symbolic metric."""
+"""Peaks of buffers in on-chip memory: in RTL, in the fast model, and by the symbolic metric."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class BufferComparison:
 def compare_buffers(
     netlist: Netlist, exact: RunResult, approximate: RunResult, values: Mapping[str, int]
 ) -> tuple[BufferComparison, ...]:
-    """Those of every share of a scratchpad, then all together; ``values`` are those of the program's symbols."""
+    """Comparisons of all shares of scratchpads, then of all together; ``values`` are those of the program's symbols."""
     shares = [share for scratchpad in scratchpads(netlist) for share in scratchpad.shares]
     bounds = {share.filler.name: _bound(share, netlist, values) for share in shares}
     found = [

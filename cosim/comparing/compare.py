@@ -58,7 +58,7 @@ class OperatorComparison:
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """What `compare` found for one program.
+    """The outcome of `compare` for one program.
 
     ``mismatches`` counts the tokens whose cycle or control differs between RTL and fast model, of ``tokens`` in all
     channels; ``first_mismatch`` names the earliest one. ``outputs_equal``: the RTL's outputs equal the interpreter's
@@ -98,7 +98,7 @@ class Comparison:
 
     @property
     def speedup(self) -> float:
-        """How many times faster the fast model was than the simulation of the RTL."""
+        """The fast model's speed over that of the simulation of the RTL."""
         return self.rtl_seconds / self.approx_seconds if self.approx_seconds else 0.0
 
     @property

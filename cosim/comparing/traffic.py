@@ -12,7 +12,7 @@ from step.running.result import RunResult, TrafficResult
 
 @dataclass(frozen=True)
 class TrafficComparison:
-    """What the operator ``name`` moved; ``symbolic``: the bytes that its metric says."""
+    """Bytes that the operator ``name`` moved; ``symbolic``: the bytes that its metric says."""
 
     name: str
     exact: TrafficResult
@@ -35,7 +35,7 @@ class TrafficComparison:
 def compare_traffic(
     netlist: Netlist, exact: RunResult, approximate: RunResult, values: Mapping[str, int]
 ) -> tuple[TrafficComparison, ...]:
-    """That of every operator at off-chip memory; ``values`` are those of the program's symbols."""
+    """Traffic of every operator at off-chip memory; ``values`` are those of the program's symbols."""
     moving = [node for node in netlist.units if node.name in exact.traffic]
     return tuple(
         TrafficComparison(

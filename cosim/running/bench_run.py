@@ -14,10 +14,10 @@ from typing import Any
 from cocotb_tools.config import pygpi_entry_point
 
 from cosim.building.build import Build, build
-from cosim.building.design import Design, load_design
+from cosim.building.design import BenchDesign, load_design
 from cosim.building.toolchain import Toolchain
 from cosim.running.process import run_logged
-from cosim.running.run_files import Leaving, RawRun, read_run, write_inputs
+from cosim.running.run_files import RawRun, SinkFiles, read_run, write_inputs
 from step.errors import InputError, SimulationError
 from step.host.files import FULL, check_writable, full_disk, has_room
 
@@ -25,7 +25,7 @@ NO_LIMIT = 1 << 36
 
 
 def simulate(
-    origin: Design | Path | str | Mapping[str, Any],
+    origin: BenchDesign | Path | str | Mapping[str, Any],
     *,
     sources: Mapping[str, Sequence[int]] | None = None,
     memory: bytes = b"",
@@ -48,7 +48,7 @@ def simulate(
     Raises `InputError` for data that does not fit the ports, `BuildError`, `EnvironmentProblem`, and
     `SimulationError` where the simulator breaks; a stalled, runaway or faulty run is a result.
     """
-    design = origin if isinstance(origin, Design) else load_design(origin)
+    design = origin if isinstance(origin, BenchDesign) else load_design(origin)
     kind = wave_kind(waves)
     with run_directory() as directory:
         write_inputs(design, directory, sources or {}, memory)
@@ -56,7 +56,7 @@ def simulate(
         arguments = [f"+max_cycles={max_cycles}", *(["+log"] if log else [])]
         if watchdog is not None:
             arguments.append(f"+watchdog={watchdog}")
-        look = None if leaving is None else Leaving(design, directory, leaving).look
+        look = None if leaving is None else SinkFiles(design, directory, leaving).look
         if look is not None:
             arguments.append("+prompt")
         if waves is not None:

@@ -6,22 +6,21 @@ from collections.abc import Mapping
 
 from cosim.running.run_files import RawRun
 from hw.units import held_ports
-from sim_approx.running.depths import depths_that_clear
-from sim_approx.running.simulation import simulate
+from sim_approx.running.model import Model, simulate
+from sim_approx.running.model_run import clearing_depths
 from step.errors import Deadlock, Runaway, SimulationError, StreamFault
 from step.language.faults import SHOWS_VALUES, Fault
 from step.language.graph import Node
 from step.lowering.memory import scratchpads
 from step.lowering.netlist import Netlist
 from step.programs.data.inputs import BoundInputs
-from step.running.contracts import ShapeChecks, first_fault, stream_fault, timed_checks
+from step.running.contracts import ShapeChecks, first_fault, overflow, stream_fault, timed_checks
 from step.running.deadlock import Snapshot, report
 from step.running.result import Activity, control_token
-from step.running.room import overflow
 
 
 def failure(netlist: Netlist, data: BoundInputs, raw: RawRun, capacities: Mapping[str, int]) -> SimulationError | None:
-    """What is wrong with a run, or None."""
+    """The error of a run, or None."""
     checks = _checks(netlist, data, raw)
     if fault := first_fault(netlist.graph, _faults(netlist, data, raw), checks.broken):
         return fault
@@ -37,11 +36,13 @@ def failure(netlist: Netlist, data: BoundInputs, raw: RawRun, capacities: Mappin
         capacities,
         dict(zip(fillers, (int(each) for _, each in raw.pages), strict=True)),
     )
-    return Deadlock(report(netlist, snapshot, depths_that_clear(netlist, data, snapshot)))
+    model = Model(netlist, data)
+    depths = clearing_depths(netlist, snapshot, lambda depths: model.run(depths=depths))
+    return Deadlock(report(netlist, snapshot, depths))
 
 
 def broken_off(netlist: Netlist, data: BoundInputs, error: SimulationError) -> SimulationError:
-    """What the ``error`` of a simulation that broke off comes from: a store beyond the end of memory, or itself."""
+    """The cause of the ``error`` of a simulation that broke off: a store beyond the end of memory, or itself."""
     stores = [node.operator.writes(node) for node in netlist.units]
     if all(access is None or access.tiles is not None for access in stores):
         return error
@@ -75,7 +76,7 @@ def _met_by_the_model(netlist: Netlist, data: BoundInputs, node: Node) -> Stream
 
 
 def _checks(netlist: Netlist, data: BoundInputs, raw: RawRun) -> ShapeChecks:
-    """What was promised of streams, checked on the log."""
+    """Promises of streams, checked on the log."""
     checks = timed_checks(netlist.graph, data)
     for channel in netlist.channels:
         if channel.name in checks.checkers and channel.name not in data.streams:

@@ -1,4 +1,4 @@
-"""What ``verilator.mk`` asks of Python: ``python -m cosim.running.makefile prepare|report ...``.
+"""Questions of ``verilator.mk`` to Python: ``python -m cosim.running.makefile prepare|report ...``.
 
 ``prepare DIR OUT WAVES`` writes to OUT the bench, Verilator's control and argument files, and the variables that the
 rules need (``tools.mk``). ``report DIR RUN`` tells how a run ended, and exits with 4 where it did not finish.
@@ -13,8 +13,7 @@ from cosim.building.build import OPTIMIZATION, simulator_main, verilator_flags
 from cosim.building.design import load_design
 from cosim.building.harness import TOP, bench_text, hardware
 from cosim.building.hierarchy import Hierarchy
-from cosim.building.plain_paths import plain
-from cosim.building.toolchain import find_toolchain
+from cosim.building.toolchain import find_toolchain, plain
 from cosim.running.bench_run import cocotb_environment
 from cosim.running.run_files import read_run
 from step.errors import SimulationError, StepError
@@ -53,7 +52,7 @@ def _quoted(flags: list[str]) -> list[str]:
 
 
 def report(origin: Path, directory: Path) -> str:
-    """How the run in ``directory`` ended; `SimulationError` where it did not finish."""
+    """A line about the end of the run in ``directory``; `SimulationError` where it did not finish."""
     run = read_run(load_design(origin), directory)
     sinks = ", ".join(f"{name} {len(tokens)} tokens" for name, tokens in run.sinks.items())
     text = f"{run.status} after {run.cycles} cycles at {run.cycles_per_second:,.0f} cycles/s; {sinks or 'no sinks'}"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cosim.building.design import Design, StreamPort
+from cosim.building.design import BenchDesign, StreamPort
 from step.errors import InputError
 
 STATUS = {1: "finished", 2: "stalled", 3: "runaway", 4: "fault"}
@@ -26,7 +26,7 @@ LEAVE = np.dtype([("cycle", np.int64), ("channel", np.int32)])
 
 @dataclass(frozen=True)
 class RawRun:
-    """What one run did, by the numbers of channels and units in the sidecar.
+    """The record of one run, by the numbers of channels and units in the sidecar.
 
     ``status``: ``finished``, ``stalled`` (nothing moved for ``watchdog`` cycles), ``runaway`` (``max_cycles`` passed)
     or ``fault``. ``cycles`` is the length of the run: up to the last Done and the last visible write; of a stalled run
@@ -65,7 +65,9 @@ class RawRun:
         return self.simulated / self.seconds if self.seconds else 0.0
 
 
-def write_inputs(design: Design, directory: Path, sources: Mapping[str, Sequence[int]], memory: bytes = b"") -> None:
+def write_inputs(
+    design: BenchDesign, directory: Path, sources: Mapping[str, Sequence[int]], memory: bytes = b""
+) -> None:
     """Write what a run reads: transfers of each source, the memory from beat 0 on (the rest is zero), its parameters.
 
     Raises `InputError` for sources that the fabric does not have or that are missing, transfers that are too wide, and
@@ -87,7 +89,7 @@ def write_inputs(design: Design, directory: Path, sources: Mapping[str, Sequence
         (directory / "memory.timing").write_text("".join(lines))
 
 
-def _memory_contents(design: Design, memory: bytes) -> np.ndarray | None:
+def _memory_contents(design: BenchDesign, memory: bytes) -> np.ndarray | None:
     """The whole memory as bytes [beats, bytes of a beat], None for a fabric without ports."""
     if not design.reads and not design.writes:
         return None
@@ -107,8 +109,8 @@ def _stream_bytes(port: StreamPort, transfers: Sequence[int]) -> bytes:
     return b"".join(transfer.to_bytes(width, "big") for transfer in transfers)
 
 
-def read_run(design: Design, directory: Path, build_seconds: float = 0.0) -> RawRun:
-    """What the run in ``directory`` recorded."""
+def read_run(design: BenchDesign, directory: Path, build_seconds: float = 0.0) -> RawRun:
+    """The record of the run in ``directory``."""
     lines = [line.split() for line in (directory / "monitor").read_text().splitlines()]
     (status, cycles), *_ = _table(lines, "run", 1, 2).tolist()
     (simulated,), *_ = _table(lines, "simulated", 1, 1).tolist()
@@ -137,7 +139,7 @@ def read_run(design: Design, directory: Path, build_seconds: float = 0.0) -> Raw
     )
 
 
-def _memory_after(design: Design, directory: Path) -> bytes:
+def _memory_after(design: BenchDesign, directory: Path) -> bytes:
     """The memory at the end of a run; only write ports can have changed it."""
     beat = design.memory["beat_bytes"]
     if design.writes:
@@ -149,8 +151,8 @@ def _memory_after(design: Design, directory: Path) -> bytes:
     return before.reshape(-1, beat)[:, ::-1].tobytes()
 
 
-def _beats(design: Design, directory: Path) -> list[int]:
-    """Those that passed at each port of the memory, if there is one."""
+def _beats(design: BenchDesign, directory: Path) -> list[int]:
+    """Beats that passed at each port of the memory, if there is one."""
     if not design.reads and not design.writes:
         return []
     if design.buses is None:
@@ -177,13 +179,13 @@ def _events(path: Path) -> tuple[np.ndarray, np.ndarray]:
     return enters, leaves
 
 
-class Leaving:
-    """What leaves through the sinks of a run that goes on in ``directory``, told token by token.
+class SinkFiles:
+    """Sinks of a run that goes on in ``directory``, told token by token.
 
     ``tell(name, transfers)`` gets the transfers of a token.
     """
 
-    def __init__(self, design: Design, directory: Path, tell: Callable[[str, list[int]], None]) -> None:
+    def __init__(self, design: BenchDesign, directory: Path, tell: Callable[[str, list[int]], None]) -> None:
         self._files = [(port, directory / f"sink.{port.name}") for port in design.sinks]
         self._seen = dict.fromkeys((port.name for port in design.sinks), 0)
         self._begun: dict[str, list[int]] = {port.name: [] for port in design.sinks}
@@ -203,7 +205,7 @@ class Leaving:
 
 
 def _transfers(path: Path, bits: int, first: int = 0) -> list[int]:
-    """Those that are whole, from number ``first`` on."""
+    """Transfers that are whole, from number ``first`` on."""
     width = 4 * -(-bits // 32)
     with path.open("rb") as file:
         file.seek(first * width)

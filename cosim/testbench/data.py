@@ -31,7 +31,7 @@ def fabric_data(
     outputs: Mapping[str, Sequence[Token]],
     width: int,
 ) -> dict[str, str]:
-    """What a fabric alone is played, and what it is compared with, by file name.
+    """Data that a fabric alone is played, and that it is compared with, by file name.
 
     ``sources`` and ``memory`` are as `write_inputs` takes them; ``outputs`` are those that `interpret` gives, without
     Done. ``width``: bytes of a word of memory. Zeros at the end of memory are left out.

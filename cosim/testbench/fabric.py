@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from cosim.building.design import Design, StreamPort
+from cosim.building.design import BenchDesign, StreamPort
 from cosim.testbench.axi import AXI_MEMORY, axi_memory
 from hw.memory.port import MEMORY_RESET
 from hw.verilog.structure import Structure, separated
@@ -18,18 +18,18 @@ STILL = 1 << 14
 """Cycles without movement, after which the bench gives up."""
 
 
-def bench_parts(design: Design) -> tuple[Path, ...]:
-    """What the bench of ``design`` instantiates."""
+def bench_parts(design: BenchDesign) -> tuple[Path, ...]:
+    """Modules that the bench of ``design`` instantiates."""
     memory = AXI_MEMORY if design.buses is not None else PORT_MEMORY
     return (*STREAMS, memory) if design.reads or design.writes else STREAMS
 
 
-def word_bytes(design: Design) -> int:
-    """Of the bench's memory."""
+def word_bytes(design: BenchDesign) -> int:
+    """Cycles of the bench's memory."""
     return int(design.memory["beat_bytes"]) if design.buses is None else design.buses.bytes
 
 
-def bench_text(design: Design, top: Structure, lines: Mapping[str, int], hint: str | None) -> str:
+def bench_text(design: BenchDesign, top: Structure, lines: Mapping[str, int], hint: str | None) -> str:
     """The module ``MODULE_bench`` around ``top``, the module of ``design``; it ends with PASSED or FAILED.
 
     ``lines``: of each file of data. ``hint`` is told where data differs.
@@ -114,8 +114,8 @@ _WRITE = {"write": "payload", "write_valid": "valid", "write_ready": "ready", "w
 """Ports of the memory, and those of the fabric behind the name of an operator."""
 
 
-def _port_nets(design: Design) -> dict[str, str]:
-    """What the memory ports of the fabric are connected to."""
+def _port_nets(design: BenchDesign) -> dict[str, str]:
+    """Connections of the memory ports of the fabric."""
     nets, beat = dict[str, str](), 8 * design.memory["beat_bytes"]
     for ports, members in ((design.reads, _READ), (design.writes, _WRITE)):
         for at, port in enumerate(ports):
@@ -130,7 +130,7 @@ def _width(net: str, beat: int) -> int:
     return {"request": 32, "response": beat, "write": beat + 32}.get(net, 1)
 
 
-def _port_memory(design: Design, words: int) -> list[str]:
+def _port_memory(design: BenchDesign, words: int) -> list[str]:
     beat = 8 * design.memory["beat_bytes"]
     reads, writes = max(1, len(design.reads)), max(1, len(design.writes))
     lines = list[str]()

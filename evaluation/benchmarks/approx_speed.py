@@ -6,7 +6,7 @@ The compiled engine is ready before it is timed. The columns are of this run, fi
 
 python    a run of the Python engine
 whole     a run of the compiled engine from the netlist on: the fabric is made, and packed as numbers
-engine    further runs of the same `Simulator`, whose packed form is there: the engine alone, through every repetition
+engine    further runs of the same `Model`, whose packed form is there: the engine alone, through every repetition
 times     how many times as fast as the Python engine that engine was
 jumped    the percentage of the cycles that the engine jumps over where it may, in runs that take turns with those
 jump      how many times as fast it was then, the median of so many pairs of runs; below 1 it was in vain
@@ -20,8 +20,7 @@ from collections.abc import Callable
 from random import Random
 from statistics import median
 
-from sim_approx.backend import Simulator
-from sim_approx.running.simulation import simulate
+from sim_approx.running.model import Model, simulate
 from step.functions.cast import Cast
 from step.functions.elementwise import Add
 from step.functions.matmul import Matmul
@@ -138,11 +137,11 @@ def main() -> None:
         simulate(netlist, bound(netlist, 1), timing_of=timing_of, engine="compiled")
         slow = simulate(netlist, data, timing_of=timing_of, engine="python")
         firings = sum(slow.ending.firings.values())
-        simulator = Simulator(netlist, data, timing_of=timing_of, engine="compiled")
+        model = Model(netlist, data, timing_of=timing_of, engine="compiled")
         start = time.perf_counter()
-        simulator.run(jump=False)
+        model.run(jump=False)
         whole = time.perf_counter() - start
-        runs = [[simulator.run(jump=jump) for jump in (False, True)] for _ in range(pairs)]
+        runs = [[model.run(jump=jump).result() for jump in (False, True)] for _ in range(pairs)]
         jump = median(through.wall_seconds / over.wall_seconds for through, over in runs)
         through = min(each.wall_seconds for each, _ in runs)
         result, python, engine = runs[0][1], firings / slow.seconds, firings / through

@@ -30,8 +30,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.approx_speed import TARGETS, anywhere, bound, chain, compute, experts, selector, timing_of
-from sim_approx.backend import Simulator
-from sim_approx.running.simulation import simulate
+from sim_approx.running.model import Model, simulate
 from step.language.graph import Graph
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
@@ -80,10 +79,10 @@ def theirs(peer: Path, name: str, count: int, routed: Path) -> tuple[float, int]
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, int(done.stdout)
 
 
-def ours(simulator: Simulator) -> tuple[float, int]:
+def ours(model: Model) -> tuple[float, int]:
     """The same of our engine."""
     start = time.process_time()
-    cycles = simulator.run(jump=False).cycles
+    cycles = model.run(jump=False).ending.cycles
     return time.process_time() - start, cycles
 
 
@@ -125,13 +124,13 @@ def row(
     netlist = lower(graph, FabricConfig())
     data = bound(netlist, count, select)
     firings = sum(simulate(netlist, data, timing_of=timing_of, engine="compiled").ending.firings.values())
-    simulator = Simulator(netlist, data, timing_of=timing_of, engine="compiled")
-    simulator.run(jump=False)
+    model = Model(netlist, data, timing_of=timing_of, engine="compiled")
+    model.run(jump=False)
     routed.write_text(" ".join(map(str, targets(count, select))))
     rates: list[tuple[float, float]] = []
     for _ in range(pairs):
         begun = theirs(peer, build.__name__, 1, routed)[0]
-        (other, cycles), (own, own_cycles) = theirs(peer, build.__name__, count, routed), ours(simulator)
+        (other, cycles), (own, own_cycles) = theirs(peer, build.__name__, count, routed), ours(model)
         rates.append((firings / (other - begun) / 1e6, firings / own / 1e6))
     cells = [spread([each[0] for each in rates]), spread([each[1] for each in rates])]
     factor = spread([each[1] / each[0] for each in rates])

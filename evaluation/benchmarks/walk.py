@@ -1,11 +1,12 @@
-"""How far a reader walks who follows a run from `step.run` on: rooms entered, and stays in them.
+"""The walk of a reader who follows a run from `step.run` on: rooms entered, and stays in them.
 
 A *visit* is the first call of a public function or method of a module. A *room* is a module with a visit, a *stay* is
 visits one after the other in one room: who reads the functions in the order in which they are first called turns to
 another file so often. What is read once for all programs is no part of it: the language, operators and functions with
-their units and plans, and files and libraries (`VOCABULARY`). A run before it has imported everything.
+their units and plans, and files and libraries (`VOCABULARY`). A run before it has imported, written and built
+everything. A run of the RTL is followed until the process of its simulation starts.
 
-    python -m benchmarks.walk [--verbose]
+    python -m benchmarks.walk [--verbose] [approx] [rtl]
 """
 
 from __future__ import annotations
@@ -28,10 +29,13 @@ VOCABULARY = (
     *("step/language", "step/ops", "step/functions", "step/host", "step/lowering/plans"),
     *("sim_approx/units", "hw/units", "hw/functions"),
 )
+PROCESS = "cosim/running/process.py"
+"""Starts the process in which the hardware runs."""
 
 
 def walked(call: Callable[[], Any]) -> list[tuple[str, str]]:
-    """The visits of ``call`` in order: the file, from the root of the project on, and the function."""
+    """The visits of ``call`` in order, up to that of `PROCESS`: the file, from the root of the project on, and the
+    function."""
     found: dict[tuple[str, str], None] = {}
 
     def seen(frame: FrameType, event: str, _: Any) -> None:
@@ -39,6 +43,8 @@ def walked(call: Callable[[], Any]) -> list[tuple[str, str]]:
         if event != "call" or not path.is_relative_to(ROOT):
             return
         file = path.relative_to(ROOT)
+        if file.as_posix() == PROCESS:
+            sys.setprofile(None)
         if file.parts[0] not in FLOORS or file.as_posix().startswith(VOCABULARY):
             return
         if "<" not in name and not name.rpartition(".")[2].startswith("_"):
@@ -60,18 +66,19 @@ def program() -> Program:
 
 
 def main() -> None:
-    """Walk a run of the fast model."""
-    parser = argparse.ArgumentParser(description="How far a reader walks who follows a run of the fast model.")
+    """Walk runs on the back ends."""
+    parser = argparse.ArgumentParser(description="How far a reader walks who follows a run.")
     parser.add_argument("--verbose", action="store_true", help="print every visit")
-    verbose = parser.parse_args().verbose
-    shown = program()
-    step.run(shown, "approx")
-    visits = walked(lambda: step.run(shown, "approx"))
-    stays = [(file, [name for _, name in each]) for file, each in groupby(visits, lambda visit: visit[0])]
-    if verbose:
-        for number, (file, names) in enumerate(stays, start=1):
-            print(f"{number:3} {file}: {', '.join(names)}")
-    print(f"{len({file for file, _ in stays})} rooms in {len(stays)} stays")
+    parser.add_argument("backends", nargs="*", default=("approx", "rtl"), help="approx and rtl without any")
+    arguments, shown = parser.parse_args(), program()
+    for backend in arguments.backends:
+        step.run(shown, backend)
+        visits = walked(lambda backend=backend: step.run(shown, backend))  # type: ignore[misc]
+        stays = [(file, [name for _, name in each]) for file, each in groupby(visits, lambda visit: visit[0])]
+        if arguments.verbose:
+            for number, (file, names) in enumerate(stays, start=1):
+                print(f"{number:3} {file}: {', '.join(names)}")
+        print(f"{backend}: {len({file for file, _ in stays})} rooms in {len(stays)} stays")
 
 
 if __name__ == "__main__":

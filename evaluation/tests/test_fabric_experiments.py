@@ -38,8 +38,7 @@ from experiments.published import swiglu
 from experiments.published.show.plots import DRAWN, draw
 from experiments.published.show.results import Results
 from experiments.rows import RESULTS, moved_as_said, read, write
-from sim_approx.backend import Simulator
-from step import Program, run
+from step import Program, Simulator, run
 from step.errors import InputError
 from step.programs.metrics import metrics
 from step_models.configurations import configuration
@@ -94,7 +93,7 @@ def test_an_expert_without_rows_reads_nothing(rows: int | None) -> None:
     model = replace(configuration("Mixtral-8x7B"), hidden=32, inner=32, experts=4)
     point = mixture("small", model, np.array([[0, 1], [2, 1]]), rows=rows, columns=16, flops=64)
     program = point.make()
-    result = Simulator(program.graph, program.inputs, program.fabric).run()
+    result = Simulator(program).run().result
     weights = {name: each.bytes for name, each in result.traffic.items() if name.startswith("expert")}
     of_expert = [sum(count for name, count in weights.items() if f"expert{expert}_" in name) for expert in range(4)]
     assert of_expert == [3 * 32 * 32 * 2] * 3 + [0]

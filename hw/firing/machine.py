@@ -30,7 +30,7 @@ from step.language.faults import Fault
 from step.running.result import Activity
 
 
-class RuleError(Exception):
+class FiringError(Exception):
     """A rule of which no hardware can be made: a mistake in its own code, found when it is elaborated."""
 
 
@@ -175,7 +175,7 @@ class Firing:
 
         Below ``m.If`` every bit of the header is gated with its condition; ``when`` gates the sending alone.
 
-        Raises `RuleError` for fields that the output does not have, for control of another width than the output's,
+        Raises `FiringError` for fields that the output does not have, for control of another width than the output's,
         and for other fields of signals that are wider. Arithmetic is as wide as Amaranth makes it: stops may be
         computed. Constants only have to fit.
         """
@@ -268,7 +268,7 @@ class Firing:
     def send(self, port: int, word: Any) -> None:
         """``word`` has the words of the token whose header entered output ``port`` last, from the cycle after it on.
 
-        Raises `RuleError` for words of another width than the output's, or where it has none.
+        Raises `FiringError` for words of another width than the output's, or where it has none.
         """
         self._check_width(port, "data", word)
         self._words[port] = word
@@ -281,14 +281,14 @@ class Firing:
     def late(self, port: int, **fields: Any) -> None:
         """These ``fields`` of the header that enters output ``port`` now are only known now; it must have a latency.
 
-        Raises `RuleError` for fields that the output does not have, and for other widths.
+        Raises `FiringError` for fields that the output does not have, and for other widths.
         """
         for name, value in fields.items():
             self._check_width(port, name, value)
         self._late[port] |= fields
 
     def _check_width(self, port: int, field: str, value: Any) -> None:
-        """Raise `RuleError` unless ``value`` has room in a field of output ``port``, or is as wide as its data."""
+        """Raise `FiringError` unless ``value`` has room in a field of output ``port``, or is as wide as its data."""
         format, given = self.unit.rule.outputs[port], Value.cast(value)
         width = self.width(port, field) if field in format.header.members else format.word_bits
         exact = field in ("data", "control")
@@ -298,8 +298,8 @@ class Firing:
         elif len(given) != width if exact else isinstance(given, Signal | Slice) and len(given) > width:
             raise self._error(f"{field} of output {port} has width {width}, but is given width {len(given)}")
 
-    def _error(self, what: str) -> RuleError:
-        return RuleError(f"rule {type(self.unit.rule).__name__}: {what}")
+    def _error(self, what: str) -> FiringError:
+        return FiringError(f"rule {type(self.unit.rule).__name__}: {what}")
 
     # -- the machine --------------------------------------------------------------------------------------------
 

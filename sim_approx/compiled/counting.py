@@ -6,12 +6,12 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sim_approx.compiled.fields import INT, INTS, STREAM, TILES, Kind
+from sim_approx.compiled.fields import INT, INTS, STREAM, TILES, FieldKind
 
 
 @dataclass
 class Counter:
-    """How a rule uses the ``word``: fields that it looks up with it, and ``to``, the channel into which addresses go.
+    """Uses of the ``word`` in a rule: fields that it looks up with it, and ``to``, the channel into which addresses go.
 
     It looks up tokens of a ``stream``, ``entries`` that decide, ``tiles``, and addresses that are ``sent``; without
     these the word is the address.
@@ -25,7 +25,9 @@ class Counter:
     to: ast.expr | None = None
 
 
-def counter(function: ast.FunctionDef, fields: Mapping[str, Kind], changed: Mapping[str, Kind]) -> Counter | None:
+def counter(
+    function: ast.FunctionDef, fields: Mapping[str, FieldKind], changed: Mapping[str, FieldKind]
+) -> Counter | None:
     """The counter among the state words that ``function``, a rule of a machine with ``fields``, has ``changed``."""
     for word in (name for name, kind in changed.items() if kind is INT):
         found = _Uses(function, fields, word).counter
@@ -37,7 +39,7 @@ def counter(function: ast.FunctionDef, fields: Mapping[str, Kind], changed: Mapp
 class _Uses:
     """Finds the uses of ``word``; ``counter`` is None where one is none that a counter has."""
 
-    def __init__(self, function: ast.FunctionDef, fields: Mapping[str, Kind], word: str) -> None:
+    def __init__(self, function: ast.FunctionDef, fields: Mapping[str, FieldKind], word: str) -> None:
         self._fields, self._word = fields, word
         self._seen: set[int] = set()
         self._bounds: set[str] = set()
@@ -74,7 +76,7 @@ class _Uses:
                     self._seen.add(id(word))
                     self._bounds.add(of.attr)
 
-    def _looks_up(self, node: ast.AST, kind: Kind, use: str | None) -> bool:
+    def _looks_up(self, node: ast.AST, kind: FieldKind, use: str | None) -> bool:
         """Whether ``node`` is an entry of a field of ``kind`` that nobody saw yet; it is noted as that ``use``."""
         match node:
             case ast.Subscript(value=ast.Attribute(value=ast.Name(id="self"), attr=field), slice=word):

@@ -1,4 +1,4 @@
-"""One run on the compiled engine, with the interface of `sim_approx.engine.events.Engine`."""
+"""One run on the compiled engine, with the interface of `sim_approx.engine.events.PythonEngine`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 from sim_approx.compiled.handles import Handles
 from sim_approx.compiled.library import CALLBACK, library_for, mask_words, rules_for
 from sim_approx.compiled.pack import Packed
-from sim_approx.engine.events import Ending, Events, Told, Watch, join
+from sim_approx.engine.events import Ending, Events, Told, Watch
 from sim_approx.engine.profile import Counted
-from sim_approx.engine.record import FIRED, WAIT, Record
+from sim_approx.engine.record import FIRED, WAIT, RunRecord
 from sim_approx.engine.words import RowsOf, unknown
-from sim_approx.memory.channels import Memory
+from sim_approx.memory.channels import OffChipMemory
 from step.firing.machine import Channel, Machine
 from step.firing.words import number, only, targets_in
 from step.language.faults import Fault, Violation, rows_of
@@ -94,7 +94,7 @@ class Functions:
 
 
 def _counted(function: RowsOf) -> int:
-    """As ``Engine::apply`` reads it: a bit for each of the first 32 operands, and above these how many more rows."""
+    """The form that ``Engine::apply`` reads: a bit for each of 32 operands, and above these how many more rows."""
     return -2 - (sum(1 << place for place in function.of) | function.more << 32)
 
 
@@ -112,8 +112,7 @@ class CompiledEngine:
         self, machines: Sequence[Machine], channels: Sequence[Channel], watch: Watch, *, outputs: bool = True
     ) -> None:
         self._machines, self._channels, self._watch = machines, channels, watch
-        join(machines)
-        by_rule = [each for each in machines if not isinstance(each, Memory)]
+        by_rule = [each for each in machines if not isinstance(each, OffChipMemory)]
         rules, words = rules_for(map(type, by_rule)), mask_words(by_rule)
         self._library = library_for(rules.text, words)
         handles = Handles(rules.constants)
@@ -136,9 +135,9 @@ class CompiledEngine:
         told: Told | None = None,
         jump: bool = True,
         counted: Counted | None = None,
-        record: Record | None = None,
+        record: RunRecord | None = None,
     ) -> Ending:
-        """As `sim_approx.engine.events.Engine.run`.
+        """Run like `sim_approx.engine.events.PythonEngine.run`.
 
         ``jump``: repetitions of a regular phase are counted, to the same end, where there is no ``record``, which gets
         what every firing waited for.
@@ -228,7 +227,7 @@ class CompiledEngine:
 
 
 def _array(ask: Callable[[int, Any], int], run: int, kind: np.dtype) -> np.ndarray:
-    """What the library answers: a pointer to items of ``kind``, and their number."""
+    """The library's answer: a pointer to items of ``kind``, and their number."""
     count = ctypes.c_int64()
     address = ask(run, ctypes.byref(count))
     size = count.value * kind.itemsize

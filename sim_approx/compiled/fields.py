@@ -1,4 +1,4 @@
-"""How a field of a machine is kept in C++, by its annotation."""
+"""Kinds of fields of a machine in C++, by their annotations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from step.firing.machine import Machine
 
 
 @dataclass(frozen=True)
-class Kind:
+class FieldKind:
     """A kind of thing that rules handle: its C++ type, and whether a rule may change a field of it."""
 
     name: str
@@ -16,15 +16,19 @@ class Kind:
     changes: bool = False
 
 
-INT, BOOL = Kind("int", "int64_t", True), Kind("bool", "bool", True)
-MASK, TOKEN, VALUE = Kind("mask", "Mask", True), Kind("token", "Token", True), Kind("value", "Value", True)
-CHANNEL, CHANNELS = Kind("channel", "Channel*"), Kind("channels", "Channels")
-INTS, PAIRS, TOKENS = Kind("ints", "Ints"), Kind("pairs", "Pairs"), Kind("tokens", "Tokens")
-STREAM = Kind("stream", "Stream")
-FUNCTION = Kind("function", "int64_t")
-BANKS, BUFFERS, TILES = Kind("banks", "Banks*"), Kind("buffers", "Buffers*"), Kind("tiles", "Tiles*")
-TOKEN_NOTES, INT_NOTES = Kind("token notes", "TokenNotes*"), Kind("int notes", "IntNotes*")
-NONE = Kind("None", "")
+INT, BOOL = FieldKind("int", "int64_t", True), FieldKind("bool", "bool", True)
+MASK, TOKEN, VALUE = (
+    FieldKind("mask", "Mask", True),
+    FieldKind("token", "Token", True),
+    FieldKind("value", "Value", True),
+)
+CHANNEL, CHANNELS = FieldKind("channel", "Channel*"), FieldKind("channels", "Channels")
+INTS, PAIRS, TOKENS = FieldKind("ints", "Ints"), FieldKind("pairs", "Pairs"), FieldKind("tokens", "Tokens")
+STREAM = FieldKind("stream", "Stream")
+FUNCTION = FieldKind("function", "int64_t")
+BANKS, BUFFERS, TILES = FieldKind("banks", "Banks*"), FieldKind("buffers", "Buffers*"), FieldKind("tiles", "Tiles*")
+TOKEN_NOTES, INT_NOTES = FieldKind("token notes", "TokenNotes*"), FieldKind("int notes", "IntNotes*")
+NONE = FieldKind("None", "")
 
 ANNOTATIONS = {
     "int": INT,
@@ -56,7 +60,7 @@ KEPT = {each.name for each in fields(Machine)}
 """Fields of every machine, which the engine itself keeps."""
 
 
-def kind_of(annotation: str) -> Kind | None:
+def kind_of(annotation: str) -> FieldKind | None:
     """The kind of a field with this ``annotation``; None: rules can not have it."""
     if annotation.startswith("Callable["):
         return FUNCTION

@@ -59,19 +59,3 @@ class Handles:
         """The opposite of `words`."""
         value, stop, rank, state = words
         return Token(self.value(value), stop, rank, bool(state & 1)) if state & 2 else None
-
-
-class Parts:
-    """Objects that several machines share, by the order in which they were met."""
-
-    def __init__(self) -> None:
-        self.all: list[Any] = []
-        self._places: dict[int, int] = {}
-
-    def place(self, part: Any) -> int:
-        if part is None:
-            return -1
-        if id(part) not in self._places:
-            self._places[id(part)] = len(self.all)
-            self.all.append(part)
-        return self._places[id(part)]

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from sim_approx import units
-from sim_approx.compiled.fields import Kind
+from sim_approx.compiled.fields import FieldKind
 from sim_approx.compiled.handles import Handles
-from sim_approx.compiled.rule import Rule
+from sim_approx.compiled.rule import TranslatedRule
 from sim_approx.memory import masters, off_chip
 from step import rules
 from step.firing.machine import Machine
@@ -93,12 +93,12 @@ CASE = """\
 
 
 @dataclass(frozen=True)
-class Layout:
-    """How a machine travels: its number, its own ``fields`` in order, and those that come ``back``."""
+class MachineLayout:
+    """The form in which a machine travels: its number, its own ``fields`` in order, and those that come ``back``."""
 
     number: int
-    fields: dict[str, Kind]
-    back: dict[str, Kind]
+    fields: dict[str, FieldKind]
+    back: dict[str, FieldKind]
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Rules:
     """The C++ ``text`` of some rules; ``constants`` are the values that they name, in the order of their numbers."""
 
     text: str
-    layouts: dict[type[Machine], Layout]
+    layouts: dict[type[Machine], MachineLayout]
     constants: list[Any]
 
 
@@ -132,7 +132,7 @@ def _rules(machines: tuple[type[Machine], ...]) -> Rules:
     handles = Handles([UNKNOWN])
     parts, cases, layouts = [HEAD], [], {}
     for number, machine in enumerate(machines):
-        rule = Rule(machine, handles.number)
+        rule = TranslatedRule(machine, handles.number)
         name = f"{machine.__name__}_{number}"
         declared = "\n".join(f"    {kind.cpp} {field}{{}};" for field, kind in rule.fields.items())
         saves = "\n".join(f"        ::save(out, {field});" for field in rule.changed)
@@ -140,7 +140,7 @@ def _rules(machines: tuple[type[Machine], ...]) -> Rules:
         chosen = "RULE_BY_PORTS" if rule.goes_over_ports else "RULE"
         reads = "\n".join(f"            reader.read(machine->{field});" for field in rule.fields)
         cases.append(CASE.format(number=number, name=name, reads=reads, chosen=chosen))
-        layouts[machine] = Layout(number, rule.fields, rule.changed)
+        layouts[machine] = MachineLayout(number, rule.fields, rule.changed)
     parts.append(MAKERS.format(cases="\n".join(cases)))
     return Rules("".join(parts), layouts, handles.objects)
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from sim_approx.compiled import fields
-from sim_approx.compiled.fields import Kind
-from sim_approx.compiled.handles import NOTHING_THERE, Handles, Parts
-from sim_approx.compiled.library import Layout
+from sim_approx.compiled.fields import FieldKind
+from sim_approx.compiled.handles import NOTHING_THERE, Handles
+from sim_approx.compiled.library import MachineLayout
 from sim_approx.engine.events import Watch
-from sim_approx.memory.channels import Memory
+from sim_approx.memory.channels import OffChipMemory
 from step.firing.machine import Channel, Machine, Sizes, Unread
 from step.language.loops import RegularStream, Stops, Walk
 from step.language.tokens import UNKNOWN, Token
@@ -51,6 +51,22 @@ def pace_part(sizes: Sizes) -> Callable[[int, int], int]:
     return part
 
 
+class _Parts:
+    """Objects that several machines share, by the order in which they were met."""
+
+    def __init__(self) -> None:
+        self.all: list[Any] = []
+        self._places: dict[int, int] = {}
+
+    def place(self, part: Any) -> int:
+        if part is None:
+            return -1
+        if id(part) not in self._places:
+            self._places[id(part)] = len(self.all)
+            self.all.append(part)
+        return self._places[id(part)]
+
+
 class Packed:
     """``machines`` and ``channels`` as they begin, for any number of runs, and how to read the state that comes back.
 
@@ -62,7 +78,7 @@ class Packed:
         self,
         machines: Sequence[Machine],
         channels: Sequence[Channel],
-        layouts: Mapping[type[Machine], Layout],
+        layouts: Mapping[type[Machine], MachineLayout],
         handles: Handles,
         number: Callable[[Callable[..., Any]], int],
         *,
@@ -72,12 +88,12 @@ class Packed:
     ) -> None:
         self._handles, self._number, self._layouts = handles, number, layouts
         self._machines, self._channels, self._mask_words = machines, channels, mask_words
-        self._banks, self._buffers, self._tiles = Parts(), Parts(), Parts()
-        self._token_notes, self._int_notes = Parts(), Parts()
+        self._banks, self._buffers, self._tiles = _Parts(), _Parts(), _Parts()
+        self._token_notes, self._int_notes = _Parts(), _Parts()
         unread = [each for machine in machines for each in machine.outputs if isinstance(each, Unread)]
         every = self._every = [*channels, *unread]
         self._index = {id(each): place for place, each in enumerate(every)}
-        self._pack: dict[Kind, Callable[[Any], Sequence[int]]] = {
+        self._pack: dict[FieldKind, Callable[[Any], Sequence[int]]] = {
             fields.INT: lambda value: (NOTHING_THERE if value is None else value,),
             fields.BOOL: lambda value: (int(value),),
             fields.MASK: self._mask,
@@ -97,7 +113,9 @@ class Packed:
             fields.INT_NOTES: lambda value: (self._int_notes.place(value),),
         }
         packed = array("q", [len(machines)])
-        self._memories = [each for each in machines if isinstance(each, Memory)]  # one at most, behind all others
+        self._memories = [
+            each for each in machines if isinstance(each, OffChipMemory)
+        ]  # one at most, behind all others
         for machine in machines[: len(machines) - len(self._memories)]:
             packed.extend(self._machine(machine))
         head = array("q", [len(channels), len(every)])
@@ -126,7 +144,7 @@ class Packed:
         self._objects = len(handles.objects)
 
     def numbers(self, *, logged: bool, recorded: bool = False) -> np.ndarray:
-        """What a run begins with, with the channels and the memory as they are now.
+        """Numbers that a run begins with, with the channels and the memory as they are now.
 
         ``logged``: what passes the channels of the program is kept; ``recorded``: who put and took it, in all of them.
         """
@@ -177,7 +195,7 @@ class Packed:
         own = [word for name, kind in layout.fields.items() for word in self._pack[kind](getattr(machine, name))]
         return [layout.number, *self._base(machine), *own]
 
-    def _memory(self, memory: Memory) -> list[int]:
+    def _memory(self, memory: OffChipMemory) -> list[int]:
         config, ports = memory.config, memory.ports
         packed = [MEMORY, *self._base(memory), config.interval, config.interleave, config.channels]
         packed += [1 if config.bus is None else config.bus.burst_beats(config.beat_bytes), len(ports)]
@@ -218,7 +236,7 @@ class Packed:
             machine.activity, machine.firings = take(2)
             if machine.sizes is not None:
                 machine.interval, machine.latency, machine.burst = take(3)
-            if isinstance(machine, Memory):
+            if isinstance(machine, OffChipMemory):
                 for port in machine.ports:
                     (port.beat,) = take(1)
                 continue
@@ -232,7 +250,7 @@ class Packed:
         for notes in self._int_notes.all:
             notes.extend(take(take(1)[0]))
 
-    def _state(self, kind: Kind, before: Any, take: Callable[[int], Sequence[int]]) -> Any:
+    def _state(self, kind: FieldKind, before: Any, take: Callable[[int], Sequence[int]]) -> Any:
         if kind is fields.TOKEN:
             return self._handles.token(take(4))
         if kind is fields.MASK:

@@ -35,7 +35,7 @@ from sim_approx.compiled.fields import (
     TOKEN_NOTES,
     TOKENS,
     VALUE,
-    Kind,
+    FieldKind,
     kind_of,
 )
 from sim_approx.compiled.handles import LARGEST
@@ -48,17 +48,17 @@ class RuleError(FabricError):
     """A rule that can not be translated: file, line, what it says and what it may say."""
 
 
-class Text(NamedTuple):
+class RuleText(NamedTuple):
     """An expression in C++."""
 
     cpp: str
-    kind: Kind
+    kind: FieldKind
 
 
 NO_INTEGER = "INT64_MIN"
 """Stands for None where there may be an integer."""
 
-WORDS: dict[str, tuple[str, tuple[Kind, ...], Kind]] = {
+WORDS: dict[str, tuple[str, tuple[FieldKind, ...], FieldKind]] = {
     "need": ("NEED({})", (CHANNEL,), TOKEN),
     "need_all": ("NEED_ALL({})", (CHANNELS,), TOKENS),
     "need_oldest": ("NEED_OLDEST({}, {})", (CHANNELS, MASK), INT),
@@ -107,7 +107,7 @@ CALCULATED = {ast.Add: "({} + {})", ast.Sub: "({} - {})", ast.Mult: "({} * {})"}
 DIVIDED = {ast.FloorDiv: "quotient({}, {})", ast.Mod: "remainder({}, {})"}
 
 
-class Rule:
+class TranslatedRule:
     """The rule of a ``machine`` class: its ``fields`` (without those of every machine), its ``body`` in C++.
 
     ``constant`` says how C++ knows a value that rules name (`sim_approx.compiled.handles`).
@@ -120,8 +120,8 @@ class Rule:
         assert isinstance(function, ast.FunctionDef)
         self._nodes, self._constant = list(ast.walk(function)), constant
         self._globals = machine.fire.__globals__
-        self._locals: dict[str, Kind] = {}
-        self._scopes: list[dict[str, Kind]] = []
+        self._locals: dict[str, FieldKind] = {}
+        self._scopes: list[dict[str, FieldKind]] = []
         self.machine = machine
         self.fields = self._fields()
         self.goes_over_ports = self._goes_over_ports()
@@ -156,7 +156,7 @@ class Rule:
             parts = ", ".join([*own, to, each.tiles or "nullptr"])
             yield f"    Counter counter() override {{ return {{{parts}}}; }}"
 
-    def _fields(self) -> dict[str, Kind]:
+    def _fields(self) -> dict[str, FieldKind]:
         """The kinds of the machine's own fields; what is appended to are notes."""
         appended = {
             node.func.value.attr
@@ -179,7 +179,7 @@ class Rule:
             found[field.name] = NOTES.get(kind, kind) if field.name in appended else kind
         return found
 
-    def _changed(self) -> dict[str, Kind]:
+    def _changed(self) -> dict[str, FieldKind]:
         """The state words: fields that the rule assigns to."""
         targets = []
         for node in self._nodes:
@@ -248,7 +248,7 @@ class Rule:
             case _:
                 self._refuse(target, f"an assignment to {ast.unparse(target)}", "it assigns to names and its own words")
 
-    def _kind_of_local(self, name: str, value: ast.expr) -> Kind:
+    def _kind_of_local(self, name: str, value: ast.expr) -> FieldKind:
         """The kind of a name, by what is assigned to it first; None says that it is a token."""
         kind = self._expression(value).kind
         return TOKEN if kind is NONE else kind
@@ -291,7 +291,7 @@ class Rule:
 
     # -- expressions ---------------------------------------------------------------------------------------------------
 
-    def _as(self, node: ast.expr, kind: Kind) -> str:
+    def _as(self, node: ast.expr, kind: FieldKind) -> str:
         """``node`` where something of ``kind`` is wanted."""
         if isinstance(node, ast.IfExp):
             return f"({self._truth(node.test)} ? {self._as(node.body, kind)} : {self._as(node.orelse, kind)})"
@@ -334,10 +334,10 @@ class Rule:
             f"it is {found.kind.name}; say `is None` of what may be missing",
         )
 
-    def _expression(self, node: ast.expr) -> Text:
+    def _expression(self, node: ast.expr) -> RuleText:
         match node:
             case ast.Constant(value=None):
-                return Text("", NONE)
+                return RuleText("", NONE)
             case ast.Constant(value=int() as number):
                 return self._integer(node, number)
             case ast.Name(id=name):
@@ -348,72 +348,72 @@ class Rule:
                 return self._global(node, getattr(self._globals.get(name), member, None))
             case ast.Attribute(value=token, attr=part) if part in PARTS:
                 call = "" if part == "value" else "()"
-                return Text(f"{self._as(token, TOKEN)}.{part}{call}", PARTS[part])
+                return RuleText(f"{self._as(token, TOKEN)}.{part}{call}", PARTS[part])
             case ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
-                return Text(self._truth(node), BOOL)
+                return RuleText(self._truth(node), BOOL)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return Text(f"(-{self._as(operand, INT)})", INT)
+                return RuleText(f"(-{self._as(operand, INT)})", INT)
             case ast.Compare():
                 return self._compare(node)
             case ast.BinOp(left=left, op=operation, right=right):
                 form = {**CALCULATED, **DIVIDED}.get(type(operation))
                 if form is not None:
-                    return Text(form.format(self._as(left, INT), self._as(right, INT)), INT)
+                    return RuleText(form.format(self._as(left, INT), self._as(right, INT)), INT)
             case ast.IfExp(body=body, orelse=orelse):
                 kind = self._expression(body).kind
                 kind = self._expression(orelse).kind if kind is NONE else kind
                 if kind is INT and self._expression(orelse).kind is MASK:
                     kind = MASK
-                return Text(self._as(node, kind), kind)
+                return RuleText(self._as(node, kind), kind)
             case ast.Subscript():
                 return self._subscript(node)
             case ast.Call():
                 return self._call(node)
         return self._refuse(node, ast.unparse(node), "it compares and calculates, and says the words of step.firing")
 
-    def _name(self, node: ast.Name, name: str) -> Text:
+    def _name(self, node: ast.Name, name: str) -> RuleText:
         for names in reversed(self._scopes):
             if name in names:
-                return Text(local(name), names[name])
+                return RuleText(local(name), names[name])
         if name in self._locals:
-            return Text(local(name), self._locals[name])
+            return RuleText(local(name), self._locals[name])
         if name not in self._globals:
             self._refuse(node, f"the name {name} here", "nothing was assigned to it before")
         return self._global(node, self._globals[name])
 
-    def _global(self, node: ast.expr, found: Any) -> Text:
-        """What a name of the rule's file stands for."""
+    def _global(self, node: ast.expr, found: Any) -> RuleText:
+        """The object that a name of the rule's file stands for."""
         if isinstance(found, int):
             return self._integer(node, found)
         if isinstance(found, Token):
             control = f"{found.stop}, {found.rank}, {str(found.done).lower()}"
-            return Text(f"Token({self._handle(found.value)}, {control})", TOKEN)
+            return RuleText(f"Token({self._handle(found.value)}, {control})", TOKEN)
         if found is None or callable(found):
             self._refuse(node, ast.unparse(node), "it names integers, tokens and values")
-        return Text(f"Value({self._handle(found)})", VALUE)
+        return RuleText(f"Value({self._handle(found)})", VALUE)
 
-    def _integer(self, node: ast.expr, number: int) -> Text:
+    def _integer(self, node: ast.expr, number: int) -> RuleText:
         """A truth value, or a number that has its place in 64 bits."""
         if isinstance(number, bool):
-            return Text(str(number).lower(), BOOL)
+            return RuleText(str(number).lower(), BOOL)
         if not -LARGEST < number < LARGEST:
             self._refuse(node, ast.unparse(node), f"its integers are smaller than 2**{LARGEST.bit_length() - 1}")
-        return Text(f"int64_t({number:d})", INT)
+        return RuleText(f"int64_t({number:d})", INT)
 
     def _handle(self, value: Any) -> str:
-        """How C++ knows ``value``."""
+        """The text of ``value`` in C++."""
         return "NOTHING" if value is NOTHING else str(self._constant(value))
 
-    def _field(self, node: ast.Attribute, name: str) -> Text:
+    def _field(self, node: ast.Attribute, name: str) -> RuleText:
         if name in ("inputs", "outputs"):
-            return Text(name, CHANNELS)
+            return RuleText(name, CHANNELS)
         if name == "burst":
-            return Text("self.burst", INT)
+            return RuleText("self.burst", INT)
         if name not in self.fields:
             self._refuse(node, f"self.{name}", f"it has {', '.join(['inputs', 'outputs', *self.fields])}")
-        return Text(f"self.{name}", self.fields[name])
+        return RuleText(f"self.{name}", self.fields[name])
 
-    def _compare(self, node: ast.Compare) -> Text:
+    def _compare(self, node: ast.Compare) -> RuleText:
         match node:
             case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as which], comparators=[ast.Constant(value=None)]):
                 found = self._expression(left)
@@ -421,57 +421,57 @@ class Rule:
                 if found.kind not in missing:
                     self._refuse(node, ast.unparse(node), "only tokens, integers and banks may be missing")
                 text = missing[found.kind].format(found.cpp)
-                return Text(text if isinstance(which, ast.Is) else f"!{text}", BOOL)
+                return RuleText(text if isinstance(which, ast.Is) else f"!{text}", BOOL)
         parts, left = [], node.left
         for operation, right in zip(node.ops, node.comparators, strict=True):
             if type(operation) not in COMPARED:
                 self._refuse(node, ast.unparse(node), f"it compares with {', '.join(COMPARED.values())} and `is None`")
             parts.append(f"{self._as(left, INT)} {COMPARED[type(operation)]} {self._as(right, INT)}")
             left = right
-        return Text("(" + " && ".join(parts) + ")", BOOL)
+        return RuleText("(" + " && ".join(parts) + ")", BOOL)
 
-    def _subscript(self, node: ast.Subscript) -> Text:
+    def _subscript(self, node: ast.Subscript) -> RuleText:
         listed = self._expression(node.value)
         match node.slice:
             case ast.Slice(lower=None, upper=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1)), step=None):
                 if listed.kind is CHANNELS:
-                    return Text(f"{listed.cpp}.but_last()", CHANNELS)
+                    return RuleText(f"{listed.cpp}.but_last()", CHANNELS)
             case ast.Slice():
                 pass
             case place if listed.kind in ELEMENTS:
                 form, kind = ELEMENTS[listed.kind]
-                return Text(form.format(listed.cpp, self._as(place, INT)), kind)
+                return RuleText(form.format(listed.cpp, self._as(place, INT)), kind)
             case place if listed.kind is TILES:
-                return Text(f"ASK(e.tile(*{listed.cpp}, {self._as(place, INT)}))", VALUE)
+                return RuleText(f"ASK(e.tile(*{listed.cpp}, {self._as(place, INT)}))", VALUE)
         return self._refuse(node, ast.unparse(node), "it indexes channels, integers, tokens and tiles")
 
     # -- calls ---------------------------------------------------------------------------------------------------------
 
-    def _call(self, node: ast.Call) -> Text:
+    def _call(self, node: ast.Call) -> RuleText:
         match node:
             case ast.Call(func=ast.Name(id="Token"), args=[value, *rest], keywords=[]):
                 control = [self._as(each, INT) for each in rest]
                 carried = "UNKNOWN" if _is_none(value) else self._as(value, VALUE)
-                return Text(f"Token({', '.join([carried, *control])})", TOKEN)
+                return RuleText(f"Token({', '.join([carried, *control])})", TOKEN)
             case ast.Call(func=ast.Name(id="empty"), args=arguments, keywords=[]):
-                return Text(f"empty({', '.join(self._as(each, INT) for each in arguments)})", TOKEN)
+                return RuleText(f"empty({', '.join(self._as(each, INT) for each in arguments)})", TOKEN)
             case ast.Call(func=ast.Name(id="aligned"), args=[ast.Starred(value=tokens)], keywords=[]):
-                return Text(f"ALIGNED({self._as(tokens, TOKENS)})", TOKEN)
+                return RuleText(f"ALIGNED({self._as(tokens, TOKENS)})", TOKEN)
             case ast.Call(func=ast.Name(id="len"), args=[listed], keywords=[]):
                 found = self._expression(listed)
                 if found.kind in LENGTHS:
-                    return Text(LENGTHS[found.kind].format(found.cpp), INT)
+                    return RuleText(LENGTHS[found.kind].format(found.cpp), INT)
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in WORDS:
                 form, kinds, result = WORDS[name]
                 if len(arguments) == len(kinds):
-                    return Text(form.format(*map(self._as, arguments, kinds)), result)
+                    return RuleText(form.format(*map(self._as, arguments, kinds)), result)
             case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr="resize"), args=[tile], keywords=[]):
-                return Text(f"e.resize(machine, {self._as(tile, VALUE)})", NONE)
+                return RuleText(f"e.resize(machine, {self._as(tile, VALUE)})", NONE)
             case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name) as called, args=arguments):
                 function = self._field(called, name)
                 if function.kind is FUNCTION:
                     added = "".join(f".add({self._argument(each)})" for each in arguments)
-                    return Text(f"CALL({function.cpp}, Arguments(){added})", VALUE)
+                    return RuleText(f"CALL({function.cpp}, Arguments(){added})", VALUE)
         words = ", ".join(sorted({*WORDS, "Token", "empty", "aligned", "len", "values", "range"}))
         return self._refuse(node, ast.unparse(node), f"it calls its own functions of values, and: {words}")
 

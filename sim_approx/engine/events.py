@@ -15,8 +15,8 @@ from operator import attrgetter, methodcaller
 from typing import NamedTuple, TypeVar
 
 from sim_approx.engine.profile import Counted
-from sim_approx.engine.words import Clock, Crowded
-from sim_approx.memory.channels import Memory
+from sim_approx.engine.words import Crowded, CycleClock
+from sim_approx.memory.channels import OffChipMemory
 from step.firing.machine import COMPUTES, Blocked, Channel, Machine, Starved, Unread
 from step.language.faults import Violation, rows_of
 from step.language.tokens import UNKNOWN, Token
@@ -37,7 +37,7 @@ left."""
 
 
 class Watcher(NamedTuple):
-    """Who is to ``see`` the control of every token in a channel; with ``rows`` a value is the number of its rows."""
+    """A reader that is to ``see`` the control of all tokens in a channel; with ``rows`` values are numbers of rows."""
 
     see: Callable[[Token], None]
     rows: bool = False
@@ -58,7 +58,7 @@ Faults = list[tuple[Machine, Violation]]
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended, after which ``cycles``, and what was counted in these.
+    """The end of a run after so many ``cycles``, and the counters of these.
 
     By machine the cycles in each of its ``activities``, and its ``firings``; by channel the tokens that ``entered``,
     and the peak occupancy. ``faults`` are those of all machines, also of those that met theirs later. ``jumped``: so
@@ -101,7 +101,7 @@ class _Later:
         self._agenda.arrivals_in(cycle).append(item)
 
 
-class Sized:
+class SizedEntrance:
     """The entrance of a channel behind a machine whose pace follows the rows of tiles, as those do that come here.
 
     What is no value has the latency of a tile without rows, and no words. Tokens stay in order: one that is faster
@@ -127,11 +127,11 @@ class Sized:
 
 
 class _Agenda:
-    """What is to happen in later cycles: machines to be tried, tokens that enter, and channels that take more."""
+    """Events of later cycles: machines to be tried, tokens that enter, and channels that take more."""
 
     __slots__ = ("appearances", "arrivals", "clock", "cycles", "openings", "wakes")
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: CycleClock) -> None:
         self.clock = clock
         self.cycles: list[int] = []
         self.wakes: dict[int, list[Machine]] = {}
@@ -182,17 +182,7 @@ class _Agenda:
         return now, awake
 
 
-def join(machines: Sequence[Machine]) -> None:
-    """Tell machines their order, and channels who reads and writes them."""
-    for order, machine in enumerate(machines):
-        machine.order = order
-        for channel in machine.inputs:
-            channel.reader = machine
-        for channel in machine.outputs:
-            channel.writer = machine
-
-
-class Engine:
+class PythonEngine:
     """One run of ``machines`` joined by ``channels``; the memory, if there is one, is among the machines."""
 
     repeats = False
@@ -205,8 +195,8 @@ class Engine:
         self,
         machines: Sequence[Machine],
         channels: Sequence[Channel],
-        clock: Clock,
-        memory: Memory | None,
+        clock: CycleClock,
+        memory: OffChipMemory | None,
         watch: Watch,
     ) -> None:
         self._machines, self._clock, self._memory = machines, clock, memory
@@ -223,11 +213,10 @@ class Engine:
             channel.tokens = Watched(watcher)
         for channel in channels:
             channel.freed, channel.closing = self._freed, self._closing
-        join(machines)
         for machine in machines:
             for output, channel in enumerate(machine.outputs):
                 if machine.sizes is not None and output < len(machine.sized):
-                    channel.entering = Sized(self._agenda, machine, tiles=machine.sized[output])
+                    channel.entering = SizedEntrance(self._agenda, machine, tiles=machine.sized[output])
                 elif not isinstance(channel, Unread):
                     channel.entering = _Later(self._agenda, machine.latency) if machine.latency else self._entering
 
@@ -373,7 +362,7 @@ class Engine:
         entering.clear()
 
     def _shown(self, now: int) -> list[Entry]:
-        """What is seen from the next cycle on: what enters now, but of channels with a lag what entered before."""
+        """Tokens seen from the next cycle on: those that enter now, or entered before in channels with a lag."""
         shown = self._agenda.appearances.pop(now, [])
         for channel, token in self._entering:
             if not channel.lag and not channel.gathering:

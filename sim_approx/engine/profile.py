@@ -1,4 +1,4 @@
-"""What machines do, and the beats of memory, in equal intervals of a run: both engines count the same."""
+"""Activities of machines, and beats of memory, in equal intervals of a run: both engines count the same."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sim_approx.engine.words import Clock
-from sim_approx.memory.channels import Memory, Port
+from sim_approx.engine.words import CycleClock
+from sim_approx.memory.channels import BeatPort, OffChipMemory
 from step.firing.machine import Machine
 from step.running.result import Activity
 
@@ -33,11 +33,11 @@ class Counted:
         self.spent[:] = numbers[: self.spent.size].reshape(self.spent.shape)
         self.beats[:] = numbers[self.spent.size :].reshape(self.beats.shape)
 
-    def watch(self, memory: Memory, clock: Clock) -> None:
+    def watch(self, memory: OffChipMemory, clock: CycleClock) -> None:
         """Count the beats of ``memory``, of which somebody else may be told too."""
         told = memory.told
 
-        def granted(port: Port) -> None:
+        def granted(port: BeatPort) -> None:
             if clock.now < self.cycles:
                 self.beats[int(port.writes), clock.now // self.width] += 1
             if told is not None:
@@ -46,7 +46,7 @@ class Counted:
         memory.told = granted
 
     def switch(self, machine: Machine, activity: int, now: int) -> None:
-        """As `Machine.switch`; what the machine did until now is counted."""
+        """`Machine.switch`, which counts what the machine did until now."""
         self._spend(machine, now)
         machine.switch(activity, now)
 

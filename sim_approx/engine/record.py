@@ -16,7 +16,7 @@ import numpy as np
 NOBODY = -1
 
 
-class Kind(enum.IntEnum):
+class Reason(enum.IntEnum):
     """Why an event could not be earlier."""
 
     AFTER = 0
@@ -49,7 +49,7 @@ FIRED = np.dtype(
     align=True,
 )
 """An event: its cycle, the event that it follows from (`NOBODY`: none), its machine, and the number of the channel
-that it waited for, which its `Kind` tells how. It was ``late`` by so many cycles for banks or DRAM. A firing has its
+that it waited for, which its `Reason` tells how. It was ``late`` by so many cycles for banks or DRAM. A firing has its
 ``outcome`` (`COMPUTES`, `ENDS`), and for a ``size`` the rows of its tile where these are dynamic. A beat has the place
 of the memory among the machines plus the number of its port for a machine, its address for a number, and for a
 ``size`` the cycles until it is there."""
@@ -69,7 +69,7 @@ or of space in it; `NOBODY`: others were in the banks that it wanted."""
 
 
 @dataclass(eq=False)
-class Record:
+class RunRecord:
     """All ``events`` of a run (`FIRED`) in the order of time, and the ``waits`` between them (`WAIT`)."""
 
     events: np.ndarray = field(default_factory=lambda: np.zeros(0, FIRED))

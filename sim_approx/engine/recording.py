@@ -9,45 +9,45 @@ from typing import cast
 
 import numpy as np
 
-from sim_approx.engine.events import Ending, Engine, Events, Told, Watch
+from sim_approx.engine.events import Ending, Events, PythonEngine, Told, Watch
 from sim_approx.engine.profile import Counted
-from sim_approx.engine.record import FIRED, NOBODY, WAIT, Kind, Record
-from sim_approx.engine.words import Clock, Crowded, Delayed
-from sim_approx.memory.channels import Memory, Port
+from sim_approx.engine.record import FIRED, NOBODY, WAIT, Reason, RunRecord
+from sim_approx.engine.words import Crowded, CycleClock, Delayed
+from sim_approx.memory.channels import BeatPort, OffChipMemory
 from step.firing.machine import Channel, Entrance, Machine, Pace, Sizes, Starved, Waits
 from step.language.faults import Violation
 from step.language.tokens import Token
 from step.running.result import Activity
 
-Bound = tuple[Kind, int, int]
+Bound = tuple[Reason, int, int]
 """A kind, an origin, and the number of a channel."""
 
 
 @dataclass(slots=True, eq=False)
 class _Last:
-    """Of a machine: its last firing, what it waits for since when, and what bound it when that came."""
+    """The state of a machine: its last firing, what it waits for since when, and what bound it when that came."""
 
     event: int = NOBODY
     waits: bool = False
     activity: Activity = Activity.STARVED
-    kind: Kind = Kind.AFTER
+    kind: Reason = Reason.AFTER
     since: int = 0
     wanted: tuple[int, ...] = ()
     awaited: int = NOBODY
-    bound: Bound = (Kind.AFTER, NOBODY, 0)
+    bound: Bound = (Reason.AFTER, NOBODY, 0)
 
 
-class RecordingEngine(Engine):
+class RecordingEngine(PythonEngine):
     """The Python engine, which notes in ``record`` what happens."""
 
     def __init__(
         self,
         machines: Sequence[Machine],
         channels: Sequence[Channel],
-        clock: Clock,
-        memory: Memory | None,
+        clock: CycleClock,
+        memory: OffChipMemory | None,
         watch: Watch,
-        record: Record,
+        record: RunRecord,
     ) -> None:
         super().__init__(machines, channels, clock, memory, watch)
         self._record = record
@@ -61,7 +61,7 @@ class RecordingEngine(Engine):
         """By channel, the event that took a token last, the one before it in an earlier cycle, and the cycle."""
         self._events: list[tuple[int, ...]] = []
         self._waits: list[tuple[int, ...]] = []
-        self._beat: tuple[Port, Bound, int] | None = None
+        self._beat: tuple[BeatPort, Bound, int] | None = None
         self._before = 0, 0
         for machine in machines:
             if machine.sizes is not None:
@@ -81,7 +81,7 @@ class RecordingEngine(Engine):
         jump: bool = True,
         counted: Counted | None = None,
     ) -> Ending:
-        """As `Engine.run`; waits are noted up to the end of the run."""
+        """`PythonEngine.run`, with waits noted up to the end of the run."""
         ending = super().run(max_cycles, events, told, jump, counted)
         for order, last in enumerate(self._last):
             if last.waits:
@@ -107,9 +107,9 @@ class RecordingEngine(Engine):
         except Violation:
             self._close(last, machine.order, now)
             raise
-        late = now - last.since if last.waits and last.kind == Kind.CROWDED else 0
+        late = now - last.since if last.waits and last.kind == Reason.CROWDED else 0
         if not last.waits:
-            last.bound = Kind.AFTER, last.event, 0
+            last.bound = Reason.AFTER, last.event, 0
         self._close(last, machine.order, now)
         kind, origin, number = last.bound
         last.event = len(self._events)
@@ -119,30 +119,36 @@ class RecordingEngine(Engine):
 
     def _waited(self, last: _Last, order: int, wait: Waits, now: int) -> None:
         """The machine could not fire, for the reason ``wait``, with which an earlier wait may go on."""
-        kind = Kind.ARRIVAL if isinstance(wait, Starved) else Kind.CROWDED if isinstance(wait, Crowded) else Kind.FULL
-        if kind == Kind.FULL and wait.args[0].closed:
-            kind = Kind.SENDING
+        kind = (
+            Reason.ARRIVAL
+            if isinstance(wait, Starved)
+            else Reason.CROWDED
+            if isinstance(wait, Crowded)
+            else Reason.FULL
+        )
+        if kind == Reason.FULL and wait.args[0].closed:
+            kind = Reason.SENDING
         wanted = tuple(self._numbers[each] for each in wait.args)
         if last.waits and (last.kind, last.wanted) == (kind, wanted):
             return
         waited = last.waits
         self._close(last, order, now)
-        if kind == Kind.CROWDED and not waited:
-            last.bound = Kind.AFTER, last.event, 0
+        if kind == Reason.CROWDED and not waited:
+            last.bound = Reason.AFTER, last.event, 0
         last.waits, last.since, last.kind, last.wanted, last.awaited = True, now, kind, wanted, NOBODY
-        last.activity = Activity.STARVED if kind == Kind.ARRIVAL else Activity.BLOCKED
+        last.activity = Activity.STARVED if kind == Reason.ARRIVAL else Activity.BLOCKED
 
     def _bind(self, last: _Last, now: int) -> None:
-        """What the machine waited for has come now, or the run ends."""
-        if last.kind == Kind.CROWDED:
+        """Note that what the machine waited for has come now, or that the run ends."""
+        if last.kind == Reason.CROWDED:
             return
-        come = [each for each in last.wanted if last.kind != Kind.ARRIVAL or self._channels[each].tokens]
+        come = [each for each in last.wanted if last.kind != Reason.ARRIVAL or self._channels[each].tokens]
         at = last.awaited = (come or last.wanted)[0]
         match last.kind:
-            case Kind.FULL:
+            case Reason.FULL:
                 taken, before, cycle = self._taken_by[at]
                 origin = before if cycle == now else taken
-            case Kind.SENDING:
+            case Reason.SENDING:
                 origin = self._reserved_by[at]
             case _:
                 origin = next(iter(self._put_by[at]), NOBODY)
@@ -153,24 +159,24 @@ class RecordingEngine(Engine):
             self._waits.append((last.since, now, order, last.awaited, last.activity))
         last.waits = False
 
-    def _served(self, memory: Memory, now: int) -> int | None:
+    def _served(self, memory: OffChipMemory, now: int) -> int | None:
         """Try the memory, in which every beat that is granted is an event."""
         outcome = memory.fire()
         self._beat_is_over()
         return outcome
 
-    def _granted(self, port: Port) -> None:
+    def _granted(self, port: BeatPort) -> None:
         """The memory grants a beat to ``port``, and is done with the one that it granted before in this cycle."""
         self._beat_is_over()
         assert self._memory is not None
         now, asks, config = self._clock.now, port.asks, self._memory.config
         of = port.address // config.interleave % config.channels
         number = self._numbers[asks]
-        edges: list[tuple[int, Kind, int]] = []
+        edges: list[tuple[int, Reason, int]] = []
         for kind, origin, cycle in (
-            (Kind.BEATS, self._beats[port.number][0], self._beats[port.number][1] + 1),
-            (Kind.ARRIVAL, self._put_by[number][0], asks.available),
-            (Kind.BANDWIDTH, *_later(self._granted_last.get(of, (NOBODY, 0)), config.interval)),
+            (Reason.BEATS, self._beats[port.number][0], self._beats[port.number][1] + 1),
+            (Reason.ARRIVAL, self._put_by[number][0], asks.available),
+            (Reason.BANDWIDTH, *_later(self._granted_last.get(of, (NOBODY, 0)), config.interval)),
         ):
             if origin != NOBODY:
                 edges.append((cycle, kind, origin))
@@ -190,7 +196,7 @@ class RecordingEngine(Engine):
         self._beat = None
 
     def _finish(self, event: tuple[int, ...]) -> None:
-        """What happened since the last one is ``event``."""
+        """Note that ``event`` is all that happened since the last one."""
         freed, closing = self._before
         for channel in self._freed[freed:]:
             number = self._numbers[channel]

@@ -1,4 +1,4 @@
-"""What rules of the timing model say besides the words of all rules (`step.firing.words`), and the present cycle.
+"""Words of rules of the timing model besides those of all rules (`step.firing.words`), and the present cycle.
 
 - ``enter(banks, who, place)`` asks for a bank of a memory, ``pass_through(banks, who, place, cycles)`` takes it;
 - ``begin(buffers)``, ``fill(buffers, token)``, ``lay(buffers, page)`` and ``drop(buffers)`` change what a scratchpad
@@ -23,7 +23,7 @@ class Crowded(Blocked):
     """Another machine is where this one wants to go, and may be gone in the next cycle."""
 
 
-class Clock:
+class CycleClock:
     """The present cycle."""
 
     __slots__ = ("now",)
@@ -50,7 +50,7 @@ class Banks:
     ``passing`` has by machine where and when it began last, and for how many cycles.
     """
 
-    def __init__(self, count: int, clock: Clock) -> None:
+    def __init__(self, count: int, clock: CycleClock) -> None:
         self.count, self.clock = count, clock
         self.passing: dict[int, tuple[int, int, int]] = {}
 

@@ -7,15 +7,15 @@ to move it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 import numpy as np
 
-from sim_approx.engine.record import Record
+from sim_approx.engine.record import RunRecord
 from sim_approx.explain.causes import BANDWIDTH, DRAM, LATENCY, MEMORY, PORT, Cause
 from sim_approx.memory.dram import DramChannel
-from sim_approx.placing.build import Fabric
+from sim_approx.placing.build import PlacedFabric
 from step.lowering.fabric import FABRIC, LIMITS, is_of_fabric
 from step.lowering.off_chip import MemoryConfig
 from step.running.result import Activity
@@ -47,8 +47,8 @@ class Traffic:
     latency: np.ndarray
 
     @classmethod
-    def of(cls, fabric: Fabric, record: Record) -> Traffic:
-        """That of a fabric with a memory."""
+    def of(cls, fabric: PlacedFabric, record: RunRecord) -> Traffic:
+        """The traffic of a fabric with a memory."""
         assert fabric.memory is not None
         events, order = record.events, fabric.memory.order
         beats = np.flatnonzero(events["machine"] >= order)
@@ -80,8 +80,8 @@ class Traffic:
         return int(1 + np.sum((banks[1:] != banks[:-1]) | (rows[1:] != rows[:-1])))
 
 
-def advice(fabric: Fabric, record: Record, shares: Mapping[Cause, int], cycles: int) -> Advice | None:
-    """What to say of a run of ``cycles`` cycles, whose critical path has these ``shares``; None where no byte moves."""
+def advice(fabric: PlacedFabric, record: RunRecord, shares: Mapping[Cause, int], cycles: int) -> Advice | None:
+    """Advice for a run of ``cycles`` cycles, whose critical path has these ``shares``; None where no byte moves."""
     if fabric.memory is None or not cycles:
         return None
     config = fabric.netlist.fabric.memory
@@ -135,18 +135,12 @@ def _channels(traffic: Traffic, config: MemoryConfig) -> Advice | None:
         return None
     by_interleave = {}
     for power in range(11):
-        by_interleave[2**power] = traffic.fullest(_with(config, 2**power))
+        by_interleave[2**power] = traffic.fullest(replace(config, interleave=2**power))
     best = min(by_interleave, key=lambda each: (round(by_interleave[each], 2), each))
     text = f"beats that come together meet in one memory channel: the fullest has {fullest:.1f} times the mean"
     if by_interleave[best] > fullest / 1.25:
         return Advice(f"{text}, whatever the interleave; lay tensors out so that neighbours are read together")
     return Advice(f"{text}; {by_interleave[best]:.1f} times with", (f"memory.interleave={best}",))
-
-
-def _with(config: MemoryConfig, interleave: int) -> MemoryConfig:
-    return MemoryConfig(
-        config.beat_bytes, config.channels, config.interval, config.latency, interleave=interleave, dram=config.dram
-    )
 
 
 def _rows(traffic: Traffic, config: MemoryConfig) -> Advice:
@@ -165,14 +159,14 @@ def _rows(traffic: Traffic, config: MemoryConfig) -> Advice:
         f"opened in {dram.tfaw} clocks and a beat has {dram.burst}"
     )
     interleaves = [2**power for power in range(11) if 2**power > config.interleave]
-    longer = {each: beats / traffic.activations(_with(config, each)) for each in interleaves}
+    longer = {each: beats / traffic.activations(replace(config, interleave=each)) for each in interleaves}
     best = next((each for each in interleaves if longer[each] >= wanted), max(longer, key=lambda each: longer[each]))
     if longer[best] < 1.25 * run:
         return Advice(f"{text}; larger tiles, or tiles that lie together, make them longer")
     return Advice(f"{text}; {longer[best]:.1f} with", (f"memory.interleave={best}",))
 
 
-def _ports(fabric: Fabric, ports: int, share: float) -> Advice:
+def _ports(fabric: PlacedFabric, ports: int, share: float) -> Advice:
     """Each load or store moves a beat a cycle at most, and its link a word."""
     config, width = fabric.netlist.fabric.memory, ports * fabric.netlist.fabric.memory.beat_bytes
     text = (
@@ -185,7 +179,7 @@ def _ports(fabric: Fabric, ports: int, share: float) -> Advice:
     return Advice(text, (*_set("memory.beat_bytes", wider), *links) if fits else ())
 
 
-def _in_flight(fabric: Fabric, record: Record, traffic: Traffic) -> Advice:
+def _in_flight(fabric: PlacedFabric, record: RunRecord, traffic: Traffic) -> Advice:
     """Loads wait for their tiles: with too few of them under way, or for a single one."""
     assert fabric.memory is not None
     config, outstanding = fabric.netlist.fabric.memory, fabric.netlist.fabric.outstanding

@@ -1,11 +1,11 @@
-"""What cycles go to, in the words of the program: operators, its channels, and the memories."""
+"""Causes of cycles, in the words of the program: operators, its channels, and the memories."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from sim_approx.engine.record import Kind
-from sim_approx.placing.build import Fabric
+from sim_approx.engine.record import Reason
+from sim_approx.placing.build import PlacedFabric
 
 MEMORY = "off-chip memory"
 BUSES = "shared buses"
@@ -23,6 +23,9 @@ LATENCY = "latency"
 BANDWIDTH, DRAM, PORT = "bandwidth", "DRAM timing", "a beat a cycle and port"
 """Why beats waited for beats."""
 
+OF_MEMORY = {Reason.BEATS: PORT, Reason.BANDWIDTH: BANDWIDTH, Reason.CROWDED: DRAM, Reason.AFTER: WORKS}
+OF_OPERATORS = {Reason.AFTER: WORKS, Reason.SENDING: "sends words", Reason.CROWDED: "banks are taken"}
+
 
 class Cause(NamedTuple):
     """``what``: an operator, a channel of the program, or a memory; ``why``: what about it took the cycles."""
@@ -34,7 +37,7 @@ class Cause(NamedTuple):
 class Causes:
     """The causes in ``fabric``."""
 
-    def __init__(self, fabric: Fabric) -> None:
+    def __init__(self, fabric: PlacedFabric) -> None:
         self._fabric = fabric
         self._channels = [each.name for each in fabric.netlist.channels]
         self._numbers = {channel: number for number, channel in enumerate(fabric.all_channels)}
@@ -60,15 +63,12 @@ class Causes:
         return self._fabric.owners[found].name if found in self._fabric.owners else BUSES
 
     def awaited(self, channel: int, *, full: bool) -> tuple[int | None, str]:
-        """Who has to act where ``channel`` is full, or else empty: the machine, if it is one, and its operator."""
+        """The one to act where ``channel`` is full, or else empty: the machine, if it is one, and its operator."""
         if full and channel in self._readers:
             return None, self._readers[channel]
         found = self._fabric.all_channels[channel]
         machine = (found.reader if full else found.writer).order
         return machine, self.operator(machine)
-
-    def works(self, machine: int) -> Cause:
-        return Cause(self.operator(machine), WORKS)
 
     def latency(self, machine: int) -> Cause:
         return Cause(self.operator(machine), LATENCY)
@@ -93,21 +93,9 @@ class Causes:
         several = len(self._fabric.netlist.graph.nodes[consumer].inputs) > 1
         return f"{each.name} -> {consumer}" + (f".{port}" if several else "")
 
-    def of(self, kind: Kind, number: int) -> Cause:
-        """The cause that an edge names, but for arrivals, which have two."""
-        match kind:
-            case Kind.AFTER:
-                return self.works(number)
-            case Kind.SENDING:
-                return Cause(self.operator(number), "sends words")
-            case Kind.BEATS:
-                return Cause(MEMORY, PORT)
-            case Kind.BANDWIDTH:
-                return Cause(MEMORY, BANDWIDTH)
-            case Kind.FULL:
-                return self.full(number)
-            case Kind.CROWDED if self.operator(number) == MEMORY:
-                return Cause(MEMORY, DRAM)
-            case Kind.CROWDED:
-                return Cause(self.operator(number), "banks are taken")
-        raise ValueError(kind)
+    def of(self, reason: Reason, number: int) -> Cause:
+        """The cause of an edge for this ``reason``, but for arrivals; ``number``: of a channel or machine."""
+        if reason is Reason.FULL:
+            return self.full(number)
+        what = self.operator(number)
+        return Cause(what, (OF_MEMORY if what == MEMORY else OF_OPERATORS)[reason])

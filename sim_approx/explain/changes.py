@@ -1,4 +1,4 @@
-"""What if: changes of the fabric, and what runs with them say."""
+"""Changes of the fabric, and the cycles of runs with them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from itertools import islice
 
 import numpy as np
 
-from sim_approx.engine.record import Record
+from sim_approx.engine.record import RunRecord
 from sim_approx.explain.causes import BANDWIDTH, DRAM, LATENCY, MEMORY, WORKS, Cause, Causes
 from sim_approx.explain.path import Path
 from sim_approx.placing.build import TimingOf, formula_timing
-from sim_approx.running.simulation import Model, Simulation, simulate
+from sim_approx.running.model import Model, simulate
+from sim_approx.running.model_run import ModelRun
 from step.language.function import Function
 from step.language.graph import Graph, Node
 from step.language.parameters import fits
@@ -63,7 +64,7 @@ class WhatIf:
 
 
 def what_if(
-    graph: Graph, data: BoundInputs, simulation: Simulation, record: Record, path: Path, advised: Sequence[str] = ()
+    graph: Graph, data: BoundInputs, simulation: ModelRun, record: RunRecord, path: Path, advised: Sequence[str] = ()
 ) -> list[WhatIf]:
     """Changes of the fabric that make the run of ``graph``, whose critical path is ``path``, shorter, the best first.
 
@@ -83,14 +84,14 @@ def what_if(
 
 
 def _cycles(change: Change, data: BoundInputs, model: Model) -> int:
-    """What a run with ``change`` takes; ``model`` is that of the present fabric."""
+    """Cycles of a run with ``change``; ``model`` is that of the present fabric."""
     if change.depths is not None or change.memory is not None:
-        return model.run(change.depths, change.memory).ending.cycles
+        return model.run(depths=change.depths, memory=change.memory).ending.cycles
     return simulate(change.make(), data, timing_of=change.timing_of).ending.cycles
 
 
-def changes(graph: Graph, simulation: Simulation, record: Record, path: Path) -> Iterator[Change]:
-    """What is tried: more of each thing that the fabric has, channels that are never full, and functions that take no
+def changes(graph: Graph, simulation: ModelRun, record: RunRecord, path: Path) -> Iterator[Change]:
+    """Changes to try: more of each thing that the fabric has, channels that are never full, and functions that take no
     time, of those operators whose work is on the ``path``."""
     netlist = simulation.fabric.netlist
     shares = path.shares()

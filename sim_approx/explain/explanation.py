@@ -1,20 +1,19 @@
-"""Where the cycles of a run went, as one object."""
+"""One object that says where the cycles of a run went."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
-from sim_approx.backend import raise_failure
-from sim_approx.engine.record import Record
+from sim_approx.engine.record import RunRecord
 from sim_approx.explain.bandwidth import Advice, advice
 from sim_approx.explain.changes import WhatIf, what_if
 from sim_approx.explain.path import Path, critical_path
 from sim_approx.explain.usage import Usage, usage
 from sim_approx.explain.waits import Account, accounts
-from sim_approx.running.simulation import Simulation, simulate
+from sim_approx.running.model import simulate
+from sim_approx.running.model_run import ModelRun
 from step.language.validate import check_outputs
 from step.programs.files.json_file import format_of
 from step.programs.folding import folded
@@ -38,8 +37,8 @@ class Explanation:
     usage: Usage
     what_if: list[WhatIf]
     advice: Advice | None
-    simulation: Simulation = field(repr=False)
-    record: Record = field(repr=False)
+    simulation: ModelRun = field(repr=False)
+    record: RunRecord = field(repr=False)
 
     @property
     def cycles(self) -> int:
@@ -87,15 +86,11 @@ def explain(
     prepared = prepared or prepare(program)
     netlist = prepared.netlist
     check_outputs(netlist.graph)
-    data, record = prepared.data, Record()
+    data, record = prepared.data, RunRecord()
     simulation = simulate(netlist, data, events=True, max_cycles=max_cycles, record=record)
     result = simulation.result()
-
-    def rerun(depths: Mapping[str, int]) -> Simulation:
-        return simulate(netlist.with_depths(depths), data, max_cycles=max_cycles)
-
     if simulation.error is not None:
-        raise_failure(simulation.error, simulation, result, rerun)
+        simulation.fail(simulation.error, result)
     fabric, ending = simulation.fabric, simulation.ending
     path = critical_path(fabric, record, ending.cycles)
     advised = advice(fabric, record, path.shares(), ending.cycles)

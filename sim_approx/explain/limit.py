@@ -36,7 +36,7 @@ def folded_shares(found: Explanation) -> dict[Cause, dict[str, int]]:
 
 
 def summed(found: Explanation, names: Sequence[str], parts: Mapping[str, str]) -> Account:
-    """What became of the cycles of the operators ``names`` together; whom they waited for is folded by ``parts``."""
+    """The account of the operators ``names`` together; whom they waited for is folded by ``parts``."""
     account = Account(
         sum(found.accounts[name].busy for name in names), sum(found.accounts[name].finished for name in names)
     )
@@ -49,8 +49,8 @@ def summed(found: Explanation, names: Sequence[str], parts: Mapping[str, str]) -
 
 
 @dataclass(frozen=True)
-class Limit:
-    """What most of the critical path goes to: a ``part``, of it most to one ``unit``, an operator (None: of several
+class RunLimit:
+    """The largest share of the critical path: a ``part``, of it most to one ``unit``, an operator (None: of several
     that go to memory there is none); the ``cycles`` by why."""
 
     part: str
@@ -70,8 +70,8 @@ class Limit:
         return f"{self.part}{unit} limits the run: {share} ({', '.join(whys)})"
 
 
-def limit(found: Explanation) -> Limit | None:
-    """What limits the run of ``found``; None of a run without a cycle."""
+def limit(found: Explanation) -> RunLimit | None:
+    """The limit of the run of ``found``; None of a run without a cycle."""
     by_part: dict[str, Counter[str]] = {}
     units: dict[str, Counter[str]] = {}
     for cause, cycles in found.path.shares().items():
@@ -88,7 +88,7 @@ def limit(found: Explanation) -> Limit | None:
         consumer = unit.split(ARROW)[1]
         unit = consumer if consumer in found.parts else consumer.rpartition(".")[0]
     alike = len(members(found.parts).get(part, ()))
-    return Limit(part, unit if unit in found.parts else None, dict(by_part[part].most_common()), alike, found.cycles)
+    return RunLimit(part, unit if unit in found.parts else None, dict(by_part[part].most_common()), alike, found.cycles)
 
 
 def _busiest_port(found: Explanation) -> str | None:

@@ -1,15 +1,15 @@
-"""How long every firing of a record occupies its machine."""
+"""Cycles for which every firing of a record occupies its machine."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from sim_approx.engine.record import Record
-from sim_approx.placing.build import Fabric
+from sim_approx.engine.record import RunRecord
+from sim_approx.placing.build import PlacedFabric
 from step.firing.machine import COMPUTES
 
 
-def occupied(fabric: Fabric, record: Record) -> np.ndarray:
+def occupied(fabric: PlacedFabric, record: RunRecord) -> np.ndarray:
     """By event, cycles: the initiation interval if it passed a value, else 1; those of beats are 1."""
     events, ports = record.events, len(fabric.memory.ports) if fabric.memory else 0
     order = len(fabric.machines) - bool(ports)

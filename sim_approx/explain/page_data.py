@@ -1,4 +1,4 @@
-"""What the script of a page draws and lists: bands of time, operators and channels, as small as they can be."""
+"""Data that the script of a page draws and lists: bands of time, operators and channels, as small as they can be."""
 
 from __future__ import annotations
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim_approx.engine.record import NOBODY, Kind, Record
+from sim_approx.engine.record import NOBODY, Reason, RunRecord
 from sim_approx.explain.causes import Cause, Causes
-from sim_approx.placing.build import Fabric
+from sim_approx.placing.build import PlacedFabric
 from step.firing.machine import ENDS
 
-TRANSIT, LATENCY = len(Kind), len(Kind) + 1
+TRANSIT, LATENCY = len(Reason), len(Reason) + 1
 """What an arrival is made of."""
 NUMBERS = 1 << 32
 
@@ -58,7 +58,7 @@ class Path:
         return dict(sorted(found, key=lambda each: (-each[1], each[0])))
 
 
-def critical_path(fabric: Fabric, record: Record, cycles: int) -> Path:
+def critical_path(fabric: PlacedFabric, record: RunRecord, cycles: int) -> Path:
     """The critical path of a run of ``fabric`` that ended after ``cycles``."""
     events, memory = record.events, len(fabric.machines) - bool(fabric.memory)
     chain = _chain(fabric, record, cycles)
@@ -68,9 +68,9 @@ def critical_path(fabric: Fabric, record: Record, cycles: int) -> Path:
     machines = np.minimum(on["machine"].astype(np.int64), memory)  # all ports are the memory
     origins = np.append(on["cycle"][1:], on["cycle"][-1] - on["late"][-1])
     total = on["cycle"] - on["late"] - origins
-    arrives = on["kind"] == Kind.ARRIVAL
+    arrives = on["kind"] == Reason.ARRIVAL
     lags = np.array([each.lag for each in fabric.all_channels] or [0])
-    numbers = np.where(arrives | (on["kind"] == Kind.FULL), on["number"], 0).astype(np.int64)
+    numbers = np.where(arrives | (on["kind"] == Reason.FULL), on["number"], 0).astype(np.int64)
     if fabric.memory:  # a beat has its address there; what arrived is what its port asks for
         places = {id(channel): place for place, channel in enumerate(fabric.all_channels)}
         asked = np.array([places[id(port.asks)] for port in fabric.memory.ports], np.int64)
@@ -81,12 +81,12 @@ def critical_path(fabric: Fabric, record: Record, cycles: int) -> Path:
     lengths = np.stack([on["late"], transit, total - transit], axis=1).ravel()
     from_machine = np.append(machines[1:], machines[-1])
     rest = np.where(arrives, LATENCY, on["kind"].astype(np.int64)) * NUMBERS
-    rest += np.where(on["kind"] == Kind.FULL, numbers, from_machine)
-    codes = np.stack([Kind.CROWDED * NUMBERS + machines, TRANSIT * NUMBERS + numbers, rest], axis=1).ravel()
+    rest += np.where(on["kind"] == Reason.FULL, numbers, from_machine)
+    codes = np.stack([Reason.CROWDED * NUMBERS + machines, TRANSIT * NUMBERS + numbers, rest], axis=1).ravel()
     end = cycles - int(on["cycle"][0])
     beat = fabric.memory is not None and int(machines[0]) == memory
     lengths = np.append(end, lengths)
-    codes = np.append((LATENCY if beat else Kind.AFTER) * NUMBERS + int(machines[0]), codes)
+    codes = np.append((LATENCY if beat else Reason.AFTER) * NUMBERS + int(machines[0]), codes)
     taken = lengths > 0
     found, which = np.unique(codes[taken][::-1], return_inverse=True)
     causes = Causes(fabric)
@@ -98,10 +98,10 @@ def critical_path(fabric: Fabric, record: Record, cycles: int) -> Path:
 def _cause(causes: Causes, kind: int, number: int) -> Cause:
     if kind == TRANSIT:
         return causes.transit(number)
-    return causes.latency(number) if kind == LATENCY else causes.of(Kind(kind), number)
+    return causes.latency(number) if kind == LATENCY else causes.of(Reason(kind), number)
 
 
-def _chain(fabric: Fabric, record: Record, cycles: int) -> np.ndarray:
+def _chain(fabric: PlacedFabric, record: RunRecord, cycles: int) -> np.ndarray:
     """The events of the path, the last one first."""
     origin, found, number = record.events["origin"], list[int](), _last(fabric, record, cycles)
     while number != NOBODY:
@@ -110,7 +110,7 @@ def _chain(fabric: Fabric, record: Record, cycles: int) -> np.ndarray:
     return np.array(found, np.int64)
 
 
-def _last(fabric: Fabric, record: Record, cycles: int) -> int:
+def _last(fabric: PlacedFabric, record: RunRecord, cycles: int) -> int:
     """The event with which the run ended: a last firing, or a beat that was written."""
     machines = fabric.machines
     # A beat that is there in the last cycle was granted as long before as one takes at most.

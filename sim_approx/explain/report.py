@@ -9,7 +9,7 @@ from importlib.resources import files
 from string import Template
 
 from sim_approx.explain.explanation import Explanation
-from sim_approx.explain.limit import Limit, limit
+from sim_approx.explain.limit import RunLimit, limit
 from sim_approx.explain.page_data import page_data
 from sim_approx.explain.roofline import PART, RUN, chart, points
 from step.programs.folding import members, starred
@@ -51,7 +51,7 @@ def report(found: Explanation) -> str:
     )
 
 
-def summary(found: Explanation, limiting: Limit | None) -> list[str]:
+def summary(found: Explanation, limiting: RunLimit | None) -> list[str]:
     """The first lines of a page: what limits, what gains most, and what became of the bandwidth."""
     lines = [] if limiting is None else [limiting.text]
     if found.what_if:
@@ -61,7 +61,7 @@ def summary(found: Explanation, limiting: Limit | None) -> list[str]:
     return lines if found.advice is None else [*lines, found.advice.text]
 
 
-def _pictures(found: Explanation, limiting: Limit | None) -> tuple[dict[str, str], dict[str, str]]:
+def _pictures(found: Explanation, limiting: RunLimit | None) -> tuple[dict[str, str], dict[str, str]]:
     """Pictures by name, the first one is shown; and in which box of each is the unit that limits."""
     netlist, unit = found.simulation.fabric.netlist, None if limiting is None else limiting.unit
     flat, parts = sketch(netlist.graph, netlist.fabric, {}), found.parts

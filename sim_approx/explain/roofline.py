@@ -16,7 +16,7 @@ RUN, PART = "#c22f2f", "#5b84b1"
 
 
 @dataclass(frozen=True)
-class Point:
+class RoofPoint:
     """Operators that are alike: operations a byte of their links and operations a cycle, of one on average, and the
     share of what its lanes could do."""
 
@@ -27,7 +27,7 @@ class Point:
     share: float
 
 
-def points(found: Explanation) -> list[Point]:
+def points(found: Explanation) -> list[RoofPoint]:
     """All operators with operations, also of tiles of dynamic size; repeated parts as one."""
     netlist, used, cycles = found.simulation.fabric.netlist, found.usage, max(found.cycles, 1)
     shown = []
@@ -43,7 +43,7 @@ def points(found: Explanation) -> list[Point]:
             intensity = operations / (words * netlist.fabric.link_bytes)
             peak = sum(each.a_cycle for _, each in work)
             attained = operations / cycles / len(work)
-            shown.append(Point(part, len(work), intensity, attained, operations / (cycles * peak)))
+            shown.append(RoofPoint(part, len(work), intensity, attained, operations / (cycles * peak)))
     return shown
 
 
@@ -61,7 +61,7 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if value >= 1 else f"1/{1 / value:,.0f}"
 
 
-def chart(roofline: Roofline, others: list[Point]) -> str:
+def chart(roofline: Roofline, others: list[RoofPoint]) -> str:
     """SVG: the roof, the run, and its operators; ``roofline`` must have operations, and bytes moved."""
     assert roofline.intensity and roofline.flops
     ridge = roofline.peak / roofline.bandwidth

@@ -1,4 +1,4 @@
-"""What every operator did, and where the critical path went, in equal bands of time."""
+"""Activities of every operator, and the way of the critical path, in equal bands of time."""
 
 from __future__ import annotations
 

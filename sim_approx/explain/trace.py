@@ -38,7 +38,7 @@ class Window:
 
     @classmethod
     def of(cls, cycles: int, first: int, last: int | None) -> Window:
-        """Those of a run of ``cycles`` cycles; raises `InputError` where there are none."""
+        """The window of a run of ``cycles`` cycles; raises `InputError` where there are none."""
         if last is not None and last < first:
             raise InputError(f"the first cycle, {first}, must not be behind the last one, {last}")
         if first >= cycles:

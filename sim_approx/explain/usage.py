@@ -1,4 +1,4 @@
-"""How much of what there is a run used: lanes, links, memory, and where it stands under the roofline."""
+"""Shares of lanes, links and memory that a run used, and its place under the roofline."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_approx.engine.record import Record
-from sim_approx.placing.build import Fabric
+from sim_approx.engine.record import RunRecord
+from sim_approx.placing.build import PlacedFabric
 from step.firing.machine import COMPUTES
 from step.language.symbols import evaluate
 from step.language.types import is_dynamic, with_rows
@@ -60,23 +60,23 @@ class Usage:
     links: dict[str, float]
     memory: float
     roofline: Roofline
-    work: dict[str, Work]
+    work: dict[str, LaneWork]
 
 
-class Work(NamedTuple):
+class LaneWork(NamedTuple):
     """The ``operations`` of an operator in a run, of which its lanes do at most so many ``a_cycle``."""
 
     operations: int
     a_cycle: int
 
 
-def usage(program: Program, fabric: Fabric, record: Record, result: RunResult) -> Usage:
-    """What the run of ``program`` with this ``result``, which has events, used of ``fabric``."""
+def usage(program: Program, fabric: PlacedFabric, record: RunRecord, result: RunResult) -> Usage:
+    """Usage of ``fabric`` in the run of ``program`` with this ``result``, which has events."""
     netlist, config, events = fabric.netlist, fabric.netlist.fabric, result.events
     assert events is not None
     operations = _operations(fabric, record)
     work = {
-        node.name: Work(operations[node.name], flops_a_cycle(node, netlist))
+        node.name: LaneWork(operations[node.name], flops_a_cycle(node, netlist))
         for node in with_lanes(netlist)
         if operations.get(node.name) and is_read(node, netlist)
     }
@@ -100,8 +100,8 @@ def usage(program: Program, fabric: Fabric, record: Record, result: RunResult) -
     )
 
 
-def _useful(program: Program, fabric: Fabric, operations: Mapping[str, int]) -> int:
-    """Those of the ``operations`` that are not on padding; the data of ``program`` says how much there is."""
+def _useful(program: Program, fabric: PlacedFabric, operations: Mapping[str, int]) -> int:
+    """The ``operations`` that are not on padding; the data of ``program`` says how much there is."""
     graph = fabric.netlist.graph
     useful = useful_of(graph).flops
     padded = {n: useful[n] for n in operations if useful[n] != graph.nodes[n].operator.flops(graph.nodes[n])}
@@ -117,8 +117,8 @@ def _words(events: ChannelEvents, beats: int, cycles: int) -> int:
     return int(np.minimum(beats, room)[events.control & VALUE > 0].sum())
 
 
-def _operations(fabric: Fabric, record: Record) -> dict[str, int]:
-    """What the operators with functions calculated, of tiles of dynamic size by their rows."""
+def _operations(fabric: PlacedFabric, record: RunRecord) -> dict[str, int]:
+    """Operations of the operators with functions, on tiles of dynamic size by their rows."""
     computing = record.events[record.events["outcome"] == COMPUTES]
     applied = np.bincount(computing["machine"], minlength=len(fabric.machines)).tolist()
     found = {}

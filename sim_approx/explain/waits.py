@@ -10,16 +10,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_approx.engine.record import NOBODY, Record
+from sim_approx.engine.record import NOBODY, RunRecord
 from sim_approx.explain.causes import BANKS, Causes
-from sim_approx.placing.build import Fabric
+from sim_approx.placing.build import PlacedFabric
 from step.firing.machine import Machine
 from step.running.result import Activity
 
 
 @dataclass(frozen=True)
 class Account:
-    """What became of the cycles of an operator: with ``finished`` they add up to those of the run.
+    """Cycles of an operator by what became of them: with ``finished`` they add up to those of the run.
 
     ``starved`` has the cycles by whose tokens were missing, ``blocked`` those by who had to make space, most first.
     """
@@ -30,7 +30,7 @@ class Account:
     blocked: Counter[str] = field(default_factory=Counter)
 
 
-def accounts(fabric: Fabric, record: Record, activities: dict[Machine, list[int]]) -> dict[str, Account]:
+def accounts(fabric: PlacedFabric, record: RunRecord, activities: dict[Machine, list[int]]) -> dict[str, Account]:
     """By operator, what became of its cycles, of which ``activities`` are the sums."""
     found, whom = {}, _Whom(fabric, record)
     for name, machine in fabric.units.items():
@@ -41,8 +41,8 @@ def accounts(fabric: Fabric, record: Record, activities: dict[Machine, list[int]
     return found
 
 
-class _Wait(NamedTuple):
-    """As `sim_approx.engine.record.WAIT`."""
+class _WaitRow(NamedTuple):
+    """A row of `sim_approx.engine.record.WAIT`."""
 
     since: int
     until: int
@@ -52,15 +52,15 @@ class _Wait(NamedTuple):
 
 
 class _Whom:
-    """Who is waited for: the one at the other end of the channel or, where that is a machine of the same operator,
+    """The one that is waited for: at the other end of the channel or, where that is a machine of the same operator,
     the one that this machine waits for meanwhile."""
 
-    def __init__(self, fabric: Fabric, record: Record) -> None:
+    def __init__(self, fabric: PlacedFabric, record: RunRecord) -> None:
         self._causes = Causes(fabric)
         order = np.argsort(record.waits["machine"], kind="stable")
         self._sorted = record.waits[order]
         self._bounds = np.searchsorted(self._sorted["machine"], np.arange(len(fabric.machines) + 1)).tolist()
-        self._lists: dict[int, list[_Wait]] = {}
+        self._lists: dict[int, list[_WaitRow]] = {}
 
     def awaited_by(self, machine: int) -> Iterator[tuple[int, str, int]]:
         """The activity, who is waited for, and the cycles, of all waits of ``machine``."""
@@ -73,7 +73,7 @@ class _Whom:
                 yield activity, name, sums[number]
                 continue
             for since, until, *rest in waits[which.ravel() == number].tolist():
-                for whom, cycles in self._awaited(_Wait(since, until, *rest), since, until):
+                for whom, cycles in self._awaited(_WaitRow(since, until, *rest), since, until):
                     if cycles:
                         yield activity, whom, cycles
 
@@ -85,13 +85,13 @@ class _Whom:
     def _is_inside(self, machine: int, other: int | None, name: str) -> bool:
         return other is not None and other != machine and name == self._causes.operator(machine)
 
-    def _waits(self, machine: int) -> list[_Wait]:
+    def _waits(self, machine: int) -> list[_WaitRow]:
         if machine not in self._lists:
             waits = self._sorted[self._bounds[machine] : self._bounds[machine + 1]]
-            self._lists[machine] = [_Wait(*each) for each in waits.tolist()]
+            self._lists[machine] = [_WaitRow(*each) for each in waits.tolist()]
         return self._lists[machine]
 
-    def _awaited(self, wait: _Wait, since: int, until: int) -> Iterator[tuple[str, int]]:
+    def _awaited(self, wait: _WaitRow, since: int, until: int) -> Iterator[tuple[str, int]]:
         """Names, with the cycles from ``since`` to before ``until`` for which ``wait`` was for them."""
         other, name = self._other(wait.channel, wait.activity)
         if other is None or not self._is_inside(wait.machine, other, name):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sim_approx.engine.words import Clock, put_at
+from sim_approx.engine.words import CycleClock, put_at
 from sim_approx.memory.dram import DramChannel
 from step.firing.machine import Channel, Machine, Starved
 from step.firing.words import bits, lowest, take
@@ -23,7 +23,7 @@ ARRIVED = Token(UNKNOWN)
 
 
 @dataclass(slots=True, eq=False)
-class Port:
+class BeatPort:
     """A port: the channel that beats are asked for or written through, and where a token comes back for a tile.
 
     ``beats`` are those of a tile, ``beat`` is the one presented next, and its ``address``. ``arrived``: when the last
@@ -49,23 +49,23 @@ class MemoryPorts:
     """The ports of a program's units: reads first, each kind in the order of the units."""
 
     def __init__(self) -> None:
-        self.reads: list[Port] = []
-        self.writes: list[Port] = []
+        self.reads: list[BeatPort] = []
+        self.writes: list[BeatPort] = []
         self.before: list[Channel] = []
         """Where something may be that is to be written, besides the channels of ``writes``."""
 
     def read(self, requests: Channel, arrives: Channel, beats: int) -> None:
         """A load asks for ``beats`` beats per request, and gets a token for each through ``arrives``."""
         requests.addresses = 1
-        self.reads.append(Port(requests, arrives, beats))
+        self.reads.append(BeatPort(requests, arrives, beats))
 
     def write(self, writes: Channel, visible: Channel | None = None, beats: int = 1) -> None:
         """A store writes one beat per token; ``visible`` gets a token when ``beats`` of them can be read."""
         writes.addresses = 1
-        self.writes.append(Port(writes, visible, beats, writes=True))
+        self.writes.append(BeatPort(writes, visible, beats, writes=True))
 
 
-class Memory(Machine):
+class OffChipMemory(Machine):
     """All memory channels, behind ``ports``.
 
     A tile enters its load unit's queue ``latency`` cycles after its last beat was granted or, with DRAM, after its data
@@ -89,7 +89,7 @@ class Memory(Machine):
         "told",
     )
 
-    def __init__(self, config: MemoryConfig, clock: Clock, of: MemoryPorts) -> None:
+    def __init__(self, config: MemoryConfig, clock: CycleClock, of: MemoryPorts) -> None:
         ports = [*of.reads, *of.writes]
         for number, port in enumerate(ports):
             port.number = number
@@ -109,7 +109,7 @@ class Memory(Machine):
         self._drams = [DramChannel(config) for _ in range(config.channels)] if config.dram else []
         self._out_of_turn = [0] * config.channels
         self._waiting = 0
-        self.told: Callable[[Port], None] | None = None
+        self.told: Callable[[BeatPort], None] | None = None
         """Who is told of every beat that a memory channel grants, before it is."""
         self.last_read = self.last_write = -config.latency
         """Cycle in which the last beat is on a read port, or is visible in memory."""
@@ -119,7 +119,7 @@ class Memory(Machine):
         return any(each.tokens for each in self.before) or any(port.asks.tokens for port in self.ports if port.writes)
 
     def fire(self) -> int | None:
-        """What the memory does in this cycle; starves where no port presents a beat."""
+        """Do what the memory does in this cycle; starves where no port presents a beat."""
         idle = [port for port in self._idle if not self._present(port)]
         if not self._waiting:
             self._idle = idle
@@ -141,7 +141,7 @@ class Memory(Machine):
         self._idle = idle
         return None
 
-    def _present(self, port: Port) -> bool:
+    def _present(self, port: BeatPort) -> bool:
         if not port.asks.tokens:
             return False
         port.address = port.asks.tokens[0].value + (0 if port.writes else port.beat)
@@ -173,7 +173,7 @@ class Memory(Machine):
         self._out_of_turn[channel] = 0 if best == turn else self._out_of_turn[channel] + 1
         return best
 
-    def _grant(self, channel: int, number: int, now: int) -> Port:
+    def _grant(self, channel: int, number: int, now: int) -> BeatPort:
         """Serve a port; it presents its next beat in the next cycle."""
         self._wants[channel] ^= 1 << number
         self._later[channel] = -1 << (number + 1)

@@ -1,10 +1,10 @@
-"""What the units that go to off-chip memory have in common."""
+"""Machines that the units at off-chip memory have in common."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sim_approx.placing.site import Site
+from sim_approx.placing.site import UnitSite
 from step.firing.machine import COMPUTES, ENDS, Channel, Machine
 from step.firing.words import need, put, room, take
 
@@ -15,7 +15,7 @@ REQUEST_DEPTH = WRITE_DEPTH = 2
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Deliver(Machine):
+class DeliverTiles(Machine):
     """Joins what is to come with the tiles that came from memory."""
 
     def fire(self) -> int | None:
@@ -32,11 +32,11 @@ class Deliver(Machine):
         return ENDS if x.done else None
 
 
-def deliver(site: Site, pending: Channel, arrived: Channel) -> Machine:
+def deliver(site: UnitSite, pending: Channel, arrived: Channel) -> Machine:
     """Place the machine that hands on what is ``pending`` when its tile has ``arrived``."""
     element = site.node.output_types[0].element
     # A header that carries its tile waits for all the words of it.
     control = site.carries and element.is_control
     words = -(-element.bits // (8 * site.fabric.link_bytes)) if control else site.beats_out[0]
     latency = words if control else 0
-    return site.add(Deliver(inputs=(pending, arrived), outputs=site.outputs, interval=words, latency=latency))
+    return site.add(DeliverTiles(inputs=(pending, arrived), outputs=site.outputs, interval=words, latency=latency))

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypedDict, TypeVar
 
-from sim_approx.engine.words import Banks, Buffers, Clock
+from sim_approx.engine.words import Banks, Buffers, CycleClock
 from step.firing.machine import Channel, Machine
 from step.language.tokens import Token
 from step.lowering.memory import IN_FLIGHT, Share, scratchpads
@@ -22,7 +22,7 @@ AnyMachine = TypeVar("AnyMachine", bound=Machine)
 
 
 class SharePorts(TypedDict):
-    """What a machine that fills or reads a share knows of it."""
+    """A share as a machine that fills or reads it knows it."""
 
     slots: int
     in_flight: Channel
@@ -92,7 +92,7 @@ class ShareSites:
     all_pages: Channel | None
 
 
-def share_sites(netlist: Netlist, channel: Callable[[int], Channel], clock: Clock) -> ShareSites:
+def share_sites(netlist: Netlist, channel: Callable[[int], Channel], clock: CycleClock) -> ShareSites:
     """Place what the scratchpads of ``netlist`` are made of; ``channel`` makes a channel of a depth."""
     by_filler: dict[str, ShareSite] = {}
     pads = scratchpads(netlist)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from sim_approx.engine.words import Clock, RowsOf, unknown
-from sim_approx.memory.channels import Memory, MemoryPorts, Port
+from sim_approx.engine.words import CycleClock, RowsOf, unknown
+from sim_approx.memory.channels import BeatPort, MemoryPorts, OffChipMemory
 from sim_approx.memory.scratchpad import ShareSites, share_sites
 from sim_approx.placing.masters import share
-from sim_approx.placing.site import Site, declared_sizes, set_sizes
+from sim_approx.placing.site import UnitSite, declared_sizes, set_sizes
 from step.firing.declared import Declared, declared_rule
 from step.firing.machine import Channel, Machine, Unread
 from step.host.extensions import needed_module
@@ -30,7 +30,7 @@ TimingOf = Callable[[Node, Function, bool], Plan]
 
 
 @dataclass
-class Fabric:
+class PlacedFabric:
     """All machines of a netlist, ready to run.
 
     ``units``: per unit the machine whose activity is the unit's. ``channels``: those of the netlist, by its order;
@@ -47,16 +47,10 @@ class Fabric:
     tensors: Tensors
     outputs: dict[str, list[Token]]
     arrivals: dict[str, list[int]]
-    clock: Clock
-    ports: tuple[Port, ...]
-    memory: Memory | None
+    clock: CycleClock
+    ports: tuple[BeatPort, ...]
+    memory: OffChipMemory | None
     shares: ShareSites
-
-    @property
-    def tallest(self) -> dict[str, int]:
-        """The most rows of the tiles of dynamic size that began at each unit in the last run."""
-        begin = [node for node in self.netlist.units if node.operator.makes_rows(node)]
-        return {node.name: self.units[node.name].tallest for node in begin}  # type: ignore[attr-defined]
 
     def change(self, netlist: Netlist) -> None:
         """Have the depths and the memory of ``netlist``, which is the same otherwise, in the runs that come."""
@@ -70,20 +64,20 @@ class Fabric:
 
 
 def formula_timing(netlist: Netlist) -> TimingOf:
-    """How long functions take by their plans."""
+    """Timing of functions by their plans."""
     return lambda node, function, reduce: plan_of(node, function, netlist.fabric, reduce=reduce)
 
 
 def build_fabric(
     netlist: Netlist, data: BoundInputs, computing: Collection[str], timing_of: TimingOf | None = None
-) -> Fabric:
+) -> PlacedFabric:
     """Place the machines of every unit; those in ``computing`` compute the values they send.
 
     ``timing_of`` replaces the plans. Raises `FabricError` for what the fabric can not do.
     """
     timing_of = timing_of or formula_timing(netlist)
     check_feasible(netlist)
-    clock, machines = Clock(), list[Machine]()
+    clock, machines = CycleClock(), list[Machine]()
     tensors = Tensors(netlist.graph, data)
     outputs, arrivals = dict[str, list[Token]](), dict[str, list[int]]()
     regions, ports = memory_map(netlist), MemoryPorts()
@@ -102,7 +96,7 @@ def build_fabric(
     shares = share_sites(netlist, internal, clock)
     for node in netlist.units:
         before, behind = netlist.inputs(node), netlist.outputs(node)
-        site = Site(
+        site = UnitSite(
             node=node,
             inputs=tuple(channels[each.index] for each in before),
             outputs=tuple(Unread() if each is None else channels[each.index] for each in behind),
@@ -137,10 +131,11 @@ def build_fabric(
     of_units, bus = (*ports.reads, *ports.writes), netlist.fabric.memory.bus
     if bus is not None:
         ports = share(board_of(netlist, bus), ports, internal, machines.append)
-    memory = Memory(netlist.fabric.memory, clock, ports) if of_units else None
+    memory = OffChipMemory(netlist.fabric.memory, clock, ports) if of_units else None
     if memory is not None:
         machines.append(memory)
-    return Fabric(
+    join(machines)
+    return PlacedFabric(
         netlist=netlist,
         machines=machines,
         units=units,
@@ -157,7 +152,17 @@ def build_fabric(
     )
 
 
-def place(site: Site) -> Machine:
+def join(machines: Sequence[Machine]) -> None:
+    """Tell machines their order, and channels who reads and writes them."""
+    for order, machine in enumerate(machines):
+        machine.order = order
+        for channel in machine.inputs:
+            channel.reader = machine
+        for channel in machine.outputs:
+            channel.writer = machine
+
+
+def place(site: UnitSite) -> Machine:
     """Place the machines of the unit of ``site``; returns the one whose activity is the unit's.
 
     Raises `FabricError` where there is nothing for the operator, or nothing for tiles of dynamic size that it has.
@@ -174,7 +179,7 @@ def place(site: Site) -> Machine:
     return machine
 
 
-def _declared(site: Site, declared: Declared) -> Machine:
+def _declared(site: UnitSite, declared: Declared) -> Machine:
     """The machine of a rule that is the whole unit; functions only where their results are wanted."""
     parameters = dict(declared.parameters)
     if not site.computes:

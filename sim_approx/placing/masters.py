@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sim_approx.memory.channels import MemoryPorts, Port
+from sim_approx.memory.channels import BeatPort, MemoryPorts
 from sim_approx.memory.masters import FOLLOW, SOME, Acknowledge, Answer, HandOut, Master, Spread, Tell, Transfer
 from step.firing.machine import Channel, Machine, Unread
 from step.lowering.board import BoardPlan
@@ -77,14 +77,14 @@ def share(
 
 @dataclass(frozen=True)
 class _Asked:
-    """What is around a `Master`: the ``ports`` that it serves, its outputs, and what it may ask for (``credit``)."""
+    """Surroundings of a `Master`: the ``ports`` that it serves, its outputs, and what it may ask for (``credit``)."""
 
-    ports: Sequence[Port]
+    ports: Sequence[BeatPort]
     bursts: Channel
     due: Channel
     credit: Channel
 
     @property
     def arrives(self) -> tuple[Channel, ...]:
-        """Where a port learns of a tile."""
+        """Channels through which ports learn of tiles."""
         return tuple(each.arrives or Unread() for each in self.ports)

@@ -1,4 +1,4 @@
-"""What a unit sees of the program when its machines are placed, and the pace of those that take dynamic tiles.
+"""The program as a unit sees it when its machines are placed, and the pace of those that take dynamic tiles.
 
 Tiles of dynamic size: a firing with one of n rows takes the time of these rows. A value is its rows here: where nobody
 wants to know the scalars, their number stands for the tile, or for a tuple of such tiles.
@@ -39,8 +39,8 @@ class Ports(TypedDict):
 
 
 @dataclass(frozen=True)
-class Site:
-    """Where the unit of ``node`` goes.
+class UnitSite:
+    """The place of the unit of ``node``.
 
     ``elements_in`` and ``elements_out`` are what passes of values at each port, ``beats_in`` and ``beats_out`` the
     cycles that it takes, of a tile of dynamic size those with the most rows; ``carries``: somebody reads values of
@@ -99,7 +99,7 @@ class Site:
         return tuple(link_words(each, self.fabric.link_bytes, rows) for each in (*self.elements_in, *self.elements_out))
 
     def timing(self, function: Function, *, reduce: bool, stored: bool = False, rows: int | None = None) -> UnitPlan:
-        """How long a firing takes that applies ``function``, whose results may be ``stored``.
+        """The plan of a firing that applies ``function``, whose results may be ``stored``.
 
         Tiles of dynamic size have the most rows, or so many ``rows``. Without a reader of its results there is no
         hardware for it.
@@ -112,7 +112,7 @@ class Site:
         return UnitPlan(plan, tuple(before), behind, result.is_control, stored)
 
     def plan(self, function: Function, *, reduce: bool, rows: int | None = None) -> Plan:
-        """How long ``function`` takes. No measured number replaces what follows from ``rows``."""
+        """The plan of ``function``. No measured number replaces what follows from ``rows``."""
         if not any(map(is_dynamic, (*self.elements_in, *self.elements_out))):
             return self.timing_of(self.node, function, reduce)
         plan = plan_of(self.node, function, self.fabric, reduce=reduce)
@@ -126,7 +126,7 @@ class Site:
         return self.tensors.tiles(self.node, known=self.computes)
 
     def stream(self) -> Stream:
-        """What the unit plays, with values only where they are wanted; tiles of dynamic size have rows in any case."""
+        """Tokens to play, with values only where they are wanted; tiles of dynamic size have rows in any case."""
         tokens = self.data.streams[self.node.name]
         if self.computes or not self.node.output_types[0].element.is_static:
             return tokens
@@ -144,7 +144,7 @@ class Site:
         return machine
 
 
-def set_sizes(site: Site, machine: Machine, sizes: Callable[[Site, Machine], Sizes] | None) -> None:
+def set_sizes(site: UnitSite, machine: Machine, sizes: Callable[[UnitSite, Machine], Sizes] | None) -> None:
     """Give ``machine``, where it reads or writes tiles of dynamic size, its ``sizes``.
 
     ``sizes(site, machine)`` gives them; raises `FabricError` where there is none.
@@ -160,13 +160,13 @@ def set_sizes(site: Site, machine: Machine, sizes: Callable[[Site, Machine], Siz
     machine.sized = tuple(is_dynamic(each.element) for each in site.node.output_types)
 
 
-def routing_sizes(site: Site, machine: Machine) -> Sizes:
-    """Of a unit that sends on what it gets, word by word."""
+def routing_sizes(site: UnitSite, machine: Machine) -> Sizes:
+    """Sizes of a unit that sends on what it gets, word by word."""
     return declared_sizes(site, Declared(type(machine), latency=machine.latency))
 
 
-def declared_sizes(site: Site, declared: Declared) -> Sizes:
-    """Of a unit that sends on what it gets, or a part of it, as it has ``declared``."""
+def declared_sizes(site: UnitSite, declared: Declared) -> Sizes:
+    """Sizes of a unit that sends on what it gets, or a part of it, as it has ``declared``."""
 
     def pace(rows: int) -> Pace:
         cycles, latency = site.beats_with(rows), declared.cycles(site.fabric.link_bytes, rows, carries=site.carries)
@@ -176,8 +176,8 @@ def declared_sizes(site: Site, declared: Declared) -> Sizes:
     return pace
 
 
-def stored_sizes(site: Site, element: ElementType | None) -> Sizes:
-    """Of a unit through which tiles of ``element`` go to a memory or come from one: a burst are their words, if any."""
+def stored_sizes(site: UnitSite, element: ElementType | None) -> Sizes:
+    """Sizes of a unit between tiles of ``element`` and a memory: a burst are their words, if any."""
 
     def pace(rows: int) -> Pace:
         words = data_words(element, site.fabric.link_bytes, rows)
@@ -186,8 +186,8 @@ def stored_sizes(site: Site, element: ElementType | None) -> Sizes:
     return pace
 
 
-def function_sizes(site: Site, function: Function, *, reduce: bool, stored: bool = False) -> Sizes:
-    """Of a unit that applies ``function``, as `Site.timing` has it."""
+def function_sizes(site: UnitSite, function: Function, *, reduce: bool, stored: bool = False) -> Sizes:
+    """Sizes of a unit that applies ``function``, as `UnitSite.timing` has it."""
 
     def pace(rows: int) -> Pace:
         timing = site.timing(function, reduce=reduce, stored=stored, rows=rows)
@@ -196,7 +196,7 @@ def function_sizes(site: Site, function: Function, *, reduce: bool, stored: bool
     return pace
 
 
-def rows_of_result(site: Site) -> Callable[..., Any]:
+def rows_of_result(site: UnitSite) -> Callable[..., Any]:
     """Stands for a function whose result nobody needs: of dynamic tiles it has the rows, which may decide."""
     result = site.node.output_types[0].element
     if not is_dynamic(result):
@@ -207,7 +207,7 @@ def rows_of_result(site: Site) -> Callable[..., Any]:
     return RowsOf(tuple(alike[:1]))
 
 
-def rows_of_state(site: Site, kept: int | None) -> tuple[Any, Callable[..., Any]]:
+def rows_of_state(site: UnitSite, kept: int | None) -> tuple[Any, Callable[..., Any]]:
     """Stand for the initial state and its update where nobody needs them: of dynamic size, they have the rows.
 
     These are those of the operand whose rows are ``kept``, else they grow by those of the first one.

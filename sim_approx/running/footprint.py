@@ -24,7 +24,7 @@ EVENT = 150
 
 
 class Footprint:
-    """What a run of ``netlist`` keeps, as far as the ``checkers`` of its sources say how many tokens there are."""
+    """Memory of a run of ``netlist``, as far as the ``checkers`` of its sources say how many tokens there are."""
 
     def __init__(self, netlist: Netlist, checkers: Mapping[str, StreamChecker]) -> None:
         self._netlist, self._known = netlist, dict[sympy.Expr, int]()
@@ -48,7 +48,7 @@ class Footprint:
             check_fits(tokens * EVENT, kept, "a run without events keeps none of them")
 
     def _tokens(self, stream: StreamType, max_cycles: int | None) -> int:
-        """How many come: at most one in a cycle."""
+        """Tokens that come: at most one in a cycle."""
         count = self._known_or_zero(stream.count)
         return count if max_cycles is None else min(count, max_cycles)
 

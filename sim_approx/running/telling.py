@@ -1,4 +1,4 @@
-"""What a run says of itself while it goes on."""
+"""Progress of a run while it goes on."""
 
 from __future__ import annotations
 

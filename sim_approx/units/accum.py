@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.placing.site import Site, function_sizes, rows_of_state
+from sim_approx.placing.site import UnitSite, function_sizes, rows_of_state
 from step.firing.machine import COMPUTES, ENDS, Machine, Sizes
 from step.firing.words import fault, need_all, put, reserve, room, take, values
 from step.language.dims import product
@@ -95,7 +95,7 @@ class Accum(Machine):
         return COMPUTES if x.has_value or (ends and not outside and self.kept >= 0) else None
 
 
-def build(site: Site) -> Machine:
+def build(site: UnitSite) -> Machine:
     operator = site.node.operator
     assert isinstance(operator, Operator)
     function, inner = operator.function, site.node.inputs[0].shape[-operator.rank :]
@@ -127,7 +127,7 @@ def build(site: Site) -> Machine:
     )
 
 
-def sizes(site: Site, machine: Machine) -> Sizes:
+def sizes(site: UnitSite, machine: Machine) -> Sizes:
     """A state of dynamic size takes as long as a static one, with every element and on its way out."""
     operator = site.node.operator
     assert isinstance(operator, Operator)

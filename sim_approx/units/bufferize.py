@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sim_approx.engine.words import Banks, Buffers, begin, enter, fill, lay, pass_through
-from sim_approx.placing.site import Site, stored_sizes
+from sim_approx.placing.site import UnitSite, stored_sizes
 from step.firing.machine import COMPUTES, ENDS, Channel, Machine, Sizes
 from step.firing.words import fault, front, need, put, reserve, room, take
 from step.language.faults import Fault, rows_of
@@ -108,7 +108,7 @@ class Drop(Machine):
         return ENDS if x.done else COMPUTES if x.has_value else None
 
 
-def build(site: Site) -> Machine:
+def build(site: UnitSite) -> Machine:
     operator, share = site.node.operator, site.share
     assert isinstance(operator, Operator)
     if share is None:
@@ -131,6 +131,6 @@ def build(site: Site) -> Machine:
     return site.add(share.used_by(machine))
 
 
-def sizes(site: Site, machine: Machine) -> Sizes:
+def sizes(site: UnitSite, machine: Machine) -> Sizes:
     """A word a cycle."""
     return stored_sizes(site, site.elements_in[0])

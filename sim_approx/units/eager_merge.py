@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sim_approx.placing.site import Site, routing_sizes
+from sim_approx.placing.site import UnitSite, routing_sizes
 from step.firing.machine import COMPUTES, ENDS, Machine
 from step.firing.words import going, lowest, need, need_oldest, oldest, only, put, room, several, take, without
 from step.language.tokens import Token
@@ -66,7 +66,7 @@ class EagerMerge(Machine):
         return COMPUTES if x is not None and x.has_value else None
 
 
-def build(site: Site) -> Machine:
+def build(site: UnitSite) -> Machine:
     operator = site.node.operator
     assert isinstance(operator, Operator)
     arrivals = site.arrivals.setdefault(site.node.name, [])

@@ -9,7 +9,7 @@ from operator import getitem
 from typing import Any
 
 from sim_approx.engine.words import RowsOf, unknown
-from sim_approx.placing.site import Site, rows_of_result
+from sim_approx.placing.site import UnitSite, rows_of_result
 from step.errors import FabricError
 from step.firing.machine import COMPUTES, ENDS, Channel, Machine, Pace, Sizes
 from step.firing.words import need, need_all, put, room, take, values
@@ -147,7 +147,7 @@ def piece_stops(shape: Shape) -> tuple[int, ...]:
     return tuple(stops)
 
 
-def build(site: Site) -> Machine:
+def build(site: UnitSite) -> Machine:
     operator = site.node.operator
     assert isinstance(operator, Operator)
     function, element = operator.function, site.node.inputs[0].element
@@ -188,7 +188,7 @@ def build(site: Site) -> Machine:
     )
 
 
-def _arriving(site: Site) -> Channel:
+def _arriving(site: UnitSite) -> Channel:
     """The tiles of dynamic size that have come as a whole, two at most: one comes while the one before leaves."""
     channel = site.channel(2)
     machine = site.add(Arrive(inputs=site.inputs, outputs=(channel,)))
@@ -201,7 +201,7 @@ def _arriving(site: Site) -> Channel:
     return channel
 
 
-def _rows(site: Site, timing: Plan) -> Machine:
+def _rows(site: UnitSite, timing: Plan) -> Machine:
     """The rows of tiles of dynamic size. Where there may be none at the end of a row of tiles, the one before waits."""
     operator, depth = site.node.operator, site.node.output_types[0].rank
     assert isinstance(operator, Operator)
@@ -223,7 +223,7 @@ def _rows(site: Site, timing: Plan) -> Machine:
     return rows
 
 
-def sizes(site: Site, machine: Machine) -> Sizes:
+def sizes(site: UnitSite, machine: Machine) -> Sizes:
     """Of pieces, and of the rows of a tile."""
     operator = site.node.operator
     assert isinstance(operator, Operator)

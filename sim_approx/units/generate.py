@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sim_approx.engine.words import unknown
-from sim_approx.placing.site import Site
+from sim_approx.placing.site import UnitSite
 from step.firing.machine import COMPUTES, ENDS, Machine
 from step.firing.words import need, put, room, take
 from step.language.tokens import DONE, Token, empty
@@ -66,7 +66,7 @@ class Generate(Machine):
         return None
 
 
-def build(site: Site) -> Machine:
+def build(site: UnitSite) -> Machine:
     operator = site.node.operator
     assert isinstance(operator, Operator)
     value = unknown

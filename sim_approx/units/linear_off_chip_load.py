@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sim_approx.memory.off_chip import PENDING, REQUEST, REQUEST_DEPTH, deliver
-from sim_approx.placing.site import Site
+from sim_approx.placing.site import UnitSite
 from step.firing.machine import ENDS, Machine
 from step.firing.words import need, put, room, take
 from step.language.loops import listed
@@ -73,7 +73,7 @@ class IssueOnce(Machine):
         return None
 
 
-def build(site: Site) -> Machine:
+def build(site: UnitSite) -> Machine:
     node, operator = site.node, site.node.operator
     assert isinstance(operator, Operator)
     walk, region = operator.indices, site.memory_map.loads[node.name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sim_approx.memory.off_chip import WRITE_DEPTH
-from sim_approx.placing.site import Site
+from sim_approx.placing.site import UnitSite
 from step.firing.machine import COMPUTES, ENDS, Machine, Pace, Sizes
 from step.firing.words import fault, need, put, room, take
 from step.language.faults import Fault, rows_of
@@ -48,7 +48,7 @@ class Store(Machine):
         return COMPUTES
 
 
-def build(site: Site) -> Machine:
+def build(site: UnitSite) -> Machine:
     operator = site.node.operator
     assert isinstance(operator, Operator)
     region = site.memory_map.stores[site.node.name]
@@ -69,7 +69,7 @@ def build(site: Site) -> Machine:
     )
 
 
-def sizes(site: Site, machine: Machine) -> Sizes:
+def sizes(site: UnitSite, machine: Machine) -> Sizes:
     """All tiles have the rows of those that are stored."""
     pace = Pace(machine.interval, machine.latency)
     return lambda rows: pace

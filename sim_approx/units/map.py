@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.placing.site import Site, function_sizes, rows_of_result
+from sim_approx.placing.site import UnitSite, function_sizes, rows_of_result
 from step.firing.machine import COMPUTES, ENDS, Machine, Sizes
 from step.firing.words import fault, need_all, number, put, room, take, targets_in, values
 from step.language.faults import Fault, aligned, same_rows
@@ -47,7 +47,7 @@ class Map(Machine):
         return ENDS if x.done else None
 
 
-def build(site: Site) -> Machine:
+def build(site: UnitSite) -> Machine:
     operator = site.node.operator
     assert isinstance(operator, Operator)
     timing = site.timing(operator.function, reduce=False)
@@ -65,7 +65,7 @@ def build(site: Site) -> Machine:
     )
 
 
-def sizes(site: Site, machine: Machine) -> Sizes:
+def sizes(site: UnitSite, machine: Machine) -> Sizes:
     """A tile of dynamic size takes as long as a static one."""
     operator = site.node.operator
     assert isinstance(operator, Operator)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sim_approx.memory.off_chip import PENDING, REQUEST, REQUEST_DEPTH, deliver
-from sim_approx.placing.site import Site
+from sim_approx.placing.site import UnitSite
 from step.firing.machine import ENDS, Machine
 from step.firing.words import fault, need, number, put, room, take
 from step.language.faults import Fault
@@ -41,7 +41,7 @@ class RandomIssue(Machine):
         return None
 
 
-def build(site: Site) -> Machine:
+def build(site: UnitSite) -> Machine:
     assert isinstance(site.node.operator, Operator)
     region = site.memory_map.loads[site.node.name]
     request = site.channel(REQUEST_DEPTH)

@@ -10,7 +10,7 @@ import numpy as np
 
 from sim_approx.engine.words import write
 from sim_approx.memory.off_chip import WRITE_DEPTH, deliver
-from sim_approx.placing.site import Site
+from sim_approx.placing.site import UnitSite
 from step.firing.machine import COMPUTES, ENDS, Machine, Pace, Sizes
 from step.firing.words import fault, need_all, number, put, room, take
 from step.language.faults import Fault, aligned, rows_of
@@ -65,7 +65,7 @@ class RandomWrite(Machine):
         return COMPUTES
 
 
-def build(site: Site) -> Machine:
+def build(site: UnitSite) -> Machine:
     operator = site.node.operator
     assert isinstance(operator, Operator)
     region = site.memory_map.stores[site.node.name]
@@ -88,7 +88,7 @@ def build(site: Site) -> Machine:
     return deliver(site, pending, visible)
 
 
-def sizes(site: Site, machine: Machine) -> Sizes:
+def sizes(site: UnitSite, machine: Machine) -> Sizes:
     """All tiles have the rows of those that are stored."""
     pace = Pace(machine.interval, machine.latency)
     return lambda rows: pace

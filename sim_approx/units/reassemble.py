@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sim_approx.placing.site import Site, routing_sizes
+from sim_approx.placing.site import UnitSite, routing_sizes
 from step.firing.machine import COMPUTES, ENDS, Machine, Mask
 from step.firing.words import (
     all_done,
@@ -106,7 +106,7 @@ class Reassemble(Machine):
         return {len(self.inputs) - 1: self.selector}
 
 
-def build(site: Site) -> Machine:
+def build(site: UnitSite) -> Machine:
     operator = site.node.operator
     assert isinstance(operator, Operator)
     arrivals = site.arrivals.setdefault(site.node.name, [])

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.placing.site import Site, function_sizes, rows_of_state
+from sim_approx.placing.site import UnitSite, function_sizes, rows_of_state
 from step.firing.machine import COMPUTES, ENDS, Machine, Sizes
 from step.firing.words import fault, need_all, put, room, take, values
 from step.language.faults import Fault, aligned, rows_of, same_rows
@@ -61,7 +61,7 @@ class Scan(Machine):
         return ENDS if x.done else None
 
 
-def build(site: Site) -> Machine:
+def build(site: UnitSite) -> Machine:
     operator, element = site.node.operator, site.node.output_types[0].element
     assert isinstance(operator, Operator)
     function, timing = operator.function, site.timing(operator.function, reduce=True)
@@ -82,7 +82,7 @@ def build(site: Site) -> Machine:
     )
 
 
-def sizes(site: Site, machine: Machine) -> Sizes:
+def sizes(site: UnitSite, machine: Machine) -> Sizes:
     """A state of dynamic size takes as long as its rows."""
     operator = site.node.operator
     assert isinstance(operator, Operator)

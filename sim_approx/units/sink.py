@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sim_approx.placing.site import Site
+from sim_approx.placing.site import UnitSite
 from step.firing.machine import ENDS, Machine, Pace, Sizes
 from step.firing.words import need, take
 from step.language.tokens import Token
@@ -35,10 +35,10 @@ class Sink(Machine):
         return None
 
 
-def build(site: Site) -> Machine:
+def build(site: UnitSite) -> Machine:
     return site.add(Sink(**site.ports(), burst=site.beats_in[0], collected=site.output()))
 
 
-def sizes(site: Site, machine: Machine) -> Sizes:
+def sizes(site: UnitSite, machine: Machine) -> Sizes:
     """A word a cycle."""
     return lambda rows: Pace(1, 0, max(site.beats_with(rows)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sim_approx.placing.site import Site
+from sim_approx.placing.site import UnitSite
 from step.firing.machine import ENDS, Machine, Pace, Sizes, Stream
 from step.firing.words import fault, put, reserve, room
 from step.language.faults import Fault, rows_of
@@ -46,11 +46,11 @@ class Source(Machine):
         return ENDS if token.done else None
 
 
-def build(site: Site) -> Machine:
+def build(site: UnitSite) -> Machine:
     most = site.most_rows if is_dynamic(site.elements_out[0]) else 0
     return site.add(Source(**site.ports(), tokens=site.stream(), burst=site.beats_out[0], most_rows=most))
 
 
-def sizes(site: Site, machine: Machine) -> Sizes:
+def sizes(site: UnitSite, machine: Machine) -> Sizes:
     """A transfer a cycle."""
     return lambda rows: Pace(1, 0, max(site.beats_with(rows)))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sim_approx.engine.words import Banks, Buffers, drop, enter, entry, page_count, page_of, pass_through
-from sim_approx.placing.site import Site, stored_sizes
+from sim_approx.placing.site import UnitSite, stored_sizes
 from step.firing.machine import COMPUTES, ENDS, Channel, Machine, Sizes
 from step.firing.words import fault, need, put, room, take
 from step.language.faults import Fault, rows_of
@@ -102,7 +102,7 @@ class Streamify(Machine):
         return ENDS if x.done else None
 
 
-def build(site: Site) -> Machine:
+def build(site: UnitSite) -> Machine:
     operator, share = site.node.operator, site.share
     assert isinstance(operator, Operator) and share is not None
     walk = [] if operator.out is None else operator.walk()
@@ -125,6 +125,6 @@ def build(site: Site) -> Machine:
     return site.add(share.used_by(machine))
 
 
-def sizes(site: Site, machine: Machine) -> Sizes:
+def sizes(site: UnitSite, machine: Machine) -> Sizes:
     """A word a cycle."""
     return stored_sizes(site, site.elements_out[0])

@@ -7,20 +7,26 @@ import math
 from step.errors import FabricError
 from step.host.nearest import did_you_mean
 from step.language.dims import element_count
+from step.language.function import AccumFunction
 from step.language.graph import Node
 from step.language.types import Buffer, ElementType, Tile, Tuple, is_dynamic, with_rows
 from step.lowering.board import board_of
 from step.lowering.by_operator import LANES, LINKS
-from step.lowering.dynamic import check_dynamic
 from step.lowering.fabric import FabricConfig
 from step.lowering.links import data_words
 from step.lowering.memory import Share, scratchpads
 from step.lowering.netlist import Netlist, derived
 from step.lowering.plans import plan_of
-from step.lowering.plans.plan import LanePlan, Plan
+from step.lowering.plans.plan import DynamicPlan, LanePlan, Plan
+from step.lowering.plans.retile import JoinPlan, SplitPlan
+from step.lowering.plans.row import RowPlan
+from step.lowering.plans.vector import VectorPlan
 
 HIGHEST_RANK = 15
 """Probes and logs have four bits for a stop."""
+
+PACKED = "pack their rows into tiles of a static size"
+"""Mends whatever there is no hardware of."""
 
 
 @derived
@@ -37,7 +43,7 @@ def check_feasible(netlist: Netlist) -> None:
         _check_node(node, netlist.fabric)
         _check_references(node, netlist)
         _check_ends(node, netlist)
-        check_dynamic(node, netlist)
+        _check_dynamic(node, netlist)
     for scratchpad in scratchpads(netlist):
         for share in scratchpad.shares:
             _check_share(share, netlist.fabric)
@@ -182,6 +188,33 @@ def _check_references(node: Node, netlist: Netlist) -> None:
 
 def _refers(element: ElementType) -> bool:
     return isinstance(element, Buffer) or (isinstance(element, Tuple) and any(map(_refers, element.items)))
+
+
+def _check_dynamic(node: Node, netlist: Netlist) -> None:
+    """Raise `FabricError` where ``node`` has tiles with a dynamic number of rows, and there is no hardware for that."""
+    function = node.operator.function
+    channels = [*netlist.inputs(node), *netlist.outputs(node)]
+    if function is None or not any(is_dynamic(each.element) for each in channels if each is not None):
+        return
+    plan = plan_of(node, function, netlist.fabric, reduce=isinstance(function, AccumFunction))
+    if not _computes(plan):
+        mend = "choose link_bytes of a scalar or more" if isinstance(plan, VectorPlan | RowPlan) else PACKED
+        raise FabricError(
+            f"{node.describe()}: there is no hardware of the function {function.name!r} here for tiles with a dynamic "
+            f"number of rows; {mend}"
+        )
+
+
+def _computes(plan: Plan) -> bool:
+    """Whether there is a datapath with ``plan``."""
+    match plan:
+        case JoinPlan():
+            return plan.streams
+        case SplitPlan():
+            return plan.there or plan.slides or plan.lies_whole or plan.lies_within
+        case VectorPlan() | RowPlan():
+            return not plan.narrow
+    return isinstance(plan, DynamicPlan)
 
 
 def _check_share(share: Share, fabric: FabricConfig) -> None:

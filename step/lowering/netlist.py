@@ -22,10 +22,9 @@ from step.language.types import Buffer, ElementType, Tile, is_dynamic
 from step.language.validate import check
 from step.lowering.fabric import FabricConfig
 from step.lowering.links import Gathering, link_words
-from step.lowering.needs import Port, deciding, needed_ports
+from step.lowering.needs import Port, check_depths, check_most_rows, deciding, needed_ports, rows_behind
 from step.lowering.off_chip import MemoryConfig
 from step.lowering.regions import regions_of
-from step.lowering.room import check_depths, check_most_rows, rows_behind
 from step.ops.broadcast import Broadcast
 
 Found = TypeVar("Found")

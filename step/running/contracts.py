@@ -19,8 +19,11 @@ from step.language.stream import Stream
 from step.language.symbols import determined, measure, showing
 from step.language.tokens import Token
 from step.language.types import ElementType, Selector, is_dynamic
+from step.lowering.memory import memory_map
 from step.lowering.netlist import Netlist
+from step.lowering.regions import DYNAMIC_TILES
 from step.programs.data.inputs import BoundInputs
+from step.running.result import TrafficResult
 
 
 class ShapeChecks:
@@ -197,3 +200,21 @@ def first_fault(
             if found is not None:
                 return found
     return None
+
+
+def overflow(netlist: Netlist, traffic: Mapping[str, TrafficResult]) -> StreamFault | None:
+    """The fault of the first store that wrote more tiles than there is room for; None: all had room."""
+    for name, region in memory_map(netlist).stores.items():
+        node = netlist.graph.nodes[name]
+        access = node.operator.writes(node)
+        if access is not None and access.tiles is None and traffic[name].beats > region.beats:
+            return no_room(node, traffic[name].beats // region.beats_per_tile)
+    return None
+
+
+def no_room(node: Node, tiles: int) -> StreamFault:
+    """The fault of the store ``node``, which wrote so many ``tiles``."""
+    return StreamFault(
+        f"{node.describe()}: it wrote {tiles:,} tiles, but a store whose number of tiles only a run tells has room for "
+        f"{DYNAMIC_TILES:,} in off-chip memory: declare the extents with assume_shape, or end the stream with sink"
+    )

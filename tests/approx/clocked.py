@@ -13,9 +13,9 @@ from types import FunctionType
 from typing import Any, NoReturn
 
 from sim_approx.engine.words import Banks
-from sim_approx.memory.channels import Memory
+from sim_approx.memory.channels import OffChipMemory
 from sim_approx.memory.dram import DramChannel
-from sim_approx.placing.build import Fabric, TimingOf, build_fabric
+from sim_approx.placing.build import PlacedFabric, TimingOf, build_fabric
 from step.firing.machine import COMPUTES, ENDS, Channel, Machine, Unread
 from step.language.faults import Fault
 from step.language.tokens import Token
@@ -89,7 +89,7 @@ class Reference:
     `events` compares with `step.running.result.ChannelEvents`.
     """
 
-    fabric: Fabric
+    fabric: PlacedFabric
     wires: dict[Channel, Wire]
     units: list[Unit]
     status: str = ""
@@ -209,7 +209,7 @@ def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf) -> Referen
         "need_all": lambda channels: [need(channel) for channel in channels], "aligned": aligned,
     }  # fmt: skip
     for machine in fabric.machines:
-        if not isinstance(machine, Memory):
+        if not isinstance(machine, OffChipMemory):
             rule = type(machine).fire
             run.units.append(Unit(machine, FunctionType(rule.__code__, {**rule.__globals__, **words})))
     memory = ClockedMemory(fabric.memory, netlist, need, take, put_at, wires) if fabric.memory else None
@@ -260,7 +260,7 @@ class ClockedMemory:
 
     def __init__(
         self,
-        memory: Memory,
+        memory: OffChipMemory,
         netlist: Netlist,
         need: Callable[[Channel], Token],
         take: Callable[[Channel], None],

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sim_approx.memory.channels import Memory
+from sim_approx.memory.channels import OffChipMemory
 from sim_approx.placing.build import TimingOf
-from sim_approx.running.simulation import Simulation, Values, simulate
+from sim_approx.running.model import simulate
+from sim_approx.running.model_run import ModelRun, Values
 from step.firing.machine import Machine
 from step.language.tokens import Token
 from step.lowering.netlist import Netlist
@@ -31,7 +32,7 @@ def both(
     return runs[0].ending.status
 
 
-def compare(compiled: Simulation, python: Simulation) -> None:
+def compare(compiled: ModelRun, python: ModelRun) -> None:
     """Everything that a run leaves is the same."""
     assert (compiled.engine, python.engine) == ("compiled", "python")
     ours, theirs = compiled.ending, python.ending
@@ -76,7 +77,7 @@ def texts(tokens: Any) -> list[str]:
 
 def words(machine: Machine) -> dict[str, str]:
     """The state words of a machine that are control."""
-    if isinstance(machine, Memory):
+    if isinstance(machine, OffChipMemory):
         return {str(port.number): str(port.granted) for port in machine.ports}
     names = [name for each in type(machine).__mro__ for name in getattr(each, "__slots__", ())]
     found = {name: getattr(machine, name) for name in names if name not in ("order", "since", "asleep")}

@@ -10,11 +10,10 @@ from same import both
 
 from cosim import backend as rtl
 from sim_approx import backend as approx
-from sim_approx.backend import Simulator
 from sim_approx.explain.explanation import explain
-from sim_approx.running.simulation import simulate
+from sim_approx.running.model import simulate
 from sim_approx.units import bufferize
-from step import BF16, FabricConfig, Graph, Program, Tile
+from step import BF16, FabricConfig, Graph, Program, Simulator, Tile
 from step.errors import FabricError, TypeMismatch
 from step.functions import Matmul, Mul, MulAdd, RetileCol, RetileRow, RetileStreamify, Silu, Transpose
 from step.language.dims import Dim
@@ -167,12 +166,12 @@ def test_many_that_repeat(rows: list[int]) -> None:
 
 def test_runs_again_with_other_channels() -> None:
     """A `Simulator` begins every run with the pace of the first tile still to come."""
-    simulator = Simulator(expert(3, 0), data([16, 1, 4]))
-    first = simulator.run()
+    simulator = Simulator(expert(3, 0), inputs=data([16, 1, 4]))
+    first = simulator.run().result
     assert (first.engine, first.engine_reason) == ("compiled", None)
-    deeper = simulator.run(depths={"tile": 9})
+    deeper = simulator.run(depths={"tile": 9}).result
     assert deeper.channels["tile"].capacity > first.channels["tile"].capacity
-    again = simulator.run()
+    again = simulator.run().result
     assert (again.cycles, again.operators, again.channels) == (first.cycles, first.operators, first.channels)
 
 

@@ -26,7 +26,7 @@ from sim_approx.explain.changes import without_work
 from sim_approx.explain.explanation import Explanation, explain
 from sim_approx.explain.occupation import occupied
 from sim_approx.explain.report import report
-from sim_approx.running.simulation import simulate
+from sim_approx.running.model import simulate
 from step import BF16, FabricConfig, Tile
 from step.functions import Exp, Mul
 from step.language.graph import Graph

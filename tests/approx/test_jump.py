@@ -8,7 +8,7 @@ import signal
 import threading
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -22,7 +22,8 @@ from scenarios import FABRIC, SCENARIOS, Scenario
 
 import step
 from sim_approx.running import telling
-from sim_approx.running.simulation import EngineName, Model, Simulation, simulate
+from sim_approx.running.model import Model, simulate
+from sim_approx.running.model_run import EngineName, ModelRun
 from step.errors import InputError
 from step.functions.cast import Cast
 from step.functions.matmul import Matmul
@@ -43,7 +44,17 @@ ENGINES: tuple[EngineName, ...] = ("compiled", "python")
 TIMES = ("wall_seconds", "tokens_per_second", "jumped_cycles")
 
 
-def left(run: Simulation) -> list[Any]:
+def blocks(first: int, size: int, count: int) -> list[range]:
+    """Seeds from ``first`` on, in ``count`` blocks of a ``size``."""
+    return [range(at, at + size) for at in range(first, first + size * count, size)]
+
+
+def slowly(values: Iterable[Any]) -> list[Any]:
+    """Cases that are left out unless slow tests run."""
+    return [pytest.param(each, marks=pytest.mark.slow) for each in values]
+
+
+def left(run: ModelRun) -> list[Any]:
     """All that is left of a run but how it came there."""
     ending, fabric = run.ending, run.fabric
     return [
@@ -61,7 +72,7 @@ def left(run: Simulation) -> list[Any]:
     ]
 
 
-def equal(prepared: Model, max_cycles: int | None = None, **options: Any) -> Simulation:
+def equal(prepared: Model, max_cycles: int | None = None, **options: Any) -> ModelRun:
     """Run with and without jumps, to the same end; returns the run with them."""
     one = prepared.run(max_cycles=max_cycles, **options)
     ours = left(one)
@@ -72,7 +83,7 @@ def equal(prepared: Model, max_cycles: int | None = None, **options: Any) -> Sim
     return one
 
 
-def cut_off(prepared: Model, seed: int, times: int, **options: Any) -> Simulation:
+def cut_off(prepared: Model, seed: int, times: int, **options: Any) -> ModelRun:
     """As `equal`, also cut off in some cycles; returns the whole run."""
     whole = equal(prepared, **options)
     if whole.ending.jumped:
@@ -154,17 +165,14 @@ def run_scenarios(scenarios: Sequence[Scenario]) -> Counter[str]:
     return endings
 
 
-def test_scenarios() -> None:
-    """One of every operator."""
-    first = {scenario.operator: scenario for scenario in reversed(SCENARIOS)}
-    endings = run_scenarios(list(first.values()))
+FIRST = {scenario.operator: scenario for scenario in reversed(SCENARIOS)}
+"""One scenario of every operator."""
+
+
+@pytest.mark.parametrize("scenarios", [[*FIRST.values()], *slowly(SCENARIOS[block::8] for block in range(8))])
+def test_scenarios(scenarios: Sequence[Scenario]) -> None:
+    endings = run_scenarios(scenarios)
     assert endings["jumped"] > 3, endings
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("block", range(8))
-def test_all_scenarios(block: int) -> None:
-    run_scenarios(SCENARIOS[block::8])
 
 
 def random_programs(seeds: range) -> Counter[str]:
@@ -184,17 +192,12 @@ def random_programs(seeds: range) -> Counter[str]:
     return endings
 
 
-@pytest.mark.parametrize("block", range(3))
-def test_random_programs(block: int) -> None:
-    endings = random_programs(range(70_000 + 30 * block, 70_030 + 30 * block))
-    assert endings["jumped"] > 2, endings
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("block", range(20))
-def test_many_random_programs(block: int) -> None:
-    endings = random_programs(range(71_000 + 100 * block, 71_100 + 100 * block))
-    assert endings["jumped"] > 10, endings
+@pytest.mark.parametrize(
+    "seeds", [*blocks(70_000, 30, 3), *slowly(blocks(71_000, 100, 20))], ids=lambda seeds: seeds.start
+)
+def test_random_programs(seeds: range) -> None:
+    endings = random_programs(seeds)
+    assert endings["jumped"] >= len(seeds) // 9, endings
 
 
 def random_walks(seeds: range, *, on_buses: bool = False) -> Counter[str]:
@@ -211,15 +214,9 @@ def random_walks(seeds: range, *, on_buses: bool = False) -> Counter[str]:
     return endings
 
 
-def test_ways_over_tensors() -> None:
-    endings = random_walks(range(30))
-    assert 4 * endings["jumped"] > endings["all"], endings
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("block", range(10))
-def test_many_ways_over_tensors(block: int) -> None:
-    endings = random_walks(range(1000 + 50 * block, 1050 + 50 * block))
+@pytest.mark.parametrize("seeds", [range(30), *slowly(blocks(1000, 50, 10))], ids=lambda seeds: seeds.start)
+def test_ways_over_tensors(seeds: range) -> None:
+    endings = random_walks(seeds)
     assert 4 * endings["jumped"] > endings["all"], endings
 
 
@@ -248,15 +245,9 @@ def sharing(netlist: Netlist, random: Random) -> Netlist:
     return lower(netlist.graph, with_ports(fabric, netlist.graph))
 
 
-def test_ways_over_buses() -> None:
-    endings = random_walks(range(2000, 2016), on_buses=True)
-    assert 4 * endings["jumped"] > endings["all"], endings
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("block", range(10))
-def test_many_ways_over_buses(block: int) -> None:
-    endings = random_walks(range(3000 + 50 * block, 3050 + 50 * block), on_buses=True)
+@pytest.mark.parametrize("seeds", [range(2000, 2016), *slowly(blocks(3000, 50, 10))], ids=lambda seeds: seeds.start)
+def test_ways_over_buses(seeds: range) -> None:
+    endings = random_walks(seeds, on_buses=True)
     assert 4 * endings["jumped"] > endings["all"], endings
 
 

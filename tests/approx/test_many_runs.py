@@ -16,7 +16,7 @@ from test_deadlock import fork_join
 
 import step
 from sim_approx.backend import run
-from sim_approx.running.simulation import Model, simulate
+from sim_approx.running.model import Model, simulate
 from step.errors import Deadlock, EnvironmentProblem, FabricError, InputError, Runaway, StreamFault
 from step.functions.cast import Cast
 from step.language.dtypes import BF16
@@ -62,9 +62,9 @@ def test_random_programs(block: int) -> None:
         prepared = Model(netlist, data, timing_of=program.timing_of)
         depths = {each.name: random.randint(2, 40) for each in netlist.channels if random.random() < 0.3}
         other = replace(memory, channels=random.choice([1, 4, 32]), latency=random.randint(1, 60), interleave=4)
-        for changed in ((), (depths, other), (depths, memory), ()):
-            runs = netlist.with_depths(changed[0]).with_memory(changed[1]) if changed else netlist
-            compiled = prepared.run(*changed, events=True, max_cycles=LONGEST)
+        for changed in ({}, {"depths": depths, "memory": other}, {"depths": depths, "memory": memory}, {}):
+            runs = netlist.with_depths(depths).with_memory(changed["memory"]) if changed else netlist
+            compiled = prepared.run(**changed, events=True, max_cycles=LONGEST)
             compare(
                 compiled,
                 simulate(runs, data, events=True, timing_of=program.timing_of, max_cycles=LONGEST, engine="python"),

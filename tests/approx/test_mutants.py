@@ -127,7 +127,7 @@ def jumping_programs() -> None:
     test_jump.test_the_end_of_a_stream()
     test_jump.test_bursts(8)
     test_jump.test_bursts(12)
-    test_jump.test_ways_over_tensors()
-    for block in range(3):
-        test_jump.test_random_programs(block)
-    test_jump.test_scenarios()
+    test_jump.test_ways_over_tensors(range(30))
+    for seeds in test_jump.blocks(70_000, 30, 3):
+        test_jump.test_random_programs(seeds)
+    test_jump.test_scenarios([*test_jump.FIRST.values()])

@@ -9,7 +9,6 @@ import pytest
 from scenarios import FABRIC, SCENARIOS, Scenario
 
 import step
-from sim_approx.backend import Simulator
 from step.errors import InputError
 from step.functions import Add
 from step.language.graph import Graph
@@ -19,12 +18,14 @@ from step.running.result import RunResult
 
 
 def check(graph: Graph, inputs: BoundInputs, fabric: step.FabricConfig, intervals: int) -> None:
-    compiled, python = (Simulator(graph, inputs, fabric, engine=engine) for engine in ("compiled", "python"))
+    compiled, python = (
+        step.Simulator(graph, inputs=inputs, fabric=fabric, engine=engine) for engine in ("compiled", "python")
+    )
     found, other = (each.profile(intervals=intervals) for each in (compiled, python))
     assert (found.cycles, found.width) == (other.cycles, other.width)
     assert np.array_equal(found.beats, other.beats)
     assert all(np.array_equal(each, other.operators[name]) for name, each in found.operators.items())
-    adds_up(found, compiled.run(), intervals)
+    adds_up(found, compiled.run().result, intervals)
 
 
 def adds_up(found: RunProfile, result: RunResult, intervals: int) -> None:

@@ -9,7 +9,8 @@ import pytest
 from clocked import Reference, clocked
 from random_graphs import Program
 
-from sim_approx.running.simulation import Simulation, simulate
+from sim_approx.running.model import simulate
+from sim_approx.running.model_run import ModelRun
 from step.errors import Deadlock, StreamFault
 from step.lowering.netlist import lower
 from step.running.result import Activity, Status
@@ -20,7 +21,7 @@ LONGEST = 5000
 """Cycles that the reference can be asked for."""
 
 
-def check(simulation: Simulation, reference: Reference) -> None:
+def check(simulation: ModelRun, reference: Reference) -> None:
     """Both runs are the same."""
     assert simulation.ending.status.value == reference.status
     result = simulation.result()

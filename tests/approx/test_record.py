@@ -10,8 +10,9 @@ import pytest
 from scenarios import FABRIC, Scenario, one_of
 from test_dynamic_tiles import data, expert
 
-from sim_approx.engine.record import NOBODY, Record
-from sim_approx.running.simulation import EngineName, simulate
+from sim_approx.engine.record import NOBODY, RunRecord
+from sim_approx.running.model import simulate
+from sim_approx.running.model_run import EngineName
 from step import FabricConfig
 from step.language.graph import Graph
 from step.lowering.netlist import lower
@@ -24,7 +25,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 def recorded(program: Program, engine: EngineName) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
     """Events, each with the cycle and machine of its origin, and waits, in an order that no engine decides."""
-    netlist, record = lower(program.graph, program.fabric), Record()
+    netlist, record = lower(program.graph, program.fabric), RunRecord()
     ending = simulate(netlist, bind_inputs(netlist.graph, program.inputs), engine=engine, record=record).ending
     events = record.events
     origins = [

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from sim_approx.compiled.rule import Rule, RuleError
+from sim_approx.compiled.rule import RuleError, TranslatedRule
 from step.firing.machine import Machine
 
 HEAD = """\
@@ -104,7 +104,7 @@ def machine(tmp_path: Path, text: str) -> type[Machine]:
 def test_text(tmp_path: Path, line: str, error: str) -> None:
     odd = machine(tmp_path, f"{HEAD}    def fire(self) -> int | None:\n        {line}\n")
     with pytest.raises(RuleError) as caught:
-        Rule(odd, lambda value: 0)
+        TranslatedRule(odd, lambda value: 0)
     assert str(caught.value) == f"{tmp_path}/odd.py{error}"
 
 
@@ -113,13 +113,13 @@ def test_calls(tmp_path: Path) -> None:
     with pytest.raises(
         RuleError, match=r"odd\.py:13: a rule can not have print\(1\); it calls its own functions of .*take"
     ):
-        Rule(odd, lambda value: 0)
+        TranslatedRule(odd, lambda value: 0)
 
 
 def test_fields(tmp_path: Path) -> None:
     odd = machine(tmp_path, f"{HEAD}    other: dict[str, int]\n    def fire(self) -> int | None:\n        pass\n")
     with pytest.raises(RuleError) as caught:
-        Rule(odd, lambda value: 0)
+        TranslatedRule(odd, lambda value: 0)
     assert str(caught.value) == (
         f"{tmp_path}/odd.py: Odd.other is dict[str, int], which no rule can have; "
         "what it can have is listed in sim_approx/compiled/fields.py"

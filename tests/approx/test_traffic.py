@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scenarios import FABRIC, SCENARIOS, Scenario
 
-from sim_approx.backend import Simulator
-from sim_approx.running.simulation import EngineName
+from sim_approx.running.model_run import EngineName
+from step import Program, Simulator
 from step.language.dtypes import BF16, BOOL, FP32, DType
 from step.language.graph import Graph
 from step.language.symbols import evaluate, measure
@@ -28,7 +28,7 @@ AT_MEMORY = [each for each in SCENARIOS if "off_chip" in each.operator]
 def test_bytes_are_those_of_the_symbolic_metric(scenario: Scenario) -> None:
     graph = Graph("scenario")
     inputs = bind_inputs(graph, scenario.build(graph))
-    result, other = (Simulator(graph, inputs, FABRIC, engine=engine).run() for engine in ENGINES)
+    result, other = (Simulator(graph, inputs=inputs, fabric=FABRIC, engine=engine).run().result for engine in ENGINES)
     assert result.traffic == other.traffic
     meaning = interpret(graph, inputs, arrivals=result.arrivals)
     symbols = measure(graph, meaning.checkers)
@@ -38,15 +38,15 @@ def test_bytes_are_those_of_the_symbolic_metric(scenario: Scenario) -> None:
     }
 
 
-def copying() -> tuple[Graph, dict[str, np.ndarray]]:
+def copying() -> Program:
     """Six tiles of ten bytes are loaded and stored in three beats each, of which the last one is half full."""
     graph = Graph("copying")
     graph.load(graph.tensor("x", (6, 5), BF16), tile=(1, 5), name="load").store("store")
-    return graph, {"x": np.ones((6, 5))}
+    return Program(graph, {"x": np.ones((6, 5))}, NARROW)
 
 
 def test_what_is_read_and_written() -> None:
-    result = Simulator(*copying(), NARROW).run()
+    result = Simulator(copying()).run().result
     assert result.traffic == {"load": TrafficResult(60, 0, 18), "store": TrafficResult(0, 60, 18)}
     assert result.off_chip_bytes == 120
 
@@ -75,11 +75,11 @@ def test_a_scalar_wider_than_a_beat_counts_with_its_last_one() -> None:
 
 def test_a_run_that_is_cut_off_counts_the_beats_before() -> None:
     """Both engines in every cycle; a beat passes in a cycle at most, and never comes back."""
-    simulators = [Simulator(*copying(), NARROW, engine=engine) for engine in ENGINES]
+    simulators = [Simulator(copying(), engine=engine) for engine in ENGINES]
     cycles = simulators[0].run().cycles
     before = 0
     for limit in range(1, cycles + 1):
-        one, other = (each.attempt(max_cycles=limit) for each in simulators)
+        one, other = (each.attempt(max_cycles=limit).result for each in simulators)
         assert one.status is (Status.RUNAWAY if limit < cycles else Status.FINISHED)
         assert one.traffic == other.traffic
         beats = sum(each.beats for each in one.traffic.values())
@@ -90,10 +90,11 @@ def test_a_run_that_is_cut_off_counts_the_beats_before() -> None:
 
 def test_what_is_loaded_behind_the_end_counts() -> None:
     """Nobody reads the second load, so the run ends long before it; the metric has all of it."""
-    graph, inputs = copying()
+    copies = copying()
+    graph, inputs = copies.graph, copies.inputs
     graph.load(graph.tensor("w", (1, 2), BF16), tile=(1, 2), out=(500,), stride=(0,), name="unread")
     for engine in ENGINES:
-        result = Simulator(graph, {**inputs, "w": np.ones((1, 2))}, NARROW, engine=engine).run()
+        result = Simulator(Program(graph, {**inputs, "w": np.ones((1, 2))}, NARROW), engine=engine).run().result
         assert result.cycles < 500
         assert result.traffic["unread"] == TrafficResult(2000, 0, 500)
 
@@ -101,8 +102,9 @@ def test_what_is_loaded_behind_the_end_counts() -> None:
 def test_repetitions_that_are_jumped_over_count() -> None:
     graph = Graph("long")
     graph.load(graph.tensor("x", (4000, 3), BF16), tile=(1, 3), name="load").store("store")
-    simulator = Simulator(graph, {"x": np.broadcast_to(np.zeros((), BF16.numpy), (4000, 3))}, NARROW, engine="compiled")
-    jumped, gone_through = simulator.run(), simulator.run(jump=False)
+    program = Program(graph, {"x": np.broadcast_to(np.zeros((), BF16.numpy), (4000, 3))}, NARROW)
+    simulator = Simulator(program, engine="compiled")
+    jumped, gone_through = simulator.run().result, simulator.run(jump=False).result
     assert jumped.jumped_cycles > 1000 and not gone_through.jumped_cycles
     assert jumped.traffic == gone_through.traffic
     assert jumped.traffic == {"load": TrafficResult(24000, 0, 8000), "store": TrafficResult(0, 24000, 8000)}
@@ -111,5 +113,5 @@ def test_repetitions_that_are_jumped_over_count() -> None:
 def test_a_program_without_off_chip_memory() -> None:
     graph = Graph("plain")
     graph.source("x", Tile(FP32), [2]).sink("y")
-    result = Simulator(graph, {"x": [1, 2]}, FABRIC).run()
+    result = Simulator(Program(graph, {"x": [1, 2]}, FABRIC)).run().result
     assert (result.traffic, result.off_chip_bytes) == ({}, 0)

@@ -81,12 +81,12 @@ def test_a_start_during_a_run(board: Board) -> None:
 
 
 def test_a_run_that_fails_and_the_next_one(board: Board) -> None:
-    board._host.set({"watchdog": 1})
+    board._set({"watchdog": 1})
     with pytest.raises(Deadlock) as caught:
         board.run(data(1))
     assert "  memory has not answered" in str(caught.value).splitlines()
     assert caught.value.result is not None and caught.value.result.status == "deadlock"
-    board._host.set({"watchdog": PATIENCE})
+    board._set({"watchdog": PATIENCE})
     check(board, board.run(data(2)), 2)
 
 
@@ -119,7 +119,7 @@ def test_an_interruption_ends_the_simulation(monkeypatch: pytest.MonkeyPatch) ->
         def interrupted(what: object) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(board._host._simulation._connection, "send", interrupted)
+        monkeypatch.setattr(board._simulation._connection, "send", interrupted)
         with pytest.raises(KeyboardInterrupt):
             board.run()
         with pytest.raises(SimulationError) as caught:
@@ -129,7 +129,7 @@ def test_an_interruption_ends_the_simulation(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_simulator_that_breaks_off_says_what_it_said(board: Board) -> None:
     with Board(moved(), bus=BUS, optimize=False) as other:
-        other._host._simulation._process.kill()
+        other._simulation._process.kill()
         with pytest.raises(SimulationError) as caught:
             other.run()
         assert str(caught.value).startswith("the simulator broke off (exit status -9):\n")
@@ -184,7 +184,7 @@ def test_a_missing_model_of_memory_is_named(monkeypatch: pytest.MonkeyPatch) -> 
 )
 def test_a_base_that_does_not_do(options: dict[str, int], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before anything is built."""
-    monkeypatch.setattr("cosim.board.driver.board_design", None)
+    monkeypatch.setattr("cosim.board.board.board_design", None)
     with pytest.raises(InputError) as caught:
         Board(moved(), bus=BUS, **options)
     assert str(caught.value) == message

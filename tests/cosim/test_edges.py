@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from designs import DONE, pass_through, payload, port, write_design
+from edges import PATTERNS, drive_edges
 from grids import samples
 
-from cosim.running.edges import PATTERNS, drive_edges
 from step.errors import InputError
 
 TOKENS = [payload(value % 97) for value in range(60)] + [DONE]

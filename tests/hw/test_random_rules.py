@@ -17,7 +17,7 @@ from ruled import KINDS, Kind
 from test_further_rules import ONE, THREE, program
 
 from hw.rules.words import HardwareError
-from sim_approx.running import simulation
+from sim_approx.running import model
 from step.firing.machine import Machine
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
@@ -51,7 +51,7 @@ def outcome(path: Path, seed: int) -> str:
         run = simulate(graph, inputs, fabric, most=CYCLES)
     except HardwareError as error:
         return str(error).partition("made of ")[2]
-    timed = simulation.simulate(netlist, data, values="all", events=True, max_cycles=CYCLES, engine="python")
+    timed = model.simulate(netlist, data, values="all", events=True, max_cycles=CYCLES, engine="python")
     assert timed.events is not None
     end = min(CYCLES, timed.ending.cycles) - 1
     for channel in run.fabric.channels:

@@ -11,7 +11,7 @@ from amaranth.back import rtlil
 from amaranth.hdl import Const, Module, Mux, Signal
 from formats import one_word
 
-from hw.firing.machine import Firing, RuleError
+from hw.firing.machine import Firing, FiringError
 from hw.firing.rule import Rule
 from hw.firing.unit import Unit
 from hw.links.layout import Format, TokenFormat
@@ -54,7 +54,7 @@ def refusal(rule: Rule) -> str:
     """Why ``rule`` is refused; what was begun for it is gone when this returns."""
     try:
         elaborate(rule)
-    except RuleError as error:
+    except FiringError as error:
         return str(error)
     return "it is taken"
 

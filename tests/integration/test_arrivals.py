@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-
 import pytest
+from everywhere import TIMED
 from scenarios import FABRIC
 
-from cosim import backend as rtl
 from cosim.comparing.compare import compare
-from sim_approx import backend as approx
 from step.language.dtypes import INT32
 from step.language.graph import Graph
 from step.language.types import Tile
 from step.programs.program import Program
 from step.running.interpreter import interpret
-from step.running.result import RunResult
 
-TIMED: dict[str, Callable[..., RunResult]] = {"approx": approx.run, "rtl": partial(rtl.run, optimize=False)}
 ROWS = 12
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any
-
-import numpy as np
 import pytest
+from everywhere import faults, same
 from scenarios import FABRIC, Bench
 
 from cosim import backend as rtl
@@ -20,7 +17,6 @@ from step.language.tokens import DONE, Token
 from step.language.types import Tile
 from step.programs.program import Program
 from step.running.interpreter import interpret
-from step.running.result import Status
 
 TILE = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
 
@@ -63,20 +59,8 @@ def test_a_wrong_count_is_the_same_fault_everywhere(
         "accum 'rows' (test_counts.py:LINE): a reduction did not get the number of elements that its static shape "
         f"promises\n  {token}"
     )
-    runs: dict[str, Any] = {"interpret": interpret}
-    runs |= {
-        "approx": lambda *given: approx.run(*given, FABRIC),
-        "rtl": lambda *given: rtl.run(*given, FABRIC, optimize=False),
-    }
-    cycles = []
-    for name, run in runs.items():
-        with pytest.raises(StreamFault) as found:
-            run(retile(), inputs)
-        assert re.sub(r"\([^ (]*test_counts\.py:\d+\)", "(test_counts.py:LINE)", str(found.value)) == wanted, name
-        if name != "interpret":
-            assert found.value.result is not None and found.value.result.status is Status.FAULT
-            cycles.append(found.value.result.cycles)
-    assert cycles[0] == cycles[1]
+    exact, model = faults(retile(), inputs, FABRIC, wanted)
+    assert exact.cycles == model.cycles
 
 
 def gathering(waiting: int) -> Program:
@@ -99,10 +83,6 @@ def test_who_came_first_is_never_forgotten() -> None:
     model = approx.run(program.graph, program.inputs, program.fabric, events=True)
     assert exact.arrivals == model.arrivals == {"gather": [1, 0]}
     assert exact.cycles == model.cycles > 70_000
-    assert exact.events is not None and model.events is not None
-    for name, events in exact.events.items():
-        assert np.array_equal(events.cycles, model.events[name].cycles), name
-        assert np.array_equal(events.control, model.events[name].control), name
-        assert np.array_equal(events.leaves, model.events[name].leaves), name
+    same(exact, model)
     assert exact.outputs is not None
     assert [int(token.value[0, 0]) for token in exact.outputs["out"] if token.has_value] == [2, 1]

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+from everywhere import TIMED, failed, faults, same
 from scenarios import FABRIC
 
 import step
-from cosim import backend as rtl
 from cosim.comparing.compare import compare
-from sim_approx import backend as approx
 from step.errors import InputError, StreamFault
 from step.functions import Add, Matmul
 from step.language.dtypes import BF16, FP32
@@ -23,10 +19,8 @@ from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.off_chip import MemoryConfig
 from step.programs.program import Program
-from step.running.interpreter import interpret
-from step.running.result import RunResult, Status
+from step.running.result import Status
 
-TIMED: dict[str, Callable[..., RunResult]] = {"approx": approx.run, "rtl": partial(rtl.run, optimize=False)}
 LONG = list(range(20))
 GOOD = {"x": [1, 2], "left": [LONG, [1]], "right": [LONG, [1]], "a": [[1, 2]], "b": [[1, 2]], "rows": [[1], [2]]}
 BEHIND = {**GOOD, "right": [LONG[1:], [1]]}
@@ -52,34 +46,6 @@ def program(inputs: dict[str, Any]) -> Program:
     rows.accum(Add()).reshape(1)[0].expand(rows)
     graph.source("x", Tile(FP32), [2]).sink("y")
     return Program(graph, inputs, FABRIC)
-
-
-def fault_of(run: Callable[..., Any], *given: Any, **options: Any) -> StreamFault:
-    with pytest.raises(StreamFault) as found:
-        run(*given, **options)
-    return found.value
-
-
-def text(error: StreamFault) -> str:
-    return re.sub(r"\([^ (]*test_running_on\.py:\d+\)", "(test_running_on.py:LINE)", str(error))
-
-
-def same(one: RunResult, other: RunResult) -> None:
-    """All that is counted is equal."""
-    assert (one.status, one.cycles, one.channels) == (other.status, other.cycles, other.channels)
-    for name, each in one.operators.items():
-        found = other.operators[name]
-        assert (each.busy, each.starved, each.blocked, each.finished) == (
-            found.busy,
-            found.starved,
-            found.blocked,
-            found.finished,
-        ), name
-    assert one.events is not None and other.events is not None
-    for name, events in one.events.items():
-        assert np.array_equal(events.cycles, other.events[name].cycles), name
-        assert np.array_equal(events.control, other.events[name].control), name
-        assert np.array_equal(events.leaves, other.events[name].leaves), name
 
 
 @pytest.mark.parametrize("inputs", [GOOD, STUCK], ids=["good", "stuck"])
@@ -115,28 +81,12 @@ def test_what_leaves_is_told_token_by_token() -> None:
     )
 
 
-def test_a_fault_behind_the_end_is_the_same_everywhere() -> None:
-    given = program(BEHIND)
-    assert text(fault_of(interpret, given.graph, BEHIND)) == SLOW
-    results = []
-    for run in TIMED.values():
-        error = fault_of(run, given.graph, BEHIND, FABRIC, events=True)
-        assert text(error) == SLOW
-        results.append(error.result)
-    same(*results)
-    assert (results[0].status, results[0].cycles) == (Status.FAULT, 19)
-
-
-def test_of_several_faults_the_first_in_the_program_is_told_and_the_first_in_time_ends_the_run() -> None:
-    given = program(BOTH)
-    assert text(fault_of(interpret, given.graph, BOTH)) == SLOW
-    results = []
-    for run in TIMED.values():
-        error = fault_of(run, given.graph, BOTH, FABRIC, events=True)
-        assert text(error) == SLOW
-        results.append(error.result)
-    same(*results)
-    assert (results[0].status, results[0].cycles) == (Status.FAULT, 3)
+@pytest.mark.parametrize(("inputs", "cycles"), [(BEHIND, 19), (BOTH, 3)], ids=["behind the end", "several"])
+def test_a_fault_is_the_same_everywhere(inputs: dict[str, Any], cycles: int) -> None:
+    """Of several faults the first in the program is told, and the first in time ends the run."""
+    exact, model = faults(program(inputs).graph, inputs, FABRIC, SLOW, events=True)
+    same(exact, model)
+    assert exact.cycles == cycles
 
 
 @pytest.mark.parametrize("backend", TIMED)
@@ -146,7 +96,7 @@ def test_the_cycle_limit_holds_behind_the_end_too(backend: str) -> None:
     for limit in (7, 19):
         result = TIMED[backend](given.graph, BEHIND, FABRIC, max_cycles=limit)
         assert (result.status, result.cycles) == (Status.FINISHED, 7)
-    fault_of(TIMED[backend], given.graph, BEHIND, FABRIC, max_cycles=20)
+    failed(StreamFault, TIMED[backend], given.graph, BEHIND, FABRIC, max_cycles=20)
 
 
 def test_the_slowest_parts_are_waited_for() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from edges import drive_edges
 from farm import farm
 from scenarios import SCENARIOS, Scenario
 
 from cosim.comparing.compare import equal_values
-from cosim.running.edges import drive_edges
 from cosim.running.program_data import source_transfers
 from hw.links.edge import unpack_transfers
 from hw.links.layout import input_formats

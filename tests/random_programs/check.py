@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from meaning.evaluate import Evaluation, difference, evaluate
 
 from random_programs import build
-from sim_approx.running.simulation import Values, simulate
+from sim_approx.running.model import simulate
+from sim_approx.running.model_run import Values
 from step.errors import StepError
 from step.language.graph import Graph
 from step.language.tokens import Token, from_nested

@@ -15,7 +15,8 @@ from cosim import backend as rtl
 from random_programs import build
 from random_programs.check import Disagreement, again, check_interpreter, check_outputs
 from sim_approx import backend as approx
-from sim_approx.running.simulation import EngineName, simulate
+from sim_approx.running.model import simulate
+from sim_approx.running.model_run import EngineName
 from step.errors import StepError
 from step.language.graph import Graph
 from step.lowering.fabric import FabricConfig

@@ -11,8 +11,7 @@ from experiments.fabric.points import ARRANGEMENTS, attention_symbols, on_fabric
 from experiments.fabric.record import bytes_of, digest_with, told_of
 from experiments.layers import CACHE_ROWS
 from experiments.work import Campaign
-from sim_approx.backend import Simulator
-from step import Program, metrics
+from step import Program, Simulator, metrics
 from step.running.result import RunResult
 from step_models import attention
 from step_models.kv_lengths import sampled_kv_lengths
@@ -103,7 +102,7 @@ def _once() -> Iterator[Arrivals]:
 def measured(point: Arrivals) -> dict[str, object]:
     """What the fast model says of a point; raises `Defect` where the bytes that it moved are not the symbolic ones."""
     program = point.program()
-    result = Simulator(program.graph, program.inputs, program.fabric).run(events=True)
+    result = Simulator(program).run(events=True).result
     return {
         **asdict(point),
         "latency": round(latency(result), 1),

@@ -11,8 +11,7 @@ from experiments.fabric.figures import FIGURES
 from experiments.fabric.points import Point
 from experiments.fabric.record import bytes_of, digest_with, told_of
 from experiments.work import Campaign
-from sim_approx.backend import Simulator
-from step import MemoryConfig, Program, bind, metrics
+from step import MemoryConfig, Program, Simulator, bind, metrics
 from step_explore.areas import area_of
 from step_models.fabrics import PUBLISHED
 
@@ -65,8 +64,8 @@ def moved(point: Point, name: str, interleave: int) -> Point:
 def measured(point: Point) -> dict[str, object]:
     """What the row of a point says: the energy is that of its data."""
     program = point.make()
-    simulator = Simulator(program.graph, program.inputs, program.fabric)
-    result = simulator.run()
+    simulator = Simulator(program)
+    result = simulator.run().result
     found = metrics(program)
     return {
         "cycles": result.cycles,

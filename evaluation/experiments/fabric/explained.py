@@ -11,8 +11,8 @@ from pathlib import Path
 from experiments.fabric.figures import FIGURES
 from experiments.fabric.record import CAMPAIGN
 from experiments.rows import Row, read, write
-from sim_approx.backend import Simulator
 from sim_approx.explain.explanation import explain
+from step import Simulator
 from step.errors import InputError
 from step.host.progress import Progress
 
@@ -71,7 +71,7 @@ def explained(figure: str, row: Row, made_of: str) -> Row:
             most = [f"{what} {cycles / found.cycles:.0%}" for what, cycles in counted.most_common(SHOWN)]
             return made | {"weights": weights, "explained_cycles": str(found.cycles), "limits": ", ".join(most)}
     program = point.make()
-    operators = Simulator(program.graph, program.inputs, program.fabric).run().operators
+    operators = Simulator(program).run().result.operators
     name = max(operators, key=lambda each: operators[each].busy)
     return made | {"limits": f"`{_any(name)}` is busy {operators[name].busy / int(row['cycles']):.0%} of the time"}
 

@@ -25,8 +25,7 @@ from experiments.published.show.validation import errors as validation_errors
 from experiments.published.show.validation import hdl, hdl_megabytes
 from experiments.said import said
 from experiments.work import Campaign
-from sim_approx.backend import Simulator
-from step import MemoryConfig
+from step import MemoryConfig, Simulator
 from step.lowering.dram import preset
 
 COLUMNS = ("point", "cycles", "moved_bytes", "cpu_seconds", "version", "sources")
@@ -81,7 +80,7 @@ def _name(memory: str, tile: str) -> str:
 def measured(point: Point) -> dict[str, object]:
     """What the row of a point says."""
     program = point.make()
-    result = Simulator(program.graph, program.inputs, program.fabric).run()
+    result = Simulator(program).run().result
     return {"cycles": result.cycles, "moved_bytes": result.off_chip_bytes}
 
 

@@ -18,8 +18,7 @@ from experiments.fabric.traces import other_traces
 from experiments.published import swiglu
 from experiments.rows import digest
 from experiments.work import Campaign
-from sim_approx.backend import Simulator
-from step import Program, metrics
+from step import Program, Simulator, metrics
 from step.errors import Defect
 from step.language.symbols import evaluate, replaced
 from step.programs.metrics import Metrics
@@ -49,8 +48,8 @@ def measured(point: Point) -> dict[str, object]:
     On-chip bytes and operations are there where their symbols are known; see `bytes_of` for those off chip.
     """
     program = point.make()
-    simulator = Simulator(program.graph, program.inputs, program.fabric)
-    result = simulator.run()
+    simulator = Simulator(program)
+    result = simulator.run().result
     found = metrics(program)
     return {
         "cycles": result.cycles,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cosim.building import harness
 from cosim.building.build import NO_OPTIMIZATION, cached_runtime
-from cosim.building.design import Design, StreamPort
+from cosim.building.design import BenchDesign, StreamPort
 from cosim.building.toolchain import find_toolchain
 from cosim.running.run_files import write_inputs
 from step.lowering.off_chip import MemoryConfig
@@ -17,7 +17,7 @@ from step.lowering.off_chip import MemoryConfig
 MEMORY = [path for path in harness.HARDWARE if path.name.startswith("sim_memory")]
 
 
-def build(design: Design, directory: Path, sources: Mapping[str, Sequence[int]]) -> Path:
+def build(design: BenchDesign, directory: Path, sources: Mapping[str, Sequence[int]]) -> Path:
     """Make the program of ``bench.cpp`` around ``design``, whose sources play ``sources`` in every run."""
     tools = find_toolchain()
     for port in design.sources:
@@ -44,7 +44,7 @@ def build(design: Design, directory: Path, sources: Mapping[str, Sequence[int]])
 
 def restarts(
     simulator: Path,
-    design: Design,
+    design: BenchDesign,
     directory: Path,
     sources: Mapping[str, Sequence[int]],
     image: bytes,
@@ -61,7 +61,7 @@ def restarts(
     return int(length), found
 
 
-def _bench(design: Design, directory: Path, counts: Mapping[str, int]) -> str:
+def _bench(design: BenchDesign, directory: Path, counts: Mapping[str, int]) -> str:
     connections = [(each, each) for each in ("clk", "rst", "done", "fault")] + harness._memory_connections(design)
     body = []
     for port in design.sources:

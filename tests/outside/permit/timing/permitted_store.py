@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from permit.ops.permitted_store import DATA
 from sim_approx.memory.off_chip import WRITE_DEPTH
-from sim_approx.placing.site import Site
+from sim_approx.placing.site import UnitSite
 from step.firing.machine import COMPUTES, ENDS, Machine
 from step.firing.words import need_all, put, room, take
 from step.language.faults import aligned
@@ -41,7 +41,7 @@ class PermittedStore(Machine):
         return ENDS if x.done else None
 
 
-def build(site: Site) -> Machine:
+def build(site: UnitSite) -> Machine:
     region = site.memory_map.stores[site.node.name]
     writes = site.channel(WRITE_DEPTH)
     site.memory.write(writes)

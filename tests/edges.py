@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cosim.building.build import build
-from cosim.building.design import Design, load_design
+from cosim.building.design import BenchDesign, load_design
 from cosim.running.bench_run import run_directory, run_simulator
 from step.errors import InputError
 
@@ -57,7 +57,7 @@ class EdgeRun:
 
 
 def drive_edges(
-    origin: Design | Path | str | Mapping[str, Any],
+    origin: BenchDesign | Path | str | Mapping[str, Any],
     *,
     sources: Mapping[str, Sequence[int]] | None = None,
     idle: str | Pattern = "none",
@@ -73,7 +73,7 @@ def drive_edges(
 
     Raises `InputError` for a fabric with memory ports and for sources that it does not have.
     """
-    design = origin if isinstance(origin, Design) else load_design(origin)
+    design = origin if isinstance(origin, BenchDesign) else load_design(origin)
     sources = sources or {}
     if design.reads or design.writes:
         raise InputError("drive_edges serves no memory ports; use simulate for this fabric")
@@ -94,7 +94,7 @@ def drive_edges(
             "watchdog": watchdog,
         }
         (directory / "plan.json").write_text(json.dumps(plan))
-        run_simulator(built, "cosim.running.edge_bench", directory, [])
+        run_simulator(built, "edge_bench", directory, [])
         result = json.loads((directory / "bench.json").read_text())
     sinks = {port.name: result["sinks"][port.port] for port in design.sinks}
     return EdgeRun(
@@ -116,7 +116,7 @@ def _pattern(pattern: str | Pattern) -> Pattern:
     return PATTERNS[pattern]
 
 
-def _ports(design: Design) -> list[str]:
+def _ports(design: BenchDesign) -> list[str]:
     """What the bench drives and reads."""
     streams = (*design.sources, *design.sinks)
     ports = [name for port in streams for name in (*port.parts, f"{port.port}_tvalid", f"{port.port}_tready")]

@@ -1,4 +1,4 @@
-"""The cocotb test behind `cosim.running.edges`: one step of Python for each clock cycle. Runs inside the simulator.
+"""The cocotb test behind `edges`: one step of Python for each clock cycle. Runs inside the simulator.
 
 Inputs change with the falling edge, outputs are read just before the rising edge: no race with any simulator.
 """
@@ -25,7 +25,7 @@ def willing(pattern: dict[str, Any], rng: random.Random) -> Iterator[bool]:
         yield from [False] * rng.randint(0, pattern["idle"])
 
 
-class Stream:
+class EdgeStream:
     """The signals of an AXI4-Stream; a transfer is one number, with these parts (name and width), the lowest first."""
 
     def __init__(self, dut: Any, port: str, widths: list[tuple[str, int]]) -> None:
@@ -47,10 +47,10 @@ class Stream:
         return transfer
 
 
-class Source:
+class EdgeSource:
     """Offers transfers; an offer stands until it is taken."""
 
-    def __init__(self, stream: Stream, transfers: list[str], pattern: dict[str, Any], rng: random.Random) -> None:
+    def __init__(self, stream: EdgeStream, transfers: list[str], pattern: dict[str, Any], rng: random.Random) -> None:
         self.stream = stream
         self.transfers = [int(each, 16) for each in transfers]
         self.willing = willing(pattern, rng)
@@ -79,7 +79,7 @@ class Source:
 class Sink:
     """Takes transfers, and checks the rules of the stream."""
 
-    def __init__(self, stream: Stream, port: str, pattern: dict[str, Any], rng: random.Random) -> None:
+    def __init__(self, stream: EdgeStream, port: str, pattern: dict[str, Any], rng: random.Random) -> None:
         self.port = port
         self.stream = stream
         self.patient = pattern["patient"]
@@ -120,11 +120,13 @@ async def run(dut: Any) -> None:
     plan = json.loads((directory / "plan.json").read_text())
     rng = random.Random(plan["seed"])
     sources = {
-        port: Source(Stream(dut, port, plan["widths"][port]), transfers, plan["idle"], random.Random(rng.random()))
+        port: EdgeSource(
+            EdgeStream(dut, port, plan["widths"][port]), transfers, plan["idle"], random.Random(rng.random())
+        )
         for port, transfers in plan["sources"].items()
     }
     sinks = {
-        port: Sink(Stream(dut, port, plan["widths"][port]), port, plan["backpressure"], random.Random(rng.random()))
+        port: Sink(EdgeStream(dut, port, plan["widths"][port]), port, plan["backpressure"], random.Random(rng.random()))
         for port in plan["sinks"]
     }
     step = Timer(1, unit="step")
@@ -139,7 +141,7 @@ async def run(dut: Any) -> None:
         await step
     reset.value = 0
 
-    ports: list[Source | Sink] = [*sources.values(), *sinks.values()]
+    ports: list[EdgeSource | Sink] = [*sources.values(), *sinks.values()]
     status, fault, cycle, moved = "", None, 0, 0
     while not status:
         clock.value = 0

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from amaranth.lib.wiring import In
 
 from hw.firing.status import ProgramStatus
-from hw.links.channel import Channel
+from hw.firing.waits import WaitReport
+from hw.links.channel import ChannelFifo
 from hw.links.layout import TokenFormat
 from hw.memory.port import MEMORY_RESET
 from hw.memory.scratchpads import hardware, ports
-from hw.registers.waits import Waits
 from hw.units import constants_of, unit_of
 from hw.verilog.modules import Parametric
 from hw.verilog.structure import Instance, Structure, flat_ports, port_widths
@@ -45,7 +45,7 @@ class PlacedChannel:
 
     edge: Edge
     format: TokenFormat
-    component: Channel
+    component: ChannelFifo
     stem: str
     capacity: int
 
@@ -66,7 +66,7 @@ class PlacedScratchpad:
 
 
 @dataclass(frozen=True)
-class Fabric:
+class ElaboratedFabric:
     """An elaborated program."""
 
     netlist: Netlist
@@ -95,11 +95,11 @@ def top_name(netlist: Netlist) -> str:
     return f"fabric_{netlist.graph.name}"
 
 
-def elaborate(netlist: Netlist, *, probes: bool = False, waits: bool = False) -> Fabric:
+def elaborate(netlist: Netlist, *, probes: bool = False, waits: bool = False) -> ElaboratedFabric:
     """Make hardware of every unit and channel of ``netlist``.
 
     ``probes`` adds the ports that show every channel's tokens and every unit's status; without them there are those of
-    `ProgramStatus`. ``waits`` adds those of `Waits`. Raises `FabricError` for operators and element types that the
+    `ProgramStatus`. ``waits`` adds those of `WaitReport`. Raises `FabricError` for operators and element types that the
     fabric does not have.
     """
     check_feasible(netlist)
@@ -126,7 +126,7 @@ def elaborate(netlist: Netlist, *, probes: bool = False, waits: bool = False) ->
         _add_status(structure, units)
     if waits:
         _add_waits(structure, units, channels, pads)
-    return Fabric(netlist, memory, units, channels, pads, structure)
+    return ElaboratedFabric(netlist, memory, units, channels, pads, structure)
 
 
 def _place_channel(edge: Edge, components: Mapping[str, Parametric], netlist: Netlist) -> PlacedChannel:
@@ -136,7 +136,9 @@ def _place_channel(edge: Edge, components: Mapping[str, Parametric], netlist: Ne
     legal = re.sub(r"\W", "_", edge.name)
     ends = (netlist.graph.nodes[name] for name in (edge.producer[0], consumer))
     format, read_as = (TokenFormat.of(edge, netlist.at(each)) for each in ends)
-    channel = Channel(format, capacity, spare, deep=netlist.is_deep(edge), read_as=read_as, places=netlist.places(edge))
+    channel = ChannelFifo(
+        format, capacity, spare, deep=netlist.is_deep(edge), read_as=read_as, places=netlist.places(edge)
+    )
     return PlacedChannel(edge, format, channel, f"c{edge.index}_{legal}", capacity)
 
 
@@ -238,7 +240,7 @@ def _add_waits(
     fillers = {share.filler.name for pad in pads for share in pad.scratchpad.shares}
     writers = [each.edge.producer[0] for each in channels]
     ends = tuple((numbers[each.edge.producer[0]], numbers[each.edge.consumer[0]]) for each in channels)
-    component = Waits(len(units), ends, tuple(at for at, name in enumerate(writers) if name in fillers))
+    component = WaitReport(len(units), ends, tuple(at for at, name in enumerate(writers) if name in fillers))
     connections: dict[str, str | int] = {f"activity{at}": f"{each.instance}_activity" for at, each in enumerate(units)}
     for at, channel in enumerate(channels):
         connections |= {f"{wire}{at}": f"{channel.stem}_{wire}" for wire in ("enter", "space", "present")}

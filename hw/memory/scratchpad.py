@@ -14,8 +14,8 @@ from amaranth.hdl import Cat, Const, Elaboratable, Module, Signal, Value
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hw.memory.kinds import BLOCK_RAM
 from hw.memory.share import FillerSignature, ReaderSignature, Ring, ShareFormat
+from hw.primitives.memories import BLOCK_RAM
 from hw.verilog.modules import Parametric
 
 
@@ -44,11 +44,13 @@ class _Burst:
         return self.left > 1
 
 
-class Scratchpad(Parametric):
+class ScratchpadMemory(Parametric):
     """The memory of some ``shares``, of ``page_words`` words for each of their pages, in ``banks``.
 
     Ports: ``filler0``, ``reader0``, ... for the shares, and what each has ``taken``: the pages that are its.
     """
+
+    verilog_name = "Scratchpad"
 
     def __init__(self, shares: Sequence[ShareFormat], page_words: int, banks: int, block_ram_words: int) -> None:
         self.shares, self.page_words, self.banks = tuple(shares), page_words, banks
@@ -61,10 +63,7 @@ class Scratchpad(Parametric):
                 f"taken{number}": Out(share.page_bits),
             }
         super().__init__(members)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {
+        self.parameters = {
             "shares": self.shares,
             "page_words": self.page_words,
             "banks": self.banks,

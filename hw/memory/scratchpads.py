@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from hw.links.layout import DynamicFormat, input_formats
-from hw.memory.scratchpad import Scratchpad
+from hw.memory.scratchpad import ScratchpadMemory
 from hw.memory.share import DynamicShareFormat, ShareFormat
 from step.language.graph import Node
-from step.lowering.memory import Scratchpad as Shares
-from step.lowering.memory import Share, scratchpads
+from step.lowering.memory import Scratchpad, Share, scratchpads
 from step.lowering.netlist import Netlist
 
 
@@ -23,7 +22,7 @@ def share_format(node: Node, netlist: Netlist) -> ShareFormat | None:
     return None
 
 
-def _format(share: Share, scratchpad: Shares, netlist: Netlist) -> ShareFormat:
+def _format(share: Share, scratchpad: Scratchpad, netlist: Netlist) -> ShareFormat:
     (token,) = input_formats(share.filler, netlist)
     readers = [each.reader for each in scratchpad.shares if each.beats]
     order = sorted(readers, key=netlist.units.index)
@@ -42,13 +41,13 @@ def _format(share: Share, scratchpad: Shares, netlist: Netlist) -> ShareFormat:
     )
 
 
-def hardware(scratchpad: Shares, netlist: Netlist) -> Scratchpad:
+def hardware(scratchpad: Scratchpad, netlist: Netlist) -> ScratchpadMemory:
     """The memory of ``scratchpad``."""
     formats = [_format(share, scratchpad, netlist) for share in scratchpad.shares]
-    return Scratchpad(formats, scratchpad.page_words, scratchpad.banks, netlist.fabric.block_ram_words)
+    return ScratchpadMemory(formats, scratchpad.page_words, scratchpad.banks, netlist.fabric.block_ram_words)
 
 
-def ports(scratchpad: Shares) -> Mapping[str, str]:
+def ports(scratchpad: Scratchpad) -> Mapping[str, str]:
     """For each unit at ``scratchpad``, the port where it is."""
     fillers = {share.filler.name: f"filler{at}" for at, share in enumerate(scratchpad.shares)}
     return fillers | {share.reader.name: f"reader{at}" for at, share in enumerate(scratchpad.shares)}

@@ -8,7 +8,7 @@ from typing import Any
 from amaranth.hdl import Module
 
 from hw.firing.machine import Firing
-from hw.firing.rule import Rule
+from hw.firing.rule import FiringRule
 from hw.firing.unit import Unit
 from hw.links.layout import TokenFormat, input_formats, output_formats
 from hw.rules.execution import Execution, executed
@@ -23,7 +23,7 @@ from step.lowering.netlist import Netlist
 
 
 @dataclass(frozen=True)
-class Translated(Rule):
+class Translated(FiringRule):
     """The rule of ``machine`` with ``parameters``, between inputs that it ``reads`` and outputs that it ``writes``."""
 
     machine: type[Machine]

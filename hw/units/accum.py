@@ -7,12 +7,12 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
-from hw.firing.function_rule import FunctionRule
 from hw.firing.machine import Firing
 from hw.firing.unit import Unit
 from hw.functions import datapath_of
 from hw.links.layout import input_formats, output_formats
 from hw.links.packing import pack_element
+from hw.units.function_rule import FunctionRule
 from hw.verilog.modules import Parametric
 from step.language.dims import product
 from step.language.faults import Fault
@@ -109,7 +109,7 @@ class Accum(FunctionRule):
         m.d.comb += datapath.first.eq(first)
         if self.datapath is not None and self.datapath.streams:
             m.d.comb += datapath.emit.eq(firing.fired(puts))
-            self.give(m, firing, datapath.result, puts)
+            self.send_result(m, firing, datapath.result, puts)
             return
         state: Value = Const(self.initial, self.result.bits)
         arrives = firing.delayed(firing.fired(value))
@@ -118,7 +118,7 @@ class Accum(FunctionRule):
             with m.If(arrives):
                 m.d.sync += left.eq(datapath.result)
             state = Mux(firing.delayed(first), state, left)
-        self.give(m, firing, Mux(arrives, datapath.result, state), puts)
+        self.send_result(m, firing, Mux(arrives, datapath.result, state), puts)
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:

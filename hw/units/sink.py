@@ -10,17 +10,17 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.wiring import Out
 
 from hw.firing.machine import Firing
-from hw.firing.rule import Rule
+from hw.firing.rule import FiringRule
 from hw.firing.unit import Unit
 from hw.links.edge import AxiStreamSignature
-from hw.links.layout import Format, TokenFormat, cycles_of, input_formats
+from hw.links.layout import TokenFormat, cycles_of, input_formats
 from hw.verilog.modules import Parametric
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
 
 
 @dataclass(frozen=True)
-class Sink(Rule):
+class Sink(FiringRule):
     """Reads a word of a token per firing, and offers it on the port ``external`` from the next cycle on.
 
     The token is taken with its last word.
@@ -30,9 +30,7 @@ class Sink(Rule):
 
     initiation_interval = 1
 
-    @property
-    def inputs(self) -> tuple[Format, ...]:
-        return (self.token,)
+    inputs = property(lambda self: (self.token,))
 
     @property
     def ports(self) -> Mapping[str, Any]:

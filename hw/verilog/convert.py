@@ -75,7 +75,7 @@ def tool_versions() -> dict[str, str]:
 
 
 class ModuleLibrary:
-    """Collects the distinct components of a design (see `hw.verilog.modules.ModuleLibrary`) and gives their texts."""
+    """Collects the distinct components of a design and gives their texts."""
 
     def __init__(self, directory: Path | None = None, *, initial_values: bool = True) -> None:
         self._initial_values = initial_values
@@ -84,6 +84,7 @@ class ModuleLibrary:
         self._used: list[str] = []
 
     def require(self, component: Parametric) -> str:
+        """Note that ``component`` is needed; returns the name of its Verilog module."""
         name = component.module_name
         known = self._components.setdefault(name, component)
         same = type(known) is type(component) and known.key == component.key

@@ -13,8 +13,8 @@ from amaranth.lib.wiring import In, Out
 from grids import samples
 from scenarios import FABRIC, SCENARIOS, Scenario
 
+from hw.design.emit import emit
 from hw.verilog.convert import ModuleLibrary
-from hw.verilog.emit import emit
 from hw.verilog.modules import Parametric
 from step.language.graph import Graph
 from step.lowering.netlist import lower

@@ -10,10 +10,10 @@ from refuting import check, proofs
 from unit_bench import UnitBench, bare, control, words
 
 from hw.firing.unit import Unit
-from hw.functions import pieces as cutting
 from hw.functions.retile import RetileSlicer
 from hw.links.layout import TokenFormat
 from hw.units import flat_map
+from hw.units import pieces as cutting
 from step.lowering.plans.retile import SplitPlan
 
 MUTANTS = [
@@ -26,7 +26,7 @@ MUTANTS = [
 STOPS = [("Mux(last, token.stop + rank, own)", "Mux(last, token.stop + rank, 0)")]
 THREE = [("firing.next(index, Mux(last, 0, index + 1))", "firing.next(index, index + 1)")]
 WITHIN = [
-    ("firing.word(0), later(within))", "firing.word(0), within)"),
+    ("firing.word(0), at_result(within))", "firing.word(0), within)"),
     ("firing.read_from(0, index >> shift)", "firing.read_from(0, index)"),
 ]
 COLUMNS = [

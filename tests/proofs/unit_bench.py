@@ -11,7 +11,7 @@ from typing import Any
 from amaranth.hdl import Assert, Assume, Cat, ClockDomain, Elaboratable, Module, Mux, Signal, Value
 
 from hw.firing import machine as skeleton
-from hw.firing.rule import Rule
+from hw.firing.rule import FiringRule
 from hw.firing.unit import Unit
 from hw.links.layout import TokenFormat
 from hw.rules.unit import Translated
@@ -67,7 +67,7 @@ class UnitBench(Elaboratable):
     ``skeleton`` is the module that makes a firing of the rule, or a unit.
     """
 
-    def __init__(self, rule: Rule, skeleton: Any = skeleton) -> None:
+    def __init__(self, rule: FiringRule, skeleton: Any = skeleton) -> None:
         self.rule, self.skeleton = rule, skeleton
         self.clock = ClockDomain("sync", reset_less=True)
         inputs, outputs = list(enumerate(rule.inputs)), list(enumerate(rule.outputs))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
 from typing import Any
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
@@ -16,30 +15,18 @@ from step.language.types import Selector
 from step.lowering.plans.plan import Application, Plan
 
 
-@singledispatch
 def datapath(function: Function, application: Application, plan: Plan) -> Parametric:
     """The generator; of `CacheEnd` a datapath."""
+    match function:
+        case ExpertTiles():
+            return ExpertTilesGenerator(plan, function, one_hot=isinstance(application.inputs[0], Selector))
+        case CacheTiles():
+            return CacheTilesGenerator(plan, function)
+        case CacheRows():
+            return CacheRowsGenerator(plan, function)
+        case CacheEnd():
+            return CacheEndDatapath(plan, function)
     raise no_datapath(function)
-
-
-@datapath.register
-def _(function: ExpertTiles, application: Application, plan: Plan) -> Generator:
-    return ExpertTilesGenerator(plan, function, one_hot=isinstance(application.inputs[0], Selector))
-
-
-@datapath.register
-def _(function: CacheTiles, application: Application, plan: Plan) -> Generator:
-    return CacheTilesGenerator(plan, function)
-
-
-@datapath.register
-def _(function: CacheRows, application: Application, plan: Plan) -> Generator:
-    return CacheRowsGenerator(plan, function)
-
-
-@datapath.register
-def _(function: CacheEnd, application: Application, plan: Plan) -> Datapath:
-    return CacheEndDatapath(plan, function)
 
 
 def _below(value: Value, bound: int) -> Value:

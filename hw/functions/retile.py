@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import singledispatch
 from typing import Any
 
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
@@ -17,30 +16,23 @@ from hw.primitives.timing import delayed, window, window_from_start, window_plac
 from hw.verilog.modules import Parametric, Shared
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.language.function import Function
-from step.lowering.plans.plan import Application, Plan
+from step.lowering.plans.plan import Application
 from step.lowering.plans.retile import JoinPlan, SplitPlan
 from step.lowering.plans.rows import parts
 
 
-@singledispatch
-def datapath(function: Function, application: Application, plan: Plan) -> Parametric:
+def datapath(function: Function, application: Application, plan: Any) -> Parametric:
     """The datapath for a tile; to split, a `RetileSlicer`."""
+    match function:
+        case RetileStreamify():
+            return RetileSlicer(plan, plan.pieces)
+        case RetileRow() | RetileCol() if plan.packs:
+            return PackedRows(plan)
+        case RetileRow() | RetileCol() if plan.in_rows:
+            return RetileStore(plan, control=application.is_control(0), dynamic=application.dynamic)
+        case RetileRow() | RetileCol():
+            return RetileColumns(plan) if plan.in_columns else RetileJoin(plan)
     raise no_datapath(function)
-
-
-@datapath.register(RetileRow)
-@datapath.register(RetileCol)
-def _(function: RetileRow | RetileCol, application: Application, plan: JoinPlan) -> Datapath:
-    if plan.packs:
-        return PackedRows(plan)
-    if plan.in_rows:
-        return RetileStore(plan, control=application.is_control(0), dynamic=application.dynamic)
-    return RetileColumns(plan) if plan.in_columns else RetileJoin(plan)
-
-
-@datapath.register(RetileStreamify)
-def _(function: RetileStreamify, application: Application, plan: SplitPlan) -> RetileSlicer:
-    return RetileSlicer(plan, plan.pieces)
 
 
 class RetileStore(Datapath):

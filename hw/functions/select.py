@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
 from typing import Any
 
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
@@ -18,44 +17,21 @@ from step.lowering.plans.plan import Application, Plan
 from step.lowering.plans.select import TopKPlan
 
 
-@singledispatch
-def datapath(function: Function, application: Application, plan: Plan) -> Datapath:
+def datapath(function: Function, application: Application, plan: Any) -> Datapath:
     """The datapath: wires, except for `TopK`, `KeepTopK` and `TargetIndices`."""
+    operand = application.inputs[0]
+    match function:
+        case SelectValid():
+            return SelectValidDatapath(plan)
+        case SelectAll():
+            return SelectAllDatapath(plan, operand.bits, application.result.bits)
+        case SelectIndices():
+            return SelectIndicesDatapath(plan, function.targets, reduce=application.reduce)
+        case TargetIndices():
+            return TargetIndicesDatapath(plan, function.k, operand.bits)
+        case TopK() | KeepTopK() if isinstance(operand, Tile):
+            return (TopKDatapath if isinstance(function, TopK) else KeepTopKDatapath)(plan, function.k, operand.dtype)
     raise no_datapath(function)
-
-
-@datapath.register
-def _(function: SelectValid, application: Application, plan: Plan) -> Datapath:
-    return SelectValidDatapath(plan)
-
-
-@datapath.register
-def _(function: SelectAll, application: Application, plan: Plan) -> Datapath:
-    return SelectAllDatapath(plan, application.inputs[0].bits, application.result.bits)
-
-
-@datapath.register
-def _(function: SelectIndices, application: Application, plan: Plan) -> Datapath:
-    return SelectIndicesDatapath(plan, function.targets, reduce=application.reduce)
-
-
-@datapath.register
-def _(function: TargetIndices, application: Application, plan: Plan) -> Datapath:
-    return TargetIndicesDatapath(plan, function.k, application.inputs[0].bits)
-
-
-@datapath.register
-def _(function: TopK, application: Application, plan: TopKPlan) -> Datapath:
-    (tile,) = application.inputs
-    assert isinstance(tile, Tile)
-    return TopKDatapath(plan, function.k, tile.dtype)
-
-
-@datapath.register
-def _(function: KeepTopK, application: Application, plan: TopKPlan) -> Datapath:
-    (tile,) = application.inputs
-    assert isinstance(tile, Tile)
-    return KeepTopKDatapath(plan, function.k, tile.dtype)
 
 
 class _Wires(Datapath):

@@ -11,7 +11,6 @@ from step import BF16, FP32, INT8, Graph, Program, Tile, interpret, metrics, run
 from step.errors import TypeMismatch
 from step.functions import Dequantize, Matmul
 from step.functions.dequantize import packed, quantized, unpacked
-from step.language.dims import DimKind, symbol
 
 
 def test_integers_of_four_bits() -> None:
@@ -65,10 +64,6 @@ def test_a_product_with_quantized_weights(bits: Any) -> None:
     exact = Dequantize(bits).apply(given, scales).astype(np.float64)
     assert np.allclose(y, x.astype(np.float64) @ exact.T, rtol=1e-5, atol=1e-5)
     assert run(program, "approx").result.off_chip_bytes == 3 * (16 * 32 * bits // 8 + 16 * 4 * 2)
-
-
-NEEDS = "dequantize needs a static tile of INT8, and one of BF16 or FP32 with the scales, not "
-DYNAMIC = Tile(INT8, symbol("R", DimKind.RAGGED), 4)
 
 
 def test_bad_parameters() -> None:

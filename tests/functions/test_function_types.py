@@ -29,14 +29,6 @@ from step.language.function import AccumFunction, FlatMapFunction, Function, Map
 from step.language.types import ElementType, Selector, Tile
 
 ROWS = symbol("R")
-NUMBERS = "BF16 or FP32, or all of INT8, INT32 or UINT32"
-FORMATS = "BF16, FP32, INT8, INT32, UINT32, BOOL, FP16, FP8_E4M3 or FP8_E5M2"
-
-
-def shown(text: str, *inputs: ElementType) -> str:
-    """An error's ``text``, in which ``*`` stands for all ``inputs``, NUMBERS and FORMATS for those."""
-    text = text.replace("NUMBERS", NUMBERS).replace("FORMATS", FORMATS)
-    return text.replace("*", ", ".join(map(str, inputs)) or "nothing")
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,3 @@ def test_arg_max_of_what_is_not_static() -> None:
     assert text.partition("): ")[2] == (
         "rows must be a fixed number of static tiles, but logits is [4, n] of Tile(BF16, 1, 8)"
     )
-
-
-WANTED = "max_index needs a static tile of BF16, FP32, INT8 or INT32, and one of UINT32 of the same shape, not "

@@ -8,7 +8,6 @@ from grids import samples
 from streaming import Case
 
 from step.functions.pick import Column, RotateHalf
-from step.language.dims import DimKind, symbol
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
@@ -73,7 +72,3 @@ def test_what_they_do() -> None:
     twice = RotateHalf().apply(RotateHalf().apply(tile.astype(BF16.numpy)))
     assert (twice.view(np.uint16) == tile.astype(BF16.numpy).view(np.uint16) ^ 1 << 15).all()
     assert (Column(2).apply(tile) == [[-3], [np.inf]]).all()
-
-
-DYNAMIC = symbol("C", DimKind.RAGGED)
-EVEN = "rotate_half needs 1 tile of BF16 or FP32 with an even number of columns, not "

@@ -6,7 +6,7 @@ from functools import reduce
 from operator import xor
 from typing import Any
 
-from amaranth.hdl import Array, Assert, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Assert, Module, Mux, Signal, Value
 from refuting import check, proofs
 from unit_bench import UnitBench, words
 
@@ -130,7 +130,7 @@ class Reduced(UnitBench):
         return max(self.rule.initiation_interval, self.rule.burst) - 1
 
     def check(self, m: Module, unit: Unit) -> None:
-        (front,), (take,), (put,), (sent,), rank = self.fronts, self.takes, self.puts, self.sent, self.rule.rank
+        (front,), (take,), rank = self.fronts, self.takes, self.rule.rank
         beats = self.rule.result.beats
         some, parity, value = Signal(), Signal(beats), Signal(beats)  # of the values that this reduction had before
         ends, outside = front.stop >= rank, front.rank > rank
@@ -141,17 +141,8 @@ class Reduced(UnitBench):
         claim = unit.output0.claim
         m.d.comb += Assert(claim == (take & (ends | front.done)))
         stop, left = Mux(front.done, 0, front.stop - rank), Mux(outside, front.rank - rank, 0)
-        widths = [1, 1, len(sent.stop), len(sent.rank), beats]
-        fields: list[Any] = [front.done, ~front.done & ~outside, stop, left, value]
-        line = Cat(claim, *(field[:width] for field, width in zip(fields, widths, strict=True)))
-        for cycle in range(self.rule.latency):
-            later = Signal(line.shape(), name=f"later{cycle}")
-            m.d.sync += later.eq(line)
-            line = later
-        header = Cat(sent.done, sent.value, sent.stop, sent.rank)
-        m.d.comb += [Assert(put == line[0]), Assert(~put | (header == line[1 : 1 + len(header)]))]
+        self.follows(m, claim, front.done, ~front.done & ~outside, stop, left, value)
         m.d.comb += Assert(unit.fault == 0)
-        self.expects[0] = line[-beats:]
 
 
 def reduction(module: Any, operand: TokenFormat, beats: int, rank: int) -> Any:

@@ -50,7 +50,7 @@ class Pieces(UnitBench):
         return self.rule.latency + self.rule.initiation_interval
 
     def check(self, m: Module, unit: Unit) -> None:
-        (front,), (take,), (put,), (sent,), rule = self.fronts, self.takes, self.puts, self.sent, self.rule
+        (front,), (take,), rule = self.fronts, self.takes, self.rule
         size, rank, slicer, beats = len(rule.stops), rule.stops[-1], rule.slicer, max(1, rule.piece.beats)
         index, claim = Signal(range(max(2, size))), unit.output0.claim
         last = index == size - 1
@@ -69,24 +69,12 @@ class Pieces(UnitBench):
         inner = Mux(last, front.stop + rank, Array(rule.stops)[index])
         stop = Mux(front.value, inner, Mux(front.done, 0, front.stop + rank))
         above = Mux(front.rank != 0, front.rank + rank, 0)
-        fields: list[Any] = [front.done, front.value, stop, above, value]
-        widths = [1, 1, len(sent.stop), len(sent.rank), beats]
-        line = Cat(claim, *(field[:width] for field, width in zip(fields, widths, strict=True)))
-        for cycle in range(rule.latency):
-            later = Signal(line.shape(), name=f"later{cycle}")
-            m.d.sync += later.eq(line)
-            line = later
-        header = Cat(sent.done, sent.value, sent.stop, sent.rank)
+        self.follows(m, claim, front.done, front.value, stop, above, value)
         m.d.comb += [
             Assert(~claim | self.visible[0]),
             Assert(take == (claim & (~front.value | last))),
-            Assert(put == line[0]),
-            Assert(~put | (header == line[1 : 1 + len(header)])),
             Assert(unit.fault == 0),
         ]
-        if rule.piece.control:
-            m.d.comb += Assert(~(put & sent.value) | (sent.control == line[-beats:]))
-        self.expects[0] = line[-beats:]
 
 
 def pieces(

@@ -93,16 +93,7 @@ class ChannelFifo(Parametric):
         self._most = min(format.beats, reader.beats)
         self._places = self._most if places is None or not format.word_bits else places
         super().__init__({"i": In(ProducerSignature(format)), "o": Out(ConsumerSignature(reader))})
-
-    @property
-    def lag(self) -> int:
-        """The most cycles that a header waits for words that are gathered."""
-        return max(0, self._gears[0].beats - self._gears[1].beats) if self._gears else 0
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        written, read = self._gears or (None, None)
-        return {
+        self.parameters = {
             "words": self._format.beats or None,
             "word_bits": self._format.word_bits or None,
             "header_bits": self._format.header.size,
@@ -110,10 +101,15 @@ class ChannelFifo(Parametric):
             "spare_tokens": self._spare or None,
             "block_ram": self._deep,
             "span": self._format.span if isinstance(self._format, DynamicFormat) else None,
-            "written": written,
-            "read": read,
+            "written": self._gears and self._gears[0],
+            "read": self._gears and self._gears[1],
             "places": self._places if self._places < self._most else None,
         }
+
+    @property
+    def lag(self) -> int:
+        """The most cycles that a header waits for words that are gathered."""
+        return max(0, self._gears[0].beats - self._gears[1].beats) if self._gears else 0
 
     def spell(self, parameters: Mapping[str, Any]) -> Spelling:
         numbers = dict(parameters)

@@ -96,21 +96,12 @@ class TileLoad(Parametric):
             "outstanding_tiles": self.outstanding,
             "block_ram": self.deep,
         }
+        self.in_flight, self.longest_pause = Unit(self.deliver).in_flight, Unit(self.deliver).longest_pause
 
     @property
     def spelling(self) -> Spelling:
         walk = spelled({name: each for name, each in self.issue.numbers.items() if not isinstance(each, TokenFormat)})
         return Spelling.some(*stream_words((), (self.deliver.token,)).pieces, *walk.pieces)
-
-    @property
-    def in_flight(self) -> int:
-        """As `Unit.in_flight`."""
-        return Unit(self.deliver).in_flight
-
-    @property
-    def longest_pause(self) -> int:
-        """As `Unit.longest_pause`."""
-        return Unit(self.deliver).longest_pause
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

@@ -57,9 +57,7 @@ class Translated(FiringRule):
         """What the rule does."""
         return executed(self.machine, self.parameters, self.reads, self.writes)  # type: ignore[arg-type]
 
-    @property
-    def held(self) -> tuple[int, ...]:
-        return tuple(sorted(self.execution.held()))
+    held = property(lambda self: tuple(sorted(self.execution.held())))
 
     @property
     def offsets(self) -> tuple[int, ...]:

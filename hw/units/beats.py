@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In
@@ -54,10 +52,7 @@ class BeatRule(FiringRule):
 
     initiation_interval = property(lambda self: words_of_beat(self.tile, self.write.bits))
     latency = property(lambda self: self.initiation_interval)
-
-    @property
-    def ports(self) -> Mapping[str, Any]:
-        return {"base": In(32)}
+    ports = property(lambda self: {"base": In(32)})
 
     @property
     def beats(self) -> int:

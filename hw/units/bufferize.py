@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from amaranth.hdl import Module, Mux
 from amaranth.lib.wiring import Out
@@ -31,10 +29,7 @@ class Bufferize(FiringRule):
     rank: int
     share: ShareFormat | None
 
-    @property
-    def ports(self) -> Mapping[str, Any]:
-        return {} if self.share is None else {"scratchpad": Out(FillerSignature(self.share))}
-
+    ports = property(lambda self: {} if self.share is None else {"scratchpad": Out(FillerSignature(self.share))})
     inputs = property(lambda self: (self.token,))
     outputs = property(lambda self: (self.references,))
 

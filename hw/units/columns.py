@@ -78,11 +78,7 @@ class Columns(Parametric):
             {"input0": In(ConsumerSignature(token)), "output0": Out(ProducerSignature(pieces.piece)), **STATUS}
         )
         self.parameters = {"arrive": self.arrive, "pieces": self.pieces}
-
-    @property
-    def longest_pause(self) -> int:
-        """As `Unit.longest_pause`."""
-        return self.arrive.longest_pause + self.pieces.longest_pause
+        self.longest_pause = self.arrive.longest_pause + self.pieces.longest_pause
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

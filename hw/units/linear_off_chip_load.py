@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,10 +32,7 @@ class LoadIssue(FiringRule):
     extents: tuple[int, ...]
     strides: tuple[int, ...]
 
-    @property
-    def ports(self) -> Mapping[str, Any]:
-        return {"base": In(32)}
-
+    ports = property(lambda self: {"base": In(32)})
     inputs = property(lambda self: () if self.reference is None else (self.reference,))
     outputs = property(lambda self: (AddressFormat(), self.pending))
 

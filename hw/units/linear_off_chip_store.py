@@ -57,11 +57,7 @@ class LinearOffChipStore(Parametric):
         data = In(ConsumerSignature(issue.data))
         super().__init__({"input0": data, "base": In(32), "external": external, MEMORY_RESET: In(1), **STATUS})
         self.parameters = {"issue": self.issue}
-
-    @property
-    def longest_pause(self) -> int:
-        """As `Unit.longest_pause`."""
-        return Unit(self.issue).longest_pause
+        self.longest_pause = Unit(self.issue).longest_pause
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In
@@ -30,10 +28,7 @@ class RandomIssue(FiringRule):
     tiles: int
     beats: int
 
-    @property
-    def ports(self) -> Mapping[str, Any]:
-        return {"base": In(32)}
-
+    ports = property(lambda self: {"base": In(32)})
     inputs = property(lambda self: (self.addresses,))
     outputs = property(lambda self: (AddressFormat(), self.pending))
 

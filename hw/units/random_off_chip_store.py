@@ -93,11 +93,7 @@ class RandomOffChipStore(Parametric):
             }
         )
         self.parameters = {"write": self.write, "acknowledge": self.acknowledge, "outstanding": self.outstanding}
-
-    @property
-    def longest_pause(self) -> int:
-        """As `Unit.longest_pause`."""
-        return Unit(self.write).longest_pause
+        self.longest_pause = Unit(self.write).longest_pause
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

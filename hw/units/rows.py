@@ -81,11 +81,7 @@ class HeldRows(Parametric):
             {"input0": In(ConsumerSignature(rows.token)), "output0": Out(ProducerSignature(rows.piece)), **STATUS}
         )
         self.parameters = {"rows": self.rows, "then": self.flatten}
-
-    @property
-    def longest_pause(self) -> int:
-        """As `Unit.longest_pause`."""
-        return self.rows.longest_pause + self.flatten.longest_pause
+        self.longest_pause = self.rows.longest_pause + self.flatten.longest_pause
 
     def spare(self, port: int) -> int:
         """As `Unit.spare`."""

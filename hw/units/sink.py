@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.wiring import Out
@@ -31,10 +29,7 @@ class Sink(FiringRule):
     initiation_interval = 1
 
     inputs = property(lambda self: (self.token,))
-
-    @property
-    def ports(self) -> Mapping[str, Any]:
-        return {"external": Out(AxiStreamSignature(self.token))}
+    ports = property(lambda self: {"external": Out(AxiStreamSignature(self.token))})
 
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need(0)

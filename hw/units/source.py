@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -47,10 +46,7 @@ class Source(FiringRule):
 
     burst = property(lambda self: self.token.cycles)
     outputs = property(lambda self: (self.token,))
-
-    @property
-    def ports(self) -> Mapping[str, Any]:
-        return {"external": In(AxiStreamSignature(self.token))}
+    ports = property(lambda self: {"external": In(AxiStreamSignature(self.token))})
 
     def fire(self, m: Module, firing: Firing) -> None:
         external = firing.unit.external

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,10 +49,7 @@ class Streamify(FiringRule):
     out: tuple[int, ...]
     stride: tuple[int, ...]
 
-    @property
-    def ports(self) -> Mapping[str, Any]:
-        return {"scratchpad": Out(ReaderSignature(self.share))}
-
+    ports = property(lambda self: {"scratchpad": Out(ReaderSignature(self.share))})
     inputs = property(lambda self: (self.references,) if self.reference is None else (self.references, self.reference))
     outputs = property(lambda self: (self.token,))
 

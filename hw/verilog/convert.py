@@ -20,7 +20,7 @@ from typing import Any
 
 from amaranth.hdl import UnusedElaboratable
 
-from hw.verilog.generic import Family, Generic
+from hw.verilog.generic import Generic, ModuleFamily
 from hw.verilog.modules import Parametric
 from hw.verilog.rtlil import plain_rtlil
 from hw.verilog.wide_ports import allow_wide_modules
@@ -121,7 +121,9 @@ class ModuleLibrary:
             progress(f"writing Verilog: {len(elaborated):,} modules through Yosys")
         texts = to_verilog({name: text for name, (text, _) in elaborated.items()})
         plain = texts | {name: text.text for name, text in found.items()}
-        families = {each: Family(each, plain) for each in {components[name].samples for name in elaborated} if each}
+        families = {
+            each: ModuleFamily(each, plain) for each in {components[name].samples for name in elaborated} if each
+        }
         for name, (_, children) in elaborated.items():
             component = components[name]
             family = families.get(component.samples)

@@ -47,7 +47,7 @@ class RowsMatmulDatapath(Datapath):
 
     def elaborate(self, platform: Any) -> Module:
         m, plan = Module(), self.plan
-        rows = self._held(m)
+        rows = self.rows_now(m)
         left = plan.operands[0]
         words = largest(parts(rows, left.cols * left.dtype.bits, left.link_bits), plan.operands[1].beats)
         operands = Operands(m, plan, self.start, entry(rows, plan.begins), words)
@@ -61,13 +61,6 @@ class RowsMatmulDatapath(Datapath):
         complete = delayed(m, order.active & order.last_k, plan.depth, "complete")
         m.d.comb += self.result.eq(self._leave(m, sums, complete, delayed(m, order.last, plan.depth, "last"), part))
         return m
-
-    def _held(self, m: Module) -> Value:
-        """The rows of the operands that come."""
-        rows, held = (Signal(range(self.plan.arrangement.rows + 1), name=name) for name in ("rows_now", "rows_held"))
-        m.d.comb += rows.eq(Mux(self.start, self.rows, held))
-        m.d.sync += held.eq(rows)
-        return rows
 
     def _reduction(self, m: Module, begins: Value) -> tuple[Value, Value]:
         """Of the product that the lanes work on: whether it begins a reduction, and the place for its state."""

@@ -144,7 +144,7 @@ class VectorDatapath(Datapath):
 
         Operands that need not be gathered are not read: their words enter as they come.
         """
-        count, never = self.plan.groups_of(self._rows(m)) if self.plan.dynamic else None, C(0, 1)
+        count, never = self.plan.groups_of(self.rows_now(m)) if self.plan.dynamic else None, C(0, 1)
         if not self.plan.gathering:
             entered = Groups(self.start, *window(m, "group", self.start, self.groups, count))
             return Groups(self.start, never, never, never), entered
@@ -153,13 +153,6 @@ class VectorDatapath(Datapath):
         names = ("begins", "enters", "at", *(["ends"] if self.plan.dynamic else []))
         later = [delayed(m, each, 1, name) for each, name in zip(read, names, strict=False)]
         return read, Groups(*later, *([] if self.plan.dynamic else [read.last]))
-
-    def _rows(self, m: Module) -> Value:
-        """The rows of what came last."""
-        rows, held = (Signal(range(self.shape.rows + 1), name=name) for name in ("rows_now", "rows_held"))
-        m.d.comb += rows.eq(Mux(self.start, self.rows, held))
-        m.d.sync += held.eq(rows)
-        return rows
 
     # -- operands -----------------------------------------------------------------------------------------------
 

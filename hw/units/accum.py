@@ -50,15 +50,7 @@ class Accum(FunctionRule):
         puts = Signal()
         value = Signal()
         m.d.comb += [puts.eq(ends | token.done), value.eq(~(outside | token.done))]
-        firing.put(
-            0,
-            when=puts,
-            done=token.done,
-            value=value,
-            stop=Mux(token.done, 0, token.stop - self.rank),
-            rank=Mux(outside, token.rank - self.rank, 0),
-            **self.field(rows),
-        )
+        self._put(firing, token, puts, value, rows)
         if counted is not None:
             with m.If(ends & ~outside & (counted != self.count)):
                 firing.fault(Fault.WRONG_COUNT)
@@ -69,13 +61,29 @@ class Accum(FunctionRule):
         firing.finish(token.done)
         for port in range(len(self.operands)):
             firing.take(port)
-        if self.keeps_rows:  # a state takes its time, with an element or not
-            firing.occupy(when=token.value | (puts & value), cycles=self.pace(rows).initiation_interval)
-        else:
-            firing.occupy(when=token.value, cycles=self.pace(more).initiation_interval)
-        firing.reserve(0, when=puts & value, cycles=self.pace(rows).burst)
+        self._take_time(firing, token, puts & value, more, rows)
         if self.datapath is not None:
             self._compute(m, firing, token.value, fresh, puts & value, more, rows)
+
+    def _put(self, firing: Firing, token: Any, puts: Value, value: Value, rows: Any) -> None:
+        """The header of what leaves: a state, an empty outside of reductions, or Done."""
+        firing.put(
+            0,
+            when=puts,
+            done=token.done,
+            value=value,
+            stop=Mux(token.done, 0, token.stop - self.rank),
+            rank=Mux(token.rank > self.rank, token.rank - self.rank, 0),
+            **self.field(rows),
+        )
+
+    def _take_time(self, firing: Firing, token: Any, emits: Value, more: Any, rows: Any) -> None:
+        """An element of ``more`` rows keeps the unit busy; what leaves, of so many ``rows``, only the output."""
+        if self.keeps_rows:  # a state takes its time, with an element or not
+            firing.occupy(when=token.value | emits, cycles=self.pace(rows).initiation_interval)
+        else:
+            firing.occupy(when=token.value, cycles=self.pace(more).initiation_interval)
+        firing.reserve(0, when=emits, cycles=self.pace(rows).burst)
 
     def _counted(self, m: Module, firing: Firing, token: Any) -> Signal:
         """Values of the reduction, with this one; saturates above ``count``."""

@@ -22,10 +22,10 @@ MUTANTS = [
     ("firing.next(fresh, ends)", "firing.next(fresh, token.value)"),
     ("puts.eq(ends | token.done)", "puts.eq(ends)"),
     ("stop=Mux(token.done, 0, token.stop - self.rank)", "stop=0"),
-    ("rank=Mux(outside, token.rank - self.rank, 0)", "rank=0"),
+    ("rank=Mux(token.rank > self.rank, token.rank - self.rank, 0)", "rank=0"),
     ("state = Mux(firing.delayed(first), state, left)", "state = left"),
     ("Mux(arrives, datapath.result, state)", "datapath.result"),
-    ("firing.occupy(when=token.value)", "firing.occupy(when=puts)"),
+    ("firing.occupy(when=token.value,", "firing.occupy(when=puts,"),
     (
         "arrives = firing.delayed(firing.fired(value))",
         "arrives = firing.delayed(firing.fires & value)",
@@ -39,15 +39,15 @@ STREAMED = [
     ),
     ("self.send_result(m, firing, datapath.result, puts)", "self.send_result(m, firing, datapath.operand0, puts)"),
     (
-        "firing.reserve(0, when=puts & value, cycles=self.pace(rows).burst)",
-        "firing.reserve(0, when=puts & token.value, cycles=self.pace(rows).burst)",
+        "firing.reserve(0, when=emits, cycles=self.pace(rows).burst)",
+        "firing.reserve(0, when=emits & token.value, cycles=self.pace(rows).burst)",
     ),
 ]
 WIDENED = [
-    ("firing.reserve(0, when=puts & value, cycles=self.pace(rows).burst)", "pass"),
+    ("firing.reserve(0, when=emits, cycles=self.pace(rows).burst)", "pass"),
     (
-        "firing.reserve(0, when=puts & value, cycles=self.pace(rows).burst)",
-        "firing.reserve(0, when=puts & token.value, cycles=self.pace(rows).burst)",
+        "firing.reserve(0, when=emits, cycles=self.pace(rows).burst)",
+        "firing.reserve(0, when=emits & token.value, cycles=self.pace(rows).burst)",
     ),
     ("stored = True", "stored, burst = True, 1"),
 ]

@@ -32,9 +32,9 @@ WITHIN = [
 COLUMNS = [
     ("Mux(first, 0, number + 1)", "0"),
     ("which = firing.delayed(firing.latched(index))", "which = firing.latched(index)"),
-    ("store.write(comes, number, into, word)", "store.write(comes, number, 0, word)"),
+    ("turn.write_part.eq(into)", "turn.write_part.eq(0)"),
     ("before ^ (begins & (index == 0))", "before ^ begins"),
-    ("m.d.comb += place.eq(Mux(begins, 0, following))", "m.d.comb += place.eq(following)"),
+    ("place.eq(Mux(begins, 0, following))", "place.eq(following)"),
 ]
 CONTROL = [
     ("self.gather(m, number, word), firing.delayed(index))", "self.gather(m, number, word), index)"),

@@ -21,9 +21,9 @@ MUTANTS = [
     ("stop=token.stop", "stop=0"),
     ("rank=token.rank", "rank=0"),
     ("firing.take(port)", "firing.take(0)"),
-    ("firing.occupy(when=token.value)", "firing.occupy(when=token.stop)"),
-    ("firing, token.value).result, token.value)", "firing, token.value).operand0, token.value)"),
-    ("self.start(m, firing, token.value)", "self.start(m, firing, token.stop)"),
+    ("firing.occupy(when=token.value,", "firing.occupy(when=token.stop,"),
+    ("datapath.result, token.value)", "datapath.operand0, token.value)"),
+    ("self.start(m, firing, token.value, rows)", "self.start(m, firing, token.stop, rows)"),
     ("token = firing.need_aligned()", "token = firing.need(0)"),
 ]
 BOUNDS = [

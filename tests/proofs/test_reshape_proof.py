@@ -24,7 +24,7 @@ MUTANTS = [
         "firing.put(port, stop=token.stop + 1, rank=token.rank + 1)",
         "firing.put(port, stop=token.stop, rank=token.rank)",
     ),
-    ("firing.occupy(when=element)", "firing.occupy(when=token.value & element)"),
+    ("firing.occupy(when=element,", "firing.occupy(when=token.value & element,"),
     ("pads = firing.latched(padding)", "pads = firing.registered(padding)"),
     ("len(word)) for each in self.pad)[firing.phase()]", "len(word)) for each in self.pad)[0]"),
 ]

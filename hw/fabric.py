@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from amaranth.lib.wiring import In
 
 from hw.firing.status import ProgramStatus
-from hw.links.channel import Channel
+from hw.firing.waits import WaitReport
+from hw.links.channel import ChannelFifo
 from hw.links.layout import TokenFormat
 from hw.memory.port import MEMORY_RESET
 from hw.memory.scratchpads import hardware, ports
-from hw.registers.waits import Waits
 from hw.units import constants_of, unit_of
 from hw.verilog.modules import Parametric
 from hw.verilog.structure import Instance, Structure, flat_ports, port_widths
@@ -45,7 +45,7 @@ class PlacedChannel:
 
     edge: Edge
     format: TokenFormat
-    component: Channel
+    component: ChannelFifo
     stem: str
     capacity: int
 
@@ -66,7 +66,7 @@ class PlacedScratchpad:
 
 
 @dataclass(frozen=True)
-class Fabric:
+class ElaboratedFabric:
     """An elaborated program."""
 
     netlist: Netlist
@@ -95,11 +95,11 @@ def top_name(netlist: Netlist) -> str:
     return f"fabric_{netlist.graph.name}"
 
 
-def elaborate(netlist: Netlist, *, probes: bool = False, waits: bool = False) -> Fabric:
+def elaborate(netlist: Netlist, *, probes: bool = False, waits: bool = False) -> ElaboratedFabric:
     """Make hardware of every unit and channel of ``netlist``.
 
     ``probes`` adds the ports that show every channel's tokens and every unit's status; without them there are those of
-    `ProgramStatus`. ``waits`` adds those of `Waits`. Raises `FabricError` for operators and element types that the
+    `ProgramStatus`. ``waits`` adds those of `WaitReport`. Raises `FabricError` for operators and element types that the
     fabric does not have.
     """
     check_feasible(netlist)
@@ -113,20 +113,20 @@ def elaborate(netlist: Netlist, *, probes: bool = False, waits: bool = False) ->
         PlacedScratchpad(each, hardware(each, netlist), f"m{each.index}_scratchpad", ports(each))
         for each in scratchpads(netlist)
     )
-    structure = Structure(top_name(netlist))
+    fabric = ElaboratedFabric(netlist, memory, units, channels, pads, Structure(top_name(netlist)))
     for channel in channels:
-        _add_channel(structure, channel)
+        _add_channel(fabric.structure, channel)
     for pad in pads:
-        _add_scratchpad(structure, pad)
+        _add_scratchpad(fabric.structure, pad)
     for unit in units:
-        _add_unit(structure, unit, netlist, channels, memory, pads)
+        _add_unit(fabric, unit)
     if probes:
-        _add_probes(structure, units, channels, pads)
+        _add_probes(fabric)
     else:
-        _add_status(structure, units)
+        _add_status(fabric)
     if waits:
-        _add_waits(structure, units, channels, pads)
-    return Fabric(netlist, memory, units, channels, pads, structure)
+        _add_waits(fabric)
+    return fabric
 
 
 def _place_channel(edge: Edge, components: Mapping[str, Parametric], netlist: Netlist) -> PlacedChannel:
@@ -136,7 +136,9 @@ def _place_channel(edge: Edge, components: Mapping[str, Parametric], netlist: Ne
     legal = re.sub(r"\W", "_", edge.name)
     ends = (netlist.graph.nodes[name] for name in (edge.producer[0], consumer))
     format, read_as = (TokenFormat.of(edge, netlist.at(each)) for each in ends)
-    channel = Channel(format, capacity, spare, deep=netlist.is_deep(edge), read_as=read_as, places=netlist.places(edge))
+    channel = ChannelFifo(
+        format, capacity, spare, deep=netlist.is_deep(edge), read_as=read_as, places=netlist.places(edge)
+    )
     return PlacedChannel(edge, format, channel, f"c{edge.index}_{legal}", capacity)
 
 
@@ -172,17 +174,10 @@ def _add_scratchpad(structure: Structure, pad: PlacedScratchpad) -> None:
     structure.instances.append(Instance(pad.stem, pad.component, connections, f"the buffers of {names}"))
 
 
-def _add_unit(
-    structure: Structure,
-    unit: PlacedUnit,
-    netlist: Netlist,
-    channels: tuple[PlacedChannel, ...],
-    memory: MemoryMap,
-    pads: tuple[PlacedScratchpad, ...],
-) -> None:
-    node = unit.node
+def _add_unit(fabric: ElaboratedFabric, unit: PlacedUnit) -> None:
+    node, netlist, structure, channels = unit.node, fabric.netlist, fabric.structure, fabric.channels
     inputs, outputs = netlist.inputs(node), netlist.outputs(node)
-    constants = constants_of(node, memory)
+    constants = constants_of(node, fabric.memory)
     connections: dict[str, str | int] = {}
     widths = port_widths(unit.component)
     for name, member, _ in flat_ports(unit.component):
@@ -201,7 +196,7 @@ def _add_unit(
         elif name in constants:
             connections[name] = constants[name]
         elif name.startswith(_SCRATCHPAD):
-            (pad,) = (each for each in pads if node.name in each.ports)
+            (pad,) = (each for each in fabric.scratchpads if node.name in each.ports)
             connections[name] = f"{pad.stem}_{pad.ports[node.name]}__{name.removeprefix(_SCRATCHPAD)}"
         elif name == MEMORY_RESET:
             connections[name] = name
@@ -216,8 +211,8 @@ def _add_unit(
     structure.instances.append(Instance(unit.instance, unit.component, connections, node.describe()))
 
 
-def _add_status(structure: Structure, units: tuple[PlacedUnit, ...]) -> None:
-    enders = [each.instance for each in units if each.node.operator.ends_run]
+def _add_status(fabric: ElaboratedFabric) -> None:
+    units, structure, enders = fabric.units, fabric.structure, _enders(fabric)
     component = ProgramStatus(len(units), len(enders))
     connections: dict[str, str | int] = {f"fault{at}": f"{each.instance}_fault" for at, each in enumerate(units)}
     connections |= {f"finished{at}": f"{each}_finished" for at, each in enumerate(enders)}
@@ -228,17 +223,13 @@ def _add_status(structure: Structure, units: tuple[PlacedUnit, ...]) -> None:
     structure.instances.append(Instance("status", component, connections, "whether the program is over, or failed"))
 
 
-def _add_waits(
-    structure: Structure,
-    units: tuple[PlacedUnit, ...],
-    channels: tuple[PlacedChannel, ...],
-    pads: tuple[PlacedScratchpad, ...],
-) -> None:
+def _add_waits(fabric: ElaboratedFabric) -> None:
+    units, channels, structure = fabric.units, fabric.channels, fabric.structure
     numbers = {each.node.name: at for at, each in enumerate(units)}
-    fillers = {share.filler.name for pad in pads for share in pad.scratchpad.shares}
+    fillers = {share.filler.name for pad in fabric.scratchpads for share in pad.scratchpad.shares}
     writers = [each.edge.producer[0] for each in channels]
     ends = tuple((numbers[each.edge.producer[0]], numbers[each.edge.consumer[0]]) for each in channels)
-    component = Waits(len(units), ends, tuple(at for at, name in enumerate(writers) if name in fillers))
+    component = WaitReport(len(units), ends, tuple(at for at, name in enumerate(writers) if name in fillers))
     connections: dict[str, str | int] = {f"activity{at}": f"{each.instance}_activity" for at, each in enumerate(units)}
     for at, channel in enumerate(channels):
         connections |= {f"{wire}{at}": f"{channel.stem}_{wire}" for wire in ("enter", "space", "present")}
@@ -250,13 +241,10 @@ def _add_waits(
     structure.instances.append(Instance("waits", component, connections, "who waits for whom"))
 
 
-def _add_probes(
-    structure: Structure,
-    units: tuple[PlacedUnit, ...],
-    channels: tuple[PlacedChannel, ...],
-    pads: tuple[PlacedScratchpad, ...],
-) -> None:
-    probes = {"probe_finished": (1, [" & ".join(["1'd1", *_ends_finished(units)])])}
+def _add_probes(fabric: ElaboratedFabric) -> None:
+    units, channels, structure = fabric.units, fabric.channels, fabric.structure
+    finished = (f"{each}_finished" for each in _enders(fabric))
+    probes = {"probe_finished": (1, [" & ".join(["1'd1", *finished])])}
     if channels:
         probes["probe_enter"] = 1, [f"{each.stem}_enter" for each in channels]
         probes["probe_leave"] = 1, [f"{each.stem}_present & {each.stem}_take" for each in channels]
@@ -266,7 +254,7 @@ def _add_probes(
         probes["probe_fault"] = 4, [f"{each.instance}_fault" for each in units]
     taken = [
         (f"{pad.stem}_taken{at}", port_widths(pad.component)[f"taken{at}"])
-        for pad in pads
+        for pad in fabric.scratchpads
         for at in range(len(pad.scratchpad.shares))
     ]
     if taken:
@@ -276,9 +264,9 @@ def _add_probes(
         structure.gathered[name] = expressions
 
 
-def _ends_finished(units: tuple[PlacedUnit, ...]) -> list[str]:
-    """The status of the units whose end is the program's."""
-    return [f"{each.instance}_finished" for each in units if each.node.operator.ends_run]
+def _enders(fabric: ElaboratedFabric) -> list[str]:
+    """The instances of the units whose end is the program's."""
+    return [each.instance for each in fabric.units if each.node.operator.ends_run]
 
 
 def _control(channel: PlacedChannel) -> str:

@@ -19,10 +19,10 @@ from cosim.board.readme_text import readme_text
 from cosim.board.tables import Tables, tables_of
 from cosim.building.wrappers import write_wrappers
 from cosim.testbench.axi import AXI_MEMORY
+from hw.design.emit import WAIVERS, check_synthesisable
 from hw.registers.files import write_register_files
 from hw.registers.wrapper import board_design
-from hw.verilog.core import Bench, core_files
-from hw.verilog.emit import WAIVERS, check_synthesisable
+from hw.verilog.core import BenchFiles, core_files
 from hw.verilog.file_lists import file_list_text
 from step.errors import InputError
 from step.host.progress import Progress, silent
@@ -167,7 +167,7 @@ def _write_for_tools(
 ) -> None:
     top, name = tables.design.top.name, tables.name
     core, constraints = f"{top}.core", {f"constraints/{name}.{kind}": kind.upper() for kind in ("sdc", "xdc")}
-    bench = Bench(
+    bench = BenchFiles(
         f"{name}_bench",
         [f"bench/{AXI_MEMORY.name}", f"bench/{name}_bench.sv"],
         [f"data/{each}.hex" for each in ("memory", "expected", "mask")],

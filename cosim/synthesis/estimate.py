@@ -15,9 +15,9 @@ from operator import add
 from cosim.synthesis.area import Area
 from cosim.synthesis.families.ecp5 import Ecp5
 from cosim.synthesis.report import Part, Report
-from hw.fabric import Fabric, elaborate
+from hw.design.emit import check_synthesisable
+from hw.fabric import ElaboratedFabric, elaborate
 from hw.verilog.convert import ModuleLibrary
-from hw.verilog.emit import check_synthesisable
 from step.lowering.netlist import Netlist
 
 LUT_WEIGHTS = {"choice": 0.21, "branch": 0.33, "comparison": 1.22, "row": 0.6, "bank": 1.8}
@@ -165,7 +165,7 @@ def fabric_metrics(program: Netlist) -> dict[str, int]:
     return {"multipliers": area.dsp, "memory_bits": bits, "lut_sites": area.comb_sites}
 
 
-def _counted(program: Netlist) -> tuple[Fabric, dict[str, Counts]]:
+def _counted(program: Netlist) -> tuple[ElaboratedFabric, dict[str, Counts]]:
     """The fabric, and the counts of every module with all that it instantiates."""
     check_synthesisable(program)
     fabric = elaborate(program)

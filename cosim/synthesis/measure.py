@@ -15,10 +15,10 @@ from cosim.synthesis.flow import Flow, Netlist
 from cosim.synthesis.jobs import Stop, side_by_side
 from cosim.synthesis.report import Clock, Part, Report
 from cosim.synthesis.surround import between_channels
+from hw.design.emit import check_synthesisable
 from hw.fabric import elaborate
 from hw.links.layout import input_formats, output_formats
 from hw.verilog.convert import ModuleLibrary
-from hw.verilog.emit import check_synthesisable
 from hw.verilog.structure import Structure
 from step.host.progress import Progress, silent
 from step.lowering.netlist import Netlist as Program

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from amaranth.hdl import Value
 from amaranth.lib.wiring import In
 
-from hw.links.channel import Channel
+from hw.design.emit import top_text
+from hw.links.channel import ChannelFifo
 from hw.links.layout import Format
-from hw.verilog.emit import top_text
 from hw.verilog.modules import Parametric
 from hw.verilog.structure import Instance, Structure, flat_ports, port_widths
 
@@ -33,7 +33,7 @@ def between_channels(component: Parametric, inputs: Sequence[Format], outputs: S
     """
     structure = Structure(f"around_{component.module_name}")
     connections: dict[str, str | int] = {}
-    channels: dict[str, Channel] = {}
+    channels: dict[str, ChannelFifo] = {}
     widths = port_widths(component)
     for name, member, _ in flat_ports(component):
         match = _CHANNEL_PORT.fullmatch(name)
@@ -42,7 +42,7 @@ def between_channels(component: Parametric, inputs: Sequence[Format], outputs: S
             structure.wires[f"{match[1]}_{match[4]}"] = widths[name]
             format = (inputs if match[2] == "input" else outputs)[int(match[3])]
             spare = component.spare(int(match[3])) if match[2] == "input" and hasattr(component, "spare") else 0
-            channels[f"{match[2]}{match[3]}"] = Channel(format, DEPTH, spare)
+            channels[f"{match[2]}{match[3]}"] = ChannelFifo(format, DEPTH, spare)
         else:
             connections[name] = name
             structure.ports[name] = ("input" if member.flow is In else "output", widths[name])

@@ -9,15 +9,15 @@ from cosim.running.program_data import memory_image, source_transfers
 from cosim.running.run_files import write_inputs
 from cosim.testbench.data import fabric_data
 from cosim.testbench.fabric import bench_parts, bench_text, word_bytes
-from hw.verilog.core import Bench
-from hw.verilog.emit import WAIVERS, Design
+from hw.design.emit import WAIVERS, EmittedDesign
+from hw.verilog.core import BenchFiles
 from hw.verilog.file_lists import list_files
 from step.lowering.arrival import arrival
 from step.programs.prepare import Prepared
 from step.running.interpreter import interpret
 
 
-def write_bench(prepared: Prepared, emitted: Design, directory: Path) -> None:
+def write_bench(prepared: Prepared, emitted: EmittedDesign, directory: Path) -> None:
     """Write what simulates ``emitted``, which has probes and is in ``directory``: its bench with data to ``bench/``
     there, and to ``data/`` what a simulator of `cosim.building` reads.
 
@@ -33,7 +33,7 @@ def write_bench(prepared: Prepared, emitted: Design, directory: Path) -> None:
     top = f"{design.module}_bench"
     files = {each.name: each.read_text() for each in bench_parts(design)}
     files[f"{top}.sv"] = bench_text(design, emitted.structure, lines, arrival(netlist))
-    bench = Bench(top, [f"bench/{each}" for each in files], [f"bench/{each}" for each in data])
+    bench = BenchFiles(top, [f"bench/{each}" for each in files], [f"bench/{each}" for each in data])
     (directory / "bench").mkdir()
     for name, text in {**files, **data}.items():
         (directory / "bench" / name).write_text(text)

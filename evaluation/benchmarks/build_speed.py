@@ -17,7 +17,7 @@ from functools import partial
 from cosim.backend import run
 from cosim.building.build import NO_OPTIMIZATION, OPTIMIZATION, cached_runtime
 from cosim.building.toolchain import find_toolchain
-from hw.verilog.emit import emit
+from hw.design.emit import emit
 from step.host.progress import silent
 from step.language.graph import Graph
 from step.lowering.netlist import lower

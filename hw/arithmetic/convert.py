@@ -7,7 +7,7 @@ from typing import Any
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
-from hw.arithmetic.stored import Layout, narrowed, widened
+from hw.arithmetic.stored import NumberLayout, narrowed, widened
 from hw.verilog.modules import Parametric, Shared
 from step.language.dtypes import BF16, FP32, DType
 
@@ -42,10 +42,7 @@ class Convert(Parametric):
     def __init__(self, source: DType, out: DType, *, saturate: bool = False) -> None:
         self.source, self.out, self.saturate = source, out, saturate
         super().__init__({"value": In(source.bits), "result": Out(out.bits)})
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"from": self.source, "to": self.out, "saturate": self.saturate}
+        self.parameters = {"from": self.source, "to": self.out, "saturate": self.saturate}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -62,7 +59,7 @@ class Convert(Parametric):
             kept, nan = rounded[:16], C(0x7FC0, 16)
         elif self.out.is_stored:
             kept = narrowed(m, value, self.out, saturate=self.saturate)
-            nan = C(Layout(self.out).nan, self.out.bits)
+            nan = C(NumberLayout(self.out).nan, self.out.bits)
         zero = Cat(C(0, self.out.bits - 1), value[31])
         number = Mux(exponent == 0, zero, kept)
         m.d.comb += self.result.eq(Mux((exponent == 255) & fraction.any(), nan, number))

@@ -28,10 +28,7 @@ class Fp32Add(Staged):
         self.begins = begins
         ports = {"first": In(32), "second": In(32), "result": Out(32)}
         super().__init__(stages, {"fresh": In(1), **ports} if begins else ports)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {**super().parameters, **({"begins": True} if self.begins else {})}
+        self.parameters = {**self.parameters, **({"begins": True} if self.begins else {})}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

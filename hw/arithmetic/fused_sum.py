@@ -49,10 +49,7 @@ class FusedSum(Staged):
     def __init__(self, terms: int, stages: int, ports: dict[str, int]) -> None:
         self.terms = terms
         super().__init__(stages, {name: In(bits * terms) for name, bits in ports.items()} | {"result": Out(32)})
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"terms": self.terms, "stages": self.stages}
+        self.parameters = {"terms": self.terms, "stages": self.stages}
 
     @abc.abstractmethod
     def term(self, at: int) -> Term:

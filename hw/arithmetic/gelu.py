@@ -28,10 +28,7 @@ class Gelu(Tabulated):
     def __init__(self, stages: int, approximate: Form = "none") -> None:
         self.approximate: Form = approximate
         super().__init__(stages, {"value": In(32), "result": Out(32)})
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {**super().parameters, "approximate": self.approximate}
+        self.parameters = {**self.parameters, "approximate": self.approximate}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

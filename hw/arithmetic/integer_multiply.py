@@ -25,10 +25,7 @@ class IntegerMultiply(Staged):
     def __init__(self, first: DType, second: DType, out: DType, stages: int) -> None:
         self.formats, self.out = (first, second), out
         super().__init__(stages, {"first": In(first.bits), "second": In(second.bits), "result": Out(out.bits)})
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"factors": self.formats, "to": self.out, "stages": self.stages}
+        self.parameters = {"factors": self.formats, "to": self.out, "stages": self.stages}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

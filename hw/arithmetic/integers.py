@@ -20,10 +20,7 @@ class FromInteger(Staged):
     def __init__(self, source: DType, stages: int) -> None:
         self.source = source
         super().__init__(stages, {"value": In(source.bits), "result": Out(32)})
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"from": self.source, "stages": self.stages}
+        self.parameters = {"from": self.source, "stages": self.stages}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -64,10 +61,7 @@ class ToInteger(Staged):
     def __init__(self, out: DType, stages: int) -> None:
         self.out = out
         super().__init__(stages, {"value": In(32), "result": Out(out.bits)})
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"to": self.out, "stages": self.stages}
+        self.parameters = {"to": self.out, "stages": self.stages}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

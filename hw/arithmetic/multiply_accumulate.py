@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from amaranth.hdl import Module, Signal, signed
 from amaranth.lib.wiring import In, Out
@@ -33,10 +33,7 @@ class MultiplyAccumulate(Parametric):
         self.depth = self.product_cycles + self.sum_cycles
         factors = {"first": In(16 * terms), "second": In(16 * terms)}
         super().__init__({"fresh": In(1), "sum": In(32), **factors, "result": Out(32)})
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"stages": self.add.stages, "terms": self.terms}
+        self.parameters = {"stages": self.add.stages, "terms": self.terms}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -60,10 +57,10 @@ class IntegerMultiplyAccumulate(Parametric):
 
     product_cycles = depth = 1
     sum_cycles = 0
-    parameters: ClassVar[dict[str, Any]] = {}
 
     def __init__(self) -> None:
         super().__init__({"sum": In(32), "first": In(8), "second": In(8), "result": Out(32)})
+        self.parameters = {}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -27,10 +27,7 @@ class Staged(Parametric):
         self.depth = len(self.cuts[self.stages - 1])
         self.clocked = self.depth > 0
         super().__init__(dict(ports))
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"stages": self.stages}
+        self.parameters = {"stages": self.stages}
 
     @property
     def operands(self) -> list[str]:

@@ -14,7 +14,7 @@ _BIAS = 127
 
 
 @dataclass(frozen=True)
-class Layout:
+class NumberLayout:
     """The fields of a format: a sign, so many bits of ``exponent`` and of ``fraction``."""
 
     dtype: DType
@@ -46,7 +46,7 @@ class Layout:
 
 def widened(m: Module, value: Value, dtype: DType) -> Value:
     """The same number in FP32: exact, NaN with the bits that it has."""
-    layout = Layout(dtype)
+    layout = NumberLayout(dtype)
     fraction, exponent = value[: layout.fraction], value[layout.fraction : -1]
     wide = Signal(31, name="wide")
     number = Cat(C(0, 23 - layout.fraction), value[:-1])
@@ -66,9 +66,9 @@ def widened(m: Module, value: Value, dtype: DType) -> Value:
 def narrowed(m: Module, value: Value, dtype: DType, *, saturate: bool) -> Value:
     """The FP32 number ``value``, which is no NaN, rounded to nearest even; subnormal ones of FP32 become zeros.
 
-    What is beyond the largest number is that where it shall ``saturate``, else `Layout.beyond`.
+    What is beyond the largest number is that where it shall ``saturate``, else `NumberLayout.beyond`.
     """
-    layout = Layout(dtype)
+    layout = NumberLayout(dtype)
     fraction, exponent, cut = value[:23], value[23:31], 23 - layout.fraction
     # Below the normal numbers the hidden bit is shifted into the fraction; what is further down is less than a half.
     below = Signal(range(layout.fraction + 3), name="below")

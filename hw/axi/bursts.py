@@ -28,10 +28,7 @@ class Bursts(Parametric):
         super().__init__(
             {"i": In(stream.Signature(tile)), "o": Out(stream.Signature(burst)), "busy": Out(1), **members}
         )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"ports": self._ports, "lanes": self._lanes}
+        self.parameters = {"ports": self._ports, "lanes": self._lanes}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

@@ -38,10 +38,7 @@ class MasterControl(Parametric):
                 "memory_fault_address": Out(64),
             }
         )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"masters": self._masters}
+        self.parameters = {"masters": self._masters}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

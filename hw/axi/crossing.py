@@ -72,10 +72,7 @@ class Crossing(Parametric):
         for name, member in self._fields.items():
             members |= {f"i__{name}": member.flip(), f"o__{name}": member}
         super().__init__({**members, "bus_clk": In(1), "bus_rst": In(1)})
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"bus": self._bus}
+        self.parameters = {"bus": self._bus}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

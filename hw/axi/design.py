@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hw.axi.wrapper import wrapped, wrapper_files
-from hw.verilog.emit import SIDECAR, WAIVERS, Design, emit
+from hw.design.emit import SIDECAR, WAIVERS, EmittedDesign, emit
 from hw.verilog.file_lists import list_files
 from step.host.installing import installing
 from step.host.progress import Progress, silent
@@ -23,7 +23,7 @@ def design_of(
     probes: bool,
     initial_values: bool = True,
     progress: Progress = silent,
-) -> Design:
+) -> EmittedDesign:
     """`emit`, and where ``fabric.memory.bus`` says that ports share buses, the wrapper with the masters around it.
 
     Raises `FabricError` as `emit` and `board_of` do.
@@ -39,7 +39,7 @@ def design_of(
     files |= list_files(module, sources, [WAIVERS.name])
     board = _plan(board_of(netlist, bus))
     sidecar = {**fabric.sidecar, "module": module, "board": board, "files": sources, "hash": _digest(fabric, wrapper)}
-    design = Design(files, sidecar, structure)
+    design = EmittedDesign(files, sidecar, structure)
     if directory is not None:
         with installing(Path(directory), last=SIDECAR) as staged:
             design.write(staged)
@@ -57,5 +57,5 @@ def _plan(board: BoardPlan) -> dict[str, Any]:
     }
 
 
-def _digest(fabric: Design, wrapper: dict[str, str]) -> str:
+def _digest(fabric: EmittedDesign, wrapper: dict[str, str]) -> str:
     return hashlib.sha256(json.dumps([fabric.hash, sorted(wrapper.items())]).encode()).hexdigest()

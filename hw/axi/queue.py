@@ -5,7 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Module, Signal, Value
 
 from hw.links.channel import count, place
-from hw.memory.kinds import Shallow
+from hw.primitives.memories import Shallow
 
 
 class Queue:

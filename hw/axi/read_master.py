@@ -34,10 +34,7 @@ class ReadMaster(Parametric):
             members[f"base{at}"] = In(lanes.bus.address_bits)
         channels = address_channel("ar", lanes.bus) | read_channel(lanes.bus)
         super().__init__({**members, **channels, "idle": Out(1), **FAULT})
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"ports": self._ports, "lanes": self._lanes}
+        self.parameters = {"ports": self._ports, "lanes": self._lanes}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

@@ -14,10 +14,10 @@ from hw.axi.read_master import ReadMaster
 from hw.axi.status import RunStatus
 from hw.axi.store_limit import StoreLimit
 from hw.axi.write_master import WriteMaster
+from hw.design.emit import top_text
 from hw.dma.wiring import FABRIC_RESET, add_streams
 from hw.memory.port import MEMORY_RESET
 from hw.verilog.convert import ModuleLibrary
-from hw.verilog.emit import top_text
 from hw.verilog.instances import with_parameters
 from hw.verilog.structure import Instance, Structure, Written, flat_ports, port_widths
 from step.lowering.board import BoardPlan, BoardPort, board_of
@@ -44,7 +44,7 @@ def wrapped(
     `MasterControl`; ``base_IMAGE``, the byte address of each image of the plan; and ``m_axi0_araddr`` and so on. With
     ``own_clock`` these are in the clock ``bus_clk``, with the reset ``bus_rst`` (`Crossing`). With ``streams`` DMA has
     the streams, with ``limit_IMAGE`` of what sinks write (`hw.dma.wiring`); with ``limits`` stores of any number of
-    tiles have them, too (`StoreLimit`). Where the fabric tells who waits for whom (`hw.registers.waits`),
+    tiles have them, too (`StoreLimit`). Where the fabric tells who waits for whom (`hw.firing.waits`),
     ``wait_transfers`` has a bit for each transfer of data. Where it has probes, there are ``probe_taken``, a bit for
     each port that a master serves in this cycle, and ``probe_writing``, whether any master has something to write, or
     to tell of it.
@@ -91,7 +91,7 @@ def wrapped(
 
 
 def wrapper_files(wrapper: Structure, *, initial_values: bool = True) -> dict[str, str]:
-    """SystemVerilog of what is `wrapped`, and its masters, by file name; that of the fabric is `hw.verilog.emit`'s."""
+    """SystemVerilog of what is `wrapped`, and its masters, by file name; that of the fabric is `hw.design.emit`'s."""
     library = ModuleLibrary(initial_values=initial_values)
     for instance in wrapper.instances:
         if not isinstance(instance.component, Written):

@@ -37,10 +37,7 @@ class WriteMaster(Parametric):
                 members[f"written{at}"] = Out(1)
         channels = address_channel("aw", lanes.bus) | write_channel(lanes.bus) | answer_channel()
         super().__init__({**members, **channels, "cut": In(1), "idle": Out(1), **FAULT})
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"ports": self._ports, "lanes": self._lanes}
+        self.parameters = {"ports": self._ports, "lanes": self._lanes}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

@@ -9,8 +9,8 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.links.channel import count, place
-from hw.memory.kinds import Deep, Shallow
 from hw.memory.port import MEMORY_RESET
+from hw.primitives.memories import Deep, Shallow
 from hw.verilog.modules import Parametric
 from step.lowering.dma import MOST_REQUESTS, REQUEST
 
@@ -18,7 +18,7 @@ SHALLOW = 32
 """Beats that lie in LUT RAM; more lie in block RAM."""
 
 
-class Reader(Parametric):
+class BeatReader(Parametric):
     """Words of ``word_bytes`` out of beats of ``beat_bytes``, which are asked for ahead; both are powers of two.
 
     ``depth``: beats that are asked for before they are used, a power of two. ``limit``: requests in all, which may
@@ -28,6 +28,8 @@ class Reader(Parametric):
     A request on offer stays through a reset until it is taken. A reset lasts until memory owes no answer, as that of a
     fabric behind masters does (`hw.axi.control.MasterControl`). ``memory_rst`` takes back what is on offer, too.
     """
+
+    verilog_name = "Reader"
 
     def __init__(self, beat_bytes: int, word_bytes: int, depth: int) -> None:
         self._beat, self._word, self._depth = beat_bytes, word_bytes, depth
@@ -45,10 +47,7 @@ class Reader(Parametric):
                 MEMORY_RESET: In(1),
             }
         )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"beat_bytes": self._beat, "word_bytes": self._word, "depth": self._depth}
+        self.parameters = {"beat_bytes": self._beat, "word_bytes": self._word, "depth": self._depth}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

@@ -10,11 +10,11 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hw.dma.lengths import LENGTH, Lengths, length
-from hw.dma.reader import Reader
-from hw.firing.counts import larger
+from hw.dma.reader import BeatReader
 from hw.links.edge import AxiStreamSignature, data_bits
 from hw.links.layout import TokenFormat
 from hw.memory.port import MEMORY_RESET
+from hw.primitives.counts import larger
 from hw.verilog.modules import Parametric, Shared
 from step.language.faults import Fault
 from step.lowering.dma import LEAST_AHEAD, LENGTH_BYTES, LIST, REQUEST, VALUES, StreamPlan
@@ -38,11 +38,7 @@ class SourceDma(Parametric):
             response = {"payload": Out(8 * plan.beat_bytes), "valid": Out(1)}
             members[f"{part}_response"] = In(wiring.Signature(response))
         super().__init__({**members, "o": Out(AxiStreamSignature(format)), "fault": Out(4), MEMORY_RESET: In(1)})
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        plan = self._plan
-        return {
+        self.parameters = {
             "extents": plan.extents,
             "rows": plan.rows,
             "word_bytes": plan.word_bytes,
@@ -101,7 +97,7 @@ class SourceDma(Parametric):
     def _reader(self, m: Module, part: str, word_bytes: int, depth: int) -> Any:
         if part not in self._plan.parts:
             return None
-        reader = Shared(Reader(self._plan.beat_bytes, word_bytes, depth))
+        reader = Shared(BeatReader(self._plan.beat_bytes, word_bytes, depth))
         m.submodules[part] = reader
         request, response = getattr(self, f"{part}_request"), getattr(self, f"{part}_response")
         m.d.comb += [

@@ -10,8 +10,8 @@ from amaranth.lib.wiring import In, Out
 
 from hw.links.channel import count, place
 from hw.links.layout import WriteFormat
-from hw.memory.kinds import Shallow
 from hw.memory.port import MEMORY_RESET
+from hw.primitives.memories import Shallow
 from hw.verilog.modules import Parametric
 from step.lowering.dma import REQUEST
 
@@ -47,10 +47,7 @@ class Writer(Parametric):
                 MEMORY_RESET: In(1),
             }
         )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"beat_bytes": self._beat, "word_bytes": self._word, "first": self._first}
+        self.parameters = {"beat_bytes": self._beat, "word_bytes": self._word, "first": self._first}
 
     @property
     def _depth(self) -> int:

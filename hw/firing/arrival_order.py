@@ -21,10 +21,7 @@ class ArrivalOrder(Parametric):
     def __init__(self, count: int) -> None:
         self._count = count
         super().__init__({"waiting": In(count), "among": In(count), "first": Out(count)})
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"inputs": self._count}
+        self.parameters = {"inputs": self._count}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

@@ -11,7 +11,7 @@ from hw.firing.machine import Firing
 
 
 @dataclass(frozen=True)
-class Place:
+class WalkPlace:
     """Where a walk is: ``level`` of its inner loops, and all where it is ``last``, are at their last value.
 
     ``steps``: by level, what the index grows by to the next entry.
@@ -22,7 +22,9 @@ class Place:
     steps: tuple[int, ...]
 
 
-def walk(m: Module, firing: Firing, extents: Sequence[int], strides: Sequence[int], when: Value | None = None) -> Place:
+def walk(
+    m: Module, firing: Firing, extents: Sequence[int], strides: Sequence[int], when: Value | None = None
+) -> WalkPlace:
     """The place of a walk, outermost loop first, which goes on with every firing, or with those in which ``when``."""
     level = Signal(range(len(extents) + 1))
     steps, back, last = [], 0, Value.cast(1)
@@ -36,4 +38,4 @@ def walk(m: Module, firing: Firing, extents: Sequence[int], strides: Sequence[in
             last = last & (index == extent - 1)
         with m.If(last):
             m.d.comb += level.eq(dimension + 1)
-    return Place(level, last, tuple(steps))
+    return WalkPlace(level, last, tuple(steps))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
-from typing import Any
+from typing import Any, ClassVar
 
 from amaranth.hdl import Module
 
@@ -15,13 +15,18 @@ from hw.verilog.modules import Parametric
 from hw.verilog.naming import Spelling, joined, spelled, stream_words, words_of
 
 
-class Rule(abc.ABC):
+class FiringRule(abc.ABC):
     """The firing rule of an operator; a frozen dataclass."""
+
+    verilog_name: ClassVar[str] = ""
+    """What Verilog calls the rule, where that is not the name of its class."""
+    verilog_origin: ClassVar[str] = ""
+    """The module by which digests in names know the rule, where that is not the one of its class."""
 
     @property
     def name(self) -> str:
         """What the module is called after."""
-        return type(self).__name__
+        return self.verilog_name or type(self).__name__
 
     @property
     def kind(self) -> type:

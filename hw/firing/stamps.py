@@ -7,9 +7,9 @@ from typing import Any
 from amaranth.hdl import Cat, Elaboratable, Module, Signal
 from amaranth.lib.wiring import In, Out
 
-from hw.firing.counts import larger
 from hw.links.channel import place
-from hw.memory.kinds import Shallow
+from hw.primitives.counts import larger
+from hw.primitives.memories import Shallow
 from hw.verilog.modules import Parametric
 
 
@@ -33,10 +33,7 @@ class Stamps(Parametric):
                 "entering": Out(width),
             }
         )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {
+        self.parameters = {
             "header_bits": self._width,
             "depth": self._depth,
             "most_cycles": self._most,

@@ -27,10 +27,7 @@ class ProgramStatus(Parametric):
         super().__init__(
             {**ports, "done": Out(1), "fault": Out(4), "fault_unit": Out(max(1, (units - 1).bit_length()))}
         )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"units": self._units, "enders": self._enders}
+        self.parameters = {"units": self._units, "enders": self._enders}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

@@ -9,7 +9,7 @@ from amaranth.hdl import Elaboratable, Module, Value
 from amaranth.lib.wiring import In, Out
 
 from hw.firing.machine import Firing
-from hw.firing.rule import Rule
+from hw.firing.rule import FiringRule
 from hw.links.channel import ConsumerSignature, ProducerSignature
 from hw.verilog.modules import Parametric
 from hw.verilog.naming import Spelling, spelled
@@ -40,20 +40,17 @@ class Unit(Parametric):
     firing = Firing
     """What the rule describes its firing to."""
 
-    def __init__(self, rule: Rule, depth: int = 0) -> None:
+    def __init__(self, rule: FiringRule, depth: int = 0) -> None:
         self.rule = rule
         self.depth = depth + self.in_flight if depth else 0
         members = {f"input{port}": In(ConsumerSignature(each)) for port, each in enumerate(rule.inputs)}
         members |= {f"output{port}": Out(ProducerSignature(each)) for port, each in enumerate(rule.outputs)}
         super().__init__({**members, **rule.ports, **STATUS})
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {**self.rule.numbers, "depth": self.depth or None}
+        self.parameters = {**self.rule.numbers, "depth": self.depth or None}
 
     @property
     def key(self) -> str:
-        return f"{self.kind.__module__} {super().key}"
+        return f"{self.rule.verilog_origin or self.kind.__module__} {super().key}"
 
     @property
     def spelling(self) -> Spelling:

@@ -25,10 +25,7 @@ class Assembly(Parametric):
         turn = CornerTurn(moves, width, 1)
         names = ("write", "write_step", "values", "read_step", "result")
         super().__init__({**{name: turn.signature.members[name] for name in names}, "swap": In(1)})
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"item_bits": self.width, "moves": tuple(map(tuple, self.moves)), "last": self.last}
+        self.parameters = {"item_bits": self.width, "moves": tuple(map(tuple, self.moves)), "last": self.last}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
 from typing import Any
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
@@ -16,45 +15,23 @@ from step.language.types import Selector
 from step.lowering.plans.plan import Application, Plan
 
 
-@singledispatch
 def datapath(function: Function, application: Application, plan: Plan) -> Parametric:
     """The generator; of `CacheEnd` a datapath."""
+    match function:
+        case ExpertTiles():
+            return ExpertTilesGenerator(plan, function, one_hot=isinstance(application.inputs[0], Selector))
+        case CacheTiles():
+            return CacheTilesGenerator(plan, function)
+        case CacheRows():
+            return CacheRowsGenerator(plan, function)
+        case CacheEnd():
+            return CacheEndDatapath(plan, function)
     raise no_datapath(function)
-
-
-@datapath.register
-def _(function: ExpertTiles, application: Application, plan: Plan) -> Generator:
-    return ExpertTilesGenerator(plan, function, one_hot=isinstance(application.inputs[0], Selector))
-
-
-@datapath.register
-def _(function: CacheTiles, application: Application, plan: Plan) -> Generator:
-    return CacheTilesGenerator(plan, function)
-
-
-@datapath.register
-def _(function: CacheRows, application: Application, plan: Plan) -> Generator:
-    return CacheRowsGenerator(plan, function)
-
-
-@datapath.register
-def _(function: CacheEnd, application: Application, plan: Plan) -> Datapath:
-    return CacheEndDatapath(plan, function)
 
 
 def _below(value: Value, bound: int) -> Value:
     """The bits of a ``value`` below ``bound`` that say something, so that a product with it is small."""
     return value[: (bound - 1).bit_length()] if bound > 1 else C(0, 1)
-
-
-class _Of(Parametric):
-    """The datapath of a ``function``, which differs by nothing else."""
-
-    function: Function
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"function": self.function}
 
 
 class ExpertTilesGenerator(Generator):
@@ -63,10 +40,7 @@ class ExpertTilesGenerator(Generator):
     def __init__(self, plan: Plan, function: ExpertTiles, *, one_hot: bool) -> None:
         self.function, self.one_hot = function, one_hot
         super().__init__(plan, [function.experts if one_hot else 32], 32, fault=True)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"function": self.function, "one_hot": self.one_hot}
+        self.parameters = {"function": self.function, "one_hot": self.one_hot}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -86,12 +60,13 @@ class ExpertTilesGenerator(Generator):
         return m
 
 
-class CacheTilesGenerator(_Of, Generator):
+class CacheTilesGenerator(Generator):
     """The tiles of request ``operand0``, which has ``operand1`` rows."""
 
     def __init__(self, plan: Plan, function: CacheTiles) -> None:
         self.function: CacheTiles = function
         super().__init__(plan, [32, 32], 32, fault=True, step=function.rows)
+        self.parameters = {"function": function}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -107,12 +82,13 @@ class CacheTilesGenerator(_Of, Generator):
         return m
 
 
-class CacheRowsGenerator(_Of, Generator):
+class CacheRowsGenerator(Generator):
     """Of ``operand0`` rows in all, those in tile ``index``."""
 
     def __init__(self, plan: Plan, function: CacheRows) -> None:
         self.function: CacheRows = function
         super().__init__(plan, [32], 32, step=function.rows)
+        self.parameters = {"function": function}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -127,7 +103,7 @@ class CacheRowsGenerator(_Of, Generator):
         return m
 
 
-class CacheEndDatapath(_Of, Datapath):
+class CacheEndDatapath(Datapath):
     """The tile of request ``operand0`` in which row ``operand1`` is."""
 
     clocked = False
@@ -135,6 +111,7 @@ class CacheEndDatapath(_Of, Datapath):
     def __init__(self, plan: Plan, function: CacheEnd) -> None:
         self.function: CacheEnd = function
         super().__init__(plan, [32, 32], 32, reduce=False, latency=0)
+        self.parameters = {"function": function}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -10,8 +10,8 @@ from amaranth.hdl import C, Module, Mux, Signal, Value
 from hw.arithmetic.convert import as_fp32, as_integer, converted
 from hw.arithmetic.integers import FromInteger, ToInteger
 from hw.arithmetic.staged import Staged, placed
-from hw.functions.sequence import later
 from hw.functions.vector import Lane, on_lanes
+from hw.primitives.timing import delayed
 from step.functions.cast import Cast
 from step.language.dtypes import BOOL, FP32
 
@@ -59,7 +59,7 @@ class CastLane(Lane):
         result = placed(m, name, self._leaf, value)
         if not self._rounds:
             return result
-        exact = later(m, result, 1, f"{name}_result")
+        exact = delayed(m, result, 1, f"{name}_result")
         return converted(m, f"{name}_round", exact, FP32, self.out, saturate=self.function.saturate)
 
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
-from hw.functions.sequence import data_later
-from hw.memory.kinds import Deep, Shallow
+from hw.primitives.memories import Deep, Shallow
+from hw.primitives.timing import registered
 from hw.verilog.modules import Parametric
 
 
@@ -52,10 +52,7 @@ class CornerTurn(Parametric):
                 "result": Out(width * len(read_ports)),
             }
         )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {
+        self.parameters = {
             "item_bits": self.width,
             "moves": tuple(map(tuple, self.moves)),
             "parts": self.parts,
@@ -99,7 +96,7 @@ class CornerTurn(Parametric):
             chosen = {move.read_step: sources.index(move.write_port) for move in self.moves if move.read_port == port}
             choice = _lookup(m, self.read_step, chosen, (len(sources) - 1).bit_length())
             if self.deep and len(sources) > 1:
-                choice = data_later(m, choice, f"choice_{port}")
+                choice = registered(m, choice, f"choice_{port}")
             items = [data[source, port] for source in sources]
             m.d.comb += self.result.word_select(port, self.width).eq(_chosen(items, choice))
         return m

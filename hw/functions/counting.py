@@ -25,10 +25,7 @@ class CountFromGenerator(Generator):
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan, [32, 32], 32)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {}
+        self.parameters = {}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

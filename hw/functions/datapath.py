@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hw.verilog.modules import Parametric
@@ -89,3 +90,10 @@ class Datapath(Parametric):
     @property
     def streams(self) -> bool:
         return self.plan.streams
+
+    def rows_now(self, m: Module) -> Value:
+        """The rows of the operands that came last."""
+        rows, held = (Signal.like(self.rows, name=name) for name in ("rows_now", "rows_held"))
+        m.d.comb += rows.eq(Mux(self.start, self.rows, held))
+        m.d.sync += held.eq(rows)
+        return rows

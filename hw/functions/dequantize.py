@@ -7,8 +7,8 @@ from amaranth.hdl import Module, Value
 from hw.arithmetic.integers import FromInteger
 from hw.arithmetic.staged import Staged, placed
 from hw.functions.elementwise import ArithmeticLane, multiplier
-from hw.functions.sequence import later
 from hw.functions.vector import on_lanes
+from hw.primitives.timing import delayed
 from step.functions.dequantize import Dequantize
 from step.language.dtypes import BF16
 
@@ -34,8 +34,8 @@ class DequantizeLane(ArithmeticLane):
         number = placed(m, f"{name}_number", self._convert, weight)
         if self.formats[1] is BF16:
             number = number[16:]
-        number = later(m, number, 1, f"{name}_number_out")
-        scale = later(m, scale, self._convert.depth + 1, f"{name}_scale")
+        number = delayed(m, number, 1, f"{name}_number_out")
+        scale = delayed(m, scale, self._convert.depth + 1, f"{name}_scale")
         return placed(m, name, self._multiply, number, scale)
 
 

@@ -8,9 +8,8 @@ from typing import Any
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value, signed
 
 from hw.functions.datapath import Datapath, no_datapath
-from hw.functions.sequence import data_later, named
-from hw.functions.store import arriving
 from hw.links.packing import pack_element
+from hw.primitives.timing import named, registered, word_window
 from hw.verilog.naming import Spelling, tile_words
 from step.functions.edit import AppendRow, CausalMask, FilterLastTile, SetRow, padding
 from step.language.function import Function
@@ -54,10 +53,7 @@ class EditDatapath(Datapath):
         widths = [tile.word_bits, 32, *([] if row is None else [row.word_bits])]
         most_rows = tile.rows if plan.dynamic else 0
         super().__init__(plan, widths, tile.word_bits, reduce=False, latency=1, busy=tile.beats, most_rows=most_rows)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {
+        self.parameters = {
             "edit": self.edit,
             "tile": self.tile,
             "row": self.row,
@@ -72,7 +68,7 @@ class EditDatapath(Datapath):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        number, _ = arriving(m, self.start, [self.tile.beats])
+        number, _ = word_window(m, self.start, [self.tile.beats])
         lines = self.tile.rows if self.by_rows else self.tile.cols
         which = self.operand1
         if self.edit == "append":
@@ -106,7 +102,7 @@ class EditDatapath(Datapath):
                 item = _chosen(items, [col * pieces + piece for _, col, piece in places], number)
                 value = Mux(_chosen(replaced, line, number), item, value)
             result.append(value)
-        m.d.comb += self.result.eq(data_later(m, Cat(result), "word"))
+        m.d.comb += self.result.eq(registered(m, Cat(result), "word"))
         return m
 
     def _distance(self, m: Module) -> Value:

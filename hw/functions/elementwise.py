@@ -15,8 +15,8 @@ from hw.arithmetic.fp32_add import Fp32Add
 from hw.arithmetic.fp32_multiply import Fp32Multiply
 from hw.arithmetic.integer_multiply import IntegerMultiply
 from hw.arithmetic.staged import Staged, placed
-from hw.functions.sequence import later
 from hw.functions.vector import Lane, on_lanes
+from hw.primitives.timing import delayed
 from step.functions.elementwise import Add, Max, Min, Mul, MulAdd, Scale, Sub
 from step.language.dtypes import BF16, FP32, DType
 from step.language.numerics import fp32_bits
@@ -44,7 +44,7 @@ class ArithmeticLane(Lane):
         result = self.compute(m, name, *operands)
         if self.out is FP32:
             return result
-        return converted(m, f"{name}_round", later(m, result, 1, f"{name}_result"), FP32, self.out)
+        return converted(m, f"{name}_round", delayed(m, result, 1, f"{name}_result"), FP32, self.out)
 
     @abc.abstractmethod
     def compute(self, m: Module, name: str, *operands: Value) -> Value:
@@ -165,14 +165,14 @@ class MulAddLane(ArithmeticLane):
             value if len(value) == len(port) else as_fp32(value, dtype)
             for value, dtype, port in zip(operands, self.formats, (multiply.first, multiply.second), strict=False)
         ]
-        product = later(m, placed(m, f"{name}_product", multiply, *factors), 1, f"{name}_product_out")
-        third = later(m, operands[2], multiply.depth + 1, f"{name}_third")
+        product = delayed(m, placed(m, f"{name}_product", multiply, *factors), 1, f"{name}_product_out")
+        third = delayed(m, operands[2], multiply.depth + 1, f"{name}_third")
         return placed(m, name, Fp32Add(self.stages), product, as_fp32(third, self.formats[2]))
 
     def integers(self, m: Module, name: str, *operands: Value) -> Value:
         multiply = self._multiplier
-        product = later(m, placed(m, name, multiply, *operands[:2]), 1, f"{name}_product")
-        return product + later(m, operands[2], multiply.depth + 1, f"{name}_third")
+        product = delayed(m, placed(m, name, multiply, *operands[:2]), 1, f"{name}_product")
+        return product + delayed(m, operands[2], multiply.depth + 1, f"{name}_third")
 
 
 class MaxLane(ArithmeticLane):

@@ -11,7 +11,7 @@ from hw.arithmetic.convert import Convert, as_fp32
 from hw.arithmetic.fp32_add import Fp32Add
 from hw.arithmetic.fused_sum import FusedNumbers
 from hw.functions.order import ordered, scalar_of
-from hw.functions.sequence import data_later
+from hw.primitives.timing import registered
 from hw.verilog.modules import Shared
 from step.language.dtypes import FP32, DType
 
@@ -85,7 +85,7 @@ class FloatSum(Fold):
         if not self.rounds:
             return scalar
         m.submodules[name] = convert = Shared(Convert(FP32, self.out))
-        m.d.comb += convert.value.eq(data_later(m, scalar, name))
+        m.d.comb += convert.value.eq(registered(m, scalar, name))
         result: Value = convert.result
         return result
 

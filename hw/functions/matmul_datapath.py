@@ -12,7 +12,7 @@ from hw.functions.matmul_order import Order
 from hw.functions.matmul_result import States, leave
 from hw.functions.matmul_slots import Slots
 from hw.functions.matmul_sums import accumulate, lane_of, product_words
-from hw.functions.sequence import later
+from hw.primitives.timing import delayed
 from hw.verilog.naming import Spelling
 from step.language.dtypes import BF16
 from step.lowering.plans.matmul_plan import MatmulPlan
@@ -38,10 +38,7 @@ class MatmulDatapath(Datapath):
             latency=plan.latency - plan.depth + depth,
             busy=max(plan.loads(rows), plan.arrangement.interval(rows)),
         )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"plan": self.plan}
+        self.parameters = {"plan": self.plan}
 
     @property
     def spelling(self) -> Spelling:
@@ -54,6 +51,6 @@ class MatmulDatapath(Datapath):
         scalars = operands.scalars([self.operand0, self.operand1], order)
         states = States(m, plan, self.start, self.first, self.emit, operands.begins) if plan.reduce else None
         sums = accumulate(m, plan, scalars, order, order.first_k & (states.first if states else C(1, 1)))
-        complete = later(m, order.active & order.last_k, plan.depth, "complete")
+        complete = delayed(m, order.active & order.last_k, plan.depth, "complete")
         m.d.comb += self.result.eq(leave(m, plan, sums, complete, self.start, states))
         return m

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hw.arithmetic.model import DatapathModel
 from hw.functions.matmul_datapath import MatmulDatapath
+from hw.functions.model import DatapathModel
 
 
 class MatmulModel(DatapathModel):

@@ -65,5 +65,5 @@ def _out_of_words(scalar: int, tile: Words, step: int, port: int) -> Iterator[Mo
 
 
 def _width(extent: int) -> int:
-    """Bits of a `hw.functions.sequence.counter`."""
+    """Bits of a `hw.primitives.timing.counter`."""
     return max(1, (extent - 1).bit_length())

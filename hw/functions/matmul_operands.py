@@ -3,35 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
 from hw.functions.assembly import Assembly
 from hw.functions.corner_turn import CornerTurn, Move
 from hw.functions.matmul_moves import item_bits, left_moves, right_moves
+from hw.functions.matmul_order import Working
 from hw.functions.rotated_turn import RotatedTurn
-from hw.functions.sequence import counter, data_later
+from hw.primitives.timing import counter, registered
 from hw.verilog.modules import Shared
 from step.lowering.plans.matmul_plan import MatmulPlan
-
-
-class Working(Protocol):
-    """Which block the lanes work on; see `hw.functions.matmul_order.Order`."""
-
-    active: Value
-    row: Value
-    across: Value
-    k: Value
-    last_k: Value
-
-    def place(self, *, of_turn: bool) -> Value:
-        """The number of the block in the order of the result, or of its turn."""
-        ...
-
-    def part(self, port: int) -> Value:
-        """The part of the store of an operand in which that of the product is."""
-        ...
 
 
 class Operands:
@@ -75,8 +58,8 @@ class Operands:
             self._m.d.comb += store.read_step.eq(steps[port])
             result = self._padded(store.result, order.last_k, port)
             if any(self._plan.deep_operands) and not self._plan.deep_operands[port]:
-                result = data_later(self._m, result, f"early_{port}")
-            found.append(data_later(self._m, result, f"scalars_{port}"))
+                result = registered(self._m, result, f"early_{port}")
+            found.append(registered(self._m, result, f"scalars_{port}"))
         return found
 
     def _padded(self, scalars: Value, last_k: Value, port: int) -> Value:
@@ -87,7 +70,7 @@ class Operands:
             return scalars
         bits = plan.operands[0].dtype.bits * plan.terms
         for _ in range(plan.deep_operands[port]):
-            last_k = data_later(self._m, last_k, f"padding_{port}")
+            last_k = registered(self._m, last_k, f"padding_{port}")
         beyond = last_k.replicate(bits - bits // plan.terms * left)
         lanes = (scalars[at : at + bits] for at in range(0, len(scalars), bits))
         return Cat(Cat(each[: bits - len(beyond)], each[bits - len(beyond) :] & ~beyond) for each in lanes)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
-from hw.firing.delay import DelayLine
 from hw.functions.corner_turn import CornerTurn
 from hw.functions.matmul_moves import item_bits, result_moves
-from hw.functions.sequence import counter, data_later, later
 from hw.functions.shift_out import ShiftOut, leaves_in_order
+from hw.primitives.delay import DelayLine
+from hw.primitives.timing import counter, delayed, registered
 from hw.verilog.modules import Shared
 from step.lowering.plans.matmul_plan import MatmulPlan
 
@@ -66,8 +66,8 @@ def leave(m: Module, plan: MatmulPlan, sums: Value, complete: Value, start: Valu
         empty = Signal(reset_less=True)
         with m.If(begins):
             m.d.sync += [empty.eq(line.o[1]), results.read_part.eq(line.o[2:])]
-        m.d.comb += results.write_part.eq(later(m, states.place, plan.depth, "place"))
-        return Mux(data_later(m, empty, "was_empty") if plan.deep_results else empty, 0, results.result)
+        m.d.comb += results.write_part.eq(delayed(m, states.place, plan.depth, "place"))
+        return Mux(registered(m, empty, "was_empty") if plan.deep_results else empty, 0, results.result)
     if plan.results > 1:
         written, _ = counter(m, plan.results, "written", complete & whole)
         read, _ = counter(m, plan.results, "read", begins)

@@ -10,10 +10,10 @@ from hw.functions.corner_turn import CornerTurn
 from hw.functions.datapath import Datapath
 from hw.functions.matmul_moves import item_bits, result_moves
 from hw.functions.matmul_operands import Operands
+from hw.functions.matmul_order import Working
 from hw.functions.matmul_slots import Slots
 from hw.functions.matmul_sums import accumulate, lane_of, product_words
-from hw.functions.sequence import counter, later
-from hw.functions.store import since
+from hw.primitives.timing import counter, delayed, window_place
 from hw.verilog.modules import Shared
 from hw.verilog.naming import Spelling
 from step.language.dtypes import BF16
@@ -39,10 +39,7 @@ class RowsMatmulDatapath(Datapath):
             busy=plan.initiation_interval,
             most_rows=plan.arrangement.rows,
         )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"plan": self.plan}
+        self.parameters = {"plan": self.plan}
 
     @property
     def spelling(self) -> Spelling:
@@ -50,7 +47,7 @@ class RowsMatmulDatapath(Datapath):
 
     def elaborate(self, platform: Any) -> Module:
         m, plan = Module(), self.plan
-        rows = self._held(m)
+        rows = self.rows_now(m)
         left = plan.operands[0]
         words = largest(parts(rows, left.cols * left.dtype.bits, left.link_bits), plan.operands[1].beats)
         operands = Operands(m, plan, self.start, entry(rows, plan.begins), words)
@@ -61,16 +58,9 @@ class RowsMatmulDatapath(Datapath):
         scalars = operands.scalars([self.operand0, self.operand1], order)
         first, part = self._reduction(m, operands.begins) if plan.reduce else (C(1, 1), None)
         sums = accumulate(m, plan, scalars, order, order.first_k & first)
-        complete = later(m, order.active & order.last_k, plan.depth, "complete")
-        m.d.comb += self.result.eq(self._leave(m, sums, complete, later(m, order.last, plan.depth, "last"), part))
+        complete = delayed(m, order.active & order.last_k, plan.depth, "complete")
+        m.d.comb += self.result.eq(self._leave(m, sums, complete, delayed(m, order.last, plan.depth, "last"), part))
         return m
-
-    def _held(self, m: Module) -> Value:
-        """The rows of the operands that come."""
-        rows, held = (Signal(range(self.plan.arrangement.rows + 1), name=name) for name in ("rows_now", "rows_held"))
-        m.d.comb += rows.eq(Mux(self.start, self.rows, held))
-        m.d.sync += held.eq(rows)
-        return rows
 
     def _reduction(self, m: Module, begins: Value) -> tuple[Value, Value]:
         """Of the product that the lanes work on: whether it begins a reduction, and the place for its state."""
@@ -96,35 +86,36 @@ class RowsMatmulDatapath(Datapath):
         block = Signal(range(max(2, plan.arrangement.blocks)), name="complete_block")
         with m.If(complete):
             m.d.sync += block.eq(Mux(last, 0, block + 1))
-        word: Value = since(m, "result_word", self.leave, plan.result.beats)
+        word: Value = window_place(m, "result_word", self.leave, plan.result.beats)
         results = Shared(CornerTurn(result_moves(plan), item_bits(plan.result), plan.results, deep=plan.deep_results))
         m.submodules.results = results
         m.d.comb += [results.write.eq(complete), results.write_step.eq(block), results.values.eq(sums)]
         early = int(not plan.deep_results)
-        m.d.comb += results.read_step.eq(later(m, word, early, "read_word"))
+        m.d.comb += results.read_step.eq(delayed(m, word, early, "read_word"))
         if plan.results > 1:
             if state is None:
                 written, _ = counter(m, plan.results, "written", complete & last)
             else:
-                written = later(m, state, plan.depth, "written")
+                written = delayed(m, state, plan.depth, "written")
             following, _ = counter(m, plan.results, "read", self.leave)
             part, before = Signal.like(following, name="leaves"), Signal.like(following, name="left")
             m.d.comb += part.eq(Mux(self.leave, following, before))
             m.d.sync += before.eq(part)
-            m.d.comb += [results.write_part.eq(written), results.read_part.eq(later(m, part, early, "read_part"))]
+            m.d.comb += [results.write_part.eq(written), results.read_part.eq(delayed(m, part, early, "read_part"))]
         result: Value = results.result
         return result
 
 
-class RowsOrder:
-    """As `hw.functions.matmul_order.Order`, with so many ``blocks`` below each other as there are with ``begins``.
+class RowsOrder(Working):
+    """As `Order`, with so many ``blocks`` below each other as there are with ``begins``.
 
     A group has the fewest rows of blocks that it may have until there are less than two of it left. ``last``: the block
     is the last one of the product, for the last k.
     """
 
     def __init__(self, m: Module, plan: RowsMatmulPlan, begins: Value, blocks: Value) -> None:
-        self._m, self._plan, shape = m, plan, plan.arrangement
+        super().__init__(m, plan)
+        shape = plan.arrangement
         most = shape.row_blocks
         busy, waits, self._turn_ends = Signal(name="busy"), Signal(name="waits"), Signal(name="turn_ends")
         left, height = Signal(range(most + 1), name="left"), Signal(range(most + 1), name="height")
@@ -139,8 +130,7 @@ class RowsOrder:
             m.d.sync += down.eq(Mux(blocks_end, 0, down + 1))
         group_ends = self._turn_ends & self.last_k
         self.last = blocks_end & self.last_k & last_group
-        ends = group_ends & last_group
-        self._ends = ends
+        self._ends = ends = group_ends & last_group
         m.d.comb += self._turn_ends.eq((blocks_end | waits) & self._enough(busy))
         m.d.sync += waits.eq((blocks_end | waits) & ~self._turn_ends)
         with m.If(begins):
@@ -164,35 +154,3 @@ class RowsOrder:
         with self._m.Elif(busy & ~enough):
             self._m.d.sync += cycle.eq(cycle + 1)
         return enough
-
-    def _going_back(self, name: str, extent: int, advance: Value) -> Value:
-        """A number that goes back at the end of a turn to where its group began, and on behind the last one's."""
-        if extent == 1:
-            return C(0, 1)
-        number, begin = Signal(range(extent), name=name), Signal(range(extent), name=f"{name}_of_group")
-        onward = Signal(range(extent), name=f"next_{name}")
-        self._m.d.comb += onward.eq(Mux(self._last_group, 0, number + 1))
-        with self._m.If(self._turn_ends):
-            with self._m.If(self.last_k):
-                self._m.d.sync += [number.eq(onward), begin.eq(onward)]
-            with self._m.Else():
-                self._m.d.sync += number.eq(begin)
-        with self._m.Elif(advance):
-            self._m.d.sync += number.eq(number + 1)
-        return number
-
-    def place(self, *, of_turn: bool) -> Value:
-        """The number of the block in the order of the result, or only of its turn; once."""
-        if not of_turn:
-            return self._going_back("place", self._plan.arrangement.blocks, self.active)
-        place = Signal(range(max(2, self._plan.sums)), name="place")
-        with self._m.If(self._turn_ends):
-            self._m.d.sync += place.eq(0)
-        with self._m.Elif(self.active):
-            self._m.d.sync += place.eq(place + 1)
-        return place
-
-    def part(self, port: int) -> Value:
-        """The part of the store of an operand in which that of the product is; once."""
-        part, _ = counter(self._m, self._plan.copies[port], f"read_{port}", self._ends)
-        return part

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
-from hw.functions.sequence import counter
+from hw.functions.matmul_order import Working
+from hw.primitives.timing import counter
 from step.lowering.plans.matmul_plan import MatmulPlan
 
 
-class Slots:
+class Slots(Working):
     """As `hw.functions.matmul_order.Order`; from the cycle behind ``begins`` on each product waits for its slot.
 
     ``last``: the block is the last one of the product, for the last k. What is known of the product in a slot goes
@@ -16,8 +17,8 @@ class Slots:
     """
 
     def __init__(self, m: Module, plan: MatmulPlan, begins: Value) -> None:
-        self._m, self._shape = m, plan.arrangement
-        shape = self._shape
+        super().__init__(m, plan)
+        shape = plan.arrangement
         self.across, row_ends = counter(m, shape.col_blocks, "across", C(1, 1))
         self.row, rows_end = counter(m, shape.row_blocks, "row", row_ends)
         ends = row_ends & rows_end
@@ -36,7 +37,7 @@ class Slots:
 
     def _enters(self, begins: Value, ends: Value) -> Value:
         """Whether a product begins with the next cycle: its slot, which is that behind the last one's, does."""
-        m, last = self._m, self._shape.products - 1
+        m, last = self._m, self._plan.arrangement.products - 1
         slot, _ = counter(m, last + 1, "slot", ends)
         before, waits, enters = Signal(range(last + 1), init=last), Signal(name="waits"), Signal(name="enters")
         m.d.comb += enters.eq((begins | waits) & ends & (slot == before))
@@ -46,11 +47,10 @@ class Slots:
         return enters
 
     def place(self, *, of_turn: bool) -> Value:
-        """The number of the block in its turn; once."""
         assert of_turn, "a state is for one product after the other"
-        place, _ = counter(self._m, self._shape.products * self._shape.blocks, "place", C(1, 1))
+        shape = self._plan.arrangement
+        place, _ = counter(self._m, shape.products * shape.blocks, "place", C(1, 1))
         return place
 
     def part(self, port: int) -> Value:
-        """The part of the store of an operand in which that of the product is."""
         return self._parts[port]

@@ -6,9 +6,9 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
 from hw.arithmetic.convert import Convert
 from hw.arithmetic.multiply_accumulate import IntegerMultiplyAccumulate, MultiplyAccumulate
-from hw.functions.matmul_operands import Working
-from hw.functions.sequence import data_later, later
-from hw.memory.kinds import Deep, Shallow
+from hw.functions.matmul_order import Working
+from hw.primitives.memories import Deep, Shallow
+from hw.primitives.timing import delayed, registered
 from hw.verilog.modules import Shared
 from hw.verilog.naming import Spelling, tile_words
 from step.language.dtypes import BF16, FP32
@@ -30,7 +30,7 @@ def accumulate(m: Module, plan: MatmulPlan, scalars: list[Value], order: Working
     sums = Signal(shape.lanes * 32)
     wanted = lane.product_cycles + any(plan.deep_operands) + 1  # cycles from the order to when a state is wanted
     state = _state(m, plan, lane, order, fresh, sums, wanted)
-    begins = later(m, fresh, wanted, "fresh") if lane.begins else None
+    begins = delayed(m, fresh, wanted, "fresh") if lane.begins else None
     for number in range(shape.lanes):
         i, j = divmod(number, shape.block_cols)
         m.submodules[f"lane_{number}"] = unit = Shared(lane_of(plan))
@@ -54,27 +54,27 @@ def _state(m: Module, plan: MatmulPlan, lane: Lane, order: Working, fresh: Value
     """
 
     def begun(value: Value, cycles: int) -> Value:
-        return value if lane.begins else Mux(later(m, fresh, cycles, "fresh"), 0, value)
+        return value if lane.begins else Mux(delayed(m, fresh, cycles, "fresh"), 0, value)
 
     shape = plan.arrangement
     if shape.inner == 1 and not plan.reduce:
         return C(0, len(sums))
     if plan.turns[1] == shape.stages and not plan.reduce:
-        return data_later(m, begun(sums, wanted - 1), "state")
+        return registered(m, begun(sums, wanted - 1), "state")
     place, at_once = order.place(of_turn=not plan.reduce), plan.turns[0] == shape.stages
-    read = later(m, Cat(order.active, place), wanted - 1 + at_once, "read")
-    written = later(m, read, 1 - at_once + lane.sum_cycles, "written")
+    read = delayed(m, Cat(order.active, place), wanted - 1 + at_once, "read")
+    written = delayed(m, read, 1 - at_once + lane.sum_cycles, "written")
     store = (Deep if plan.deep_sums else Shallow)(m, "states", len(sums), plan.sums)
     store.write(written[0], written[1:], sums)
     state = store.read(read[1:])
     if at_once or plan.deep_sums:
         return begun(state, wanted)
-    return data_later(m, begun(state, wanted - 1), "state")
+    return registered(m, begun(state, wanted - 1), "state")
 
 
 def _rounded(m: Module, sums: Value) -> Value:
     """The sums of the cycle before in the format of the result."""
-    before = data_later(m, sums, "unrounded")
+    before = registered(m, sums, "unrounded")
     rounded = []
     for number in range(len(sums) // 32):
         m.submodules[f"round_{number}"] = unit = Shared(Convert(FP32, BF16))

@@ -6,11 +6,11 @@ from typing import Any
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
-from hw.firing.delay import DelayLine
 from hw.functions.datapath import Datapath
 from hw.functions.order import ordered, scalar_of
-from hw.functions.store import arriving
 from hw.links.packing import pack_element
+from hw.primitives.delay import DelayLine
+from hw.primitives.timing import word_window
 from hw.verilog.modules import Shared
 from step.functions.max_index import MaxIndex
 from step.language.types import Tile
@@ -47,10 +47,7 @@ class MaxIndexDatapath(Datapath):
             latency=self.collecting + 1,
             busy=self.collecting,
         )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {
+        self.parameters = {
             "values": self.values,
             "indices": self.indices,
             "smallest": self.smallest,
@@ -59,7 +56,7 @@ class MaxIndexDatapath(Datapath):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        number, comes = arriving(m, self.start, [self.values.beats, self.indices.beats])
+        number, comes = word_window(m, self.start, [self.values.beats, self.indices.beats])
         values, indices = (
             self._collected(m, port, each, number, comes[port]) for port, each in enumerate((self.values, self.indices))
         )

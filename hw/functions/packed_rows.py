@@ -7,11 +7,9 @@ from typing import Any
 
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 
-from hw.firing.machine import Firing
 from hw.functions.datapath import Datapath
-from hw.functions.sequence import later
-from hw.functions.store import Parts, Store, since
-from hw.links.layout import TokenFormat
+from hw.functions.store import Parts, Store
+from hw.primitives.timing import delayed, window_place
 from step.lowering.plans.retile import JoinPlan
 
 
@@ -39,10 +37,7 @@ class PackedRows(Datapath):
             busy=-(-plan.width // self.word),
             most_rows=plan.width // plan.row if plan.row else 0,
         )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {
+        self.parameters = {
             "most_bits": self.join.bits,
             "width": self.join.width,
             "word_bits": self.word,
@@ -95,35 +90,5 @@ class PackedRows(Datapath):
         m.d.sync += follows.eq(keeps & comes & more)
         with m.If(keeps):
             m.d.sync += [tail.eq(Mux(comes, rest[1], rest[0])), last.eq(Mux(comes, whole[1], whole[0]))]
-        word = later(m, since(m, "word", self.emit, self.left.count - 1), 1, "word")
+        word = delayed(m, window_place(m, "word", self.emit, self.left.count - 1), 1, "word")
         return Mux(word == last, tail, store.read(word, C(0, 1)))
-
-
-def slide(m: Module, firing: Firing, token: TokenFormat, piece: TokenFormat, first: Value, some: Value) -> None:
-    """Send the rows of a tile, a row per firing with ``some``: the ``first`` one, or the next.
-
-    A row lies in the word that is read and the one before it: of both together it begins at ``place``, where the one
-    before ended.
-    """
-    unit = math.gcd(piece.bits, token.link_bits)
-    words, most = piece.beats, token.link_bits // unit
-    more = piece.bits // unit - (words - 1) * most  # units of the last word
-    place, read = Signal(range(most + 1), name="place"), Signal(range(token.beats + 1), name="read")
-    begin, end = Signal.like(place, name="begin"), Signal(range(2 * most + 1), name="row_end")
-    m.d.comb += [begin.eq(Mux(first, most, place)), end.eq(begin + more)]
-    from_word = Mux(first, 0, read)
-    over = end > most
-    firing.read_from(0, from_word[: len(read)])
-    firing.next(place, Mux(over, end - most, end))
-    firing.next(read, from_word + (words - 1) + over)
-
-    left, current = Signal(range(words + 1), name="words_left"), firing.word(0)
-    with m.If(firing.fires & some):
-        m.d.sync += left.eq(words)
-    with m.Elif(left != 0):
-        m.d.sync += left.eq(left - 1)
-    before = Signal(len(current), name="word_before", reset_less=True)
-    with m.If((left > 1) | ((left == 1) & firing.latched(over))):
-        m.d.sync += before.eq(current)
-    both = Cat(before, current)
-    firing.send(0, Array(both[at * unit :][: piece.word_bits] for at in range(most + 1))[firing.latched(begin)])

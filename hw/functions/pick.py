@@ -6,10 +6,9 @@ from typing import Any
 
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 
-from hw.firing.delay import DelayLine
 from hw.functions.datapath import Datapath, no_datapath
-from hw.functions.sequence import later
-from hw.functions.store import arriving, coming, run, since
+from hw.primitives.delay import DelayLine
+from hw.primitives.timing import delayed, window, window_from_start, window_place, word_window
 from hw.verilog.modules import Shared
 from step.functions.pick import Column, RotateHalf
 from step.language.function import Function
@@ -44,14 +43,11 @@ class ColumnDatapath(Datapath):
             busy=self.tile.beats,
             most_rows=self.tile.rows if plan.dynamic else 0,
         )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"tile": self.tile, "result": self.shape, "index": self.index, "dynamic": self.plan.dynamic}
+        self.parameters = {"tile": self.tile, "result": self.shape, "index": self.index, "dynamic": self.plan.dynamic}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        number, (comes,) = arriving(m, self.start, [self.tile.beats])
+        number, (comes,) = word_window(m, self.start, [self.tile.beats])
         width = min(self.tile.dtype.bits, self.tile.link_bits)
         pieces, slots = self.tile.dtype.bits // width, self.tile.word_bits // width
         column: list[Value] = []
@@ -64,14 +60,14 @@ class ColumnDatapath(Datapath):
             column.append(kept)
         words = [Cat(column)[at * self.shape.link_bits :][: self.shape.word_bits] for at in range(self.shape.beats)]
         if self.plan.dynamic:
-            leaves = since(m, "leaving", self.leave, self.shape.beats)
+            leaves = window_place(m, "leaving", self.leave, self.shape.beats)
         else:
             begins: Value = self.start
             if self.latency > 1:
                 m.submodules.begins = line = Shared(DelayLine(1, self.latency - 1))
                 m.d.comb += line.i.eq(self.start)
                 begins = line.o
-            _, leaves, _ = run(m, "leaving", begins, self.shape.beats)
+            _, leaves, _ = window(m, "leaving", begins, self.shape.beats)
         m.d.comb += self.result.eq(words[0] if len(words) == 1 else Array(words)[leaves])
         return m
 
@@ -92,10 +88,7 @@ class RotateDatapath(Datapath):
             busy=self.tile.beats,
             most_rows=self.tile.rows if plan.dynamic else 0,
         )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"tile": self.tile, "dynamic": self.plan.dynamic}
+        self.parameters = {"tile": self.tile, "dynamic": self.plan.dynamic}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -103,7 +96,7 @@ class RotateDatapath(Datapath):
         words: Any = tile.beats
         if plan.dynamic:
             words = parts(self.rows, tile.cols * tile.dtype.bits, tile.link_bits)
-        comes, last = coming(m, self.start, words, tile.beats)
+        comes, last = window_from_start(m, self.start, words, tile.beats)
         copies = 1 if plan.window == 1 else 2
         number, copy = Signal(range(plan.window)), Signal(range(copies))
         ends = last | (number == plan.window - 1)
@@ -117,7 +110,7 @@ class RotateDatapath(Datapath):
             ]
             for at in range(copies)
         ]
-        read, of = later(m, number, self.latency, "read"), later(m, copy, self.latency, "of")
+        read, of = delayed(m, number, self.latency, "read"), delayed(m, copy, self.latency, "of")
         chosen = [each[0] if plan.window == 1 else Array(each)[read] for each in windows]
         m.d.comb += self.result.eq(chosen[0] if copies == 1 else Array(chosen)[of])
         return m

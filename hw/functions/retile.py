@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import singledispatch
 from typing import Any
 
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
@@ -12,35 +11,28 @@ from amaranth.lib.wiring import In, Out
 from hw.functions.corner_turn import CornerTurn, Move
 from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.packed_rows import PackedRows
-from hw.functions.sequence import later
-from hw.functions.store import Parts, Store, arriving, coming, run, since
+from hw.functions.store import Parts, Store
+from hw.primitives.timing import delayed, window, window_from_start, window_place, word_window
 from hw.verilog.modules import Parametric, Shared
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.language.function import Function
-from step.lowering.plans.plan import Application, Plan
+from step.lowering.plans.plan import Application
 from step.lowering.plans.retile import JoinPlan, SplitPlan
 from step.lowering.plans.rows import parts
 
 
-@singledispatch
-def datapath(function: Function, application: Application, plan: Plan) -> Parametric:
+def datapath(function: Function, application: Application, plan: Any) -> Parametric:
     """The datapath for a tile; to split, a `RetileSlicer`."""
+    match function:
+        case RetileStreamify():
+            return RetileSlicer(plan, plan.pieces)
+        case RetileRow() | RetileCol() if plan.packs:
+            return PackedRows(plan)
+        case RetileRow() | RetileCol() if plan.in_rows:
+            return RetileStore(plan, control=application.is_control(0), dynamic=application.dynamic)
+        case RetileRow() | RetileCol():
+            return RetileColumns(plan) if plan.in_columns else RetileJoin(plan)
     raise no_datapath(function)
-
-
-@datapath.register(RetileRow)
-@datapath.register(RetileCol)
-def _(function: RetileRow | RetileCol, application: Application, plan: JoinPlan) -> Datapath:
-    if plan.packs:
-        return PackedRows(plan)
-    if plan.in_rows:
-        return RetileStore(plan, control=application.is_control(0), dynamic=application.dynamic)
-    return RetileColumns(plan) if plan.in_columns else RetileJoin(plan)
-
-
-@datapath.register(RetileStreamify)
-def _(function: RetileStreamify, application: Application, plan: SplitPlan) -> RetileSlicer:
-    return RetileSlicer(plan, plan.pieces)
 
 
 class RetileStore(Datapath):
@@ -72,10 +64,7 @@ class RetileStore(Datapath):
             busy=self.words,
             most_rows=self.width // self.row if self.row else 0,
         )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {
+        self.parameters = {
             "tiles": self.count,
             "width": self.width,
             "link_bits": self.link_bits,
@@ -87,9 +76,9 @@ class RetileStore(Datapath):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         if self.row:
-            comes, _ = coming(m, self.start, parts(self.rows, self.row, self.link_bits), self.words)
+            comes, _ = window_from_start(m, self.start, parts(self.rows, self.row, self.link_bits), self.words)
         else:
-            _, (comes,) = arriving(m, self.start, [self.words])
+            _, (comes,) = word_window(m, self.start, [self.words])
         following = Signal(range(self.written.count))
         number = Signal(range(self.written.count))
         begins = self.first
@@ -100,9 +89,9 @@ class RetileStore(Datapath):
         with m.If(comes):
             m.d.sync += following.eq(number + 1)
         if self.dynamic:
-            word = later(m, since(m, "word", self.emit, self.left.count - 1), 1, "word")
+            word = delayed(m, window_place(m, "word", self.emit, self.left.count - 1), 1, "word")
         else:
-            _, word, _ = run(m, "word", self.emit, self.left.count)
+            _, word, _ = window(m, "word", self.emit, self.left.count)
         store = Store(m, "tiles", self.written, self.left, 1)
         store.write(comes, number, C(0, 1), self.operand0)
         m.d.comb += self.result.eq(store.read(word, C(0, 1))[: self.bits])
@@ -130,10 +119,7 @@ class RetileColumns(Datapath):
             busy=self.written.count,
             most_rows=self.lines if self.dynamic else 0,
         )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {
+        self.parameters = {
             "tiles": self.count,
             "lines": self.lines,
             "part_bits": self.width,
@@ -148,7 +134,7 @@ class RetileColumns(Datapath):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        _, (comes,) = arriving(m, self.start, [self.written.count])
+        _, (comes,) = word_window(m, self.start, [self.written.count])
         begins, part, fills, leaves = Signal(), Signal(), Signal(), Signal()
         following = Signal(range(self.count * self.written.count))
         number = Signal.like(following)
@@ -167,9 +153,9 @@ class RetileColumns(Datapath):
         with m.If(self.emit):
             m.d.sync += leaves.eq(fills)
         if self.dynamic:
-            word = later(m, since(m, "word", self.emit, self.left.count - 1), 1, "word")
+            word = delayed(m, window_place(m, "word", self.emit, self.left.count - 1), 1, "word")
         else:
-            _, word, _ = run(m, "word", self.emit, self.left.count)
+            _, word, _ = window(m, "word", self.emit, self.left.count)
         m.submodules.tiles = tiles = Shared(CornerTurn(self._moves(), math.gcd(self.width, self.link_bits), 2))
         m.d.comb += [
             *(tiles.write.eq(comes), tiles.write_part.eq(fills), tiles.write_step.eq(number)),
@@ -202,10 +188,7 @@ class RetileJoin(Datapath):
         self.count, self.lines, self.width = plan.count, plan.lines, plan.width
         tile = self.lines * self.width
         super().__init__(plan, [tile], self.count * tile, reduce=True, latency=1)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"tiles": self.count, "lines": self.lines, "part_bits": self.width}
+        self.parameters = {"tiles": self.count, "lines": self.lines, "part_bits": self.width}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -229,10 +212,7 @@ class RetileSlicer(Parametric):
         self.plan, self.pieces, self.lines, self.width = plan, pieces, plan.lines, plan.width
         bits = self.lines * self.width
         super().__init__({"operand0": In(pieces * bits), "index": In(range(max(2, pieces))), "result": Out(bits)})
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"pieces": self.pieces, "lines": self.lines, "part_bits": self.width}
+        self.parameters = {"pieces": self.pieces, "lines": self.lines, "part_bits": self.width}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -8,7 +8,7 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Mux, Value
 from amaranth.lib.wiring import In, Out
 
-from hw.memory.kinds import Shallow
+from hw.primitives.memories import Shallow
 from hw.verilog.modules import Parametric
 from step.lowering.plans.matmul_plan import MatmulPlan
 
@@ -42,10 +42,7 @@ class RotatedTurn(Parametric):
                 "result": Out(self.width * self.across * self.terms),
             }
         )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {
+        self.parameters = {
             "columns": self.cols,
             "across": self.across,
             "terms": self.terms,

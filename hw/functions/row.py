@@ -6,11 +6,20 @@ from typing import Any
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
-from hw.firing.delay import DelayLine
 from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.fold import FloatSum, Fold, FusedSum, IntegerSum, Largest, LargestColumn
-from hw.functions.sequence import counter, data_later, later, named
-from hw.functions.store import Parts, Store, WordRegisters, arriving, coming, run, since
+from hw.functions.store import Parts, Store, WordRegisters
+from hw.primitives.delay import DelayLine
+from hw.primitives.timing import (
+    counter,
+    delayed,
+    named,
+    registered,
+    window,
+    window_from_start,
+    window_place,
+    word_window,
+)
 from hw.verilog.modules import Shared
 from hw.verilog.naming import Spelling, function_words, tile_words
 from step.functions.row import ArgMax, RowMax, RowSum
@@ -60,10 +69,7 @@ class RowDatapath(Datapath):
             busy=self.arrangement.groups,
             most_rows=self.tile.rows if plan.dynamic else 0,
         )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {
+        self.parameters = {
             "fold": self.fold,
             "tile": self.tile,
             "result": self.shape,
@@ -85,15 +91,15 @@ class RowDatapath(Datapath):
         scalars, arrives, ends, last_part = self._groups(m)
         shape, fold = self.arrangement, self.fold
         rows = [self._tree(m, row, scalars[row], last_part) for row in range(shape.down)]
-        arrives = later(m, arrives, fold.cycles((shape.across - 1).bit_length()), "tree")
+        arrives = delayed(m, arrives, fold.cycles((shape.across - 1).bit_length()), "tree")
         parts = shape.parts
         for level in range((shape.across - 1).bit_length(), self.plan.levels):
             ((rows[0], arrives), parts) = self._in_time(m, level, rows[0], arrives, parts), -(-parts // 2)
         results = Cat(fold.leave(m, f"leave_{row}", each) for row, each in enumerate(rows))
-        arrives = later(m, arrives, fold.rounds, "rounded")
+        arrives = delayed(m, arrives, fold.rounds, "rounded")
         if self.plan.dynamic:
             cycles = fold.cycles(self.plan.levels) + fold.rounds
-            self._leave_known(m, results, arrives, later(m, ends, cycles, "ends"))
+            self._leave_known(m, results, arrives, delayed(m, ends, cycles, "ends"))
         else:
             self._leave(m, results, arrives)
         return m
@@ -102,23 +108,22 @@ class RowDatapath(Datapath):
         """The scalars of each row of the group that is there, entered, whether one is, if it is a tile's last, and if a
         row's."""
         shape, fold, bits = self.arrangement, self.fold, self.tile.dtype.bits
-        number, (comes,) = arriving(m, self.start, [self.tile.beats])
+        number, (comes,) = word_window(m, self.start, [self.tile.beats])
         last: Value = C(0, 1)
         if self.plan.dynamic:
-            arrives, last = coming(m, self.start, self.plan.groups_of(self.rows), shape.groups)
+            arrives, last = window_from_start(m, self.start, self.plan.groups_of(self.rows), shape.groups)
             found = self.operand0
             if not self.plan.direct:
-                group = since(m, "group", self.start, shape.groups)
-                arrives, last, group = (
-                    later(m, each, 1, name) for name, each in {"arrives": arrives, "last": last, "group": group}.items()
-                )
+                group = window_place(m, "group", self.start, shape.groups)
+                arrives, last = delayed(m, arrives, 1, "arrives"), delayed(m, last, 1, "last")
+                group = delayed(m, group, 1, "group")
                 found = self._kept(m, 1, comes, number, C(0, 1), group, C(0, 1))
         elif self.plan.direct:
             found, arrives = self.operand0, comes
         else:
             lag, copies = self.plan.gathering, self.plan.uses.copies(self.plan.gathering, self.initiation_interval)
             begins = self.start if lag == 1 else number == lag - 1
-            arrives, group, last = run(m, "group", begins, shape.groups)
+            arrives, group, last = window(m, "group", begins, shape.groups)
             into, _ = counter(m, copies, "written", comes & (number == self.tile.beats - 1))
             out, _ = counter(m, copies, "read", arrives & last)
             found = self._kept(m, copies, comes, number, into, group, out)
@@ -176,8 +181,8 @@ class RowDatapath(Datapath):
     def _gathered(self, m: Module, row: int, scalars: list[Value], last_part: Value) -> list[Value]:
         """One scalar for all that become one at once; behind the last ones of a row what changes no sum."""
         shape, fold = self.arrangement, self.fold
-        before = [data_later(m, each, f"term_{row}_{at}") for at, each in enumerate(scalars)]
-        last_part = later(m, last_part, fold.cycles((fold.terms - 1).bit_length()), f"last_part_{row}")
+        before = [registered(m, each, f"term_{row}_{at}") for at, each in enumerate(scalars)]
+        last_part = delayed(m, last_part, fold.cycles((fold.terms - 1).bit_length()), f"last_part_{row}")
         found = []
         for at in range(0, shape.across, fold.terms):
             one = fold.gather(m, f"gather_{row}_{at}", before[at : at + fold.terms])
@@ -186,7 +191,7 @@ class RowDatapath(Datapath):
         return found
 
     def _join(self, m: Module, name: str, first: Value, second: Value) -> Value:
-        registers = (data_later(m, each, f"{name}_operand") for each in (first, second))
+        registers = (registered(m, each, f"{name}_operand") for each in (first, second))
         return named(m, self.fold.join(m, name, *registers), f"{name}_joined")
 
     def _in_time(self, m: Module, level: int, scalar: Value, arrives: Value, parts: int) -> tuple[Value, Value]:
@@ -198,7 +203,7 @@ class RowDatapath(Datapath):
             m.d.sync += held.eq(scalar)
         alone = C(self.fold.identity, self.fold.bits)
         joined = self._join(m, f"later_{level}", Mux(second, held, scalar), Mux(second, scalar, alone))
-        return joined, later(m, arrives & (second | last), 1 + self.fold.depth, f"later_{level}")
+        return joined, delayed(m, arrives & (second | last), 1 + self.fold.depth, f"later_{level}")
 
     def _leave_known(self, m: Module, results: Value, arrives: Value, ends: Value) -> None:
         """Let them leave when that is told; ``ends``: they are the last ones of a tile."""
@@ -208,7 +213,7 @@ class RowDatapath(Datapath):
             m.d.sync += group.eq(Mux(ends, 0, group + 1))
         store = Store(m, "result", Parts(groups, len(results)), Parts(self.shape.beats, len(self.result)), 1)
         store.write(arrives, group, C(0, 1), results)
-        m.d.comb += self.result.eq(store.read(since(m, "word", self.leave, self.shape.beats), C(0, 1)))
+        m.d.comb += self.result.eq(store.read(window_place(m, "word", self.leave, self.shape.beats), C(0, 1)))
 
     def _leave(self, m: Module, results: Value, arrives: Value) -> None:
         """Let the ``results`` of so many rows as come at once leave as words."""
@@ -218,7 +223,7 @@ class RowDatapath(Datapath):
         into, _ = counter(m, copies, "result_written", arrives & last)
         m.submodules.begins = begins = Shared(DelayLine(1, self.latency - 1))
         m.d.comb += begins.i.eq(self.start)
-        leaves, word, last_word = run(m, "word", begins.o, self.shape.beats)
+        leaves, word, last_word = window(m, "word", begins.o, self.shape.beats)
         out, _ = counter(m, copies, "result_read", leaves & last_word)
         registers = WordRegisters(m, "result", groups, len(results), copies)
         registers.write(arrives, group, into, results)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
-from typing import Any, ClassVar
+from typing import Any
 
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 
 from hw.functions.datapath import Datapath, no_datapath
 from hw.functions.order import ordered, scalar_of
-from hw.functions.sequence import counter, later
-from hw.functions.store import run
+from hw.primitives.timing import counter, delayed, window
 from step.functions.select import KeepTopK, SelectAll, SelectIndices, SelectValid, TargetIndices, TopK
 from step.language.dtypes import DType
 from step.language.function import Function
@@ -19,44 +17,21 @@ from step.lowering.plans.plan import Application, Plan
 from step.lowering.plans.select import TopKPlan
 
 
-@singledispatch
-def datapath(function: Function, application: Application, plan: Plan) -> Datapath:
+def datapath(function: Function, application: Application, plan: Any) -> Datapath:
     """The datapath: wires, except for `TopK`, `KeepTopK` and `TargetIndices`."""
+    operand = application.inputs[0]
+    match function:
+        case SelectValid():
+            return SelectValidDatapath(plan)
+        case SelectAll():
+            return SelectAllDatapath(plan, operand.bits, application.result.bits)
+        case SelectIndices():
+            return SelectIndicesDatapath(plan, function.targets, reduce=application.reduce)
+        case TargetIndices():
+            return TargetIndicesDatapath(plan, function.k, operand.bits)
+        case TopK() | KeepTopK() if isinstance(operand, Tile):
+            return (TopKDatapath if isinstance(function, TopK) else KeepTopKDatapath)(plan, function.k, operand.dtype)
     raise no_datapath(function)
-
-
-@datapath.register
-def _(function: SelectValid, application: Application, plan: Plan) -> Datapath:
-    return SelectValidDatapath(plan)
-
-
-@datapath.register
-def _(function: SelectAll, application: Application, plan: Plan) -> Datapath:
-    return SelectAllDatapath(plan, application.inputs[0].bits, application.result.bits)
-
-
-@datapath.register
-def _(function: SelectIndices, application: Application, plan: Plan) -> Datapath:
-    return SelectIndicesDatapath(plan, function.targets, reduce=application.reduce)
-
-
-@datapath.register
-def _(function: TargetIndices, application: Application, plan: Plan) -> Datapath:
-    return TargetIndicesDatapath(plan, function.k, application.inputs[0].bits)
-
-
-@datapath.register
-def _(function: TopK, application: Application, plan: TopKPlan) -> Datapath:
-    (tile,) = application.inputs
-    assert isinstance(tile, Tile)
-    return TopKDatapath(plan, function.k, tile.dtype)
-
-
-@datapath.register
-def _(function: KeepTopK, application: Application, plan: TopKPlan) -> Datapath:
-    (tile,) = application.inputs
-    assert isinstance(tile, Tile)
-    return KeepTopKDatapath(plan, function.k, tile.dtype)
 
 
 class _Wires(Datapath):
@@ -68,10 +43,9 @@ class _Wires(Datapath):
 class SelectValidDatapath(_Wires):
     """Target 0 unless the flag is set."""
 
-    parameters: ClassVar[dict[str, Any]] = {}
-
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan, [1], 1, reduce=False, latency=0)
+        self.parameters = {}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -85,10 +59,7 @@ class SelectAllDatapath(_Wires):
     def __init__(self, plan: Plan, bits: int, targets: int) -> None:
         self.bits, self.targets = bits, targets
         super().__init__(plan, [bits], targets, reduce=False, latency=0)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"operand_bits": self.bits, "targets": self.targets}
+        self.parameters = {"operand_bits": self.bits, "targets": self.targets}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -102,14 +73,11 @@ class SelectIndicesDatapath(Datapath):
     def __init__(self, plan: Plan, targets: int, *, reduce: bool) -> None:
         self.targets, self.reduce = targets, reduce
         super().__init__(plan, [32], targets, reduce=reduce, latency=0)
+        self.parameters = {"targets": self.targets, "reduce": self.reduce}
 
     @property
     def clocked(self) -> bool:  # type: ignore[override]
         return self.reduce
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"targets": self.targets, "reduce": self.reduce}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -131,10 +99,7 @@ class TargetIndicesDatapath(Datapath):
     def __init__(self, plan: Plan, k: int, targets: int) -> None:
         self.k, self.targets = k, targets
         super().__init__(plan, [targets], 32 * k, reduce=False, latency=k, busy=k)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"k": self.k, "targets": self.targets}
+        self.parameters = {"k": self.k, "targets": self.targets}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -167,10 +132,7 @@ class _Ranking(Datapath):
         cycles = self.rows * self.steps
         bits = self.rows * self.count * dtype.bits
         super().__init__(plan, [bits], result, reduce=False, latency=1 + cycles, busy=cycles + plan.keeps)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {
+        self.parameters = {
             "k": self.k,
             "scores": self.count,
             "format": self.dtype,
@@ -185,7 +147,7 @@ class _Ranking(Datapath):
         scores = [Signal(bits, name=f"score_{at}", reset_less=True) for at in range(len(given))]
         with m.If(self.start):
             m.d.sync += [to.eq(ordered(m, f"order_{at}", given[at], self.dtype)) for at, to in enumerate(scores)]
-        active, _, _ = run(m, "cycle", self.start, self.rows * steps)
+        active, _, _ = window(m, "cycle", self.start, self.rows * steps)
         step, last = counter(m, steps, "step", active)
         row, _ = counter(m, self.rows, "row", active & last)
         now = [Array(scores[at::count])[row] if self.rows > 1 else scores[at] for at in range(count)]
@@ -232,7 +194,7 @@ class KeepTopKDatapath(_Ranking):
         super().__init__(plan, k, dtype, plan.rows * plan.scores * dtype.bits)
 
     def _finish(self, m: Module, scores: list[Signal], wins: Value, last: Value, row: Value) -> None:
-        done, row = later(m, last, 1, "row_done"), later(m, row, 1, "row_of")
+        done, row = delayed(m, last, 1, "row_done"), delayed(m, row, 1, "row_of")
         kept = Signal((self.rows - 1) * self.count, reset_less=True)
         for at in range(self.rows - 1):
             with m.If(done & (row == at)):

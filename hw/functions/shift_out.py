@@ -49,10 +49,7 @@ class ShiftOut(Parametric):
                 "result": Out(width * read_ports),
             }
         )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"item_bits": self.width, "moves": tuple(map(tuple, self.moves))}
+        self.parameters = {"item_bits": self.width, "moves": tuple(map(tuple, self.moves))}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 
-from hw.functions.sequence import counter
-from hw.memory.kinds import Shallow
+from hw.primitives.memories import Shallow
 
 
 @dataclass(frozen=True)
@@ -103,55 +102,3 @@ class WordRegisters:
             self._m.d.comb += element.eq(Cat(words))
             found.append(Array(parts(element))[number])
         return found[0] if len(found) == 1 else Array(found)[copy]
-
-
-def run(m: Module, name: str, begins: Value, count: int, known: Value | None = None) -> tuple[Value, Value, Value]:
-    """The ``count`` cycles behind ``begins``: whether this is one of them, its number, and whether it is the last.
-
-    With ``known``, a number that is there with ``begins``, there are so many, at most ``count``.
-    """
-    active = Signal(name=f"{name}_active")
-    if known is not None:
-        number, left = Signal(range(count), name=f"{name}_number"), Signal(range(count + 1), name=f"{name}_left")
-        with m.If(begins):
-            m.d.sync += [active.eq(1), number.eq(0), left.eq(known)]
-        with m.Elif(active):
-            m.d.sync += [active.eq(left != 1), number.eq(number + 1), left.eq(left - 1)]
-        return active, number, active & (left == 1)
-    number, last = counter(m, count, f"{name}_number", active)
-    with m.If(begins):
-        m.d.sync += active.eq(1)
-    with m.Elif(last):
-        m.d.sync += active.eq(0)
-    return active, number, active & last
-
-
-def coming(m: Module, start: Value, count: Value, most: int) -> tuple[Value, Value]:
-    """The cycle with ``start`` and those behind it, ``count`` in all, at most ``most``: whether this is one of them,
-    and whether it is the last."""
-    left = Signal(range(most + 1), name="coming_left")
-    now = Signal(range(most + 1), name="coming_now")
-    m.d.comb += now.eq(Mux(start, count, left))
-    m.d.sync += left.eq(Mux(now == 0, 0, now - 1))
-    return now != 0, now == 1
-
-
-def since(m: Module, name: str, begins: Value, most: int) -> Value:
-    """How many cycles ago it was that ``begins`` was set last; right up to ``most``."""
-    number, following = (Signal(range(most + 1), name=f"{name}{each}") for each in ("", "_following"))
-    m.d.comb += number.eq(Mux(begins, 0, following))
-    m.d.sync += following.eq(number + 1)
-    return number
-
-
-def arriving(m: Module, start: Value, words: Sequence[int]) -> tuple[Value, list[Value]]:
-    """The number of the word that comes in this cycle, 0 with ``start``, and for each of the ports, of which the
-    values have so many ``words``, whether it has one."""
-    most = max(words)
-    if most == 1:
-        return C(0, 1), [start for _ in words]
-    number, following = Signal(range(most + 1), name="word_number"), Signal(range(most + 1), init=most)
-    m.d.comb += number.eq(Mux(start, 0, following))
-    with m.If(number != most):
-        m.d.sync += following.eq(number + 1)
-    return number, [number < count for count in words]

@@ -29,10 +29,7 @@ class TransposeDatapath(Datapath):
     def __init__(self, plan: Plan, rows: int, cols: int, width: int) -> None:
         self.rows, self.cols, self.width = rows, cols, width
         super().__init__(plan, [rows * cols * width], rows * cols * width, reduce=False, latency=0)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"rows": self.rows, "columns": self.cols, "scalar_bits": self.width}
+        self.parameters = {"rows": self.rows, "columns": self.cols, "scalar_bits": self.width}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

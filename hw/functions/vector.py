@@ -5,16 +5,16 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 
-from hw.firing.delay import DelayLine
 from hw.functions.datapath import Datapath, no_datapath
-from hw.functions.sequence import counter, later, loop_store, named
-from hw.functions.store import Parts, Store, WordRegisters, arriving, run, since
+from hw.functions.store import Parts, Store, WordRegisters
 from hw.links.packing import pack_element
-from hw.memory.kinds import Shallow
+from hw.primitives.delay import DelayLine
+from hw.primitives.memories import Shallow
+from hw.primitives.timing import counter, delayed, loop_store, named, window, window_place, word_window
 from hw.verilog.modules import Shared
 from hw.verilog.naming import Spelling, function_words, tile_words
 from step.language.dtypes import DType
@@ -74,6 +74,15 @@ def on_lanes(
     return datapath
 
 
+class Groups(NamedTuple):
+    """The groups of a tile, one a cycle behind ``begins``: whether one is there, its ``number``, if it is the last."""
+
+    begins: Value
+    valid: Value
+    number: Value
+    last: Value
+
+
 class VectorDatapath(Datapath):
     """``result`` = ``lane`` of the operands, scalar by scalar, in the groups of the plan.
 
@@ -95,10 +104,7 @@ class VectorDatapath(Datapath):
             busy=max(self.groups, cycles if reduce else 1),
             most_rows=self.shape.rows if plan.dynamic else 0,
         )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {
+        self.parameters = {
             "lane": self.lane,
             "operands": self.operands,
             "result": self.shape,
@@ -120,44 +126,33 @@ class VectorDatapath(Datapath):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        number, comes = arriving(m, self.start, [each.beats for each in self.operands])
-        groups = self.plan.groups_of(self._rows(m)) if self.plan.dynamic else None
-        if self.plan.gathering:
-            begins = self.start if self.plan.gathering == 1 else number == self.plan.gathering - 1
-            reads, group, last = run(m, "group", begins, self.groups, groups)
-            begins, enters, place = (
-                later(m, begins, 1, "begins"),
-                later(m, reads, 1, "enters"),
-                later(m, group, 1, "at"),
-            )
-            ends = later(m, last, 1, "ends") if self.plan.dynamic else last
-        else:
-            begins, reads, group, last = self.start, C(0, 1), C(0, 1), C(0, 1)
-            enters, place, ends = run(m, "group", begins, self.groups, groups)
-        operands = []
-        for port, operand in enumerate(self.operands):
-            word = getattr(self, f"operand{port}")
-            if self.plan.uses(operand) is None and self.plan.gathering <= 1:
-                operands.append(self._group(later(m, word, self.plan.gathering + 1, f"operand{port}"), operand, 0))
-            else:
-                found = self._kept(m, port, comes[port], number, reads, group, last)
-                operands.append(later(m, found, 1, f"operand{port}_group"))
+        number, word_valid = word_window(m, self.start, [each.beats for each in self.operands])
+        read, entered = self._windows(m, number)
+        operands = [self._operand(m, port, valid, number, read) for port, valid in enumerate(word_valid)]
         results = Signal(self.lanes * self.shape.dtype.bits)
-        arrives = later(m, enters, self.lane.depth, "arrives")
+        result_valid = delayed(m, entered.valid, self.lane.depth, "arrives")
         if self.identity is None:
-            self._finish_map(m, results, arrives, ends)
+            self._finish_map(m, results, result_valid, entered.last)
         else:
-            operands.insert(0, named(m, self._reduce(m, results, arrives, begins, place, ends), "state"))
+            operands.insert(0, named(m, self._reduce(m, results, result_valid, entered), "state"))
         scalars = [[each.word_select(lane, len(each) // self.lanes) for each in operands] for lane in range(self.lanes)]
         m.d.comb += results.eq(Cat(self.lane.connect(m, f"lane_{lane}", each) for lane, each in enumerate(scalars)))
         return m
 
-    def _rows(self, m: Module) -> Value:
-        """The rows of what came last."""
-        rows, held = (Signal(range(self.shape.rows + 1), name=name) for name in ("rows_now", "rows_held"))
-        m.d.comb += rows.eq(Mux(self.start, self.rows, held))
-        m.d.sync += held.eq(rows)
-        return rows
+    def _windows(self, m: Module, number: Value) -> tuple[Groups, Groups]:
+        """The groups of a tile as they are read out of what came, and as they enter the lanes; ``number``: of a word.
+
+        Operands that need not be gathered are not read: their words enter as they come.
+        """
+        count, never = self.plan.groups_of(self.rows_now(m)) if self.plan.dynamic else None, C(0, 1)
+        if not self.plan.gathering:
+            entered = Groups(self.start, *window(m, "group", self.start, self.groups, count))
+            return Groups(self.start, never, never, never), entered
+        begins = self.start if self.plan.gathering == 1 else number == self.plan.gathering - 1
+        read = Groups(begins, *window(m, "group", begins, self.groups, count))
+        names = ("begins", "enters", "at", *(["ends"] if self.plan.dynamic else []))
+        later = [delayed(m, each, 1, name) for each, name in zip(read, names, strict=False)]
+        return read, Groups(*later, *([] if self.plan.dynamic else [read.last]))
 
     # -- operands -----------------------------------------------------------------------------------------------
 
@@ -175,10 +170,16 @@ class VectorDatapath(Datapath):
         scalars: list[Value] = [element.word_select(index, bits) for index in self._indices(operand, group)]
         return Cat(*scalars, C(0, (self.lanes - len(scalars)) * bits))
 
-    def _kept(
-        self, m: Module, port: int, comes: Value, number: Value, reads: Value, group: Value, last: Value
-    ) -> Value:
-        """The group of an operand that is wanted now, out of the words that came."""
+    def _operand(self, m: Module, port: int, valid: Value, number: Value, read: Groups) -> Value:
+        """An operand's group that enters the lanes now, when the words with their ``number`` are ``valid``."""
+        operand = self.operands[port]
+        if self.plan.uses(operand) is None and self.plan.gathering <= 1:
+            word = delayed(m, getattr(self, f"operand{port}"), self.plan.gathering + 1, f"operand{port}")
+            return self._group(word, operand, 0)
+        return delayed(m, self._stored_group(m, port, valid, number, read), 1, f"operand{port}_group")
+
+    def _stored_group(self, m: Module, port: int, valid: Value, number: Value, read: Groups) -> Value:
+        """The group that is read now, out of the words that came."""
         operand, word, name = self.operands[port], getattr(self, f"operand{port}"), f"operand{port}"
         schedule = self.plan.uses(operand) or Schedule(tuple((at, at) for at in range(self.groups)))
         copies = schedule.copies(self.plan.gathering, self.initiation_interval)
@@ -189,17 +190,17 @@ class VectorDatapath(Datapath):
             into = filled ^ self.start
             m.d.sync += filled.eq(into)
         else:
-            into, _ = counter(m, copies, f"{name}_written", comes & (number == operand.beats - 1))
-        out, _ = counter(m, copies, f"{name}_read", reads & last)
+            into, _ = counter(m, copies, f"{name}_written", valid & (number == operand.beats - 1))
+        out, _ = counter(m, copies, f"{name}_read", read.valid & read.last)
         if not self.plan.repeats(operand):
-            written, read = Parts(operand.beats, len(word)), Parts(self.groups, self.lanes * operand.dtype.bits)
-            store = Store(m, name, written, read, copies)
-            store.write(comes, number, into, word)
-            return store.read(group, out)
+            words, groups = Parts(operand.beats, len(word)), Parts(self.groups, self.lanes * operand.dtype.bits)
+            store = Store(m, name, words, groups, copies)
+            store.write(valid, number, into, word)
+            return store.read(read.number, out)
         registers = WordRegisters(m, name, operand.beats, len(word), copies)
-        registers.write(comes, number, into, word)
-        groups = range(self.groups)
-        return registers.read(out, lambda element: [self._group(element, operand, at) for at in groups], group)
+        registers.write(valid, number, into, word)
+        every = range(self.groups)
+        return registers.read(out, lambda element: [self._group(element, operand, at) for at in every], read.number)
 
     # -- results ------------------------------------------------------------------------------------------------
 
@@ -207,33 +208,33 @@ class VectorDatapath(Datapath):
         written = Parts(self.groups, self.lanes * self.shape.dtype.bits)
         return Store(m, "result_store", written, Parts(self.shape.beats, len(self.result)), copies)
 
-    def _finish_map(self, m: Module, results: Value, arrives: Value, ends: Value) -> None:
-        """Let the results leave as words; the last group ``ends`` a tile."""
+    def _finish_map(self, m: Module, results: Value, valid: Value, ends: Value) -> None:
+        """Let the results leave as words, as they are ``valid``; the group that enters ``ends`` a tile."""
         if self.plan.leaves_at_once:
             m.d.comb += self.result.eq(results)
             return
-        group = self._arriving(m, arrives, ends)
+        group = self._result_group(m, valid, ends)
         if self.plan.dynamic:
-            word = since(m, "word", self.leave, self.shape.beats)
+            word = window_place(m, "word", self.leave, self.shape.beats)
         else:
-            begins = arrives & (group == self.plan.waiting - 1)
-            _, word, _ = run(m, "word", begins, self.shape.beats)
+            begins = valid & (group == self.plan.waiting - 1)
+            _, word, _ = window(m, "word", begins, self.shape.beats)
         store = self._result_store(m, 1)  # a word leaves before the next element's groups come to its place
-        store.write(arrives, group, C(0, 1), results)
+        store.write(valid, group, C(0, 1), results)
         m.d.comb += self.result.eq(store.read(word, C(0, 1)))
 
-    def _arriving(self, m: Module, arrives: Value, ends: Value) -> Value:
-        """The number of the group that ``arrives``, where the one in front of the lanes ``ends`` a tile."""
+    def _result_group(self, m: Module, valid: Value, ends: Value) -> Value:
+        """The number of the result that is ``valid``, where the group that enters the lanes ``ends`` a tile."""
         if not self.plan.dynamic:
-            group, _ = counter(m, self.groups, "result_group", arrives)
+            group, _ = counter(m, self.groups, "result_group", valid)
             return group
-        number, last = Signal(range(self.groups), name="result_group"), later(m, ends, self.lane.depth, "result_ends")
-        with m.If(arrives):
+        number, last = Signal(range(self.groups), name="result_group"), delayed(m, ends, self.lane.depth, "result_ends")
+        with m.If(valid):
             m.d.sync += number.eq(Mux(last, 0, number + 1))
         return number
 
-    def _reduce(self, m: Module, results: Value, arrives: Value, begins: Value, place: Value, ends: Value) -> Value:
-        """Keep the results as the state; returns its group ``place``, which is the lanes' first operand.
+    def _reduce(self, m: Module, results: Value, valid: Value, entered: Groups) -> Value:
+        """Keep the results as the state; returns its group that enters, which is the lanes' first operand.
 
         A state that leaves late, by an ``emit`` alone, may meet a new reduction; that goes into another copy, unless
         its groups come no earlier than the words of the old one leave. One of dynamic size never does: whoever lets it
@@ -247,27 +248,27 @@ class VectorDatapath(Datapath):
         tags = Cat(Mux(self.start, self.first, fresh), copy ^ (self.start & self.first) if copies > 1 else copy)
         m.d.sync += Cat(fresh, copy).eq(tags)
         now = Signal(len(tags), reset_less=True)  # the same for the group that is in front of the lanes
-        with m.If(begins):
+        with m.If(entered.begins):
             m.d.sync += now.eq(Cat(fresh, copy) if self.plan.gathering else tags)
-        group = self._arriving(m, arrives, ends)
+        group = self._result_group(m, valid, entered.last)
         store = self._result_store(m, copies)
         identity = Cat([C(self.identity, self.shape.dtype.bits)] * self.lanes)
         if self.plan.dynamic:  # where nothing was reduced there are no rows
-            store.write(arrives, group, C(0, 1), results)
-            m.d.comb += self.result.eq(store.read(since(m, "word", self.leave, self.shape.beats), C(0, 1)))
+            store.write(valid, group, C(0, 1), results)
+            m.d.comb += self.result.eq(store.read(window_place(m, "word", self.leave, self.shape.beats), C(0, 1)))
             states = Shallow(m, "states", len(results), self.groups)
-            states.write(arrives, group, results)
-            return Mux(now[0], identity, states.read(place))
-        store.write(arrives, group, later(m, now[1:], self.lane.depth, "copy"), results)
+            states.write(valid, group, results)
+            return Mux(now[0], identity, states.read(entered.number))
+        store.write(valid, group, delayed(m, now[1:], self.lane.depth, "copy"), results)
         self._emit(m, store, tags[1:])
-        return Mux(now[0], identity, loop_store(m, self.groups, place, arrives, results))
+        return Mux(now[0], identity, loop_store(m, self.groups, entered.number, valid, results))
 
     def _emit(self, m: Module, store: Store, copy: Value) -> None:
         """Let the state leave, from ``copy`` of the store, or the identity where nothing was reduced."""
         assert self.identity is not None
         m.submodules.emits = emits = Shared(DelayLine(2 + len(copy), self.latency - 1))
         m.d.comb += emits.i.eq(Cat(self.emit, self.first & ~self.start, copy))
-        _, word, _ = run(m, "word", emits.o[0], self.shape.beats)
+        _, word, _ = window(m, "word", emits.o[0], self.shape.beats)
         leaving = Signal(len(emits.o) - 1, reset_less=True)
         with m.If(emits.o[0]):
             m.d.sync += leaving.eq(emits.o[1:])

@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In, Out
 from hw.links.gears import Gears, are_gears, gathering
 from hw.links.gears import shown as shown_later
 from hw.links.layout import DynamicFormat, Format, TokenFormat
-from hw.memory.kinds import BLOCK_RAM, Shallow
+from hw.primitives.memories import BLOCK_RAM, Shallow
 from hw.verilog.modules import Parametric
 from hw.verilog.naming import Spelling, spelled
 
@@ -54,7 +54,7 @@ def _fields(format: Format) -> dict[str, Any]:
     return members | ({"word": Out(format.word_bits)} if format.word_bits else {})
 
 
-class Channel(Parametric):
+class ChannelFifo(Parametric):
     """A FIFO of ``depth`` slots for tokens of ``format``.
 
     A header written in cycle t can be read in t+1; a slot freed in t can be claimed in t+1. Headers are a ring in a
@@ -71,6 +71,8 @@ class Channel(Parametric):
     until wider words can be read without a gap. Narrower ones are read more slowly than others may be written, so there
     is room for the value that is being read.
     """
+
+    verilog_name = "Channel"
 
     def __init__(
         self,
@@ -91,16 +93,7 @@ class Channel(Parametric):
         self._most = min(format.beats, reader.beats)
         self._places = self._most if places is None or not format.word_bits else places
         super().__init__({"i": In(ProducerSignature(format)), "o": Out(ConsumerSignature(reader))})
-
-    @property
-    def lag(self) -> int:
-        """The most cycles that a header waits for words that are gathered."""
-        return max(0, self._gears[0].beats - self._gears[1].beats) if self._gears else 0
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        written, read = self._gears or (None, None)
-        return {
+        self.parameters = {
             "words": self._format.beats or None,
             "word_bits": self._format.word_bits or None,
             "header_bits": self._format.header.size,
@@ -108,10 +101,15 @@ class Channel(Parametric):
             "spare_tokens": self._spare or None,
             "block_ram": self._deep,
             "span": self._format.span if isinstance(self._format, DynamicFormat) else None,
-            "written": written,
-            "read": read,
+            "written": self._gears and self._gears[0],
+            "read": self._gears and self._gears[1],
             "places": self._places if self._places < self._most else None,
         }
+
+    @property
+    def lag(self) -> int:
+        """The most cycles that a header waits for words that are gathered."""
+        return max(0, self._gears[0].beats - self._gears[1].beats) if self._gears else 0
 
     def spell(self, parameters: Mapping[str, Any]) -> Spelling:
         numbers = dict(parameters)
@@ -122,7 +120,7 @@ class Channel(Parametric):
         return Spelling((value,) if value else ()) + spelled(numbers)
 
     @property
-    def samples(self) -> tuple[Channel, ...]:
+    def samples(self) -> tuple[ChannelFifo, ...]:
         plain = not (self._gears or isinstance(self._format, DynamicFormat) or self._places < self._most)
         if not plain or self._depth == 1 or not self._format.header.size:
             return ()
@@ -215,12 +213,12 @@ class Channel(Parametric):
 
 
 @cache
-def _samples(words: int, depth: int, spare: int, deep: bool) -> tuple[Channel, ...]:
+def _samples(words: int, depth: int, spare: int, deep: bool) -> tuple[ChannelFifo, ...]:
     """With no words, one, or (2) more, and two slots, or (3) more."""
     found = []
     for rank, many, bits, slots in ((0, 7, 16, 6), (2, 2, 32, 8), (4, 9, 512, 3)):
         items = ((many if words == 2 else words) * bits,) if words else ()
-        found.append(Channel(TokenFormat(rank, items, bits), slots if depth == 3 else depth, spare, deep=deep))
+        found.append(ChannelFifo(TokenFormat(rank, items, bits), slots if depth == 3 else depth, spare, deep=deep))
     return tuple(found)
 
 

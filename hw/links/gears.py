@@ -10,9 +10,9 @@ from itertools import accumulate, zip_longest
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
-from hw.firing.delay import DelayLine
 from hw.links.layout import DynamicFormat, TokenFormat
-from hw.memory.kinds import Deep, Shallow
+from hw.primitives.delay import DelayLine
+from hw.primitives.memories import Deep, Shallow
 from hw.verilog.modules import Shared
 from step.lowering.links import Gathering
 

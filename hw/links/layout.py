@@ -12,7 +12,7 @@ means nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from amaranth.lib import data
 
@@ -52,6 +52,9 @@ class TokenFormat:
     items: tuple[int, ...]
     link_bits: int
     control: bool = False
+
+    is_plain: ClassVar[bool] = True
+    """Whether bits and rank say all, as they do in names of modules."""
 
     @classmethod
     def of(cls, channel: Channel, fabric: FabricConfig) -> TokenFormat:
@@ -138,6 +141,8 @@ class DynamicFormat(TokenFormat):
 
     The items are those with the ``most`` rows; ``span`` are their words.
     """
+
+    is_plain = False
 
     most: int = 0
     span: Span = field(default_factory=Span)

@@ -8,10 +8,10 @@ from amaranth.hdl import Const, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hw.functions.sequence import counter
 from hw.links.channel import ConsumerSignature, place
 from hw.links.layout import TileFormat
-from hw.memory.kinds import BLOCK_RAM
+from hw.primitives.memories import BLOCK_RAM
+from hw.primitives.timing import counter
 from hw.verilog.modules import Parametric
 from step.lowering.storage import queued_tiles
 
@@ -29,10 +29,7 @@ class TileQueue(Parametric):
         self._tile, self._beat_bits, self._beats, self._depth, self._deep = tile, beat_bits, beats, depth, deep
         beat = {"beat": In(beat_bits)} if tile.word_bits else {}
         super().__init__({**beat, "valid": In(1), "o": Out(ConsumerSignature(tile))})
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {
+        self.parameters = {
             "tile": self._tile,
             "beat_bits": self._beat_bits,
             "beats": self._beats,

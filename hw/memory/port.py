@@ -11,14 +11,14 @@ from amaranth.lib.wiring import In, Out
 
 from hw.links.channel import ProducerSignature, count, place
 from hw.links.layout import AddressFormat, WriteFormat
-from hw.memory.kinds import Shallow
+from hw.primitives.memories import Shallow
 from hw.verilog.modules import Parametric
 
 MEMORY_RESET = "memory_rst"
 """The port of the fabric, and of all units at memory, that is up where memory forgets what it was asked for."""
 
 
-class MemoryPort(Parametric):
+class OffChipPort(Parametric):
     """A channel of ``depth`` slots in front of memory, each token of which memory answers ``answers`` times.
 
     A reset in the midst of a run takes back nothing that memory may have seen: what stands in the channel stays on
@@ -29,6 +29,8 @@ class MemoryPort(Parametric):
     Only ``memory_rst`` clears what outlasts the reset: where memory is reset too it has nothing to answer any more.
     What comes without being due is not looked at, nor is an input that is unknown before the reset.
     """
+
+    verilog_name = "MemoryPort"
 
     def __init__(self, format: AddressFormat | WriteFormat, depth: int, answers: int = 0, most: int = 0) -> None:
         self._format, self._depth, self._answers, self._most = format, depth, answers, most
@@ -41,10 +43,7 @@ class MemoryPort(Parametric):
                 **members,
             }
         )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {
+        self.parameters = {
             "token_bits": self._format.header.size,
             "depth_tokens": self._depth,
             "answers": self._answers,
@@ -52,7 +51,7 @@ class MemoryPort(Parametric):
         }
 
     @property
-    def samples(self) -> tuple[MemoryPort, ...]:
+    def samples(self) -> tuple[OffChipPort, ...]:
         return _samples(self._depth, min(self._answers, 2))
 
     def elaborate(self, platform: Any) -> Elaboratable:
@@ -87,11 +86,11 @@ class MemoryPort(Parametric):
 
 
 @cache
-def _samples(depth: int, answers: int) -> tuple[MemoryPort, ...]:
+def _samples(depth: int, answers: int) -> tuple[OffChipPort, ...]:
     """As deep, and with no answers, one, or (2) more."""
     sizes = ((8, 2, 16), (64, 3, 39), (256, 5, 100))
     return tuple(
-        MemoryPort(WriteFormat(bits), depth, many if answers == 2 else answers, most if answers else 0)
+        OffChipPort(WriteFormat(bits), depth, many if answers == 2 else answers, most if answers else 0)
         for bits, many, most in sizes
     )
 

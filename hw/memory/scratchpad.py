@@ -14,12 +14,12 @@ from amaranth.hdl import Cat, Const, Elaboratable, Module, Signal, Value
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hw.memory.kinds import BLOCK_RAM
 from hw.memory.share import FillerSignature, ReaderSignature, Ring, ShareFormat
+from hw.primitives.memories import BLOCK_RAM
 from hw.verilog.modules import Parametric
 
 
-class _Burst:
+class _Transfer:
     """The ``words`` of a tile, ``beats`` at most, on their way to or from the banks, one a cycle: the first one is at
     ``place``."""
 
@@ -44,11 +44,13 @@ class _Burst:
         return self.left > 1
 
 
-class Scratchpad(Parametric):
+class ScratchpadMemory(Parametric):
     """The memory of some ``shares``, of ``page_words`` words for each of their pages, in ``banks``.
 
     Ports: ``filler0``, ``reader0``, ... for the shares, and what each has ``taken``: the pages that are its.
     """
+
+    verilog_name = "Scratchpad"
 
     def __init__(self, shares: Sequence[ShareFormat], page_words: int, banks: int, block_ram_words: int) -> None:
         self.shares, self.page_words, self.banks = tuple(shares), page_words, banks
@@ -61,10 +63,7 @@ class Scratchpad(Parametric):
                 f"taken{number}": Out(share.page_bits),
             }
         super().__init__(members)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {
+        self.parameters = {
             "shares": self.shares,
             "page_words": self.page_words,
             "banks": self.banks,
@@ -121,7 +120,7 @@ class Scratchpad(Parametric):
         there = is_fresh | Cat([ring.free for ring in rings]).any()
         return [there & ~Cat(takes[:at]).any() for at in range(len(rings))]
 
-    def _bursts(self, m: Module, what: str, rings: Sequence[Ring]) -> dict[int, _Burst]:
+    def _bursts(self, m: Module, what: str, rings: Sequence[Ring]) -> dict[int, _Transfer]:
         """Of each share with words, those that it writes or reads."""
         bursts = {}
         for at, ring in enumerate(rings):
@@ -133,10 +132,10 @@ class Scratchpad(Parametric):
             place = Signal(range(max(2, self._words)), name=f"{what}{at}_first_place")
             m.d.comb += place.eq(page * self.page_words + slot * ring.share.beats)
             words = ring.share.words_of(ring.filler.entry if fills else ring.reader.entry)
-            bursts[at] = _Burst(m, f"{what}{at}", ring.share.beats, words, self.banks, begins, place)
+            bursts[at] = _Transfer(m, f"{what}{at}", ring.share.beats, words, self.banks, begins, place)
         return bursts
 
-    def _granted(self, bursts: dict[int, _Burst], at: int, before: Sequence[int]) -> Value:
+    def _granted(self, bursts: dict[int, _Transfer], at: int, before: Sequence[int]) -> Value:
         """Whether nobody else needs the bank that share ``at`` wants."""
         bank = bursts[at].first_bank
         others = [each for number, each in bursts.items() if number != at]
@@ -144,7 +143,9 @@ class Scratchpad(Parametric):
         clashes += [bursts[each].begins & (bursts[each].first_bank == bank) for each in before]
         return ~Cat(clashes).any() if clashes else Const(1)
 
-    def _memory(self, m: Module, rings: Sequence[Ring], fills: dict[int, _Burst], reads: dict[int, _Burst]) -> None:
+    def _memory(
+        self, m: Module, rings: Sequence[Ring], fills: dict[int, _Transfer], reads: dict[int, _Transfer]
+    ) -> None:
         depth = -(-self._words // self.banks)
         bits = max(share.word_bits for share in self.shares)
         words = []

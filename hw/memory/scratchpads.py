@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from hw.links.layout import DynamicFormat, input_formats
-from hw.memory.scratchpad import Scratchpad
+from hw.memory.scratchpad import ScratchpadMemory
 from hw.memory.share import DynamicShareFormat, ShareFormat
 from step.language.graph import Node
 from step.lowering.memory import ScratchpadPlan, Share, scratchpads
@@ -41,10 +41,10 @@ def _format(share: Share, scratchpad: ScratchpadPlan, netlist: Netlist) -> Share
     )
 
 
-def hardware(scratchpad: ScratchpadPlan, netlist: Netlist) -> Scratchpad:
+def hardware(scratchpad: ScratchpadPlan, netlist: Netlist) -> ScratchpadMemory:
     """The memory of ``scratchpad``."""
     formats = [_format(share, scratchpad, netlist) for share in scratchpad.shares]
-    return Scratchpad(formats, scratchpad.page_words, scratchpad.banks, netlist.fabric.block_ram_words)
+    return ScratchpadMemory(formats, scratchpad.page_words, scratchpad.banks, netlist.fabric.block_ram_words)
 
 
 def ports(scratchpad: ScratchpadPlan) -> Mapping[str, str]:

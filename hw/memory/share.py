@@ -17,7 +17,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory, ReadPort
 from amaranth.lib.wiring import In, Out
 
-from hw.memory.kinds import BLOCK_RAM
+from hw.primitives.memories import BLOCK_RAM
 from step.lowering.memory import IN_FLIGHT
 from step.lowering.plans.rows import parts
 

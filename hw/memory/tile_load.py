@@ -10,13 +10,13 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.firing.machine import Firing
-from hw.firing.rule import Rule
+from hw.firing.rule import FiringRule
 from hw.firing.unit import STATUS, Unit, join, pass_status
-from hw.functions.words import whole
-from hw.links.channel import Channel, ConsumerSignature
-from hw.links.layout import AddressFormat, Format, TileFormat, TokenFormat
+from hw.links.channel import ChannelFifo, ConsumerSignature
+from hw.links.layout import AddressFormat, TileFormat, TokenFormat
 from hw.links.tile_queue import TileQueue
-from hw.memory.port import MEMORY_RESET, MemoryPort, outside
+from hw.links.words import whole
+from hw.memory.port import MEMORY_RESET, OffChipPort, outside
 from hw.verilog.modules import Parametric, Shared
 from hw.verilog.naming import Spelling, spelled, stream_words
 
@@ -27,7 +27,7 @@ REQUEST_DEPTH = 2
 
 
 @dataclass(frozen=True)
-class Deliver(Rule):
+class Deliver(FiringRule):
     """Joins what a token will be with its tile; a header that carries its tile waits for all the words."""
 
     pending: TokenFormat
@@ -43,17 +43,9 @@ class Deliver(Rule):
         """What must have come."""
         return TileFormat(self._data.word_bits, self._data.beats)
 
-    @property
-    def latency(self) -> int:  # type: ignore[override]
-        return self.tile.beats if self.token.control else 0
-
-    @property
-    def inputs(self) -> tuple[Format, ...]:
-        return (self.pending, self.tile)
-
-    @property
-    def outputs(self) -> tuple[Format, ...]:
-        return (self.token,)
+    latency = property(lambda self: self.tile.beats if self.token.control else 0)
+    inputs = property(lambda self: (self.pending, self.tile))
+    outputs = property(lambda self: (self.token,))
 
     def fire(self, m: Module, firing: Firing) -> None:
         pending = firing.need(0)
@@ -71,14 +63,14 @@ class Deliver(Rule):
         firing.pass_data(1, 0)
         if self.token.control:
             tile = whole(m, "tile", firing.word(1), firing.phase(), self._data, self.tile.beats - 1)
-            firing.late(0, control=tile)
+            firing.complete(0, control=tile)
 
 
 class TileLoad(Parametric):
     """The two machines, the queues between them, and the assembly of tiles from beats."""
 
     def __init__(
-        self, issue: Rule, deliver: Deliver, beat_bits: int, beats: int, outstanding: int, *, deep: bool
+        self, issue: FiringRule, deliver: Deliver, beat_bits: int, beats: int, outstanding: int, *, deep: bool
     ) -> None:
         self.deep = deep
         self.issue, self.deliver = issue, deliver
@@ -96,10 +88,7 @@ class TileLoad(Parametric):
                 **STATUS,
             }
         )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {
+        self.parameters = {
             "issue": self.issue,
             "deliver": self.deliver,
             "beat_bits": self.beat_bits,
@@ -107,29 +96,20 @@ class TileLoad(Parametric):
             "outstanding_tiles": self.outstanding,
             "block_ram": self.deep,
         }
+        self.in_flight, self.longest_pause = Unit(self.deliver).in_flight, Unit(self.deliver).longest_pause
 
     @property
     def spelling(self) -> Spelling:
         walk = spelled({name: each for name, each in self.issue.numbers.items() if not isinstance(each, TokenFormat)})
         return Spelling.some(*stream_words((), (self.deliver.token,)).pieces, *walk.pieces)
 
-    @property
-    def in_flight(self) -> int:
-        """As `Unit.in_flight`."""
-        return Unit(self.deliver).in_flight
-
-    @property
-    def longest_pause(self) -> int:
-        """As `Unit.longest_pause`."""
-        return Unit(self.deliver).longest_pause
-
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         m.submodules.issue = issue = Shared(Unit(self.issue))
         m.submodules.deliver = deliver = Shared(Unit(self.deliver))
-        memory = MemoryPort(AddressFormat(), REQUEST_DEPTH, self.beats, self.outstanding * self.beats)
+        memory = OffChipPort(AddressFormat(), REQUEST_DEPTH, self.beats, self.outstanding * self.beats)
         m.submodules.requests = requests = Shared(memory)
-        m.submodules.pending = pending = Shared(Channel(self.deliver.pending, self.outstanding))
+        m.submodules.pending = pending = Shared(ChannelFifo(self.deliver.pending, self.outstanding))
         queue = TileQueue(self.deliver.tile, self.beat_bits, self.beats, self.outstanding, deep=self.deep)
         m.submodules.tiles = tiles = Shared(queue)
         for port in range(len(self.issue.inputs)):

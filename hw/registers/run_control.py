@@ -51,10 +51,7 @@ class RunControl(Parametric):
                 },
             }
         )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {}
+        self.parameters = {}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

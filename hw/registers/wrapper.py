@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from amaranth.lib.wiring import Out
 
 from hw.axi.wrapper import wrapped, wrapper_files
+from hw.design.emit import EmittedDesign, emit, top_text
 from hw.registers.block import AXIL, rdl_text, registers_structure, registers_text
 from hw.registers.run_control import RunControl
 from hw.verilog.convert import ModuleLibrary
-from hw.verilog.emit import Design, emit, top_text
 from hw.verilog.structure import Instance, Structure, Written, flat_ports, port_widths
 from step.lowering.board import BoardPlan, board_of
 from step.lowering.bus import BusConfig
@@ -56,7 +56,7 @@ _READ = {
 class BoardDesign:
     """What a board has: the fabric as emitted, all ``files`` by name, the plan, the registers, and the top module."""
 
-    fabric: Design
+    fabric: EmittedDesign
     files: dict[str, str]
     board: BoardPlan
     registers: tuple[Register, ...]

@@ -10,8 +10,8 @@ from typing import Any
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 
 from hw.firing.machine import Firing
-from hw.functions.words import whole
 from hw.links.layout import TokenFormat
+from hw.links.words import whole
 from hw.rules.execution import Execution, tuple_words
 from hw.rules.numbers import Number
 from hw.rules.values import Arriving, Literal
@@ -63,9 +63,9 @@ def send_words(
         hint = f"what it sends is there after {taken}"
         executed.text.refuse(executed.text.body[0], f"a latency of {rule.latency}", hint)
     for _ in range(rule.latency - taken):
-        word = firing.lagging(word)
+        word = firing.registered(word)
     if format.control:
-        firing.late(port, control=word)
+        firing.complete(port, control=word)
     else:
         firing.send(port, word)
 

@@ -8,7 +8,7 @@ from typing import Any
 from amaranth.hdl import Module
 
 from hw.firing.machine import Firing
-from hw.firing.rule import Rule
+from hw.firing.rule import FiringRule
 from hw.firing.unit import Unit
 from hw.links.layout import TokenFormat, input_formats, output_formats
 from hw.rules.execution import Execution, executed
@@ -23,7 +23,7 @@ from step.lowering.netlist import Netlist
 
 
 @dataclass(frozen=True)
-class Translated(Rule):
+class Translated(FiringRule):
     """The rule of ``machine`` with ``parameters``, between inputs that it ``reads`` and outputs that it ``writes``."""
 
     machine: type[Machine]
@@ -57,9 +57,7 @@ class Translated(Rule):
         """What the rule does."""
         return executed(self.machine, self.parameters, self.reads, self.writes)  # type: ignore[arg-type]
 
-    @property
-    def held(self) -> tuple[int, ...]:
-        return tuple(sorted(self.execution.held()))
+    held = property(lambda self: tuple(sorted(self.execution.held())))
 
     @property
     def offsets(self) -> tuple[int, ...]:

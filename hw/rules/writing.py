@@ -71,7 +71,7 @@ class Writing:
         firing.finish(self._made(executed.flag("ENDS")))
         for port, begin in enumerate(executed.offsets):
             if begin.rows:
-                firing.later(port, begin.comes(self._rows) if rule.is_stamped else begin.at(self._rows))
+                firing.read_after(port, begin.comes(self._rows) if rule.is_stamped else begin.at(self._rows))
         for port in range(len(rule.outputs)):
             self._put(port)
             send_words(executed, m, firing, self._made, port, self._rows)

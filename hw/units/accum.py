@@ -7,12 +7,12 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
-from hw.firing.function_rule import FunctionRule
 from hw.firing.machine import Firing
 from hw.firing.unit import Unit
 from hw.functions import datapath_of
 from hw.links.layout import input_formats, output_formats
 from hw.links.packing import pack_element
+from hw.units.function_rule import FunctionRule
 from hw.verilog.modules import Parametric
 from step.language.dims import product
 from step.language.faults import Fault
@@ -50,15 +50,7 @@ class Accum(FunctionRule):
         puts = Signal()
         value = Signal()
         m.d.comb += [puts.eq(ends | token.done), value.eq(~(outside | token.done))]
-        firing.put(
-            0,
-            when=puts,
-            done=token.done,
-            value=value,
-            stop=Mux(token.done, 0, token.stop - self.rank),
-            rank=Mux(outside, token.rank - self.rank, 0),
-            **self.field(rows),
-        )
+        self._put(firing, token, puts, value, rows)
         if counted is not None:
             with m.If(ends & ~outside & (counted != self.count)):
                 firing.fault(Fault.WRONG_COUNT)
@@ -69,13 +61,29 @@ class Accum(FunctionRule):
         firing.finish(token.done)
         for port in range(len(self.operands)):
             firing.take(port)
-        if self.keeps_rows:  # a state takes its time, with an element or not
-            firing.occupy(when=token.value | (puts & value), cycles=self.pace(rows).initiation_interval)
-        else:
-            firing.occupy(when=token.value, cycles=self.pace(more).initiation_interval)
-        firing.reserve(0, when=puts & value, cycles=self.pace(rows).burst)
+        self._take_time(firing, token, puts & value, more, rows)
         if self.datapath is not None:
             self._compute(m, firing, token.value, fresh, puts & value, more, rows)
+
+    def _put(self, firing: Firing, token: Any, puts: Value, value: Value, rows: Any) -> None:
+        """The header of what leaves: a state, an empty outside of reductions, or Done."""
+        firing.put(
+            0,
+            when=puts,
+            done=token.done,
+            value=value,
+            stop=Mux(token.done, 0, token.stop - self.rank),
+            rank=Mux(token.rank > self.rank, token.rank - self.rank, 0),
+            **self.field(rows),
+        )
+
+    def _take_time(self, firing: Firing, token: Any, emits: Value, more: Any, rows: Any) -> None:
+        """An element of ``more`` rows keeps the unit busy; what leaves, of so many ``rows``, only the output."""
+        if self.keeps_rows:  # a state takes its time, with an element or not
+            firing.occupy(when=token.value | emits, cycles=self.pace(rows).initiation_interval)
+        else:
+            firing.occupy(when=token.value, cycles=self.pace(more).initiation_interval)
+        firing.reserve(0, when=emits, cycles=self.pace(rows).burst)
 
     def _counted(self, m: Module, firing: Firing, token: Any) -> Signal:
         """Values of the reduction, with this one; saturates above ``count``."""
@@ -109,7 +117,7 @@ class Accum(FunctionRule):
         m.d.comb += datapath.first.eq(first)
         if self.datapath is not None and self.datapath.streams:
             m.d.comb += datapath.emit.eq(firing.fired(puts))
-            self.give(m, firing, datapath.result, puts)
+            self.send_result(m, firing, datapath.result, puts)
             return
         state: Value = Const(self.initial, self.result.bits)
         arrives = firing.delayed(firing.fired(value))
@@ -118,7 +126,7 @@ class Accum(FunctionRule):
             with m.If(arrives):
                 m.d.sync += left.eq(datapath.result)
             state = Mux(firing.delayed(first), state, left)
-        self.give(m, firing, Mux(arrives, datapath.result, state), puts)
+        self.send_result(m, firing, Mux(arrives, datapath.result, state), puts)
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from amaranth.hdl import Module, Mux
 from amaranth.lib.wiring import Out
 
 from hw.firing.machine import Firing
-from hw.firing.rule import Rule
+from hw.firing.rule import FiringRule
 from hw.firing.unit import Unit
-from hw.links.layout import DynamicFormat, Format, TokenFormat, cycles_of, input_formats, output_formats
+from hw.links.layout import DynamicFormat, TokenFormat, cycles_of, input_formats, output_formats
 from hw.memory.scratchpads import share_format
 from hw.memory.share import FillerSignature, ShareFormat
 from hw.verilog.modules import Parametric
@@ -23,7 +21,7 @@ from step.ops.bufferize import Bufferize as Operator
 
 
 @dataclass(frozen=True)
-class Bufferize(Rule):
+class Bufferize(FiringRule):
     """A token each firing goes into a buffer of ``share``; None: nobody reads the buffers, and none is kept."""
 
     token: TokenFormat
@@ -31,17 +29,9 @@ class Bufferize(Rule):
     rank: int
     share: ShareFormat | None
 
-    @property
-    def ports(self) -> Mapping[str, Any]:
-        return {} if self.share is None else {"scratchpad": Out(FillerSignature(self.share))}
-
-    @property
-    def inputs(self) -> tuple[Format, ...]:
-        return (self.token,)
-
-    @property
-    def outputs(self) -> tuple[Format, ...]:
-        return (self.references,)
+    ports = property(lambda self: {} if self.share is None else {"scratchpad": Out(FillerSignature(self.share))})
+    inputs = property(lambda self: (self.token,))
+    outputs = property(lambda self: (self.references,))
 
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need(0)

@@ -10,9 +10,9 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from hw.firing.arrival_order import ArrivalOrder
 from hw.firing.machine import Firing
-from hw.firing.rule import Rule
+from hw.firing.rule import FiringRule
 from hw.firing.unit import Unit
-from hw.links.layout import Format, TokenFormat, cycles_of, input_formats, output_formats
+from hw.links.layout import TokenFormat, cycles_of, input_formats, output_formats
 from hw.verilog.modules import Parametric, Shared
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
@@ -21,7 +21,7 @@ from step.ops.eager_merge import EagerMerge as Operator
 
 
 @dataclass(frozen=True)
-class EagerMerge(Rule):
+class EagerMerge(FiringRule):
     """A chunk of rank ``rank`` at a time, of the input whose token waits for the longest time.
 
     What is next is chosen the cycle before it passes: in the last cycle of what passes now, or in a firing of its own.
@@ -32,13 +32,8 @@ class EagerMerge(Rule):
     selector: TokenFormat
     rank: int
 
-    @property
-    def inputs(self) -> tuple[Format, ...]:
-        return self.data
-
-    @property
-    def outputs(self) -> tuple[Format, ...]:
-        return (self.data[0], self.selector)
+    inputs = property(lambda self: self.data)
+    outputs = property(lambda self: (self.data[0], self.selector))
 
     def fire(self, m: Module, firing: Firing) -> None:
         ports = range(len(self.data))

@@ -10,15 +10,15 @@ from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hw.firing.machine import Firing
-from hw.firing.rule import Rule
+from hw.firing.rule import FiringRule
 from hw.firing.unit import Unit
 from hw.functions import datapath_of
-from hw.functions.columns import Columns
 from hw.functions.generator import INDEX_BITS, Generator
-from hw.functions.pieces import Pieces, piece_of
-from hw.functions.rows import HeldRows, Rows
-from hw.functions.store import since
-from hw.links.layout import DynamicFormat, Format, HeaderFormat, TokenFormat, cycles_of, input_formats, output_formats
+from hw.links.layout import DynamicFormat, HeaderFormat, TokenFormat, cycles_of, input_formats, output_formats
+from hw.primitives.timing import window_place
+from hw.units.columns import Columns
+from hw.units.pieces import Pieces, piece_of
+from hw.units.rows import HeldRows, Rows
 from hw.verilog.modules import Parametric, Shared
 from step.language.dims import Shape
 from step.language.faults import Fault
@@ -41,7 +41,7 @@ class FlatMap(Pieces):
         firing.occupy(when=token.value, cycles=cycles_of(self.piece, token) if rows else None)
         if self.piece.items and self.slicer.plan.collects_control:
             number, word = self.collect(m, firing, token.value, index == 0)
-            firing.late(0, control=piece_of(m, self.slicer, self.gather(m, number, word), firing.delayed(index)))
+            firing.complete(0, control=piece_of(m, self.slicer, self.gather(m, number, word), firing.delayed(index)))
         elif self.piece.word_bits:
             self.cut(m, firing, index, token.value)
         control = {"control": token.control} if self.token.control and self.piece.control else {}
@@ -69,9 +69,7 @@ class ColumnPieces(FlatMap):
 
     latency = 0
 
-    @property
-    def inputs(self) -> tuple[Format, ...]:
-        return (HeaderFormat(self.token),)
+    inputs = property(lambda self: (HeaderFormat(self.token),))
 
     @property
     def ports(self) -> Mapping[str, Any]:
@@ -81,13 +79,13 @@ class ColumnPieces(FlatMap):
     def cut(self, m: Module, firing: Firing, index: Signal, value: Value) -> None:
         part, unit = Signal(init=1), firing.unit
         firing.next(part, part ^ (value & (index == 0)))
-        word = since(m, "word", firing.fired(), self.piece.beats)
+        word = window_place(m, "word", firing.fired(), self.piece.beats)
         m.d.comb += [unit.part.eq(part), unit.step.eq(firing.latched(index) * self.piece.beats + word)]
         firing.send(0, unit.found)
 
 
 @dataclass(frozen=True)
-class Counted(Rule):
+class Counted(FiringRule):
     """The pieces that ``generator`` makes of the control of ``operands``; none is an empty row.
 
     ``fault``: of operands that it finds invalid.
@@ -98,17 +96,9 @@ class Counted(Rule):
     generator: Generator
     fault: Fault | None
 
-    @property
-    def latency(self) -> int:  # type: ignore[override]
-        return self.generator.latency if self.piece.items else 0
-
-    @property
-    def inputs(self) -> tuple[Format, ...]:
-        return self.operands
-
-    @property
-    def outputs(self) -> tuple[Format, ...]:
-        return (self.piece,)
+    latency = property(lambda self: self.generator.latency if self.piece.items else 0)
+    inputs = property(lambda self: self.operands)
+    outputs = property(lambda self: (self.piece,))
 
     def fire(self, m: Module, firing: Firing) -> None:
         m.submodules.generator = generator = Shared(self.generator)
@@ -131,7 +121,7 @@ class Counted(Rule):
             **({"control": generator.result} if self.piece.items and not self.latency else {}),
         )
         if self.latency:
-            firing.late(0, control=generator.result)
+            firing.complete(0, control=generator.result)
         firing.next(index, Mux(more, index + 1, 0))
         if step := self.generator.step:
             reached = Signal(INDEX_BITS + 1, init=step)

@@ -8,9 +8,9 @@ from typing import Any
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 
 from hw.firing.machine import Firing
-from hw.firing.rule import Rule
+from hw.firing.rule import FiringRule
 from hw.firing.unit import Unit
-from hw.links.layout import Format, TokenFormat, input_formats, output_formats
+from hw.links.layout import TokenFormat, input_formats, output_formats
 from hw.links.packing import control_bits, pack_words
 from hw.verilog.modules import Parametric
 from step.language.graph import Node
@@ -19,7 +19,7 @@ from step.ops.generate import Generate as Operator
 
 
 @dataclass(frozen=True)
-class Generate(Rule):
+class Generate(FiringRule):
     """A value per firing: those ``before``, those for every element of the reference, those ``behind``.
 
     ``words`` are those of all values in this order, or their control; those between are repeated, ``period`` of them.
@@ -36,13 +36,8 @@ class Generate(Rule):
     words: tuple[int, ...]
     integers: tuple[int, int, int] | None
 
-    @property
-    def inputs(self) -> tuple[Format, ...]:
-        return () if self.reference is None else (self.reference,)
-
-    @property
-    def outputs(self) -> tuple[Format, ...]:
-        return (self.token,)
+    inputs = property(lambda self: () if self.reference is None else (self.reference,))
+    outputs = property(lambda self: (self.token,))
 
     def fire(self, m: Module, firing: Firing) -> None:
         place = Signal(range(self.before + self.period))  # of the next value, up to those behind

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,8 +10,8 @@ from amaranth.lib.wiring import In
 
 from hw.firing.loop_counters import walk
 from hw.firing.machine import Firing
-from hw.firing.rule import Rule
-from hw.links.layout import AddressFormat, Format, TokenFormat, input_formats, output_formats
+from hw.firing.rule import FiringRule
+from hw.links.layout import AddressFormat, TokenFormat, input_formats, output_formats
 from hw.memory.tile_load import PENDING, REQUEST, Deliver, TileLoad
 from hw.verilog.modules import Parametric
 from step.language.graph import Node
@@ -22,7 +21,7 @@ from step.ops.linear_off_chip_load import LinearOffChipLoad as Operator
 
 
 @dataclass(frozen=True)
-class LoadIssue(Rule):
+class LoadIssue(FiringRule):
     """Walks the tiles, once or per element of ``reference``: a request each, and what its token will be.
 
     ``extents`` and ``strides`` (in beats) are those of the walk, outermost first.
@@ -33,17 +32,9 @@ class LoadIssue(Rule):
     extents: tuple[int, ...]
     strides: tuple[int, ...]
 
-    @property
-    def ports(self) -> Mapping[str, Any]:
-        return {"base": In(32)}
-
-    @property
-    def inputs(self) -> tuple[Format, ...]:
-        return () if self.reference is None else (self.reference,)
-
-    @property
-    def outputs(self) -> tuple[Format, ...]:
-        return (AddressFormat(), self.pending)
+    ports = property(lambda self: {"base": In(32)})
+    inputs = property(lambda self: () if self.reference is None else (self.reference,))
+    outputs = property(lambda self: (AddressFormat(), self.pending))
 
     def fire(self, m: Module, firing: Firing) -> None:
         if self.reference is None:

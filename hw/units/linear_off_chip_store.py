@@ -11,10 +11,10 @@ from amaranth.lib.wiring import In, Out
 
 from hw.firing.machine import Firing
 from hw.firing.unit import STATUS, Unit, join, pass_status
-from hw.links.beats import WRITE_DEPTH, BeatRule, StoredFormat, gather_beat
 from hw.links.channel import ConsumerSignature
-from hw.links.layout import Format, WriteFormat, input_formats
-from hw.memory.port import MEMORY_RESET, MemoryPort, outside
+from hw.links.layout import WriteFormat, input_formats
+from hw.memory.port import MEMORY_RESET, OffChipPort, outside
+from hw.units.beats import WRITE_DEPTH, BeatRule, StoredFormat, gather_beat
 from hw.verilog.modules import Parametric, Shared
 from step.language.graph import Node
 from step.lowering.memory import MemoryMap
@@ -26,13 +26,8 @@ from step.ops.linear_off_chip_store import LinearOffChipStore as Operator
 class StoreIssue(BeatRule):
     """Tiles follow each other in memory."""
 
-    @property
-    def inputs(self) -> tuple[Format, ...]:
-        return (self.data,)
-
-    @property
-    def outputs(self) -> tuple[Format, ...]:
-        return (self.write,)
+    inputs = property(lambda self: (self.data,))
+    outputs = property(lambda self: (self.write,))
 
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need(0)
@@ -40,7 +35,7 @@ class StoreIssue(BeatRule):
         beat = Signal(range(self.beats))
         last = beat == self.beats - 1
         written = Signal(32)
-        firing.late(0, data=gather_beat(m, firing, 0, self.tile, beat, self.write.bits))
+        firing.complete(0, data=gather_beat(m, firing, 0, self.tile, beat, self.write.bits))
         firing.occupy(when=token.value)
         with m.If(token.value):
             firing.put(0, address=firing.unit.base + written)
@@ -61,20 +56,13 @@ class LinearOffChipStore(Parametric):
         external = Out(stream.Signature(issue.write.header))
         data = In(ConsumerSignature(issue.data))
         super().__init__({"input0": data, "base": In(32), "external": external, MEMORY_RESET: In(1), **STATUS})
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"issue": self.issue}
-
-    @property
-    def longest_pause(self) -> int:
-        """As `Unit.longest_pause`."""
-        return Unit(self.issue).longest_pause
+        self.parameters = {"issue": self.issue}
+        self.longest_pause = Unit(self.issue).longest_pause
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         m.submodules.issue = issue = Shared(Unit(self.issue))
-        m.submodules.writes = writes = Shared(MemoryPort(self.issue.write, WRITE_DEPTH + Unit(self.issue).in_flight))
+        m.submodules.writes = writes = Shared(OffChipPort(self.issue.write, WRITE_DEPTH + Unit(self.issue).in_flight))
         m.d.comb += issue.base.eq(self.base)
         join(m, self.input0, issue.input0)
         join(m, issue.output0, writes.i)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from amaranth.hdl import Module, Value
 
-from hw.firing.function_rule import FunctionRule
 from hw.firing.machine import Firing
 from hw.firing.unit import Unit
 from hw.functions import datapath_of
 from hw.links.layout import input_formats, output_formats
+from hw.units.function_rule import FunctionRule
 from hw.verilog.modules import Parametric
 from step.language.faults import Fault
 from step.language.graph import Node
@@ -48,7 +48,7 @@ class Map(FunctionRule):
         if self.datapath is not None:
             datapath = self.start(m, firing, token.value, rows)
             self.stamp(m, firing, datapath, rows)
-            self.give(m, firing, datapath.result, token.value)
+            self.send_result(m, firing, datapath.result, token.value)
 
 
 def targets_in(selector: Value) -> Value:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In
 
 from hw.firing.machine import Firing
-from hw.firing.rule import Rule
-from hw.links.layout import AddressFormat, Format, TokenFormat, input_formats, output_formats
+from hw.firing.rule import FiringRule
+from hw.links.layout import AddressFormat, TokenFormat, input_formats, output_formats
 from hw.memory.tile_load import PENDING, REQUEST, Deliver, TileLoad, beat_of
 from hw.verilog.modules import Parametric
 from step.language.faults import Fault
@@ -22,7 +20,7 @@ from step.ops.random_off_chip_load import RandomOffChipLoad as Operator
 
 
 @dataclass(frozen=True)
-class RandomIssue(Rule):
+class RandomIssue(FiringRule):
     """A request for every address below ``tiles``, and what its token will be; a tile has ``beats``."""
 
     addresses: TokenFormat
@@ -30,17 +28,9 @@ class RandomIssue(Rule):
     tiles: int
     beats: int
 
-    @property
-    def ports(self) -> Mapping[str, Any]:
-        return {"base": In(32)}
-
-    @property
-    def inputs(self) -> tuple[Format, ...]:
-        return (self.addresses,)
-
-    @property
-    def outputs(self) -> tuple[Format, ...]:
-        return (AddressFormat(), self.pending)
+    ports = property(lambda self: {"base": In(32)})
+    inputs = property(lambda self: (self.addresses,))
+    outputs = property(lambda self: (AddressFormat(), self.pending))
 
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need(0)

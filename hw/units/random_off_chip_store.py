@@ -11,12 +11,12 @@ from amaranth.lib.wiring import In, Out
 
 from hw.firing.machine import Firing
 from hw.firing.unit import STATUS, Unit, join, pass_status
-from hw.links.beats import WRITE_DEPTH, BeatRule, StoredFormat, gather_beat
-from hw.links.channel import Channel, ConsumerSignature
-from hw.links.layout import Format, TileFormat, TokenFormat, WriteFormat, input_formats, output_formats
+from hw.links.channel import ChannelFifo, ConsumerSignature
+from hw.links.layout import TileFormat, TokenFormat, WriteFormat, input_formats, output_formats
 from hw.links.tile_queue import TileQueue
-from hw.memory.port import MEMORY_RESET, MemoryPort, outside
+from hw.memory.port import MEMORY_RESET, OffChipPort, outside
 from hw.memory.tile_load import Deliver, beat_of
+from hw.units.beats import WRITE_DEPTH, BeatRule, StoredFormat, gather_beat
 from hw.verilog.modules import Parametric, Shared
 from step.language.faults import Fault
 from step.language.graph import Node
@@ -36,13 +36,8 @@ class RandomWrite(BeatRule):
     pending: TokenFormat
     tiles: int
 
-    @property
-    def inputs(self) -> tuple[Format, ...]:
-        return (self.addresses, self.data)
-
-    @property
-    def outputs(self) -> tuple[Format, ...]:
-        return (self.write, self.pending)
+    inputs = property(lambda self: (self.addresses, self.data))
+    outputs = property(lambda self: (self.write, self.pending))
 
     def fire(self, m: Module, firing: Firing) -> None:
         self.check_rows(m, firing, DATA)  # other faults come before
@@ -52,7 +47,7 @@ class RandomWrite(BeatRule):
         token = firing.need_aligned()
         beat = Signal(range(self.beats))
         last = beat == self.beats - 1
-        firing.late(WRITE, data=gather_beat(m, firing, DATA, self.tile, beat, self.write.bits))
+        firing.complete(WRITE, data=gather_beat(m, firing, DATA, self.tile, beat, self.write.bits))
         firing.occupy(when=token.value)
         with m.If(token.value):
             firing.put(WRITE, address=firing.unit.base + beat_of(address, self.tiles, self.beats) + beat)
@@ -97,15 +92,8 @@ class RandomOffChipStore(Parametric):
                 **STATUS,
             }
         )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"write": self.write, "acknowledge": self.acknowledge, "outstanding": self.outstanding}
-
-    @property
-    def longest_pause(self) -> int:
-        """As `Unit.longest_pause`."""
-        return Unit(self.write).longest_pause
+        self.parameters = {"write": self.write, "acknowledge": self.acknowledge, "outstanding": self.outstanding}
+        self.longest_pause = Unit(self.write).longest_pause
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
@@ -114,9 +102,9 @@ class RandomOffChipStore(Parametric):
         m.submodules.write = write = Shared(Unit(self.write))
         m.submodules.acknowledge = acknowledge = Shared(Unit(self.acknowledge))
         # A tile is pending with its last beat, so the first ones of another one may be on their way besides.
-        memory = MemoryPort(self.write.write, WRITE_DEPTH + in_flight, 1, (tiles + 1) * beats - 1)
+        memory = OffChipPort(self.write.write, WRITE_DEPTH + in_flight, 1, (tiles + 1) * beats - 1)
         m.submodules.writes = writes = Shared(memory)
-        m.submodules.pending = pending = Shared(Channel(self.write.pending, tiles))
+        m.submodules.pending = pending = Shared(ChannelFifo(self.write.pending, tiles))
         queue = TileQueue(self.acknowledge.tile, 0, beats, tiles, deep=False)
         m.submodules.visible = visible = Shared(queue)
         join(m, self.input0, write.input0)

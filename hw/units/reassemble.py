@@ -11,9 +11,9 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from hw.firing.arrival_order import ArrivalOrder
 from hw.firing.machine import Firing
-from hw.firing.rule import Rule
+from hw.firing.rule import FiringRule
 from hw.firing.unit import Unit
-from hw.links.layout import Format, TokenFormat, cycles_of, input_formats
+from hw.links.layout import TokenFormat, cycles_of, input_formats
 from hw.verilog.modules import Parametric, Shared
 from step.language.faults import Fault
 from step.language.graph import Node
@@ -25,7 +25,7 @@ HELD = (-1,)
 
 
 @dataclass(frozen=True)
-class Reassemble(Rule):
+class Reassemble(FiringRule):
     """Per selector, a chunk of rank ``rank`` from each selected input: the oldest first, or in the order of inputs.
 
     What is next is chosen the cycle before it passes: in the last cycle of what passes now, or in a firing of its own.
@@ -38,13 +38,8 @@ class Reassemble(Rule):
     rank: int
     by_arrival: bool
 
-    @property
-    def inputs(self) -> tuple[Format, ...]:
-        return (*self.data, self.selector)
-
-    @property
-    def outputs(self) -> tuple[Format, ...]:
-        return (replace(self.data[0], rank=self.rank + 1 + self.selector.rank),)
+    inputs = property(lambda self: (*self.data, self.selector))
+    outputs = property(lambda self: (replace(self.data[0], rank=self.rank + 1 + self.selector.rank),))
 
     def fire(self, m: Module, firing: Firing) -> None:
         count = len(self.data)

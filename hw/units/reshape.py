@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 
 from hw.firing.machine import Firing
-from hw.firing.rule import Rule
+from hw.firing.rule import FiringRule
 from hw.firing.unit import Unit
-from hw.links.layout import DynamicFormat, Format, TokenFormat, cycles_of, input_formats, output_formats
+from hw.links.layout import DynamicFormat, TokenFormat, cycles_of, input_formats, output_formats
 from hw.links.packing import pack_element, pack_words
 from hw.rules.unit import translated
 from hw.verilog.modules import Parametric
@@ -20,7 +20,7 @@ from step.ops.reshape import pad_element
 
 
 @dataclass(frozen=True)
-class Reshape(Rule):
+class Reshape(FiringRule):
     """Chunks of ``chunk`` elements; ``pad`` are the words of an element of padding, or its control.
 
     Tiles of dynamic size have no padding.
@@ -33,17 +33,9 @@ class Reshape(Rule):
     chunk: int
     pad: tuple[int, ...]
 
-    @property
-    def latency(self) -> int:  # type: ignore[override]
-        return int(self.chunk > 1)
-
-    @property
-    def inputs(self) -> tuple[Format, ...]:
-        return (self.token,)
-
-    @property
-    def outputs(self) -> tuple[TokenFormat, ...]:
-        return (replace(self.token, rank=self.token.rank + 1), self.flag)
+    latency = property(lambda self: int(self.chunk > 1))
+    inputs = property(lambda self: (self.token,))
+    outputs = property(lambda self: (replace(self.token, rank=self.token.rank + 1), self.flag))
 
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.head(0)
@@ -95,7 +87,7 @@ class Reshape(Rule):
         """
         pads = firing.latched(padding)
         if self.flag.word_bits:
-            firing.send(1, firing.lagging(pads) if self.latency else pads)
+            firing.send(1, firing.registered(pads) if self.latency else pads)
         if self.token.word_bits and not self.latency:
             firing.pass_data(0, 0)
         elif self.token.word_bits:

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 
-from hw.firing.function_rule import FunctionRule
 from hw.firing.machine import Firing
 from hw.firing.unit import Unit
 from hw.functions import datapath_of
-from hw.functions.sequence import loop_store
-from hw.functions.store import arriving
 from hw.links.layout import input_formats, output_formats
 from hw.links.packing import pack_element, pack_words
+from hw.primitives.timing import loop_store, word_window
+from hw.units.function_rule import FunctionRule
 from hw.verilog.modules import Parametric
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
@@ -50,15 +49,19 @@ class Scan(FunctionRule):
             m.d.comb += datapath.first.eq(firing.latched(fresh))
             if self.datapath.streams:
                 m.d.comb += datapath.emit.eq(firing.fired(token.value))
-            word = self.words(m, firing, datapath.result, token.value)
-            self.leave(firing, word if self.before is None else self._one_behind(m, firing, word, token.value, fresh))
+            word = self.result_words(m, firing, datapath.result, token.value)
+            if self.before is not None:
+                word = self._one_behind(m, firing, word, token.value, fresh)
+            self.send_words(firing, word)
 
     def _one_behind(self, m: Module, firing: Firing, word: Value, value: Value, fresh: Value) -> Value:
         """What ``word`` was for the element before, or the initial state where a reduction begins."""
         assert self.before is not None
         now = Cat(firing.fires & value, fresh)
-        begins, first = firing.delayed(now if self.result.control else Cat(firing.fired(value), firing.lagging(fresh)))
-        number, (comes,) = arriving(m, begins, [self.result.cycles])
+        if not self.result.control:
+            now = Cat(firing.fired(value), firing.registered(fresh))
+        begins, first = firing.delayed(now)
+        number, (comes,) = word_window(m, begins, [self.result.cycles])
         held = Signal(reset_less=True)
         with m.If(begins):
             m.d.sync += held.eq(first)

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.wiring import Out
 
 from hw.firing.machine import Firing
-from hw.firing.rule import Rule
+from hw.firing.rule import FiringRule
 from hw.firing.unit import Unit
 from hw.links.edge import AxiStreamSignature
-from hw.links.layout import Format, TokenFormat, cycles_of, input_formats
+from hw.links.layout import TokenFormat, cycles_of, input_formats
 from hw.verilog.modules import Parametric
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
 
 
 @dataclass(frozen=True)
-class Sink(Rule):
+class Sink(FiringRule):
     """Reads a word of a token per firing, and offers it on the port ``external`` from the next cycle on.
 
     The token is taken with its last word.
@@ -30,13 +28,8 @@ class Sink(Rule):
 
     initiation_interval = 1
 
-    @property
-    def inputs(self) -> tuple[Format, ...]:
-        return (self.token,)
-
-    @property
-    def ports(self) -> Mapping[str, Any]:
-        return {"external": Out(AxiStreamSignature(self.token))}
+    inputs = property(lambda self: (self.token,))
+    ports = property(lambda self: {"external": Out(AxiStreamSignature(self.token))})
 
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need(0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -12,10 +11,10 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In
 
 from hw.firing.machine import Firing
-from hw.firing.rule import Rule
+from hw.firing.rule import FiringRule
 from hw.firing.unit import Unit
 from hw.links.edge import AxiStreamSignature, data_bits
-from hw.links.layout import DynamicFormat, Format, TokenFormat, cycles_of, output_formats
+from hw.links.layout import DynamicFormat, TokenFormat, cycles_of, output_formats
 from hw.verilog.modules import Parametric
 from step.language.faults import Fault
 from step.language.graph import Node
@@ -25,7 +24,7 @@ from step.lowering.netlist import Netlist
 
 
 @dataclass(frozen=True)
-class Source(Rule):
+class Source(FiringRule):
     """One transfer on the port ``external`` per firing; a token enters with its last one.
 
     Transfers may come with gaps, so the words of a value are gathered, and read while those of the next one come.
@@ -45,17 +44,9 @@ class Source(Rule):
 
     initiation_interval = 1
 
-    @property
-    def burst(self) -> int:
-        return self.token.cycles
-
-    @property
-    def outputs(self) -> tuple[Format, ...]:
-        return (self.token,)
-
-    @property
-    def ports(self) -> Mapping[str, Any]:
-        return {"external": In(AxiStreamSignature(self.token))}
+    burst = property(lambda self: self.token.cycles)
+    outputs = property(lambda self: (self.token,))
+    ports = property(lambda self: {"external": In(AxiStreamSignature(self.token))})
 
     def fire(self, m: Module, firing: Firing) -> None:
         external = firing.unit.external
@@ -113,7 +104,7 @@ class Source(Rule):
         """The words of the last value, from the cycle after its ``last`` one on."""
         beats = self.token.beats
         if beats == 1:
-            return firing.lagging(data)
+            return firing.registered(data)
         phase = Signal(range(beats))
         comes = firing.fires & value
         with m.If(comes & last):

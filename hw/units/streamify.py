@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +10,9 @@ from amaranth.lib.wiring import Out
 
 from hw.firing.loop_counters import walk
 from hw.firing.machine import Firing
-from hw.firing.rule import Rule
+from hw.firing.rule import FiringRule
 from hw.firing.unit import Unit
-from hw.links.layout import DynamicFormat, Format, TokenFormat, cycles_of, input_formats, output_formats
+from hw.links.layout import DynamicFormat, TokenFormat, cycles_of, input_formats, output_formats
 from hw.memory.scratchpads import share_format
 from hw.memory.share import ReaderSignature, ShareFormat
 from hw.verilog.modules import Parametric
@@ -35,7 +34,7 @@ class _Reference:
 
 
 @dataclass(frozen=True)
-class Streamify(Rule):
+class Streamify(FiringRule):
     """A token of the buffer each firing, ``count`` times (None: once), or per element of ``reference``.
 
     ``extra``: dimensions that the reads make. ``out`` and ``stride`` are those of an affine read, else empty.
@@ -50,17 +49,9 @@ class Streamify(Rule):
     out: tuple[int, ...]
     stride: tuple[int, ...]
 
-    @property
-    def ports(self) -> Mapping[str, Any]:
-        return {"scratchpad": Out(ReaderSignature(self.share))}
-
-    @property
-    def inputs(self) -> tuple[Format, ...]:
-        return (self.references,) if self.reference is None else (self.references, self.reference)
-
-    @property
-    def outputs(self) -> tuple[Format, ...]:
-        return (self.token,)
+    ports = property(lambda self: {"scratchpad": Out(ReaderSignature(self.share))})
+    inputs = property(lambda self: (self.references,) if self.reference is None else (self.references, self.reference))
+    outputs = property(lambda self: (self.token,))
 
     @property
     def depth(self) -> int:

@@ -1,1 +1,1 @@
-"""From Amaranth modules to Verilog files, and the sidecar that describes them."""
+"""From Amaranth modules to Verilog, and what modules are called."""

@@ -20,7 +20,7 @@ from typing import Any
 
 from amaranth.hdl import UnusedElaboratable
 
-from hw.verilog.generic import Family, Generic
+from hw.verilog.generic import Generic, ModuleFamily
 from hw.verilog.modules import Parametric
 from hw.verilog.rtlil import plain_rtlil
 from hw.verilog.wide_ports import allow_wide_modules
@@ -75,7 +75,7 @@ def tool_versions() -> dict[str, str]:
 
 
 class ModuleLibrary:
-    """Collects the distinct components of a design (see `hw.verilog.modules.ModuleLibrary`) and gives their texts."""
+    """Collects the distinct components of a design and gives their texts."""
 
     def __init__(self, directory: Path | None = None, *, initial_values: bool = True) -> None:
         self._initial_values = initial_values
@@ -84,6 +84,7 @@ class ModuleLibrary:
         self._used: list[str] = []
 
     def require(self, component: Parametric) -> str:
+        """Note that ``component`` is needed; returns the name of its Verilog module."""
         name = component.module_name
         known = self._components.setdefault(name, component)
         same = type(known) is type(component) and known.key == component.key
@@ -120,7 +121,9 @@ class ModuleLibrary:
             progress(f"writing Verilog: {len(elaborated):,} modules through Yosys")
         texts = to_verilog({name: text for name, (text, _) in elaborated.items()})
         plain = texts | {name: text.text for name, text in found.items()}
-        families = {each: Family(each, plain) for each in {components[name].samples for name in elaborated} if each}
+        families = {
+            each: ModuleFamily(each, plain) for each in {components[name].samples for name in elaborated} if each
+        }
         for name, (_, children) in elaborated.items():
             component = components[name]
             family = families.get(component.samples)

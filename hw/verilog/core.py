@@ -58,7 +58,7 @@ SCRIPTS = "synth/synth.ys", "synth/synth.tcl"
 
 
 @dataclass(frozen=True)
-class Bench:
+class BenchFiles:
     """What simulates a design: the top module, its files, and files that it reads where it runs."""
 
     top: str
@@ -73,7 +73,7 @@ def core_files(
     sources: Sequence[str],
     waivers: Sequence[str],
     constraints: Mapping[str, str],
-    bench: Bench | None = None,
+    bench: BenchFiles | None = None,
 ) -> dict[str, str]:
     """The core of the top ``module``, in ``file``, and what its target ``synth`` runs (`SCRIPTS`), by name.
 

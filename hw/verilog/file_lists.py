@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hw.verilog.core import SCRIPTS, Bench, core_files
+from hw.verilog.core import SCRIPTS, BenchFiles, core_files
 
 FILE_LIST = "fabric.f"
 CORE = "fabric.core"
@@ -24,7 +24,7 @@ def file_list_text(sources: Sequence[str]) -> str:
 
 
 def list_files(
-    module: str, sources: Sequence[str], waivers: Sequence[str], bench: Bench | None = None
+    module: str, sources: Sequence[str], waivers: Sequence[str], bench: BenchFiles | None = None
 ) -> dict[str, str]:
     """All of them for the top ``module`` of a folder, by name."""
     core = core_files(CORE, "fabric", module, sources, waivers, {CONSTRAINTS: "SDC"}, bench)

@@ -40,7 +40,7 @@ class Generic:
         return f"{self.name} #({', '.join(f'.{each}({value})' for each, value in self.numbers.items())})"
 
 
-class Family:
+class ModuleFamily:
     """The modules that differ from ``samples`` in numbers only; ``texts`` has the Verilog of the samples, by name."""
 
     def __init__(self, samples: Sequence[Parametric], texts: Mapping[str, str]) -> None:
@@ -52,7 +52,7 @@ class Family:
         known = _known(numbers)
         places = zip(self._first, *(places for _, places in rest), strict=True)
         self._formulas = [_formulas(same, known) for same in places]
-        said = [*map(_Place.written, self._first, self._formulas), ""]
+        said = [*map(_Numerals.written, self._first, self._formulas), ""]
         text = "".join(f"{words}{place}" for words, place in zip(self._words, said, strict=True))
         assert not _WIDTH_MATTERS.search(text), f"the width of a constant of {stem} matters"
         parameters = ",\n".join(f"  parameter {name} = {value}" for name, value in numbers[0].items())
@@ -66,7 +66,7 @@ class Family:
             return None
         numbers = self._numbers(component)
         words, places = _split(component, text)
-        same = words == self._words and all(map(_Place.agrees, places, self._first, self._formulas, repeat(numbers)))
+        same = words == self._words and all(map(_Numerals.agrees, places, self._first, self._formulas, repeat(numbers)))
         return Generic(self._name, self._text, numbers) if same else None
 
     def _numbers(self, component: Parametric) -> dict[str, int]:
@@ -76,7 +76,7 @@ class Family:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Numerals:
     """Numbers in a text, and how they are ``said``: a range, which a declaration has a space behind; or a constant."""
 
     kind: str
@@ -84,7 +84,7 @@ class _Place:
     said: str
 
     @classmethod
-    def of(cls, match: re.Match[str]) -> _Place:
+    def of(cls, match: re.Match[str]) -> _Numerals:
         if match["constant"]:
             return cls("constant", (int(match["constant"], 16 if match["base"] == "h" else 10),), match[0])
         if match["declared"] is not None:
@@ -99,7 +99,7 @@ class _Place:
             return _CONSTANT + (f"({formulas[0]})" if " " in formulas[0] else formulas[0])
         return f"[{':'.join(formulas)}]" + " " * (self.kind == "declared")
 
-    def agrees(self, sample: _Place, formulas: Sequence[str], numbers: Mapping[str, int]) -> bool:
+    def agrees(self, sample: _Numerals, formulas: Sequence[str], numbers: Mapping[str, int]) -> bool:
         """Whether it is what ``formulas`` make of ``numbers``; or if there are none, that of ``sample``."""
         if not formulas:
             return self.said == sample.said
@@ -107,13 +107,13 @@ class _Place:
         return (self.kind, self.numbers) == (sample.kind, expected) and max(expected) < _LARGEST
 
 
-def _split(component: Parametric, text: str) -> tuple[list[str], list[_Place]]:
+def _split(component: Parametric, text: str) -> tuple[list[str], list[_Numerals]]:
     """The Verilog of ``component`` behind its name: what is around numbers, and these."""
     body = text.partition(f"module {component.module_name} (")[2]
-    return _NUMBER.sub(_PLACE, body).split(_PLACE), [_Place.of(match) for match in _NUMBER.finditer(body)]
+    return _NUMBER.sub(_PLACE, body).split(_PLACE), [_Numerals.of(match) for match in _NUMBER.finditer(body)]
 
 
-def _formulas(places: Sequence[_Place], known: Mapping[tuple[int, ...], str]) -> tuple[str, ...]:
+def _formulas(places: Sequence[_Numerals], known: Mapping[tuple[int, ...], str]) -> tuple[str, ...]:
     """Of the numbers of one place, which is given of all samples; none where it is the same in all."""
     if all(place.said == places[0].said for place in places):
         return ()

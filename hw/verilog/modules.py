@@ -1,28 +1,20 @@
 """Modules that are converted once and instantiated many times.
 
 Amaranth emits one Verilog module per *instance*. `Shared` wraps a component so that, when Verilog is written
-through a `ModuleLibrary`, every distinct component becomes one module however often it is used; elaborated
-without a library (Amaranth's own simulator) it is an ordinary submodule.
+through a `hw.verilog.convert.ModuleLibrary`, every distinct component becomes one module however often it is used;
+elaborated without a library (Amaranth's own simulator) it is an ordinary submodule.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 from amaranth.hdl import ClockSignal, Elaboratable, Instance, Module, ResetSignal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from hw.verilog.naming import Spelling, named, spelled
-
-
-class ModuleLibrary(Protocol):
-    """Collects the distinct components that a design needs."""
-
-    def require(self, component: Parametric) -> str:
-        """Note that ``component`` is needed; returns the name of its Verilog module."""
-        ...
 
 
 class Parametric(wiring.Component):
@@ -37,23 +29,26 @@ class Parametric(wiring.Component):
         True  # made to be asked for its name and ports, and often not elaborated: Amaranth need not warn
     )
 
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """All that distinguishes this component from others of its class, by name; reprs must be stable.
+    parameters: Mapping[str, Any]
+    """All that distinguishes this component from others of its class, by name; reprs must be stable.
 
-        A name ends in ``_bits``, ``_bytes`` or ``_cycles`` where that is the unit. They are in the module's comment.
-        """
-        raise NotImplementedError
+    A name ends in ``_bits``, ``_bytes`` or ``_cycles`` where that is the unit. They are in the module's comment.
+    """
 
     @property
     def key(self) -> str:
         """The parameters as a text: what has equal ones, and one class, is equal."""
         return repr({name: _stable(value) for name, value in self.parameters.items()})
 
+    verilog_name: ClassVar[str] = ""
+    """What Verilog calls the component, in camel case, where that is not the name of its class."""
+    verilog_folder: ClassVar[str] = ""
+    """Where its module is written to, where that is not the room of its class."""
+
     @property
     def stem(self) -> str:
         """What the component is, in camel case."""
-        return type(self).__name__
+        return self.verilog_name or type(self).__name__
 
     @property
     def spelling(self) -> Spelling:
@@ -88,7 +83,7 @@ class Parametric(wiring.Component):
         """Where the module is written to: the room of its class."""
         floor, _, rest = type(self).__module__.partition(".")
         room = rest.partition(".")[0]
-        return _FOLDERS.get(room, room) if floor == "hw" else "units"
+        return self.verilog_folder or (_FOLDERS.get(room, room) if floor == "hw" else "units")
 
 
 def _stable(value: Any) -> Any:
@@ -96,7 +91,7 @@ def _stable(value: Any) -> Any:
     return value.module_name if isinstance(value, Parametric) else value
 
 
-_FOLDERS = {"links": "channels"}
+_FOLDERS = {"links": "channels", "primitives": "firing"}
 """Folders that are not called as the room is."""
 
 

@@ -13,7 +13,6 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from itertools import groupby
 from typing import Any
 
-from hw.links.layout import TokenFormat
 from step.language.dtypes import DType
 from step.lowering.plans.words import Words
 
@@ -107,7 +106,7 @@ def stream_words(inputs: Sequence[Any], outputs: Sequence[Any]) -> Spelling:
     bits = [_runs(map(_bits, side)) for side in (inputs, outputs) if side]
     ranks = [str(getattr(each, "rank", 0)) for each in formats]
     rank = ranks[0] if len({*ranks}) == 1 else _runs(ranks)
-    whole = all(type(each) is TokenFormat for each in formats)
+    whole = all(getattr(each, "is_plain", False) for each in formats)
     links = {getattr(each, "link_bits", USUAL_LINK) for each in formats} or {USUAL_LINK}
     link = () if links == {USUAL_LINK} else (f"link{max(links)}",)
     return Spelling(("_to_".join(bits), f"rank{rank}", *link) if formats else (), whole and len(links) == 1)

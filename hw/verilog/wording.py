@@ -10,7 +10,6 @@ from enum import Enum
 from importlib import import_module
 from typing import Any
 
-from hw.links.layout import TokenFormat
 from hw.verilog.modules import Parametric
 from hw.verilog.naming import UNITS
 from step.language.dtypes import DType
@@ -30,7 +29,7 @@ def summary(kind: str) -> str:
     text = (found.__doc__ or name).strip().partition("\n\n")[0]
     text = re.sub(r"`+([^`]*)`+", lambda match: match[1].removeprefix("~"), " ".join(text.split()))
     text = text.replace("\\ ", "").replace("\\", "").replace("None", "none")
-    return comment([f"{found.__name__}: {text}"])
+    return comment([f"{getattr(found, 'verilog_name', '') or found.__name__}: {text}"])
 
 
 def numbers(parameters: Mapping[str, Any]) -> str:
@@ -97,8 +96,6 @@ def _text(value: Any) -> str | None:
             return value.__name__
         case Parametric():
             return f"module {value.module_name}"
-        case TokenFormat():
-            return str(value)
         case Words():
             tile = f"{value.rows} x {value.cols} {value.dtype}"
             return f"{tile}, {_count(value.beats, 'word')} of {value.word_bits} bits"
@@ -111,7 +108,8 @@ def _text(value: Any) -> str | None:
         case tuple() | list() if all(isinstance(each, tuple) for each in value):
             texts = [_text(each) for each in value]
             return None if None in texts else "; ".join(map(str, texts))
-    return None if is_dataclass(value) or isinstance(value, tuple | list | Mapping) else str(value)
+    parts = is_dataclass(value) and type(value).__str__ is object.__str__
+    return None if parts or isinstance(value, tuple | list | Mapping) else str(value)
 
 
 def _count(number: int, what: str) -> str:

@@ -34,7 +34,7 @@ def run_yosys(script: str) -> str:
     with writing_cache(), tempfile.NamedTemporaryFile("w", dir=cache_directory() / "tools", prefix="yosys-") as file:
         file.write(script)
         file.flush()
-        run = _Run(engine, module, file.name)
+        run = _YosysCall(engine, module, file.name)
         # In a thread: Ctrl-C would have to wait for the end of a call.
         thread = threading.Thread(target=run.start, daemon=True)
         thread.start()
@@ -57,7 +57,7 @@ def _translated() -> tuple[wasmtime.Engine, wasmtime.Module]:
     return engine, wasmtime.Module(engine, resources.files(_BUILTIN).joinpath("yosys.wasm").read_bytes())
 
 
-class _Run:
+class _YosysCall:
     """One call: ``script`` is the file with its standard input."""
 
     def __init__(self, engine: wasmtime.Engine, module: wasmtime.Module, script: str) -> None:

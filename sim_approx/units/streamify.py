@@ -43,6 +43,7 @@ class Streamify(Machine):
     index: int = 0
 
     def fire(self) -> int | None:
+        # The reference of this read: an input, or what the buffer and the count of reads say.
         data = need(self.inputs[0])
         if len(self.inputs) == 2:
             x = need(self.inputs[1])
@@ -57,15 +58,14 @@ class Streamify(Machine):
         wrong = ends and not x.done and x.stop != data.stop + self.extra
         if x.done != data.done or outside != data.rank or wrong:
             fault(Fault.STOPS_DISAGREE)
-        slot = self.walk[self.step] if self.walk else self.step
-        place = 0
-        last = True
+        # The token that leaves, whether it is the last one of a read, and its place in the banks.
         token = x
-        if x.done:
-            token = x
-        elif not (data.has_value and x.has_value):
+        last = True
+        place = 0
+        if not x.done and not (data.has_value and x.has_value):
             token = empty(x.rank + self.depth, x.stop + self.depth)
-        else:
+        elif not x.done:
+            slot = self.walk[self.step] if self.walk else self.step
             token = entry(self.buffers, slot)
             level = self.levels[self.step] if self.walk else token.stop
             last = level == self.depth
@@ -83,20 +83,21 @@ class Streamify(Machine):
         put(self.outputs[0], token)
         if loads and self.banks is not None:
             pass_through(self.banks, self.number, place, self.burst)
+        # The end of a read, and of all reads of a buffer, which is given back.
         self.step = 0 if last else self.step + 1
-        if last and len(self.inputs) == 2:
-            take(self.inputs[1])
         if last:
             self.index = 0 if ends else self.index + 1
-        if last and ends:
-            take(self.inputs[0])
-        if last and ends and data.has_value:
-            take(self.in_flight)
-            for number in range(page_count(self.buffers)):
-                put(self.returned, Token(page_of(self.buffers, number)))
-                for each in self.taken:
-                    take(each)
-            drop(self.buffers)
+            if len(self.inputs) == 2:
+                take(self.inputs[1])
+            if ends:
+                take(self.inputs[0])
+                if data.has_value:
+                    take(self.in_flight)
+                    for number in range(page_count(self.buffers)):
+                        put(self.returned, Token(page_of(self.buffers, number)))
+                        for each in self.taken:
+                            take(each)
+                    drop(self.buffers)
         if token.has_value:
             return COMPUTES
         return ENDS if x.done else None

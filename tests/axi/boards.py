@@ -17,10 +17,10 @@ from cosim.building.design import load_design
 from cosim.running.bench_run import run_simulator
 from cosim.running.program_data import memory_image, source_transfers
 from hw.axi.wrapper import wrapped, wrapper_files
+from hw.design.emit import emit, top_text
 from hw.links.edge import unpack_transfers
 from hw.links.layout import input_formats
 from hw.links.packing import pack_tiles
-from hw.verilog.emit import emit, top_text
 from hw.verilog.structure import Instance, Structure, Written
 from step.language.faults import Fault
 from step.language.graph import Graph

@@ -39,9 +39,9 @@ class _Mutant(Parametric):
 
 
 class MutantReads(ReadMaster, _Mutant):
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {**super().parameters, "mutants": _this_file()}
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.parameters = {**self.parameters, "mutants": _this_file()}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m: Any = super().elaborate(platform)
@@ -62,9 +62,9 @@ class MutantReads(ReadMaster, _Mutant):
 
 
 class MutantWrites(WriteMaster, _Mutant):
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {**super().parameters, "mutants": _this_file()}
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.parameters = {**self.parameters, "mutants": _this_file()}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m: Any = super().elaborate(platform)

@@ -13,8 +13,8 @@ pytest.importorskip("peakrdl_regblock", reason="needs PeakRDL: pip install 'step
 from board_programs import FABRIC, moved
 
 from cosim.board.constraints import sdc
+from hw.design.emit import emit
 from hw.registers.wrapper import board_design
-from hw.verilog.emit import emit
 from hw.verilog.file_lists import CONSTRAINTS_TEXT
 from hw.verilog.structure import Structure
 from step import BusConfig, lower

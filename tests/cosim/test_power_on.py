@@ -13,7 +13,7 @@ from cosim.building.design import load_design
 from cosim.running.bench_run import run_simulator
 from cosim.running.program_data import memory_image, source_transfers
 from cosim.running.run_files import read_run, write_inputs
-from hw.verilog.emit import emit
+from hw.design.emit import emit
 from step.functions import Cast, Matmul, RetileRow, Silu
 from step.language.dtypes import BF16, FP32
 from step.language.graph import Graph

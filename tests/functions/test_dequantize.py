@@ -11,8 +11,6 @@ from step import BF16, FP32, INT8, Graph, Program, Tile, interpret, metrics, run
 from step.errors import TypeMismatch
 from step.functions import Dequantize, Matmul
 from step.functions.dequantize import packed, quantized, unpacked
-from step.language.dims import DimKind, symbol
-from step.language.types import ElementType
 
 
 def test_integers_of_four_bits() -> None:
@@ -66,42 +64,6 @@ def test_a_product_with_quantized_weights(bits: Any) -> None:
     exact = Dequantize(bits).apply(given, scales).astype(np.float64)
     assert np.allclose(y, x.astype(np.float64) @ exact.T, rtol=1e-5, atol=1e-5)
     assert run(program, "approx").result.off_chip_bytes == 3 * (16 * 32 * bits // 8 + 16 * 4 * 2)
-
-
-NEEDS = "dequantize needs a static tile of INT8, and one of BF16 or FP32 with the scales, not "
-DYNAMIC = Tile(INT8, symbol("R", DimKind.RAGGED), 4)
-
-
-@pytest.mark.parametrize(
-    ("function", "inputs", "text"),
-    [
-        (Dequantize(), (Tile(INT8, 2, 4),), NEEDS + "Tile(INT8, 2, 4)"),
-        (Dequantize(), (Tile(BF16, 2, 4), Tile(BF16)), NEEDS + "Tile(BF16, 2, 4), Tile(BF16, 1, 1)"),
-        (Dequantize(), (Tile(INT8, 2, 4), Tile(INT8)), NEEDS + "Tile(INT8, 2, 4), Tile(INT8, 1, 1)"),
-        (Dequantize(), (DYNAMIC, Tile(BF16)), NEEDS + "Tile(INT8, R, 4), Tile(BF16, 1, 1)"),
-        (
-            Dequantize(),
-            (Tile(INT8, 2, 4), Tile(BF16, 2, 3)),
-            "dequantize needs scales in 1 or 2 rows, and in so many columns that they divide 4,"
-            " not Tile(INT8, 2, 4), Tile(BF16, 2, 3)",
-        ),
-        (
-            Dequantize(4),
-            (Tile(INT8, 2, 4), Tile(BF16, 3, 8)),
-            "dequantize needs scales in 1 or 2 rows, and in so many columns that they divide 8,"
-            " not Tile(INT8, 2, 4), Tile(BF16, 3, 8)",
-        ),
-        (
-            Dequantize(out=INT8),
-            (Tile(INT8, 2, 4), Tile(BF16)),
-            "dequantize of Tile(INT8, 2, 4), Tile(BF16, 1, 1) needs out to be BF16 or FP32, not INT8",
-        ),
-    ],
-)
-def test_type_errors(function: Any, inputs: tuple[ElementType, ...], text: str) -> None:
-    with pytest.raises(TypeMismatch) as caught:
-        function.result_type(*inputs)
-    assert str(caught.value) == text
 
 
 def test_bad_parameters() -> None:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from grids import samples
 from streaming import Case
 
 from step import Graph, interpret
-from step.errors import TypeMismatch
 from step.functions.edit import AppendRow, CausalMask, FilterLastTile, SetRow
 from step.functions.select import KeepTopK, TopK
-from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
+from step.language.dtypes import BF16, BOOL, FP32, INT8, UINT32
 from step.language.types import Tile
 from step.library import top_k_weights
 from step.lowering.fabric import FabricConfig
@@ -93,86 +90,6 @@ def test_top_k() -> None:
         assert np.count_nonzero(kept[1]) <= k
     assert TopK(2).apply(np.array([[-128, 127, -1, 5]], np.int8)) == 0b1010
     assert TopK(2).apply(np.array([[-(2**31), 2**31 - 1, -1, 0]], np.int32)) == 0b1010
-
-
-@pytest.mark.parametrize(
-    "function, inputs, text",
-    [
-        (
-            SetRow(),
-            (Tile(BF16, 4, 3), INDEX, Tile(FP32, 1, 3)),
-            "set_row needs a static [rows, cols] tile, a Tile(UINT32, 1, 1), and a row of that tile,"
-            " not Tile(BF16, 4, 3), Tile(UINT32, 1, 1), Tile(FP32, 1, 3)",
-        ),
-        (
-            AppendRow(),
-            (Tile(BF16, 4, 3), Tile(INT32), Tile(BF16, 1, 3)),
-            "append_row needs a static [rows, cols] tile, a Tile(UINT32, 1, 1), and a row of that tile,"
-            " not Tile(BF16, 4, 3), Tile(INT32, 1, 1), Tile(BF16, 1, 3)",
-        ),
-        (
-            AppendRow(),
-            (Tile(BF16, 6, 3), INDEX, Tile(BF16, 1, 3)),
-            "append_row needs a tile with a power of two of rows,"
-            " not Tile(BF16, 6, 3), Tile(UINT32, 1, 1), Tile(BF16, 1, 3)",
-        ),
-        (
-            FilterLastTile(),
-            (Tile(BF16, 6, 3), Tile(BOOL)),
-            "filter_last_tile needs a tile, and a Tile(UINT32, 1, 1) that counts what is valid of it,"
-            " not Tile(BF16, 6, 3), Tile(BOOL, 1, 1)",
-        ),
-        (
-            FilterLastTile(axis="rows"),
-            (Tile(BF16, 6, 3), INDEX),
-            'filter_last_tile needs axis to be "row" or "col", not \'rows\'',
-        ),
-        (
-            FilterLastTile(-INF),
-            (Tile(INT8, 6, 3), INDEX),
-            "filter_last_tile needs pad to be a number that INT8 has, not -inf",
-        ),
-        (
-            FilterLastTile(300),
-            (Tile(INT8, 6, 3), INDEX),
-            "filter_last_tile needs pad to be a number that INT8 has, not 300",
-        ),
-        (
-            FilterLastTile(1e39),
-            (Tile(BF16, 6, 3), INDEX),
-            "filter_last_tile needs pad to be a number that BF16 has, not 1e+39",
-        ),
-        (
-            CausalMask(),
-            (Tile(BF16, 6, 3), INDEX),
-            "causal_mask needs a tile with a fixed number of columns, and the positions of its first row and column,"
-            " two Tile(UINT32, 1, 1), not Tile(BF16, 6, 3), Tile(UINT32, 1, 1)",
-        ),
-        (
-            CausalMask(),
-            (Tile(INT8, 6, 3), INDEX, INDEX),
-            "causal_mask needs pad to be a number that INT8 has, not -inf",
-        ),
-        (TopK(1), (Tile(BF16, 2, 4),), "top_k needs a [1, n] tile of BF16, FP32, INT8 or INT32, not Tile(BF16, 2, 4)"),
-        (TopK(1), (INDEX,), "top_k needs a [1, n] tile of BF16, FP32, INT8 or INT32, not Tile(UINT32, 1, 1)"),
-        (
-            TopK(5),
-            (Tile(BF16, 1, 4),),
-            "top_k needs k to be 1 to 4, the scalars of Tile(BF16, 1, 4), not 5",
-        ),
-        (KeepTopK(1), (INDEX,), "keep_top_k needs 1 static tile of BF16, FP32, INT8 or INT32, not Tile(UINT32, 1, 1)"),
-        (
-            KeepTopK(5),
-            (Tile(BF16, 3, 4),),
-            "keep_top_k needs k to be 1 to 4, the columns of Tile(BF16, 3, 4), not 5",
-        ),
-        (TopK(0), (Tile(BF16, 1, 4),), "top_k needs k to be 1 to 4, the scalars of Tile(BF16, 1, 4), not 0"),
-    ],
-)
-def test_type_errors(function: Any, inputs: tuple[Tile, ...], text: str) -> None:
-    with pytest.raises(TypeMismatch) as caught:
-        function.result_type(*inputs)
-    assert str(caught.value) == text
 
 
 def test_weights_of_what_is_chosen() -> None:

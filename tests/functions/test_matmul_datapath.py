@@ -15,10 +15,10 @@ from scripted import Script
 from verilated import HARMLESS, Verilated, kinds, lint
 
 from cosim.synthesis.estimate import Counts
-from hw.arithmetic.model import SOURCES
 from hw.functions.datapath import Datapath
 from hw.functions.matmul import datapath
 from hw.functions.matmul_datapath import MatmulDatapath
+from hw.functions.model import SOURCES
 from hw.verilog.convert import ModuleLibrary
 from step.functions.matmul import Matmul
 from step.language.dims import dim

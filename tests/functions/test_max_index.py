@@ -10,11 +10,10 @@ from grids import samples
 from streaming import Case
 
 from step import Graph, interpret
-from step.errors import ProgramError, TypeMismatch
+from step.errors import ProgramError
 from step.functions.max_index import MaxIndex
-from step.language.dims import DimKind, symbol
-from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
-from step.language.types import ElementType, Tile, Tuple
+from step.language.dtypes import BF16, FP32, INT8, INT32, UINT32
+from step.language.types import Tile, Tuple
 from step.library import arg_max
 from step.lowering.fabric import FabricConfig
 
@@ -84,22 +83,3 @@ def test_arg_max_of_what_is_not_static() -> None:
     assert text.partition("): ")[2] == (
         "rows must be a fixed number of static tiles, but logits is [4, n] of Tile(BF16, 1, 8)"
     )
-
-
-WANTED = "max_index needs a static tile of BF16, FP32, INT8 or INT32, and one of UINT32 of the same shape, not "
-
-
-@pytest.mark.parametrize(
-    ("inputs", "got"),
-    [
-        ((Tile(BF16, 2, 1),), "Tile(BF16, 2, 1)"),
-        ((Tile(BF16, 2, 1), Tile(UINT32, 1, 1)), "Tile(BF16, 2, 1), Tile(UINT32, 1, 1)"),
-        ((Tile(BF16), Tile(INT32)), "Tile(BF16, 1, 1), Tile(INT32, 1, 1)"),
-        ((Tile(BOOL), Tile(UINT32)), "Tile(BOOL, 1, 1), Tile(UINT32, 1, 1)"),
-        ((Tile(BF16, symbol("R", DimKind.RAGGED)),) * 2, "Tile(BF16, R, 1), Tile(BF16, R, 1)"),
-    ],
-)
-def test_type_errors(inputs: tuple[ElementType, ...], got: str) -> None:
-    with pytest.raises(TypeMismatch) as caught:
-        MaxIndex().state_type((), *inputs)
-    assert str(caught.value) == WANTED + got

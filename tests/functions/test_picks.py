@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from grids import samples
 from streaming import Case
 
-from step.errors import TypeMismatch
 from step.functions.pick import Column, RotateHalf
-from step.language.dims import DimKind, symbol
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
-from step.language.types import ElementType, Selector, Tile
+from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
 
 GAPS = [[0], [0, 0, 3, 0, 1, 7]]
@@ -76,29 +72,3 @@ def test_what_they_do() -> None:
     twice = RotateHalf().apply(RotateHalf().apply(tile.astype(BF16.numpy)))
     assert (twice.view(np.uint16) == tile.astype(BF16.numpy).view(np.uint16) ^ 1 << 15).all()
     assert (Column(2).apply(tile) == [[-3], [np.inf]]).all()
-
-
-DYNAMIC = symbol("C", DimKind.RAGGED)
-EVEN = "rotate_half needs 1 tile of BF16 or FP32 with an even number of columns, not "
-
-
-@pytest.mark.parametrize(
-    "function, inputs, text",
-    [
-        (RotateHalf(), (Tile(BF16, 2, 3),), EVEN + "Tile(BF16, 2, 3)"),
-        (RotateHalf(), (Tile(INT8, 2, 4),), EVEN + "Tile(INT8, 2, 4)"),
-        (RotateHalf(), (Tile(BF16, 2, DYNAMIC),), EVEN + "Tile(BF16, 2, C)"),
-        (Column(0), (Selector(2),), "column needs 1 tile with a fixed number of columns, not Selector(2)"),
-        (
-            Column(0),
-            (Tile(BF16, 2, DYNAMIC),),
-            "column needs 1 tile with a fixed number of columns, not Tile(BF16, 2, C)",
-        ),
-        (Column(3), (Tile(BF16, 2, 3),), "column needs index to be 0 to 2, a column of Tile(BF16, 2, 3), not 3"),
-        (Column(-1), (Tile(BF16, 2, 3),), "column needs index to be 0 to 2, a column of Tile(BF16, 2, 3), not -1"),
-    ],
-)
-def test_type_errors(function: Any, inputs: tuple[ElementType, ...], text: str) -> None:
-    with pytest.raises(TypeMismatch) as caught:
-        function.result_type(*inputs)
-    assert str(caught.value) == text

@@ -28,9 +28,8 @@ from step import (
     run,
 )
 from step.errors import InputError, TypeMismatch
-from step.functions import Add, Cast, Compare, Exp, Matmul, MaxIndex, RetileRow, RowMax, Scale, TopK, Where
+from step.functions import Cast, Matmul, MaxIndex, RetileRow, Scale, Where
 from step.language.dtypes import STORED, DType
-from step.language.types import ElementType
 
 NAN, INF = float("nan"), float("inf")
 
@@ -152,67 +151,6 @@ def test_links_and_channels_are_as_narrow() -> None:
 
 
 STORED_ONLY = "FP8_E4M3 is only stored: widen it, by .map(Cast(BF16))"
-
-
-@pytest.mark.parametrize(
-    ("function", "inputs", "text"),
-    [
-        (
-            Add(),
-            (Tile(FP8_E4M3, 2, 3), Tile(BF16, 2, 3)),
-            "add needs 2 tiles of BF16 or FP32, or all of INT8, INT32 or UINT32, not Tile(FP8_E4M3, 2, 3), "
-            f"Tile(BF16, 2, 3); {STORED_ONLY}",
-        ),
-        (
-            Exp(),
-            (Tile(FP16, 2, 3),),
-            "exp needs 1 tile of BF16 or FP32, not Tile(FP16, 2, 3); FP16 is only stored: widen it, by "
-            ".map(Cast(FP32))",
-        ),
-        (
-            Matmul(),
-            (Tile(BF16, 2, 4), Tile(FP16, 4, 3)),
-            "matmul needs [M,K] and [K,N] tiles, both of BF16 or both of INT8, not Tile(BF16, 2, 4), Tile(FP16, 4, 3); "
-            "FP16 is only stored: widen it, by .map(Cast(BF16))",
-        ),
-        (
-            RowMax(),
-            (Tile(FP8_E4M3, 2, 4),),
-            "row_max needs 1 tile of BF16, FP32, INT8 or INT32 with a fixed number of columns >= 1, not "
-            f"Tile(FP8_E4M3, 2, 4); {STORED_ONLY}",
-        ),
-        (
-            TopK(1),
-            (Tile(FP8_E4M3, 1, 4),),
-            f"top_k needs a [1, n] tile of BF16, FP32, INT8 or INT32, not Tile(FP8_E4M3, 1, 4); {STORED_ONLY}",
-        ),
-        (
-            TopK(1),  # widening alone would not do
-            (Tile(FP8_E4M3, 2, 4),),
-            "top_k needs a [1, n] tile of BF16, FP32, INT8 or INT32, not Tile(FP8_E4M3, 2, 4)",
-        ),
-        (
-            Compare("<"),
-            (Tile(FP8_E5M2, 2, 4), Tile(FP8_E5M2, 2, 4)),
-            "compare needs 2 tiles of BF16 or FP32, or all of INT8, INT32, UINT32 or BOOL, not Tile(FP8_E5M2, 2, 4), "
-            "Tile(FP8_E5M2, 2, 4); FP8_E5M2 is only stored: widen it, by .map(Cast(BF16))",
-        ),
-        (
-            Add(FP16),
-            (Tile(BF16, 2, 3), Tile(BF16, 2, 3)),
-            "add of Tile(BF16, 2, 3), Tile(BF16, 2, 3) needs out to be BF16 or FP32, not FP16",
-        ),
-        (
-            Cast(BF16, saturate=True),
-            (Tile(FP32, 2, 3),),
-            "cast of Tile(FP32, 2, 3) needs saturate to be False, unless out is FP16, FP8_E4M3 or FP8_E5M2, not True",
-        ),
-    ],
-)
-def test_arithmetic_is_refused(function: Any, inputs: tuple[ElementType, ...], text: str) -> None:
-    with pytest.raises(TypeMismatch) as caught:
-        function.result_type(*inputs)
-    assert str(caught.value) == text
 
 
 def test_reductions_are_refused() -> None:

@@ -11,7 +11,7 @@ from amaranth.sim import Simulator
 from assembly import Assembly
 
 from cosim.running.program_data import memory_image, source_transfers
-from hw.fabric import Fabric, PlacedChannel, elaborate
+from hw.fabric import ElaboratedFabric, PlacedChannel, elaborate
 from hw.links.layout import DynamicFormat, TokenFormat
 from hw.links.packing import pack_header, pack_words, unpack_element, unpack_header, unpack_words
 from step.language.faults import Fault
@@ -31,7 +31,7 @@ class Run:
     but Done.
     """
 
-    fabric: Fabric
+    fabric: ElaboratedFabric
     memory: list[int]
     entered: dict[str, list[tuple[int, int, list[int]]]] = field(default_factory=dict)
     activity: dict[str, list[int]] = field(default_factory=dict)

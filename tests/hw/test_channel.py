@@ -11,7 +11,7 @@ from amaranth.sim import Simulator
 from formats import rows, words
 from grids import grid
 
-from hw.links.channel import Channel
+from hw.links.channel import ChannelFifo
 
 
 class Model:
@@ -45,7 +45,7 @@ def test_behaves_like_a_queue(depth: int, values: tuple[int, int], latency: int,
     """
     beats, spare = values
     format = rows(1, beats) if dynamic else words(1, beats)
-    channel, model = Channel(format, depth, spare, deep=deep), Model(depth, spare)
+    channel, model = ChannelFifo(format, depth, spare, deep=deep), Model(depth, spare)
     random = Random(depth * 100 + beats * 10 + latency)
     flying: deque[tuple[int, int, list[int] | None]] = deque()  # cycle of the write, header and words
     writing: list[int] = []
@@ -121,7 +121,7 @@ def test_behaves_like_a_queue(depth: int, values: tuple[int, int], latency: int,
 @pytest.mark.parametrize("beats", [1, 3])
 def test_full_throughput_at_depth_two(beats: int) -> None:
     """A word every cycle, written and read; a header is read in the cycle after it was written."""
-    channel = Channel(words(1, beats), 2)
+    channel = ChannelFifo(words(1, beats), 2)
     seen: list[int] = []
 
     async def bench(context: Any) -> None:

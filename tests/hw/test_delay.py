@@ -9,7 +9,7 @@ import pytest
 from amaranth.hdl import ResetInserter, Signal
 from amaranth.sim import Simulator
 
-from hw.firing.delay import DelayLine
+from hw.primitives.delay import DelayLine
 
 
 @pytest.mark.parametrize("cycles", [1, 2, 3, 4, 7, 20])

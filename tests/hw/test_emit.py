@@ -20,9 +20,9 @@ from scenarios import FABRIC, SCENARIOS, Scenario
 from cosim.building.design import load_design
 from cosim.building.harness import bench_text
 from cosim.building.toolchain import find_toolchain
+from hw.design.emit import SIDECAR, EmittedDesign, emit
 from hw.fabric import elaborate
 from hw.verilog.convert import ModuleLibrary
-from hw.verilog.emit import SIDECAR, Design, emit
 from hw.verilog.modules import Parametric
 from step.errors import FabricError
 from step.functions.matmul import Matmul
@@ -164,7 +164,7 @@ def test_writing_again_replaces_what_is_there(tmp_path: Path) -> None:
     assert written(tmp_path) == first and "mine" in first
 
 
-def lint(design: Design, directory: Path) -> str:
+def lint(design: EmittedDesign, directory: Path) -> str:
     """What Verilator has to say."""
     tools = find_toolchain()
     files = [*design.sidecar["waivers"], *design.sidecar["files"]]

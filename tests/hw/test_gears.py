@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from amaranth.sim import Simulator
 from grids import grid
 
-from hw.links.channel import Channel
+from hw.links.channel import ChannelFifo
 from hw.links.layout import DynamicFormat, TokenFormat
 from step.lowering.links import Span
 
@@ -65,7 +65,7 @@ def test_words_of_another_width(
     """
     items = items[:1] if dynamic else items
     written, read = (format_of(items, link, dynamic=dynamic) for link in links)
-    channel = Channel(written, depth, deep=deep, read_as=read)
+    channel = ChannelFifo(written, depth, deep=deep, read_as=read)
     random = Random(f"{depth} {items} {links}")
     flying, queue = deque[Sent](), deque[Sent]()
     writing: list[Word] = []
@@ -131,7 +131,7 @@ def test_words_of_another_width(
 def test_a_reader_may_begin_anywhere(items: tuple[int, ...], links: tuple[int, int]) -> None:
     """Narrow words of a wide value, from any of them on, again and again."""
     written, read = (TokenFormat(1, items, link) for link in links)
-    channel, random = Channel(written, 2, read_as=read), Random(1)
+    channel, random = ChannelFifo(written, 2, read_as=read), Random(1)
 
     async def bench(context: Any) -> None:
         for _ in range(5):

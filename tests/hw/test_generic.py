@@ -12,10 +12,10 @@ from scenarios import FABRIC, SCENARIOS, Scenario
 
 import step
 from hw.fabric import elaborate
-from hw.firing.delay import DelayLine
-from hw.links.channel import Channel
+from hw.links.channel import ChannelFifo
 from hw.links.layout import AddressFormat, TokenFormat, WriteFormat
-from hw.memory.port import MemoryPort
+from hw.memory.port import OffChipPort
+from hw.primitives.delay import DelayLine
 from hw.verilog.convert import ModuleLibrary, ModuleText
 from hw.verilog.instances import with_parameters
 from hw.verilog.modules import Parametric
@@ -63,8 +63,8 @@ def fabric_texts(netlist: Netlist, *, initial_values: bool = True) -> dict[str, 
     return texts_of(*parts, initial_values=initial_values)
 
 
-def channel(words: int, bits: int, rank: int, depth: int, spare: int = 0, *, deep: bool = False) -> Channel:
-    return Channel(TokenFormat(rank, (words * bits,) if words else (), max(8, bits)), depth, spare, deep=deep)
+def channel(words: int, bits: int, rank: int, depth: int, spare: int = 0, *, deep: bool = False) -> ChannelFifo:
+    return ChannelFifo(TokenFormat(rank, (words * bits,) if words else (), max(8, bits)), depth, spare, deep=deep)
 
 
 FAMILIES = {
@@ -82,9 +82,9 @@ FAMILIES = {
     "delay_line": [DelayLine(1, 4), DelayLine(5, 5), DelayLine(32, 129)],
     "delay_line_cycles1": [DelayLine(1, 1), DelayLine(40, 1)],
     "delay_line_cycles3": [DelayLine(1, 3), DelayLine(40, 3)],
-    "memory_port_depth2": [MemoryPort(AddressFormat(), 2, answers, 8 * answers) for answers in (2, 3, 16)],
-    "memory_port_depth2_answers1": [MemoryPort(AddressFormat(), 2, 1, most) for most in (7, 8)],
-    "memory_port_depth3_answers0": [MemoryPort(WriteFormat(bits), 3) for bits in (8, 512)],
+    "memory_port_depth2": [OffChipPort(AddressFormat(), 2, answers, 8 * answers) for answers in (2, 3, 16)],
+    "memory_port_depth2_answers1": [OffChipPort(AddressFormat(), 2, 1, most) for most in (7, 8)],
+    "memory_port_depth3_answers0": [OffChipPort(WriteFormat(bits), 3) for bits in (8, 512)],
 }
 
 
@@ -101,7 +101,7 @@ def test_numbers_are_parameters(initial_values: bool) -> None:
 
 def test_terms_of_parameters_are_in_parentheses() -> None:
     """So that they stay what is added."""
-    port = MemoryPort(AddressFormat(), 2, 8, 64)
+    port = OffChipPort(AddressFormat(), 2, 8, 64)
     generic = texts_of(port)[port.module_name].generic
     assert generic is not None and "due + (ANSWERS - 1);" in generic.text
 

@@ -9,7 +9,7 @@ import pytest
 from cores import run_target
 
 from cosim.building.toolchain import find_toolchain
-from hw.verilog.emit import Design, emit
+from hw.design.emit import EmittedDesign, emit
 from step.language.dtypes import FP32
 from step.language.graph import Graph
 from step.language.types import Tile
@@ -18,14 +18,14 @@ from step.lowering.netlist import lower
 
 
 @pytest.fixture
-def design(tmp_path: Path) -> Design:
+def design(tmp_path: Path) -> EmittedDesign:
     """A small one, in ``tmp_path / "design"``."""
     graph = Graph("small")
     graph.source("x", Tile(FP32), [3]).promote().sink("y")
     return emit(lower(graph, FabricConfig()), tmp_path / "design", probes=False)
 
 
-def test_the_file_list_names_the_sources(design: Design, tmp_path: Path) -> None:
+def test_the_file_list_names_the_sources(design: EmittedDesign, tmp_path: Path) -> None:
     listed = (tmp_path / "design" / "fabric.f").read_text().split()
     assert listed == design.sidecar["files"] and listed[-1] == "fabric_small.sv"
     tools = find_toolchain()
@@ -38,14 +38,14 @@ def test_the_file_list_names_the_sources(design: Design, tmp_path: Path) -> None
 CORE = "step:fabric:fabric_small:0"
 
 
-def test_fusesoc_lints_the_core(design: Design, tmp_path: Path) -> None:
+def test_fusesoc_lints_the_core(design: EmittedDesign, tmp_path: Path) -> None:
     done = run_target(tmp_path / "design", CORE, "lint", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     (command_file,) = (tmp_path / "work").glob("*.vc")
     assert "--top-module fabric_small" in command_file.read_text() and "-Wall" in command_file.read_text()
 
 
-def test_the_sources_of_the_core_are_for_any_tool(design: Design, tmp_path: Path) -> None:
+def test_the_sources_of_the_core_are_for_any_tool(design: EmittedDesign, tmp_path: Path) -> None:
     """The target ``default`` asks for a tool, and what depends on the core gets no options of another one."""
     done = run_target(tmp_path / "design", CORE, "default", tmp_path)
     assert "Flow 'lint' requires flow option 'tool' to be set" in done.stderr
@@ -62,7 +62,7 @@ def test_the_sources_of_the_core_are_for_any_tool(design: Design, tmp_path: Path
 
 
 @pytest.mark.slow
-def test_fusesoc_synthesises_the_core(design: Design, tmp_path: Path) -> None:
+def test_fusesoc_synthesises_the_core(design: EmittedDesign, tmp_path: Path) -> None:
     done = run_target(tmp_path / "design", CORE, "synth", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "work" / "fabric_small.json").is_file()

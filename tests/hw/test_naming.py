@@ -15,11 +15,11 @@ from scenarios import FABRIC, SCENARIOS, Scenario
 
 from hw.arithmetic.convert import Convert
 from hw.arithmetic.fp32_add import Fp32Add
+from hw.design.emit import emit
 from hw.fabric import elaborate
-from hw.firing.delay import DelayLine
-from hw.links.channel import Channel
+from hw.links.channel import ChannelFifo
 from hw.links.layout import TokenFormat
-from hw.verilog.emit import emit
+from hw.primitives.delay import DelayLine
 from hw.verilog.modules import Parametric
 from hw.verilog.naming import LONGEST, Spelling, named
 from step.functions.matmul import Matmul
@@ -34,10 +34,10 @@ TILES = TokenFormat(rank=1, items=(2048,), link_bits=512)
 def test_names_say_the_numbers() -> None:
     headers = TokenFormat(rank=2, items=(), link_bits=512)
     named_so = {
-        "channel_4x512_header4_depth2": Channel(TILES, 2),
-        "channel_4x512_header4_depth2_spare1": Channel(TILES, 2, 1),
-        "channel_4x512_header4_depth66_block_ram": Channel(TILES, 66, deep=True),
-        "channel_headers_header6_depth8": Channel(headers, 8),
+        "channel_4x512_header4_depth2": ChannelFifo(TILES, 2),
+        "channel_4x512_header4_depth2_spare1": ChannelFifo(TILES, 2, 1),
+        "channel_4x512_header4_depth66_block_ram": ChannelFifo(TILES, 66, deep=True),
+        "channel_headers_header6_depth8": ChannelFifo(headers, 8),
         "convert_from_fp32_to_bf16": Convert(FP32, BF16),
         "delay_line_word5_cycles68": DelayLine(5, 68),
         "fp32_add_stages4": Fp32Add(4),

@@ -70,143 +70,17 @@ def test_what_passes_tokens_is_read(tmp_path: Path) -> None:
     assert read(machine(tmp_path, PASSES)).held == ()
 
 
-@pytest.mark.parametrize(
-    ("body", "error"),
-    [
-        (
-            "x = need(self.inputs[0])\nput(self.outputs[0], x)",
-            "16: no hardware can be made of a put without room for output 0; "
-            "a firing says room for what it puts, no more",
-        ),
-        (
-            "x = need(self.inputs[0])\nroom(self.outputs[0])\nif x.has_value:\n    put(self.outputs[0], x)",
-            "16: no hardware can be made of room without a put for output 0; "
-            "a firing says room for what it puts, no more",
-        ),
-        (
-            PASSES + "\nput(self.outputs[0], x)",
-            "17: no hardware can be made of a second put of output 0; a firing has one at most",
-        ),
-        (
-            "x = need(self.inputs[0])\nroom(self.outputs[0])\nput(self.outputs[0], Token(x.value, x.stop + 1))",
-            "18: no hardware can be made of a stop between 1 and 3 in output 0; "
-            "there it is at most 2: say so before, or by a fault",
-        ),
-        (
-            "x = need(self.inputs[0])\nroom(self.outputs[0])\nput(self.outputs[0], empty(x.rank - 1, x.stop))",
-            "18: no hardware can be made of a rank between -1 and 1 in output 0; "
-            "there it is at most 2: say so before, or by a fault",
-        ),
-        (
-            PASSES + "\nself.index = self.index + 1",
-            "17: no hardware can be made of self.index, which has no bounds; "
-            "compare it with a parameter, a constant or the stop of a token before it changes",
-        ),
-        (
-            "x = need(self.inputs[0])\nif self.table[x.stop] > self.count: take(self.inputs[0])",
-            "17: no hardware can be made of a table of 40 entries; it may have 32",
-        ),
-        (
-            "x = need(self.inputs[0])\nif (1, 2)[x.stop]: take(self.inputs[0])",
-            "17: no hardware can be made of (1, 2); it compares, adds and subtracts, and says the words of step.firing",
-        ),
-        (
-            "x = need(self.inputs[0])\nfor each in range(x.stop): take(self.inputs[0])",
-            "17: no hardware can be made of range(x.stop); "
-            "it says Token, aligned, chosen, empty, fault, min, need, need_all, put, room, same_rows, take, values, "
-            "and a parameter that is side_by_side or an Item",
-        ),
-        (
-            "for each in self.table: take(self.inputs[0])",
-            "16: no hardware can be made of a loop over self.table; it goes over inputs or outputs",
-        ),
-        (
-            "x = need(self.inputs[0])\nwhile x.done: pass",
-            "17: no hardware can be made of while x.done:\n    pass; it has assignments, calls, if, for and return",
-        ),
-        (
-            "x = need(self.inputs[0])\nself.notes = [1]",
-            "17: no hardware can be made of the state word self.notes; "
-            "it is list[int] | None, not int, bool or Token | None",
-        ),
-        (
-            "x, y = need(self.inputs[0]), need(self.inputs[1])",
-            "16: no hardware can be made of (need(self.inputs[0]), need(self.inputs[1])); "
-            "it compares, adds and subtracts, and says the words of step.firing",
-        ),
-        (
-            "x = need(self.inputs[0])\nself.held = x\ny = need(self.inputs[1])\nself.held = y",
-            "19: no hardware can be made of what self.held holds; it may hold tokens of one input alone",
-        ),
-        (
-            "take(self.outputs[0])",
-            "16: no hardware can be made of take(self.outputs[0]); take is said of one input",
-        ),
-        (
-            "x = need(self.inputs[0])\nif self.held: take(self.inputs[0])",
-            "17: no hardware can be made of self.held; it has inputs, outputs, apply, count, part, table",
-        ),
-        (
-            "x = need(self.inputs[0])\nif x: take(self.inputs[0])",
-            "17: no hardware can be made of x as a condition; say `is None` of what may be missing",
-        ),
-        (
-            "x = need(self.inputs[0])\nif x.done and need(self.inputs[1]).done: take(self.inputs[0])",
-            "17: no hardware can be made of need(self.inputs[1]).done inside of a condition; say it before that",
-        ),
-        (
-            "x = need(self.inputs[0])\ny = x.stop * 2",
-            "17: no hardware can be made of x.stop * 2; "
-            "it compares, adds and subtracts, and says the words of step.firing",
-        ),
-        (
-            "x = front(self.inputs[0])",
-            "16: no hardware can be made of front(self.inputs[0]); "
-            "it says Token, aligned, chosen, empty, fault, min, need, need_all, put, room, same_rows, take, values, "
-            "and a parameter that is side_by_side or an Item",
-        ),
-        (
-            "x = need(self.inputs[0])\ny = Token(self.apply(x.value), x.stop)",
-            "17: no hardware can be made of self.apply(x.value); "
-            "it says Token, aligned, chosen, empty, fault, min, need, need_all, put, room, same_rows, take, values, "
-            "and a parameter that is side_by_side or an Item",
-        ),
-        (
-            "x = need(self.inputs[0])\nself.held = x\nself.other = x",
-            "18: no hardware can be made of what self.other holds; it may hold tokens of one input alone",
-        ),
-        (
-            "x = need(self.inputs[0])\ny = need(self.inputs[1])\nroom(self.outputs[0])\n"
-            "put(self.outputs[0], Token(x.value if y.done else y.value))",
-            "16: no hardware can be made of the words of output 0 out of input 0 or input 1; "
-            "they are those of one input, a constant instead, values side by side, or an item",
-        ),
-        (
-            "self.held = Token(1)",
-            "16: no hardware can be made of what self.held holds; it may hold tokens of one input alone",
-        ),
-        (
-            "x = need(self.inputs[0])\nroom(self.outputs[0])\n"
-            "put(self.outputs[0], Token(self.part(x.value) if x.stop else x.value))",
-            "16: no hardware can be made of the words of output 0 out of input 0 or an item of input 0; "
-            "they are those of one input, a constant instead, values side by side, or an item",
-        ),
-        (
-            "x = need(self.inputs[0])\nheld = self.held\nself.held = x\n"
-            "if held is not None:\n    room(self.outputs[0]); put(self.outputs[0], Token(self.part(held.value)))",
-            "16: no hardware can be made of words of input 0 1 cycles behind a firing; "
-            "all of an input come at one time, those of tokens that it holds at once",
-        ),
-        (
-            "x = need(self.inputs[0])\ny = Token(self.part(self.part(x.value)))",
-            "17: no hardware can be made of self.part(self.part(x.value)); its values are those of inputs",
-        ),
-    ],
-)
-def test_text(tmp_path: Path, body: str, error: str) -> None:
+REFUSED = Path(__file__).with_name("refusals.txt").read_text().rstrip().split("\n\n")
+"""Rules, each with the line that is refused behind ``!``, and what is said of it."""
+
+
+@pytest.mark.parametrize("refused", REFUSED)
+def test_text(tmp_path: Path, refused: str) -> None:
+    body, _, error = refused.partition("\n! ")
+    line, _, text = error.partition(": ")
     with pytest.raises(HardwareError) as caught:
-        read(machine(tmp_path, body))
-    assert str(caught.value) == f"{tmp_path}/odd.py:{error}"
+        read(machine(tmp_path, body), STREAM if "put(" in body else replace(STREAM, items=()))
+    assert str(caught.value) == f"{tmp_path}/odd.py:{line}: no hardware can be made of {text}"
 
 
 def test_control_that_is_an_item_or_is_not(tmp_path: Path) -> None:
@@ -231,89 +105,8 @@ def test_an_item_that_leaves_before_it_is_there(tmp_path: Path) -> None:
     assert str(caught.value) == f"{tmp_path}/odd.py:{error}"
 
 
-LATE = "; needs and faults come first, then rooms, then what is taken, put and changed"
-ONCE = "; what is held is put once, and held no longer then"
-FIRST = "; put what self.held holds first"
-NEXT = "x = need(self.inputs[0])\ntake(self.inputs[0])\n"
 HELD = "x = need(self.inputs[0])\nheld = self.held\nif held is None:\n    take(self.inputs[0]); self.held = x; return\n"
 PUTS = "room(self.outputs[0])\nput(self.outputs[0], held)\n"
-
-
-@pytest.mark.parametrize(
-    ("body", "line", "error"),
-    [
-        (NEXT + "y = need(self.inputs[1])", 18, "a need that comes too late" + LATE),
-        (NEXT + "if x.done: fault(Fault.MISSING_DATA)", 18, "a fault that comes too late" + LATE),
-        (NEXT + PUTS.replace("held", "x"), 18, "a room that comes too late" + LATE),
-        (
-            "for each in self.inputs:\n    need(each)\n    take(each)",
-            17, "a need that comes too late" + LATE,
-        ),
-        (
-            "room(self.outputs[0])\ntokens = need_all(self.inputs)\n"
-            "x = aligned(*tokens)\nput(self.outputs[0], x)\nreturn COMPUTES",
-            17, "a need that comes too late" + LATE,
-        ),
-        (
-            "take(self.inputs[0])",
-            16, "a take of input 0 without need; say need of it before",
-        ),
-        (
-            "x = need(self.inputs[0])\nroom(self.outputs[0])\nput(self.outputs[0], self.held)\n"
-            "take(self.inputs[0])\nself.held = x\nreturn COMPUTES",
-            21, "a put in output 0 of what may be None; ask before whether it `is None`",
-        ),
-        (
-            HELD + PUTS + "return COMPUTES",
-            22, "a value in self.held that is put and held" + ONCE,
-        ),
-        (
-            "x = need(self.inputs[0])\nif self.held is None:\n    room(self.outputs[0])\n    take(self.inputs[0])\n"
-            "    put(self.outputs[0], x)\n    self.held = x\n    return COMPUTES\n"
-            "room(self.outputs[0])\nput(self.outputs[0], self.held)\nself.held = None\nreturn COMPUTES",
-            22, "a value of input 0 that is put, and held in self.held" + ONCE,
-        ),
-        (
-            HELD + "take(self.inputs[0])\nself.held = x",
-            21, "a value in self.held that is held no longer and was not put"
-            + FIRST + ": a value that is not to go out is taken where none is held",
-        ),
-        (
-            HELD + "self.held = None\nreturn",
-            21, "a value in self.held that is held no longer and was not put"
-            + FIRST + ": a value that is not to go out is taken where none is held",
-        ),
-        (
-            HELD + PUTS + "self.held = x\nreturn COMPUTES",
-            23, "a value of input 0 in self.held that is not taken; take what is held from now on",
-        ),
-        (
-            HELD + "room(self.outputs[0])\ntake(self.inputs[0])\nput(self.outputs[0], x)\nreturn COMPUTES",
-            23, "a value of input 0 that is put ahead of the one in self.held"
-            + FIRST + ": words leave in the order in which they came",
-        ),
-        (
-            HELD + "take(self.inputs[0])",
-            20, "a value of input 0 that is taken, and goes nowhere, behind the one in self.held"
-            + FIRST + ", and take the other in a firing of its own, in which nothing is held",
-        ),
-        (
-            HELD + PUTS + "take(self.inputs[0])\nself.held = None\nreturn COMPUTES",
-            24, "a value of input 0 that is taken, and goes nowhere, behind the one in self.held"
-            + FIRST + ", and take the other in a firing of its own, in which nothing is held",
-        ),
-        (
-            "x = need(self.inputs[0])\nroom(self.outputs[0])\ntake(self.inputs[0])\n"
-            "put(self.outputs[0], Token(x.stop) if x.stop else x)\nreturn COMPUTES",
-            16, "the words of output 0 out of input 0 or a number that is computed; "
-            "they are those of one input, a constant instead, values side by side, or an item",
-        ),
-    ],
-)  # fmt: skip
-def test_order_of_words_and_of_values(tmp_path: Path, body: str, line: int, error: str) -> None:
-    with pytest.raises(HardwareError) as caught:
-        read(machine(tmp_path, body), STREAM if "put(" in body else replace(STREAM, items=()))
-    assert str(caught.value) == f"{tmp_path}/odd.py:{line}: no hardware can be made of {error}"
 
 
 def test_control_may_be_held_and_dropped_at_will(tmp_path: Path) -> None:

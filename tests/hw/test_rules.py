@@ -11,8 +11,9 @@ from amaranth.back import rtlil
 from amaranth.hdl import Const, Module, Mux, Signal
 from formats import one_word
 
-from hw.firing.machine import Firing, FiringError
-from hw.firing.rule import Rule
+from hw.firing.machine import Firing
+from hw.firing.mechanism import FiringError
+from hw.firing.rule import FiringRule
 from hw.firing.unit import Unit
 from hw.links.layout import Format, TokenFormat
 
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable
 
 
 @dataclass(frozen=True)
-class Tried(Rule):
+class Tried(FiringRule):
     """A token like `TOKEN` goes to an output of ``out``; ``body`` says how."""
 
     body: Fire
@@ -46,11 +47,11 @@ class Tried(Rule):
 CONTROL = one_word(3, 8, control=True)
 
 
-def elaborate(rule: Rule) -> str:
+def elaborate(rule: FiringRule) -> str:
     return str(rtlil.convert(Unit(rule), name="tried", emit_src=False))
 
 
-def refusal(rule: Rule) -> str:
+def refusal(rule: FiringRule) -> str:
     """Why ``rule`` is refused; what was begun for it is gone when this returns."""
     try:
         elaborate(rule)
@@ -75,7 +76,7 @@ def put(word: Callable[[Firing], Any] | None = lambda firing: firing.word(0), **
 def late(width: int) -> Fire:
     def fire(m: Module, firing: Firing) -> None:
         firing.put(0, firing.need(0))
-        firing.late(0, control=Signal(width))
+        firing.complete(0, control=Signal(width))
 
     return fire
 
@@ -101,7 +102,7 @@ def lower(m: Module, firing: Firing) -> None:
         Tried(late(8), CONTROL, latency=3),
     ],
 )
-def test_what_fits_is_taken(rule: Rule) -> None:
+def test_what_fits_is_taken(rule: FiringRule) -> None:
     assert "tried" in elaborate(rule)
 
 
@@ -128,5 +129,5 @@ def test_what_fits_is_taken(rule: Rule) -> None:
         (Tried(late(7), CONTROL, latency=3), "control of output 0 has width 8, but is given width 7"),
     ],
 )
-def test_what_would_be_lost_is_refused(rule: Rule, error: str) -> None:
+def test_what_would_be_lost_is_refused(rule: FiringRule, error: str) -> None:
     assert refusal(rule) == f"rule Tried: {error}"

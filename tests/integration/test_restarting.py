@@ -14,7 +14,7 @@ from restart import build, restarts
 
 from cosim.building.design import load_design
 from cosim.running.program_data import memory_image, source_transfers
-from hw.verilog.emit import emit
+from hw.design.emit import emit
 from step.language.dtypes import BF16, INT32, UINT32
 from step.language.graph import Graph
 from step.language.types import Tile

@@ -7,13 +7,13 @@ from typing import Any
 from amaranth.hdl import Assert, Cat, Module, Mux, Value
 from unit_bench import UnitBench, equal
 
-from hw.firing.rule import Rule
+from hw.firing.rule import FiringRule
 from hw.firing.unit import Unit
 from hw.rules.unit import Translated
 from step.firing.declared import Declared
 
 
-def translated(hand: Rule, declared: Declared) -> Translated:
+def translated(hand: FiringRule, declared: Declared) -> Translated:
     """What is ``declared``, between the inputs and outputs of ``hand``."""
     reads: Any = hand.inputs
     writes: Any = hand.outputs
@@ -23,7 +23,7 @@ def translated(hand: Rule, declared: Declared) -> Translated:
 class Same(UnitBench):
     """Both see the same streams in the same rhythm, and take, put, drop, read and say the same."""
 
-    def __init__(self, hand: Rule, declared: Declared) -> None:
+    def __init__(self, hand: FiringRule, declared: Declared) -> None:
         super().__init__(translated(hand, declared))
         self.hand = hand
 

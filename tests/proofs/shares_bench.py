@@ -98,7 +98,7 @@ class Pages(Elaboratable):
     def __init__(self, count: int, pages: int, beats: int, supply: Any = scratchpad, ring: Any = share) -> None:
         formats = [ShareFormat(0, beats, beats, 1, pages, reads_first=at) for at in range(count)]
         self.pages, self.supply, self.ring = pages, supply, ring
-        self.scratchpad = supply.Scratchpad(formats, 1, 1, 1024)
+        self.scratchpad = supply.ScratchpadMemory(formats, 1, 1, 1024)
         self.sides = [Side(f"share{at}", each) for at, each in enumerate(formats)]
         self.rings: list[Any] = []
         self.clock = ClockDomain("sync", reset_less=True)

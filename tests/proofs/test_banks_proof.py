@@ -69,7 +69,7 @@ class Banks(Elaboratable):
         self.reads = [Access(f"read{at}", each, words) for at, each in enumerate(beats)]
         self.given = [Signal(name=f"word{at}") for at, _ in enumerate(beats)]
         self.banks, self.owner, self.overtakes = banks, owner, overtakes
-        self.module, self.scratchpad = module, module.Scratchpad(formats, 1, banks, 1024)
+        self.module, self.scratchpad = module, module.ScratchpadMemory(formats, 1, banks, 1024)
         self.clock = ClockDomain("sync", reset_less=True)
         self.mark, self.leaves = Signal(), Signal()
 

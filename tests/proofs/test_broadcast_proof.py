@@ -9,7 +9,8 @@ from refuting import check, check_rule, proofs, some_or_all_mutants
 from unit_bench import UnitBench, bare, control, equal, translated, words
 
 from hw.firing import machine as skeleton
-from hw.firing.rule import Rule
+from hw.firing import mechanism
+from hw.firing.rule import FiringRule
 from hw.firing.unit import Unit
 from hw.links.layout import TokenFormat
 from step.firing.machine import Machine
@@ -35,7 +36,7 @@ class Copies(UnitBench):
         m.d.comb += Assert(unit.fault == 0)
 
 
-def copied(machine: type[Machine], token: TokenFormat, *copies: TokenFormat) -> Rule:
+def copied(machine: type[Machine], token: TokenFormat, *copies: TokenFormat) -> FiringRule:
     return translated(machine, [token], copies)
 
 
@@ -53,4 +54,4 @@ def test_mutants(thorough: bool) -> None:
 @proofs(("mutants",), [(SKELETON,)])
 def test_the_skeleton_passes_words_on(mutants: list[tuple[str, str]]) -> None:
     token = words(1, 2)
-    check(skeleton, lambda module: Copies(copied(Broadcast, token, token, bare(1)), module), mutants)
+    check(skeleton, lambda module: Copies(copied(Broadcast, token, token, bare(1)), module), mutants, [mechanism])

@@ -53,7 +53,7 @@ class ChannelBench(Elaboratable):
 
     def __init__(self, beats: int, depth: int, spare: int, module: Any) -> None:
         self.beats, self.depth, self.room = beats, depth, depth + spare
-        self.channel = module.Channel(Values(beats), depth, spare)
+        self.channel = module.ChannelFifo(Values(beats), depth, spare)
         self.clock = ClockDomain("sync", reset_less=True)
         self.mark = Signal()
 

@@ -109,7 +109,7 @@ class Reads(Bench):
 
     def elaborate(self, platform: Any) -> Module:
         m, parts, together = Module(), max(1, self.beat // self.word), max(1, self.word // self.beat)
-        reader = self.module.Reader(self.beat, self.word, DEPTH)
+        reader = self.module.BeatReader(self.beat, self.word, DEPTH)
         self.dut(m, reader, DEPTH - self.deep)
         given, bits, request, rst = self.given, self.given["bits"], reader.request, self.given["rst"]
         m.d.comb += [

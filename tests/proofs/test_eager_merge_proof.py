@@ -20,7 +20,7 @@ AGES = 3
 ALL = [
     ("firing.next(begins, ends)", "firing.next(begins, 1)"),
     ("firing.latched(passes)", "passes"),
-    ("firing.occupy(when=~idle & token.value)", "pass"),
+    ("firing.occupy(when=~idle & token.value, cycles=cycles_of(self.data[0], token))", "pass"),
     ("passes[each] | (~idle & token.done)", "passes[each]"),
     ("firing.finish(~idle & token.done)", "pass"),
     ("firing.put(DATA, token, when=~idle)", "firing.put(DATA, token, when=~idle & token.value)"),

@@ -10,10 +10,10 @@ from refuting import check, proofs
 from unit_bench import UnitBench, bare, control, words
 
 from hw.firing.unit import Unit
-from hw.functions import pieces as cutting
 from hw.functions.retile import RetileSlicer
 from hw.links.layout import TokenFormat
 from hw.units import flat_map
+from hw.units import pieces as cutting
 from step.lowering.plans.retile import SplitPlan
 
 MUTANTS = [
@@ -26,15 +26,15 @@ MUTANTS = [
 STOPS = [("Mux(last, token.stop + rank, own)", "Mux(last, token.stop + rank, 0)")]
 THREE = [("firing.next(index, Mux(last, 0, index + 1))", "firing.next(index, index + 1)")]
 WITHIN = [
-    ("firing.word(0), later(within))", "firing.word(0), within)"),
+    ("firing.word(0), at_result(within))", "firing.word(0), within)"),
     ("firing.read_from(0, index >> shift)", "firing.read_from(0, index)"),
 ]
 COLUMNS = [
     ("Mux(first, 0, number + 1)", "0"),
     ("which = firing.delayed(firing.latched(index))", "which = firing.latched(index)"),
-    ("store.write(comes, number, into, word)", "store.write(comes, number, 0, word)"),
+    ("turn.write_part.eq(into)", "turn.write_part.eq(0)"),
     ("before ^ (begins & (index == 0))", "before ^ begins"),
-    ("m.d.comb += place.eq(Mux(begins, 0, following))", "m.d.comb += place.eq(following)"),
+    ("place.eq(Mux(begins, 0, following))", "place.eq(following)"),
 ]
 CONTROL = [
     ("self.gather(m, number, word), firing.delayed(index))", "self.gather(m, number, word), index)"),
@@ -50,7 +50,7 @@ class Pieces(UnitBench):
         return self.rule.latency + self.rule.initiation_interval
 
     def check(self, m: Module, unit: Unit) -> None:
-        (front,), (take,), (put,), (sent,), rule = self.fronts, self.takes, self.puts, self.sent, self.rule
+        (front,), (take,), rule = self.fronts, self.takes, self.rule
         size, rank, slicer, beats = len(rule.stops), rule.stops[-1], rule.slicer, max(1, rule.piece.beats)
         index, claim = Signal(range(max(2, size))), unit.output0.claim
         last = index == size - 1
@@ -69,24 +69,12 @@ class Pieces(UnitBench):
         inner = Mux(last, front.stop + rank, Array(rule.stops)[index])
         stop = Mux(front.value, inner, Mux(front.done, 0, front.stop + rank))
         above = Mux(front.rank != 0, front.rank + rank, 0)
-        fields: list[Any] = [front.done, front.value, stop, above, value]
-        widths = [1, 1, len(sent.stop), len(sent.rank), beats]
-        line = Cat(claim, *(field[:width] for field, width in zip(fields, widths, strict=True)))
-        for cycle in range(rule.latency):
-            later = Signal(line.shape(), name=f"later{cycle}")
-            m.d.sync += later.eq(line)
-            line = later
-        header = Cat(sent.done, sent.value, sent.stop, sent.rank)
+        self.follows(m, claim, front.done, front.value, stop, above, value)
         m.d.comb += [
             Assert(~claim | self.visible[0]),
             Assert(take == (claim & (~front.value | last))),
-            Assert(put == line[0]),
-            Assert(~put | (header == line[1 : 1 + len(header)])),
             Assert(unit.fault == 0),
         ]
-        if rule.piece.control:
-            m.d.comb += Assert(~(put & sent.value) | (sent.control == line[-beats:]))
-        self.expects[0] = line[-beats:]
 
 
 def pieces(

@@ -21,9 +21,9 @@ MUTANTS = [
     ("stop=token.stop", "stop=0"),
     ("rank=token.rank", "rank=0"),
     ("firing.take(port)", "firing.take(0)"),
-    ("firing.occupy(when=token.value)", "firing.occupy(when=token.stop)"),
-    ("firing, token.value).result, token.value)", "firing, token.value).operand0, token.value)"),
-    ("self.start(m, firing, token.value)", "self.start(m, firing, token.stop)"),
+    ("firing.occupy(when=token.value,", "firing.occupy(when=token.stop,"),
+    ("datapath.result, token.value)", "datapath.operand0, token.value)"),
+    ("self.start(m, firing, token.value, rows)", "self.start(m, firing, token.stop, rows)"),
     ("token = firing.need_aligned()", "token = firing.need(0)"),
 ]
 BOUNDS = [
@@ -84,7 +84,7 @@ class Mapped(UnitBench):
         return reduce(xor, (parity(each, beats) for each in given), Const(0))
 
     def check(self, m: Module, unit: Unit) -> None:
-        rule, (first, *others), (put,), (sent,) = self.rule, self.fronts, self.puts, self.sent
+        rule, (first, *others) = self.rule, self.fronts
         agree: Value = Const(1)
         for each in others:
             same = [getattr(each, name) == getattr(first, name) for name in ("done", "value", "stop", "rank")]
@@ -104,17 +104,7 @@ class Mapped(UnitBench):
             Assert(unit.output0.claim == takes.all()),
             Assert((unit.fault == 0) | (there & (unit.fault == fault))),
         ]
-        header = Cat(first.done, first.value, first.stop, first.rank)
-        line = Cat(takes.all(), header, value)
-        for cycle in range(rule.latency):
-            later = Signal(line.shape(), name=f"later{cycle}")
-            m.d.sync += later.eq(line)
-            line = later
-        leaves = Cat(sent.done, sent.value, sent.stop, sent.rank)
-        m.d.comb += [Assert(put == line[0]), Assert(~put | (leaves == line[1 : 1 + len(header)]))]
-        if rule.result.control:
-            m.d.comb += Assert(~(put & sent.value) | (sent.control == line[-beats:]))
-        self.expects[0] = line[-beats:]
+        self.follows(m, takes.all(), first.done, first.value, first.stop, first.rank, value)
 
 
 def mapped(

@@ -11,8 +11,8 @@ from refuting import check, check_rule, proofs, some_or_all_mutants
 from unit_bench import UnitBench, bare, control, equal, translated, words
 
 from hw.firing import machine as skeleton
-from hw.firing import unit
-from hw.firing.rule import Rule
+from hw.firing import mechanism, unit
+from hw.firing.rule import FiringRule
 from hw.firing.unit import Unit
 from hw.links.layout import TokenFormat
 from step.firing.machine import Machine
@@ -46,7 +46,7 @@ class LastOneRaised(UnitBench):
         self.expects[0] = its_words
 
 
-def promoted(machine: type[Machine], token: TokenFormat) -> Rule:
+def promoted(machine: type[Machine], token: TokenFormat) -> FiringRule:
     return translated(machine, [token], [replace(token, rank=token.rank + 1)], top=token.rank + 1)
 
 
@@ -62,7 +62,7 @@ def test_mutants(thorough: bool) -> None:
 
 @proofs(("mutants",), [(SKELETON,)])
 def test_the_skeleton_keeps_the_words_of_what_is_held(mutants: list[tuple[str, str]]) -> None:
-    check(skeleton, lambda module: LastOneRaised(promoted(Promote, words(1, 2)), module), mutants)
+    check(skeleton, lambda module: LastOneRaised(promoted(Promote, words(1, 2)), module), mutants, [mechanism])
 
 
 def test_the_skeleton_knows_what_is_spare() -> None:

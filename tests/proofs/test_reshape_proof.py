@@ -24,11 +24,11 @@ MUTANTS = [
         "firing.put(port, stop=token.stop + 1, rank=token.rank + 1)",
         "firing.put(port, stop=token.stop, rank=token.rank)",
     ),
-    ("firing.occupy(when=element)", "firing.occupy(when=token.value & element)"),
-    ("pads = firing.latched(padding)", "pads = firing.lagging(padding)"),
+    ("firing.occupy(when=element,", "firing.occupy(when=token.value & element,"),
+    ("pads = firing.latched(padding)", "pads = firing.registered(padding)"),
     ("len(word)) for each in self.pad)[firing.phase()]", "len(word)) for each in self.pad)[0]"),
 ]
-OF_ONE_WORD = [("firing.send(1, firing.lagging(pads) if self.latency else pads)", "firing.send(1, pads)")]
+OF_ONE_WORD = [("firing.send(1, firing.registered(pads) if self.latency else pads)", "firing.send(1, pads)")]
 AT_DONE = [("with m.Elif(count != 0):", "with m.Elif(count > 1):")]
 
 

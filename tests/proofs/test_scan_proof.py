@@ -18,7 +18,7 @@ MUTANTS = [
     ("token.stop >= self.rank", "token.stop > self.rank"),
     ("stop=token.stop", "stop=0"),
     ("rank=token.rank", "rank=0"),
-    ("firing.occupy(when=token.value)", "firing.occupy(when=token.stop)"),
+    ("firing.occupy(when=token.value,", "firing.occupy(when=token.stop,"),
     ("firing.latched(fresh)", "fresh"),
 ]
 EMPTIES = [("with m.If(token.value | ends):", "with m.If(token.value):")]

@@ -62,7 +62,7 @@ class Supply(Elaboratable):
     def __init__(self, count: int, pages: int, module: Any) -> None:
         format = ShareFormat(0, 0, 0, 1, pages)
         self.pages, self.module = pages, module
-        self.scratchpad = module.Scratchpad([format] * count, 1, 1, 1024)
+        self.scratchpad = module.ScratchpadMemory([format] * count, 1, 1, 1024)
         self.rings: list[Any] = []
         self.clock = ClockDomain("sync", reset_less=True)
         self.wants, self.lasts, self.leaves = (

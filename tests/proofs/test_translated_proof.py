@@ -10,13 +10,13 @@ from proving import refuted
 from same_bench import Same
 from unit_bench import bare, control, words
 
-from hw.firing.rule import Rule
+from hw.firing.rule import FiringRule
 from hw.links.layout import TokenFormat
 from hw.units import reshape
 from step.firing.declared import Declared
 from step.rules import reshape as reshape_rule
 
-Pair = tuple[Rule, Declared]
+Pair = tuple[FiringRule, Declared]
 
 
 def reshaped(token: TokenFormat, pad: tuple[int, ...]) -> Pair:

@@ -11,7 +11,7 @@ from typing import Any
 from amaranth.hdl import Assert, Assume, Cat, ClockDomain, Elaboratable, Module, Mux, Signal, Value
 
 from hw.firing import machine as skeleton
-from hw.firing.rule import Rule
+from hw.firing.rule import FiringRule
 from hw.firing.unit import Unit
 from hw.links.layout import TokenFormat
 from hw.rules.unit import Translated
@@ -67,7 +67,7 @@ class UnitBench(Elaboratable):
     ``skeleton`` is the module that makes a firing of the rule, or a unit.
     """
 
-    def __init__(self, rule: Rule, skeleton: Any = skeleton) -> None:
+    def __init__(self, rule: FiringRule, skeleton: Any = skeleton) -> None:
         self.rule, self.skeleton = rule, skeleton
         self.clock = ClockDomain("sync", reset_less=True)
         inputs, outputs = list(enumerate(rule.inputs)), list(enumerate(rule.outputs))
@@ -99,6 +99,22 @@ class UnitBench(Elaboratable):
     def check(self, m: Module, unit: Unit) -> None:
         """Assert what the unit may do."""
         raise NotImplementedError
+
+    def follows(self, m: Module, claim: Value, *fields: Value) -> None:
+        """What enters output 0 is what its claim said `FiringRule.latency` cycles ago: the header, and words."""
+        put, sent, format = self.puts[0], self.sent[0], self.rule.outputs[0]
+        *_, words = fields
+        widths = [1, 1, len(sent.stop), len(sent.rank), len(words)]
+        line = Cat(claim, *(field[:width] for field, width in zip(fields, widths, strict=True)))
+        for cycle in range(self.rule.latency):
+            later = Signal(line.shape(), name=f"later{cycle}")
+            m.d.sync += later.eq(line)
+            line = later
+        header = Cat(sent.done, sent.value, sent.stop, sent.rank)
+        m.d.comb += [Assert(put == line[0]), Assert(~put | (header == line[1 : 1 + len(header)]))]
+        if getattr(format, "control", False):
+            m.d.comb += Assert(~(put & sent.value) | (sent.control == line[-len(words) :]))
+        self.expects[0] = line[-len(words) :]
 
     def _unit(self) -> Unit:
         if hasattr(self.skeleton, "Unit"):

@@ -8,7 +8,7 @@ from typing import Any
 
 from step.functions.pick import Column
 from step.language.function import Function
-from step.lowering.plans.plan import Application, Timing
+from step.lowering.plans.plan import Application, TilePlan, Timing
 from step.lowering.plans.rows import largest, parts
 from step.lowering.plans.words import Words
 
@@ -46,23 +46,14 @@ class ColumnPlan:
 
 
 @dataclass(frozen=True)
-class RotatePlan:
+class RotatePlan(TilePlan):
     """Words leave as many as come, in windows of whole rows, out of registers that hold one window or two."""
-
-    tile: Words
-    dynamic: bool = False
-
-    streams = True
 
     @property
     def window(self) -> int:
         """The words of the fewest rows that are whole words, or of all rows."""
         row = self.tile.cols * self.tile.dtype.bits
         return min(self.tile.beats, row // gcd(row, self.tile.link_bits))
-
-    @property
-    def initiation_interval(self) -> int:
-        return self.tile.beats
 
     @property
     def latency(self) -> int:
@@ -85,8 +76,3 @@ class RotatePlan:
         """The part of a scalar of the tile that is ``part`` of the result."""
         row = self.tile.cols * self.tile.dtype.bits // self.width
         return part // row * row + (part + row // 2) % row
-
-    def at(self, rows: Any) -> Timing:
-        """The cycles with so many ``rows``."""
-        words = parts(rows, self.tile.cols * self.tile.dtype.bits, self.tile.link_bits)
-        return Timing(largest(1, words), self.latency, streams=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import abc
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from step.language.graph import Node
 from step.language.types import ElementType, is_dynamic, with_rows
 from step.lowering.fabric import FabricConfig
-from step.lowering.plans.rows import largest
+from step.lowering.plans.rows import largest, parts
 from step.lowering.plans.words import Words
 
 
@@ -56,6 +57,29 @@ class Timing:
     initiation_interval: Any
     latency: Any
     streams: bool = False
+
+
+@dataclass(frozen=True)
+class TilePlan(abc.ABC):
+    """The words of a ``tile`` leave as they come, a `latency` later."""
+
+    tile: Words
+    dynamic: bool = False
+
+    streams = True
+
+    @property
+    def initiation_interval(self) -> int:
+        return self.tile.beats
+
+    @property
+    @abc.abstractmethod
+    def latency(self) -> int: ...
+
+    def at(self, rows: Any) -> Timing:
+        """The cycles with so many ``rows``."""
+        words = parts(rows, self.tile.cols * self.tile.dtype.bits, self.tile.link_bits)
+        return Timing(largest(1, words), self.latency, streams=True)
 
 
 @dataclass(frozen=True)

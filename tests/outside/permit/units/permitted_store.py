@@ -11,10 +11,10 @@ from amaranth.lib.wiring import In, Out
 
 from hw.firing.machine import Firing
 from hw.firing.unit import STATUS, Unit, join, pass_status
-from hw.links.beats import WRITE_DEPTH, BeatRule, gather_beat
 from hw.links.channel import ConsumerSignature
 from hw.links.layout import Format, TokenFormat, WriteFormat, input_formats
-from hw.memory.port import MEMORY_RESET, MemoryPort, outside
+from hw.memory.port import MEMORY_RESET, OffChipPort, outside
+from hw.units.beats import WRITE_DEPTH, BeatRule, gather_beat
 from hw.verilog.modules import Parametric, Shared
 from permit.ops.permitted_store import DATA
 from step.language.graph import Node
@@ -40,7 +40,7 @@ class Issue(BeatRule):
         token = firing.need_aligned()
         beat, written = Signal(range(self.beats)), Signal(32)
         last = ~token.value | (beat == self.beats - 1)
-        firing.late(0, data=gather_beat(m, firing, DATA, self.data, beat, self.write.bits))
+        firing.complete(0, data=gather_beat(m, firing, DATA, self.data, beat, self.write.bits))
         firing.occupy(when=token.value)
         with m.If(token.value):
             firing.put(0, address=firing.unit.base + written)
@@ -60,15 +60,12 @@ class PermittedStore(Parametric):
         inputs = {f"input{port}": In(ConsumerSignature(each)) for port, each in enumerate(issue.inputs)}
         external = Out(stream.Signature(issue.write.header))
         super().__init__({**inputs, "base": In(32), "external": external, MEMORY_RESET: In(1), **STATUS})
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"issue": self.issue}
+        self.parameters = {"issue": self.issue}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         m.submodules.issue = issue = Shared(Unit(self.issue))
-        m.submodules.writes = writes = Shared(MemoryPort(self.issue.write, WRITE_DEPTH + Unit(self.issue).in_flight))
+        m.submodules.writes = writes = Shared(OffChipPort(self.issue.write, WRITE_DEPTH + Unit(self.issue).in_flight))
         m.d.comb += issue.base.eq(self.base)
         for port in range(2):
             join(m, getattr(self, f"input{port}"), getattr(issue, f"input{port}"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from hw.fabric import Fabric
+from hw.fabric import ElaboratedFabric
 from hw.links.edge import data_bits
 from hw.links.layout import TokenFormat, input_formats, output_formats
 from hw.memory.port import MEMORY_RESET
@@ -17,7 +17,7 @@ STATUS = """\
 """
 
 
-def header(fabric: Fabric, digest: str, initial_values: bool) -> str:
+def header(fabric: ElaboratedFabric, digest: str, initial_values: bool) -> str:
     """Comment lines with program, fabric, ports and the design's ``digest``; equal designs get equal ones."""
     netlist = fabric.netlist
     parameters = netlist.fabric.to_json()
@@ -38,7 +38,7 @@ def header(fabric: Fabric, digest: str, initial_values: bool) -> str:
     return text + (STATUS if "done" in fabric.structure.ports else "") + "\n"
 
 
-def _ports(fabric: Fabric) -> Iterator[str]:
+def _ports(fabric: ElaboratedFabric) -> Iterator[str]:
     for unit in fabric.units:
         node, operator = unit.node, unit.node.operator
         if operator.given() is not None:

@@ -8,11 +8,11 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal, Value
 
 from hw.firing.machine import Firing
-from hw.firing.rule import Rule
+from hw.firing.rule import FiringRule
 from hw.functions.datapath import Datapath
-from hw.functions.sequence import later
-from hw.functions.words import in_words, whole
-from hw.links.layout import DynamicFormat, Format, TokenFormat
+from hw.links.layout import DynamicFormat, TokenFormat
+from hw.links.words import in_words, whole
+from hw.primitives.timing import delayed
 from hw.verilog.modules import Shared
 from step.language.faults import Fault
 from step.lowering.plans.plan import DynamicPlan, UnitPlan
@@ -20,7 +20,7 @@ from step.lowering.plans.rows import largest
 
 
 @dataclass(frozen=True)
-class FunctionRule(Rule):
+class FunctionRule(FiringRule):
     """A rule whose values go through ``datapath``, and that takes as long as this does.
 
     Unless the datapath takes words as they come, they are gathered; it starts with the last one, and its result goes
@@ -103,25 +103,11 @@ class FunctionRule(Rule):
         """Of the header of a result with so many ``rows``."""
         return {"rows": rows} if self.most_rows else {}
 
-    @property
-    def initiation_interval(self) -> int:
-        return self.plan.initiation_interval
-
-    @property
-    def latency(self) -> int:  # type: ignore[override]
-        return self.plan.latency
-
-    @property
-    def burst(self) -> int:
-        return self.plan.burst
-
-    @property
-    def inputs(self) -> tuple[Format, ...]:
-        return self.operands
-
-    @property
-    def outputs(self) -> tuple[Format, ...]:
-        return (self.result,)
+    initiation_interval = property(lambda self: self.plan.initiation_interval)
+    latency = property(lambda self: self.plan.latency)
+    burst = property(lambda self: self.plan.burst)
+    inputs = property(lambda self: self.operands)
+    outputs = property(lambda self: (self.result,))
 
     def start(self, m: Module, firing: Firing, value: Value, rows: Any = 0) -> Shared:
         """The datapath, which starts on the operands of a firing with a ``value``, of so many ``rows``."""
@@ -131,7 +117,7 @@ class FunctionRule(Rule):
             m.d.comb += datapath.start.eq(firing.fired(value))
             if not isinstance(rows, int):
                 m.d.comb += datapath.start.eq(firing.fired(value & (rows != 0)))
-                m.d.comb += datapath.rows.eq(firing.lagging(rows))
+                m.d.comb += datapath.rows.eq(firing.registered(rows))
             for port, format in enumerate(self.operands):
                 if format.items:
                     m.d.comb += getattr(datapath, f"operand{port}").eq(firing.word(port))
@@ -159,21 +145,21 @@ class FunctionRule(Rule):
         if not isinstance(pace.latency, int):
             enters = firing.stamp(0, pace.latency, largest(1, pace.result))
             assert self.datapath is not None
-            m.d.comb += datapath.leave.eq(later(m, enters, 1 - self.datapath.leaves_early, "leave"))
+            m.d.comb += datapath.leave.eq(delayed(m, enters, 1 - self.datapath.leaves_early, "leave"))
 
-    def give(self, m: Module, firing: Firing, result: Value, puts: Value) -> None:
+    def send_result(self, m: Module, firing: Firing, result: Value, puts: Value) -> None:
         """``result`` is what became of the operands of a firing that ``puts`` a value, as late as this enters."""
-        self.leave(firing, self.words(m, firing, result, puts))
+        self.send_words(firing, self.result_words(m, firing, result, puts))
 
-    def words(self, m: Module, firing: Firing, result: Value, puts: Value) -> Value:
+    def result_words(self, m: Module, firing: Firing, result: Value, puts: Value) -> Value:
         """Such a ``result`` word by word, or as control."""
         if self.result.control or (self.datapath is not None and self.datapath.streams):
             return result
         return in_words(m, result, firing.delayed(firing.fired(puts)), self.result)
 
-    def leave(self, firing: Firing, word: Value) -> None:
+    def send_words(self, firing: Firing, word: Value) -> None:
         """The words of what goes out, or its control."""
         if self.result.control:
-            firing.late(0, control=word)
+            firing.complete(0, control=word)
         else:
             firing.send(0, word)

@@ -95,10 +95,7 @@ class DatapathModel(Datapath):
         operands = [member.shape for path, member, _ in rtl.signature.flatten(rtl) if path[0].startswith("operand")]
         reduce = "first" in rtl.signature.members
         super().__init__(rtl.plan, operands, rtl.result.shape().width, reduce=reduce, latency=rtl.latency)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"datapath": type(self.rtl).__name__, **self.rtl.parameters}
+        self.parameters = {"datapath": type(self.rtl).__name__, **self.rtl.parameters}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

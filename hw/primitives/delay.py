@@ -21,10 +21,7 @@ class DelayLine(Parametric):
     def __init__(self, width: int, cycles: int) -> None:
         self._width, self._cycles = width, cycles
         super().__init__({"i": In(width), "o": Out(width)})
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"word_bits": self._width, "cycles": self._cycles}
+        self.parameters = {"word_bits": self._width, "cycles": self._cycles}
 
     @property
     def samples(self) -> tuple[DelayLine, ...]:

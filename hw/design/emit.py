@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hw.arithmetic.model import SOURCES
+from hw.design.header import header
+from hw.design.sidecar import sidecar
 from hw.fabric import elaborate
+from hw.functions.model import SOURCES
 from hw.memory.port import MEMORY_RESET
 from hw.verilog.convert import ModuleLibrary, ModuleText
 from hw.verilog.file_lists import list_files
 from hw.verilog.generic import Generic
-from hw.verilog.header import header
 from hw.verilog.instances import instantiated, with_parameters
 from hw.verilog.interfaces import interfaces_of
-from hw.verilog.sidecar import sidecar
 from hw.verilog.structure import Structure, port_widths, separated
 from step.errors import FabricError
 from step.host.installing import installing
@@ -34,7 +34,7 @@ HEAVY = 200_000
 
 
 @dataclass(frozen=True)
-class Design:
+class EmittedDesign:
     """Emitted Verilog: ``files`` by name, the ``sidecar`` as plain data, and the top module as it is wired."""
 
     files: dict[str, str]
@@ -61,7 +61,7 @@ def emit(
     waits: bool = False,
     initial_values: bool = True,
     progress: Progress = silent,
-) -> Design:
+) -> EmittedDesign:
     """Emit the fabric of ``netlist``, into ``directory`` if one is given, where no file of an earlier one is left.
 
     ``probes`` adds the ports that the cosimulation looks at; without them all that is emitted can be synthesised.
@@ -89,7 +89,7 @@ def emit(
     files |= list_files(fabric.structure.name, sources, [WAIVERS.name])
     used = (each.component.module_name for each in fabric.structure.instances)
     heavy = heavy_modules(Counter(generics[each].name if each in generics else each for each in used), modules)
-    design = Design(files, sidecar(fabric, files, heavy), fabric.structure)
+    design = EmittedDesign(files, sidecar(fabric, files, heavy), fabric.structure)
     files[top] = header(fabric, design.hash, initial_values) + files[top]
     if directory is not None:
         with installing(Path(directory), last=SIDECAR) as staged:

@@ -13,7 +13,7 @@ from step.lowering.registers import UNIT_BITS
 from step.running.result import Activity
 
 
-class Waits(Parametric):
+class WaitReport(Parametric):
     """Of ``units`` units and of channels from unit to unit, given as ``channels``; ``fillers`` of these have buffers.
 
     ``moved``: a token entered a channel one cycle before. While ``hold`` is up, the rest shows what was when it rose.
@@ -21,6 +21,9 @@ class Waits(Parametric):
     writer is ``blocked`` and it is full (`step.running.deadlock.find_waits`); ``unit`` waits for the unit ``awaited``.
     A writer of buffers is also blocked where one of its buffers is not read.
     """
+
+    verilog_name = "Waits"
+    verilog_folder = "registers"
 
     def __init__(self, units: int, channels: tuple[tuple[int, int], ...], fillers: tuple[int, ...]) -> None:
         self._units, self._channels, self._fillers = units, channels, fillers
@@ -40,10 +43,7 @@ class Waits(Parametric):
                 "awaited": Out(UNIT_BITS),
             }
         )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"units": self._units, "channels": self._channels, "fillers": self._fillers}
+        self.parameters = {"units": self._units, "channels": self._channels, "fillers": self._fillers}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

@@ -6,21 +6,20 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 
 from hw.firing.machine import Firing
-from hw.firing.rule import Rule
+from hw.firing.rule import FiringRule
 from hw.functions.corner_turn import CornerTurn, Move
-from hw.functions.packed_rows import slide
 from hw.functions.retile import RetileSlicer
-from hw.functions.sequence import counter
-from hw.functions.words import in_words
-from hw.links.layout import Format, TokenFormat
+from hw.links.layout import TokenFormat
+from hw.links.words import in_words
+from hw.primitives.timing import counter
 from hw.verilog.modules import Shared
 
 
 @dataclass(frozen=True)
-class Pieces(Rule):
+class Pieces(FiringRule):
     """The pieces that ``slicer`` makes of a tile.
 
     A piece that is made of whole words, or is a part of one, is read where it lies. All others have to wait until the
@@ -32,21 +31,10 @@ class Pieces(Rule):
     piece: TokenFormat
     slicer: RetileSlicer
 
-    @property
-    def initiation_interval(self) -> int:
-        return self.slicer.plan.initiation_interval if self.piece.items else 1
-
-    @property
-    def latency(self) -> int:  # type: ignore[override]
-        return self.slicer.plan.latency if self.piece.items else 0
-
-    @property
-    def inputs(self) -> tuple[Format, ...]:
-        return (self.token,)
-
-    @property
-    def outputs(self) -> tuple[Format, ...]:
-        return (self.piece,)
+    initiation_interval = property(lambda self: self.slicer.plan.initiation_interval if self.piece.items else 1)
+    latency = property(lambda self: self.slicer.plan.latency if self.piece.items else 0)
+    inputs = property(lambda self: (self.token,))
+    outputs = property(lambda self: (self.piece,))
 
     def cut(self, m: Module, firing: Firing, index: Signal, value: Value) -> None:
         """Send the words of piece ``index``."""
@@ -68,15 +56,15 @@ class Pieces(Rule):
                 piece = piece_of(m, self.slicer, self.gather(m, number, word), which)
                 firing.send(0, in_words(m, piece, begins, self.piece))
 
-    def within(self, m: Module, firing: Firing, index: Signal, later: Callable[[Value], Value]) -> Value:
-        """Piece ``index`` out of the word that it lies in, when that is there; ``later``: the index at that time."""
+    def within(self, m: Module, firing: Firing, index: Signal, at_result: Callable[[Value], Value]) -> Value:
+        """Piece ``index`` out of the word that it lies in, when that is there; ``at_result``: its number then."""
         pieces = min(self.token.bits, self.token.link_bits) // self.slicer.plan.piece_bits  # of a word
         within: Value = index
         if self.token.beats > 1:
             shift = pieces.bit_length() - 1
             firing.read_from(0, index >> shift)
             within = index[:shift]
-        return piece_of(m, RetileSlicer(self.slicer.plan, pieces), firing.word(0), later(within))
+        return piece_of(m, RetileSlicer(self.slicer.plan, pieces), firing.word(0), at_result(within))
 
     def collect(self, m: Module, firing: Firing, value: Value, first: Value) -> tuple[Signal, Value]:
         """The word of the element that comes now, and its number; that is `beats` where none comes."""
@@ -136,3 +124,33 @@ def piece_of(m: Module, slicer: RetileSlicer, element: Value, index: Value) -> V
     m.d.comb += [cut.operand0.eq(element), cut.index.eq(index)]
     result: Value = cut.result
     return result
+
+
+def slide(m: Module, firing: Firing, token: TokenFormat, piece: TokenFormat, first: Value, some: Value) -> None:
+    """Send the rows of a tile, a row per firing with ``some``: the ``first`` one, or the next.
+
+    A row lies in the word that is read and the one before it: of both together it begins at ``place``, where the one
+    before ended.
+    """
+    unit = math.gcd(piece.bits, token.link_bits)
+    words, most = piece.beats, token.link_bits // unit
+    more = piece.bits // unit - (words - 1) * most  # units of the last word
+    place, read = Signal(range(most + 1), name="place"), Signal(range(token.beats + 1), name="read")
+    begin, end = Signal.like(place, name="begin"), Signal(range(2 * most + 1), name="row_end")
+    m.d.comb += [begin.eq(Mux(first, most, place)), end.eq(begin + more)]
+    from_word = Mux(first, 0, read)
+    over = end > most
+    firing.read_from(0, from_word[: len(read)])
+    firing.next(place, Mux(over, end - most, end))
+    firing.next(read, from_word + (words - 1) + over)
+
+    left, current = Signal(range(words + 1), name="words_left"), firing.word(0)
+    with m.If(firing.fires & some):
+        m.d.sync += left.eq(words)
+    with m.Elif(left != 0):
+        m.d.sync += left.eq(left - 1)
+    before = Signal(len(current), name="word_before", reset_less=True)
+    with m.If((left > 1) | ((left == 1) & firing.latched(over))):
+        m.d.sync += before.eq(current)
+    both = Cat(before, current)
+    firing.send(0, Array(both[at * unit :][: piece.word_bits] for at in range(most + 1))[firing.latched(begin)])

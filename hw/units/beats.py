@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In
 
 from hw.firing.machine import Firing
-from hw.firing.rule import Rule
+from hw.firing.rule import FiringRule
 from hw.links.layout import DynamicFormat, TokenFormat, WriteFormat
 from step.language.faults import Fault
 
@@ -38,7 +36,7 @@ class StoredFormat(DynamicFormat):
 
 
 @dataclass(frozen=True)
-class BeatRule(Rule):
+class BeatRule(FiringRule):
     """One beat of ``data`` per firing, for which it reads all its words; a token leaves with its last beat.
 
     Addresses count from ``base`` on. They wait for the data, and go beside it.
@@ -52,17 +50,9 @@ class BeatRule(Rule):
         """The format of the tiles that are stored."""
         return self.data.tile if isinstance(self.data, StoredFormat) else self.data
 
-    @property
-    def initiation_interval(self) -> int:
-        return words_of_beat(self.tile, self.write.bits)
-
-    @property
-    def latency(self) -> int:  # type: ignore[override]
-        return self.initiation_interval
-
-    @property
-    def ports(self) -> Mapping[str, Any]:
-        return {"base": In(32)}
+    initiation_interval = property(lambda self: words_of_beat(self.tile, self.write.bits))
+    latency = property(lambda self: self.initiation_interval)
+    ports = property(lambda self: {"base": In(32)})
 
     @property
     def beats(self) -> int:

@@ -11,13 +11,13 @@ from amaranth.hdl import Elaboratable, Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from hw.firing.machine import Firing
-from hw.firing.rule import Rule
+from hw.firing.rule import FiringRule
 from hw.firing.unit import STATUS, Unit, join, pass_status
 from hw.functions.corner_turn import CornerTurn
-from hw.functions.pieces import Pieces
-from hw.functions.store import run
-from hw.links.channel import Channel, ConsumerSignature, ProducerSignature
-from hw.links.layout import DynamicFormat, Format, HeaderFormat, cycles_of
+from hw.links.channel import ChannelFifo, ConsumerSignature, ProducerSignature
+from hw.links.layout import DynamicFormat, HeaderFormat, cycles_of
+from hw.primitives.timing import window
+from hw.units.pieces import Pieces
 from hw.verilog.modules import Parametric, Shared
 
 HELD = 2
@@ -25,7 +25,7 @@ HELD = 2
 
 
 @dataclass(frozen=True)
-class Arrive(Rule):
+class Arrive(FiringRule):
     """Takes a tile, whose header goes on when its last word has come.
 
     Of the tile in the other ``part`` than the one before the ``word`` with the number ``step`` ``comes``.
@@ -33,17 +33,11 @@ class Arrive(Rule):
 
     token: DynamicFormat
 
-    @property
-    def latency(self) -> int:  # type: ignore[override]
-        return self.token.cycles
+    verilog_origin = "hw.functions.columns"
 
-    @property
-    def inputs(self) -> tuple[Format, ...]:
-        return (self.token,)
-
-    @property
-    def outputs(self) -> tuple[Format, ...]:
-        return (HeaderFormat(self.token),)
+    latency = property(lambda self: self.token.cycles)
+    inputs = property(lambda self: (self.token,))
+    outputs = property(lambda self: (HeaderFormat(self.token),))
 
     @property
     def ports(self) -> Mapping[str, Any]:
@@ -64,7 +58,7 @@ class Arrive(Rule):
         firing.finish(token.done)
         part, unit = Signal(init=1), firing.unit
         firing.next(part, part ^ token.value)
-        comes, number, _ = run(m, "word", firing.fires & token.value, self.token.cycles, cycles)
+        comes, number, _ = window(m, "word", firing.fires & token.value, self.token.cycles, cycles)
         m.d.comb += [
             *(unit.comes.eq(comes), unit.part.eq(part)),
             *(unit.step.eq(number), unit.word.eq(firing.word(0))),
@@ -74,6 +68,8 @@ class Arrive(Rule):
 class Columns(Parametric):
     """The machine that takes tiles, the one that sends ``pieces`` of them, and the memory between."""
 
+    verilog_folder = "functions"
+
     def __init__(self, pieces: Pieces) -> None:
         token = pieces.token
         assert isinstance(token, DynamicFormat)
@@ -81,15 +77,8 @@ class Columns(Parametric):
         super().__init__(
             {"input0": In(ConsumerSignature(token)), "output0": Out(ProducerSignature(pieces.piece)), **STATUS}
         )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"arrive": self.arrive, "pieces": self.pieces}
-
-    @property
-    def longest_pause(self) -> int:
-        """As `Unit.longest_pause`."""
-        return self.arrive.longest_pause + self.pieces.longest_pause
+        self.parameters = {"arrive": self.arrive, "pieces": self.pieces}
+        self.longest_pause = self.arrive.longest_pause + self.pieces.longest_pause
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
@@ -97,7 +86,7 @@ class Columns(Parametric):
         m.submodules.pieces = pieces = Shared(self.pieces)
         rule = self.pieces.rule
         assert isinstance(rule, Pieces)
-        m.submodules.between = between = Shared(Channel(rule.inputs[0], HELD))
+        m.submodules.between = between = Shared(ChannelFifo(rule.inputs[0], HELD))
         item = math.gcd(rule.slicer.width, rule.token.link_bits)
         m.submodules.turn = turn = Shared(CornerTurn(rule.moves(item), item, HELD))
         join(m, self.input0, arrive.input0)

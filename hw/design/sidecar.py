@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hw.fabric import Fabric
+from hw.fabric import ElaboratedFabric
 from hw.links.edge import data_bits
 from hw.links.layout import TokenFormat, input_formats, output_formats
 from hw.verilog.convert import tool_versions
@@ -17,7 +17,7 @@ from step.language.operator import Access, StreamType
 from step.lowering.regions import Region
 
 
-def sidecar(fabric: Fabric, files: Mapping[str, str], hierarchical: Sequence[str]) -> dict[str, Any]:
+def sidecar(fabric: ElaboratedFabric, files: Mapping[str, str], hierarchical: Sequence[str]) -> dict[str, Any]:
     """Plain data that names everything in ``files`` (name to text) of ``fabric``; its ``hash`` is a digest of all."""
     netlist, memory = fabric.netlist, fabric.memory
     given = [node for node in netlist.units if node.operator.given() is not None]
@@ -109,7 +109,7 @@ def _stream(node: Node, stream: StreamType, format: TokenFormat) -> dict[str, An
     }
 
 
-def _region(fabric: Fabric, region: Region, access: Access) -> dict[str, Any]:
+def _region(fabric: ElaboratedFabric, region: Region, access: Access) -> dict[str, Any]:
     """A memory port: what lies where, in beats; strides are those of the ``grid`` of tiles."""
     graph = fabric.netlist.graph
     rows, cols = access.tile.shape

@@ -10,10 +10,10 @@ from amaranth.lib.wiring import In, Out
 
 from hw.firing.machine import Firing
 from hw.firing.unit import STATUS, Unit, join, pass_status
-from hw.functions.pieces import Pieces
-from hw.links.channel import Channel, ConsumerSignature, ProducerSignature
+from hw.links.channel import ChannelFifo, ConsumerSignature, ProducerSignature
 from hw.links.layout import TokenFormat
 from hw.rules.unit import Translated
+from hw.units.pieces import Pieces
 from hw.verilog.modules import Parametric, Shared
 from step.firing.declared import Declared
 from step.rules.flatten import HoldingFlatten
@@ -31,6 +31,8 @@ class Rows(Pieces):
 
     nested: bool
 
+    verilog_origin = "hw.functions.rows"
+
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need(0)
         index = Signal(range(self.slicer.pieces))
@@ -38,7 +40,7 @@ class Rows(Pieces):
         m.d.comb += [some.eq(token.value & (token.rows != 0)), last.eq(~some | (index == token.rows - 1))]
         firing.occupy(when=some)
         if self.piece.items and self.slicer.plan.collects_control:
-            firing.late(0, control=self.read(m, firing, index))
+            firing.complete(0, control=self.read(m, firing, index))
         elif self.piece.word_bits:
             self.cut(m, firing, index, some)
         if self.nested:
@@ -67,6 +69,8 @@ class Rows(Pieces):
 class HeldRows(Parametric):
     """`Rows` of all tiles of a row of the stream are one row: as the last tile may have none, the last row waits."""
 
+    verilog_folder = "functions"
+
     def __init__(self, rows: Rows) -> None:
         between = replace(rows.piece, rank=rows.piece.rank + 1)
         self.rows = Unit(replace(rows, piece=between, nested=True))
@@ -76,15 +80,8 @@ class HeldRows(Parametric):
         super().__init__(
             {"input0": In(ConsumerSignature(rows.token)), "output0": Out(ProducerSignature(rows.piece)), **STATUS}
         )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"rows": self.rows, "then": self.flatten}
-
-    @property
-    def longest_pause(self) -> int:
-        """As `Unit.longest_pause`."""
-        return self.rows.longest_pause + self.flatten.longest_pause
+        self.parameters = {"rows": self.rows, "then": self.flatten}
+        self.longest_pause = self.rows.longest_pause + self.flatten.longest_pause
 
     def spare(self, port: int) -> int:
         """As `Unit.spare`."""
@@ -96,7 +93,7 @@ class HeldRows(Parametric):
         m.submodules.flatten = flatten = Shared(self.flatten)
         format: TokenFormat = self.rows.rule.outputs[0]  # type: ignore[assignment]
         slots, spare = HELD + self.rows.in_flight, self.flatten.spare(0)
-        m.submodules.between = between = Shared(Channel(format, slots, spare))
+        m.submodules.between = between = Shared(ChannelFifo(format, slots, spare))
         join(m, self.input0, rows.input0)
         join(m, rows.output0, between.i)
         join(m, between.o, flatten.input0)

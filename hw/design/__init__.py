@@ -1,0 +1,1 @@
+"""The Verilog of a program, and the files beside it."""

@@ -1,0 +1,1 @@
+"""Delay lines, small memories, and windows of cycles."""

@@ -10,7 +10,7 @@ from step.errors import FabricError
 from step.functions.row import RowSum
 from step.language.graph import Graph, Node
 from step.lowering.bus import BusConfig
-from step.lowering.fabric import FabricConfig
+from step.lowering.fabric import OWN, FabricConfig
 from step.lowering.feasible import check_feasible, with_lanes, with_links
 from step.lowering.netlist import Netlist, lower
 from step.lowering.off_chip import MemoryConfig
@@ -63,13 +63,14 @@ def with_masters(fabric: FabricConfig, graph: Graph, seed: int) -> FabricConfig:
         return fabric
     burst = max(random.choice([1, 2, 4, 16]), fabric.memory.beat_bytes // bytes)
     bus = BusConfig(masters, bytes, burst, outstanding=random.randint(1, 4))
-    return with_ports(replace(fabric, memory=replace(fabric.memory, bus=bus)), graph)
+    return for_graph(replace(fabric, memory=replace(fabric.memory, bus=bus)), graph)
 
 
-def with_ports(fabric: FabricConfig, graph: Graph) -> FabricConfig:
-    """``fabric`` with no more masters than ``graph`` has memory ports."""
+def for_graph(fabric: FabricConfig, graph: Graph) -> FabricConfig:
+    """``fabric`` with lanes and links of operators of ``graph`` alone, and no more masters than it has memory ports."""
     ports = sum((node.operator.reads(node) is not None) + (node.operator.writes(node) is not None) for node in graph)
-    return replace(fabric, memory=fabric.memory.of_masters(min(fabric.memory.masters, ports)))
+    own = {kind: {name: n for name, n in getattr(fabric, kind).items() if name in graph.nodes} for kind in OWN}
+    return replace(fabric, memory=fabric.memory.of_masters(min(fabric.memory.masters, ports)), **own)
 
 
 def own_lanes(seed: int, nodes: Sequence[Node]) -> dict[str, int]:

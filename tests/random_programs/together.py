@@ -22,7 +22,7 @@ from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
 from step.programs.data.inputs import bind_inputs
 from step.running.result import RunResult, Status
-from step_check.fuzz.program import LARGEST_BUFFER, with_ports, with_rows
+from step_check.fuzz.program import LARGEST_BUFFER, for_graph, with_rows
 from step_check.fuzz.steps.dynamic_rows import MOST_ROWS
 
 FABRIC = replace(
@@ -56,7 +56,7 @@ def deadlocks(seed: int, fabric: FabricConfig) -> bool:
     """Whether the program's channels have too little space; the fast model knows."""
     graph = Graph("random")
     inputs = bind_inputs(graph, inputs_of(seed, graph))
-    fabric = with_ports(with_rows(fabric, graph, MOST_ROWS), graph)
+    fabric = for_graph(with_rows(fabric, graph, MOST_ROWS), graph)
     return simulate(lower(graph, fabric), inputs).ending.status == Status.DEADLOCK
 
 

@@ -6,11 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any, NoReturn
 
-from sim_approx.calibration.file import Calibration
-from sim_approx.calibration.lookup import calibrated
 from sim_approx.engine.profile import Counted
 from sim_approx.placing.build import TimingOf
 from sim_approx.running.depths import Rerun, clearing_depths
@@ -42,7 +39,6 @@ def run(
     max_cycles: int | None = None,
     depths: Mapping[str, int] | None = None,
     timing_of: TimingOf | None = None,
-    calibration: Path | str | None = None,
     engine: EngineName | None = None,
     jump: bool = True,
     progress: Progress = silent,
@@ -52,8 +48,7 @@ def run(
 
     ``values``: ``"all"`` computes every value, so that there are outputs; ``"control"`` only those that decide what
     some unit does. ``events`` keeps the cycle and control of every token. ``depths`` replaces the depth of channels, by
-    their name in the netlist. ``timing_of`` replaces the plans of functions, and so does the file
-    ``calibration`` that ``step calibrate`` wrote.
+    their name in the netlist. ``timing_of`` replaces the plans of functions.
 
     ``engine``: ``"compiled"`` or ``"python"``. Without one the compiled engine runs, and the Python engine where it can
     not be made, which the result says with the reason. Where a phase of the run repeats itself, the compiled engine
@@ -61,14 +56,11 @@ def run(
     ``progress`` is told cycle and speed of long runs, ``on_token`` of every token that leaves through a sink, at most
     some 0.1 s after it did; it needs all values.
 
-    Raises `FormatError` for what is no calibration, and `FabricError` for one that lacks what the program needs;
-    `StreamFault`, `Deadlock` and `Runaway` (more than ``max_cycles`` cycles), each with the result up to there
+    Raises `StreamFault`, `Deadlock` and `Runaway` (more than ``max_cycles`` cycles), each with the result up to there
     as its ``result``; `FabricError` for what the fabric can not do, and for depths of channels that do not exist;
     `EnvironmentProblem` where the compiled engine was asked for and can not be made.
     """
-    simulator = Simulator(
-        program, inputs, fabric, values=values, timing_of=timing_of, calibration=calibration, engine=engine, jump=jump
-    )
+    simulator = Simulator(program, inputs, fabric, values=values, timing_of=timing_of, engine=engine, jump=jump)
     return simulator.run(depths=depths, events=events, max_cycles=max_cycles, progress=progress, on_token=on_token)
 
 
@@ -93,7 +85,6 @@ class Simulator:
         *,
         values: Values = "control",
         timing_of: TimingOf | None = None,
-        calibration: Path | str | None = None,
         engine: EngineName | None = None,
         jump: bool = True,
         symbols: bool = False,
@@ -103,9 +94,6 @@ class Simulator:
         self.netlist = prepared.netlist
         check_outputs(prepared.graph)
         self._data = prepared.data
-        if calibration is not None:
-            measured = calibrated(Calibration.load(Path(calibration)), self.netlist, self._data)
-            self.netlist, timing_of = measured.netlist, measured.timing_of
         self._model = partial(Model, values=values, timing_of=timing_of, engine=engine, symbols=symbols)
         self._jump = jump
         self._idle: list[Model] = []

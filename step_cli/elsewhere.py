@@ -23,23 +23,20 @@ Done = tuple[Task, "Comparison | StepError"]
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """How programs are made and compared; ``arguments``, ``fitted``, ``settings``, ``max_cycles`` and ``calibration``
-    are the options of ``step compare``."""
+    """How programs are made and compared; ``arguments``, ``fitted``, ``settings`` and ``max_cycles`` are the
+    options of ``step compare``."""
 
     arguments: dict[str, Value]
     fitted: Path | None
     settings: tuple[str, ...]
     max_cycles: int | None
-    calibration: Path | None
 
     def __call__(self, task: Task) -> Done:
         """The comparison of the program, or what went wrong."""
         _, spec, number = task
         try:
             program = on_fabric(load_programs(spec, self.arguments)[number], self.fitted, self.settings)
-            return task, compared(
-                program, prepare(program), silent, max_cycles=self.max_cycles, calibration=self.calibration
-            )
+            return task, compared(program, prepare(program), silent, max_cycles=self.max_cycles)
         except StepError as error:
             return task, error
 

@@ -73,7 +73,6 @@ APPROX: list[tuple[dict[str, Any], str]] = [
     ({"values": "al"}, 'values must be "control" or "all", not \'al\''),
     ({"engine": "fast"}, 'engine must be "compiled" or "python", not \'fast\''),
     ({"timing_of": 5}, "timing_of must be a function, not 5"),
-    ({"calibration": 5}, "calibration must be given by its name, a text or a Path, not 5"),
 ]
 
 
@@ -111,11 +110,11 @@ OTHERS: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: step.compare(program(), backend="approx"),
-        "backend has no effect on step.compare; it takes max_cycles, waves, optimize, calibration",
+        "backend has no effect on step.compare; it takes max_cycles, waves, optimize",
     ),
     (
         lambda: step.Simulator(program(), max_cycles=5),
-        "max_cycles has no effect on step.Simulator; it takes values, timing_of, calibration, engine, jump, symbols",
+        "max_cycles has no effect on step.Simulator; it takes values, timing_of, engine, jump, symbols",
     ),
     (
         lambda: step.Simulator(program()).run(depth={"x": 2}),

@@ -11,7 +11,7 @@ from same import both
 from step.lowering.bus import BusConfig
 from step.programs.prepare import prepare
 from step.running.result import Status
-from step_check.fuzz.program import program, for_graph
+from step_check.fuzz.program import for_graph, program
 
 BUSES = (
     BusConfig(masters=1, bytes=1, burst=64, outstanding=1),

@@ -10,14 +10,14 @@ from scenarios import FABRIC, Inputs, Scenario
 
 from sim_approx.running.simulation import simulate
 from step.language.dims import Dim
+from step.language.draft import Piece
 from step.language.function import NUMBER
 from step.language.graph import Graph
 from step.language.types import ElementType, Tuple
 from step.lowering.netlist import insert_broadcasts, lower
 from step.programs.data.inputs import bind_inputs
 from step.running.result import Status
-from step_check.fuzz.draft import Growing
-from step_check.samples.draft import Piece
+from step_check.samples.draft import GrowingDraft
 from step_check.samples.known import operators
 from step_check.samples.values import random_element, random_nested, random_tile
 
@@ -31,7 +31,7 @@ Extent = tuple[str | None, int | None]
 """The name of a dimension, None for one that is declared as it is, and its extent, None for any."""
 
 
-class Around(Growing):
+class Around(GrowingDraft):
     """A draft of one operator: what its sample picks are new sources of any rank, some ragged, some empty."""
 
     widest = 1 << 20
@@ -65,7 +65,7 @@ def declared(graph: Graph, extents: list[Extent]) -> list[Dim | int]:
 
 
 def build(operator: str, random: Random, graph: Graph, *, roomy: bool = False) -> Inputs:
-    """Put a program around ``operator`` into ``graph``, all its choices by ``random``; ``roomy`` as in `Growing`."""
+    """Put a program around ``operator`` into ``graph``, all its choices by ``random``; ``roomy``: with deep channels."""
     draft = Around(random, graph, roomy=roomy)
     OPERATORS[operator].sample(draft)
     for piece in draft.pool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from step.language.dims import Dim, DimKind, Shape, at_most_one, element_count, mean, product
+from step.language.draft import Draft
 from step.language.faults import Fault, Violation
 from step.language.function import AccumFunction
 from step.language.operator import Names, Placed, Process, StreamType, Surroundings, each_aligned
@@ -15,7 +16,6 @@ from step.language.reduction import _Reduction
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
 from step.language.types import Tile, is_dynamic
-from step_check.samples.draft import Draft
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import sympy
 
 from step.language.dims import format_shape
+from step.language.draft import Draft
 from step.language.operator import (
     Accounting,
     Kind,
@@ -24,8 +25,6 @@ from step.language.padding import Padding, has_padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
 from step.language.types import Buffer, Tile
-from step_check.samples.buffers import fill, stored
-from step_check.samples.draft import Draft
 
 
 @dataclass(frozen=True)
@@ -92,6 +91,6 @@ WEIGHT = 1
 
 def sample(draft: Draft) -> None:
     """A buffer that is read once, in its order."""
-    if piece := stored(draft):
-        buffers, _ = fill(draft, piece)
+    if piece := draft.stored():
+        buffers, _ = draft.fill(piece)
         draft.keep(buffers.streamify(), timed=piece.timed)

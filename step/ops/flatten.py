@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from step.language.dims import DimKind, derive, product
+from step.language.draft import Draft
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect, expect_rank
 from step.language.padding import Padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
-from step_check.samples.draft import Draft
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from step.errors import TypeMismatch
+from step.language.draft import Draft
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
 from step.language.stream import Stream, stream_method
 from step.language.types import Tuple
-from step_check.samples.draft import Draft
 
 
 @dataclass(frozen=True)

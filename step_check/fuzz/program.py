@@ -16,8 +16,8 @@ from step.lowering.netlist import Netlist, lower
 from step.lowering.off_chip import MemoryConfig
 from step.programs.program import Program
 from step_check.fuzz import steps  # noqa: F401  (they register themselves)
-from step_check.fuzz.draft import Growing
 from step_check.fuzz.step import steps as all_steps
+from step_check.samples.draft import GrowingDraft
 
 LARGEST_BUFFER = 64
 """More tokens than any stream has that fills buffers."""
@@ -29,9 +29,9 @@ OPERATORS = (5, 60)
 """Operators of a program, at least and at most, sinks and stores not counted; the last step may add a few more."""
 
 
-def build(seed: int, graph: Graph, *, operators: tuple[int, int] = OPERATORS, roomy: bool = False) -> Growing:
-    """The program of ``seed``, in ``graph``; see `step_check.samples.draft.Draft` for ``roomy``."""
-    draft = Growing(Random(seed), graph, roomy=roomy)
+def build(seed: int, graph: Graph, *, operators: tuple[int, int] = OPERATORS, roomy: bool = False) -> GrowingDraft:
+    """The program of ``seed``, in ``graph``; see `GrowingDraft` for ``roomy``."""
+    draft = GrowingDraft(Random(seed), graph, roomy=roomy)
     wanted = draft.random.randint(*operators) + len(graph.nodes)
     taken = all_steps()
     draft.pool.append(draft.source())
@@ -48,7 +48,7 @@ def program(seed: int, *, operators: tuple[int, int] = OPERATORS, roomy: bool = 
     return Program(graph, draft.inputs, fabric_of(draft, seed, roomy=roomy))
 
 
-def fabric_of(draft: Growing, seed: int, *, roomy: bool = False) -> FabricConfig:
+def fabric_of(draft: GrowingDraft, seed: int, *, roomy: bool = False) -> FabricConfig:
     """The `fabric` for the program in ``draft``, some of whose operators have lanes and links of their own."""
     found = with_masters(with_rows(fabric(seed, roomy=roomy), draft.graph, draft.most_rows), draft.graph, seed)
     netlist = lower(draft.graph, found)
@@ -102,7 +102,7 @@ def _fits(netlist: Netlist, links: dict[str, int]) -> bool:
     return True
 
 
-def _end(draft: Growing) -> None:
+def _end(draft: GrowingDraft) -> None:
     """A sink or a store for all that nobody reads, and for some that is read; a few streams stay unread."""
     for piece in draft.pool:
         read = piece.stream.key in draft.read_keys

@@ -13,8 +13,8 @@ from step.language.types import Buffer
 from step.programs.data.inputs import BoundInputs, bind_inputs
 from step.programs.program import Program
 from step.running.interpreter import interpret
-from step_check.fuzz.growth import Growth
 from step_check.fuzz.rebuild import Changes, Key, rebuilt
+from step_check.samples.contents import Contents
 
 Edit = Callable[[Program], Program]
 
@@ -201,7 +201,7 @@ def _carried(program: Program) -> dict[str, list[Token]]:
     try:
         return interpret(program.graph, bound, record=True).streams
     except StepError:
-        growth = Growth({name: list(each) for name, each in bound.streams.items()}, dict(bound.tensors))
+        growth = Contents({name: list(each) for name, each in bound.streams.items()}, dict(bound.tensors))
         for node in program.graph:
             growth.add(program.graph, node)
         return growth.streams

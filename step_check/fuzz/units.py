@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from step.errors import RegistrationError
+from step.language.draft import Piece
 from step.language.dtypes import BF16, BOOL
 from step.language.function import NUMBER, Function
 from step.language.graph import Graph, Node
 from step.language.types import ElementType, Selector, Tile, Tuple
 from step.lowering.netlist import insert_broadcasts
-from step_check.fuzz.draft import Growing
-from step_check.samples.draft import Piece
+from step_check.samples.draft import GrowingDraft
 from step_check.samples.known import SampledOperator, functions, operators
 from step_check.samples.plain import Plain
 from step_check.samples.values import random_value
@@ -23,7 +23,7 @@ EACH = 10
 """Values of a row of a stream."""
 
 
-class Alone(Growing):
+class Alone(GrowingDraft):
     """A draft of one unit: what it picks are sources of ``elements`` that play ``values`` values.
 
     Only functions of the class ``function`` are applied; ``asked`` is what kind of function was asked for.

@@ -10,16 +10,16 @@ import pytest
 import step.ops.promote
 from step.errors import RegistrationError
 from step.functions.silu import Silu
+from step.language.draft import Draft
 from step.language.dtypes import BF16, STORED, DType
 from step.language.function import FUNCTIONS, Sample
 from step.language.graph import Graph
 from step.language.operator import OPERATORS
 from step.language.types import ElementType, Tile
 from step_check.fuzz import program
-from step_check.fuzz.draft import Growing
 from step_check.fuzz.step import steps
 from step_check.fuzz.units import Unit, units
-from step_check.samples.draft import Draft
+from step_check.samples.draft import GrowingDraft
 from step_check.samples.known import operators
 from step_check.samples.plain import Plain
 
@@ -35,7 +35,7 @@ def test_an_operator_without_one_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
         operators()
     assert str(error.value) == (
         "the operator 'promote' has no sample: step.ops.promote needs a function sample(draft), which adds it to a "
-        "step_check.samples.draft.Draft once"
+        "step.language.draft.Draft once"
     )
 
 
@@ -94,7 +94,7 @@ def test_no_step_calculates_with_numbers_that_are_only_stored(dtype: DType) -> N
     grew = set()
     for seed in range(4):
         for each in set(steps()):
-            draft = Growing(Random(seed), Graph("stored"))
+            draft = GrowingDraft(Random(seed), Graph("stored"))
             nested = [[np.ones((2, 1), dtype.numpy)] * 2] * 2
             for rows in (2, draft.graph.symbol("H", ragged=True)):
                 draft.pool.append(draft.play("x", Tile(dtype, rows, 1), nested, [2, 2]))

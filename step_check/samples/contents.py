@@ -18,7 +18,7 @@ from step.programs.data.inputs import cut_tiles
 
 
 @dataclass
-class Growth(Surroundings):
+class Contents(Surroundings):
     """The tokens of every stream, by its name; also what the operators see of the run around them.
 
     ``played`` are those of the sources, ``tensors`` what lies in off-chip memory before the run. ``arrivals`` has the

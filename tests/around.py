@@ -65,7 +65,7 @@ def declared(graph: Graph, extents: list[Extent]) -> list[Dim | int]:
 
 
 def build(operator: str, random: Random, graph: Graph, *, roomy: bool = False) -> Inputs:
-    """Put a program around ``operator`` into ``graph``, all its choices by ``random``; ``roomy``: with deep channels."""
+    """Put a program around ``operator`` into ``graph``, by choices of ``random``; ``roomy``: with deep channels."""
     draft = Around(random, graph, roomy=roomy)
     OPERATORS[operator].sample(draft)
     for piece in draft.pool:

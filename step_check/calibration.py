@@ -38,7 +38,7 @@ Events = Mapping[str, ChannelEvents]
 
 
 @dataclass(frozen=True)
-class Pace:
+class Pacing:
     """Cycles from a firing of a unit to the next one, and from a value to its result; None where there is no usual."""
 
     interval: int | None
@@ -46,7 +46,7 @@ class Pace:
 
 
 @dataclass(frozen=True)
-class UnitPace:
+class UnitCycles:
     """The pace of a unit, ``expected`` by its plan and ``measured`` in RTL.
 
     ``words`` of a value at the port with most of them. ``residual`` is how many cycles a token that the unit takes or
@@ -55,8 +55,8 @@ class UnitPace:
 
     unit: str
     words: int
-    expected: Pace
-    measured: Pace
+    expected: Pacing
+    measured: Pacing
     residual: int | None
 
     @property
@@ -70,14 +70,14 @@ class UnitPace:
 
 
 @dataclass(frozen=True)
-class Bench:
+class UnitBench:
     """A ``program`` of units between sources that never pause and sinks that always take; ``units`` names their nodes
     by what is shown of them."""
 
     program: Program
     units: Mapping[str, str]
 
-    def measure(self, progress: Progress = silent) -> list[UnitPace]:
+    def measure(self, progress: Progress = silent) -> list[UnitCycles]:
         """Run the program in RTL and on the fast model; raises what these raise."""
         prepared = prepare(self.program)
         netlist, nodes = prepared.netlist, {each.name: each for each in prepared.netlist.units}
@@ -87,7 +87,7 @@ class Bench:
         return [_compared(unit, netlist, nodes[name], exact, model) for unit, name in self.units.items()]
 
 
-def standard_benches(fabric: FabricConfig) -> Iterator[Bench]:
+def standard_benches(fabric: FabricConfig) -> Iterator[UnitBench]:
     """All operators, and all functions in every operator that applies them, on ``fabric``, each once and plainly.
 
     A bench for values of one row of numbers, and one for those of four words of a link.
@@ -110,10 +110,10 @@ def standard_benches(fabric: FabricConfig) -> Iterator[Bench]:
             node = unit.node(each for each in nodes if each.name.startswith(f"s{number}_"))
             if node is not None and node.operator.given() is None:
                 names[f"{unit.label} of {_elements(node)}"] = node.name
-        yield Bench(program, names)
+        yield UnitBench(program, names)
 
 
-def bench_of(program: Program) -> Bench:
+def bench_of(program: Program) -> UnitBench:
     """The units of ``program`` that apply functions, each different one once, on what they read in the program."""
     prepared = prepare(program)
     carried = interpret(prepared.graph, prepared.data, record=True).streams
@@ -130,14 +130,14 @@ def bench_of(program: Program) -> Bench:
         for port, each in enumerate(playback.graph.add(node.operator, streams, name=node.name)):
             each.sink(f"{node.name}_end{port}")
         names[unit] = node.name
-    return Bench(Program(playback.graph, playback.inputs, for_graph(program.fabric, playback.graph)), names)
+    return UnitBench(Program(playback.graph, playback.inputs, for_graph(program.fabric, playback.graph)), names)
 
 
 def _elements(node: Node) -> str:
     return ", ".join(str(each.element) for each in node.inputs)
 
 
-def _compared(unit: str, netlist: Netlist, node: Node, exact: Events, model: Events) -> UnitPace:
+def _compared(unit: str, netlist: Netlist, node: Node, exact: Events, model: Events) -> UnitCycles:
     before, behind = netlist.inputs(node), [each for each in netlist.outputs(node) if each is not None]
     moments = [(exact[each.name].leaves, model[each.name].leaves) for each in before]
     moments += [(exact[each.name].cycles, model[each.name].cycles) for each in behind]
@@ -145,10 +145,10 @@ def _compared(unit: str, netlist: Netlist, node: Node, exact: Events, model: Eve
     if all(len(one) == len(other) for one, other in moments):
         residual = max(int(np.abs(one - other).max(initial=0)) for one, other in moments)
     words = max(netlist.beats(each, node.name) for each in (*before, *behind))
-    return UnitPace(unit, words, _pace(netlist, node, model), _pace(netlist, node, exact), residual)
+    return UnitCycles(unit, words, _pacing(netlist, node, model), _pacing(netlist, node, exact), residual)
 
 
-def _pace(netlist: Netlist, node: Node, events: Events) -> Pace:
+def _pacing(netlist: Netlist, node: Node, events: Events) -> Pacing:
     """What ``events`` say of the unit of ``node``, which fires where most values pass.
 
     It makes as many results of every value, or one of as many values.
@@ -161,7 +161,7 @@ def _pace(netlist: Netlist, node: Node, events: Events) -> Pace:
         results, values = sent[0][many - 1 :: many], taken[0][few - 1 :: few]
         if len(results) == len(values):
             latency = _usual(results - values)
-    return Pace(_usual(np.diff(firings)), latency)
+    return Pacing(_usual(np.diff(firings)), latency)
 
 
 def _values(events: ChannelEvents, what: str) -> np.ndarray:

@@ -28,7 +28,7 @@ from step_cli.options import (
 )
 
 if TYPE_CHECKING:
-    from step_check.calibration import UnitPace
+    from step_check.calibration import UnitCycles
 
 FORMAT = "step-calibration-2"
 
@@ -83,7 +83,7 @@ def calibrate(
         click.echo(f"ok: {_units(found)} as planned, in the cycle of every token")
 
 
-def _show(found: Sequence[UnitPace]) -> None:
+def _show(found: Sequence[UnitCycles]) -> None:
     table = new_table("by plan | in RTL where it differs", "unit", "words", "interval", "latency", "residual")
     for each in found:
         plan, rtl = each.expected, each.measured
@@ -92,7 +92,7 @@ def _show(found: Sequence[UnitPace]) -> None:
     show_table(table)
 
 
-def _units(found: Sequence[UnitPace]) -> str:
+def _units(found: Sequence[UnitCycles]) -> str:
     return f"{len(found)} unit" + ("" if len(found) == 1 else "s")
 
 

@@ -24,7 +24,7 @@ from step.lowering.netlist import Netlist, lower
 from step.programs.data.inputs import bind_inputs
 from step.running.result import ChannelEvents
 from step_check.fuzz.farm import side_by_side
-from step_check.fuzz.units import COLUMNS, Unit, units
+from step_check.fuzz.units import COLUMNS, StandardUnit, units
 
 FABRIC = FabricConfig(
     matmul_lanes=8,
@@ -57,7 +57,7 @@ class Rates:
     """All units for values of ``rows`` words, in one program."""
 
     program: Program
-    units: tuple[Unit, ...]
+    units: tuple[StandardUnit, ...]
 
     def of(self, events: Mapping[str, ChannelEvents]) -> list[Rate]:
         """What a run says, whose ``events`` are given."""

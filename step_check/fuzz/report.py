@@ -20,7 +20,7 @@ FORMAT = "step-fuzz-1"
 
 
 @dataclass(frozen=True)
-class Finding:
+class FuzzFinding:
     """A disagreement of ``kind`` and its ``text``, and the ``program`` that has it, as small as it could be made.
 
     ``seeds`` are those of the programs that stand side by side in it, for RTL, or the one of it; ``fabric`` that of the

@@ -201,7 +201,7 @@ def _carried(program: Program) -> dict[str, list[Token]]:
     try:
         return interpret(program.graph, bound, record=True).streams
     except StepError:
-        growth = Contents({name: list(each) for name, each in bound.streams.items()}, dict(bound.tensors))
+        contents = Contents({name: list(each) for name, each in bound.streams.items()}, dict(bound.tensors))
         for node in program.graph:
-            growth.add(program.graph, node)
-        return growth.streams
+            contents.add(program.graph, node)
+        return contents.streams

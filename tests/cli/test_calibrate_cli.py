@@ -105,7 +105,7 @@ def test_a_function_takes_as_long_as_its_plan_says() -> None:
             node = prepared.graph.nodes.get(name)
             plan = node and timing_of(prepared.netlist, node)
             if node is not None and plan is not None and "flat_map" not in unit and "scan_max_index" not in unit:
-                pace = calibration._pace(prepared.netlist, node, events)
+                pace = calibration._pacing(prepared.netlist, node, events)
                 assert (pace.interval, pace.latency) == (plan.initiation_interval, plan.latency), unit
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from step.lowering.fabric import FabricConfig
-from step_check.calibration import Bench, standard_benches
+from step_check.calibration import UnitBench, standard_benches
 
 FABRIC = FabricConfig(matmul_lanes=4, vector_lanes=4)
 
@@ -22,6 +22,6 @@ def test_everything_takes_as_long_as_its_plan_says(fabric: FabricConfig) -> None
         check(bench)
 
 
-def check(bench: Bench) -> None:
+def check(bench: UnitBench) -> None:
     found = bench.measure()
     assert len(found) > 70 and [each for each in found if not each.agrees] == []

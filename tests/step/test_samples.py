@@ -18,7 +18,7 @@ from step.language.operator import OPERATORS
 from step.language.types import ElementType, Tile
 from step_check.fuzz import program
 from step_check.fuzz.step import steps
-from step_check.fuzz.units import Unit, units
+from step_check.fuzz.units import StandardUnit, units
 from step_check.samples.draft import GrowingDraft
 from step_check.samples.known import operators
 from step_check.samples.plain import Plain
@@ -61,7 +61,7 @@ def test_a_function_that_fits_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("rows", [1, 4])
 def test_every_function_stands_alone_in_every_operator_that_applies_it(rows: int) -> None:
-    found: list[Unit] = list(units(rows))
+    found: list[StandardUnit] = list(units(rows))
     applied = {each.function.name for each in found if each.function is not None}
     assert applied == {name for name, each in FUNCTIONS.items() if each.__module__.startswith("step.functions.")}
     labels = [each.label for each in found]

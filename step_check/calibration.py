@@ -149,7 +149,7 @@ def _compared(unit: str, netlist: Netlist, node: Node, exact: Events, model: Eve
 
 
 def _pacing(netlist: Netlist, node: Node, events: Events) -> Pacing:
-    """What ``events`` say of the unit of ``node``, which fires where most values pass.
+    """The pacing of the unit of ``node`` in ``events``; it fires where most values pass.
 
     It makes as many results of every value, or one of as many values.
     """
@@ -171,7 +171,7 @@ def _values(events: ChannelEvents, what: str) -> np.ndarray:
 
 
 def _usual(samples: np.ndarray) -> int | None:
-    """What more than half of ``samples`` are."""
+    """The value of more than half of ``samples``."""
     if len(samples) > 2 * WARM_UP:
         samples = samples[WARM_UP:]
     values, counts = np.unique(samples, return_counts=True)

@@ -94,7 +94,7 @@ def _all(campaign: FuzzCampaign, seeds: range, rtl: int, jobs: int | None, sched
 
 
 def _here(campaign: FuzzCampaign, seeds: range) -> Iterator[int]:
-    """Those whose programs agree."""
+    """Seeds whose programs agree."""
     for number, each in enumerate(seeds, start=1):
         campaign.progress(f"program {number} of {len(seeds)}, {len(campaign.findings)} disagree")
         if campaign.check(each):

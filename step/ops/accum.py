@@ -39,7 +39,7 @@ class Accum(_Reduction):
         return is_dynamic(node.output_types[0].element) and self.rows_kept(node.input_types) is None
 
     def _rows(self, rows: Dim, shape: Shape, names: Names) -> Dim:
-        """Of the states of all reductions, where those of one have the ``rows`` of its elements, or none without any.
+        """Rows of the states of all reductions; one has the ``rows`` of its elements, or none without any.
 
         Reductions of streams of one ``shape`` have the same ones.
         """
@@ -53,7 +53,7 @@ class Accum(_Reduction):
 
     @property
     def distinct(self) -> int:
-        """What the indices of a reduction, which differ from each other, have to be below; 0: they are none."""
+        """Bound of the indices of a reduction, which differ from each other; 0: it has none."""
         return self.function.bound(0) if self.function.indices else 0
 
     def with_index(self, seen: int, index: np.ndarray) -> int:

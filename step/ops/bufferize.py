@@ -76,7 +76,7 @@ class Bufferize(Operator):
         around.emit(0, token)
 
     def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
-        """What comes in, and two buffers: one is filled while the other one is read."""
+        """Bytes on chip: those that come in, and two buffers, one filled while the other one is read."""
         return node.input_types[0].element.bytes + 2 * node.output_types[0].element.bytes
 
 

@@ -51,7 +51,7 @@ class Flatten(Operator):
         return self.high < stream.rank and any(each.may_be_empty for each in inner)
 
     def merged(self, token: Token) -> Token:
-        """What a token becomes that does not vanish."""
+        """The token that a token becomes which does not vanish."""
         lost, stop = self.high - self.low, token.stop
         if stop > self.high:
             stop -= lost

@@ -50,7 +50,7 @@ WEIGHT = 6
 
 
 def sample(draft: Draft) -> None:
-    """Of any tuple."""
+    """An item of any tuple."""
     if piece := draft.pick(lambda each: isinstance(each.element, Tuple)):
         assert isinstance(piece.element, Tuple)
         index = draft.random.randrange(len(piece.element.items))

@@ -67,7 +67,7 @@ class LinearOffChipLoad(Operator):
 
     @property
     def indices(self) -> Walk:
-        """Of the tiles of one read."""
+        """Addresses of the tiles of one read."""
         return Walk(self.out, self.stride, self.offset)
 
     @property

@@ -150,7 +150,7 @@ class Streamify(Operator):
             done = data.done
 
     def _references(self, data: Token) -> Iterator[Token]:
-        """What a reference would say of the buffer ``data`` where there is none."""
+        """Tokens of the reference that a buffer ``data`` has where there is none."""
         if self.count is None or data.done:
             yield data
         elif data.is_empty:

@@ -79,7 +79,7 @@ class FuzzCampaign:
         return True
 
     def add(self, other: FuzzCampaign) -> None:
-        """What was found and counted in ``other``."""
+        """Take over findings and counts of ``other``."""
         self.findings += other.findings
         self.agreed, self.tokens = self.agreed + other.agreed, self.tokens + other.tokens
         self.kinds += other.kinds
@@ -148,7 +148,7 @@ class FuzzCampaign:
         return Program(graph, inputs, replace(base, lanes=lanes, links=links, scratchpad_bytes=room))
 
     def _fitting(self, seeds: Sequence[int], first: int) -> list[int]:
-        """Those of ``seeds`` that do not deadlock on the fabric of ``first``."""
+        """The ``seeds`` that do not deadlock on the fabric of ``first``."""
         fitting = []
         for seed in seeds:
             try:

@@ -1,4 +1,4 @@
-"""What must be so for a program: interpreter, fast model and RTL agree on it."""
+"""Checks of a program: interpreter, fast model and RTL agree on it."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def check_rtl(program: Program, progress: Progress = silent) -> RunResult:
 
 @contextmanager
 def failing(stage: str) -> Iterator[None]:
-    """What fails in the body, in whatever way, is a `Disagreement` of ``stage``: programs are right when they are made.
+    """Failures in the body become a `Disagreement` of ``stage``, of whatever kind: programs are right when they are made.
 
     What is wrong with the installation is no disagreement.
     """

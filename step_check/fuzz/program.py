@@ -23,7 +23,7 @@ LARGEST_BUFFER = 64
 """More tokens than any stream has that fills buffers."""
 
 SCALAR_BYTES = 4
-"""Of the widest scalar."""
+"""Bytes of the widest scalar."""
 
 OPERATORS = (5, 60)
 """Operators of a program, at least and at most, sinks and stores not counted; the last step may add a few more."""

@@ -22,7 +22,7 @@ Key = tuple[str, int]
 
 @dataclass(frozen=True)
 class Changes:
-    """What becomes of a program.
+    """Changes of a program.
 
     ``without``: nodes that are left out. ``instead``: streams that are read in the place of others. ``played``: streams
     that a source plays now, under their own names where these can be names. ``shapes`` and ``data``: those of sources.

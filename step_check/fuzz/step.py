@@ -10,7 +10,7 @@ from step_check.samples.known import operators
 
 Step = Callable[[GrowingDraft], None]
 STEPS: list[Step] = []
-"""Those of several operators; the more weight one has, the more often it is here."""
+"""Steps of several operators; the more weight one has, the more often it is here."""
 
 
 def step(weight: int) -> Callable[[Step], Step]:

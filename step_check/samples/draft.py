@@ -138,7 +138,7 @@ class GrowingDraft(DraftInputs):
     # -- functions ----------------------------------------------------------------------------------------------
 
     def functions(self, kind: type[Any]) -> list[type[Function]]:
-        """Those of ``kind`` that may be used."""
+        """Functions of ``kind`` that may be used."""
         return functions(kind)
 
     def applied(

@@ -11,7 +11,7 @@ from step.host.extensions import modules_of
 from step.language.function import FUNCTIONS, Function
 
 WEIGHT = 3
-"""That of an operator whose file has no ``WEIGHT`` of its own."""
+"""Weight of an operator whose file has no ``WEIGHT`` of its own."""
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ def test_without_a_program_it_is_every_operator_and_function(step: Step) -> None
 
 
 def test_a_function_takes_as_long_as_its_plan_says() -> None:
-    """Where the header of each result follows a value; a scan of tuples sends more words than `UnitPlan` counts."""
+    """The header of each result follows a value; a scan of tuples sends more words than `UnitPlan` counts."""
     for bench in standard_benches(FabricConfig(matmul_lanes=4, vector_lanes=4)):
         prepared = prepare(bench.program)
         events = approx.run(prepared, events=True).events

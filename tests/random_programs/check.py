@@ -50,7 +50,7 @@ def check(seed: int) -> RunResult:
 
 
 def check_meaning(made: Program, result: RunResult) -> RunResult:
-    """What the interpreter, and a timed run with this ``result``, make of a program is what is meant."""
+    """Interpreter, and a timed run with this ``result``, make of a program what is meant."""
     graph, inputs = made.graph, bind_inputs(made.graph, made.inputs)
     check_interpreter(graph, inputs, {})
     meant = check_interpreter(graph, inputs, result.arrivals)
@@ -90,7 +90,7 @@ def check_interpreter(graph: Graph, inputs: BoundInputs, arrivals: Mapping[str, 
 
 
 def check_outputs(floor: str, graph: Graph, outputs: Mapping[str, list[Token]], meant: Evaluation) -> None:
-    """What leaves the program on ``floor`` is what is ``meant``."""
+    """Outputs of the program on ``floor`` are as ``meant``."""
     for name, nested in meant.outputs.items():
         rank = len(graph.tensors[name].shape) - 1 if name in graph.tensors else graph.nodes[name].inputs[0].rank
         what = difference(outputs[name], nested, rank)

@@ -35,7 +35,7 @@ FABRIC = replace(
 
 @dataclass(frozen=True)
 class Together:
-    """What was compared: the programs by their seeds, those left out, and the run in RTL."""
+    """Programs that were compared by their seeds, those left out, and the run in RTL."""
 
     seeds: tuple[int, ...]
     deadlocks: tuple[int, ...]

@@ -90,7 +90,7 @@ def test_operands_that_have_to_be_in_range_are() -> None:
 
 @pytest.mark.parametrize("dtype", STORED, ids=str)
 def test_no_step_calculates_with_numbers_that_are_only_stored(dtype: DType) -> None:
-    """Of static size, and of dynamic rows."""
+    """Tiles of static size, and of dynamic rows."""
     grew = set()
     for seed in range(4):
         for each in set(steps()):

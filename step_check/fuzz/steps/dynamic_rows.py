@@ -28,7 +28,7 @@ from step_check.samples.draft import GrowingDraft
 from step_check.samples.values import alike, random_nested, random_tile, random_value
 
 MOST_ROWS = 16
-"""Of a tile."""
+"""Rows of a tile, at most."""
 
 MOST_COLS = 8
 
@@ -207,7 +207,7 @@ def reduce_alike(draft: GrowingDraft) -> None:
 
 
 def _alike_rows(piece: Piece) -> int:
-    """Of how many innermost dimensions all tiles have as many rows as each other; 0: of none."""
+    """The number of innermost dimensions of which all tiles have as many rows as each other."""
     return int(piece.rank > 0 and all(len({*map(rows_of, part)}) <= 1 for part in entries(piece.rank, piece.nested)))
 
 
@@ -262,7 +262,7 @@ def zip_rows(draft: GrowingDraft) -> None:
 
 
 def _neighbour(draft: GrowingDraft, piece: Piece) -> Tile:
-    """What stands beside ``piece`` in a tuple."""
+    """A tile to stand beside ``piece`` in a tuple."""
     tile, other = _tile(piece), draft.tile()
     return other if draft.chance(0.3) else Tile(other.dtype, tile.rows, tile.cols if draft.chance(0.5) else 1)
 

@@ -76,7 +76,7 @@ def check_rtl(program: Program, progress: Progress = silent) -> RunResult:
 
 @contextmanager
 def failing(stage: str) -> Iterator[None]:
-    """Failures in the body become a `Disagreement` of ``stage``, of whatever kind: programs are right when they are made.
+    """Failures in the body become a `Disagreement` of ``stage``, as programs are right when they are made.
 
     What is wrong with the installation is no disagreement.
     """

@@ -95,8 +95,6 @@ def standard_benches(fabric: FabricConfig) -> Iterator[UnitBench]:
     link = max(1, fabric.link_bytes // 64)
     roomy = replace(
         fabric,
-        lanes={},
-        links={},
         channel_depth=max(3, fabric.channel_depth),  # with two, a slot comes free too late for long values
         page_bytes=max(8192 * link, fabric.page_bytes),
         scratchpad_bytes=max(65536 * link, fabric.scratchpad_bytes),

@@ -53,9 +53,10 @@ def calibrate(
     if save is not None:
         writable(save)
     if program is None:
-        if arguments:
-            raise InputError("--arg has no effect without a PROGRAM")
         fabric = set_fabric(FabricConfig(), settings)
+        for option, given in {"--arg": arguments, "--set lanes.": fabric.lanes, "--set links.": fabric.links}.items():
+            if given:
+                raise InputError(f"{option} has no effect without a PROGRAM")
         benches = standard_benches(fabric)
     else:
         check_kept({"PROGRAM": Path(program.partition(":")[0])})

@@ -103,7 +103,18 @@ class GrowingDraft(DraftInputs):
 
     def partner(self, piece: Piece, element: ElementType | None = None) -> Piece:
         """A stream of the shape of ``piece``, and of ``element`` if there is one: from the pool, or a source."""
-        found = [
+        found = self.beside(piece, element)
+        if found and not piece.timed and self.chance(0.5):
+            return self.random.choice(found)
+        if element in (None, piece.element) and (piece.timed or self.chance(0.3)):
+            return piece
+        assert not piece.timed
+        wanted = element or self.tile()
+        return self.twin(piece, wanted, lambda random: random_value(random, wanted))
+
+    def beside(self, piece: Piece, element: ElementType | None) -> list[Piece]:
+        """Pieces of the pool in the shape of ``piece``, and of ``element`` if there is one."""
+        return [
             each
             for each in self.pool
             if each.stream.shape == piece.stream.shape
@@ -112,13 +123,6 @@ class GrowingDraft(DraftInputs):
             and alike(each.nested, piece.nested, piece.rank + 1)
             and each.has_rows_of(piece)
         ]
-        if found and not piece.timed and self.chance(0.5):
-            return self.random.choice(found)
-        if element in (None, piece.element) and (piece.timed or self.chance(0.3)):
-            return piece
-        assert not piece.timed
-        wanted = element or self.tile()
-        return self.twin(piece, wanted, lambda random: random_value(random, wanted))
 
     def twin(self, piece: Piece, element: ElementType, value: Callable[[Random], Any], stem: str = "twin") -> Piece:
         """A source of the shape of ``piece``, of ``element``, all of whose values are made by ``value``."""

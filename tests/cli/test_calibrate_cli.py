@@ -111,6 +111,7 @@ def test_a_function_takes_as_long_as_its_plan_says() -> None:
 
 def test_bad_calls(step: Step, program: Path) -> None:
     assert step("calibrate", "--arg", "rows=3").err == "error: --arg has no effect without a PROGRAM\n"
+    assert step("calibrate", "--set", "lanes.exp=2").err == "error: --set lanes. has no effect without a PROGRAM\n"
     assert step("calibrate", program, "--save", program).err == (
         f"error: {program} can not be both PROGRAM and --save: choose another file for one of them\n"
     )

@@ -25,7 +25,7 @@ from step.language.stream import Stream
 from step.language.types import ElementType, Selector, Tile, Tuple, with_rows
 from step_check.fuzz.step import step
 from step_check.samples.draft import GrowingDraft
-from step_check.samples.values import alike, random_nested, random_tile, random_value
+from step_check.samples.values import random_nested, random_tile, random_value
 
 MOST_ROWS = 16
 """Rows of a tile, at most."""
@@ -153,15 +153,7 @@ def _beside(draft: GrowingDraft, piece: Piece, element: ElementType) -> Stream |
     assert isinstance(element, Tile)
     if element.is_static:
         return None if piece.timed else draft.read(draft.partner(piece, element))
-    found = [
-        each
-        for each in draft.pool
-        if each.element == element
-        and each.stream.shape == piece.stream.shape
-        and not each.timed
-        and alike(each.nested, piece.nested, piece.rank + 1)
-        and each.has_rows_of(piece)
-    ]
+    found = draft.beside(piece, element)
     if found and not piece.timed and draft.chance(0.7):
         return draft.read(random.choice(found))
     if not element.rows.is_ragged and element.rows.extent.is_Symbol and not piece.timed and draft.chance(0.7):

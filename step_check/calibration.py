@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
@@ -23,7 +23,7 @@ from step.running.result import ChannelEvents
 from step_check.fuzz.farm import side_by_side
 from step_check.fuzz.program import for_graph
 from step_check.fuzz.rebuild import Playback
-from step_check.fuzz.units import units
+from step_check.fuzz.units import StandardUnit, units
 
 VALUES = 120
 """Values that pass each standard unit, or a few more."""
@@ -92,6 +92,12 @@ def standard_benches(fabric: FabricConfig) -> Iterator[UnitBench]:
 
     A bench for values of one row of numbers, and one for those of four words of a link.
     """
+    for rows in (1, 4 * max(1, fabric.link_bytes // 16)):
+        yield bench_of_units([*units(rows)], fabric)
+
+
+def bench_of_units(found: Sequence[StandardUnit], fabric: FabricConfig) -> UnitBench:
+    """Standard units side by side on ``fabric``, with on-chip memory for all of them."""
     link = max(1, fabric.link_bytes // 64)
     roomy = replace(
         fabric,
@@ -99,16 +105,14 @@ def standard_benches(fabric: FabricConfig) -> Iterator[UnitBench]:
         page_bytes=max(8192 * link, fabric.page_bytes),
         scratchpad_bytes=max(65536 * link, fabric.scratchpad_bytes),
     )
-    for rows in (1, 4 * max(1, fabric.link_bytes // 16)):
-        found = list(units(rows))
-        graph, inputs = side_by_side("units", [partial(each.build, values=VALUES) for each in found])
-        program = Program(graph, inputs, for_graph(roomy, graph))
-        nodes, names = prepare(program).netlist.units, dict[str, str]()
-        for number, unit in enumerate(found):
-            node = unit.node(each for each in nodes if each.name.startswith(f"s{number}_"))
-            if node is not None and node.operator.given() is None:
-                names[f"{unit.label} of {_elements(node)}"] = node.name
-        yield UnitBench(program, names)
+    graph, inputs = side_by_side("units", [partial(each.build, values=VALUES) for each in found])
+    program = Program(graph, inputs, for_graph(roomy, graph))
+    nodes, names = prepare(program).netlist.units, dict[str, str]()
+    for number, unit in enumerate(found):
+        node = unit.node(each for each in nodes if each.name.startswith(f"s{number}_"))
+        if node is not None and node.operator.given() is None:
+            names[f"{unit.label} of {_elements(node)}"] = node.name
+    return UnitBench(program, names)
 
 
 def bench_of(program: Program) -> UnitBench:

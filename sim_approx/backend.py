@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from sim_approx.calibration.file import Calibration
-from sim_approx.calibration.lookup import calibrated
 from sim_approx.placing.build import TimingOf
 from sim_approx.running.model import Model
 from sim_approx.running.model_run import EngineName, Values
@@ -33,7 +30,6 @@ def run(
     max_cycles: int | None = None,
     depths: Mapping[str, int] | None = None,
     timing_of: TimingOf | None = None,
-    calibration: Path | str | None = None,
     engine: EngineName | None = None,
     jump: bool = True,
     progress: Progress = silent,
@@ -43,8 +39,7 @@ def run(
 
     ``values``: ``"all"`` computes every value, so that there are outputs; ``"control"`` only those that decide what
     some unit does. ``events`` keeps the cycle and control of every token. ``depths`` replaces the depth of channels, by
-    their name in the netlist. ``timing_of`` replaces the plans of functions, and so does the file
-    ``calibration`` that ``step calibrate`` wrote.
+    their name in the netlist. ``timing_of`` replaces the plans of functions.
 
     ``engine``: ``"compiled"`` or ``"python"``. Without one the compiled engine runs, and the Python engine where it can
     not be made, which the result says with the reason. Where a phase of the run repeats itself, the compiled engine
@@ -52,8 +47,7 @@ def run(
     ``progress`` is told cycle and speed of long runs, ``on_token`` of every token that leaves through a sink, at most
     some 0.1 s after it did; it needs all values.
 
-    Raises `FormatError` for what is no calibration, and `FabricError` for one that lacks what the program needs;
-    `StreamFault`, `Deadlock` and `Runaway` (more than ``max_cycles`` cycles), each with the result up to there
+    Raises `StreamFault`, `Deadlock` and `Runaway` (more than ``max_cycles`` cycles), each with the result up to there
     as its ``result``; `FabricError` for what the fabric can not do, and for depths of channels that do not exist;
     `EnvironmentProblem` where the compiled engine was asked for and can not be made.
     """
@@ -61,7 +55,6 @@ def run(
         prepare(program, inputs, fabric),
         values=values,
         timing_of=timing_of,
-        calibration=calibration,
         engine=engine,
         jump=jump,
     )
@@ -77,17 +70,13 @@ def model_of(
     *,
     values: Values = "control",
     timing_of: TimingOf | None = None,
-    calibration: Path | str | None = None,
     engine: EngineName | None = None,
     jump: bool = True,
     symbols: bool = False,
 ) -> Model:
     """The model of what is ``prepared``; see `run` for the options and errors, and `step.Simulator` for ``symbols``."""
     checked_options({"values": values, "engine": engine})
-    netlist = prepared.netlist
     check_outputs(prepared.graph)
-    data = prepared.data
-    if calibration is not None:
-        measured = calibrated(Calibration.load(Path(calibration)), netlist, data)
-        netlist, timing_of = measured.netlist, measured.timing_of
-    return Model(netlist, data, values=values, timing_of=timing_of, engine=engine, symbols=symbols, jump=jump)
+    return Model(
+        prepared.netlist, prepared.data, values=values, timing_of=timing_of, engine=engine, symbols=symbols, jump=jump
+    )

@@ -2,114 +2,104 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from rich.markup import escape
 
-from step.errors import InputError
-from step.host.files import writing
+from step.errors import InputError, SimulationError
 from step.lowering.fabric import FabricConfig
-from step.programs.program import Program, load_programs
+from step.programs.files.json_file import written_by
+from step.programs.program import load_program
 from step.running.backend import backend
-from step_cli.console import new_table, show_json, show_table, show_written, talk, working
-from step_cli.options import json_option, set_fabric, settings_option, writable
+from step_cli.console import new_table, show_json, show_table, show_written, working
+from step_cli.options import (
+    arguments_option,
+    check_kept,
+    json_option,
+    on_fabric,
+    parse_arguments,
+    save_json,
+    set_fabric,
+    settings_option,
+    writable,
+)
 
 if TYPE_CHECKING:
-    from step_check.calibration.campaign import Campaign
+    from step_check.calibration import UnitCycles
+
+FORMAT = "step-calibration-2"
 
 
 @click.command()
-@click.argument("programs", nargs=-1)
+@click.argument("program", required=False)
+@arguments_option
 @settings_option
-@click.option(
-    "-o",
-    "--output",
-    "path",
-    type=click.Path(path_type=Path, dir_okay=False),
-    required=True,
-    help="The calibration. One that is there is gone on with.",
-)
-@click.option("--held-out", multiple=True, metavar="PROGRAM", help="Compare this program as well, and name it there.")
-@click.option("--seed", type=click.IntRange(min=0), help="Of the numbers that the units work on (default: 0).")
+@click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write what was measured to this file.")
 @json_option
 def calibrate(
-    programs: tuple[str, ...],
-    settings: tuple[str, ...],
-    path: Path,
-    held_out: tuple[str, ...],
-    seed: int | None,
-    as_json: bool,
+    program: str | None, arguments: tuple[str, ...], settings: tuple[str, ...], save: Path | None, as_json: bool
 ) -> None:
-    """Measure on RTL how long units take, for `step run --backend approx --calibration FILE`.
+    """Measure in RTL how long every unit takes, and compare that with its plan.
 
-    What PROGRAMs need, or without any every function on the default fabric, each alone between sources that never
-    pause and sinks that always take. What the file has of the same RTL stays, so a command that was
-    interrupted goes on where it was.
+    The functions of PROGRAM on its fabric, on what they read there; without one all operators and functions on the
+    default fabric. Each stands alone between sources that never pause and sinks that always take.
     """
     backend("rtl")  # says what to install where a module is missing
-    from step_check.calibration.campaign import Campaign
+    from step_check.calibration import bench_of, standard_benches
 
-    measured, apart = _open(programs, settings), _open(held_out, settings)
-    fabrics = [each.fabric for each in (*measured, *apart)] or [set_fabric(FabricConfig(), settings)]
-    writable(path)
-    campaign = Campaign.on(path, fabrics, seed)
-    try:
-        with working() as campaign.progress, writing(path):
-            campaign.all(measured, apart)
-    except KeyboardInterrupt:
-        talk(f"{_units(campaign.measured)} measured; the same command goes on from there")
-        raise
+    if save is not None:
+        writable(save)
+    if program is None:
+        fabric = set_fabric(FabricConfig(), settings)
+        for option, given in {"--arg": arguments, "--set lanes.": fabric.lanes, "--set links.": fabric.links}.items():
+            if given:
+                raise InputError(f"{option} has no effect without a PROGRAM")
+        benches = standard_benches(fabric)
+    else:
+        check_kept({"PROGRAM": Path(program.partition(":")[0])})
+        opened = on_fabric(load_program(program, None, parse_arguments(arguments)), None, settings)
+        fabric, benches = opened.fabric, iter([bench_of(opened)])
+    with working() as progress:
+        found = [unit for bench in benches for unit in bench.measure(progress)]
+    plain = {
+        "format": FORMAT,
+        "written_by": written_by(),
+        "program": program,
+        "fabric": fabric.to_json(),
+        "units": [each.to_json() for each in found],
+    }
+    if save is not None:
+        save_json(save, plain)
     if as_json:
-        show_json(campaign.calibration.to_json())
-        return
-    _show(campaign)
-    show_written(path)
+        show_json(plain)
+    else:
+        _show(found)
+        show_written(save)
+    if apart := [each.unit for each in found if not each.agrees]:
+        raise SimulationError(f"{len(apart)} of {_units(found)} are not as planned: {', '.join(apart)}")
+    if not as_json:
+        click.echo(f"ok: {_units(found)} as planned, in the cycle of every token")
 
 
-def _open(specs: tuple[str, ...], settings: tuple[str, ...]) -> list[Program]:
-    """All programs, on the fabric of ``settings``."""
-    opened = [program for spec in specs for program in load_programs(spec)]
-    if specs and not opened:
-        raise InputError(f"there is no program in {', '.join(specs)}")
-    return [replace(each, fabric=set_fabric(each.fabric, settings)) for each in opened]
+def _show(found: Sequence[UnitCycles]) -> None:
+    table = new_table("by plan | in RTL where it differs", "unit", "words", "interval", "latency", "residual")
+    for each in found:
+        plan, rtl = each.expected, each.measured
+        cells = _both(plan.interval, rtl.interval), _both(plan.latency, rtl.latency), _text(each.residual)
+        table.add_row(escape(each.unit), str(each.words), *cells)
+    show_table(table)
 
 
-def _show(campaign: Campaign) -> None:
-    memory = campaign.calibration.memory
-    if memory is not None:
-        click.echo(f"memory: interval {memory.interval:,}, latency {memory.latency:,}")
-    if campaign.measured:
-        table = new_table(
-            f"{_units(campaign.measured)} measured; of functions by the formulas, where they differ",
-            *("unit", "beats", "interval", "latency", "samples", "spread", "residual"),
-        )
-        for row in _rows(campaign):
-            table.add_row(*row)
-        show_table(table)
-    if campaign.kept:
-        click.echo(f"{_units(campaign.kept)} in the file already, of the same RTL")
-    for each in campaign.calibration.held_out.values():
-        click.echo(each)
+def _units(found: Sequence[UnitCycles]) -> str:
+    return f"{len(found)} unit" + ("" if len(found) == 1 else "s")
 
 
-def _units(keys: Collection[str]) -> str:
-    return "1 unit" if len(keys) == 1 else f"{len(keys):,} units"
+def _both(expected: int | None, measured: int | None) -> str:
+    return _text(expected) if expected == measured else f"{_text(expected)} | {_text(measured)}"
 
 
-def _rows(campaign: Campaign) -> Iterator[list[str]]:
-    for key in campaign.measured:
-        unit = campaign.calibration.units[key]
-        interval, latency = campaign.formulas[key]
-        yield [
-            escape(str(unit.applied)),
-            *(str(unit.beats), _both(unit.interval, interval), _both(unit.latency, latency)),
-            *map(str, (unit.samples, unit.spread, unit.residual)),
-        ]
-
-
-def _both(measured: int, formula: int) -> str:
-    return str(measured) if measured == formula else f"{measured} | {formula}"
+def _text(cycles: int | None) -> str:
+    return "-" if cycles is None else f"{cycles:,}"

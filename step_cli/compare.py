@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from rich.markup import escape
@@ -20,7 +20,6 @@ from step_cli.options import (
     arguments_option,
     binding_option,
     bound,
-    calibration_option,
     check_kept,
     explain_option,
     explainer,
@@ -48,7 +47,6 @@ if TYPE_CHECKING:
 @settings_option
 @fitted_option
 @binding_option
-@calibration_option
 @click.option("--max-cycles", type=click.IntRange(min=1), help="Stop both timed runs there.")
 @click.option("--waves", type=click.Path(path_type=Path, dir_okay=False), help="Waves of the RTL (.vcd or .fst).")
 @click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write what was found to this file.")
@@ -64,7 +62,6 @@ def compare(
     settings: tuple[str, ...],
     fitted: Path | None,
     binding: Path | None,
-    calibration: Path | None,
     max_cycles: int | None,
     waves: Path | None,
     save: Path | None,
@@ -100,11 +97,10 @@ def compare(
                     program = bound(program, binding)
                 prepared = prepare(program)
                 warn(prepared.doubts)
-                options: dict[str, Any] = {"max_cycles": max_cycles, "calibration": calibration}
                 if not elsewhere:
-                    compared[task] = compared_program(program, prepared, progress, waves=waves, **options)
+                    compared[task] = compared_program(program, prepared, progress, waves=waves, max_cycles=max_cycles)
             if elsewhere:
-                how = Elsewhere(made, fitted, settings, **options)
+                how = Elsewhere(made, fitted, settings, max_cycles)
                 compared, failure = how.compared(list(opened), jobs, scheduler, progress)
     except StepError as error:
         failure = error  # what was compared before is shown first
@@ -116,8 +112,6 @@ def compare(
         show_json(plain)
     elif found:
         _show(found, operators)
-        if calibration is not None:
-            _show_calibration(calibration)
         if show_path is not None:
             for task in compared:
                 show_path(opened[task], max_cycles)
@@ -179,18 +173,6 @@ def _show(found: list[Comparison], operators: bool) -> None:
     for each in found:
         for line in each.complaints:
             talk(f"[yellow]{escape(each.program)}:[/] {escape(line)}")
-
-
-def _show_calibration(path: Path) -> None:
-    """What the fast model's numbers are from, and how well they predict other programs."""
-    from sim_approx.calibration.file import Calibration
-
-    used = Calibration.load(path)
-    click.echo(f"\ncalibration: {path} of {used.date}")
-    for each in used.held_out.values():
-        click.echo(each)
-    if not used.held_out:
-        click.echo("held out: no program; step calibrate --held-out PROGRAM compares one with RTL")
 
 
 def _summary(found: list[Comparison]) -> Table:

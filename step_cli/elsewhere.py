@@ -23,30 +23,27 @@ Done = tuple[Task, "Comparison | StepError"]
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """How programs are made and compared; ``arguments``, ``fitted``, ``settings``, ``max_cycles`` and ``calibration``
-    are the options of ``step compare``."""
+    """Comparisons of programs; ``arguments``, ``fitted``, ``settings`` and ``max_cycles`` are the
+    options of ``step compare``."""
 
     arguments: dict[str, Value]
     fitted: Path | None
     settings: tuple[str, ...]
     max_cycles: int | None
-    calibration: Path | None
 
     def __call__(self, task: Task) -> Done:
         """The comparison of the program, or what went wrong."""
         _, spec, number = task
         try:
             program = on_fabric(load_programs(spec, self.arguments)[number], self.fitted, self.settings)
-            return task, compared(
-                program, prepare(program), silent, max_cycles=self.max_cycles, calibration=self.calibration
-            )
+            return task, compared(program, prepare(program), silent, max_cycles=self.max_cycles)
         except StepError as error:
             return task, error
 
     def compared(
         self, tasks: Sequence[Task], jobs: int | None, scheduler: str | None, progress: Progress
     ) -> tuple[dict[Task, Comparison], StepError | None]:
-        """What is found for ``tasks``, in their order, and the first error; raises what `workers` raises."""
+        """Comparisons of ``tasks``, in their order, and the first error; raises what `workers` raises."""
         found: dict[Task, Comparison | StepError] = {}
         with workers(self, _lost, len(tasks), jobs, scheduler) as running:
             for task, each in running.rows(tasks):

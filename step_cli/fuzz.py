@@ -12,9 +12,9 @@ import click
 
 from step.errors import InputError, SimulationError
 from step.host.files import writing
-from step_check.fuzz.campaign import TOGETHER, Campaign, checked, lost
+from step_check.fuzz.campaign import TOGETHER, FuzzCampaign, checked, lost
 from step_check.fuzz.program import OPERATORS
-from step_check.fuzz.report import Finding, load_report, version
+from step_check.fuzz.report import FuzzFinding, load_report, version
 from step_cli.console import show_json, talk, working
 from step_cli.options import json_option, scheduler_option
 from step_explore.sweeps.cluster import workers
@@ -59,7 +59,7 @@ def command(
     """
     if rtl > count:
         raise InputError(f"--rtl {rtl} is more than the {count} programs of --count")
-    campaign = Campaign(_range(operators), save)
+    campaign = FuzzCampaign(_range(operators), save)
     if save is not None:
         with writing(save / "report" if save.is_dir() else save):  # told before the run, not after it
             save.mkdir(exist_ok=True)
@@ -82,7 +82,7 @@ def command(
         raise SimulationError(f"the back ends disagree on {len(campaign.findings)} of the programs")
 
 
-def _all(campaign: Campaign, seeds: range, rtl: int, jobs: int | None, scheduler: str | None) -> None:
+def _all(campaign: FuzzCampaign, seeds: range, rtl: int, jobs: int | None, scheduler: str | None) -> None:
     """The programs of ``seeds``, and ``rtl`` of those that agree in RTL."""
     good = sorted(_elsewhere(campaign, seeds, jobs, scheduler) if jobs or scheduler else _here(campaign, seeds))
     taken = 0
@@ -93,15 +93,15 @@ def _all(campaign: Campaign, seeds: range, rtl: int, jobs: int | None, scheduler
         taken += len(batch) - (len(campaign.crowded) - before)
 
 
-def _here(campaign: Campaign, seeds: range) -> Iterator[int]:
-    """Those whose programs agree."""
+def _here(campaign: FuzzCampaign, seeds: range) -> Iterator[int]:
+    """Seeds whose programs agree."""
     for number, each in enumerate(seeds, start=1):
         campaign.progress(f"program {number} of {len(seeds)}, {len(campaign.findings)} disagree")
         if campaign.check(each):
             yield each
 
 
-def _elsewhere(campaign: Campaign, seeds: range, jobs: int | None, scheduler: str | None) -> Iterator[int]:
+def _elsewhere(campaign: FuzzCampaign, seeds: range, jobs: int | None, scheduler: str | None) -> Iterator[int]:
     """The same by other processes."""
     given = campaign.operators, campaign.save
     with workers(partial(checked, *given), partial(lost, *given), len(seeds), jobs, scheduler) as running:
@@ -112,7 +112,7 @@ def _elsewhere(campaign: Campaign, seeds: range, jobs: int | None, scheduler: st
                 yield each
 
 
-def _again(campaign: Campaign, report: dict[str, Any]) -> None:
+def _again(campaign: FuzzCampaign, report: dict[str, Any]) -> None:
     low, high = report["operators"]
     campaign.operators = low, high
     if report["rtl"]:
@@ -128,7 +128,7 @@ def _range(text: str) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-def _plain(campaign: Campaign, interrupted: bool) -> dict[str, Any]:
+def _plain(campaign: FuzzCampaign, interrupted: bool) -> dict[str, Any]:
     return {
         "version": version(),
         "agreed": campaign.agreed,
@@ -141,7 +141,7 @@ def _plain(campaign: Campaign, interrupted: bool) -> dict[str, Any]:
     }
 
 
-def _show(campaign: Campaign) -> None:
+def _show(campaign: FuzzCampaign) -> None:
     click.echo(
         f"{campaign.agreed:,} programs agree, {campaign.agreed_rtl:,} of them in RTL too: "
         f"{campaign.kinds.total():,} operators of {len(campaign.kinds)} kinds, {campaign.tokens:,} tokens"
@@ -158,7 +158,7 @@ def _seeds(seeds: Iterable[int]) -> str:
     return ", ".join(map(str, seeds))
 
 
-def _line(finding: Finding, save: Path | None) -> str:
+def _line(finding: FuzzFinding, save: Path | None) -> str:
     kept = ""
     if save is not None:
         size = "" if finding.program is None else f" ({len(finding.program.graph.nodes)} operators)"

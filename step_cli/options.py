@@ -64,13 +64,6 @@ arguments_option = click.option(
     metavar="NAME=VALUE",
     help="An argument of the program's function, such as rows=16; values are written as those of step sweep.",
 )
-calibration_option = click.option(
-    "--calibration",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="How long functions take in the fast model, as `step calibrate` measured it.",
-)
-
-
 rows_option = click.option(
     "--save",
     type=click.Path(path_type=Path, dir_okay=False),

@@ -26,7 +26,6 @@ from step_cli.console import new_table, show_json, show_table, show_written, war
 from step_cli.options import (
     Given,
     binding_option,
-    calibration_option,
     explain_option,
     explainer,
     json_option,
@@ -46,7 +45,6 @@ from step_show.plot.pictures import PLOTS, draw
     help="Engine of the fast model (default: the fastest there is).",
 )
 @click.option("--jump/--no-jump", default=None, help="Count the repetitions of regular phases of approx (default).")
-@calibration_option
 @click.option("--max-cycles", type=click.IntRange(min=1), help="Stop a timed run there.")
 @click.option("--events", is_flag=True, help="Keep the cycle of every token (with --json or --save).")
 @click.option("--waves", type=click.Path(path_type=Path, dir_okay=False), help="Waves of an RTL run (.vcd or .fst).")
@@ -67,7 +65,6 @@ def command(
     name: str | None,
     engine: str | None,
     jump: bool | None,
-    calibration: Path | None,
     max_cycles: int | None,
     events: bool,
     waves: Path | None,
@@ -86,7 +83,6 @@ def command(
     options: dict[str, Any] = {
         "engine": engine,
         "jump": jump,
-        "calibration": calibration,
         "max_cycles": max_cycles,
         "events": events or None,
         "waves": waves,

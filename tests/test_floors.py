@@ -8,7 +8,6 @@ import pkgutil
 import re
 from pathlib import Path
 
-import contract
 import meaning
 import pytest
 from scenarios import SCENARIOS
@@ -58,11 +57,6 @@ def test_an_operator_is_told_on_nested_lists(operator: str) -> None:
     path = Path(meaning.__file__).parent / f"{operator}.py"
     assert path.is_file(), f"tests/meaning has no {operator}.py with its meaning on nested lists"
     assert "process(" not in path.read_text(), "the oracle must not ask the operator's own process"
-
-
-@pytest.mark.parametrize("operator", OPERATORS)
-def test_an_operator_has_a_contract(operator: str) -> None:
-    assert (Path(contract.__file__).parent / f"{operator}.py").is_file(), f"tests/contract has no {operator}.py"
 
 
 def test_scenarios_have_names_of_their_own() -> None:

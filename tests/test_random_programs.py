@@ -52,7 +52,7 @@ def test_tiles_of_dynamic_rows_occur() -> None:
         most.add(draft.most_rows)
         for stream in draft.graph.streams():
             if is_dynamic(stream.element):
-                rows = [rows_of(each.value) for each in draft.growth.streams[str(stream)] if each.has_value]
+                rows = [rows_of(each.value) for each in draft.contents.streams[str(stream)] if each.has_value]
                 assert all(each <= draft.most_rows for each in rows)
                 found |= {"none" for each in rows if each == 0} | {"most" for each in rows if each == draft.most_rows}
     assert len(most) > 3 and found == {"none", "most"}
@@ -61,8 +61,8 @@ def test_tiles_of_dynamic_rows_occur() -> None:
 def check_block(first: int, count: int) -> None:
     """Check ``count`` seeds."""
     for seed in range(first, first + count):
-        agreement = check(seed)
-        assert agreement.tokens and len(agreement.operators) >= OPERATORS[0]
+        result = check(seed)
+        assert result.tokens and len(result.operators) >= OPERATORS[0]
 
 
 @pytest.mark.parametrize("number", [*range(8), *(pytest.param(each, marks=pytest.mark.slow) for each in range(8, 15))])

@@ -16,8 +16,6 @@ from cosim.comparing.buffers import BufferComparison, compare_buffers
 from cosim.comparing.traffic import TrafficComparison, compare_traffic
 from cosim.running.bench_run import wave_kind
 from sim_approx import backend as approx
-from sim_approx.calibration.file import Calibration
-from sim_approx.calibration.lookup import calibrated
 from step.errors import InputError
 from step.host.progress import Progress
 from step.host.watching import watched
@@ -161,8 +159,7 @@ def compare(
     """Run ``program`` on RTL, fast model and interpreter, and compare the cycle of every token and all outputs.
 
     ``inputs`` and ``fabric`` replace the program's own; see `run`, also for ``progress``. ``max_cycles`` and ``waves``
-    are those of the back ends, ``calibration`` is that of the fast model. With ``optimize=False`` the simulator is
-    built faster and runs slower: for short runs.
+    are those of the back ends. With ``optimize=False`` the simulator is built faster and runs slower: for short runs.
 
     Raises the errors of the back ends, and before any of them runs `InputError` for what can not be expected; warns as
     `run` does.
@@ -185,19 +182,16 @@ def compared(
     max_cycles: int | None = None,
     waves: Path | None = None,
     optimize: bool = True,
-    calibration: Path | str | None = None,
 ) -> Comparison:
     """`compare` of a ``program`` that somebody has ``prepared``, without its warnings."""
     wave_kind(waves)  # told before the work
     if program.check_expected():
         deviation(program, meaning(prepared).outputs)  # sizes that only a run tells
     netlist = prepared.netlist
-    if calibration is not None:  # what it lacks is told before the RTL is built
-        calibrated(Calibration.load(Path(calibration)), netlist, prepared.data)
     progress(f"{program.name}: building and simulating the RTL")
     exact = run_rtl(prepared, max_cycles=max_cycles, waves=waves, optimize=optimize, progress=progress)
     progress(f"{program.name}: running the fast model")
-    approximate = approx.run(prepared, events=True, max_cycles=max_cycles, calibration=calibration)
+    approximate = approx.run(prepared, events=True, max_cycles=max_cycles)
     progress(f"{program.name}: interpreting")
     meant = meaning(prepared, exact.result.arrivals)
     off_time, first_mismatch = _compare_events(exact.result.events or {}, approximate.events or {})

@@ -1,4 +1,4 @@
-"""How many cycles each unit takes for a value, where nothing in front of it or behind it makes it wait.
+"""Cycles that each unit takes for a value, where nothing in front of it or behind it makes it wait.
 
     python benchmarks/unit_rates.py [--rows 1 4] [--values N]
 
@@ -24,7 +24,7 @@ from step.lowering.netlist import Netlist, lower
 from step.programs.data.inputs import bind_inputs
 from step.running.result import ChannelEvents
 from step_check.fuzz.farm import side_by_side
-from step_check.fuzz.units import COLUMNS, Unit, units
+from step_check.fuzz.units import COLUMNS, StandardUnit, units
 
 FABRIC = FabricConfig(
     matmul_lanes=8,
@@ -44,7 +44,7 @@ WARM_UP = 20
 
 @dataclass(frozen=True)
 class Rate:
-    """Of a unit: ``words`` of a value where it has most, and cycles per value by the formula, and ``measured``."""
+    """A unit: ``words`` of a value where it has most, and cycles per value by the formula, and ``measured``."""
 
     unit: str
     words: int
@@ -57,10 +57,10 @@ class Rates:
     """All units for values of ``rows`` words, in one program."""
 
     program: Program
-    units: tuple[Unit, ...]
+    units: tuple[StandardUnit, ...]
 
     def of(self, events: Mapping[str, ChannelEvents]) -> list[Rate]:
-        """What a run says, whose ``events`` are given."""
+        """The rates of a run with these ``events``."""
         program = self.program
         netlist = lower(program.graph, program.fabric)
         machines = build_fabric(netlist, bind_inputs(program.graph, program.inputs), ()).units

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from step.language.dims import Dim, DimKind, Shape, at_most_one, element_count, mean, product
+from step.language.draft import Draft
 from step.language.faults import Fault, Violation
 from step.language.function import AccumFunction
 from step.language.operator import Names, Placed, Process, StreamType, Surroundings, each_aligned
@@ -14,7 +15,6 @@ from step.language.reduction import _Reduction
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
 from step.language.types import Tile, is_dynamic
-from step_check.samples.draft import Draft
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Accum(_Reduction):
         return is_dynamic(node.output_types[0].element) and self.rows_kept(node.input_types) is None
 
     def _rows(self, rows: Dim, shape: Shape, names: Names) -> Dim:
-        """Of the states of all reductions, where those of one have the ``rows`` of its elements, or none without any.
+        """Rows of the states of all reductions; one has the ``rows`` of its elements, or none without any.
 
         Reductions of streams of one ``shape`` have the same ones.
         """
@@ -52,7 +52,7 @@ class Accum(_Reduction):
 
     @property
     def distinct(self) -> int:
-        """What the indices of a reduction, which differ from each other, have to be below; 0: they are none."""
+        """Bound of the indices of a reduction, which differ from each other; 0: it has none."""
         return self.function.bound(0) if self.function.indices else 0
 
     def with_index(self, seen: int, index: np.ndarray) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from step.language.draft import Draft
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
 from step.language.padding import Padding
-from step_check.samples.draft import Draft
 
 
 @dataclass(frozen=True)

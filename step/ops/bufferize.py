@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import sympy
 
 from step.language.dims import format_shape
+from step.language.draft import Draft
 from step.language.operator import (
     Accounting,
     Kind,
@@ -24,8 +25,6 @@ from step.language.padding import Padding, has_padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
 from step.language.types import Buffer, Tile
-from step_check.samples.buffers import fill, stored
-from step_check.samples.draft import Draft
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ class Bufferize(Operator):
         around.emit(0, token)
 
     def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
-        """What comes in, and two buffers: one is filled while the other one is read."""
+        """Bytes on chip: those that come in, and two buffers, one filled while the other one is read."""
         return node.input_types[0].element.bytes + 2 * node.output_types[0].element.bytes
 
 
@@ -92,6 +91,6 @@ WEIGHT = 1
 
 def sample(draft: Draft) -> None:
     """A buffer that is read once, in its order."""
-    if piece := stored(draft):
-        buffers, _ = fill(draft, piece)
+    if piece := draft.stored():
+        buffers, _ = draft.fill(piece)
         draft.keep(buffers.streamify(), timed=piece.timed)

@@ -9,6 +9,7 @@ import sympy
 
 from step.language.chunks import common_chunk, expect_equal_chunks, together
 from step.language.dims import DimKind, derive
+from step.language.draft import HIGHEST_RANK, Draft
 from step.language.graph import Graph, graph_method
 from step.language.operator import Kind, Names, Operator, Placed, Process, StreamType, Surroundings, expect
 from step.language.padding import Padding
@@ -16,8 +17,6 @@ from step.language.stream import Stream
 from step.language.tokens import DONE, Token
 from step.language.types import Selector
 from step.language.useful import merged
-from step_check.samples.chunks import same_chunks
-from step_check.samples.draft import HIGHEST_RANK, Draft
 
 DATA, SELECTOR = 0, 1
 
@@ -94,7 +93,7 @@ WEIGHT = 2
 def sample(draft: Draft) -> None:
     """Chunks from anywhere."""
     if first := draft.pick(lambda each: each.rank < HIGHEST_RANK):
-        others = [each for each in draft.pool if same_chunks(first, each)] or [first]
+        others = [each for each in draft.pool if each.has_chunks_of(first)] or [first]
         pieces = [first, *draft.random.choices(others, k=draft.random.randint(0, 2))]
         merged, which = draft.graph.eager_merge([draft.read(each) for each in pieces], rank=first.rank)
         draft.keep(merged, *[which] * draft.chance(0.7), timed=True)

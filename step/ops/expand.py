@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import sympy
 
 from step.language.dims import dim, format_shape
+from step.language.draft import HIGHEST_RANK, Draft, inside
 from step.language.faults import Fault, Violation
 from step.language.operator import (
     Accounting,
@@ -24,9 +25,6 @@ from step.language.padding import UNKNOWN, Padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
 from step.language.useful import static_product
-from step_check.samples.draft import HIGHEST_RANK, Draft
-from step_check.samples.nested import inside
-from step_check.samples.values import random_value
 
 
 @dataclass(frozen=True)
@@ -139,7 +137,7 @@ def sample(draft: Draft) -> None:
         rank, element = draft.random.randint(1, min(3, reference.rank)), draft.tile()
 
         def ones(levels: int) -> object:
-            return [ones(levels - 1)] if levels else random_value(draft.random, element)
+            return [ones(levels - 1)] if levels else draft.value(element)
 
         outer = reference.rank + 1 - rank
         nested = inside(outer, lambda _: ones(rank), reference.nested)

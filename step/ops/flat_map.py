@@ -9,6 +9,7 @@ from functools import partial
 import sympy
 
 from step.language.dims import Dim, DimKind, FreshSymbol, derive, product, total
+from step.language.draft import HIGHEST_RANK, Draft
 from step.language.faults import aligned
 from step.language.function import RUN_TIME, CountedFunction, FlatMapFunction
 from step.language.operator import (
@@ -28,7 +29,6 @@ from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
 from step.language.types import ElementType
 from step.language.useful import PaddedApplication, rows_of, useful_flops
-from step_check.samples.draft import HIGHEST_RANK, Draft
 
 
 @dataclass(frozen=True)

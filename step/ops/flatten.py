@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from step.language.dims import DimKind, derive, product
+from step.language.draft import Draft
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect, expect_rank
 from step.language.padding import Padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
-from step_check.samples.draft import Draft
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Flatten(Operator):
         return self.high < stream.rank and any(each.may_be_empty for each in inner)
 
     def merged(self, token: Token) -> Token:
-        """What a token becomes that does not vanish."""
+        """The token that a token becomes which does not vanish."""
         lost, stop = self.high - self.low, token.stop
         if stop > self.high:
             stop -= lost

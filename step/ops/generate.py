@@ -11,6 +11,7 @@ import numpy as np
 
 from step.language.constants import Constant, as_constant, constant_rows, has_integer, selector_mask
 from step.language.dims import DimKind, derive, shape
+from step.language.draft import HIGHEST_RANK, Draft
 from step.language.dtypes import BF16, INT8, INT32, INTEGERS, UINT32, DType, as_dtype
 from step.language.graph import Graph, graph_method
 from step.language.loops import Stops, listed
@@ -19,8 +20,6 @@ from step.language.parameters import shown
 from step.language.stream import Stream
 from step.language.tokens import DONE, Token, empty
 from step.language.types import Selector, Tile
-from step_check.samples.draft import HIGHEST_RANK, Draft
-from step_check.samples.values import random_value
 
 Targets = Sequence[int | Sequence[int]]
 
@@ -236,7 +235,7 @@ def sample(draft: Draft) -> None:
         element = draft.tile() if draft.chance(0.6) else Selector(random.randint(1, 3))
         rank = len(extents) - 1 if reference is None else reference.rank + len(extents)
         counts = [random.randint(1, 4), *(random.randint(0, 2) * (rank == 0) for _ in range(2))]
-        values, before, behind = ([_plain(random_value(random, element)) for _ in range(n)] for n in counts)
+        values, before, behind = ([_plain(draft.value(element)) for _ in range(n)] for n in counts)
         stream = draft.graph.generate(element, values, extents, before=before, behind=behind, reference=read)
     draft.keep(stream, timed=reference is not None and reference.timed)
 

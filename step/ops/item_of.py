@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from step.errors import TypeMismatch
+from step.language.draft import Draft
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
 from step.language.stream import Stream, stream_method
 from step.language.types import Tuple
-from step_check.samples.draft import Draft
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ WEIGHT = 6
 
 
 def sample(draft: Draft) -> None:
-    """Of any tuple."""
+    """An item of any tuple."""
     if piece := draft.pick(lambda each: isinstance(each.element, Tuple)):
         assert isinstance(piece.element, Tuple)
         index = draft.random.randrange(len(piece.element.items))

@@ -11,6 +11,7 @@ import sympy
 from step.errors import TypeMismatch
 from step.language.affine import check_walk
 from step.language.dims import dim, shape
+from step.language.draft import HIGHEST_RANK, Draft
 from step.language.graph import Graph, Tensor, graph_method
 from step.language.loops import Stops, Walk
 from step.language.operator import (
@@ -29,7 +30,6 @@ from step.language.operator import (
 from step.language.stream import Stream
 from step.language.tiling import TiledTensor, rows_and_columns
 from step.language.tokens import DONE, Token, empty
-from step_check.samples.draft import HIGHEST_RANK, Draft
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class LinearOffChipLoad(Operator):
 
     @property
     def indices(self) -> Walk:
-        """Of the tiles of one read."""
+        """Addresses of the tiles of one read."""
         return Walk(self.out, self.stride, self.offset)
 
     @property

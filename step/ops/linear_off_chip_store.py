@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import sympy
 
+from step.language.draft import Draft
 from step.language.faults import Fault, Violation
 from step.language.operator import (
     Access,
@@ -24,7 +25,6 @@ from step.language.operator import (
 from step.language.stream import Stream, stream_method
 from step.language.tiling import fills, rows_and_columns
 from step.language.types import Tile
-from step_check.samples.draft import Draft
 
 
 @dataclass(frozen=True)

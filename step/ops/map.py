@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import sympy
 
+from step.language.draft import Draft
 from step.language.faults import Fault, Violation
 from step.language.function import MapFunction
 from step.language.operator import (
@@ -27,7 +28,6 @@ from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
 from step.language.types import ElementType, Selector
 from step.language.useful import PaddedApplication, rows_of, useful_flops
-from step_check.samples.draft import Draft
 
 
 @dataclass(frozen=True)

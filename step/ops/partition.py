@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from step.language.dims import Dim, DimKind, format_shape, if_equal
+from step.language.draft import Draft
 from step.language.faults import Fault, Violation
 from step.language.operator import (
     Kind,
@@ -21,8 +22,6 @@ from step.language.operator import (
 from step.language.padding import UNKNOWN, Padding, has_padding
 from step.language.stream import Stream, stream_method
 from step.language.types import Selector
-from step_check.samples.chunks import route
-from step_check.samples.draft import Draft
 
 DATA, SELECTOR = 0, 1
 
@@ -135,4 +134,4 @@ def partition(
 def sample(draft: Draft) -> None:
     """Chunks to targets, which go their own ways."""
     if piece := draft.pick():
-        route(draft, piece)
+        draft.route(piece)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from step.language.dims import Dim, DimKind, at_most_one
+from step.language.draft import HIGHEST_RANK, Draft
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
 from step.language.padding import Padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
-from step_check.samples.draft import HIGHEST_RANK, Draft
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import sympy
 
+from step.language.draft import Draft
 from step.language.dtypes import UINT32
 from step.language.faults import Fault, Violation
 from step.language.function import NUMBER
@@ -27,9 +28,6 @@ from step.language.operator import (
 from step.language.stream import Stream, stream_method
 from step.language.tiling import TiledTensor, rows_and_columns
 from step.language.types import Tile
-from step_check.samples.draft import Draft
-from step_check.samples.nested import entries
-from step_check.samples.values import MANY
 
 
 @dataclass(frozen=True)
@@ -92,16 +90,20 @@ def load_random(addresses: Stream, tensor: Tensor, *, tile: Sequence[int], name:
     return addresses.graph.add(RandomOffChipLoad(tensor, rows_and_columns(tile)), [addresses], name=name)[0]
 
 
+_MOST = 200
+"""Tiles of a tensor."""
+
+
 def sample(draft: Draft) -> None:
     """Tiles at addresses that are there, or in the shape of any stream."""
     if piece := draft.pick(lambda each: not each.timed):
         tile, tiles, where = draft.tile(), draft.random.randint(1, 9), piece
-        highest = MANY
+        highest = _MOST
         if piece.element == NUMBER:
-            highest = max((int(each.item()) for each in entries(piece.rank + 1, piece.nested)), default=0)
-        if highest < MANY:
+            highest = max((int(each.item()) for each in piece.elements), default=0)
+        if highest < _MOST:
             tiles = highest + 1
         else:
-            wanted = draft.random.choices(range(tiles), k=len(entries(piece.rank + 1, piece.nested)))
+            wanted = draft.random.choices(range(tiles), k=len(piece.elements))
             where = draft.numbers(piece, wanted, "at")
         draft.keep(draft.read(where).load_random(draft.tensor_of(tile, tiles), tile=tile.shape))

@@ -9,6 +9,7 @@ import numpy as np
 import sympy
 
 from step.errors import TypeMismatch
+from step.language.draft import Draft
 from step.language.dtypes import BOOL, UINT32
 from step.language.faults import Fault, Violation, aligned
 from step.language.graph import Tensor
@@ -29,8 +30,6 @@ from step.language.operator import (
 from step.language.stream import Stream, stream_method
 from step.language.tiling import TiledTensor, fills, rows_and_columns
 from step.language.types import Tile
-from step_check.samples.draft import Draft
-from step_check.samples.nested import entries
 
 ADDRESS, DATA = 0, 1
 
@@ -144,7 +143,7 @@ WEIGHT = 2
 def sample(draft: Draft) -> None:
     """Tiles to addresses of their own."""
     if piece := draft.pick(lambda each: each.is_tile and not each.timed):
-        tile, number = piece.element, len(entries(piece.rank + 1, piece.nested))
+        tile, number = piece.element, len(piece.elements)
         assert isinstance(tile, Tile)
         where = draft.numbers(piece, draft.random.sample(range(number + 2), number), "at")
         draft.keep(draft.read(piece).store_random(draft.tensor_of(tile, number + 2), draft.read(where)))

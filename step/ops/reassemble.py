@@ -8,6 +8,7 @@ from typing import Literal
 
 from step.language.chunks import common_chunk, expect_equal_chunks, together
 from step.language.dims import DimKind
+from step.language.draft import HIGHEST_RANK, Draft
 from step.language.faults import Fault, Violation
 from step.language.graph import Graph, graph_method
 from step.language.operator import (
@@ -25,9 +26,6 @@ from step.language.stream import Stream
 from step.language.tokens import empty
 from step.language.types import Selector
 from step.language.useful import merged
-from step_check.samples.chunks import gather, same_chunks
-from step_check.samples.draft import HIGHEST_RANK, Draft
-from step_check.samples.values import grouped
 
 Order = Literal["arrival", "index"]
 
@@ -135,7 +133,7 @@ WEIGHT = 2
 def sample(draft: Draft) -> None:
     """Chunks from anywhere, for selectors that take them all."""
     if first := draft.pick(lambda each: not each.timed and each.rank < HIGHEST_RANK - 1):
-        others = [each for each in draft.pool if not each.timed and same_chunks(first, each)] or [first]
+        others = [each for each in draft.pool if not each.timed and each.has_chunks_of(first)] or [first]
         pieces = [first, *draft.random.choices(others, k=draft.random.randint(0, 2))]
         left, masks = [len(each.nested) for each in pieces], list[int]()
         while any(left) or draft.chance(0.2):
@@ -144,8 +142,8 @@ def sample(draft: Draft) -> None:
             for port in chosen:
                 left[port] -= 1
         rank = draft.random.choice([0, 0, 1, 2]) if first.rank < 3 else 0
-        nested = grouped(draft.random, masks, rank)
+        nested = draft.grouped(masks, rank)
         outermost = len(nested) if draft.chance(0.3) else draft.graph.symbol(draft.name("N"))
         dims = [outermost, *(draft.graph.symbol(draft.name("R"), ragged=True) for _ in range(rank))]
         which = draft.selectors(len(pieces), nested, dims)
-        gather(draft, [draft.read(each) for each in pieces], which, first.rank, timed=False)
+        draft.gather([draft.read(each) for each in pieces], which, first.rank, timed=False)

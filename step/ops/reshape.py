@@ -10,6 +10,7 @@ import sympy
 
 from step.errors import TypeMismatch
 from step.language.dims import Dim, DimKind, derive, dim
+from step.language.draft import HIGHEST_RANK, Draft, Piece
 from step.language.dtypes import BOOL
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect, expect_rank
 from step.language.padding import FLAGS, Padded, Padding
@@ -17,7 +18,6 @@ from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
 from step.language.types import ElementType, Selector, Tile, Tuple
 from step.language.useful import merged, rows_of
-from step_check.samples.draft import HIGHEST_RANK, Draft, Piece
 
 _REAL, _PADDING = np.zeros((1, 1), np.bool_), np.ones((1, 1), np.bool_)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from step.language.dims import dim
+from step.language.draft import Draft
 from step.language.function import AccumFunction
 from step.language.operator import Names, Placed, Process, StreamType, Surroundings, each_aligned, expect
 from step.language.padding import UNKNOWN, Padding
@@ -14,7 +15,6 @@ from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
 from step.language.types import ElementType
 from step.language.useful import static_product
-from step_check.samples.draft import Draft
 
 
 @dataclass(frozen=True)

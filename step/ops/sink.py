@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from step.language.draft import Draft
 from step.language.operator import Kind, Names, Operator, Placed, Process, StreamType, Surroundings, expect
 from step.language.stream import Stream, stream_method
-from step_check.samples.draft import Draft
 
 
 @dataclass(frozen=True)

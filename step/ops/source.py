@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from step.language.dims import Dim, Shape, mean, shape
+from step.language.draft import Draft
 from step.language.graph import Graph, graph_method
 from step.language.operator import Kind, Names, Operator, Placed, Process, StreamType, Surroundings
 from step.language.stream import Stream
 from step.language.types import ElementType, Selector, Tile, Tuple, is_dynamic
-from step_check.samples.draft import Draft
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import sympy
 
 from step.language.affine import check_walk
 from step.language.dims import DimKind, Shape, dim, format_shape, if_equal, shape
+from step.language.draft import HIGHEST_RANK, Draft, inside
 from step.language.faults import Fault, Violation
 from step.language.loops import Walk
 from step.language.operator import (
@@ -28,10 +29,6 @@ from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
 from step.language.types import Buffer
 from step.language.useful import static_product
-from step_check.samples.buffers import fill, stored
-from step_check.samples.draft import HIGHEST_RANK, Draft
-from step_check.samples.nested import inside
-from step_check.samples.values import random_nested, random_value
 
 DATA, REFERENCE = 0, 1
 
@@ -152,7 +149,7 @@ class Streamify(Operator):
             done = data.done
 
     def _references(self, data: Token) -> Iterator[Token]:
-        """What a reference would say of the buffer ``data`` where there is none."""
+        """Tokens of the reference that a buffer ``data`` has where there is none."""
         if self.count is None or data.done:
             yield data
         elif data.is_empty:
@@ -204,8 +201,8 @@ WEIGHT = 4
 
 def sample(draft: Draft) -> None:
     """A buffer, read once, so often, or after a reference, in order or with strides."""
-    if piece := stored(draft):
-        (buffers, rank), random = fill(draft, piece), draft.random
+    if piece := draft.stored():
+        (buffers, rank), random = draft.fill(piece), draft.random
         outer, dims = piece.stream.shape[:-rank], piece.stream.shape[-rank:]
         out, stride, reference, count = None, None, None, None
         if all(each.is_static and int(each) for each in dims) and draft.chance(0.6):
@@ -218,7 +215,7 @@ def sample(draft: Draft) -> None:
             inner = [draft.graph.symbol(draft.name("R"), ragged=True) for _ in range(extra)]
 
             def again(_: object) -> object:
-                return random_nested(random, [None] * extra, element) if extra else random_value(random, element)
+                return draft.nested([None] * extra, element) if extra else draft.value(element)
 
             nested = inside(len(outer), again, piece.nested)
             reference = draft.read(draft.play("again", element, nested, [*outer, *inner]))

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from step.language.dims import Dim, DimKind
+from step.language.draft import Draft
 from step.language.faults import Fault, Violation
 from step.language.operator import Kind, Names, Operator, Placed, Process, StreamType, Surroundings, expect
 from step.language.stream import Stream, stream_method
 from step.language.tokens import DONE
 from step.language.types import Selector
-from step_check.samples.draft import Draft
 
 DATA, SELECTOR = 0, 1
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations, starmap
+from itertools import combinations
 
+from step.language.draft import Draft
 from step.language.faults import tuple_of
 from step.language.operator import (
     Names,
@@ -20,7 +21,6 @@ from step.language.operator import (
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
 from step.language.types import Tuple, with_rows
-from step_check.samples.draft import Draft, same_rows
 
 
 @dataclass(frozen=True)
@@ -62,5 +62,5 @@ def sample(draft: Draft) -> None:
         others = [draft.partner(piece) for _ in range(draft.random.randint(1, 2))]
         pieces = [piece, *others]
         wide = sum(with_rows(each.element, 1).bits for each in pieces) > draft.widest
-        if not wide and all(starmap(same_rows, combinations(pieces, 2))):
+        if not wide and all(one.has_rows_of(other) for one, other in combinations(pieces, 2)):
             draft.keep(draft.read(piece).zip(*(draft.read(each) for each in others)), timed=piece.timed)

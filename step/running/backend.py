@@ -41,7 +41,7 @@ OPTIONS: Mapping[str, Any] = {
     "engine": Literal["compiled", "python"],
 }
 """What each option of a run may be, by its name, whoever takes it."""
-FILES: Mapping[str, Sequence[str]] = {"waves": (".vcd", ".fst"), "calibration": ()}
+FILES: Mapping[str, Sequence[str]] = {"waves": (".vcd", ".fst")}
 """The options that are files, with their endings."""
 
 

@@ -13,7 +13,7 @@ from step.language.graph import Graph
 from step.lowering.feasible import with_lanes
 from step.lowering.netlist import lower
 from step.programs.program import Program
-from step_check.fuzz.check import DEADLOCK, Agreement, Disagreement, check, check_rtl, failing
+from step_check.fuzz.check import DEADLOCK, Disagreement, check, check_rtl, failing
 from step_check.fuzz.farm import side_by_side
 from step_check.fuzz.program import (
     LARGEST_BUFFER,
@@ -26,7 +26,7 @@ from step_check.fuzz.program import (
     with_masters,
     with_rows,
 )
-from step_check.fuzz.report import Finding
+from step_check.fuzz.report import FuzzFinding
 from step_check.fuzz.shrink import shrink
 
 TOGETHER = 12
@@ -37,7 +37,7 @@ RTL_TRIES = 25
 
 
 @dataclass
-class Campaign:
+class FuzzCampaign:
     """Programs of ``operators`` operators, and what was found in them; ``save`` is the directory that keeps it.
 
     ``kinds`` counts their operators, ``tokens`` those in all their channels. ``crowded`` are the seeds that were left
@@ -47,7 +47,7 @@ class Campaign:
     operators: tuple[int, int] = OPERATORS
     save: Path | None = None
     progress: Progress = silent
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[FuzzFinding] = field(default_factory=list)
     agreed: int = 0
     agreed_rtl: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
@@ -66,19 +66,20 @@ class Campaign:
                 with failing("generator"):
                     found = program(seed, operators=self.operators, roomy=roomy)
                 try:
-                    self._count(check(found))
+                    self.tokens += check(found).tokens
+                    self.kinds += Counter(node.operator.name for node in found.graph)
                     break
                 except Disagreement as error:
                     if error.kind != DEADLOCK or roomy:
                         raise
         except Disagreement as error:
-            self._found(Finding((seed,), seed, self.operators, False, error.kind, str(error), found), check)
+            self._found(FuzzFinding((seed,), seed, self.operators, False, error.kind, str(error), found), check)
             return False
         self.agreed += 1
         return True
 
-    def add(self, other: Campaign) -> None:
-        """What was found and counted in ``other``."""
+    def add(self, other: FuzzCampaign) -> None:
+        """Take over findings and counts of ``other``."""
         self.findings += other.findings
         self.agreed, self.tokens = self.agreed + other.agreed, self.tokens + other.tokens
         self.kinds += other.kinds
@@ -96,17 +97,13 @@ class Campaign:
         except Disagreement as error:
             failed, error = self._narrowed(together, first, error)
             whole = self._together(failed, first)
-            finding = Finding(tuple(failed), first, self.operators, True, error.kind, str(error), whole)
+            finding = FuzzFinding(tuple(failed), first, self.operators, True, error.kind, str(error), whole)
             self._found(finding, check_rtl, tries=RTL_TRIES)
             return False
         self.agreed_rtl += len(together)
         return True
 
-    def _count(self, agreement: Agreement) -> None:
-        self.kinds += agreement.operators
-        self.tokens += agreement.tokens
-
-    def _found(self, finding: Finding, check: Callable[[Program], Agreement], tries: int = 1000) -> None:
+    def _found(self, finding: FuzzFinding, check: Callable[[Program], object], tries: int = 1000) -> None:
         """Keep ``finding``, and every smaller program with it as soon as it is there."""
         self.findings.append(finding)
         if self.save is None:
@@ -151,7 +148,7 @@ class Campaign:
         return Program(graph, inputs, replace(base, lanes=lanes, links=links, scratchpad_bytes=room))
 
     def _fitting(self, seeds: Sequence[int], first: int) -> list[int]:
-        """Those of ``seeds`` that do not deadlock on the fabric of ``first``."""
+        """The ``seeds`` that do not deadlock on the fabric of ``first``."""
         fitting = []
         for seed in seeds:
             try:
@@ -179,14 +176,14 @@ class Campaign:
         return seeds, error
 
 
-def checked(operators: tuple[int, int], save: Path | None, seed: int) -> tuple[int, Campaign]:
+def checked(operators: tuple[int, int], save: Path | None, seed: int) -> tuple[int, FuzzCampaign]:
     """``seed``, and a campaign of its program alone: for other processes."""
-    campaign = Campaign(operators, save)
+    campaign = FuzzCampaign(operators, save)
     campaign.check(seed)
     return seed, campaign
 
 
-def lost(operators: tuple[int, int], save: Path | None, seed: int, reason: str) -> tuple[int, Campaign]:
+def lost(operators: tuple[int, int], save: Path | None, seed: int, reason: str) -> tuple[int, FuzzCampaign]:
     """The same where the process was killed: a finding that says so."""
-    finding = Finding((seed,), seed, operators, False, "killed", reason, None)
-    return seed, Campaign(operators, save, findings=[finding])
+    finding = FuzzFinding((seed,), seed, operators, False, "killed", reason, None)
+    return seed, FuzzCampaign(operators, save, findings=[finding])

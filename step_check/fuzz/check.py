@@ -1,18 +1,15 @@
-"""What must be so for a program: interpreter, fast model and RTL agree on it."""
+"""Checks of a program: interpreter, fast model and RTL agree on it."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from step.errors import EnvironmentProblem, StepError
 from step.host.progress import Progress, silent
-from step.language.graph import Graph
 from step.language.tokens import Token
 from step.programs.data.equality import same_tokens
 from step.programs.prepare import Prepared, prepare
@@ -36,17 +33,9 @@ class Disagreement(Exception):
         self.kind, self.where = kind, where
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """What was compared: how often each operator occurs, the tokens in all channels, and the cycles."""
-
-    operators: Counter[str]
-    tokens: int
-    cycles: int
-
-
-def check(program: Program) -> Agreement:
-    """Interpreter against fast model: values, and times that do not depend on whether values are computed.
+def check(program: Program) -> RunResult:
+    """Interpreter against fast model, whose run is returned: values, and times that do not depend on whether values are
+    computed.
 
     Raises `Disagreement`; its kind is `DEADLOCK` where the channels have too little space, which the interpreter's
     have not.
@@ -59,11 +48,11 @@ def check(program: Program) -> Agreement:
     timed = _run("fast model", "approx", prepared, values="control")
     for what in ("cycles", "operators", "channels", "arrivals", "buffers", "buffer_bytes", "traffic"):
         _compare(f"fast model, without values: {what}", getattr(result, what), getattr(timed, what))
-    return _agreement(prepared.graph, result)
+    return result
 
 
-def check_rtl(program: Program, progress: Progress = silent) -> Agreement:
-    """RTL against fast model and interpreter: values, the cycle of every token, and all counters.
+def check_rtl(program: Program, progress: Progress = silent) -> RunResult:
+    """RTL, whose run is returned, against fast model and interpreter: values, the cycle of every token, all counters.
 
     Raises `Disagreement`, and `EnvironmentProblem` where a tool is missing.
     """
@@ -82,12 +71,12 @@ def check_rtl(program: Program, progress: Progress = silent) -> Agreement:
             wanted = {name: wanted[name] for name in found}
         _compare(f"RTL: {what}", found, wanted)
     _compare_outputs("RTL", prepared, exact)
-    return _agreement(prepared.graph, exact)
+    return exact
 
 
 @contextmanager
 def failing(stage: str) -> Iterator[None]:
-    """What fails in the body, in whatever way, is a `Disagreement` of ``stage``: programs are right when they are made.
+    """Failures in the body become a `Disagreement` of ``stage``, as programs are right when they are made.
 
     What is wrong with the installation is no disagreement.
     """
@@ -104,10 +93,6 @@ def _run(stage: str, name: str, prepared: Prepared, progress: Progress = silent,
     run = runner(name, options, progress)
     with failing(stage):
         return run(prepared)
-
-
-def _agreement(graph: Graph, result: RunResult) -> Agreement:
-    return Agreement(Counter(node.operator.name for node in graph), result.tokens, result.cycles)
 
 
 def _compare_outputs(stage: str, prepared: Prepared, result: RunResult) -> None:

@@ -16,7 +16,7 @@ from step.language.types import ElementType
 
 
 @dataclass(eq=False)
-class Farm(Graph):
+class _Prefixed(Graph):
     """A graph that puts ``prefix`` before every name it is given, or makes up."""
 
     prefix: str = ""
@@ -47,7 +47,7 @@ class Farm(Graph):
 
 def side_by_side(name: str, builders: Iterable[Callable[[Graph], Mapping[str, Any]]]) -> tuple[Graph, dict[str, Any]]:
     """A graph in which every builder has put its program, with the prefix ``sN_``, and the inputs of them all."""
-    graph = Farm(name)
+    graph = _Prefixed(name)
     inputs: dict[str, Any] = {}
     for number, build in enumerate(builders):
         graph.prefix = f"s{number}_"

@@ -5,33 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 from step.errors import FabricError
 from step.functions.row import RowSum
 from step.language.graph import Graph, Node
 from step.lowering.bus import BusConfig
-from step.lowering.fabric import FabricConfig
+from step.lowering.fabric import OWN, FabricConfig
 from step.lowering.feasible import check_feasible, with_lanes, with_links
 from step.lowering.netlist import Netlist, lower
 from step.lowering.off_chip import MemoryConfig
 from step.programs.program import Program
 from step_check.fuzz import steps  # noqa: F401  (they register themselves)
-from step_check.fuzz.draft import Growing
 from step_check.fuzz.step import steps as all_steps
+from step_check.samples.draft import GrowingDraft
 
 LARGEST_BUFFER = 64
 """More tokens than any stream has that fills buffers."""
 
 SCALAR_BYTES = 4
-"""Of the widest scalar."""
+"""Bytes of the widest scalar."""
 
 OPERATORS = (5, 60)
 """Operators of a program, at least and at most, sinks and stores not counted; the last step may add a few more."""
 
 
-def build(seed: int, graph: Graph, *, operators: tuple[int, int] = OPERATORS, roomy: bool = False) -> Growing:
-    """The program of ``seed``, in ``graph``; see `step_check.samples.draft.Draft` for ``roomy``."""
-    draft = Growing(Random(seed), graph, roomy=roomy)
+def build(seed: int, graph: Graph, *, operators: tuple[int, int] = OPERATORS, roomy: bool = False) -> GrowingDraft:
+    """The program of ``seed``, in ``graph``; see `GrowingDraft` for ``roomy``."""
+    draft = GrowingDraft(Random(seed), graph, roomy=roomy)
     wanted = draft.random.randint(*operators) + len(graph.nodes)
     taken = all_steps()
     draft.pool.append(draft.source())
@@ -48,7 +49,7 @@ def program(seed: int, *, operators: tuple[int, int] = OPERATORS, roomy: bool = 
     return Program(graph, draft.inputs, fabric_of(draft, seed, roomy=roomy))
 
 
-def fabric_of(draft: Growing, seed: int, *, roomy: bool = False) -> FabricConfig:
+def fabric_of(draft: GrowingDraft, seed: int, *, roomy: bool = False) -> FabricConfig:
     """The `fabric` for the program in ``draft``, some of whose operators have lanes and links of their own."""
     found = with_masters(with_rows(fabric(seed, roomy=roomy), draft.graph, draft.most_rows), draft.graph, seed)
     netlist = lower(draft.graph, found)
@@ -63,13 +64,16 @@ def with_masters(fabric: FabricConfig, graph: Graph, seed: int) -> FabricConfig:
         return fabric
     burst = max(random.choice([1, 2, 4, 16]), fabric.memory.beat_bytes // bytes)
     bus = BusConfig(masters, bytes, burst, outstanding=random.randint(1, 4))
-    return with_ports(replace(fabric, memory=replace(fabric.memory, bus=bus)), graph)
+    return for_graph(replace(fabric, memory=replace(fabric.memory, bus=bus)), graph)
 
 
-def with_ports(fabric: FabricConfig, graph: Graph) -> FabricConfig:
-    """``fabric`` with no more masters than ``graph`` has memory ports."""
+def for_graph(fabric: FabricConfig, graph: Graph) -> FabricConfig:
+    """``fabric`` with lanes and links of operators of ``graph`` alone, and no more masters than it has memory ports."""
     ports = sum((node.operator.reads(node) is not None) + (node.operator.writes(node) is not None) for node in graph)
-    return replace(fabric, memory=fabric.memory.of_masters(min(fabric.memory.masters, ports)))
+    own: dict[str, Any] = {
+        kind: {at: n for at, n in getattr(fabric, kind).items() if at in graph.nodes} for kind in OWN
+    }
+    return replace(fabric, memory=fabric.memory.of_masters(min(fabric.memory.masters, ports)), **own)
 
 
 def own_lanes(seed: int, nodes: Sequence[Node]) -> dict[str, int]:
@@ -101,7 +105,7 @@ def _fits(netlist: Netlist, links: dict[str, int]) -> bool:
     return True
 
 
-def _end(draft: Growing) -> None:
+def _end(draft: GrowingDraft) -> None:
     """A sink or a store for all that nobody reads, and for some that is read; a few streams stay unread."""
     for piece in draft.pool:
         read = piece.stream.key in draft.read_keys

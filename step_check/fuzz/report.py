@@ -1,4 +1,4 @@
-"""What is kept of a program that fails: the program, and a report beside it."""
+"""Files about a program that fails: the program, and a report beside it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from step.programs.program import Program
 
 
 @dataclass(frozen=True)
-class Finding:
+class FuzzFinding:
     """A disagreement of ``kind`` and its ``text``, and the ``program`` that has it, as small as it could be made.
 
     ``seeds`` are those of the programs that stand side by side in it, for RTL, or the one of it; ``fabric`` that of the
@@ -77,5 +77,5 @@ def load_report(path: Path | str) -> dict[str, Any]:
 
 @cache
 def version() -> str:
-    """That of the package, and a digest of the generator: with another one a seed gives another program."""
+    """The version of the package, and a digest of the generator: with another one a seed gives another program."""
     return f"{version_of('step-fabric')}+{source_digest('fuzz')[:8]}"

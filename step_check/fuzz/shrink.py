@@ -13,8 +13,8 @@ from step.language.types import Buffer
 from step.programs.data.inputs import BoundInputs, bind_inputs
 from step.programs.program import Program
 from step.running.interpreter import interpret
-from step_check.fuzz.growth import Growth
 from step_check.fuzz.rebuild import Changes, Key, rebuilt
+from step_check.samples.contents import Contents
 
 Edit = Callable[[Program], Program]
 
@@ -69,7 +69,7 @@ def outputs(program: Program) -> Iterator[Edit]:
 
 
 def heads(program: Program) -> Iterator[Edit]:
-    """What the last operator in front of an output reads is output instead."""
+    """The inputs of the last operator in front of an output are outputs instead."""
 
     def head(node: Node, ends: frozenset[str]) -> Edit:
         return lambda now: rebuilt(now, Changes(without=ends, sinks=_read(now.graph, node)))
@@ -96,7 +96,7 @@ def cuts(program: Program) -> Iterator[Edit]:
 
 
 def splits(program: Program) -> Iterator[Edit]:
-    """What an operator reads is output, and a source plays what it sends."""
+    """The inputs of an operator are outputs, and a source plays what it sends."""
 
     def split(node: Node) -> Edit:
         def edit(now: Program) -> Program:
@@ -111,7 +111,7 @@ def splits(program: Program) -> Iterator[Edit]:
 
 
 def bypasses(program: Program) -> Iterator[Edit]:
-    """What reads an operator reads instead one of its inputs."""
+    """The readers of an operator read one of its inputs instead."""
 
     def bypass(key: Key, other: Key) -> Edit:
         return lambda now: rebuilt(now, Changes(instead={key: other}))
@@ -196,12 +196,12 @@ def _bound(program: Program) -> BoundInputs:
 
 
 def _carried(program: Program) -> dict[str, list[Token]]:
-    """What the streams carry; only of those in front of the fault where the program has one."""
+    """Tokens of the streams; only of those in front of the fault where the program has one."""
     bound = _bound(program)
     try:
         return interpret(program.graph, bound, record=True).streams
     except StepError:
-        growth = Growth({name: list(each) for name, each in bound.streams.items()}, dict(bound.tensors))
+        contents = Contents({name: list(each) for name, each in bound.streams.items()}, dict(bound.tensors))
         for node in program.graph:
-            growth.add(program.graph, node)
-        return growth.streams
+            contents.add(program.graph, node)
+        return contents.streams

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from step_check.fuzz.draft import Growing
+from step_check.samples.draft import GrowingDraft
 from step_check.samples.known import operators
 
-Step = Callable[[Growing], None]
+Step = Callable[[GrowingDraft], None]
 STEPS: list[Step] = []
-"""Those of several operators; the more weight one has, the more often it is here."""
+"""Steps of several operators; the more weight one has, the more often it is here."""
 
 
 def step(weight: int) -> Callable[[Step], Step]:

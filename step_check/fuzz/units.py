@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from step.errors import RegistrationError
+from step.language.draft import Piece
 from step.language.dtypes import BF16, BOOL
 from step.language.function import NUMBER, Function
 from step.language.graph import Graph, Node
 from step.language.types import ElementType, Selector, Tile, Tuple
 from step.lowering.netlist import insert_broadcasts
-from step_check.fuzz.draft import Growing
-from step_check.samples.draft import Piece
+from step_check.samples.draft import GrowingDraft
 from step_check.samples.known import SampledOperator, functions, operators
 from step_check.samples.plain import Plain
 from step_check.samples.values import random_value
@@ -23,7 +23,7 @@ EACH = 10
 """Values of a row of a stream."""
 
 
-class Alone(Growing):
+class UnitDraft(GrowingDraft):
     """A draft of one unit: what it picks are sources of ``elements`` that play ``values`` values.
 
     Only functions of the class ``function`` are applied; ``asked`` is what kind of function was asked for.
@@ -66,7 +66,7 @@ class Alone(Growing):
 
 
 @dataclass(frozen=True)
-class Unit:
+class StandardUnit:
     """An ``operator``, applying a ``function`` or none, on values of ``element``."""
 
     operator: SampledOperator
@@ -79,7 +79,7 @@ class Unit:
 
     def build(self, graph: Graph, values: int) -> dict[str, Any]:
         """Put the unit into ``graph``, with sinks behind it; returns the inputs of a run."""
-        draft = Alone(graph, values, [*self.elements], self.function)
+        draft = UnitDraft(graph, values, [*self.elements], self.function)
         self.operator.sample(draft)
         for piece in draft.pool:
             piece.stream.sink(draft.name("y"))
@@ -100,7 +100,7 @@ class Unit:
         return self.node(iter(insert_broadcasts(graph)))
 
 
-def units(rows: int) -> Iterator[Unit]:
+def units(rows: int) -> Iterator[StandardUnit]:
     """All units, for values that are tiles of BF16 of so many ``rows`` wherever that fits.
 
     Raises `RegistrationError` for an operator or a function whose sample fits nothing.
@@ -109,17 +109,17 @@ def units(rows: int) -> Iterator[Unit]:
     elements: list[ElementType] = [tile, Tile(BF16, 1, COLUMNS), NUMBER, Tile(BOOL), Tuple((tile, tile)), Selector(2)]
     applied, kinds = set[str](), set[type[Any]]()
     for operator in operators():
-        draft = Alone(Graph("unit"), EACH, elements)
+        draft = UnitDraft(Graph("unit"), EACH, elements)
         operator.sample(draft)
         if draft.asked is None:
-            unit = Unit(operator, None, tuple(elements))
+            unit = StandardUnit(operator, None, tuple(elements))
             if unit.alone() is None:
                 raise RegistrationError(f"the sample of the operator {operator.name!r} never adds it to a program")
             yield unit
             continue
         kinds.add(draft.asked)
         for function in functions(draft.asked):
-            candidates = (Unit(operator, function, (each,)) for each in elements)
+            candidates = (StandardUnit(operator, function, (each,)) for each in elements)
             if found := next((each for each in candidates if each.alone() is not None), None):
                 applied.add(function.name)
                 yield found

@@ -1,6 +1,6 @@
-"""What samples are made of: small well-typed pieces of programs, of which every operator and function brings its own.
+"""Samples: small well-typed pieces of programs, of which every operator and function brings its own.
 
 An operator's file in `step.ops` has ``sample(draft)``, which adds the operator once to a
-`step_check.samples.draft.Draft`; a function has `step.language.function.Function.sample`. The fuzzer, calibration and
+`step.language.draft.Draft`; a function has `step.language.function.Function.sample`. The fuzzer, calibration and
 the benchmark of unit rates read these, so none of them lists operators or functions.
 """

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import abc
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from step.errors import TypeMismatch
-from step.language.dims import Dim
-from step.language.dtypes import FLOATS
-from step.language.faults import rows_of
+from step.errors import SimulationError, TypeMismatch
+from step.language.draft import HIGHEST_RANK, Nested, Piece, inside
 from step.language.function import NUMBER, AccumFunction, FlatMapFunction, Function, MapFunction, Sample
-from step.language.graph import Graph, Tensor
+from step.language.graph import Graph
 from step.language.stream import Stream
-from step.language.tokens import Token, from_nested
-from step.language.types import ElementType, Selector, Tile, is_dynamic
+from step.language.tokens import from_nested, to_nested
+from step.language.types import ElementType, Selector, Tile
+from step.programs.data.inputs import BoundInputs
+from step.running.interpreter import Interpretation, interpret
+from step_check.samples.contents import Contents
+from step_check.samples.inputs import DraftInputs
 from step_check.samples.known import functions
-from step_check.samples.nested import Nested, entries, inside
-from step_check.samples.values import alike, random_element, random_nested, random_tile, random_value, size
+from step_check.samples.values import alike, grouped, random_value, size
 
 LARGEST = 60
 """Tokens of a stream that operators still multiply."""
-
-HIGHEST_RANK = 6
 
 TRIES = 3
 """Samples of a function that may not fit."""
@@ -35,102 +33,62 @@ ROOM = 512
 """Slots of a channel that is never full."""
 
 
-@dataclass(frozen=True, eq=False)
-class Piece:
-    """A stream, and the nested lists that it carries.
-
-    ``timed``: the order of arrival may show in them, so that nothing else may rely on them.
-    """
-
-    stream: Stream
-    nested: Nested
-    timed: bool
-
-    @property
-    def element(self) -> ElementType:
-        return self.stream.element
-
-    @property
-    def rank(self) -> int:
-        return self.stream.rank
-
-    @property
-    def size(self) -> int:
-        return sum(size(each, self.rank) for each in self.nested)
-
-    @property
-    def is_tile(self) -> bool:
-        """Whether there are tiles of static size."""
-        return isinstance(self.element, Tile) and self.element.is_static
-
-    @property
-    def is_dynamic(self) -> bool:
-        """Whether there are tiles with a dynamic number of rows, maybe in tuples."""
-        return is_dynamic(self.element)
-
-    @property
-    def is_float(self) -> bool:
-        """Whether there are tiles of numbers with a fraction that arithmetic takes."""
-        return isinstance(self.element, Tile) and self.element.dtype in FLOATS
-
-
-def same_rows(one: Piece, other: Piece) -> bool:
-    """Whether the tiles of two pieces of the same shape have as many rows as each other, where these are dynamic."""
-    if not (one.is_dynamic and other.is_dynamic):
-        return True
-    pairs = zip(*(entries(each.rank + 1, each.nested) for each in (one, other)), strict=True)
-    return all(rows_of(tile) == rows_of(beside) for tile, beside in pairs)
-
-
 def _result(function: MapFunction | FlatMapFunction, *elements: ElementType) -> ElementType:
     return function.result_type(*elements)
 
 
-class Draft(abc.ABC):
-    """A program that grows step by step, all its choices by ``random``.
+class GrowingDraft(DraftInputs):
+    """A `step.language.draft.Draft` in ``graph``, which may have other programs already; what grows runs at once.
 
-    ``roomy`` gives every channel space for all that ever comes, so that the program can not deadlock. ``inputs`` are
-    the data of a run, ``most_rows`` the most that a tile of dynamic rows has in it (0: there is no such tile).
+    ``roomy`` gives every channel space for all that ever comes, so that the program can not deadlock.
     """
 
     largest_tile = 16
     """Scalars of a tile that a function may make."""
 
     widest = 600
-    """Bits of a tuple."""
 
     def __init__(self, random: Random, graph: Graph, *, roomy: bool = False) -> None:
-        self.random, self.graph, self.roomy = random, graph, roomy
-        self.most_rows = 0
-        self.inputs: dict[str, Any] = {}
-        self.pool: list[Piece] = []
+        super().__init__(random, graph)
+        self.roomy = roomy
         self.read_keys: set[tuple[str, int]] = set()
-        self.regular: list[tuple[Dim, int]] = []
-        self.played: dict[str, list[Token]] = {}
-        self.tensors: dict[str, np.ndarray] = {}
-        self._counter = 0
+        self.contents = Contents(self.played, self.tensors)
+        self._others = frozenset(graph.nodes)
+        self._grown = set(graph.nodes)
 
-    @abc.abstractmethod
     def keep(self, *streams: Stream, timed: bool = False) -> list[Piece]:
-        """Find what is new in the graph, and put ``streams`` into the pool."""
+        """Run what is new in the graph, and put ``streams`` into the pool."""
+        for name, node in self.graph.nodes.items():
+            if name not in self._grown:
+                self.contents.add(self.graph, node)
+                self._grown.add(name)
+        pieces = [Piece(each, to_nested(self.contents.streams[str(each)], each.rank), timed) for each in streams]
+        self.pool += pieces
+        return pieces
 
-    def name(self, stem: str) -> str:
-        """A new name."""
-        self._counter += 1
-        return f"{stem}{self._counter}"
+    def go_round(self) -> None:
+        """Learn from a run what comes on the feedback edges, and in which order; the checks find out if it is right.
 
-    def chance(self, probability: float) -> bool:
-        return self.random.random() < probability
-
-    def tile(self) -> Tile:
-        """The type of values of one's own."""
-        return random_tile(self.random)
+        Nothing comes where the run fails, which they find out too.
+        """
+        nodes = {name: each for name, each in self.graph.nodes.items() if name not in self._others}
+        own = replace(self.graph, nodes=nodes)
+        try:
+            found = interpret(own, BoundInputs(self.tensors, self.played), record=True)
+        except SimulationError:
+            found = Interpretation({}, {}, {str(each): from_nested([], each.rank) for each in own.streams()})
+        for edge in self.graph.feedbacks.values():
+            origin = self.graph.resolve(edge.stream)
+            if origin.producer in nodes:
+                self.contents.streams[edge.name] = found.streams[str(origin)]
+        new = set(found.arrivals) - self._grown
+        self.contents.orders = {**self.contents.orders, **{name: found.arrivals[name] for name in new}}
 
     # -- pieces -------------------------------------------------------------------------------------------------
 
     def pick(self, fits: Callable[[Piece], bool] = lambda _: True, *, factor: int = 1) -> Piece | None:
         """A piece that ``fits``, and stays small when it gets ``factor`` times as large; late ones more often."""
-        found = [each for each in self.pool if each.size * factor <= LARGEST and fits(each)]
+        found = [each for each in self.pool if size(each.nested, each.rank + 1) * factor <= LARGEST and fits(each)]
         if not found:
             return None
         return self.random.choice(found[-3:] if self.chance(0.5) else found)
@@ -145,15 +103,7 @@ class Draft(abc.ABC):
 
     def partner(self, piece: Piece, element: ElementType | None = None) -> Piece:
         """A stream of the shape of ``piece``, and of ``element`` if there is one: from the pool, or a source."""
-        found = [
-            each
-            for each in self.pool
-            if each.stream.shape == piece.stream.shape
-            and element in (None, each.element)
-            and not each.timed
-            and alike(each.nested, piece.nested, piece.rank + 1)
-            and same_rows(each, piece)
-        ]
+        found = self.beside(piece, element)
         if found and not piece.timed and self.chance(0.5):
             return self.random.choice(found)
         if element in (None, piece.element) and (piece.timed or self.chance(0.3)):
@@ -161,6 +111,18 @@ class Draft(abc.ABC):
         assert not piece.timed
         wanted = element or self.tile()
         return self.twin(piece, wanted, lambda random: random_value(random, wanted))
+
+    def beside(self, piece: Piece, element: ElementType | None) -> list[Piece]:
+        """Pieces of the pool in the shape of ``piece``, and of ``element`` if there is one."""
+        return [
+            each
+            for each in self.pool
+            if each.stream.shape == piece.stream.shape
+            and element in (None, each.element)
+            and not each.timed
+            and alike(each.nested, piece.nested, piece.rank + 1)
+            and each.has_rows_of(piece)
+        ]
 
     def twin(self, piece: Piece, element: ElementType, value: Callable[[Random], Any], stem: str = "twin") -> Piece:
         """A source of the shape of ``piece``, of ``element``, all of whose values are made by ``value``."""
@@ -173,10 +135,14 @@ class Draft(abc.ABC):
         left = iter(numbers)
         return self.twin(piece, NUMBER, lambda _: np.array([[next(left)]], np.uint32), stem)
 
+    def grouped(self, entries: Nested, rank: int) -> Nested:
+        """``entries`` in order, as nested lists of ``rank`` + 1 levels with empties between them."""
+        return grouped(self.random, entries, rank)
+
     # -- functions ----------------------------------------------------------------------------------------------
 
     def functions(self, kind: type[Any]) -> list[type[Function]]:
-        """Those of ``kind`` that may be used."""
+        """Functions of ``kind`` that may be used."""
         return functions(kind)
 
     def applied(
@@ -224,59 +190,50 @@ class Draft(abc.ABC):
         tiles = [each for each in (result, *sample.elements) if isinstance(each, Tile)]
         return all(each.is_static and 0 < int(each.elements) <= self.largest_tile for each in tiles)
 
-    # -- inputs -------------------------------------------------------------------------------------------------
+    # -- buffers and chunks -------------------------------------------------------------------------------------
 
-    def play(self, stem: str, element: ElementType, nested: Nested, dims: Iterable[Dim | int]) -> Piece:
-        """A source of ``nested``; it is not in the pool."""
-        name, dims = self.name(stem), list(dims)
-        stream = self.graph.source(name, element, dims)
-        self.inputs[name] = self.played[stream.producer] = from_nested(nested, len(dims) - 1)
-        (piece,) = self.keep(stream)
-        self.pool.pop()
-        return piece
+    def stored(self) -> Piece | None:
+        """Tiles that can go into buffers."""
+        return self.pick(lambda each: isinstance(each.element, Tile) and 0 < each.rank < HIGHEST_RANK - 1, factor=4)
 
-    def source(self) -> Piece:
-        """A source of any type, its dimensions declared as they are."""
-        rank = self.random.choice([0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 4])
-        dims: list[Dim | int] = []
-        extents: list[int | None] = []
-        for position in range(rank + 1):
-            most = 2 if rank > 2 else 5 if rank == 0 else 3
-            dim, extent = self._dimension(most, outermost=position == 0)
-            dims.append(dim)
-            extents.append(extent)
-        if self.chance(0.1):
-            dims[-1], extents[-1] = 1, 1
-        element = random_element(self.random)
-        return self.play("x", element, random_nested(self.random, extents, element), dims)
+    def fill(self, piece: Piece) -> tuple[Stream, int]:
+        """Buffers of ``piece``, and of which rank they are."""
+        rank = self.random.randint(1, piece.rank)
+        if any(each.is_ragged for each in piece.stream.shape[-rank:][1:]):
+            rank = 1
+        buffers: Stream = self.read(piece).bufferize(rank=rank)
+        return buffers, rank
 
-    def _dimension(self, most: int, *, outermost: bool) -> tuple[Dim | int, int | None]:
-        """A dimension, and its extent where that is always the same."""
-        kind = self.random.choice(["static", "static", "regular", "regular", "ragged", "ragged", "ragged"])
-        if kind == "static":
-            extent = 0 if self.chance(0.05) else self.random.randint(1, most)
-            return extent, extent
-        if kind == "ragged" and (not outermost or self.chance(0.1)):
-            return self.graph.symbol(self.name("R"), ragged=True), None
-        if self.regular and self.chance(0.2):
-            return self.random.choice(self.regular)
-        least = 0 if self.chance(0.1 if outermost else 0.25) else 1
-        self.regular.append((self.graph.symbol(self.name("N")), self.random.randint(least, most)))
-        return self.regular[-1]
+    def route(self, piece: Piece) -> tuple[list[Piece], Piece, int]:
+        """The parts of ``piece``, the selectors, and the rank of the chunks."""
+        which = self._selecting(piece)
+        assert isinstance(which.element, Selector)
+        rank = piece.rank - which.rank
+        parts = self.read(piece).partition(self.read(which), targets=which.element.targets, rank=rank)
+        return self.keep(*parts, timed=piece.timed), which, rank
 
-    def selectors(self, targets: int, nested: Nested, dims: Iterable[Dim | int]) -> Piece:
-        return self.play("which", Selector(targets), nested, dims)
+    def _selecting(self, piece: Piece) -> Piece:
+        """Selectors for the chunks of ``piece``, from the pool, or a source; by turns where it is timed."""
+        if piece.timed:
+            targets = self.random.randint(1, 3)
+            all_of_them = self.graph.turns(targets, [range(targets)], reference=self.read(piece))
+            return self.keep(all_of_them, timed=True)[0]
+        found = [
+            each
+            for each in self.pool
+            if isinstance(each.element, Selector)
+            and not each.timed
+            and each.stream.shape == piece.stream.shape[: each.rank + 1]
+            and alike(each.nested, piece.nested, each.rank + 1)
+        ]
+        if found and self.chance(0.4):
+            return self.random.choice(found)
+        targets, outer = self.random.choice([2, 2, 1, 3, 3, 5]), self.random.randint(1, piece.rank + 1)
+        masks = inside(outer, lambda _: self.random.randrange(1 << targets), piece.nested)
+        return self.selectors(targets, masks, piece.stream.shape[:outer])
 
-    def tensor(self, dims: Sequence[int], tile: Tile) -> Tensor:
-        """A tensor of the scalars of ``tile``."""
-        name = self.name("t")
-        tensor = self.graph.tensor(name, dims, tile.dtype)
-        content = random_value(self.random, Tile(tile.dtype, 1, int(np.prod(dims)))).reshape(dims)
-        self.inputs[name] = self.tensors[tensor.name] = content
-        return tensor
-
-    def tensor_of(self, tile: Tile, tiles: int) -> Tensor:
-        """A tensor of ``tiles`` tiles, or a few more."""
-        down, (rows, cols) = self.random.randint(1, 3), tile.shape
-        across = -(-tiles // down)
-        return self.tensor([*[1] * self.random.randint(0, 1), down * rows, across * cols], tile)
+    def gather(self, streams: list[Stream], which: Piece, rank: int, *, timed: bool) -> None:
+        """Chunks of ``streams`` together again, in the order of the ports or of arrival."""
+        order: Literal["index", "arrival"] = self.random.choice(["index", "arrival"])
+        again = self.graph.reassemble(streams, self.read(which), rank=rank, order=order)
+        self.keep(again, timed=timed or order == "arrival")

@@ -11,7 +11,7 @@ from step.host.extensions import modules_of
 from step.language.function import FUNCTIONS, Function
 
 WEIGHT = 3
-"""That of an operator whose file has no ``WEIGHT`` of its own."""
+"""Weight of an operator whose file has no ``WEIGHT`` of its own."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def operators() -> list[SampledOperator]:
         if sample is None:
             raise RegistrationError(
                 f"the operator {name!r} has no sample: {module.__name__} needs a function sample(draft), which adds it "
-                "to a step_check.samples.draft.Draft once"
+                "to a step.language.draft.Draft once"
             )
         found.append(SampledOperator(name, sample, getattr(module, "WEIGHT", WEIGHT)))
     return found

@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from step.language.draft import Nested
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32, DType
 from step.language.types import ElementType, Selector, Tile, Tuple
-from step_check.samples.nested import Nested
 
 SPECIAL = [0.0, -0.0, float("inf"), float("-inf"), float("nan"), 3e38, 1e-39]
-MANY = 200
-"""Tiles of a tensor."""
 
 DTYPES = [BF16, BF16, BF16, BF16, FP32, FP32, INT8, INT32, UINT32, BOOL]
 

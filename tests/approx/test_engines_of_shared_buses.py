@@ -11,7 +11,7 @@ from same import both
 from step.lowering.bus import BusConfig
 from step.programs.prepare import prepare
 from step.running.result import Status
-from step_check.fuzz.program import program, with_ports
+from step_check.fuzz.program import for_graph, program
 
 BUSES = (
     BusConfig(masters=1, bytes=1, burst=64, outstanding=1),
@@ -26,7 +26,7 @@ def check(seeds: Iterable[int]) -> int:
     for seed in seeds:
         made = program(seed)
         memory = replace(made.fabric.memory, bus=BUSES[seed % len(BUSES)])
-        prepared = prepare(replace(made, fabric=with_ports(replace(made.fabric, memory=memory), made.graph)))
+        prepared = prepare(replace(made, fabric=for_graph(replace(made.fabric, memory=memory), made.graph)))
         shared += prepared.netlist.fabric.memory.masters > 0
         ended = both(prepared.netlist, prepared.data)
         if ended == Status.FINISHED:

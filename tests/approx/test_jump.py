@@ -38,7 +38,7 @@ from step.lowering.plans.plan import Timing
 from step.programs.data.inputs import bind_inputs
 from step.programs.program import Program
 from step.running.result import RunResult
-from step_check.fuzz.program import with_ports
+from step_check.fuzz.program import for_graph
 
 ENGINES: tuple[EngineName, ...] = ("compiled", "python")
 TIMES = ("wall_seconds", "tokens_per_second", "jumped_cycles")
@@ -242,7 +242,7 @@ def sharing(netlist: Netlist, random: Random) -> Netlist:
         random.randint(1, 4), random.choice([2, 8, 32]), random.choice([4, 16]), outstanding=random.randint(1, 5)
     )
     fabric = replace(netlist.fabric, memory=replace(netlist.fabric.memory, bus=bus))
-    return lower(netlist.graph, with_ports(fabric, netlist.graph))
+    return lower(netlist.graph, for_graph(fabric, netlist.graph))
 
 
 @pytest.mark.parametrize("seeds", [range(2000, 2016), *slowly(blocks(3000, 50, 10))], ids=lambda seeds: seeds.start)

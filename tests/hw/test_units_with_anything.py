@@ -1,4 +1,4 @@
-"""Units against their operators' meanings, with any arguments and any streams: see `contract`."""
+"""Units against their operators' meanings, with any arguments and any streams: see `around`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import cycle
 from typing import Any
 
 import pytest
-from contract.programs import OPERATORS, drawn
+from around import OPERATORS, drawn
 from test_units import PRESSURE, check
 
 

@@ -145,12 +145,12 @@ def test_the_fuzzer_makes_programs_of_it_and_of_a_function() -> None:
 
 
 UNITS = """
-from step_check.calibration.campaign import standard_units
+from step_check.calibration import standard_benches
 from step_check.fuzz.units import units
 from step.lowering.fabric import FabricConfig
 
-calibrated, _ = standard_units(FabricConfig())
-print(*sorted({"map_magnitude"} & {*calibrated}), *sorted({"permitted_store"} & {each.label for each in units(1)}))
+calibrated = {unit.partition(" of ")[0] for each in standard_benches(FabricConfig()) for unit in each.units}
+print(*sorted({"map_magnitude"} & calibrated), *sorted({"permitted_store"} & {each.label for each in units(1)}))
 """
 
 

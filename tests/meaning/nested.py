@@ -1,5 +1,5 @@
 """Words for nested lists."""
 
-from step_check.samples.nested import Nested, entries, inside
+from step.language.draft import Nested, entries, inside
 
 __all__ = ["Nested", "entries", "inside"]

@@ -3,36 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from meaning.evaluate import Evaluation, difference, evaluate
 
-from random_programs import build
-from sim_approx.running.model import simulate
-from sim_approx.running.model_run import Values
+from random_programs import OPERATORS
 from step.errors import StepError
 from step.language.graph import Graph
 from step.language.tokens import Token, from_nested
-from step.lowering.fabric import FabricConfig
-from step.lowering.netlist import insert_broadcasts, lower
+from step.lowering.netlist import insert_broadcasts
 from step.programs.data.inputs import BoundInputs, bind_inputs
+from step.programs.program import Program
 from step.running.interpreter import interpret
-from step.running.result import RunResult, Status
-from step_check.fuzz.program import fabric_of
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """What was compared: the operators of a program, the tokens of its streams, and how many of those are empties.
-
-    ``cycles`` are those of the fast model (0: not run), ``roomy`` that the channels needed space for everything.
-    """
-
-    operators: tuple[str, ...]
-    tokens: int
-    empties: int
-    cycles: int
-    roomy: bool
+from step.running.result import RunResult
+from step_check.fuzz.check import DEADLOCK
+from step_check.fuzz.check import Disagreement as OfBackEnds
+from step_check.fuzz.check import check as check_back_ends
+from step_check.fuzz.program import program
 
 
 class Disagreement(AssertionError):
@@ -44,34 +30,33 @@ def again(seed: int) -> str:
     return f"PYTHONPATH=tests python -m random_programs {seed}"
 
 
-def check(seed: int) -> Agreement:
-    """Raises `Disagreement`, with the seed, where interpreter, fast model and oracle differ.
+def check(seed: int) -> RunResult:
+    """The run of the fast model; raises `Disagreement`, with the seed, where it, interpreter and oracle differ.
 
     A program that deadlocks for want of space in its channels is taken once more with space for everything.
     """
     try:
-        return _check(seed)
-    except (StepError, AssertionError) as error:
+        try:
+            made = program(seed, operators=OPERATORS)
+            result = check_back_ends(made)
+        except OfBackEnds as error:
+            if error.kind != DEADLOCK:
+                raise
+            made = program(seed, operators=OPERATORS, roomy=True)
+            result = check_back_ends(made)
+        return check_meaning(made, result)
+    except (StepError, OfBackEnds, AssertionError) as error:
         raise Disagreement(f"seed {seed}: {error}\nagain: {again(seed)}") from error
 
 
-def _check(seed: int) -> Agreement:
-    for roomy in (False, True):
-        graph = Graph("random")
-        draft = build(seed, graph, roomy=roomy)
-        inputs, config = bind_inputs(graph, draft.inputs), fabric_of(draft, seed, roomy=roomy)
-        meant = check_interpreter(graph, inputs, {}) if not roomy or graph.feedbacks else evaluate(graph, inputs)
-        result = fast(graph, inputs, config, "all")
-        if result.status == Status.FINISHED:
-            break
-        if result.status != Status.DEADLOCK or roomy:
-            raise Disagreement(f"the fast model ended in {result.status}, {'with' if roomy else 'without'} space")
-    if result.arrivals:
-        meant = check_interpreter(graph, inputs, result.arrivals)
-    check_outputs("fast model", graph, result.outputs or {}, meant)
+def check_meaning(made: Program, result: RunResult) -> RunResult:
+    """Interpreter, and a timed run with this ``result``, make of a program what is meant."""
+    graph, inputs = made.graph, bind_inputs(made.graph, made.inputs)
+    check_interpreter(graph, inputs, {})
+    meant = check_interpreter(graph, inputs, result.arrivals)
+    check_outputs("timed run", graph, result.outputs or {}, meant)
     check_traffic(graph, result, meant)
-    check_control(graph, inputs, config, result)
-    return agreement(graph, meant, result.cycles, roomy)
+    return result
 
 
 def check_traffic(graph: Graph, result: RunResult, meant: Evaluation) -> None:
@@ -86,34 +71,6 @@ def check_traffic(graph: Graph, result: RunResult, meant: Evaluation) -> None:
             wanted = sum(each.has_value for each in tokens) * int(access.tile.bytes)
             if (found := result.traffic[node.name].bytes) != wanted:
                 raise Disagreement(f"{node.name} moved {found} bytes instead of {wanted}")
-
-
-def check_control(graph: Graph, inputs: BoundInputs, config: FabricConfig, result: RunResult) -> None:
-    """A run that computes only what decides takes as long as the one with this ``result``."""
-    timed = fast(graph, inputs, config, "control")
-    for what in ("cycles", "operators", "channels", "arrivals", "buffers", "buffer_bytes", "traffic"):
-        if getattr(result, what) != getattr(timed, what):
-            raise Disagreement(f"{what} depend on whether values are computed")
-
-
-def agreement(graph: Graph, meant: Evaluation, cycles: int = 0, roomy: bool = False) -> Agreement:
-    """What was compared of a program that means ``meant``."""
-    tokens = [token for stream in graph.streams() for token in from_nested(meant.streams[str(stream)], stream.rank)]
-    return Agreement(
-        operators=tuple(node.operator.name for node in insert_broadcasts(graph)),
-        tokens=len(tokens),
-        empties=sum(token.is_empty for token in tokens),
-        cycles=cycles,
-        roomy=roomy,
-    )
-
-
-def fast(graph: Graph, inputs: BoundInputs, config: FabricConfig, values: Values) -> RunResult:
-    """A run of the fast model, however it ends."""
-    simulation = simulate(lower(graph, config), inputs, values=values)
-    if simulation.ending.status == Status.FAULT:
-        raise next(iter(simulation.faults().values()))
-    return simulation.result()
 
 
 def check_interpreter(graph: Graph, inputs: BoundInputs, arrivals: Mapping[str, list[int]]) -> Evaluation:
@@ -133,7 +90,7 @@ def check_interpreter(graph: Graph, inputs: BoundInputs, arrivals: Mapping[str, 
 
 
 def check_outputs(floor: str, graph: Graph, outputs: Mapping[str, list[Token]], meant: Evaluation) -> None:
-    """What leaves the program on ``floor`` is what is ``meant``."""
+    """Outputs of the program on ``floor`` are as ``meant``."""
     for name, nested in meant.outputs.items():
         rank = len(graph.tensors[name].shape) - 1 if name in graph.tensors else graph.nodes[name].inputs[0].rank
         what = difference(outputs[name], nested, rank)

@@ -73,7 +73,6 @@ APPROX: list[tuple[dict[str, Any], str]] = [
     ({"values": "al"}, 'values must be "control" or "all", not \'al\''),
     ({"engine": "fast"}, 'engine must be "compiled" or "python", not \'fast\''),
     ({"timing_of": 5}, "timing_of must be a function, not 5"),
-    ({"calibration": 5}, "calibration must be given by its name, a text or a Path, not 5"),
 ]
 
 
@@ -106,9 +105,9 @@ OTHERS: list[tuple[Callable[[], Any], str]] = [
     (lambda: step.run(program(), "interpret", jump=False),
      "jump has no effect on the back end interpret; it takes on_token"),
     (lambda: step.compare(program(), backend="approx"),
-     "backend has no effect on step.compare; it takes max_cycles, waves, optimize, calibration"),
+     "backend has no effect on step.compare; it takes max_cycles, waves, optimize"),
     (lambda: step.Simulator(program(), max_cycles=5),
-     "max_cycles has no effect on step.Simulator; it takes values, timing_of, calibration, engine, jump, symbols"),
+     "max_cycles has no effect on step.Simulator; it takes values, timing_of, engine, jump, symbols"),
     (lambda: step.Simulator(program()).run(depth={"x": 2}),
      "depth has no effect on a run of step.Simulator; did you mean 'depths'? it takes depths, memory, events, "
      "max_cycles, jump, progress, on_token"),

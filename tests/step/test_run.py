@@ -104,7 +104,7 @@ def test_what_can_not_be_run() -> None:
     assert known.replace("published, ", "") == message  # installed, or not
     message = "max_cycles has no effect on the back end interpret; it takes on_token"
     assert raised(InputError, lambda: step.run(program(), "interpret", max_cycles=5)) == message
-    takes = "it takes values, events, max_cycles, depths, timing_of, calibration, engine, jump, progress, on_token"
+    takes = "it takes values, events, max_cycles, depths, timing_of, engine, jump, progress, on_token"
     message = f"waves has no effect on the back end approx; {takes}"
     assert raised(InputError, lambda: step.run(program(), "approx", waves="x.vcd")) == message
     message = f"deepth has no effect on the back end approx; did you mean 'depths'? {takes}"

@@ -11,16 +11,16 @@ from raising import raised
 import step.ops.promote
 from step.errors import RegistrationError
 from step.functions.silu import Silu
+from step.language.draft import Draft
 from step.language.dtypes import BF16, STORED, DType
 from step.language.function import FUNCTIONS, Sample
 from step.language.graph import Graph
 from step.language.operator import OPERATORS
 from step.language.types import ElementType, Tile
 from step_check.fuzz import program
-from step_check.fuzz.draft import Growing
 from step_check.fuzz.step import steps
-from step_check.fuzz.units import Unit, units
-from step_check.samples.draft import Draft
+from step_check.fuzz.units import StandardUnit, units
+from step_check.samples.draft import GrowingDraft
 from step_check.samples.known import operators
 from step_check.samples.plain import Plain
 
@@ -35,7 +35,7 @@ def test_an_operator_without_one_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
     error = raised(RegistrationError, operators)
     assert error == (
         "the operator 'promote' has no sample: step.ops.promote needs a function sample(draft), which adds it to a "
-        "step_check.samples.draft.Draft once"
+        "step.language.draft.Draft once"
     )
 
 
@@ -59,7 +59,7 @@ def test_a_function_that_fits_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("rows", [1, 4])
 def test_every_function_stands_alone_in_every_operator_that_applies_it(rows: int) -> None:
-    found: list[Unit] = list(units(rows))
+    found: list[StandardUnit] = list(units(rows))
     applied = {each.function.name for each in found if each.function is not None}
     assert applied == {name for name, each in FUNCTIONS.items() if each.__module__.startswith("step.functions.")}
     labels = [each.label for each in found]
@@ -88,11 +88,11 @@ def test_operands_that_have_to_be_in_range_are() -> None:
 
 @pytest.mark.parametrize("dtype", STORED, ids=str)
 def test_no_step_calculates_with_numbers_that_are_only_stored(dtype: DType) -> None:
-    """Of static size, and of dynamic rows."""
+    """Tiles of static size, and of dynamic rows."""
     grew = set()
     for seed in range(4):
         for each in set(steps()):
-            draft = Growing(Random(seed), Graph("stored"))
+            draft = GrowingDraft(Random(seed), Graph("stored"))
             nested = [[np.ones((2, 1), dtype.numpy)] * 2] * 2
             for rows in (2, draft.graph.symbol("H", ragged=True)):
                 draft.pool.append(draft.play("x", Tile(dtype, rows, 1), nested, [2, 2]))

@@ -16,20 +16,19 @@ from step.functions.matmul import Matmul
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.functions.row import RowMax, RowSum
 from step.language.dims import Dim, dim, product
+from step.language.draft import HIGHEST_RANK, Piece, entries, inside
 from step.language.dtypes import BF16, FLOATS, FP32, INT8, INT32, INTEGERS
 from step.language.faults import rows_of, tuple_of
 from step.language.function import MapFunction
 from step.language.scalars import Elementwise
 from step.language.stream import Stream
 from step.language.types import ElementType, Selector, Tile, Tuple, with_rows
-from step_check.fuzz.draft import Growing
 from step_check.fuzz.step import step
-from step_check.samples.draft import HIGHEST_RANK, Piece, same_rows
-from step_check.samples.nested import entries, inside
-from step_check.samples.values import alike, random_nested, random_tile, random_value
+from step_check.samples.draft import GrowingDraft
+from step_check.samples.values import random_nested, random_tile, random_value
 
 MOST_ROWS = 16
-"""Of a tile."""
+"""Rows of a tile, at most."""
 
 MOST_COLS = 8
 
@@ -47,7 +46,7 @@ SCALARS = (Elementwise, Cast, Compare, Where, RowSum, RowMax)
 
 
 @step(8)
-def give_rows(draft: Growing) -> None:
+def give_rows(draft: GrowingDraft) -> None:
     """Tiles from outside, some without rows, or all with as many, and tuples that have such ones."""
     if piece := draft.pick(lambda each: not each.timed):
         random, ragged = draft.random, draft.chance(0.6)
@@ -65,7 +64,7 @@ def give_rows(draft: Growing) -> None:
             draft.pool.append(draft.play("rows", element, inside(piece.rank + 1, value, counts), piece.stream.shape))
 
 
-def _given(draft: Growing, rows: Dim) -> Tile | Tuple:
+def _given(draft: GrowingDraft, rows: Dim) -> Tile | Tuple:
     """An element that has tiles of so many ``rows``."""
     random = draft.random
 
@@ -85,7 +84,7 @@ def _value(random: Random, element: Tile | Tuple, rows: int) -> Any:
 
 
 @step(10)
-def join_rows(draft: Growing) -> None:
+def join_rows(draft: GrowingDraft) -> None:
     """Tiles of as many rows as come, some without any; where there were none, an element becomes nothing."""
     if piece := draft.pick(lambda each: each.rank > 0 and isinstance(each.element, Tile)):
         rank = draft.random.randint(1, min(2, piece.rank))
@@ -111,7 +110,7 @@ def _joined(piece: Piece, rank: int) -> int:
 
 
 @step(14)
-def compute(draft: Growing) -> None:
+def compute(draft: GrowingDraft) -> None:
     """Any function of scalars or of rows, also with tiles of one row or column that are repeated."""
     if piece := draft.pick(_has_rows):
         stand_in = with_rows(piece.element, STAND_IN)
@@ -148,21 +147,13 @@ def _standing(piece: Piece, element: ElementType) -> ElementType:
     return Tile(element.dtype, _tile(piece).rows, element.cols) if element.rows == dim(STAND_IN) else element
 
 
-def _beside(draft: Growing, piece: Piece, element: ElementType) -> Stream | None:
+def _beside(draft: GrowingDraft, piece: Piece, element: ElementType) -> Stream | None:
     """A stream of ``element`` in the shape of ``piece``, with its rows if they are dynamic; None: there is none."""
     tile, random = _tile(piece), draft.random
     assert isinstance(element, Tile)
     if element.is_static:
         return None if piece.timed else draft.read(draft.partner(piece, element))
-    found = [
-        each
-        for each in draft.pool
-        if each.element == element
-        and each.stream.shape == piece.stream.shape
-        and not each.timed
-        and alike(each.nested, piece.nested, piece.rank + 1)
-        and same_rows(each, piece)
-    ]
+    found = draft.beside(piece, element)
     if found and not piece.timed and draft.chance(0.7):
         return draft.read(random.choice(found))
     if not element.rows.is_ragged and element.rows.extent.is_Symbol and not piece.timed and draft.chance(0.7):
@@ -177,7 +168,7 @@ def _beside(draft: Growing, piece: Piece, element: ElementType) -> Stream | None
 
 
 @step(5)
-def multiply(draft: Growing) -> None:
+def multiply(draft: GrowingDraft) -> None:
     """A product by a static tile, or a sum of such products."""
     if piece := draft.pick(lambda each: _has_rows(each) and not each.timed and _tile(each).dtype in (BF16, INT8)):
         tile, random = _tile(piece), draft.random
@@ -195,7 +186,7 @@ def multiply(draft: Growing) -> None:
 
 
 @step(7)
-def reduce_alike(draft: Growing) -> None:
+def reduce_alike(draft: GrowingDraft) -> None:
     """A reduction of tiles with as many rows as each other, if need be of several times the same."""
     if piece := draft.pick(
         lambda each: _has_rows(each) and each.rank < HIGHEST_RANK and _tile(each).dtype in NUMBERS, factor=3
@@ -208,12 +199,12 @@ def reduce_alike(draft: Growing) -> None:
 
 
 def _alike_rows(piece: Piece) -> int:
-    """Of how many innermost dimensions all tiles have as many rows as each other; 0: of none."""
+    """The number of innermost dimensions of which all tiles have as many rows as each other."""
     return int(piece.rank > 0 and all(len({*map(rows_of, part)}) <= 1 for part in entries(piece.rank, piece.nested)))
 
 
 @step(6)
-def split(draft: Growing) -> None:
+def split(draft: GrowingDraft) -> None:
     """Into rows, or into columns."""
     if piece := draft.pick(lambda each: _has_rows(each) and each.rank < HIGHEST_RANK - 1, factor=4):
         cols, random = int(_tile(piece).cols), draft.random
@@ -224,7 +215,7 @@ def split(draft: Growing) -> None:
 
 
 @step(5)
-def join_columns(draft: Growing) -> None:
+def join_columns(draft: GrowingDraft) -> None:
     """Tiles beside each other, where all in the stream have as many rows."""
 
     def fits(piece: Piece) -> bool:
@@ -240,7 +231,7 @@ def join_columns(draft: Growing) -> None:
 
 
 @step(3)
-def repeat_along(draft: Growing) -> None:
+def repeat_along(draft: GrowingDraft) -> None:
     """Every element as often as a reference says, also not at all."""
     if piece := draft.pick(lambda each: each.is_dynamic and not each.timed and each.rank < HIGHEST_RANK, factor=2):
         element, dims = draft.tile(), [*piece.stream.shape, draft.graph.symbol(draft.name("R"), ragged=True)]
@@ -251,7 +242,7 @@ def repeat_along(draft: Growing) -> None:
 
 
 @step(6)
-def zip_rows(draft: Growing) -> None:
+def zip_rows(draft: GrowingDraft) -> None:
     """Tuples with tiles that have as many rows as each other, or with one of static size."""
     if piece := draft.pick(_has_rows):
         others = [_beside(draft, piece, _neighbour(draft, piece)) for _ in range(draft.random.randint(1, 2))]
@@ -262,14 +253,14 @@ def zip_rows(draft: Growing) -> None:
             draft.keep(first.zip(*rest), timed=piece.timed)
 
 
-def _neighbour(draft: Growing, piece: Piece) -> Tile:
-    """What stands beside ``piece`` in a tuple."""
+def _neighbour(draft: GrowingDraft, piece: Piece) -> Tile:
+    """A tile to stand beside ``piece`` in a tuple."""
     tile, other = _tile(piece), draft.tile()
     return other if draft.chance(0.3) else Tile(other.dtype, tile.rows, tile.cols if draft.chance(0.5) else 1)
 
 
 @step(6)
-def store_filled(draft: Growing) -> None:
+def store_filled(draft: GrowingDraft) -> None:
     """Into memory, where all have as many rows as each other."""
     if piece := draft.pick(_has_rows):
         tiles = entries(piece.rank + 1, piece.nested)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from step.functions.retile import RetileStreamify
 from step.language.dims import Dim
+from step.language.draft import inside
 from step.language.types import Tile, with_rows
-from step_check.fuzz.draft import Growing
 from step_check.fuzz.step import step
+from step_check.samples.draft import GrowingDraft
 from step_check.samples.known import operators
-from step_check.samples.nested import inside
 from step_check.samples.values import random_element, random_nested, random_tile, random_value
 
 READERS = 6
@@ -16,7 +16,7 @@ READERS = 6
 
 
 @step(20)
-def give_empties(draft: Growing) -> None:
+def give_empties(draft: GrowingDraft) -> None:
     """Operators of any kind on a stream of several dimensions, most of them ragged and without entries in many places.
 
     Some are static: operators have another rule where a dimension can not be empty.
@@ -35,7 +35,7 @@ def give_empties(draft: Growing) -> None:
 
 
 @step(6)
-def take_apart(draft: Growing) -> None:
+def take_apart(draft: GrowingDraft) -> None:
     """Tiles without rows become no piece, so that pieces end late and whole rows become empties."""
     random = draft.random
     counts = [[random.choice([0, 0, 1, 2]) for _ in range(random.choice([0, 1, 2, 3]))] for _ in range(3)]

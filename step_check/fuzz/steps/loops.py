@@ -7,17 +7,17 @@ from typing import Literal
 
 from step.functions.cast import Cast
 from step.functions.silu import Silu
+from step.language.draft import HIGHEST_RANK, Piece
 from step.language.dtypes import BOOL
 from step.language.stream import Stream
 from step.language.types import Tile
 from step.library import parallelize
-from step_check.fuzz.draft import Growing
 from step_check.fuzz.step import step
-from step_check.samples.draft import HIGHEST_RANK, ROOM, Piece
+from step_check.samples.draft import ROOM, GrowingDraft
 from step_check.samples.values import random_value
 
 
-def delaying(draft: Growing, piece: Piece, most: int) -> Callable[[Stream], Stream]:
+def delaying(draft: GrowingDraft, piece: Piece, most: int) -> Callable[[Stream], Stream]:
     """A function of the elements of ``piece`` to the same type, up to ``most`` units long, a new one in each use."""
 
     def body(x: Stream) -> Stream:
@@ -30,7 +30,7 @@ def delaying(draft: Growing, piece: Piece, most: int) -> Callable[[Stream], Stre
 
 
 @step(2)
-def loop(draft: Growing) -> None:
+def loop(draft: GrowingDraft) -> None:
     """Every chunk goes round a few times, some of them together."""
     count = draft.random.randint(1, 3)
     if piece := draft.pick(lambda each: not each.timed and each.rank < HIGHEST_RANK, factor=count + 1):
@@ -62,7 +62,7 @@ def loop(draft: Growing) -> None:
 
 
 @step(2)
-def parallel(draft: Growing) -> None:
+def parallel(draft: GrowingDraft) -> None:
     """Chunks for whoever is free."""
     if piece := draft.pick(lambda each: not each.timed and each.rank < HIGHEST_RANK, factor=3):
         chunks = None

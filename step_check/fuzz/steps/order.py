@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from step.functions.elementwise import Add
+from step.language.draft import HIGHEST_RANK, Draft, Piece, entries
 from step.language.stream import Stream
 from step.language.types import Tile
-from step_check.fuzz.draft import Growing
 from step_check.fuzz.step import step
-from step_check.samples.buffers import fill, stored
-from step_check.samples.draft import HIGHEST_RANK, Draft, Piece
-from step_check.samples.nested import entries
+from step_check.samples.draft import GrowingDraft
 
 
 @step(2)
-def expand_sums(draft: Growing) -> None:
+def expand_sums(draft: GrowingDraft) -> None:
     """Sums along what they are of; that may have too little space."""
     if piece := draft.pick(lambda each: each.rank > 0 and each.is_tile and each.is_float):
         rank = draft.random.randint(1, min(3, piece.rank))
@@ -24,11 +22,11 @@ def expand_sums(draft: Growing) -> None:
 
 
 @step(2)
-def read_behind_sums(draft: Growing) -> None:
+def read_behind_sums(draft: GrowingDraft) -> None:
     """A buffer that is read once its sum is there."""
-    piece = stored(draft)
+    piece = draft.stored()
     if piece and piece.is_tile and piece.is_float:
-        buffers, rank = fill(draft, piece)
+        buffers, rank = draft.fill(piece)
         sums = draft.read(piece).accum(Add(), rank=rank)
         if draft.chance(0.7):
             sums = sums.repeat(draft.random.randint(1, 3))
@@ -36,7 +34,7 @@ def read_behind_sums(draft: Growing) -> None:
 
 
 @step(3)
-def read_what_is_stored(draft: Growing) -> None:
+def read_what_is_stored(draft: GrowingDraft) -> None:
     """Tiles that are stored, read again behind their acknowledgements, and perhaps stored elsewhere."""
 
     def fits(piece: Piece) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from step.language.dims import Dim
-from step_check.fuzz.draft import Growing
 from step_check.fuzz.step import step
+from step_check.samples.draft import GrowingDraft
 from step_check.samples.values import seen
 
 
 @step(2)
-def assume(draft: Growing) -> None:
+def assume(draft: GrowingDraft) -> None:
     """Promise what is so: extents that are always the same."""
 
     def promise(known: Dim, extents: set[int]) -> Dim | int:

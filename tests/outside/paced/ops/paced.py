@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from step.language.draft import Draft
 from step.language.faults import aligned
 from step.language.operator import (
     Names,
@@ -18,7 +19,6 @@ from step.language.operator import (
     expect_same_shape,
 )
 from step.language.stream import Stream, stream_method
-from step_check.samples.draft import Draft
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from step.language.draft import Draft
 from step.language.faults import aligned
 from step.language.operator import (
     Access,
@@ -20,7 +21,6 @@ from step.language.operator import (
 )
 from step.language.stream import Stream, stream_method
 from step.language.types import Tile
-from step_check.samples.draft import Draft
 
 PERMIT, DATA = 0, 1
 

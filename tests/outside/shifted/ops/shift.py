@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from step.language.draft import Draft
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
 from step.language.types import Tile
-from step_check.samples.draft import Draft
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What the streams of a program carry while it grows: every operator runs once, when it is placed."""
+"""Contents of the streams of a program that grows: every operator runs once, when it is placed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from step.programs.data.inputs import cut_tiles
 
 
 @dataclass
-class Growth(Surroundings):
+class Contents(Surroundings):
     """The tokens of every stream, by its name; also what the operators see of the run around them.
 
     ``played`` are those of the sources, ``tensors`` what lies in off-chip memory before the run. ``arrivals`` has the
@@ -80,7 +80,7 @@ class Growth(Surroundings):
         return self.orders.get(self._node.name, ())
 
     def collect(self, token: Token) -> None:
-        """What leaves the program is in the stream that it is read from."""
+        """Nothing: outputs are in the stream that they are read from."""
 
 
 def _ports(node: Node) -> Iterable[int]:

@@ -21,14 +21,17 @@ from step.programs.program import Program
 from step.programs.tables import Columns
 from step.running.backend import checked_options
 from step.running.result import Status
-from step_explore.sweeps.axis import Axis, Value
+from step_explore.sweeps.axis import Axis, Point, Value
+from step_explore.sweeps.campaign import run_points
 from step_explore.sweeps.evaluation import evaluate
 from step_explore.sweeps.front import fronts
 from step_explore.sweeps.live import Live
 from step_explore.sweeps.plot import check_plot, draw_to
-from step_explore.sweeps.points import Points, subjects
+from step_explore.sweeps.processes import Workers
+from step_explore.sweeps.question import Question
 from step_explore.sweeps.record import Record
 from step_explore.sweeps.row import MEASURES, NUMBERS, Row, lost
+from step_explore.sweeps.subject import subjects
 
 OBJECTIVES = ("cycles", "on_chip_bytes")
 
@@ -133,21 +136,25 @@ def sweep(
     settled(progress, Callable, "progress", InputError)
     settings = settled(settings, Iterable[Any], "settings", InputError)
     objectives = settled(objectives, Iterable[Any], "objectives", InputError)
-    points = Points.of(over, objectives, search, seed, per, tokens, arguments, settings)
+    question = Question.of(over, objectives, search, seed, per, tokens, arguments, settings)
     path = None if save is None else named_file(save, "save")
     with subjects(program, inputs, settings, arguments, scheduler, depths) as (subject, kept):
-        subject.at(points.first)
-        record = Record(path, points.axes, subject, None, max_cycles, points.workload)
+        subject.at(question.first)
+        record = Record(path, question, subject, None, max_cycles)
         work = partial(evaluate, subject, max_cycles=max_cycles)
-        live = Live.of(plot, objectives, name_of(program), points.workload.per)
-        rows = points.run(work, lost, lambda workers, some: workers.rows(some), record, jobs, scheduler, progress, live)
+        live = Live(plot, objectives, name_of(program), question.per)
+        rows = run_points(question, record, work, lost, _all_at_once, jobs, scheduler, progress, live)
     live.end(rows)
     rows = [replace(row, subject=kept) for row in rows]
-    return Sweep(name_of(program), points.axes, points.objectives, tuple(rows), per=points.workload.per)
+    return Sweep(name_of(program), question.axes, question.objectives, tuple(rows), per=question.per)
+
+
+def _all_at_once(workers: Workers[Point, Row], points: Sequence[Point]) -> Iterable[Row]:
+    return workers.rows(points)
 
 
 def name_of(program: Openable | Callable[..., Any]) -> str:
-    """What a sweep of ``program`` is called."""
+    """The name of a sweep of ``program``."""
     if isinstance(program, Program | Graph):
         return program.name
     return getattr(program, "__name__", str(program))

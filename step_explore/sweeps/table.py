@@ -16,9 +16,6 @@ from step_explore.sweeps.row import MEASURES, NUMBERS, STATUSES, TEXTS, Row
 LONGEST = 1 << 30
 """Characters of a cell: hardware that was fitted has those of a file."""
 
-RATIOS = ("flops_per_cycle", "useful_flops_per_cycle", "bytes_per_cycle", "cycles_per_token", "seconds")
-"""Measures that may be no whole numbers."""
-
 
 def check_format(path: Path) -> None:
     """Raise `InputError` for what is neither CSV nor Parquet, `EnvironmentProblem` for Parquet without pyarrow."""
@@ -63,11 +60,11 @@ def read(path: Path, names: Sequence[str]) -> list[Row]:
 
 def _check_row(where: str, row: dict[str, Any]) -> None:
     """Raise `FormatError` for what no sweep writes, such as a line that was cut off."""
-    for name, value in row.items():
-        number = name in NUMBERS and value is not None
-        if number and not (isinstance(value, float if name in RATIOS else int) and 0 <= value < math.inf):
-            kind = "number" if name in RATIOS else "integer"
-            raise FormatError(f"{where}: {name} must be {'a' if name in RATIOS else 'an'} {kind} >= 0, not {value!r}")
+    for name, each in NUMBERS.items():
+        value = row[name]
+        if value is not None and not (isinstance(value, int if each.whole else float) and 0 <= value < math.inf):
+            kind = "an integer" if each.whole else "a number"
+            raise FormatError(f"{where}: {name} must be {kind} >= 0, not {value!r}")
     if row["status"] not in STATUSES:
         raise FormatError(f"{where}: status must be one of {', '.join(STATUSES)}, not {row['status']!r}")
 
@@ -100,7 +97,9 @@ def _from_csv(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
 def _value(name: str, text: str) -> Any:
     if name in TEXTS:
         return text or None
-    return None if text == "" else float(text) if name in RATIOS else parse_value(text)
+    if text == "":
+        return None
+    return float(text) if name in NUMBERS and not NUMBERS[name].whole else parse_value(text)
 
 
 def _to_parquet(columns: Sequence[str], table: Sequence[dict[str, Any]]) -> bytes:

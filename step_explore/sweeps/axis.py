@@ -87,14 +87,6 @@ def parse_value(text: str) -> Value:
     return text
 
 
-def is_among(axes: Sequence[Axis], point: Point) -> bool:
-    """Whether ``point`` is one of the combinations of ``axes``; True and 1 are two values, though they are equal."""
-    return all(
-        any(isinstance(value, bool) == isinstance(each, bool) and value == each for each in axis.values)
-        for axis, value in ((axis, point[axis.name]) for axis in axes)
-    )
-
-
 def named(point: Point) -> str:
     """``rows=4, columns=16``."""
     return ", ".join(f"{name}={value}" for name, value in point.items())

@@ -6,8 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from types import TracebackType
-from typing import Any, Generic
+from typing import Any
 
 from step.errors import EnvironmentProblem, InputError, missing_module
 from step_explore.sweeps.processes import Found, Processes, Task, Workers, cores
@@ -19,7 +18,7 @@ CONNECTING = 10.0
 """Seconds that a scheduler may take to answer."""
 
 
-class Cluster(Generic[Task, Found]):
+class Cluster(Workers[Task, Found]):
     """The workers of the Dask scheduler at ``address``, which do ``work``.
 
     ``lost``: what is found for a task that took several workers with it, given the reason. All workers need this
@@ -110,12 +109,7 @@ class Cluster(Generic[Task, Found]):
     def _lost(self) -> EnvironmentProblem:
         return EnvironmentProblem(f"the Dask scheduler at {self._address} was lost, or somebody cancelled the sweep")
 
-    def __enter__(self) -> Cluster[Task, Found]:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def end(self) -> None:
         self._client.close()
 
 
@@ -126,7 +120,7 @@ def workers(
     jobs: int | None,
     scheduler: str | None,
 ) -> Workers[Task, Found]:
-    """Who does so many ``tasks``: ``jobs`` processes, by default one per core, or the workers of a ``scheduler``.
+    """Workers for so many ``tasks``: ``jobs`` processes, by default one per core, or the workers of a ``scheduler``.
 
     Raises `InputError` where both are given, and what `Cluster` raises.
     """

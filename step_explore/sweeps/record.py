@@ -5,16 +5,16 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from operator import le
 from pathlib import Path
 
-from step.errors import FormatError, InputError, ProgramError
-from step.host.files import check_writable, write_atomically
+from step.errors import FormatError, ProgramError
+from step.host.files import write_atomically, writing
 from step.running.result import Status
-from step_explore.sweeps.axis import Point, Value, is_among, named
+from step_explore.sweeps.axis import Point, Value, named
 from step_explore.sweeps.front import costs, values
 from step_explore.sweeps.question import Question
 from step_explore.sweeps.row import BOUNDED, LOST, REFUSED, Row
@@ -60,12 +60,13 @@ class Record:
         if path is None:
             return
         check_format(path)
-        self._write_or_complain(lambda: check_writable(path))
-        self._seen = _version(path)
+        with writing(path):
+            self._seen = _version(path)
+        there = [{_value(each) for each in axis.values} for axis in question.axes]
         for key, row in self._read(path).items():
             if row.status in AGAIN or (max_cycles and row.cycles and row.cycles > max_cycles):
                 continue
-            if is_among(question.axes, row.point):
+            if all(value in values for value, values in zip(key, there, strict=True)):
                 self._rows[key] = self._of_tokens(row)
             else:
                 self._others[key] = row
@@ -118,8 +119,7 @@ class Record:
         return row.of_tokens(self._question.tokens_at(row.point))
 
     def _key(self, point: Point) -> Key:
-        """True and 1 are two values, though they are equal."""
-        return tuple((isinstance(point[name], bool), point[name]) for name in self._names)
+        return tuple(_value(point[name]) for name in self._names)
 
     def _read(self, path: Path) -> dict[Key, Row]:
         """The rows of the file, each point once."""
@@ -132,9 +132,9 @@ class Record:
         return found
 
     def _save(self) -> None:
-        path = self._path
-        if path is not None and self._unsaved:
-            self._write_or_complain(lambda: self._write(path))
+        if self._path is not None and self._unsaved:
+            with writing(self._path):
+                self._write(self._path)
         self._saved, self._unsaved = time.monotonic(), 0
 
     def _write(self, path: Path) -> None:
@@ -145,17 +145,16 @@ class Record:
             write_atomically(path, encode(path, self._names, [*rows, *self.rows]))
             self._seen = _version(path)
 
-    def _write_or_complain(self, write: Callable[[], None]) -> None:
-        try:
-            write()
-        except OSError as error:
-            raise InputError(f"{self._path} can not be written: {error.strerror}") from None
-
     def __enter__(self) -> Record:
         return self
 
     def __exit__(self, *error: object) -> None:
         self._save()
+
+
+def _value(value: Value) -> tuple[bool, Value]:
+    """True and 1 are two values, though they are equal."""
+    return isinstance(value, bool), value
 
 
 @contextmanager

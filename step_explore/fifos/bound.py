@@ -75,8 +75,8 @@ def storage_bound(runs: Runs, room: Depths) -> Bound:
 
 
 def _strongest(runs: Runs, depths: Depths, room: Depths) -> Cut:
-    """Of larger depths that deadlock as ``depths`` do those that can not be larger, without the channels that have
-    all the ``room``."""
+    """Depths no less than ``depths`` that deadlock too and that can not be larger, without the channels that have all
+    the ``room``."""
 
     def deepened(missing: Depths) -> dict[str, int]:
         return {name: room[name] + LEAST - less for name, less in missing.items()}
@@ -99,18 +99,15 @@ def _cheapest(optimize: Any, runs: Runs, cuts: Sequence[Cut], room: Depths) -> t
         return {}, base
     place = {name: number for number, name in enumerate(names)}
     width = len(names) + sum(map(len, cuts))  # a depth each, and of every cut which of its channels is deeper
-    rows, least, column = [], [], len(names)
+    rows, least, column = list[np.ndarray](), list[int](), len(names)
     for cut in cuts:
-        one = np.zeros(width)
-        one[column : column + len(cut)] = 1  # one of them at least
-        rows.append(one)
-        least.append(1)
-        for name, depth in cut.items():
-            deeper = np.zeros(width)  # depth - floor >= (cut + 1 - floor) if it is chosen
-            deeper[place[name]], deeper[column] = 1, -(depth + 1 - floor[name])
-            rows.append(deeper)
-            least.append(0)
+        made = np.zeros((1 + len(cut), width))
+        made[0, column : column + len(cut)] = 1  # one of them at least
+        for row, (name, depth) in zip(made[1:], cut.items(), strict=True):
+            row[place[name]], row[column] = 1, -(depth + 1 - floor[name])  # depth - floor >= that if it is chosen
             column += 1
+        rows += [*made]
+        least += [1, *[0] * len(cut)]
     weights = np.zeros(width)
     weights[: len(names)] = [runs.slot_bits(name) for name in names]
     most = [room[name] - floor[name] for name in names] + [1] * (width - len(names))

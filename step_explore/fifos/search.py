@@ -58,7 +58,7 @@ def search(runs: Runs, room: Depths, begin: Sequence[Depths] = (), choices: int 
 
 
 def fewest_cycles(runs: Runs) -> Cycles:
-    """Of all that are known, cycles that no others are below on every data set."""
+    """Cycles of all that are known that no others are below on every data set."""
     known = {each.cycles for each in runs.ended if each.cycles is not None}
     fewest = min(known)
     while faster := [each for each in known if each != fewest and within(each, fewest, 0)]:

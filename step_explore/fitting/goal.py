@@ -1,4 +1,4 @@
-"""What a fit is to reach."""
+"""The goal of a fit."""
 
 from __future__ import annotations
 

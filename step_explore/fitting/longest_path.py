@@ -71,7 +71,7 @@ class LongestPath:
         return self._solved({**sites, self._path: 1.0}, np.inf, spare, together=together)
 
     def _solved(self, cost: Row, most: float, spare: Budget, *, together: bool = False) -> Places | None:
-        """Where alike units have the same options, and unless ``together`` then with the links of these, lanes of every
+        """The same options for alike units; and unless ``together`` then with the links of these, lanes of every
         unit."""
         same = self._least(cost, most, spare, None)
         return same if same is None or together else self._least(cost, most, spare, same)
@@ -79,12 +79,11 @@ class LongestPath:
     # -- what takes how long ------------------------------------------------------------------------------------------
 
     def _takes(self, name: str, at: int, place: int) -> tuple[float, float]:
-        """How long the node ``name`` of a unit is busy with an option, and by how much its results are later."""
+        """The cycles that the node ``name`` of a unit is busy with an option, and by which its results are later."""
         unit = self.space.units[at]
-        option, whole, node = unit.options[place], unit.options[-1], unit.nodes.index(name)
-        later = (
-            option.latencies[node] - whole.latencies[node] + (self.later[at][place] if self.later and not node else 0)
-        )
+        option, node = unit.options[place], unit.nodes.index(name)
+        more = self.later[at][place] if self.later and node == 0 else 0
+        later = option.latencies[node] - unit.options[-1].latencies[node] + more
         return self.firings.get(name, 0) * option.intervals[node], later
 
     def _waits(self, before: str, behind: str, chosen: Places) -> float:
@@ -177,7 +176,7 @@ class LongestPath:
                 yield {**waits, first: 1.0, second: -1.0}
 
     def _options_of(self, name: str, *, later: bool) -> Row:
-        """How long the node ``name`` is busy with each option, or by how much its results are ``later``."""
+        """The cycles that the node ``name`` is busy with each option, or by which its results are ``later``."""
         at = self.space.owners.get(name)
         places = () if at is None else range(len(self.space.units[at].options))
         return {self._options[at, place]: self._takes(name, at, place)[later] for place in places}  # type: ignore[index, arg-type]

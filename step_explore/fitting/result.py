@@ -1,4 +1,4 @@
-"""What a fit found."""
+"""The result of a fit."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def widths(choice: Choice, run: RunResult) -> tuple[Width, ...]:
 
 @dataclass(frozen=True, repr=False)
 class Fitted:
-    """What was found for ``program``: the ``best`` choice beside the one ``asked`` for, and the ``front`` of LUT sites
-    and cycles of all that ran, the smallest first. ``given``: what each operator with lanes or words got."""
+    """Hardware that was found for ``program``: the ``best`` choice beside the one ``asked`` for, and the ``front`` of
+    LUT sites and cycles of all that ran, the smallest first. ``given``: what each operator with lanes or words got."""
 
     program: Program
     asked: Choice

@@ -181,7 +181,7 @@ class Search:
         return self._fabrics[-1] if self.goal.over(self.least.area) == 0 else None
 
     def _chosen(self, fabric: FabricConfig, grain: Grain) -> Choice | None:
-        """What the integer program chooses of the options on ``fabric``, as much smaller as has to be."""
+        """The choice of the integer program among the options on ``fabric``, as much smaller as has to be."""
         result = self.trials.run(fabric)
         if result is None:
             return None

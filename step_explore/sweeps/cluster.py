@@ -38,24 +38,22 @@ class Cluster(Workers[Task, Found]):
         except ModuleNotFoundError as error:
             raise missing_module(error, "a sweep on a cluster", "cluster") from None
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters of it is told as an error
-        self._work, self._address, self._lost_task, self._patience = work, address, lost, patience
+        self._work, self._address, self._lost, self._patience = work, address, lost, patience
         self._library: Any = distributed
         try:
             self._client = distributed.Client(address, timeout=CONNECTING, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
-            raise EnvironmentProblem(f"there is no Dask scheduler at {address}: {_reason(error)}") from None
+            reason = str(error).partition("\n")[0] or type(error).__name__
+            raise EnvironmentProblem(f"there is no Dask scheduler at {address}: {reason}") from None
         self._seen = time.monotonic()
 
     @property
     def together(self) -> int:
-        """How many tasks are done at once: threads of the workers."""
-        try:
-            return max(1, sum(self._client.nthreads().values()))
-        except OSError:
-            raise self._lost() from None
+        """The number of tasks that are done at once: threads of the workers."""
+        return max(1, sum(self._threads()))
 
     def rows(self, points: Iterable[Task]) -> Iterator[Found]:
-        """What is found for ``points``, as it comes.
+        """Results of ``points``, as they come.
 
         Where a worker is lost, the scheduler gives its tasks to others. One that took several with it
         (``distributed.scheduler.allowed-failures``) is lost.
@@ -82,23 +80,26 @@ class Cluster(Workers[Task, Found]):
             self._check_workers()
             return []
         except self._library.client.FuturesCancelledError:
-            raise self._lost() from None
+            raise self._gone() from None
 
     def _row(self, future: Any, point: Task) -> Found:
         try:
             row: Found = future.result()
             return row
         except self._library.KilledWorker:
-            return self._lost_task(point, "every worker that ran it was killed; is there enough memory?")
+            return self._lost(point, "every worker that ran it was killed; is there enough memory?")
+
+    def _threads(self) -> list[int]:
+        """Threads of each of the workers."""
+        try:
+            return list(self._client.nthreads().values())
+        except OSError:
+            raise self._gone() from None
 
     def _check_workers(self) -> None:
         """Raise `EnvironmentProblem` where there was none for too long."""
         now = time.monotonic()
-        try:
-            workers = self._client.nthreads()
-        except OSError:
-            raise self._lost() from None
-        if workers:
+        if self._threads():
             self._seen = now
         elif now - self._seen > self._patience:
             raise EnvironmentProblem(
@@ -106,7 +107,7 @@ class Cluster(Workers[Task, Found]):
                 f"dask worker {self._address}"
             )
 
-    def _lost(self) -> EnvironmentProblem:
+    def _gone(self) -> EnvironmentProblem:
         return EnvironmentProblem(f"the Dask scheduler at {self._address} was lost, or somebody cancelled the sweep")
 
     def end(self) -> None:
@@ -129,7 +130,3 @@ def workers(
     if jobs is not None:
         raise InputError("jobs has no effect with a scheduler: its workers run the points")
     return Cluster(work, scheduler, lost)
-
-
-def _reason(error: BaseException) -> str:
-    return str(error).partition("\n")[0] or type(error).__name__

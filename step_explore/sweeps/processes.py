@@ -24,11 +24,11 @@ class Workers(ABC, Generic[Task, Found]):
     @property
     @abstractmethod
     def together(self) -> int:
-        """How many tasks are done at once."""
+        """The number of tasks that are done at once."""
 
     @abstractmethod
     def rows(self, points: Iterable[Task]) -> Iterator[Found]:
-        """What is found for ``points``, as it comes."""
+        """Results of ``points``, as they come."""
 
     @abstractmethod
     def end(self) -> None:
@@ -42,7 +42,7 @@ class Workers(ABC, Generic[Task, Found]):
 
 
 def cores() -> int:
-    """How many this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -1,4 +1,4 @@
-"""What a sweep, or a tuning, asks: which values of some parameters are good in some objectives."""
+"""The question of a sweep, or of a tuning: which values of some parameters are good in some objectives."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from step_explore.sweeps.row import PER_TOKEN
 
 @dataclass(frozen=True)
 class Question:
-    """Which combinations of ``axes`` have little of the ``objectives``; of all, or of so many as a ``search`` chooses
-    from a ``seed``.
+    """Combinations of ``axes`` should have little of the ``objectives``: all of them, or so many as a ``search``
+    chooses from a ``seed``.
 
     There is a front for each value of the parameters ``per``; ``tokens`` is the parameter, or the argument with a
     value in ``fixed``, that says how many there are.
@@ -33,31 +33,12 @@ class Question:
     tokens: str | None = None
     fixed: Mapping[str, Value] = field(default_factory=dict)
 
-    @classmethod
-    def of(
-        cls,
-        over: Mapping[str, Sequence[Value] | str],
-        objectives: Sequence[str],
-        search: int | None,
-        seed: int,
-        per: Sequence[str] | str,
-        tokens: str | None,
-        arguments: Mapping[str, Value] | None,
-        settings: Sequence[str],
-    ) -> Question:
-        """The question of a user; raises `InputError` for what can not be, and for a parameter that has a value in
-        ``arguments`` or ``settings``, too."""
-        axes = tuple(_axis(name, values) for name, values in settled(over, Mapping, "over", InputError).items())
-        names = [each.name for each in axes]
-        check_apart("over", names, "arguments", arguments or {})
-        check_settings([*settings, *filter(is_of_fabric, names)])
-        check_objectives(objectives)
-        if not axes:
+    def __post_init__(self) -> None:
+        """Raises `InputError` for what can not be."""
+        check_objectives(self.objectives)
+        if not self.axes:
             raise InputError("there is nothing to sweep over; give parameters with their values")
-        each = (per,) if isinstance(per, str) else tuple(settled(per, Iterable[Any], "per", InputError))
-        found = cls(axes, tuple(objectives), search, seed, each, tokens, dict(arguments or {}))
-        found._check_workload()
-        return found
+        self._check_workload()
 
     @property
     def first(self) -> Point:
@@ -106,9 +87,26 @@ def check_apart(what: str, names: Iterable[str], other: str, others: Iterable[st
         raise InputError(f"{twice} has values in {what} and in {other}: leave one of them out")
 
 
+def axes_of(
+    over: Mapping[str, Sequence[Value] | str], arguments: Mapping[str, Value] | None, settings: Sequence[str]
+) -> tuple[Axis, ...]:
+    """The axes of what a user sweeps ``over``; raises `InputError` for a parameter that has a value in ``arguments`` or
+    ``settings``, too."""
+    axes = tuple(_axis(name, values) for name, values in settled(over, Mapping, "over", InputError).items())
+    names = [each.name for each in axes]
+    check_apart("over", names, "arguments", arguments or {})
+    check_settings([*settings, *filter(is_of_fabric, names)])
+    return axes
+
+
 def _axis(name: str, values: Sequence[Value] | str) -> Axis:
     if not isinstance(name, str):
         raise InputError(f"a parameter to sweep over must be a name, not {name!r}")
     if isinstance(values, str):
         return parse_axis(f"{name}={values}")
     return Axis(name, tuple(map(plain, settled(values, Iterable[Any], name, InputError))))
+
+
+def names_of(per: Sequence[str] | str) -> tuple[str, ...]:
+    """The parameters that ``per`` names, one or several."""
+    return (per,) if isinstance(per, str) else tuple(settled(per, Iterable[Any], "per", InputError))

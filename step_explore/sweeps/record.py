@@ -19,7 +19,7 @@ from step_explore.sweeps.front import costs, values
 from step_explore.sweeps.question import Question
 from step_explore.sweeps.row import BOUNDED, LOST, REFUSED, Row
 from step_explore.sweeps.subject import Subject
-from step_explore.sweeps.table import check_format, encode, read
+from step_explore.sweeps.table import OTHERWISE, check_format, encode, read
 
 SAVED_EVERY = 2.0
 """Seconds between two writings of the file: what a killed sweep loses at most, beside what was under way."""
@@ -29,8 +29,6 @@ AGAIN = (LOST, BOUNDED, Status.RUNAWAY)
 
 PROGRAM = 32
 """Characters of a digest that are of the program and its data; behind them is its fabric."""
-
-OTHERWISE = "choose another file, or delete it"
 
 Key = tuple[tuple[bool, Value], ...]
 

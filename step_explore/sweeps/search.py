@@ -48,12 +48,12 @@ class Search:
 
     @property
     def size(self) -> int:
-        """How many points there are."""
+        """The number of points."""
         return math.prod(len(each.values) for each in self._axes)
 
     @property
     def told(self) -> int:
-        """How many points are known, but for those that were refused, which cost nothing."""
+        """The number of points that are known, but for those that were refused, which cost nothing."""
         return sum(row is not None and row.status != REFUSED for row in self._known.values())
 
     def ask(self, count: int) -> list[Point]:

@@ -84,7 +84,7 @@ def _likeliest(at: np.ndarray, costs: np.ndarray) -> np.ndarray:
 
 
 def _best(known: np.ndarray, hoped: np.ndarray, doubts: np.ndarray) -> int:
-    """Which of those that are ``hoped`` for adds most to the hypervolume; where none does, the least known one."""
+    """The point of those ``hoped`` for that adds most to the hypervolume; where none does, the least known one."""
     worst = known.max(0) + 0.1
     front = undominated(map(tuple, known.tolist()))
     gains = np.array([hypervolume([*front, tuple(each)], worst) for each in hoped.tolist()]) - hypervolume(front, worst)

@@ -28,7 +28,7 @@ from step_explore.sweeps.front import fronts
 from step_explore.sweeps.live import Live
 from step_explore.sweeps.plot import check_plot, draw_to
 from step_explore.sweeps.processes import Workers
-from step_explore.sweeps.question import Question
+from step_explore.sweeps.question import Question, axes_of, names_of
 from step_explore.sweeps.record import Record
 from step_explore.sweeps.row import MEASURES, NUMBERS, Row, lost
 from step_explore.sweeps.subject import subjects
@@ -136,7 +136,8 @@ def sweep(
     settled(progress, Callable, "progress", InputError)
     settings = settled(settings, Iterable[Any], "settings", InputError)
     objectives = settled(objectives, Iterable[Any], "objectives", InputError)
-    question = Question.of(over, objectives, search, seed, per, tokens, arguments, settings)
+    axes = axes_of(over, arguments, settings)
+    question = Question(axes, tuple(objectives), search, seed, names_of(per), tokens, dict(arguments or {}))
     path = None if save is None else named_file(save, "save")
     with subjects(program, inputs, settings, arguments, scheduler, depths) as (subject, kept):
         subject.at(question.first)

@@ -13,6 +13,8 @@ from step.errors import FormatError, InputError, missing_module
 from step_explore.sweeps.axis import parse_value
 from step_explore.sweeps.row import MEASURES, NUMBERS, STATUSES, TEXTS, Row
 
+OTHERWISE = "choose another file, or delete it"
+
 LONGEST = 1 << 30
 """Characters of a cell: hardware that was fitted has those of a file."""
 
@@ -40,18 +42,16 @@ def read(path: Path, names: Sequence[str]) -> list[Row]:
         return []
     columns, table = (_from_csv if path.suffix == ".csv" else _from_parquet)(path)
     missing = [each for each in MEASURES if each not in columns]
+    there = [each for each in columns if each not in MEASURES]
     if len(missing) == len(MEASURES) or len(set(columns)) < len(columns):
-        raise FormatError(f"{path} is no table of a sweep: choose another file, or delete it")
+        raise FormatError(f"{path} is no table of a sweep: {OTHERWISE}")
     if missing:
         raise FormatError(
-            f"{path} has rows of another version of this toolkit, without {', '.join(missing)}: "
-            "choose another file, or delete it"
+            f"{path} has rows of another version of this toolkit, without {', '.join(missing)}: {OTHERWISE}"
         )
-    there = [each for each in columns if each not in MEASURES]
     if sorted(there) != sorted(names):
         raise FormatError(
-            f"{path} has a sweep over {', '.join(there)}, but this one is over {', '.join(names)}: "
-            "choose another file, or delete it"
+            f"{path} has a sweep over {', '.join(there)}, but this one is over {', '.join(names)}: {OTHERWISE}"
         )
     for at, each in enumerate(table, 1):
         _check_row(f"row {at} of {path}", each)

@@ -1,4 +1,4 @@
-"""What a program may take."""
+"""The most that a program may take."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from step_explore.fitting.goal import MOST_LOSS
 from step_explore.sweeps.axis import Value
 from step_explore.sweeps.campaign import run_points
 from step_explore.sweeps.live import Live
-from step_explore.sweeps.question import Question, check_apart
+from step_explore.sweeps.question import Question, axes_of, check_apart, names_of
 from step_explore.sweeps.record import Record
 from step_explore.sweeps.row import Row
 from step_explore.sweeps.subject import Arguments, Subject, subjects
@@ -121,7 +121,8 @@ def tune(
         first = subject.with_arguments(trial.cases[0])
         legal = derived(first, settled(over, Mapping, "over", InputError), progress)
         objectives = settled(objectives, Iterable[Any], "objectives", InputError)
-        question = Question.of(legal, objectives, search, seed, per, tokens, arguments, settings)
+        axes = axes_of(legal, arguments, settings)
+        question = Question(axes, tuple(objectives), search, seed, names_of(per), tokens, dict(arguments or {}))
         for case in map(dict, trial.cases):
             check_apart("over", legal, "a case", case)
             check_apart("arguments", arguments or {}, "a case", case)

@@ -134,7 +134,7 @@ class Mapper:
                 break
 
     def _chosen_roughly(self, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """Those that may be the fastest, with one width for all links, the best first."""
+        """Candidates that may be the fastest, with one width for all links, the best first."""
         found, best = list[Candidate](), math.inf
         for each in sorted(candidates, key=lambda each: each.fewest):
             if len(found) == self.candidates or each.fewest >= best:
@@ -248,7 +248,7 @@ class Mapper:
             candidate.row = replace(candidate.row, error=reason)
 
     def _needed(self, candidates: Sequence[Candidate]) -> str:
-        """What the nearest of ``candidates`` needs; or why there is none that runs at all."""
+        """The needs of the nearest of ``candidates``; or why there is none that runs at all."""
         limits = {name: limit for name, limit in self.budget.limits.items() if name in (AREA, MEMORY)}
         needs = [
             (each, each.search, {AREA: each.search.least.area.lut_sites, MEMORY: measure(each.whole, MEMORY) or 0})

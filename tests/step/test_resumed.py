@@ -14,7 +14,7 @@ import pytest
 import step
 from step.errors import FormatError
 from step_explore.sweeps import live, subject
-from step_explore.sweeps.record import OTHERWISE
+from step_explore.sweeps.table import OTHERWISE
 
 PROGRAM = """
 from step import FP32, Graph, Program, Tile

@@ -19,9 +19,9 @@ from time import process_time
 from step.host.progress import silent
 from step.lowering.netlist import lower
 from step.programs.prepare import open_program
+from step_explore.fitting.fitter import Fitter
 from step_explore.fitting.fitting import RUNS, asked_for
 from step_explore.fitting.goal import Goal
-from step_explore.fitting.search import Search
 from step_explore.fitting.space import Places, Space, fabrics
 from step_explore.fitting.trials import Choice, Trials
 
@@ -85,7 +85,7 @@ def main() -> None:
     trials = Trials(open_program(given.program), silent)
     asked = asked_for(trials)
     goal = Goal({}, math.floor(asked.cycles * (1 + LOSS)))
-    best, source = Search(trials, goal).best(asked, RUNS), random.Random(given.seed)
+    best, source = Fitter(trials, goal).best(asked, RUNS), random.Random(given.seed)
     print(
         f"step fit, with depths as they are: {best.area.lut_sites:,.0f} LUT sites, {best.cycles:,} cycles, "
         f"{len(trials.known):,} runs in {process_time() - began:.0f} s of the processor",

@@ -19,8 +19,8 @@ from step.errors import ProgramError
 from step.host.progress import silent
 from step.lowering.netlist import lower
 from step_explore.areas import area_of
+from step_explore.fitting.fitter import Fitter
 from step_explore.fitting.goal import Goal
-from step_explore.fitting.search import Search
 from step_explore.fitting.trials import Trials
 from step_explore.sweeps.axis import Point, grid, named
 from step_explore.tuning.budget import AREA
@@ -39,12 +39,12 @@ def exhaustive(path: Path, luts: float) -> tuple[int, Point, int]:
     found = list[tuple[int, str, Point]]()
     for point in points:
         try:
-            search = Search(Trials(tilings.program(point), silent), Goal({AREA: luts}))
-            rough = search.rough()
+            fitter = Fitter(Trials(tilings.program(point), silent), Goal({AREA: luts}))
+            rough = fitter.rough()
         except ProgramError:
             continue
         if rough is not None:
-            choice = search.finished(search.linked(rough), RUNS)
+            choice = fitter.finished(fitter.linked(rough), RUNS)
             found.append((choice.cycles, named(point), point))
     cycles, _, point = min(found)
     return cycles, point, len(points)

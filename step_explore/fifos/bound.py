@@ -32,7 +32,7 @@ Cut = Mapping[str, int]
 
 
 @dataclass(frozen=True)
-class Bound:
+class StorageBound:
     """No depths of less than ``bits`` run to the end; ``weak`` says why it is no better; None: some have these."""
 
     bits: int
@@ -55,7 +55,7 @@ def obstacle(netlist: Netlist) -> str | None:
     return None
 
 
-def storage_bound(runs: Runs, room: Depths) -> Bound:
+def storage_bound(runs: Runs, room: Depths) -> StorageBound:
     """The bound for the program of ``runs``; where it has an `obstacle`, that of the smallest depth in all channels.
 
     ``room``: depths that no run fills, by channel. Raises `EnvironmentProblem` where SciPy is not installed.
@@ -64,13 +64,13 @@ def storage_bound(runs: Runs, room: Depths) -> Bound:
     cuts: list[Cut] = []
     floor = runs.floor
     if runs.outcome(floor).cycles is None and (why := obstacle(runs.netlist)) is not None:
-        return Bound(runs.bits(floor), f"{why}, so more room may make the program deadlock")
+        return StorageBound(runs.bits(floor), f"{why}, so more room may make the program deadlock")
     while True:
         depths, bits = _cheapest(optimize, runs, cuts, room)
         if depths is not None and runs.outcome({**floor, **depths}).cycles is not None:
-            return Bound(bits, None)
+            return StorageBound(bits, None)
         if depths is None or len(cuts) == MOST_CUTS:
-            return Bound(bits, f"{len(cuts)} ways to deadlock were looked at, and there are more")
+            return StorageBound(bits, f"{len(cuts)} ways to deadlock were looked at, and there are more")
         cuts.append(_strongest(runs, {**floor, **depths}, room))
 
 

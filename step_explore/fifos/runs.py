@@ -21,7 +21,7 @@ Cycles = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class DepthRun:
     """``depths`` of all channels, the ``bits`` that these hold, and the ``cycles`` on each data set, None where a run
     fails.
 
@@ -42,7 +42,7 @@ class Outcome:
             return float("inf")
         return max(mine / least - 1 for mine, least in zip(self.cycles, fewest, strict=True))
 
-    def then(self, result: RunResult) -> Outcome:
+    def then(self, result: RunResult) -> DepthRun:
         """The outcome with ``result``, the run on one more data set."""
         ended = result.status == Status.FINISHED and self.cycles is not None
         return replace(
@@ -63,7 +63,7 @@ class Runs:
         self.netlist, self._simulators, self._threads, self._progress = netlist, simulators, threads, progress
         self._bits = {each.name: slot_bits(netlist, each) for each in netlist.channels}
         self.floor = {each.name: netlist.least_depth(each) for each in netlist.channels}
-        self.known: dict[tuple[int, ...], Outcome] = {}
+        self.known: dict[tuple[int, ...], DepthRun] = {}
         self._best: tuple[Cycles, int] | None = None
 
     @property
@@ -72,7 +72,7 @@ class Runs:
         return {each.name: each.depth for each in self.netlist.channels}
 
     @property
-    def ended(self) -> list[Outcome]:
+    def ended(self) -> list[DepthRun]:
         """All that are known not to fail."""
         return [each for each in self.known.values() if each.cycles is not None]
 
@@ -90,15 +90,15 @@ class Runs:
         """Storage of a slot of the channel, in bits."""
         return self._bits[name]
 
-    def outcome(self, depths: Depths) -> Outcome:
+    def outcome(self, depths: Depths) -> DepthRun:
         """The outcome of ``depths``."""
         return self.outcomes([depths])[0]
 
-    def outcomes(self, candidates: Sequence[Depths]) -> list[Outcome]:
+    def outcomes(self, candidates: Sequence[Depths]) -> list[DepthRun]:
         """The outcomes of all ``candidates``, which run at the same time."""
         keys = [tuple(each[name] for name in self._bits) for each in candidates]
         missing = {key: each for key, each in zip(keys, candidates, strict=True) if key not in self.known}
-        found = {key: Outcome(each, self.bits(each)) for key, each in missing.items()}
+        found = {key: DepthRun(each, self.bits(each)) for key, each in missing.items()}
         for simulator in self._simulators:  # one that fails on a data set runs on none of the others
             left = [key for key in found if key not in self.known]
             runs = simulator.attempts([{"depths": missing[key]} for key in left], threads=self._threads)
@@ -108,7 +108,7 @@ class Runs:
                     self._learn(key, found[key])
         return [self.known[key] for key in keys]
 
-    def _learn(self, key: tuple[int, ...], outcome: Outcome) -> None:
+    def _learn(self, key: tuple[int, ...], outcome: DepthRun) -> None:
         """Know ``outcome``, also where what comes behind it is interrupted."""
         self.known[key] = outcome
         text = f"{len(self.known):,} choices of depths have run"

@@ -8,7 +8,7 @@ from functools import partial
 from sim_approx.simulator import Simulator
 from step.errors import SimulationError
 from step.lowering.netlist import DEEPEST, Channel, Netlist
-from step_explore.fifos.runs import Cycles, Depths, Outcome, Runs
+from step_explore.fifos.runs import Cycles, DepthRun, Depths, Runs
 from step_explore.fifos.shrink import LEAST, shrink
 
 LOSSES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -66,7 +66,7 @@ def fewest_cycles(runs: Runs) -> Cycles:
     return fewest
 
 
-def is_fast(runs: Runs, outcome: Outcome) -> bool:
+def is_fast(runs: Runs, outcome: DepthRun) -> bool:
     """Whether nothing that is known is faster than ``outcome``, by more than `EQUAL`."""
     return within(outcome.cycles, fewest_cycles(runs), EQUAL)
 
@@ -78,13 +78,13 @@ def within(cycles: Cycles | None, fewest: Cycles | None, loss: float = 0.0) -> b
     return all(mine <= least * (1 + loss) for mine, least in zip(cycles, fewest, strict=True))
 
 
-def smallest(runs: Runs, fewest: Cycles | None = None, loss: float = 0.0) -> Outcome:
+def smallest(runs: Runs, fewest: Cycles | None = None, loss: float = 0.0) -> DepthRun:
     """The least storage of all that is known to be `within` a ``loss``, the fastest of several."""
     there = [each for each in runs.ended if within(each.cycles, fewest, loss)]
     return min(there, key=lambda each: (each.bits, each.cycles))
 
 
-def unbounded(runs: Runs, simulators: Sequence[Simulator]) -> Outcome:
+def unbounded(runs: Runs, simulators: Sequence[Simulator]) -> DepthRun:
     """The outcome with channels that are never full; raises what these runs raise: no depths help then."""
     depths = dict.fromkeys(runs.asked, DEEPEST)
     free = runs.outcome(depths)
@@ -97,7 +97,7 @@ def unbounded(runs: Runs, simulators: Sequence[Simulator]) -> Outcome:
 
 def _smaller(
     runs: Runs, choices: int | None, fewest: Cycles | None = None, loss: float = 0.0, *, roughly: bool = False
-) -> Outcome:
+) -> DepthRun:
     """The least storage `within` a ``loss``: of all that ran, and made smaller until that helps no more.
 
     ``roughly``: channels that are alike have one limit, and none is tried alone.
@@ -116,7 +116,7 @@ def _smaller(
             return found
 
 
-def _worth_alone(runs: Runs, begin: Outcome) -> list[str]:
+def _worth_alone(runs: Runs, begin: DepthRun) -> list[str]:
     """The channels with the most to give."""
     gives = {name: (depth - LEAST) * runs.slot_bits(name) for name, depth in begin.depths.items()}
     worth = [name for name, bits in gives.items() if bits > WORTH_ALONE * begin.bits]
@@ -138,7 +138,7 @@ def _observe(runs: Runs, room: Depths, begin: Sequence[Depths]) -> None:
         runs.outcome(_peaks(again))
 
 
-def _peaks(outcome: Outcome) -> dict[str, int]:
+def _peaks(outcome: DepthRun) -> dict[str, int]:
     """Depths for the occupancy that was seen: one more, as a slot that is freed is claimed a cycle later."""
     return {name: max(LEAST, peak + 1) for name, peak in outcome.peaks.items()}
 

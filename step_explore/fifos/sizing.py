@@ -22,8 +22,8 @@ from step.programs.files.digest import data_digest
 from step.programs.prepare import Openable, open_program
 from step.programs.program import Program
 from step.running.backend import checked_options
-from step_explore.fifos.bound import Bound, storage_bound
-from step_explore.fifos.runs import Cycles, Outcome, Runs
+from step_explore.fifos.bound import StorageBound, storage_bound
+from step_explore.fifos.runs import Cycles, DepthRun, Runs
 from step_explore.fifos.search import EQUAL, Enough, fewest_cycles, search, smallest, unbounded
 from step_explore.sweeps.front import undominated
 from step_explore.sweeps.processes import cores
@@ -49,14 +49,14 @@ class Sizing:
     program: Program
     data: tuple[str | None, ...]
     digests: tuple[str, ...]
-    asked: Outcome
-    kept: Outcome
-    lossless: Outcome
-    least: Outcome
-    front: tuple[Outcome, ...]
+    asked: DepthRun
+    kept: DepthRun
+    lossless: DepthRun
+    least: DepthRun
+    front: tuple[DepthRun, ...]
     runs: int
     floor: int
-    bound: Bound | None = None
+    bound: StorageBound | None = None
     most_rows: Mapping[str, int] = field(default_factory=dict)
     interrupted: bool = False
 
@@ -66,7 +66,7 @@ class Sizing:
         assert self.lossless.cycles is not None
         return self.lossless.cycles
 
-    def within(self, loss: float) -> Outcome:
+    def within(self, loss: float) -> DepthRun:
         """The least storage that was found to take at most the part ``loss`` more cycles on all data.
 
         Raises `InputError` for a ``loss`` that is no number >= 0.
@@ -74,9 +74,9 @@ class Sizing:
         settled(loss, Annotated[float, Within(0, math.inf)], "loss", InputError)
         return min((each for each in self.front if each.loss(self.fewest) <= loss), key=lambda each: each.bits)
 
-    def binding(self, chosen: Outcome) -> DepthBinding:
+    def binding(self, chosen: DepthRun) -> DepthBinding:
         """The depths ``chosen`` as a file takes them; raises `InputError` for depths that deadlock."""
-        if not isinstance(chosen, Outcome) or chosen.cycles is None:
+        if not isinstance(chosen, DepthRun) or chosen.cycles is None:
             raise InputError(f"a binding must be of depths with which the program ends, not {chosen!r}")
         sets = tuple(map(DataSet, self.data, self.digests, chosen.cycles))
         return DepthBinding.of(self.program, sets, chosen.depths, {} if chosen is self.asked else self.most_rows)

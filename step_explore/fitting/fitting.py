@@ -15,9 +15,9 @@ from step.programs.program import Program
 from step.running.result import Status
 from step_explore.areas import area_of
 from step_explore.fitting.depths import shallower
+from step_explore.fitting.fitter import Fitter
 from step_explore.fitting.goal import MOST_LOSS, Goal
 from step_explore.fitting.result import Fitted, widths
-from step_explore.fitting.search import Search
 from step_explore.fitting.trials import Choice, Trials
 from step_explore.sweeps.front import undominated
 
@@ -61,7 +61,7 @@ def fit(
     asked = asked_for(trials)
     goal = Goal(limits, cycles if within is None else math.floor(asked.cycles * (1 + within)))
     settled(runs, Annotated[int, Within(0, math.inf)], "runs", InputError)
-    best = Search(trials, goal).best(asked, runs)
+    best = Fitter(trials, goal).best(asked, runs)
     _check(trials.program, goal, best)
     fitted, ran = shallower(trials, best, goal), trials.run(best.fabric)
     assert ran is not None

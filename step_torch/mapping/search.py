@@ -18,8 +18,8 @@ from step.errors import InputError, ProgramError
 from step.host.progress import Progress, silent
 from step.running.result import Status
 from step_explore.fifos.sizing import size_fifos
+from step_explore.fitting.fitter import Fitter
 from step_explore.fitting.goal import Goal
-from step_explore.fitting.search import Search
 from step_explore.fitting.trials import Choice, Trials
 from step_explore.sweeps.axis import Point, named
 from step_explore.sweeps.evaluation import measured
@@ -35,7 +35,7 @@ PARTS = (0.5, 0.25)
 class Candidate:
     """An import: its ``row``, and the ``whole`` row that it has on the widest hardware.
 
-    ``program`` is that on the ``hardware`` that a ``search`` chose, None where it chose none. ``same``: the first
+    ``program`` is that on the ``hardware`` that a ``fitter`` chose, None where it chose none. ``same``: the first
     candidate that is the same program.
     """
 
@@ -43,7 +43,7 @@ class Candidate:
     row: Row
     program: Program | None = None
     same: Candidate | None = field(default=None, repr=False)
-    search: Search | None = field(default=None, repr=False)
+    fitter: Fitter | None = field(default=None, repr=False)
     hardware: Choice | None = field(default=None, repr=False)
 
     @property
@@ -87,7 +87,7 @@ class Mapper:
         try:
             for each in self._on_the_widest(points):
                 found.append(each)
-            self._choose([each for each in found if each.search is not None])
+            self._choose([each for each in found if each.fitter is not None])
             self._choose_fewer_bytes(found)
             for limit, each in self._with_less_area(found):
                 smaller[limit] = each
@@ -116,19 +116,19 @@ class Mapper:
             each.program = program if each.ended else None
             known.setdefault(whole.digest, each)
             if whole.status == Status.FINISHED and each.same is None:
-                each.search = self._search(program)
+                each.fitter = self._fitter(program)
             self.progress(f"{at} of {len(points)} choices have run on the widest hardware")
             yield each
 
-    def _search(self, program: Program) -> Search:
-        return Search(Trials(program, silent), Goal({AREA: self.budget.limits[AREA]}))
+    def _fitter(self, program: Program) -> Fitter:
+        return Fitter(Trials(program, silent), Goal({AREA: self.budget.limits[AREA]}))
 
     def _choose(self, candidates: Sequence[Candidate]) -> None:
         """Give hardware to ``candidates`` that may be the fastest, and better hardware to the best of these."""
         for each in self._link(self._chosen_roughly(candidates)):
             if each.ended or self._over_by_fifos(each.row):
-                assert each.search is not None
-                self._place(each, each.search.finished(each.chosen(), self.runs))
+                assert each.fitter is not None
+                self._place(each, each.fitter.finished(each.chosen(), self.runs))
             if each.ended:
                 self._size(each)
                 break
@@ -147,8 +147,8 @@ class Mapper:
 
     def _choose_roughly(self, candidate: Candidate) -> bool:
         """Give ``candidate`` hardware with one width for all links; whether there is some."""
-        assert candidate.search is not None
-        rough = candidate.search.rough()
+        assert candidate.fitter is not None
+        rough = candidate.fitter.rough()
         if rough is not None:
             self._place(candidate, rough)
         return rough is not None
@@ -156,8 +156,8 @@ class Mapper:
     def _link(self, rough: Sequence[Candidate]) -> list[Candidate]:
         """Give the best ones links for every unit; all of them, the best first."""
         for at, each in enumerate(rough[: self.finalists], 1):
-            assert each.search is not None
-            linked = each.search.linked(each.chosen())
+            assert each.fitter is not None
+            linked = each.fitter.linked(each.chosen())
             if linked is not each.hardware:
                 self._place(each, linked)
             self.progress(f"{at} of {self.finalists} finalists have links of their own")
@@ -167,22 +167,22 @@ class Mapper:
         """Give hardware to those that are slower, but have fewer bytes on chip than all that are faster."""
         fewest = min((each.row.on_chip_bytes or 0 for each in candidates if each.ended), default=0)
         for each in sorted(candidates, key=lambda each: (each.fewest, each.whole.on_chip_bytes or 0)):
-            if each.search is not None and each.program is None and (each.whole.on_chip_bytes or 0) < fewest:
+            if each.fitter is not None and each.program is None and (each.whole.on_chip_bytes or 0) < fewest:
                 self._choose_roughly(each)
                 fewest = (each.row.on_chip_bytes or 0) if each.ended else fewest
 
     def _with_less_area(self, candidates: Sequence[Candidate]) -> Iterator[tuple[int, Candidate]]:
         """The fastest one of the finalists within each of `PARTS` of the area."""
-        ran = [each for each in candidates if each.ended and each.search is not None]
+        ran = [each for each in candidates if each.ended and each.fitter is not None]
         best = sorted(ran, key=lambda each: each.row.cycles or 0)[: self.finalists]
         for part in PARTS:
             limit = int(part * self.budget.limits[AREA])
             budget = Budget({**self.budget.limits, AREA: limit})
             within = replace(self, budget=budget, finalists=1, progress=silent)
             found = [
-                Candidate(each.whole, budget.judged(each.whole), search=within._search(each.search.trials.program))
+                Candidate(each.whole, budget.judged(each.whole), fitter=within._fitter(each.fitter.trials.program))
                 for each in best
-                if each.search is not None
+                if each.fitter is not None
             ]
             within._link(within._chosen_roughly(found))
             there = [each for each in found if each.program is not None and each.ended]
@@ -196,8 +196,8 @@ class Mapper:
 
     def _place(self, candidate: Candidate, hardware: Choice) -> None:
         """Give ``candidate`` this ``hardware``, with depths of channels that bring it into the budget."""
-        assert candidate.search is not None
-        program = candidate.search.trials.program
+        assert candidate.fitter is not None
+        program = candidate.fitter.trials.program
         graph = replace(program.graph, depths={**program.graph.depths, **hardware.depths})
         candidate.hardware, candidate.program = hardware, replace(program, graph=graph, fabric=hardware.fabric)
         candidate.row = self._ran(candidate, candidate.program)
@@ -233,11 +233,11 @@ class Mapper:
 
     def _explain(self, candidate: Candidate, interrupted: bool) -> None:
         """Say why ``candidate`` has no hardware, or give it what that of the same program has."""
-        same, search = candidate.same, candidate.search
+        same, fitter = candidate.same, candidate.fitter
         if same is not None:
             candidate.row, candidate.program = replace(same.row, point=candidate.row.point), same.program
-        elif search is not None and candidate.program is None and candidate.row.status == OVER:
-            least, limit = 0 if interrupted else math.ceil(search.least.area.lut_sites), self.budget.limits[AREA]
+        elif fitter is not None and candidate.program is None and candidate.row.status == OVER:
+            least, limit = 0 if interrupted else math.ceil(fitter.least.area.lut_sites), self.budget.limits[AREA]
             reason = f"at least {candidate.fewest:,} cycles, with any hardware: not among the best"
             if interrupted:
                 reason = f"at least {candidate.fewest:,} cycles, with any hardware: not looked at, as Ctrl-C came"
@@ -251,23 +251,23 @@ class Mapper:
         """The needs of the nearest of ``candidates``; or why there is none that runs at all."""
         limits = {name: limit for name, limit in self.budget.limits.items() if name in (AREA, MEMORY)}
         needs = [
-            (each, each.search, {AREA: each.search.least.area.lut_sites, MEMORY: measure(each.whole, MEMORY) or 0})
+            (each, each.fitter, {AREA: each.fitter.least.area.lut_sites, MEMORY: measure(each.whole, MEMORY) or 0})
             for each in candidates
-            if each.search is not None
+            if each.fitter is not None
         ]
         if not needs:
             return f"none of the {len(candidates)} choices runs; of the last one: {candidates[-1].row.error}"
-        near, search, needed = min(needs, key=lambda each: max(each[2][name] / limit for name, limit in limits.items()))
+        near, fitter, needed = min(needs, key=lambda each: max(each[2][name] / limit for name, limit in limits.items()))
         if MEMORY in limits:
-            needed = _smallest(search, needed[AREA])
+            needed = _smallest(fitter, needed[AREA])
         asked = ", ".join(f"{name} {limit:,.0f}" for name, limit in limits.items())
         texts = ", ".join(f"{name} {math.ceil(needed[name]):,}" for name in limits)
         return f"no choice is within {asked}; the nearest, {named(near.row.point)}, needs {texts}"
 
 
-def _smallest(search: Search, sites: float) -> dict[str, float]:
+def _smallest(fitter: Fitter, sites: float) -> dict[str, float]:
     """LUT sites and memory on the least hardware, with channels that only do not deadlock."""
-    narrow = replace(search.trials.program, fabric=search.least.fabric)
+    narrow = replace(fitter.trials.program, fabric=fitter.least.fabric)
     sizing = size_fifos(narrow, threads=1)
     row = measured(sizing.binding(sizing.least).applied(narrow))
     return {AREA: max(sites, row.lut_sites or 0), MEMORY: measure(row, MEMORY) or 0}

@@ -14,7 +14,7 @@ from step.errors import InputError
 from step.host.nearest import did_you_mean
 from step.lowering.fabric import with_settings
 from step.lowering.settings import check_settings
-from step_explore.fitting.search import as_wide
+from step_explore.fitting.fitter import as_wide
 from step_explore.sweeps.axis import Axis, Point, Value
 from step_models.fabrics import PUBLISHED
 from step_torch.archive import read_archive

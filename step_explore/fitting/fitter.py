@@ -1,5 +1,5 @@
 """The search for hardware of one program: choices of integer programs, and from the best one on narrower and wider
-units. `Search.best` takes minutes; `Search.rough` and `Search.linked` take seconds: the area decides how wide links can
+units. `Fitter.best` takes minutes; `Fitter.rough` and `Fitter.linked` take seconds: the area decides how wide links can
 be, one integer program chooses lanes, and for programs that are worth it another one links as well.
 """
 
@@ -34,7 +34,7 @@ GAP = 0.02
 """The part by which rough paths may be longer than the shortest ones: formulas are no more exact."""
 
 
-class Search:
+class Fitter:
     """Choices for the program of ``trials`` that reach ``goal``."""
 
     def __init__(self, trials: Trials, goal: Goal) -> None:

@@ -141,14 +141,10 @@ class Space:
 
     def fabric(self, chosen: Places) -> FabricConfig:
         """The fabric with these options: links as most units have them, and those of the others by name."""
-        fabric, options = self.netlist.fabric, self.options(chosen)
-        lanes = {
-            unit.name: mine.lanes
-            for unit, mine in zip(self.units, options, strict=True)
-            if mine.lanes and mine.lanes != unit.options[-1].lanes
-        }
-        ((link, _),) = Counter(each.link for each in options).most_common(1) or ((fabric.link_bytes, 0),)
-        links = {unit.name: mine.link for unit, mine in zip(self.units, options, strict=True) if mine.link != link}
+        fabric, pairs = self.netlist.fabric, [*zip(self.units, self.options(chosen), strict=True)]
+        lanes = {unit.name: mine.lanes for unit, mine in pairs if mine.lanes not in (0, unit.options[-1].lanes)}
+        ((link, _),) = Counter(mine.link for _, mine in pairs).most_common(1) or ((fabric.link_bytes, 0),)
+        links = {unit.name: mine.link for unit, mine in pairs if mine.link != link}
         return replace(fabric, lanes={**fabric.lanes, **lanes}, links=links, link_bytes=link)
 
     def area(self, chosen: Places) -> Area:
@@ -216,9 +212,8 @@ def _units(netlist: Netlist, grain: Grain) -> tuple[tuple[Knob, ...], tuple[tupl
 def _kind(netlist: Netlist, node: Node) -> str:
     """Text that is equal for units whose options are the same."""
     elements = (*(each.element for each in node.inputs), *(each.element for each in node.output_types))
-    around = [
-        (each.depth, each.carries) for each in (*netlist.inputs(node), *netlist.outputs(node)) if each is not None
-    ]
+    channels = (*netlist.inputs(node), *netlist.outputs(node))
+    around = [(each.depth, each.carries) for each in channels if each is not None]
     fabric, function = netlist.fabric, getattr(node.operator, "function", None)
     own = fabric.lanes.get(node.name), fabric.links.get(node.name)
     return f"{node.operator.name} {function} {[*map(str, elements)]} {own} {around}"

@@ -21,13 +21,12 @@ from step.programs.program import Program
 from step.programs.tables import Columns
 from step.running.backend import checked_options
 from step.running.result import Status
-from step_explore.sweeps.axis import Axis, Point, Value
+from step_explore.sweeps.axis import Axis, Value
 from step_explore.sweeps.campaign import run_points
 from step_explore.sweeps.evaluation import evaluate
 from step_explore.sweeps.front import fronts
 from step_explore.sweeps.live import Live
 from step_explore.sweeps.plot import check_plot, draw_to
-from step_explore.sweeps.processes import Workers
 from step_explore.sweeps.question import Question, axes_of, names_of
 from step_explore.sweeps.record import Record
 from step_explore.sweeps.row import MEASURES, NUMBERS, Row, lost
@@ -144,14 +143,12 @@ def sweep(
         record = Record(path, question, subject, None, max_cycles)
         work = partial(evaluate, subject, max_cycles=max_cycles)
         live = Live(plot, objectives, name_of(program), question.per)
-        rows = run_points(question, record, work, lost, _all_at_once, jobs, scheduler, progress, live)
+        rows = run_points(
+            question, record, work, lost, lambda workers, some: workers.rows(some), jobs, scheduler, progress, live
+        )
     live.end(rows)
     rows = [replace(row, subject=kept) for row in rows]
     return Sweep(name_of(program), question.axes, question.objectives, tuple(rows), per=question.per)
-
-
-def _all_at_once(workers: Workers[Point, Row], points: Sequence[Point]) -> Iterable[Row]:
-    return workers.rows(points)
 
 
 def name_of(program: Openable | Callable[..., Any]) -> str:

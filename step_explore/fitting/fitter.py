@@ -199,9 +199,9 @@ class Fitter:
     def improved(self, best: Choice, runs: int) -> Choice:
         """``best`` with units that are narrower or wider as long as that helps: all that are alike, one alone, or one
         for another; until ``runs`` more choices have run."""
-        most, better = len(self.trials.known) + runs, best
-        while better is not None:
-            best, better = better, self._better(better, most)
+        most = len(self.trials.known) + runs
+        while (better := self._better(best, most)) is not None:
+            best = better
         return best
 
     def finished(self, best: Choice, runs: int) -> Choice:

@@ -16,8 +16,9 @@ from step.host.files import writing
 from step.programs.folding import FEWEST, common, starred
 from step_cli.console import new_table, show_json, show_table, show_written, talk, working
 from step_cli.options import Amount, Given, given_options, json_option, writable
+from step_explore.fifos.runs import DepthRun
 from step_explore.fifos.shrink import LEAST
-from step_explore.fifos.sizing import Sized, Sizing, size_fifos
+from step_explore.fifos.sizing import Sizing, size_fifos
 
 
 @click.command()
@@ -117,7 +118,7 @@ def _plain(found: Sizing) -> dict[str, Any]:
     }
 
 
-def _cost(each: Sized) -> dict[str, Any]:
+def _cost(each: DepthRun) -> dict[str, Any]:
     return {"bits": each.bits, "cycles": None if each.cycles is None else list(each.cycles)}
 
 
@@ -172,7 +173,7 @@ def _show_bound(found: Sizing) -> None:
         click.echo(f"bound: {bits:,} bits, {1 - bits / least:.2%} below the least that was found; {found.bound.weak}")
 
 
-def _name(found: Sizing, each: Sized) -> str:
+def _name(found: Sizing, each: DepthRun) -> str:
     if each.depths == found.lossless.depths:
         return "no loss"
     named = {"as fast": found.kept, "least": found.least}

@@ -18,10 +18,9 @@ from step_explore.sweeps.axis import Value, parse_axis
 from step_explore.sweeps.plot import check_plot
 from step_explore.sweeps.row import REFUSED
 from step_explore.sweeps.table import check_format, encode
-from step_explore.tuning.budget import MEMORY, Budget
-from step_explore.tuning.entry import AREA
-from step_torch.mapping.choices import NAMES
+from step_explore.tuning.budget import AREA, MEMORY, Budget
 from step_torch.mapping.mapping import CANDIDATES, FINALISTS, OBJECTIVES, RUNS, map
+from step_torch.mapping.tilings import NAMES
 
 
 @click.command("map")

@@ -27,29 +27,14 @@ from step_cli.quantities import quantity
 from step_explore.sweeps.axis import parse_axis
 from step_explore.sweeps.front import check_objectives
 from step_explore.sweeps.plot import check_plot
-from step_explore.sweeps.row import Row
+from step_explore.sweeps.row import NUMBERS, PER_TOKEN, PICO, Row
 from step_explore.sweeps.sweep import OBJECTIVES, Sweep, sweep
 
-SHOWN = {
-    "cycles": ("cycles", None),
-    "cycles_per_token": ("cycles/token", ""),
-    "flops_per_cycle": ("FLOP/cycle", ""),
-    "useful_flops_per_cycle": ("useful", ""),
-    "bytes_per_cycle": ("B/cycle", ""),
-    "off_chip_bytes": ("off chip", "B"),
-    "on_chip_bytes": ("on chip", "B"),
-    "channel_bytes": ("channels", "B"),
-    "load_bytes": ("loads", "B"),
-    "energy": ("energy", "J"),
-    "lanes": ("lanes", None),
-    "lut_sites": ("LUTs", ""),
-}
-"""Heading and unit of the measures of a row; None: a count, which is shown in full."""
+SHOWN = {name: NUMBERS[name] for name in ("cycles", PER_TOKEN, *NUMBERS) if NUMBERS[name].heading}
+"""Measures of a row that are shown, in this order."""
 
-OPTIONAL = ("cycles_per_token", "useful_flops_per_cycle")
+OPTIONAL = (PER_TOKEN, "useful_flops_per_cycle")
 """Measures that are shown where they say something: tokens, and padding."""
-
-PICO = 1e-12
 
 
 @click.command()
@@ -157,12 +142,12 @@ def _show_rows(found: Sweep) -> None:
     shown = {name: what for name, what in SHOWN.items() if name not in OPTIONAL or _differs(name, found.rows)}
     table = new_table(
         f"{found.program}: {len(found.rows):,} points, {best}",
-        *("", *names, "status", *(heading for heading, _ in shown.values()), "bound by"),
+        *("", *names, "status", *(each.heading for each in shown.values()), "bound by"),
         names=("status", "bound by"),
     )
     for row in found.rows:
         cells = [str(row.point[name]) for name in names]
-        numbers = [_shown(getattr(row, name), unit) for name, (_, unit) in shown.items()]
+        numbers = [_shown(getattr(row, name), each.unit) for name, each in shown.items()]
         best = "*" if id(row) in front else ""
         table.add_row(best, *map(escape, cells), row.status, *numbers, escape(row.bound or "-"))
     show_table(table)

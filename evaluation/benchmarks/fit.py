@@ -19,10 +19,10 @@ from time import process_time
 from step.host.progress import silent
 from step.lowering.netlist import lower
 from step.programs.prepare import open_program
-from step_explore.fitting.choices import Chosen, Space, fabrics
+from step_explore.fitting.fitter import Fitter
 from step_explore.fitting.fitting import RUNS, asked_for
 from step_explore.fitting.goal import Goal
-from step_explore.fitting.search import Found, Search
+from step_explore.fitting.space import Places, Space, fabrics
 from step_explore.fitting.trials import Choice, Trials
 
 LOSS = 0.05
@@ -31,7 +31,7 @@ CHANGES, STEPS = 4, 3
 """The most changes of a neighbour, and the most steps of one of them."""
 
 
-def anywhere(space: Space, source: random.Random) -> Chosen:
+def anywhere(space: Space, source: random.Random) -> Places:
     """A random option of every unit: those that are alike have the same one, or each has its own."""
     if source.random() < 0.5:
         return tuple(source.randrange(len(unit.options)) for unit in space.units)
@@ -43,7 +43,7 @@ def anywhere(space: Space, source: random.Random) -> Chosen:
     return tuple(found)
 
 
-def neighbour(space: Space, chosen: Chosen, source: random.Random) -> Chosen:
+def neighbour(space: Space, chosen: Places, source: random.Random) -> Places:
     """``chosen`` with random changes."""
     found = list(chosen)
     for _ in range(source.randint(1, CHANGES)):
@@ -54,12 +54,12 @@ def neighbour(space: Space, chosen: Chosen, source: random.Random) -> Chosen:
     return tuple(found)
 
 
-def neighbours(trials: Trials, found: Found, source: random.Random) -> Iterator[Choice | None]:
+def neighbours(trials: Trials, found: Choice, source: random.Random) -> Iterator[Choice | None]:
     """Runs of random neighbours of ``found``, each of them once."""
-    _, space, chosen = found
+    assert found.space is not None
     while True:
-        moved, known = neighbour(space, chosen, source), len(trials.known)
-        choice = trials.choice(space, moved)
+        moved, known = neighbour(found.space, found.places, source), len(trials.known)
+        choice = trials.choice(found.space, moved)
         if len(trials.known) > known:
             yield choice
 
@@ -85,15 +85,14 @@ def main() -> None:
     trials = Trials(open_program(given.program), silent)
     asked = asked_for(trials)
     goal = Goal({}, math.floor(asked.cycles * (1 + LOSS)))
-    found = Search(trials, asked, goal, RUNS).best()
-    best, source = found[0], random.Random(given.seed)
+    best, source = Fitter(trials, goal).best(asked, RUNS), random.Random(given.seed)
     print(
         f"step fit, with depths as they are: {best.area.lut_sites:,.0f} LUT sites, {best.cycles:,} cycles, "
         f"{len(trials.known):,} runs in {process_time() - began:.0f} s of the processor",
         flush=True,
     )
     fresh, began = Trials(trials.program, silent), process_time()
-    runs = anything(fresh, source) if given.anywhere else neighbours(fresh, found, source)
+    runs = anything(fresh, source) if given.anywhere else neighbours(fresh, best, source)
     most, tried, fast = goal.cycles if given.anywhere else best.cycles, 0, list[Choice]()
     while tried < given.choices and process_time() - began < 60 * given.minutes:
         choice = next(runs)

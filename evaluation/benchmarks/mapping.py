@@ -16,14 +16,16 @@ from time import process_time
 import step_torch
 from sim_approx.simulator import Simulator
 from step.errors import ProgramError
+from step.host.progress import silent
 from step.lowering.netlist import lower
 from step_explore.areas import area_of
+from step_explore.fitting.fitter import Fitter
 from step_explore.fitting.goal import Goal
-from step_explore.fitting.quickly import Quickly
+from step_explore.fitting.trials import Trials
 from step_explore.sweeps.axis import Point, grid, named
-from step_explore.tuning.entry import AREA
-from step_torch.mapping.choices import Choices
+from step_explore.tuning.budget import AREA
 from step_torch.mapping.mapping import RUNS
+from step_torch.mapping.tilings import Tilings
 
 CAPTURED = Path(__file__).parents[2] / "tests" / "step_torch" / "captured"
 
@@ -32,17 +34,17 @@ LAYERS = ("llama_prefill", "gpt2_prefill", "gemma_decode")
 
 def exhaustive(path: Path, luts: float) -> tuple[int, Point, int]:
     """The fewest cycles of all choices, which one has them, and how many there are."""
-    choices = Choices(path)
-    points = grid(choices.axes({}))
+    tilings = Tilings(path)
+    points = grid(tilings.axes({}))
     found = list[tuple[int, str, Point]]()
     for point in points:
         try:
-            quickly = Quickly(choices.program(point), Goal({AREA: luts}, None))
-            rough = quickly.rough()
+            fitter = Fitter(Trials(tilings.program(point), silent), Goal({AREA: luts}))
+            rough = fitter.rough()
         except ProgramError:
             continue
         if rough is not None:
-            choice = quickly.improved(quickly.linked(rough), RUNS)
+            choice = fitter.finished(fitter.linked(rough), RUNS)
             found.append((choice.cycles, named(point), point))
     cycles, _, point = min(found)
     return cycles, point, len(points)

@@ -1,4 +1,4 @@
-"""How much of an FPGA a program takes, by formulas that are fast enough for a search (docs/areas.md)."""
+"""The area of a program on an FPGA, by formulas that are fast enough for a search (docs/areas.md)."""
 
 from __future__ import annotations
 

@@ -22,6 +22,12 @@ class Amounts(dict[str, float]):
         if amount:
             self[name] = self.get(name, 0) + amount
 
+    def one(self, name: str, **parts: float) -> None:
+        """One more of ``name``, and amounts of its ``parts``, which are called ``name.part``."""
+        self.put(name, 1)
+        for part, amount in parts.items():
+            self.put(f"{name}.{part}", amount)
+
     def put_all(self, other: Amounts, times: float = 1) -> None:
         """``times`` all of ``other``."""
         for name, amount in other.items():

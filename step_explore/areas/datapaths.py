@@ -1,4 +1,4 @@
-"""What the datapaths of functions are made of, by their plans."""
+"""Amounts of the datapaths of functions, by their plans."""
 
 from __future__ import annotations
 
@@ -33,20 +33,17 @@ def datapath(function: Function, application: Application, plan: Any) -> Amounts
 
 @singledispatch
 def _add(plan: Any, found: Amounts, function: Function, application: Application) -> None:
-    """Of what has no lanes: wires, registers and counters, in parts of the words and of whole elements."""
-    found.put(function.name, 1)
-    found.put(f"{function.name}.bits", application.result.bits)
-    found.put(f"{function.name}.word_bits", min(application.result.bits, 8 * application.fabric.link_bytes))
-    if isinstance(application.result, Tile):
-        found.put(f"{function.name}.scalars", application.result.bits // application.result.dtype.bits)
+    """Wires, registers and counters of what has no lanes, in parts of the words and of whole elements."""
+    result = application.result
+    found.one(function.name, bits=result.bits, word_bits=min(result.bits, 8 * application.fabric.link_bytes))
+    if isinstance(result, Tile):
+        found.put(f"{function.name}.scalars", result.bits // result.dtype.bits)
 
 
 @_add.register
 def _(plan: IndicesPlan, found: Amounts, function: Function, application: Application) -> None:
-    """What finds the lowest of the targets and counts them, and registers of the indices."""
-    found.put(function.name, 1)
-    found.put(f"{function.name}.targets", plan.targets)
-    found.put(f"{function.name}.bits", application.result.bits)
+    """Logic that finds the lowest of the targets and counts them, and registers of the indices."""
+    found.one(function.name, targets=plan.targets, bits=application.result.bits)
 
 
 @_add.register
@@ -56,9 +53,7 @@ def _(plan: MatmulPlan, found: Amounts, function: Function, application: Applica
     found.put(f"matmul.lanes.{dtype.name}", shape.lanes)
     found.put(f"matmul.lane_stages.{dtype.name}", shape.lanes * shape.stages)
     found.put(f"matmul.rounded_lanes.{plan.result.dtype.name}", shape.lanes)
-    found.put("matmul", 1)
-    found.put("matmul.reduce", plan.reduce)
-    found.put("matmul.dynamic", application.dynamic)
+    found.one("matmul", reduce=plan.reduce, dynamic=application.dynamic)
     for port, operand in enumerate(plan.operands):
         banks, items = plan.banks[port]
         width = min(operand.dtype.bits, operand.word_bits)
@@ -89,8 +84,7 @@ def _(plan: VectorPlan, found: Amounts, function: Function, application: Applica
     kind = f"{function.name}.lanes.{formats(elements)}.{formats([application.result])}"
     found.put(kind, plan.lanes)
     found.put("vector.lane_stages", plan.lanes * application.fabric.stages)
-    found.put("vector", 1)
-    found.put("vector.dynamic", application.dynamic)
+    found.one("vector", dynamic=application.dynamic)
     for operand in plan.operands:
         uses = plan.uses(operand)
         if uses is None and plan.gathering <= 1:
@@ -125,8 +119,7 @@ def _(plan: RowPlan, found: Amounts, function: Function, application: Applicatio
     found.put(f"{function.name}.lanes.{source.name}", shape.lanes)
     found.put(f"{function.name}.rounded.{plan.result.dtype.name}", shape.down * plan.rounds)
     found.put("row.later_bits", later * source.bits)
-    found.put("row", 1)
-    found.put("row.dynamic", application.dynamic)
+    found.one("row", dynamic=application.dynamic)
     if not plan.direct:
         tile, bits = plan.tile, shape.lanes * plan.tile.dtype.bits
         copies = plan.uses.copies(plan.gathering, plan.initiation_interval)
@@ -141,11 +134,9 @@ def _(plan: RowPlan, found: Amounts, function: Function, application: Applicatio
 @_add.register
 def _(plan: RotatePlan, found: Amounts, function: Function, application: Application) -> None:
     """The registers of one window or two, and what chooses among their words."""
-    kept = plan.window * plan.tile.word_bits * (1 if plan.window == 1 else 2)
-    found.put("rotate_half", 1)
-    found.put("rotate_half.kept_bits", kept)
-    found.put("rotate_half.word_bits", plan.tile.word_bits)
-    found.put("rotate_half.chosen_bits", plan.tile.word_bits * plan.window)
+    word = plan.tile.word_bits
+    kept = plan.window * word * (1 if plan.window == 1 else 2)
+    found.one("rotate_half", kept_bits=kept, word_bits=word, chosen_bits=word * plan.window)
 
 
 @_add.register
@@ -160,18 +151,12 @@ def _(plan: JoinPlan, found: Amounts, function: Function, application: Applicati
         kind = "join.rows"
         _store(found, min(plan.link_bits, tile), plan.count * words, min(plan.link_bits, whole), left, 1)
     elif plan.in_columns:
-        kind = "join.columns"
-        enter, leave = min(plan.link_bits, tile), min(plan.link_bits, whole)
-        banks = max(1, enter // min(plan.width, plan.link_bits)) * max(1, leave // min(plan.width, plan.link_bits))
-        item = min(plan.width, plan.link_bits)
-        places = -(-whole // item // banks)
-        found.shallow(item * banks, 2 << (places - 1).bit_length())
-        found.put(f"{kind}.chosen_bits", item * banks - leave)
+        kind, leave, item = "join.columns", min(plan.link_bits, whole), min(plan.width, plan.link_bits)
+        banks = max(1, min(plan.link_bits, tile) // item) * max(1, leave // item)
+        _items(found, kind, item, banks, whole, leave)
     else:
         kind = "join.registers"
-    found.put(kind, 1)
-    found.put(f"{kind}.bits", whole)
-    found.put(f"{kind}.word_bits", min(plan.link_bits, whole))
+    found.one(kind, bits=whole, word_bits=min(plan.link_bits, whole))
 
 
 @_add.register
@@ -185,18 +170,19 @@ def _(plan: SplitPlan, found: Amounts, function: Function, application: Applicat
     elif plan.lies_whole or plan.lies_within:
         kind, chosen = "split.lying", min(plan.bits, plan.link_bits)
     elif plan.turns:
-        kind, chosen = "split.turned", 0
-        item = min(plan.width, plan.link_bits)
-        banks = max(1, plan.link_bits // item) ** 2
-        places = -(-plan.bits // item // banks)
-        found.shallow(item * banks, 2 << (places - 1).bit_length())
-        found.put("split.turned.chosen_bits", item * banks - piece)
+        kind, chosen, item = "split.turned", 0, min(plan.width, plan.link_bits)
+        _items(found, kind, item, max(1, plan.link_bits // item) ** 2, plan.bits, piece)
     else:
         kind, chosen = "split.registers", plan.bits
-    found.put(kind, 1)
-    found.put(f"{kind}.bits", chosen)
-    found.put(f"{kind}.word_bits", piece)
+    found.one(kind, bits=chosen, word_bits=piece)
     found.put("split.collected_bits", plan.piece_bits * plan.collects_control)
+
+
+def _items(found: Amounts, kind: str, item: int, banks: int, bits: int, leave: int) -> None:
+    """Memories of items, twice as many as an element of so many ``bits`` has, which leave in another order."""
+    places = -(-bits // item // banks)
+    found.shallow(item * banks, 2 << (places - 1).bit_length())
+    found.put(f"{kind}.chosen_bits", item * banks - leave)
 
 
 def _store(found: Amounts, written: int, writes: int, read: int, reads: int, copies: int) -> None:

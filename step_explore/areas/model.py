@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass, fields
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ TABLE = Path(__file__).with_name("coefficients.json")
 """What one of everything takes; ``python -m benchmarks.area_formulas --fit`` writes it."""
 
 Price = tuple[float, ...]
-"""Of each field of `Area`."""
+"""The price of one amount in each field of `Area`."""
 
 
 @dataclass(frozen=True)
@@ -46,24 +46,36 @@ class Area:
         return {each.name: round(getattr(self, each.name)) for each in fields(self)}
 
 
+def _parts(netlist: Netlist) -> Iterator[tuple[tuple[str, str], tuple[Any, ...], Callable[[], Amounts]]]:
+    """The kind (unit, channel, scratchpad) and name of every part, what it depends on where fabrics differ in lanes and
+    links of operators alone, and its amounts."""
+    lanes, links = netlist.fabric.lanes, netlist.links
+    for node in netlist.units:
+        yield ("unit", node.name), (lanes.get(node.name), links[node.name]), partial(units.unit, netlist, node)
+    for each in netlist.channels:
+        before, behind = each.producer[0], each.consumer[0]
+        yield (
+            ("channel", each.name),
+            (lanes.get(before), links[before], links[behind]),
+            partial(_channel, netlist, each),
+        )
+    for pad in scratchpads(netlist):
+        widths = tuple(links[share.filler.name] for share in pad.shares)
+        yield ("scratchpad", f"scratchpad {pad.index}"), widths, partial(units.scratchpad, netlist, pad)
+
+
+def _channel(netlist: Netlist, each: Channel) -> Amounts:
+    return units.channel(netlist, each, units.in_flight(netlist, netlist.graph.nodes[each.producer[0]]))
+
+
 def amounts(netlist: Netlist) -> dict[tuple[str, str], Amounts]:
     """The amounts of every part, by its kind (unit, channel, scratchpad) and name."""
-    waiting = {node.name: units.in_flight(netlist, node) for node in netlist.units}
-    found = {("unit", node.name): units.unit(netlist, node) for node in netlist.units}
-    for each in netlist.channels:
-        found["channel", each.name] = units.channel(netlist, each, waiting[each.producer[0]])
-    for pad in scratchpads(netlist):
-        found["scratchpad", f"scratchpad {pad.index}"] = units.scratchpad(netlist, pad)
-    return found
+    return {name: made() for name, _, made in _parts(netlist)}
 
 
 def area_of(netlist: Netlist) -> Area:
     """The area of ``netlist``, by formulas."""
     return priced(total(amounts(netlist).values()))
-
-
-Measure = Callable[[Netlist, Any], Amounts]
-"""The amounts of a unit, channel or scratchpad."""
 
 
 class Areas:
@@ -74,34 +86,16 @@ class Areas:
 
     def of(self, netlist: Netlist) -> Area:
         """The area of ``netlist``; the same as `area_of`, but for roundings."""
-        own, links = netlist.fabric.lanes, netlist.links
-        found = [
-            self._part((node.name, own.get(node.name), links[node.name]), units.unit, netlist, node)
-            for node in netlist.units
-        ]
-        for each in netlist.channels:
-            before, behind = each.producer[0], each.consumer[0]
-            key = each.name, own.get(before), links[before], links[behind], "channel"
-            found.append(self._part(key, _channel, netlist, each))
-        for pad in scratchpads(netlist):
-            widths = (links[share.filler.name] for share in pad.shares)
-            found.append(self._part((pad.index, *widths, "scratchpad"), units.scratchpad, netlist, pad))
-        return Area(*map(sum, zip(*map(astuple, found), strict=True)))
-
-    def _part(
-        self, key: tuple[Any, ...], measure: Callable[[Netlist, Any], Amounts], netlist: Netlist, part: Any
-    ) -> Area:
-        if key not in self._known:
-            self._known[key] = priced(measure(netlist, part))
-        return self._known[key]
-
-
-def _channel(netlist: Netlist, each: Channel) -> Amounts:
-    return units.channel(netlist, each, units.in_flight(netlist, netlist.graph.nodes[each.producer[0]]))
+        found = []
+        for name, depends, made in _parts(netlist):
+            if (name, depends) not in self._known:
+                self._known[name, depends] = priced(made())
+            found.append(astuple(self._known[name, depends]))
+        return Area(*map(sum, zip(*found, strict=True)))
 
 
 def priced(found: Amounts) -> Area:
-    """What ``found`` takes."""
+    """The area of ``found``."""
     area = [0.0] * len(fields(Area))
     for name, amount in found.items():
         for at, each in enumerate(price(name)):
@@ -111,7 +105,7 @@ def priced(found: Amounts) -> Area:
 
 @cache
 def price(name: str) -> Price:
-    """What one of ``name`` takes. Lanes of formats that were not measured are as dear as the dearest with the same
+    """The area of one of ``name``. Lanes of formats that were not measured are as dear as the dearest with the same
     operands that was, or else as the dearest of the function."""
     prices = coefficients()
     if name in prices:

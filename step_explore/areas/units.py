@@ -1,4 +1,4 @@
-"""What units, channels and scratchpads are made of."""
+"""Amounts of units, channels and scratchpads."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ def unit(netlist: Netlist, node: Node) -> Amounts:
     """The amounts of ``node``: of its rule, by the kind of operator, its datapath, and its side of off-chip memory."""
     found, kind = Amounts(), node.operator.name
     before, behind = netlist.inputs(node), [each for each in netlist.outputs(node) if each is not None]
-    found.put(kind, 1)
-    found.put(f"{kind}.headers", sum(header_bits(netlist, each) for each in (*before, *behind)))
     link, beats = netlist.links[node.name], {each: netlist.words(each, node.name) for each in (*before, *behind)}
-    found.put(f"{kind}.word_bits", sum(word_width(netlist, each, link) for each in before))
-    found.put(f"{kind}.bits", sum(word_width(netlist, each, link) * words for each, words in beats.items()))
-    found.put(f"{kind}.ports", len(before) + len(behind) - 2)
-    found.put(f"{kind}.dynamic", any(is_dynamic(each.element) for each in (*before, *behind)))
+    found.one(
+        kind,
+        headers=sum(header_bits(netlist, each) for each in (*before, *behind)),
+        word_bits=sum(word_width(netlist, each, link) for each in before),
+        bits=sum(word_width(netlist, each, link) * words for each, words in beats.items()),
+        ports=len(before) + len(behind) - 2,
+        dynamic=any(is_dynamic(each.element) for each in (*before, *behind)),
+    )
     function = node.operator.function
     if function is not None and any(each.carries for each in behind):
         reduce = node.operator.reduces
@@ -59,9 +61,8 @@ def _load(found: Amounts, netlist: Netlist, node: Node, behind: Channel) -> None
     parts = min(-(-width // beat), fabric.memory.beats(bits))
     rows = -(-words // in_row)
     room = queued_tiles(fabric.outstanding, words) * rows
-    deep = fabric.outstanding * words > fabric.block_ram_words
-    if deep:
-        found.deep(parts * beat, room) if parts == 1 else found.deep(max(beat, BLOCK_RAM_BITS), room, parts)
+    if fabric.outstanding * words > fabric.block_ram_words:
+        found.deep(max(beat, BLOCK_RAM_BITS) if parts > 1 else beat, room, parts)
     else:
         found.shallow(beat, room, parts)
     found.shallow(header_bits(netlist, behind), fabric.outstanding)
@@ -72,8 +73,7 @@ def channel(netlist: Netlist, each: Channel, in_flight: int) -> Amounts:
     """The amounts of a channel, with so many slots ``in_flight`` besides its depth: rings of headers and of words."""
     found, depth = Amounts(), each.depth + in_flight
     written, read = (word_width(netlist, each, link) for link in netlist.widths(each))
-    found.put("channel", 1)
-    found.put("channel.place_bits", (depth - 1).bit_length())
+    found.one("channel", place_bits=(depth - 1).bit_length())
     found.shallow(header_bits(netlist, each), depth)
     if written:
         words = netlist.places(each)
@@ -86,9 +86,7 @@ def channel(netlist: Netlist, each: Channel, in_flight: int) -> Amounts:
         else:
             found.memory(written, room, deep=netlist.is_deep(each))
         if read < written:
-            found.put("dealt", 1)
-            found.put("dealt.place_bits", (room - 1).bit_length())
-            found.put("dealt.chosen_bits", written - read)
+            found.one("dealt", place_bits=(room - 1).bit_length(), chosen_bits=written - read)
     return found
 
 
@@ -96,25 +94,18 @@ def _gathered(found: Amounts, netlist: Netlist, each: Channel, room: int) -> Non
     """Memories side by side for narrow words that are read as wide ones, and the wait of headers for these."""
     narrow, wide = (word_width(netlist, each, link) for link in netlist.widths(each))
     parts = 1 << (-(-wide // narrow) - 1).bit_length()
-    if netlist.is_deep(each):
-        found.deep(narrow, room, parts)
-    else:
-        found.shallow(narrow, room, parts)
+    (found.deep if netlist.is_deep(each) else found.shallow)(narrow, room, parts)
     waits = netlist.words(each, each.producer[0]) - netlist.words(each, each.consumer[0])
-    found.put("gathered", 1)
-    found.put("gathered.parts", parts)
-    found.put("gathered.place_bits", (room - 1).bit_length())
-    found.put("gathered.dynamic", is_dynamic(each.element))
-    found.put("gathered.wait_bits", waits.bit_length())
-    if not is_dynamic(each.element):
+    place_bits, dynamic = (room - 1).bit_length(), is_dynamic(each.element)
+    found.one("gathered", parts=parts, place_bits=place_bits, dynamic=dynamic, wait_bits=waits.bit_length())
+    if not dynamic:
         found.shallow(1, waits - 1)
 
 
 def scratchpad(netlist: Netlist, each: ScratchpadPlan) -> Amounts:
     """The amounts of an on-chip memory: its banks, and what every share of it needs."""
     found, fabric = Amounts(), netlist.fabric
-    found.put("scratchpad", 1)
-    found.put("scratchpad.shares", len(each.shares))
+    found.one("scratchpad", shares=len(each.shares))
     width = 0
     for share in each.shares:
         (before,) = netlist.inputs(share.filler)

@@ -1,1 +1,1 @@
-"""How deep the FIFOs of a program have to be: found by running it, on the data that is given."""
+"""Depths of the FIFOs of a program, found by running it on the data that is given."""

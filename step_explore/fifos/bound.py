@@ -32,7 +32,7 @@ Cut = Mapping[str, int]
 
 
 @dataclass(frozen=True)
-class Bound:
+class StorageBound:
     """No depths of less than ``bits`` run to the end; ``weak`` says why it is no better; None: some have these."""
 
     bits: int
@@ -55,7 +55,7 @@ def obstacle(netlist: Netlist) -> str | None:
     return None
 
 
-def storage_bound(runs: Runs, room: Depths) -> Bound:
+def storage_bound(runs: Runs, room: Depths) -> StorageBound:
     """The bound for the program of ``runs``; where it has an `obstacle`, that of the smallest depth in all channels.
 
     ``room``: depths that no run fills, by channel. Raises `EnvironmentProblem` where SciPy is not installed.
@@ -64,19 +64,19 @@ def storage_bound(runs: Runs, room: Depths) -> Bound:
     cuts: list[Cut] = []
     floor = runs.floor
     if runs.outcome(floor).cycles is None and (why := obstacle(runs.netlist)) is not None:
-        return Bound(runs.bits(floor), f"{why}, so more room may make the program deadlock")
+        return StorageBound(runs.bits(floor), f"{why}, so more room may make the program deadlock")
     while True:
         depths, bits = _cheapest(optimize, runs, cuts, room)
         if depths is not None and runs.outcome({**floor, **depths}).cycles is not None:
-            return Bound(bits, None)
+            return StorageBound(bits, None)
         if depths is None or len(cuts) == MOST_CUTS:
-            return Bound(bits, f"{len(cuts)} ways to deadlock were looked at, and there are more")
+            return StorageBound(bits, f"{len(cuts)} ways to deadlock were looked at, and there are more")
         cuts.append(_strongest(runs, {**floor, **depths}, room))
 
 
 def _strongest(runs: Runs, depths: Depths, room: Depths) -> Cut:
-    """Of larger depths that deadlock as ``depths`` do those that can not be larger, without the channels that have
-    all the ``room``."""
+    """Depths no less than ``depths`` that deadlock too and that can not be larger, without the channels that have all
+    the ``room``."""
 
     def deepened(missing: Depths) -> dict[str, int]:
         return {name: room[name] + LEAST - less for name, less in missing.items()}
@@ -99,18 +99,15 @@ def _cheapest(optimize: Any, runs: Runs, cuts: Sequence[Cut], room: Depths) -> t
         return {}, base
     place = {name: number for number, name in enumerate(names)}
     width = len(names) + sum(map(len, cuts))  # a depth each, and of every cut which of its channels is deeper
-    rows, least, column = [], [], len(names)
+    rows, least, column = list[np.ndarray](), list[int](), len(names)
     for cut in cuts:
-        one = np.zeros(width)
-        one[column : column + len(cut)] = 1  # one of them at least
-        rows.append(one)
-        least.append(1)
-        for name, depth in cut.items():
-            deeper = np.zeros(width)  # depth - floor >= (cut + 1 - floor) if it is chosen
-            deeper[place[name]], deeper[column] = 1, -(depth + 1 - floor[name])
-            rows.append(deeper)
-            least.append(0)
+        made = np.zeros((1 + len(cut), width))
+        made[0, column : column + len(cut)] = 1  # one of them at least
+        for row, (name, depth) in zip(made[1:], cut.items(), strict=True):
+            row[place[name]], row[column] = 1, -(depth + 1 - floor[name])  # depth - floor >= that if it is chosen
             column += 1
+        rows += [*made]
+        least += [1, *[0] * len(cut)]
     weights = np.zeros(width)
     weights[: len(names)] = [runs.slot_bits(name) for name in names]
     most = [room[name] - floor[name] for name in names] + [1] * (width - len(names))

@@ -2,32 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from sim_approx.simulator import Simulator
 from step.host.progress import Progress, silent
 from step.lowering.netlist import DEEPEST, Netlist
 from step.lowering.storage import slot_bits
-from step.running.result import Status
+from step.running.result import RunResult, Status
+from step_explore.fifos.alike import alike
 
 Depths = Mapping[str, int]
 """A depth for every channel, by name."""
 
 Cycles = tuple[int, ...]
-"""Of the runs on all data sets."""
+"""Cycles of the runs on all data sets."""
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """``cycles`` per data set, None where a run fails; per channel the ``peaks`` of occupancy and the number of
-    ``tokens``, and the ``rows`` of tiles of dynamic size by the operator where they begin, each the most of all runs.
+class DepthRun:
+    """``depths`` of all channels, the ``bits`` that these hold, and the ``cycles`` on each data set, None where a run
+    fails.
+
+    Per channel the ``peaks`` of occupancy and the number of ``tokens``, and by the operator where they begin the
+    ``rows`` of tiles of dynamic size, are each the most of all runs.
     """
 
-    cycles: Cycles | None
-    peaks: Mapping[str, int] = field(default_factory=dict)
-    tokens: Mapping[str, int] = field(default_factory=dict)
-    rows: Mapping[str, int] = field(default_factory=dict)
+    depths: Depths
+    bits: int
+    cycles: Cycles | None = ()
+    peaks: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
+    tokens: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
+    rows: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
+
+    def loss(self, fewest: Cycles) -> float:
+        """The largest part that a data set takes more than ``fewest`` cycles; infinite where a run fails."""
+        if self.cycles is None:
+            return float("inf")
+        return max(mine / least - 1 for mine, least in zip(self.cycles, fewest, strict=True))
+
+    def then(self, result: RunResult) -> DepthRun:
+        """The outcome with ``result``, the run on one more data set."""
+        ended = result.status == Status.FINISHED and self.cycles is not None
+        return replace(
+            self,
+            cycles=(*self.cycles, result.cycles) if ended and self.cycles is not None else None,
+            peaks=_most(self.peaks, {name: each.peak for name, each in result.channels.items()}),
+            tokens=_most(self.tokens, {name: each.tokens for name, each in result.channels.items()}),
+            rows=_most(self.rows, result.most_rows),
+        )
 
 
 class Runs:
@@ -37,16 +61,26 @@ class Runs:
         self, netlist: Netlist, simulators: Sequence[Simulator], threads: int, progress: Progress = silent
     ) -> None:
         self.netlist, self._simulators, self._threads, self._progress = netlist, simulators, threads, progress
-        self._names = [each.name for each in netlist.channels]
         self._bits = {each.name: slot_bits(netlist, each) for each in netlist.channels}
         self.floor = {each.name: netlist.least_depth(each) for each in netlist.channels}
-        self.known: dict[tuple[int, ...], Outcome] = {}
+        self.known: dict[tuple[int, ...], DepthRun] = {}
         self._best: tuple[Cycles, int] | None = None
 
     @property
     def asked(self) -> dict[str, int]:
         """The depths that the program and its fabric ask for."""
         return {each.name: each.depth for each in self.netlist.channels}
+
+    @property
+    def ended(self) -> list[DepthRun]:
+        """All that are known not to fail."""
+        return [each for each in self.known.values() if each.cycles is not None]
+
+    @cached_property
+    def groups(self) -> list[list[str]]:
+        """The channels in groups of those that are alike, widest slots first: these give most."""
+        groups = map(sorted, alike(self.netlist))
+        return sorted(groups, key=lambda group: (-self.slot_bits(group[0]), group[0]))
 
     def bits(self, depths: Depths) -> int:
         """Storage of the channels with ``depths``, in bits."""
@@ -56,54 +90,30 @@ class Runs:
         """Storage of a slot of the channel, in bits."""
         return self._bits[name]
 
-    def outcome(self, depths: Depths) -> Outcome:
-        """That of ``depths``."""
+    def outcome(self, depths: Depths) -> DepthRun:
+        """The outcome of ``depths``."""
         return self.outcomes([depths])[0]
 
-    def outcomes(self, candidates: Sequence[Depths]) -> list[Outcome]:
-        """Those of all ``candidates``, which run at the same time."""
-        keys = [self._key(each) for each in candidates]
+    def outcomes(self, candidates: Sequence[Depths]) -> list[DepthRun]:
+        """The outcomes of all ``candidates``, which run at the same time."""
+        keys = [tuple(each[name] for name in self._bits) for each in candidates]
         missing = {key: each for key, each in zip(keys, candidates, strict=True) if key not in self.known}
-        self._run(missing)
+        found = {key: DepthRun(each, self.bits(each)) for key, each in missing.items()}
+        for simulator in self._simulators:  # one that fails on a data set runs on none of the others
+            left = [key for key in found if key not in self.known]
+            runs = simulator.attempts([{"depths": missing[key]} for key in left], threads=self._threads)
+            for key, run in zip(left, runs, strict=True):
+                found[key] = found[key].then(run.result)
+                if found[key].cycles is None or simulator is self._simulators[-1]:
+                    self._learn(key, found[key])
         return [self.known[key] for key in keys]
 
-    def ended(self) -> Iterator[tuple[dict[str, int], Cycles]]:
-        """The depths that are known not to fail, and their cycles."""
-        for key, outcome in self.known.items():
-            if outcome.cycles is not None:
-                yield dict(zip(self._names, key, strict=True)), outcome.cycles
-
-    def _key(self, depths: Depths) -> tuple[int, ...]:
-        return tuple(depths[name] for name in self._names)
-
-    def _run(self, missing: Mapping[tuple[int, ...], Depths]) -> None:
-        """A data set on which one fails ends it: it runs on none of the others.
-
-        Those that have run on all data are known, also where what comes behind them is interrupted.
-        """
-        found = dict.fromkeys(missing, Outcome(()))
-        last = len(self._simulators) - 1
-        for number, simulator in enumerate(self._simulators):
-            keys = [key for key, each in found.items() if each.cycles is not None]
-            changes = [{"depths": missing[key]} for key in keys]
-            for key, run in zip(keys, simulator.attempts(changes, threads=self._threads), strict=True):
-                before, result = found[key], run.result
-                ends = result.status == Status.FINISHED
-                found[key] = Outcome(
-                    (*(before.cycles or ()), result.cycles) if ends else None,
-                    _most(before.peaks, {name: each.peak for name, each in result.channels.items()}),
-                    _most(before.tokens, {name: each.tokens for name, each in result.channels.items()}),
-                    _most(before.rows, result.most_rows),
-                )
-                if not ends or number == last:
-                    self._learn(key, found[key])
-
-    def _learn(self, key: tuple[int, ...], outcome: Outcome) -> None:
+    def _learn(self, key: tuple[int, ...], outcome: DepthRun) -> None:
+        """Know ``outcome``, also where what comes behind it is interrupted."""
         self.known[key] = outcome
         text = f"{len(self.known):,} choices of depths have run"
         if outcome.cycles is not None and DEEPEST not in key:
-            bits = sum(depth * self._bits[name] for name, depth in zip(self._names, key, strict=True))
-            self._best = min(self._best or (outcome.cycles, bits), (outcome.cycles, bits))
+            self._best = min(self._best or (outcome.cycles, outcome.bits), (outcome.cycles, outcome.bits))
         if self._best is not None:
             cycles, bits = self._best
             text += f"; best so far: {', '.join(f'{each:,}' for each in cycles)} cycles with {bits:,} bits"

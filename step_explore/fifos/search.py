@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 from sim_approx.simulator import Simulator
 from step.errors import SimulationError
 from step.lowering.netlist import DEEPEST, Channel, Netlist
-from step_explore.fifos.alike import alike
-from step_explore.fifos.runs import Cycles, Depths, Outcome, Runs
+from step_explore.fifos.runs import Cycles, DepthRun, Depths, Runs
 from step_explore.fifos.shrink import LEAST, shrink
-
-Goal = Callable[[Cycles | None], bool]
-"""Whether depths do what they should, by the cycles that they take."""
 
 LOSSES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 """Losses of the points between, in parts of the fewest cycles."""
@@ -42,62 +39,53 @@ def search(runs: Runs, room: Depths, begin: Sequence[Depths] = (), choices: int 
     All is done after that: what is known when it is interrupted is the best so far. ``room``: depths of which one more
     helps nobody; ``begin``: depths that may be good. Raises `Enough` where more than ``choices`` would run.
     """
-    found = _Search(runs, choices)
+    smaller = partial(_smaller, runs, choices)
     _observe(runs, room, begin)
     if (asked := runs.outcome(runs.asked).cycles) is not None:
-        found.smaller(within(asked, EQUAL), roughly=True)
+        smaller(asked, EQUAL, roughly=True)
     while True:
         fewest = fewest_cycles(runs)
-        lossless = found.smaller(within(fewest, EQUAL))
+        lossless = smaller(fewest, EQUAL)
         if not is_fast(runs, lossless):
             continue
-        least = found.smaller(ends)
-        if runs.bits(lossless) > (1 + WORTH) * runs.bits(least):
+        least = smaller()
+        if lossless.bits > (1 + WORTH) * least.bits:
             for loss in LOSSES:
-                found.smaller(within(fewest, loss), roughly=True)
-            found.smaller(ends)  # from those, too
+                smaller(fewest, loss, roughly=True)
+            smaller()  # from those, too
         if is_fast(runs, lossless):
             return
 
 
 def fewest_cycles(runs: Runs) -> Cycles:
-    """Of all that are known, cycles that no others are below on every data set."""
-    known = {cycles for _, cycles in runs.ended()}
+    """Cycles of all that are known that no others are below on every data set."""
+    known = {each.cycles for each in runs.ended if each.cycles is not None}
     fewest = min(known)
-    while faster := [each for each in known if each != fewest and within(fewest, 0)(each)]:
+    while faster := [each for each in known if each != fewest and within(each, fewest, 0)]:
         fewest = min(faster)
     return fewest
 
 
-def is_fast(runs: Runs, depths: Depths) -> bool:
-    """Whether nothing that is known is faster than ``depths``, by more than `EQUAL`."""
-    return within(fewest_cycles(runs), EQUAL)(runs.outcome(depths).cycles)
+def is_fast(runs: Runs, outcome: DepthRun) -> bool:
+    """Whether nothing that is known is faster than ``outcome``, by more than `EQUAL`."""
+    return within(outcome.cycles, fewest_cycles(runs), EQUAL)
 
 
-def within(fewest: Cycles, loss: float) -> Goal:
-    """Whether no data set takes more than the part ``loss`` longer than ``fewest``."""
-
-    def reached(cycles: Cycles | None) -> bool:
-        return cycles is not None and all(
-            mine <= least * (1 + loss) for mine, least in zip(cycles, fewest, strict=True)
-        )
-
-    return reached
+def within(cycles: Cycles | None, fewest: Cycles | None, loss: float = 0.0) -> bool:
+    """Whether runs end, and none takes more than the part ``loss`` longer than ``fewest``, if there are some."""
+    if cycles is None or fewest is None:
+        return cycles is not None
+    return all(mine <= least * (1 + loss) for mine, least in zip(cycles, fewest, strict=True))
 
 
-def ends(cycles: Cycles | None) -> bool:
-    """Whether no run fails."""
-    return cycles is not None
+def smallest(runs: Runs, fewest: Cycles | None = None, loss: float = 0.0) -> DepthRun:
+    """The least storage of all that is known to be `within` a ``loss``, the fastest of several."""
+    there = [each for each in runs.ended if within(each.cycles, fewest, loss)]
+    return min(there, key=lambda each: (each.bits, each.cycles))
 
 
-def smallest(runs: Runs, goal: Goal) -> Depths:
-    """The least storage of all that is known to reach ``goal``, the fastest of several."""
-    reach = [(runs.bits(depths), cycles, depths) for depths, cycles in runs.ended() if goal(cycles)]
-    return min(reach, key=lambda each: each[:2])[2]
-
-
-def unbounded(runs: Runs, simulators: Sequence[Simulator]) -> Outcome:
-    """What runs do with channels that are never full; raises what these raise: no depths help then."""
+def unbounded(runs: Runs, simulators: Sequence[Simulator]) -> DepthRun:
+    """The outcome with channels that are never full; raises what these runs raise: no depths help then."""
     depths = dict.fromkeys(runs.asked, DEEPEST)
     free = runs.outcome(depths)
     if free.cycles is None:
@@ -107,41 +95,32 @@ def unbounded(runs: Runs, simulators: Sequence[Simulator]) -> Outcome:
     return free
 
 
-class _Search:
-    def __init__(self, runs: Runs, choices: int | None) -> None:
-        self._runs, self._choices, self._order = runs, choices, _order(runs)
+def _smaller(
+    runs: Runs, choices: int | None, fewest: Cycles | None = None, loss: float = 0.0, *, roughly: bool = False
+) -> DepthRun:
+    """The least storage `within` a ``loss``: of all that ran, and made smaller until that helps no more.
 
-    def smaller(self, goal: Goal, *, roughly: bool = False) -> Depths:
-        """The least storage that reaches ``goal``: of all that ran, and made smaller until that helps no more.
+    ``roughly``: channels that are alike have one limit, and none is tried alone.
+    """
 
-        ``roughly``: channels that are alike have one limit, and none is tried alone.
-        """
-        runs = self._runs
+    def good(candidates: Sequence[Depths]) -> list[bool]:
+        if choices is not None and len(runs.known) + len(candidates) > choices:
+            raise Enough
+        return [within(each.cycles, fewest, loss) for each in runs.outcomes(candidates)]
 
-        def good(candidates: Sequence[Depths]) -> list[bool]:
-            if self._choices is not None and len(runs.known) + len(candidates) > self._choices:
-                raise Enough
-            return [goal(each.cycles) for each in runs.outcomes(candidates)]
-
-        while True:
-            begin = smallest(runs, goal)
-            alone = () if roughly else _worth_alone(runs, begin)
-            found = shrink(begin, self._order, good, alone=alone, floor=runs.floor)
-            if runs.bits(smallest(runs, goal)) == runs.bits(found):
-                return found
+    while True:
+        begin = smallest(runs, fewest, loss)
+        alone = () if roughly else _worth_alone(runs, begin)
+        found = runs.outcome(shrink(begin.depths, runs.groups, good, alone=alone, floor=runs.floor))
+        if smallest(runs, fewest, loss).bits == found.bits:
+            return found
 
 
-def _worth_alone(runs: Runs, depths: Depths) -> list[str]:
-    """The channels of ``depths`` with the most to give."""
-    gives = {name: (depth - LEAST) * runs.slot_bits(name) for name, depth in depths.items()}
-    worth = [name for name, bits in gives.items() if bits > WORTH_ALONE * runs.bits(depths)]
+def _worth_alone(runs: Runs, begin: DepthRun) -> list[str]:
+    """The channels with the most to give."""
+    gives = {name: (depth - LEAST) * runs.slot_bits(name) for name, depth in begin.depths.items()}
+    worth = [name for name, bits in gives.items() if bits > WORTH_ALONE * begin.bits]
     return sorted(worth, key=lambda name: -gives[name])[:MOST_ALONE]
-
-
-def _order(runs: Runs) -> list[list[str]]:
-    """The channels in groups of those that are alike, widest slots first: these give most."""
-    groups = [sorted(group) for group in alike(runs.netlist)]
-    return sorted(groups, key=lambda group: (-runs.slot_bits(group[0]), group[0]))
 
 
 def _observe(runs: Runs, room: Depths, begin: Sequence[Depths]) -> None:
@@ -159,7 +138,7 @@ def _observe(runs: Runs, room: Depths, begin: Sequence[Depths]) -> None:
         runs.outcome(_peaks(again))
 
 
-def _peaks(outcome: Outcome) -> dict[str, int]:
+def _peaks(outcome: DepthRun) -> dict[str, int]:
     """Depths for the occupancy that was seen: one more, as a slot that is freed is claimed a cycle later."""
     return {name: max(LEAST, peak + 1) for name, peak in outcome.peaks.items()}
 

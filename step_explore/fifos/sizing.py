@@ -22,29 +22,11 @@ from step.programs.files.digest import data_digest
 from step.programs.prepare import Openable, open_program
 from step.programs.program import Program
 from step.running.backend import checked_options
-from step_explore.fifos.bound import Bound, storage_bound
-from step_explore.fifos.runs import Cycles, Depths, Runs
-from step_explore.fifos.search import EQUAL, Enough, ends, fewest_cycles, search, smallest, unbounded, within
+from step_explore.fifos.bound import StorageBound, storage_bound
+from step_explore.fifos.runs import Cycles, DepthRun, Runs
+from step_explore.fifos.search import EQUAL, Enough, fewest_cycles, search, smallest, unbounded
 from step_explore.sweeps.front import undominated
 from step_explore.sweeps.processes import cores
-
-
-@dataclass(frozen=True)
-class Sized:
-    """``depths`` of all channels, the ``bits`` that these hold, and the ``cycles`` on each data set.
-
-    ``cycles`` is None for depths with which a run fails.
-    """
-
-    depths: Mapping[str, int]
-    bits: int
-    cycles: Cycles | None
-
-    def loss(self, fewest: Cycles) -> float:
-        """The largest part that a data set takes more than ``fewest`` cycles; infinite where a run fails."""
-        if self.cycles is None:
-            return float("inf")
-        return max(mine / least - 1 for mine, least in zip(self.cycles, fewest, strict=True))
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,14 +49,14 @@ class Sizing:
     program: Program
     data: tuple[str | None, ...]
     digests: tuple[str, ...]
-    asked: Sized
-    kept: Sized
-    lossless: Sized
-    least: Sized
-    front: tuple[Sized, ...]
+    asked: DepthRun
+    kept: DepthRun
+    lossless: DepthRun
+    least: DepthRun
+    front: tuple[DepthRun, ...]
     runs: int
     floor: int
-    bound: Bound | None = None
+    bound: StorageBound | None = None
     most_rows: Mapping[str, int] = field(default_factory=dict)
     interrupted: bool = False
 
@@ -84,7 +66,7 @@ class Sizing:
         assert self.lossless.cycles is not None
         return self.lossless.cycles
 
-    def within(self, loss: float) -> Sized:
+    def within(self, loss: float) -> DepthRun:
         """The least storage that was found to take at most the part ``loss`` more cycles on all data.
 
         Raises `InputError` for a ``loss`` that is no number >= 0.
@@ -92,16 +74,16 @@ class Sizing:
         settled(loss, Annotated[float, Within(0, math.inf)], "loss", InputError)
         return min((each for each in self.front if each.loss(self.fewest) <= loss), key=lambda each: each.bits)
 
-    def binding(self, chosen: Sized) -> DepthBinding:
+    def binding(self, chosen: DepthRun) -> DepthBinding:
         """The depths ``chosen`` as a file takes them; raises `InputError` for depths that deadlock."""
-        if not isinstance(chosen, Sized) or chosen.cycles is None:
+        if not isinstance(chosen, DepthRun) or chosen.cycles is None:
             raise InputError(f"a binding must be of depths with which the program ends, not {chosen!r}")
         sets = tuple(map(DataSet, self.data, self.digests, chosen.cycles))
         return DepthBinding.of(self.program, sets, chosen.depths, {} if chosen is self.asked else self.most_rows)
 
     @cached_property
     def holds(self) -> str:
-        """For which data it holds, as a sentence."""
+        """A sentence on the data that it holds for."""
         if lower(self.program.graph, self.program.fabric).is_fixed:
             return "this holds for all data: all sizes are static, and no value decides what a unit does"
         return f"this holds for {', '.join(name or 'the data of the program' for name in self.data)}"
@@ -143,17 +125,14 @@ def size_fifos(
     inputs = settled(inputs, Iterable[Any], "inputs", InputError)
     opened = open_program(program, fabric=fabric)
     programs = [open_program(opened, inputs=each) for each in inputs] or [opened]
-    earlier = [] if begin is None else [_read(begin).applied(opened).graph.depths]
+    begin = begin if begin is None or isinstance(begin, DepthBinding) else DepthBinding.load(begin)
+    earlier = [] if begin is None else [begin.applied(opened).graph.depths]
     threads = given.get("threads", cores())
     progress("channels that are never full")
     runs = first = _runs(opened, programs, threads, progress)
-    free = unbounded(first, _simulators(programs))
-    asked = Sized(first.asked, first.bits(first.asked), first.outcome(first.asked).cycles)
-    most_rows = {
-        name: max(1, rows)
-        for name, rows in free.rows.items()
-        if rows < first.netlist.rows_from(first.netlist.graph.nodes[name])
-    }
+    free, asked = unbounded(first, list(map(Simulator, programs))), first.outcome(first.asked)
+    nodes = first.netlist.graph.nodes
+    most_rows = {name: max(1, n) for name, n in free.rows.items() if n < first.netlist.rows_from(nodes[name])}
     if most_rows:
         all_rows = {**opened.graph.most_rows, **most_rows}
         roomy = [replace(each, graph=replace(each.graph, most_rows=all_rows)) for each in (opened, *programs)]
@@ -166,55 +145,31 @@ def size_fifos(
         search(runs, room, choices=choices)  # what the bound found may be smaller
     except KeyboardInterrupt:
         interrupted = True
-        if not any(runs.ended()):
+        if not runs.ended:
             raise
     except Enough:
         pass  # what is known is the answer
-    lossless = _sized(runs, smallest(runs, within(fewest_cycles(runs), EQUAL)))
+    lossless = smallest(runs, fewest_cycles(runs), EQUAL)
+    unbeaten = {(*(each.cycles or ()), each.bits): each for each in reversed(runs.ended)}
+    front = [unbeaten[cost] for cost in undominated(unbeaten)]
     return Sizing(
-        opened,
-        tuple(str(each) for each in inputs) or (None,),
-        tuple(data_digest(each.graph, bind_inputs(each.graph, each.inputs)) for each in programs),
-        asked,
-        _kept(runs, asked),
-        lossless,
-        _sized(runs, smallest(runs, ends)),
-        tuple(each for each in _front(runs) if each.loss(lossless.cycles or ()) >= 0),
-        len(runs.known) + (0 if runs is first else len(first.known)),
-        runs.bits(runs.floor),
-        least_bits,
-        most_rows,
-        interrupted,
+        program=opened,
+        data=tuple(map(str, inputs)) or (None,),
+        digests=tuple(data_digest(each.graph, bind_inputs(each.graph, each.inputs)) for each in programs),
+        asked=asked,
+        kept=lossless if asked.cycles is None else smallest(runs, asked.cycles, EQUAL),
+        lossless=lossless,
+        least=smallest(runs),
+        front=tuple(each for each in front if each.loss(lossless.cycles or ()) >= 0),
+        runs=len(runs.known) + (0 if runs is first else len(first.known)),
+        floor=runs.bits(runs.floor),
+        bound=least_bits,
+        most_rows=most_rows,
+        interrupted=interrupted,
     )
 
 
 def _runs(program: Program, programs: Sequence[Program], threads: int, progress: Progress) -> Runs:
     netlist = lower(program.graph, program.fabric)
     check_feasible(netlist)  # a slot has a size
-    return Runs(netlist, _simulators(programs), threads, progress)
-
-
-def _simulators(programs: Sequence[Program]) -> list[Simulator]:
-    return [Simulator(each) for each in programs]
-
-
-def _read(begin: DepthBinding | Path | str) -> DepthBinding:
-    return begin if isinstance(begin, DepthBinding) else DepthBinding.load(begin)
-
-
-def _sized(runs: Runs, depths: Depths) -> Sized:
-    return Sized(depths, runs.bits(depths), runs.outcome(depths).cycles)
-
-
-def _kept(runs: Runs, asked: Sized) -> Sized:
-    goal = within(fewest_cycles(runs) if asked.cycles is None else asked.cycles, EQUAL)
-    return _sized(runs, smallest(runs, goal))
-
-
-def _front(runs: Runs) -> tuple[Sized, ...]:
-    """Of all that ran, what nothing else beats."""
-    best: dict[tuple[int, ...], Sized] = {}
-    for depths, cycles in runs.ended():
-        each = Sized(depths, runs.bits(depths), cycles)
-        best.setdefault((*cycles, each.bits), each)
-    return tuple(best[cost] for cost in undominated(list(best)))
+    return Runs(netlist, list(map(Simulator, programs)), threads, progress)

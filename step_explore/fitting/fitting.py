@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated
 
 from step.errors import EnvironmentProblem, InputError
 from step.host.progress import Progress, silent
 from step.language.parameters import Within, settled
 from step.lowering.fabric import FabricConfig
-from step.lowering.netlist import lower
 from step.programs.prepare import Openable, open_program
 from step.programs.program import Program
 from step.running.result import Status
 from step_explore.areas import area_of
 from step_explore.fitting.depths import shallower
+from step_explore.fitting.fitter import Fitter
 from step_explore.fitting.goal import MOST_LOSS, Goal
-from step_explore.fitting.result import Fitted, Given
-from step_explore.fitting.search import Found, Search
+from step_explore.fitting.result import Fitted, widths
 from step_explore.fitting.trials import Choice, Trials
 from step_explore.sweeps.front import undominated
 
@@ -56,24 +55,23 @@ def fit(
     >>> found.loss <= 0.05, found.best.area.lut_sites <= found.asked.area.lut_sites
     (True, True)
     """
-    limits = _limits(within, luts, dsp, ram, cycles)
+    limits = _limits(within, {"luts": luts, "dsp": dsp, "ram": ram}, cycles)
     check_scipy("a fit")
-    opened = open_program(program, fabric=fabric)
-    trials = Trials(opened, progress)
+    trials = Trials(open_program(program, fabric=fabric), progress)
     asked = asked_for(trials)
     goal = Goal(limits, cycles if within is None else math.floor(asked.cycles * (1 + within)))
     settled(runs, Annotated[int, Within(0, math.inf)], "runs", InputError)
-    best = Search(trials, asked, goal, runs).best()
-    _check(opened, goal, best[0])
-    fitted = shallower(trials, best[0], goal)
-    return Fitted(opened, asked, fitted, _given(trials, best), _front([*trials.choices, fitted]), len(trials.known))
+    best = Fitter(trials, goal).best(asked, runs)
+    _check(trials.program, goal, best)
+    fitted, ran = shallower(trials, best, goal), trials.run(best.fabric)
+    assert ran is not None
+    return Fitted(
+        trials.program, asked, fitted, widths(best, ran), _front([*trials.choices, fitted]), len(trials.known)
+    )
 
 
-def _limits(
-    within: float | None, luts: int | None, dsp: int | None, ram: int | None, cycles: int | None
-) -> dict[str, float]:
+def _limits(within: float | None, budget: Mapping[str, int | None], cycles: int | None) -> dict[str, float]:
     """The budget by the names of resources; raises `InputError` where there is nothing to reach, or too much."""
-    budget = {"luts": luts, "dsp": dsp, "ram": ram}
     given = {name: each for name, each in budget.items() if each is not None}
     for name, each in given.items():
         settled(each, Annotated[int, Within(0, math.inf)], name, InputError)
@@ -102,7 +100,7 @@ def asked_for(trials: Trials) -> Choice:
     result = trials.run(program.fabric)
     if result is None or result.status != Status.FINISHED:
         raise InputError(f"{program.name} does not run on its own fabric: step run --backend approx says why")
-    return Choice(program.fabric, area_of(lower(program.graph, program.fabric)), result.cycles)
+    return Choice(program.fabric, area_of(trials.netlist(program.fabric)), result.cycles)
 
 
 def _check(program: Program, goal: Goal, best: Choice) -> None:
@@ -117,22 +115,6 @@ def _check(program: Program, goal: Goal, best: Choice) -> None:
     raise InputError(
         f"nothing that was found for {program.name} fits {', '.join(asked)}; the nearest needs {', '.join(least)}"
     )
-
-
-def _given(trials: Trials, best: Found) -> tuple[Given, ...]:
-    choice, space, chosen = best
-    result = trials.run(choice.fabric)
-    assert result is not None
-    kinds: dict[tuple[int, int], list[int]] = {}
-    for at, place in enumerate(chosen):
-        kinds.setdefault((space.group_of[at], place), []).append(at)
-    found = []
-    for (_, place), units in kinds.items():
-        names, options = tuple(space.units[at].name for at in units), space.units[units[0]].options
-        had, mine = options[-1], options[place]
-        busy = max(result.operators[name].busy for name in names)
-        found.append(Given(names, had.lanes, mine.lanes, had.link, mine.link, busy, choice.cycles))
-    return tuple(found)
 
 
 def _front(choices: Iterable[Choice]) -> tuple[Choice, ...]:

@@ -1,4 +1,4 @@
-"""What a fit is to reach."""
+"""The goal of a fit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from step_explore.areas import Area
 from step_explore.fitting.trials import Choice
 
 MOST_LOSS = 10**6
-"""Of cycles, as a part of those of the fabric that was asked for; what is beyond is a slip of the pen."""
+"""The most of the cycles that may be lost, as a part of those of the fabric that was asked for; beyond is a slip of the
+pen."""
 
 
 @dataclass(frozen=True)
@@ -20,11 +21,15 @@ class Goal:
     """
 
     limits: Mapping[str, float]
-    cycles: int | None
+    cycles: int | None = None
 
     def over(self, area: Area) -> float:
         """The part by which ``area`` is over the budget."""
         return max((0.0, *(getattr(area, name) / max(most, 0.5) - 1 for name, most in self.limits.items())))
+
+    def is_fast_enough(self, choice: Choice) -> bool:
+        """Whether ``choice`` has no more than these cycles."""
+        return self.cycles is None or choice.cycles <= self.cycles
 
     def misses(self, choice: Choice) -> float:
         """By how much ``choice`` misses the budget, and the cycles; 0 where it does not."""

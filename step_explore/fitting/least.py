@@ -10,7 +10,7 @@ from step.lowering.netlist import lower
 from step.programs.program import Program
 from step_explore.areas import Area, area_of
 from step_explore.fifos.shrink import LEAST
-from step_explore.fitting.choices import MEMORIES, Option, Space, Unit
+from step_explore.fitting.space import MEMORIES, Knob, Option, Space
 
 
 def least_sites(program: Program, firings: Mapping[str, int], cycles: float = math.inf) -> float:
@@ -28,12 +28,12 @@ def least_sites(program: Program, firings: Mapping[str, int], cycles: float = ma
     return rest.lut_sites + sum(_smallest(unit, firings, cycles) for unit in space.units)
 
 
-def _smallest(unit: Unit, firings: Mapping[str, int], cycles: float) -> float:
+def _smallest(unit: Knob, firings: Mapping[str, int], cycles: float) -> float:
     fast = [each for each in unit.options if _busy(unit, each, firings) <= cycles]
     return min(each.area.lut_sites for each in fast or unit.options[-1:])
 
 
-def _busy(unit: Unit, option: Option, firings: Mapping[str, int]) -> int:
+def _busy(unit: Knob, option: Option, firings: Mapping[str, int]) -> int:
     """Cycles from the first firing to the last one."""
     pairs = zip(unit.nodes, option.intervals, strict=True)
     return max((firings.get(name, 0) - 1) * interval for name, interval in pairs)

@@ -1,4 +1,4 @@
-"""What a fit found."""
+"""The result of a fit."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from step.programs.files.fitted import FittedFile
 from step.programs.metrics import metrics
 from step.programs.program import Program
 from step.running.interpreter import bind
+from step.running.result import RunResult
 from step_explore.fitting.trials import Choice
 
 
 @dataclass(frozen=True)
-class Given:
-    """What operators that are alike were given: ``lanes`` (0: they have none) and words of ``link`` bytes of those that
-    they had; the busiest of ``names`` is busy for ``busy`` of the ``cycles``."""
+class Width:
+    """Lanes and links that operators that are alike were given: ``lanes`` (0: they have none) and words of ``link``
+    bytes of those that they had; the busiest of ``names`` is busy for ``busy`` of the ``cycles``."""
 
     names: tuple[str, ...]
     had_lanes: int
@@ -29,7 +30,7 @@ class Given:
 
     @property
     def title(self) -> str:
-        """What a table calls them."""
+        """Their name in a table."""
         return self.names[0] if len(self.names) == 1 else f"{self.names[0]} and {len(self.names) - 1} alike"
 
     @property
@@ -39,20 +40,35 @@ class Given:
 
     @property
     def why(self) -> str:
-        """In words."""
+        """The reason in words."""
         part = f"busy {100 * self.busy / max(1, self.cycles):.0f} % of the cycles"
         return f"{part} with that" if self.narrower else f"{part}: it needs all"
 
 
+def widths(choice: Choice, run: RunResult) -> tuple[Width, ...]:
+    """Lanes and links of all operators in ``choice``, which has a space; ``run`` says how busy they were."""
+    space = choice.space
+    assert space is not None
+    same: dict[tuple[int, int], list[int]] = {}
+    for at, place in enumerate(choice.places):
+        same.setdefault((space.group_of[at], place), []).append(at)
+    found = []
+    for (_, place), units in same.items():
+        names, options = tuple(space.units[at].name for at in units), space.units[units[0]].options
+        had, mine, busy = options[-1], options[place], max(run.operators[name].busy for name in names)
+        found.append(Width(names, had.lanes, mine.lanes, had.link, mine.link, busy, choice.cycles))
+    return tuple(found)
+
+
 @dataclass(frozen=True, repr=False)
 class Fitted:
-    """What was found for ``program``: the ``best`` choice beside the one ``asked`` for, and the ``front`` of LUT sites
-    and cycles of all that ran, the smallest first. ``given``: what each operator with lanes or words got."""
+    """Hardware that was found for ``program``: the ``best`` choice beside the one ``asked`` for, and the ``front`` of
+    LUT sites and cycles of all that ran, the smallest first. ``given``: what each operator with lanes or words got."""
 
     program: Program
     asked: Choice
     best: Choice
-    given: tuple[Given, ...]
+    given: tuple[Width, ...]
     front: tuple[Choice, ...]
     runs: int
 
@@ -76,12 +92,11 @@ class Fitted:
         """Picojoules of what is asked for and of the best one (docs/energy.md), on the program's data, which is
         interpreted for that: links and lanes change where values wait, and so what a bit of them takes."""
         known = bind(self.program)
-        found = (metrics(self.program, each.fabric).bind(known) for each in (self.asked, self.best))
-        asked, best = (float(each.energy.total) for each in found)
-        return asked, best
+        asked, best = (metrics(self.program, each.fabric).bind(known) for each in (self.asked, self.best))
+        return float(asked.energy.total), float(best.energy.total)
 
     def file(self) -> FittedFile:
-        """What a file of it says."""
+        """The hardware as a file has it."""
         best = self.best
         return FittedFile.of(self.program, best.fabric, best.depths, best.cycles, best.area.rounded())
 

@@ -1,29 +1,32 @@
-"""Choices that were tried: their area by formulas, and their cycles by the fast model."""
+"""Choices of hardware that were tried: their area by formulas, and their cycles by the fast model."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sim_approx.simulator import Simulator
 from step.errors import ProgramError
 from step.host.progress import Progress
 from step.lowering.fabric import FabricConfig
+from step.lowering.netlist import Netlist, lower
 from step.programs.program import Program
 from step.running.result import RunResult, Status
-from step_explore.areas import Area
-from step_explore.fitting.choices import Chosen, Space
+from step_explore.areas import Area, area_of
+from step_explore.fitting.space import Places, Space
 
 
 @dataclass(frozen=True)
 class Choice:
     """A ``fabric``, the ``area`` of the program on it, and the ``cycles`` of a run; with ``depths`` of channels that
-    are not those of the program."""
+    are not those of the program. ``places``: the options of a ``space`` that it has, where it is of one."""
 
     fabric: FabricConfig
     area: Area
     cycles: int
     depths: Mapping[str, int] = field(default_factory=dict)
+    space: Space | None = field(default=None, repr=False, compare=False)
+    places: Places = field(default=(), repr=False, compare=False)
 
     @property
     def cost(self) -> tuple[int, int]:
@@ -38,16 +41,24 @@ class Trials:
         self.program, self._progress = program, progress
         self.known: dict[FabricConfig, Choice | None] = {}
 
-    def choice(self, space: Space, chosen: Chosen) -> Choice | None:
-        """What is ``chosen`` in ``space``; None where the run fails, or can not be."""
-        return self.on(space.fabric(chosen), lambda: space.area(chosen))
+    def netlist(self, fabric: FabricConfig) -> Netlist:
+        """The program on ``fabric``."""
+        return lower(self.program.graph, fabric)
 
-    def on(self, fabric: FabricConfig, area: Callable[[], Area]) -> Choice | None:
+    def choice(self, space: Space, places: Places | None) -> Choice | None:
+        """The choice with these options of ``space``; None where there are none, where the run fails, or can not be."""
+        if places is None:
+            return None
+        found = self.on(space.fabric(places), lambda: space.area(places))
+        return found and replace(found, space=space, places=places)
+
+    def on(self, fabric: FabricConfig, area: Callable[[], Area] | None = None) -> Choice | None:
         """The program on ``fabric``, where it has this ``area``; None where the run fails, or can not be."""
         if fabric not in self.known:
-            result = self.run(fabric)
-            finished = result is not None and result.status == Status.FINISHED
-            self.known[fabric] = Choice(fabric, area(), result.cycles) if finished and result else None
+            result, found = self.run(fabric), None
+            if result is not None and result.status == Status.FINISHED:
+                found = Choice(fabric, area() if area else area_of(self.netlist(fabric)), result.cycles)
+            self.known[fabric] = found
             self._progress(f"{len(self.known):,} choices have run")
         return self.known[fabric]
 
@@ -58,16 +69,6 @@ class Trials:
         except ProgramError:
             return None
 
-    def depths(self, fabric: FabricConfig) -> Callable[[Mapping[str, int]], int | None]:
-        """The cycles on ``fabric`` with depths of channels; None where the run fails."""
-        simulator = Simulator(self.program, fabric=fabric)
-
-        def run(depths: Mapping[str, int]) -> int | None:
-            result = simulator.attempt(depths=dict(depths)).result
-            return result.cycles if result.status == Status.FINISHED else None
-
-        return run
-
     @property
     def choices(self) -> list[Choice]:
         """All that ended."""
@@ -75,5 +76,5 @@ class Trials:
 
 
 def firings(result: RunResult) -> dict[str, int]:
-    """How often each unit fires."""
+    """Numbers of firings, by unit."""
     return {name: each.firings or 0 for name, each in result.operators.items()}

@@ -14,7 +14,7 @@ Point = Mapping[str, Value]
 """A value for every parameter that is swept over."""
 
 MOST_VALUES = 1 << 16
-"""Of one range: more are a slip of the pen."""
+"""The most values of one range: more are a slip of the pen."""
 
 
 @dataclass(frozen=True)
@@ -54,26 +54,18 @@ def _values(name: str, text: str) -> Iterator[Value]:
     if low > high:
         raise InputError(f"{name}={text} is empty: {low} is more than {high}")
     if match[3] is None:
-        yield from _doubled(name, low, high)
+        doubled = [low << times for times in range((high // max(low, 1)).bit_length())]
+        if low < 1 or doubled[-1] != high:
+            raise InputError(
+                f"{name}={low}..{high}: doubling {low} does not lead to {high}; steps are written {low}..{high}:1"
+            )
+        yield from doubled
         return
     if step == 0 or (high - low) % step:
         raise InputError(f"{name}={text}: steps of {step} do not lead from {low} to {high}")
     if (high - low) // step >= MOST_VALUES:
         raise InputError(f"{name}={text} has {(high - low) // step + 1:,} values, more than {MOST_VALUES:,}")
     yield from range(low, high + 1, step)
-
-
-def _doubled(name: str, low: int, high: int) -> Iterator[int]:
-    value = low
-    while 0 < value < high:
-        value *= 2
-    if value != high or low < 1:
-        raise InputError(
-            f"{name}={low}..{high}: doubling {low} does not lead to {high}; steps are written {low}..{high}:1"
-        )
-    while low <= high:
-        yield low
-        low *= 2
 
 
 def parse_value(text: str) -> Value:
@@ -85,14 +77,6 @@ def parse_value(text: str) -> Value:
     if re.fullmatch(r"-?[0-9]+\.[0-9]+|-?[0-9]+(\.[0-9]+)?e[-+]?[0-9]+", text):
         return float(text)
     return text
-
-
-def is_among(axes: Sequence[Axis], point: Point) -> bool:
-    """Whether ``point`` is one of the combinations of ``axes``; True and 1 are two values, though they are equal."""
-    return all(
-        any(isinstance(value, bool) == isinstance(each, bool) and value == each for each in axis.values)
-        for axis, value in ((axis, point[axis.name]) for axis in axes)
-    )
 
 
 def named(point: Point) -> str:

@@ -6,8 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from types import TracebackType
-from typing import Any, Generic
+from typing import Any
 
 from step.errors import EnvironmentProblem, InputError, missing_module
 from step_explore.sweeps.processes import Found, Processes, Task, Workers, cores
@@ -19,7 +18,7 @@ CONNECTING = 10.0
 """Seconds that a scheduler may take to answer."""
 
 
-class Cluster(Generic[Task, Found]):
+class Cluster(Workers[Task, Found]):
     """The workers of the Dask scheduler at ``address``, which do ``work``.
 
     ``lost``: what is found for a task that took several workers with it, given the reason. All workers need this
@@ -39,24 +38,22 @@ class Cluster(Generic[Task, Found]):
         except ModuleNotFoundError as error:
             raise missing_module(error, "a sweep on a cluster", "cluster") from None
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters of it is told as an error
-        self._work, self._address, self._lost_task, self._patience = work, address, lost, patience
+        self._work, self._address, self._lost, self._patience = work, address, lost, patience
         self._library: Any = distributed
         try:
             self._client = distributed.Client(address, timeout=CONNECTING, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
-            raise EnvironmentProblem(f"there is no Dask scheduler at {address}: {_reason(error)}") from None
+            reason = str(error).partition("\n")[0] or type(error).__name__
+            raise EnvironmentProblem(f"there is no Dask scheduler at {address}: {reason}") from None
         self._seen = time.monotonic()
 
     @property
     def together(self) -> int:
-        """How many tasks are done at once: threads of the workers."""
-        try:
-            return max(1, sum(self._client.nthreads().values()))
-        except OSError:
-            raise self._lost() from None
+        """The number of tasks that are done at once: threads of the workers."""
+        return max(1, sum(self._threads()))
 
     def rows(self, points: Iterable[Task]) -> Iterator[Found]:
-        """What is found for ``points``, as it comes.
+        """Results of ``points``, as they come.
 
         Where a worker is lost, the scheduler gives its tasks to others. One that took several with it
         (``distributed.scheduler.allowed-failures``) is lost.
@@ -83,23 +80,26 @@ class Cluster(Generic[Task, Found]):
             self._check_workers()
             return []
         except self._library.client.FuturesCancelledError:
-            raise self._lost() from None
+            raise self._gone() from None
 
     def _row(self, future: Any, point: Task) -> Found:
         try:
             row: Found = future.result()
             return row
         except self._library.KilledWorker:
-            return self._lost_task(point, "every worker that ran it was killed; is there enough memory?")
+            return self._lost(point, "every worker that ran it was killed; is there enough memory?")
+
+    def _threads(self) -> list[int]:
+        """Threads of each of the workers."""
+        try:
+            return list(self._client.nthreads().values())
+        except OSError:
+            raise self._gone() from None
 
     def _check_workers(self) -> None:
         """Raise `EnvironmentProblem` where there was none for too long."""
         now = time.monotonic()
-        try:
-            workers = self._client.nthreads()
-        except OSError:
-            raise self._lost() from None
-        if workers:
+        if self._threads():
             self._seen = now
         elif now - self._seen > self._patience:
             raise EnvironmentProblem(
@@ -107,15 +107,10 @@ class Cluster(Generic[Task, Found]):
                 f"dask worker {self._address}"
             )
 
-    def _lost(self) -> EnvironmentProblem:
+    def _gone(self) -> EnvironmentProblem:
         return EnvironmentProblem(f"the Dask scheduler at {self._address} was lost, or somebody cancelled the sweep")
 
-    def __enter__(self) -> Cluster[Task, Found]:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def end(self) -> None:
         self._client.close()
 
 
@@ -126,7 +121,7 @@ def workers(
     jobs: int | None,
     scheduler: str | None,
 ) -> Workers[Task, Found]:
-    """Who does so many ``tasks``: ``jobs`` processes, by default one per core, or the workers of a ``scheduler``.
+    """Workers for so many ``tasks``: ``jobs`` processes, by default one per core, or the workers of a ``scheduler``.
 
     Raises `InputError` where both are given, and what `Cluster` raises.
     """
@@ -135,7 +130,3 @@ def workers(
     if jobs is not None:
         raise InputError("jobs has no effect with a scheduler: its workers run the points")
     return Cluster(work, scheduler, lost)
-
-
-def _reason(error: BaseException) -> str:
-    return str(error).partition("\n")[0] or type(error).__name__

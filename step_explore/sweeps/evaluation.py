@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 from step.errors import ProgramError
+from step.programs.program import Program
 from step.running.bound import bound_by
 from step.running.result import Status
 from step_explore.sweeps.axis import Point
@@ -27,14 +29,17 @@ def evaluate(subject: Subject, point: Point, max_cycles: int | None = None) -> R
     except ProgramError as refusal:
         return Row(point, REFUSED, error=first_line(refusal))
     cycles = result.cycles if result.status == Status.FINISHED else None
-    flops, useful = measures.get("flops"), measures.get("useful_flops")
+
+    def a_cycle(amount: int | None) -> float | None:
+        return round(amount / cycles, 3) if cycles and amount is not None else None
+
     return Row(
         point,
         str(result.status),
         cycles,
-        flops_per_cycle=None if flops is None else _a_cycle(flops, cycles),
-        useful_flops_per_cycle=None if useful is None else _a_cycle(useful, cycles),
-        bytes_per_cycle=_a_cycle(result.off_chip_bytes, cycles),
+        flops_per_cycle=a_cycle(measures.get("flops")),
+        useful_flops_per_cycle=a_cycle(measures.get("useful_flops")),
+        bytes_per_cycle=a_cycle(result.off_chip_bytes),
         bound=None if cycles is None else bound_by(result, memory),
         **dict[str, Any](measures),
         seconds=round(time.perf_counter() - started, 6),
@@ -43,5 +48,6 @@ def evaluate(subject: Subject, point: Point, max_cycles: int | None = None) -> R
     )
 
 
-def _a_cycle(amount: int, cycles: int | None) -> float | None:
-    return round(amount / cycles, 3) if cycles else None
+def measured(program: Program, point: Point | None = None) -> Row:
+    """The row of a ``program`` that is there, which is that of ``point``."""
+    return replace(evaluate(Subject.of(program), {}), point=point or {})

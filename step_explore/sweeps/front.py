@@ -41,7 +41,7 @@ Cost = TypeVar("Cost", bound=tuple[float, ...])
 
 
 def undominated(costs: Iterable[Cost]) -> list[Cost]:
-    """Those of which no other one is as low in all places and lower in one, sorted."""
+    """Costs of which no other one is as low in all places and lower in one, sorted."""
     front: list[Cost] = []
     for cost in sorted(set(costs)):  # in this order one can be beaten only by those before it
         if not any(all(map(le, other, cost)) for other in front):
@@ -50,7 +50,7 @@ def undominated(costs: Iterable[Cost]) -> list[Cost]:
 
 
 def pareto_front(rows: Sequence[Row], objectives: Sequence[str]) -> list[Row]:
-    """Those of ``rows`` of which no other one is as good in all ``objectives`` and better in one, the best first.
+    """The ``rows`` of which no other one is as good in all ``objectives`` and better in one, the best first.
 
     Rows that are equal in all of them are all there.
     """

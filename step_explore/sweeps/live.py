@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from step.host.files import writing
@@ -19,25 +18,19 @@ SHARE = 20
 """How many times as long as a picture takes nothing is drawn behind it."""
 
 
-@dataclass
 class Live:
-    """The picture at ``path`` of what is known so far; None draws nothing."""
+    """The picture at ``path`` of what is known so far; None draws nothing.
 
-    path: Path | None
-    objectives: Sequence[str]
-    title: str
-    per: Sequence[str] = ()
-    _next: float = field(default_factory=lambda: time.monotonic() + DRAWN_EVERY)
+    Raises what `check_plot` raises, and `InputError` for a file that can not be written.
+    """
 
-    @classmethod
-    def of(cls, path: Path | str | None, objectives: Sequence[str], title: str, per: Sequence[str] = ()) -> Live:
-        """Raises what `check_plot` raises, and `InputError` for a file that can not be written."""
-        if path is None:
-            return cls(None, objectives, title, per)
-        path = named_file(path, "a plot")
-        check_plot(path, objectives)
-        with writing(path):
-            return cls(path, objectives, title, per)
+    def __init__(self, path: Path | str | None, objectives: Sequence[str], title: str, per: Sequence[str] = ()) -> None:
+        self._path, self._shown = None if path is None else named_file(path, "a plot"), (objectives, title, per)
+        self._next = time.monotonic() + DRAWN_EVERY
+        if self._path is not None:
+            check_plot(self._path, objectives)
+            with writing(self._path):
+                pass
 
     def see(self, rows: Sequence[Row]) -> None:
         """Draw ``rows``, unless a picture was drawn a short while ago."""
@@ -48,5 +41,5 @@ class Live:
 
     def end(self, rows: Sequence[Row]) -> None:
         """Draw ``rows``."""
-        if self.path is not None:
-            draw_to(self.path, rows, self.objectives, self.title, self.per)
+        if self._path is not None:
+            draw_to(self._path, rows, *self._shown)

@@ -6,47 +6,53 @@ import os
 import signal
 import tempfile
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from multiprocessing import get_context, parent_process
-from types import TracebackType
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Self, TypeVar
 
 Task = TypeVar("Task")
 Found = TypeVar("Found")
 
 
-class Workers(Protocol[Task, Found]):
+class Workers(ABC, Generic[Task, Found]):
     """Processes that do tasks, such as to run points: used in a ``with``, behind which none is left."""
 
     @property
+    @abstractmethod
     def together(self) -> int:
-        """How many tasks are done at once."""
-        ...
+        """The number of tasks that are done at once."""
 
+    @abstractmethod
     def rows(self, points: Iterable[Task]) -> Iterator[Found]:
-        """What is found for ``points``, as it comes."""
-        ...
+        """Results of ``points``, as they come."""
 
-    def __enter__(self) -> Workers[Task, Found]: ...
+    @abstractmethod
+    def end(self) -> None:
+        """No process goes on, whatever it is doing."""
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.end()
 
 
 def cores() -> int:
-    """How many this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class Processes(Generic[Task, Found]):
+class Processes(Workers[Task, Found]):
     """``together`` processes that do ``work``; with one, this process does it itself.
 
     ``lost``: what is found for a task whose process is killed again and again, given the reason.
     """
+
+    together = 1
 
     def __init__(self, work: Callable[[Task], Found], together: int, lost: Callable[[Task, str], Found]) -> None:
         self._work, self.together, self._lost = work, together, lost
@@ -67,7 +73,7 @@ class Processes(Generic[Task, Found]):
                 yield from self._fly(waiting, flying)
                 return
             except BrokenProcessPool:
-                self._end()
+                self.end()
                 yield from map(self._alone, list(flying.values()))
                 flying.clear()
 
@@ -94,7 +100,7 @@ class Processes(Generic[Task, Found]):
         except BrokenProcessPool:
             return self._lost(point, "its process was killed, alone too; is there enough memory?")
         finally:
-            self._end()
+            self.end()
 
     def _begin(self, count: int) -> None:
         # Not by fork, as this process may have threads; and with a place for what a killed one leaves half-made.
@@ -111,8 +117,7 @@ class Processes(Generic[Task, Found]):
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
-    def _end(self) -> None:
-        """No process goes on, whatever it is doing."""
+    def end(self) -> None:
         pool, self._pool = self._pool, None
         if pool is not None:
             processes = list((pool._processes or {}).values())
@@ -121,14 +126,6 @@ class Processes(Generic[Task, Found]):
                 process.terminate()
                 process.join()
             self._scratch.cleanup()
-
-    def __enter__(self) -> Processes:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._end()
 
 
 def _use(directory: str) -> None:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from operator import le
 from pathlib import Path
 
-from step.errors import FormatError, InputError, ProgramError
-from step.host.files import check_writable, write_atomically
+from step.errors import FormatError, ProgramError
+from step.host.files import write_atomically, writing
 from step.running.result import Status
-from step_explore.sweeps.axis import Axis, Point, Value, is_among, named
+from step_explore.sweeps.axis import Point, Value, named
+from step_explore.sweeps.front import costs, values
+from step_explore.sweeps.question import Question
 from step_explore.sweeps.row import BOUNDED, LOST, REFUSED, Row
 from step_explore.sweeps.subject import Subject
-from step_explore.sweeps.table import check_format, encode, read
-from step_explore.sweeps.workload import Workload
+from step_explore.sweeps.table import OTHERWISE, check_format, encode, read
 
 SAVED_EVERY = 2.0
 """Seconds between two writings of the file: what a killed sweep loses at most, beside what was under way."""
@@ -28,14 +30,12 @@ AGAIN = (LOST, BOUNDED, Status.RUNAWAY)
 PROGRAM = 32
 """Characters of a digest that are of the program and its data; behind them is its fabric."""
 
-OTHERWISE = "choose another file, or delete it"
-
 Key = tuple[tuple[bool, Value], ...]
 
 
 class Record:
-    """The rows of a sweep of ``subject`` over ``axes``, with those that ``path`` has of an earlier one for which the
-    same was ``asked``.
+    """The rows of a sweep of ``subject`` for a ``question``, with those that ``path`` has of an earlier one for which
+    the same was ``asked``.
 
     Rows that the file has of other points stay in it, and are none of the `rows`. A run that took more than
     ``max_cycles`` runs again. Used in a ``with``, whatever ends it leaves all rows in the file, with those that
@@ -46,27 +46,26 @@ class Record:
     def __init__(
         self,
         path: Path | None,
-        axes: Sequence[Axis],
+        question: Question,
         subject: Subject,
         asked: str | None = None,
         max_cycles: int | None = None,
-        workload: Workload | None = None,
     ) -> None:
-        self._workload = workload or Workload()
-        self._path, self._axes, self._asked = path, axes, asked
-        self._names = [each.name for each in axes]
+        self._path, self._question, self._asked = path, question, asked
+        self._names = [each.name for each in question.axes]
         self._saved, self._unsaved = time.monotonic(), 0
         self._rows, self._others = dict[Key, Row](), dict[Key, Row]()
         if path is None:
             return
         check_format(path)
-        self._write_or_complain(lambda: check_writable(path))
-        self._seen = _version(path)
+        with writing(path):
+            self._seen = _version(path)
+        there = [{_value(each) for each in axis.values} for axis in question.axes]
         for key, row in self._read(path).items():
             if row.status in AGAIN or (max_cycles and row.cycles and row.cycles > max_cycles):
                 continue
-            if is_among(axes, row.point):
-                self._rows[key] = row.of_tokens(self._workload.at(row.point))
+            if all(value in values for value, values in zip(key, there, strict=True)):
+                self._rows[key] = self._of_tokens(row)
             else:
                 self._others[key] = row
         checked = [_check_digest(path, subject, each.values()) for each in (self._rows, self._others)]
@@ -79,7 +78,7 @@ class Record:
         return list(self._rows.values())
 
     def row(self, point: Point) -> Row:
-        """That of ``point``, which is there."""
+        """The row of ``point``, which is there."""
         return self._rows[self._key(point)]
 
     def __contains__(self, point: Point) -> bool:
@@ -87,14 +86,38 @@ class Record:
 
     def add(self, row: Row) -> None:
         """Keep ``row``."""
-        self._rows[self._key(row.point)] = row.of_tokens(self._workload.at(row.point))
+        self._rows[self._key(row.point)] = self._of_tokens(row)
         self._unsaved += 1
         if time.monotonic() - self._saved > SAVED_EVERY:
             self._save()
 
+    @property
+    def best(self) -> str:
+        """The best in the first objective so far, for who watches."""
+        objective = self._question.objectives[0]
+        known = [(cost, row) for row in self.rows if (cost := costs(row, [objective]))]
+        if not known:
+            return ""
+        cost, row = min(known, key=lambda each: each[0])
+        return f"; the least {objective}: {cost[0]:,}, {named(row.point)}"
+
+    def beaten(self, bound: Row) -> str | None:
+        """The row that takes no more than ``bound`` of any objective and less of one, in words; None: none does."""
+        objectives = self._question.objectives
+        least = values(bound, objectives)
+        for row in self.rows if least is not None else ():
+            same = self._question.group(row.point) == self._question.group(bound.point)
+            cost = costs(row, objectives) if same else None
+            if cost is not None and least is not None and cost != least and all(map(le, cost, least)):
+                takes = ", ".join(f"{name} {each:,}" for name, each in zip(objectives, least, strict=True))
+                return f"not fitted: with any hardware at least {takes}, of which {named(row.point)} takes no more"
+        return None
+
+    def _of_tokens(self, row: Row) -> Row:
+        return row.of_tokens(self._question.tokens_at(row.point))
+
     def _key(self, point: Point) -> Key:
-        """True and 1 are two values, though they are equal."""
-        return tuple((isinstance(point[name], bool), point[name]) for name in self._names)
+        return tuple(_value(point[name]) for name in self._names)
 
     def _read(self, path: Path) -> dict[Key, Row]:
         """The rows of the file, each point once."""
@@ -107,9 +130,9 @@ class Record:
         return found
 
     def _save(self) -> None:
-        path = self._path
-        if path is not None and self._unsaved:
-            self._write_or_complain(lambda: self._write(path))
+        if self._path is not None and self._unsaved:
+            with writing(self._path):
+                self._write(self._path)
         self._saved, self._unsaved = time.monotonic(), 0
 
     def _write(self, path: Path) -> None:
@@ -120,17 +143,16 @@ class Record:
             write_atomically(path, encode(path, self._names, [*rows, *self.rows]))
             self._seen = _version(path)
 
-    def _write_or_complain(self, write: Callable[[], None]) -> None:
-        try:
-            write()
-        except OSError as error:
-            raise InputError(f"{self._path} can not be written: {error.strerror}") from None
-
     def __enter__(self) -> Record:
         return self
 
     def __exit__(self, *error: object) -> None:
         self._save()
+
+
+def _value(value: Value) -> tuple[bool, Value]:
+    """True and 1 are two values, though they are equal."""
+    return isinstance(value, bool), value
 
 
 @contextmanager

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from step.errors import InputError
-from step.host.amounts import BYTES, BYTES_A_CYCLE, PICOJOULES, counted
+from step.host.amounts import BYTES, BYTES_A_CYCLE, PICOJOULES, Quantity, counted
 from step.running.result import Status
 from step_explore.sweeps.axis import Point
 
@@ -83,39 +84,48 @@ class Row:
 
 MEASURES = tuple(each.name for each in fields(Row) if each.name not in ("point", "subject"))
 
-FLAGS = ("dynamic_tiles", "useful_at_most")
-
 TEXTS = ("status", "bound", "error", "digest", "fitted", "asked")
-
-NUMBERS = tuple(name for name in MEASURES if name not in (*TEXTS, *FLAGS))
-
-UNITS = {
-    "cycles": counted("cycles"),
-    "bytes_per_cycle": BYTES_A_CYCLE,
-    "off_chip_bytes": BYTES,
-    "on_chip_bytes": BYTES,
-    "channel_bytes": BYTES,
-    "load_bytes": BYTES,
-    "energy": PICOJOULES,
-    "lanes": counted("lanes"),
-    "lut_sites": counted("LUT sites"),
-}
-"""What a measure is measured in."""
 
 PER_TOKEN = "cycles_per_token"
 
-OBJECTIVES = (
-    "cycles",
-    "off_chip_bytes",
-    "on_chip_bytes",
-    "channel_bytes",
-    "load_bytes",
-    "energy",
-    "lanes",
-    "lut_sites",
-    PER_TOKEN,
-)
+
+@dataclass(frozen=True)
+class Measure:
+    """A number of rows: its ``heading`` in a table and its ``label`` on an axis of a plot, its ``unit`` there (None: a
+    count, which a table shows in full), and the dimension of a ``limit`` of it; ``whole``: it is an integer."""
+
+    heading: str = ""
+    label: str = ""
+    unit: str | None = ""
+    limit: Quantity = BYTES
+    whole: bool = True
+
+
+NUMBERS: Mapping[str, Measure] = {
+    "cycles": Measure("cycles", "cycles", None, counted("cycles")),
+    "flops_per_cycle": Measure("FLOP/cycle", whole=False),
+    "useful_flops_per_cycle": Measure("useful", whole=False),
+    "bytes_per_cycle": Measure("B/cycle", limit=BYTES_A_CYCLE, whole=False),
+    "off_chip_bytes": Measure("off chip", "off-chip traffic", "B"),
+    "on_chip_bytes": Measure("on chip", "on-chip memory", "B"),
+    "channel_bytes": Measure("channels", "memory of the FIFOs", "B"),
+    "load_bytes": Measure("loads", "queues of loads", "B"),
+    "flops": Measure(),
+    "useful_flops": Measure(),
+    "energy": Measure("energy", "energy", "J", PICOJOULES),
+    "lanes": Measure("lanes", "lanes", None, counted("lanes")),
+    "lut_sites": Measure("LUTs", "area [LUTs]", "", counted("LUT sites")),
+    "tokens": Measure(),
+    PER_TOKEN: Measure("cycles/token", "cycles per token", whole=False),
+    "seconds": Measure(whole=False),
+}
+"""Measures that are numbers, in the order of their columns."""
+
+OBJECTIVES = tuple(name for name, each in NUMBERS.items() if each.label)
 """Measures of which less is better."""
+
+PICO = 1e-12
+"""Joules of one of ``energy``."""
 
 
 def lost(point: Point, reason: str) -> Row:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import cloudpickle
 
 from sim_approx.simulator import Simulator
 from step.errors import InputError, SimulationError, UnboundSymbol
+from step.host.paths import named_file
+from step.language.graph import Graph
+from step.language.parameters import plain, settled
 from step.language.symbols import replaced
 from step.language.types import is_dynamic
 from step.lowering.fabric import FABRIC, LIMITS, MEMORY, FabricConfig, is_of_fabric, with_settings
@@ -20,7 +25,7 @@ from step.lowering.off_chip import MemoryConfig
 from step.programs.data.inputs import BoundInputs, bind_inputs
 from step.programs.files.digest import data_digest, fabric_digest, graph_digest
 from step.programs.metrics import Metrics, metrics_of
-from step.programs.prepare import open_program, prepare
+from step.programs.prepare import Openable, open_program, prepare
 from step.programs.program import Program, called, load_program
 from step.running.interpreter import bind
 from step.running.result import RunResult
@@ -28,84 +33,51 @@ from step_explore.areas import area_of
 from step_explore.sweeps.axis import Point, Value
 
 Arguments = tuple[tuple[str, Value], ...]
-Depths = tuple[tuple[str, int], ...]
-
-
-class Source(Hashable, Protocol):
-    """Where the program of a sweep comes from; equal ones give equal programs."""
-
-    def load(self, arguments: dict[str, Value]) -> Program:
-        """The program with these ``arguments``; raises `InputError` for those that nobody takes."""
-        ...
-
-
-@dataclass(frozen=True)
-class File:
-    """A program as the command line names it."""
-
-    spec: str
-
-    def load(self, arguments: dict[str, Value]) -> Program:
-        return load_program(self.spec, None, arguments)
-
-
-@dataclass(frozen=True)
-class Function:
-    """A function that returns a program, ``pickled`` so that other processes have it too."""
-
-    pickled: bytes
-
-    @classmethod
-    def of(cls, function: Callable[..., Any]) -> Function:
-        """Raises `InputError` for what holds something that no other process can have."""
-        try:
-            return cls(cloudpickle.dumps(function))
-        except Exception as error:  # whatever the objects that it refers to raise
-            raise InputError(f"{function!r} can not be sent to other processes: {error}") from None
-
-    def load(self, arguments: dict[str, Value]) -> Program:
-        return called(cloudpickle.loads(self.pickled), arguments)
-
-
-@dataclass(frozen=True, eq=False)
-class Held:
-    """A ``program`` that is there."""
-
-    program: Program
-
-    def load(self, arguments: dict[str, Value]) -> Program:
-        for name in arguments:
-            raise InputError(f"the program {self.program.name} has no parameter {name!r}; a function has some")
-        return self.program
 
 
 @dataclass(frozen=True)
 class Subject:
     """A program from its ``source``, with a file of ``inputs``, ``settings`` of the fabric, fixed ``arguments``, and
-    ``depths`` of channels."""
+    ``depths`` of channels.
 
-    source: Source
+    ``source``: a file as the command line names it, the pickled bytes of a function that returns a program, or one that
+    is there; equal ones give equal programs.
+    """
+
+    source: str | bytes | Loaded
     inputs: str | None = None
     settings: tuple[str, ...] = ()
     arguments: Arguments = ()
-    depths: Depths = ()
+    depths: tuple[tuple[str, int], ...] = ()
 
-    def at(self, point: Point) -> tuple[Ready, MemoryConfig]:
+    @classmethod
+    def of(cls, program: Openable | Callable[..., Any], **fixed: Any) -> Subject:
+        """The subject of ``program``; raises `InputError` for a function that no other process can have."""
+        if isinstance(program, Program):
+            return cls(Loaded(program), **fixed)
+        if not callable(program):
+            return cls(str(named_file(program, "a program")), **fixed)
+        try:
+            return cls(cloudpickle.dumps(program), **fixed)
+        except Exception as error:  # whatever the objects that it refers to raise
+            raise InputError(f"{program!r} can not be sent to other processes: {error}") from None
+
+    def at(self, point: Point) -> tuple[OnFabric, MemoryConfig]:
         """The program at ``point``, ready to run, and its memory.
 
         ``fabric.X`` and ``memory.X`` are parameters of the fabric, all others those of the program's function. Raises
         the errors of `load_program` and `step.lowering.fabric.with_settings`, `InputError` for data that does not
         fit.
         """
-        made = self._made(point)
-        fabric = self._fabric(made, point)
+        loaded = self._loaded(point)
+        fabric = self._fabric(loaded, point)
         ports = MemoryConfig(beat_bytes=fabric.memory.beat_bytes)
-        return _ready(made, replace(fabric, memory=ports)), fabric.memory
+        return _on_fabric(loaded, replace(fabric, memory=ports)), fabric.memory
 
     def digest(self, point: Point) -> str:
         """Another one for another program, other data, another fabric or other depths at ``point``; raises as `at`."""
-        made = self._made(point)
-        return made.digest + fabric_digest(self._fabric(made, point), made.program.graph.depths)
+        loaded = self._loaded(point)
+        return loaded.digest + fabric_digest(self._fabric(loaded, point), loaded.program.graph.depths)
 
     def with_arguments(self, arguments: Arguments) -> Subject:
         """The same with further ``arguments``."""
@@ -113,27 +85,31 @@ class Subject:
 
     def program(self, point: Point) -> Program:
         """The program at ``point``, with its fabric; raises as `at`."""
-        made = self._made(point)
-        return replace(made.program, fabric=self._fabric(made, point))
+        loaded = self._loaded(point)
+        return replace(loaded.program, fabric=self._fabric(loaded, point))
 
-    def _made(self, point: Point) -> Made:
+    def _loaded(self, point: Point) -> Loaded:
         own = tuple((name, value) for name, value in point.items() if not is_of_fabric(name))
-        return _made(self.source, self.inputs, self.arguments + own, self.depths)
+        return _loaded(self.source, self.inputs, self.arguments + own, self.depths)
 
-    def _fabric(self, made: Made, point: Point) -> FabricConfig:
-        return with_settings(made.program.fabric, [*self.settings, *_settings(point)])
+    def _fabric(self, loaded: Loaded, point: Point) -> FabricConfig:
+        """The fabric at ``point``; a preset of the memory comes before parameters that change it."""
+        texts = [f"{name}={value}" for name, value in point.items() if is_of_fabric(name)]
+        texts.sort(key=lambda text: not text.startswith(f"{MEMORY}="))
+        return with_settings(loaded.program.fabric, [*self.settings, *texts])
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
-    """A ``program`` that a function made, with its ``data``."""
+class Loaded:
+    """A ``program`` that is there, and its bound ``data``, where it is to run."""
 
     program: Program
-    data: BoundInputs
+    data: BoundInputs | None = None
 
     @cached_property
     def digest(self) -> str:
         """Another one for another program, or other data."""
+        assert self.data is not None
         return graph_digest(self.program.graph) + data_digest(self.program.graph, self.data)
 
     @cached_property
@@ -143,20 +119,20 @@ class Made:
 
 
 @dataclass(frozen=True, eq=False)
-class Ready:
-    """A program that is ``made``, on a fabric, for runs with any memory: neither metrics nor units depend on it."""
+class OnFabric:
+    """A program on a fabric, for runs with any memory: neither metrics nor units depend on it."""
 
-    made: Made
+    loaded: Loaded
     simulator: Simulator
 
     @cached_property
     def metrics(self) -> Metrics:
-        """Those of the program, in its symbols."""
+        """Metrics of the program, in its symbols."""
         return metrics_of(prepare(self.simulator.netlist))
 
     @cached_property
     def hardware(self) -> dict[str, int]:
-        """What can be said of it without a run."""
+        """Measures that need no run."""
         netlist = self.simulator.netlist
         lanes = sum(lanes_of(node, netlist) for node in with_lanes(netlist))
         dynamic = any(is_dynamic(each.element) for each in netlist.graph.streams())
@@ -168,7 +144,7 @@ class Ready:
         symbols = dict[str, int]()
         try:
             if any(each.free_symbols for each in (*metrics.values(), *activity.values())):
-                symbols = self.made.symbols if run.symbols is None else run.symbols
+                symbols = self.loaded.symbols if run.symbols is None else run.symbols
         except (UnboundSymbol, SimulationError) as error:
             unknown = first_line(error)
         # With numbers in the parts first: a sum of thousands of symbols is slow to multiply.
@@ -180,21 +156,51 @@ class Ready:
 
 
 def first_line(error: Exception) -> str:
-    """Of what an error says: rows are lines."""
+    """The first line of an error, as rows are lines."""
     return str(error).partition("\n")[0]
 
 
-def _settings(point: Point) -> list[str]:
-    """The parameters of the fabric; a preset of the memory comes before those that change it."""
-    texts = [f"{name}={value}" for name, value in point.items() if is_of_fabric(name)]
-    return sorted(texts, key=lambda text: not text.startswith(f"{MEMORY}="))
+@contextmanager
+def subjects(
+    program: Openable | Callable[..., Any],
+    inputs: Path | str | None,
+    settings: Sequence[str],
+    arguments: Mapping[str, Value] | None,
+    scheduler: str | None,
+    depths: Mapping[str, int] | None = None,
+) -> Iterator[tuple[Subject, Subject]]:
+    """``program`` for other processes as long as the sweep runs, and for its rows as long as these are."""
+    given = settled({} if arguments is None else arguments, Mapping, "arguments", InputError)
+    fixed = {
+        "inputs": None if inputs is None else str(named_file(inputs, "input data")),
+        "settings": tuple(settings),
+        "arguments": tuple((name, plain(value)) for name, value in given.items()),
+        "depths": tuple(settled({} if depths is None else depths, Mapping, "depths", InputError).items()),
+    }
+    if isinstance(program, Graph):
+        program = Program(program)
+    kept = Subject.of(program, **fixed)
+    if not isinstance(program, Program):
+        yield kept, kept
+        return
+    if scheduler is not None:
+        raise InputError(
+            "a sweep on a cluster needs the name of a file with a program, which all its machines can read, or a "
+            "function"
+        )
+    with tempfile.TemporaryDirectory(prefix="step-sweep-") as directory:
+        path = Path(directory) / f"{program.name}.json"
+        program.save(path)
+        yield replace(kept, source=str(path)), kept
 
 
 @lru_cache(maxsize=4)
-def _made(source: Source, inputs: str | None, arguments: Arguments, depths: Depths) -> Made:
+def _loaded(
+    source: str | bytes | Loaded, inputs: str | None, arguments: Arguments, depths: tuple[tuple[str, int], ...]
+) -> Loaded:
     """The program with ``arguments`` and ``depths``, once for all fabrics."""
     try:
-        program = source.load(dict(arguments))
+        program = _program(source, dict(arguments))
     except InputError as error:
         for name, _ in arguments:
             if name in LIMITS:
@@ -202,11 +208,22 @@ def _made(source: Source, inputs: str | None, arguments: Arguments, depths: Dept
         raise
     if inputs is not None:
         program = open_program(program, inputs=Path(inputs))
-    data = bind_inputs(program.graph, program.inputs)
-    return Made(replace(program, graph=replace(program.graph, depths={**program.graph.depths, **dict(depths)})), data)
+    data, all_depths = bind_inputs(program.graph, program.inputs), {**program.graph.depths, **dict(depths)}
+    return Loaded(replace(program, graph=replace(program.graph, depths=all_depths)), data)
+
+
+def _program(source: str | bytes | Loaded, arguments: dict[str, Value]) -> Program:
+    """The program with these ``arguments``; raises `InputError` for those that nobody takes."""
+    if isinstance(source, str):
+        return load_program(source, None, arguments)
+    if isinstance(source, bytes):
+        return called(cloudpickle.loads(source), arguments)
+    for name in arguments:
+        raise InputError(f"the program {source.program.name} has no parameter {name!r}; a function has some")
+    return source.program
 
 
 @lru_cache(maxsize=4)
-def _ready(made: Made, fabric: FabricConfig) -> Ready:
+def _on_fabric(loaded: Loaded, fabric: FabricConfig) -> OnFabric:
     """The program on ``fabric``, once for all memories whose ports have the same beats."""
-    return Ready(made, Simulator(made.program, fabric=fabric, symbols=True))
+    return OnFabric(loaded, Simulator(loaded.program, fabric=fabric, symbols=True))

@@ -1,4 +1,4 @@
-"""What costs of a grid's points may be, from those that are known: Gaussian processes, one for each objective."""
+"""Gaussian processes, one for each objective: costs that points of a grid may have, from those that are known."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCALES = (0.3, 0.6, 1.0, 2.0, 4.0)
 NOISE = 1e-3
 
 Places = tuple[int, ...]
-"""A point: of each axis the place of its value."""
+"""A point, by the place of its value on each axis."""
 
 
 class Surrogate:
@@ -54,20 +54,19 @@ class Surrogate:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Mean and standard deviation of what is ``left``; those of ``taken`` will be known soon."""
         scales = _likeliest(self._at[told], costs)
-        mean = _alike(self._at[left], self._at[told], scales) @ np.linalg.solve(_own(self._at[told], scales), costs)
-        near = _alike(self._at[left], self._at[taken], scales)
+        mean = _kernel(self._at[left], self._at[told], scales) @ np.linalg.solve(_own(self._at[told], scales), costs)
+        near = _kernel(self._at[left], self._at[taken], scales)
         rest = 1 - (near * np.linalg.solve(_own(self._at[taken], scales), near.T).T).sum(1)
         return mean, np.sqrt(np.maximum(rest, 1e-9))
 
 
-def _alike(left: np.ndarray, right: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """How alike costs are of points ``left`` and ``right``."""
-    found: np.ndarray = np.exp(-(((left[:, None] - right[None]) / scales) ** 2).sum(-1) / 2)
-    return found
+def _kernel(left: np.ndarray, right: np.ndarray, scales: np.ndarray) -> np.ndarray:
+    """Covariances of costs of points ``left`` and ``right``."""
+    return np.asarray(np.exp(-(((left[:, None] - right[None]) / scales) ** 2).sum(-1) / 2))
 
 
 def _own(at: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    return _alike(at, at, scales) + NOISE * np.eye(len(at))
+    return _kernel(at, at, scales) + NOISE * np.eye(len(at))
 
 
 def _likeliest(at: np.ndarray, costs: np.ndarray) -> np.ndarray:
@@ -85,7 +84,7 @@ def _likeliest(at: np.ndarray, costs: np.ndarray) -> np.ndarray:
 
 
 def _best(known: np.ndarray, hoped: np.ndarray, doubts: np.ndarray) -> int:
-    """Which of those that are ``hoped`` for adds most to the hypervolume; where none does, the least known one."""
+    """The point of those ``hoped`` for that adds most to the hypervolume; where none does, the least known one."""
     worst = known.max(0) + 0.1
     front = undominated(map(tuple, known.tolist()))
     gains = np.array([hypervolume([*front, tuple(each)], worst) for each in hoped.tolist()]) - hypervolume(front, worst)

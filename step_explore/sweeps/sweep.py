@@ -22,13 +22,15 @@ from step.programs.tables import Columns
 from step.running.backend import checked_options
 from step.running.result import Status
 from step_explore.sweeps.axis import Axis, Value
+from step_explore.sweeps.campaign import run_points
 from step_explore.sweeps.evaluation import evaluate
 from step_explore.sweeps.front import fronts
 from step_explore.sweeps.live import Live
 from step_explore.sweeps.plot import check_plot, draw_to
-from step_explore.sweeps.points import Points, subjects
+from step_explore.sweeps.question import Question, axes_of, names_of
 from step_explore.sweeps.record import Record
 from step_explore.sweeps.row import MEASURES, NUMBERS, Row, lost
+from step_explore.sweeps.subject import subjects
 
 OBJECTIVES = ("cycles", "on_chip_bytes")
 
@@ -133,21 +135,24 @@ def sweep(
     settled(progress, Callable, "progress", InputError)
     settings = settled(settings, Iterable[Any], "settings", InputError)
     objectives = settled(objectives, Iterable[Any], "objectives", InputError)
-    points = Points.of(over, objectives, search, seed, per, tokens, arguments, settings)
+    axes = axes_of(over, arguments, settings)
+    question = Question(axes, tuple(objectives), search, seed, names_of(per), tokens, dict(arguments or {}))
     path = None if save is None else named_file(save, "save")
     with subjects(program, inputs, settings, arguments, scheduler, depths) as (subject, kept):
-        subject.at(points.first)
-        record = Record(path, points.axes, subject, None, max_cycles, points.workload)
+        subject.at(question.first)
+        record = Record(path, question, subject, None, max_cycles)
         work = partial(evaluate, subject, max_cycles=max_cycles)
-        live = Live.of(plot, objectives, name_of(program), points.workload.per)
-        rows = points.run(work, lost, lambda workers, some: workers.rows(some), record, jobs, scheduler, progress, live)
+        live = Live(plot, objectives, name_of(program), question.per)
+        rows = run_points(
+            question, record, work, lost, lambda workers, some: workers.rows(some), jobs, scheduler, progress, live
+        )
     live.end(rows)
     rows = [replace(row, subject=kept) for row in rows]
-    return Sweep(name_of(program), points.axes, points.objectives, tuple(rows), per=points.workload.per)
+    return Sweep(name_of(program), question.axes, question.objectives, tuple(rows), per=question.per)
 
 
 def name_of(program: Openable | Callable[..., Any]) -> str:
-    """What a sweep of ``program`` is called."""
+    """The name of a sweep of ``program``."""
     if isinstance(program, Program | Graph):
         return program.name
     return getattr(program, "__name__", str(program))

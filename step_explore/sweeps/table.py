@@ -13,11 +13,10 @@ from step.errors import FormatError, InputError, missing_module
 from step_explore.sweeps.axis import parse_value
 from step_explore.sweeps.row import MEASURES, NUMBERS, STATUSES, TEXTS, Row
 
+OTHERWISE = "choose another file, or delete it"
+
 LONGEST = 1 << 30
 """Characters of a cell: hardware that was fitted has those of a file."""
-
-RATIOS = ("flops_per_cycle", "useful_flops_per_cycle", "bytes_per_cycle", "cycles_per_token", "seconds")
-"""Measures that may be no whole numbers."""
 
 
 def check_format(path: Path) -> None:
@@ -43,18 +42,16 @@ def read(path: Path, names: Sequence[str]) -> list[Row]:
         return []
     columns, table = (_from_csv if path.suffix == ".csv" else _from_parquet)(path)
     missing = [each for each in MEASURES if each not in columns]
+    there = [each for each in columns if each not in MEASURES]
     if len(missing) == len(MEASURES) or len(set(columns)) < len(columns):
-        raise FormatError(f"{path} is no table of a sweep: choose another file, or delete it")
+        raise FormatError(f"{path} is no table of a sweep: {OTHERWISE}")
     if missing:
         raise FormatError(
-            f"{path} has rows of another version of this toolkit, without {', '.join(missing)}: "
-            "choose another file, or delete it"
+            f"{path} has rows of another version of this toolkit, without {', '.join(missing)}: {OTHERWISE}"
         )
-    there = [each for each in columns if each not in MEASURES]
     if sorted(there) != sorted(names):
         raise FormatError(
-            f"{path} has a sweep over {', '.join(there)}, but this one is over {', '.join(names)}: "
-            "choose another file, or delete it"
+            f"{path} has a sweep over {', '.join(there)}, but this one is over {', '.join(names)}: {OTHERWISE}"
         )
     for at, each in enumerate(table, 1):
         _check_row(f"row {at} of {path}", each)
@@ -63,11 +60,11 @@ def read(path: Path, names: Sequence[str]) -> list[Row]:
 
 def _check_row(where: str, row: dict[str, Any]) -> None:
     """Raise `FormatError` for what no sweep writes, such as a line that was cut off."""
-    for name, value in row.items():
-        number = name in NUMBERS and value is not None
-        if number and not (isinstance(value, float if name in RATIOS else int) and 0 <= value < math.inf):
-            kind = "number" if name in RATIOS else "integer"
-            raise FormatError(f"{where}: {name} must be {'a' if name in RATIOS else 'an'} {kind} >= 0, not {value!r}")
+    for name, each in NUMBERS.items():
+        value = row[name]
+        if value is not None and not (isinstance(value, int if each.whole else float) and 0 <= value < math.inf):
+            kind = "an integer" if each.whole else "a number"
+            raise FormatError(f"{where}: {name} must be {kind} >= 0, not {value!r}")
     if row["status"] not in STATUSES:
         raise FormatError(f"{where}: status must be one of {', '.join(STATUSES)}, not {row['status']!r}")
 
@@ -100,7 +97,9 @@ def _from_csv(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
 def _value(name: str, text: str) -> Any:
     if name in TEXTS:
         return text or None
-    return None if text == "" else float(text) if name in RATIOS else parse_value(text)
+    if text == "":
+        return None
+    return float(text) if name in NUMBERS and not NUMBERS[name].whole else parse_value(text)
 
 
 def _to_parquet(columns: Sequence[str], table: Sequence[dict[str, Any]]) -> bytes:

@@ -1,31 +1,25 @@
-"""What a program may take."""
+"""The most that a program may take."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from step.errors import InputError
-from step.host.amounts import BYTES, Quantity
 from step.host.nearest import did_you_mean
-from step_explore.sweeps.row import UNITS, Row
+from step.running.result import Status
+from step_explore.sweeps.row import BOUNDED, NUMBERS, OVER, Measure, Row
 
-MEMORY = "memory_bytes"
-"""On-chip memory with the contents of FIFOs, and tiles in the queues of loads."""
+AREA, MEMORY = "lut_sites", "memory_bytes"
+"""LUT sites; and on-chip memory with the contents of FIFOs, and tiles in the queues of loads."""
 
-LIMITED: Mapping[str, Quantity] = {
-    "cycles": UNITS["cycles"],
-    "lut_sites": UNITS["lut_sites"],
-    "lanes": UNITS["lanes"],
-    MEMORY: BYTES,
-    "on_chip_bytes": UNITS["on_chip_bytes"],
-    "channel_bytes": UNITS["channel_bytes"],
-    "load_bytes": UNITS["load_bytes"],
-    "off_chip_bytes": UNITS["off_chip_bytes"],
-    "bytes_per_cycle": UNITS["bytes_per_cycle"],
-    "energy": UNITS["energy"],
-}
+_NAMES = (
+    *("cycles", AREA, "lanes", MEMORY, "on_chip_bytes", "channel_bytes", "load_bytes", "off_chip_bytes"),
+    *("bytes_per_cycle", "energy"),
+)
+
+LIMITED = {name: NUMBERS.get(name, Measure()).limit for name in _NAMES}
 """Measures that a budget can be about, and what each is measured in."""
 
 
@@ -63,13 +57,18 @@ class Budget:
         return Budget({name: limit for name, limit in self.limits.items() if name not in names})
 
     def exceeded(self, row: Row, about: str = "") -> str | None:
-        """Which limits ``row`` is over, in words, with ``about`` in front of what it takes; None: over none."""
+        """The limits that ``row`` is over, in words, with ``about`` in front of what it takes; None: over none."""
         over = [
             f"{name} {about}{value:,.0f} of {limit:,.0f}"
             for name, limit in self.limits.items()
             if (value := measure(row, name)) is not None and value > limit
         ]
         return "over the budget: " + ", ".join(over) if over else None
+
+    def judged(self, row: Row, about: str = "") -> Row:
+        """``row``, which is `OVER` where it ran, or has bounds, and `exceeded` says why."""
+        reason = self.exceeded(row, about) if row.status in (Status.FINISHED, BOUNDED) else None
+        return replace(row, status=OVER, error=reason) if reason else row
 
 
 def _check_name(name: str) -> None:
@@ -79,10 +78,9 @@ def _check_name(name: str) -> None:
 
 
 def measure(row: Row, name: str) -> float | None:
-    """That of `LIMITED` which is called ``name``, of ``row``; None: not known."""
-    if name != MEMORY:
-        value: float | None = getattr(row, name)
-        return value
-    if row.on_chip_bytes is None or row.channel_bytes is None or row.load_bytes is None:
-        return None
-    return row.on_chip_bytes + row.channel_bytes + row.load_bytes
+    """The measure ``name`` of `LIMITED` in ``row``; None: not known."""
+    if name == MEMORY:
+        parts = (row.on_chip_bytes, row.channel_bytes, row.load_bytes)
+        return None if None in parts else sum(parts)  # type: ignore[arg-type]
+    value: float | None = getattr(row, name)
+    return value

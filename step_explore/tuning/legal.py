@@ -24,40 +24,31 @@ def derived(subject: Subject, over: Over, progress: Progress) -> dict[str, Seque
 
     Raises `InputError` where none of them is one, with what the function says of the last.
     """
-    found: dict[str, Sequence[Value] | str] = {}
-    first: dict[str, Value] = {name: _first(name, values) for name, values in over.items()}
+    found, first = dict(over), {name: _first(name, values) for name, values in over.items()}
     for name, values in over.items():
         match = LEGAL.fullmatch(values) if isinstance(values, str) else None
         if match is None:
-            found[name] = values
             continue
         low, high = int(match[1]), int(match[2])
         if not low <= high < low + MOST:
             raise InputError(f"{name}={values} has no values, or more than {MOST:,}")
-        legal = _legal(subject, name, range(low, high + 1), first, progress)
+        legal, refusal = list[Value](), ""
+        for value in range(low, high + 1):
+            try:
+                subject.program({**first, name: value})
+                legal.append(value)
+            except ProgramError as error:
+                refusal = first_line(error)
+            progress(f"{name}: {len(legal)} of the values up to {value} make a program")
+        if not legal:
+            raise InputError(f"no {name} from {low} to {high} makes a program; of the last one: {refusal}")
         found[name], first[name] = legal, legal[0]
     return found
 
 
 def _first(name: str, values: Sequence[Value] | str) -> Value:
+    """The first value of a parameter, the lowest one of a range."""
     if not isinstance(values, str):
         return next(iter(values), 0) if isinstance(values, Sequence) else values
     match = LEGAL.fullmatch(values)
     return int(match[1]) if match else parse_axis(f"{name}={values}").values[0]
-
-
-def _legal(
-    subject: Subject, name: str, candidates: range, first: Mapping[str, Value], progress: Progress
-) -> list[Value]:
-    found, refusal = list[Value](), ""
-    for value in candidates:
-        try:
-            subject.program({**first, name: value})
-            found.append(value)
-        except ProgramError as error:
-            refusal = first_line(error)
-        progress(f"{name}: {len(found)} of the values up to {value} make a program")
-    if not found:
-        low, high = candidates[0], candidates[-1]
-        raise InputError(f"no {name} from {low} to {high} makes a program; of the last one: {refusal}")
-    return found

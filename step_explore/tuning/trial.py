@@ -22,17 +22,17 @@ from step_explore.fitting.least import least_sites
 from step_explore.fitting.result import Fitted
 from step_explore.fitting.trials import firings
 from step_explore.sweeps.axis import Point, named
-from step_explore.sweeps.evaluation import evaluate
+from step_explore.sweeps.evaluation import evaluate, measured
 from step_explore.sweeps.row import BOUNDED, NUMBERS, OVER, REFUSED, Row
-from step_explore.sweeps.subject import Arguments, Held, Subject, first_line
-from step_explore.tuning.budget import Budget
+from step_explore.sweeps.subject import Arguments, Subject, first_line
+from step_explore.tuning.budget import AREA, Budget
 
 Judge = Literal["worst", "mean"]
 
 
 @dataclass(frozen=True)
 class Trial:
-    """How a point is judged: by the worst or the mean of what it takes in all ``cases`` (further arguments of the
+    """A judgement of points: by the worst or the mean of what it takes in all ``cases`` (further arguments of the
     function; at least one case, which may be empty), and whether that is within the ``budget``.
 
     ``within``: hardware is fitted so that this part of the cycles is lost at most (`step.fit`, with so many ``runs``),
@@ -60,55 +60,40 @@ class Trial:
         Where hardware is to be fitted this takes a task with the bounds; without, these are the row.
         """
         started = time.perf_counter()
-        point, bounds = task
+        (point, bounds), about, before = task, "", 0.0
         if bounds is not None:
-            found = replace(self._fitted(subject, point), digest=bounds.digest)
+            found, before = replace(self._fitted(subject, point), digest=bounds.digest), bounds.seconds or 0.0
         else:
             found = self._of_all([evaluate(subject.with_arguments(each), point) for each in self.cases])
             if self.within is not None and found.status == Status.FINISHED:
-                return self._bounds(subject, found, started)
-        if found.status == Status.FINISHED and (reason := self.budget.exceeded(found)):
-            found = replace(found, status=OVER, error=reason)
-        before = 0.0 if bounds is None else bounds.seconds or 0.0
-        return replace(found, asked=self.asked, seconds=round(before + time.perf_counter() - started, 6))
+                found, about = self._least(subject, found), "at least "
+        seconds = round(before + time.perf_counter() - started, 6)
+        return replace(self.budget.judged(found, about), asked=self.asked, seconds=seconds)
 
-    def _bounds(self, subject: Subject, found: Row, started: float) -> Row:
-        """What no hardware has less of, where the run ``found`` is that on the widest."""
-        programs = [subject.with_arguments(each).program(found.point) for each in self.cases]
-        least = self._least(found, programs)
-        reason = self.budget.exceeded(least, "at least ")
-        return replace(
-            least,
-            status=BOUNDED if reason is None else OVER,
-            error=reason,
-            asked=self.asked,
-            seconds=round(time.perf_counter() - started, 6),
-        )
-
-    def _least(self, found: Row, programs: Sequence[Program]) -> Row:
-        """``found`` with the least of each measure that a fit may give; None where there is no bound.
+    def _least(self, subject: Subject, found: Row) -> Row:
+        """The least of each measure that a fit may give, where the run ``found`` is that on the widest hardware; None
+        where there is no bound.
 
         With a budget of LUT sites a fit may lose more cycles than ``within``, for less area.
         """
         assert self.within is not None and found.cycles is not None
-        most = math.inf if "lut_sites" in self.budget.limits else found.cycles * (1 + self.within)
+        most = math.inf if AREA in self.budget.limits else found.cycles * (1 + self.within)
         sites, lanes, deepest = list[float](), list[int](), LEAST
-        for each in programs:
-            simulator = Simulator(each)
-            sites.append(least_sites(each, firings(simulator.attempt().result), most))
+        for each in self.cases:
+            program = subject.with_arguments(each).program(found.point)
+            simulator = Simulator(program)
+            sites.append(least_sites(program, firings(simulator.attempt().result), most))
             lanes.append(len(with_lanes(simulator.netlist)))
             deepest = max([deepest, *(channel.depth for channel in simulator.netlist.channels)])
+        unknown = "flops_per_cycle", "useful_flops_per_cycle", "bytes_per_cycle", "bound", "energy"
         return replace(
             found,
+            status=BOUNDED,
             lut_sites=math.floor(min(sites)),
             lanes=min(lanes),
             channel_bytes=None if found.channel_bytes is None else found.channel_bytes * LEAST // deepest,
             load_bytes=0,
-            flops_per_cycle=None,
-            useful_flops_per_cycle=None,
-            bytes_per_cycle=None,
-            bound=None,
-            energy=None,
+            **dict.fromkeys(unknown),  # type: ignore[arg-type]
         )
 
     def programs(self, subject: Subject, point: Point, fitted: str | None = None) -> list[Program]:
@@ -127,12 +112,11 @@ class Trial:
             return Row(point, OVER, error=first_line(refusal))
         except ProgramError as refusal:
             return Row(point, REFUSED, error=first_line(refusal))
-        found = self._of_all([evaluate(Subject(Held(each)), {}) for each in programs])
-        return replace(found, point=point, fitted=fitted)
+        return replace(self._of_all([measured(each, point) for each in programs]), fitted=fitted)
 
     def _fit(self, program: Program) -> Fitted:
         found = fit(program, within=self.within, runs=self.runs)
-        luts = self.budget.limits.get("lut_sites")
+        luts = self.budget.limits.get(AREA)
         if luts is None or found.best.area.lut_sites <= luts:
             return found
         return fit(program, luts=int(luts), runs=self.runs)
@@ -142,10 +126,11 @@ class Trial:
         for row in rows:
             if row.status != Status.FINISHED:
                 return row
-        slowest = max(rows, key=lambda row: row.cycles or 0)
-        known = {name: [getattr(row, name) for row in rows] for name in NUMBERS}
-        judged: dict[str, Any] = {name: None if None in each else self._judged(each) for name, each in known.items()}
-        return replace(slowest, **judged, digest=rows[0].digest)
+        judged: dict[str, Any] = {}
+        for name in NUMBERS:
+            known = [getattr(row, name) for row in rows]
+            judged[name] = None if None in known else self._judged(known)
+        return replace(max(rows, key=lambda row: row.cycles or 0), **judged, digest=rows[0].digest)
 
     def _judged(self, values: Sequence[float]) -> float:
         value = max(values) if self.judge == "worst" else fmean(values)

@@ -18,13 +18,14 @@ from step.programs.program import Program
 from step.running.backend import checked_options
 from step_explore.fitting.goal import MOST_LOSS
 from step_explore.sweeps.axis import Value
+from step_explore.sweeps.campaign import run_points
 from step_explore.sweeps.live import Live
-from step_explore.sweeps.points import Points, check_apart, subjects
+from step_explore.sweeps.question import Question, axes_of, check_apart, names_of
 from step_explore.sweeps.record import Record
 from step_explore.sweeps.row import Row
-from step_explore.sweeps.subject import Arguments, Subject
+from step_explore.sweeps.subject import Arguments, Subject, subjects
 from step_explore.sweeps.sweep import Sweep, name_of
-from step_explore.tuning.bounded import Bounded, lost
+from step_explore.tuning.bounded import bounded, lost
 from step_explore.tuning.budget import Budget
 from step_explore.tuning.legal import derived
 from step_explore.tuning.trial import Judge, Trial
@@ -119,32 +120,23 @@ def tune(
     with subjects(program, None, settings, arguments, scheduler) as (subject, kept):
         first = subject.with_arguments(trial.cases[0])
         legal = derived(first, settled(over, Mapping, "over", InputError), progress)
-        points = Points.of(
-            legal,
-            settled(objectives, Iterable[Any], "objectives", InputError),
-            search,
-            seed,
-            per,
-            tokens,
-            arguments,
-            settings,
-        )
+        objectives = settled(objectives, Iterable[Any], "objectives", InputError)
+        axes = axes_of(legal, arguments, settings)
+        question = Question(axes, tuple(objectives), search, seed, names_of(per), tokens, dict(arguments or {}))
         for case in map(dict, trial.cases):
             check_apart("over", legal, "a case", case)
             check_apart("arguments", arguments or {}, "a case", case)
-        first.at(points.first)
-        record = Record(path, points.axes, first, trial.asked, workload=points.workload)
-        live = Live.of(plot, points.objectives, name_of(program), points.workload.per)
-        interrupted = False
+        first.at(question.first)
+        record = Record(path, question, first, trial.asked)
+        live, interrupted = Live(plot, question.objectives, name_of(program), question.per), False
+        work, way = partial(trial.row, subject), partial(bounded, question, record, progress)
         try:
-            way = Bounded(points, record, progress).rows
-            rows = points.run(partial(trial.row, subject), lost, way, record, jobs, scheduler, progress, live)
+            rows = run_points(question, record, work, lost, way, jobs, scheduler, progress, live)
         except KeyboardInterrupt:
             rows, interrupted = record.rows, True
     live.end(rows)
-    rows = [replace(row, subject=kept) for row in rows]
-    of = name_of(program), points.axes, points.objectives, tuple(rows)
-    return Tuned(*of, trial, kept, interrupted, per=points.workload.per)
+    of = name_of(program), question.axes, question.objectives, tuple(replace(row, subject=kept) for row in rows)
+    return Tuned(*of, trial, kept, interrupted, per=question.per)
 
 
 def _cases(cases: Sequence[Mapping[str, Value]]) -> tuple[Arguments, ...]:

@@ -17,10 +17,9 @@ from step_explore.fitting.fitting import check_scipy
 from step_explore.sweeps.axis import Value, grid
 from step_explore.sweeps.row import Row
 from step_explore.sweeps.sweep import Sweep
-from step_explore.tuning.among import Among
-from step_explore.tuning.budget import MEMORY, Budget
-from step_explore.tuning.entry import AREA, Entry
-from step_torch.mapping.choices import Choices
+from step_explore.tuning.budget import AREA, MEMORY, Budget
+from step_torch.mapping.search import Candidate, Mapper
+from step_torch.mapping.tilings import Tilings
 from step_torch.mapping.words import why
 
 OBJECTIVES = ("cycles", "lut_sites", "on_chip_bytes")
@@ -36,10 +35,10 @@ class Mapped(Sweep):
     sites, which are rows too; ``interrupted``: Ctrl-C came, and these are the best so far.
     """
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[Candidate, ...] = ()
     budget: Budget = field(default_factory=lambda: Budget({}))
     choices: int = 0
-    smaller: Mapping[int, Entry] = field(default_factory=dict)
+    smaller: Mapping[int, Candidate] = field(default_factory=dict)
     interrupted: bool = False
 
     def best(self, measure: str = "cycles") -> Row:
@@ -52,11 +51,10 @@ class Mapped(Sweep):
         Raises `InputError` for a row that was given none.
         """
         wanted = self.best() if row is None else row
-        entries = (*self.entries, *self.smaller.values())
-        found = next((each.program for each in entries if each.row is wanted), None)
-        if found is None:
-            raise InputError(f"no hardware was chosen for {dict(wanted.point)}: it is {wanted.status}")
-        return found
+        for each in (*self.entries, *self.smaller.values()):
+            if each.row is wanted and each.program is not None:
+                return each.program
+        raise InputError(f"no hardware was chosen for {dict(wanted.point)}: it is {wanted.status}")
 
     @property
     def why(self) -> str:
@@ -109,25 +107,13 @@ def map(
         settled(count, Annotated[int, Within(0 if name == "runs" else 1, math.inf)], name, InputError)
     check_scipy("step_torch.map")
     path = named_file(model, "a captured module")
-    choices = Choices(path, bytes_per_cycle, tuple(settled(settings, Iterable[Any], "settings", InputError)))
-    choices.fabric()
+    tilings = Tilings(path, bytes_per_cycle, tuple(settled(settings, Iterable[Any], "settings", InputError)))
+    tilings.fabric()
     values = settled({} if over is None else over, Mapping, "over", InputError)
-    plainly = {
-        name: [plain(each) for each in settled(given, Iterable[Any], name, InputError)]
-        for name, given in values.items()
-    }
-    axes = choices.axes(plainly)
-    search = Among(choices.program, budget, candidates, finalists, runs)
-    found = search.search(grid(axes), progress)
-    rows = tuple(each.row for each in (*found.entries, *found.smaller.values()))
-    return Mapped(
-        path.stem,
-        tuple(axes),
-        OBJECTIVES,
-        rows,
-        found.entries,
-        budget,
-        found.choices,
-        found.smaller,
-        found.interrupted,
-    )
+    listed = {name: settled(each, Iterable[Any], name, InputError) for name, each in values.items()}
+    axes = tilings.axes({name: [plain(value) for value in each] for name, each in listed.items()})
+    points = grid(axes)
+    found, smaller, interrupted = Mapper(tilings.program, budget, **counts, progress=progress).search(points)
+    rows = tuple(each.row for each in (*found, *smaller.values()))
+    of = path.stem, tuple(axes), OBJECTIVES, rows
+    return Mapped(*of, tuple(found), budget, len(points), smaller, interrupted)

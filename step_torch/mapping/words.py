@@ -8,23 +8,23 @@ from step.running.result import Status
 from step_explore.sweeps.axis import named
 from step_explore.sweeps.row import Row
 from step_explore.tuning.budget import Budget, measure
-from step_explore.tuning.entry import Entry
+from step_torch.mapping.search import Candidate
 
 LIMITS = 60
 """Percent of the cycles; what works as long as that limits a program."""
 
 
-def why(entries: Sequence[Entry], best: Row, budget: Budget, smaller: Mapping[int, Entry]) -> str:
-    """What limits ``best``, what the next one would take, changes of a single parameter, and ``smaller`` hardware."""
-    return "\n".join([*_sentences(entries, best, budget), *_smaller(smaller, best)])
+def why(candidates: Sequence[Candidate], best: Row, budget: Budget, smaller: Mapping[int, Candidate]) -> str:
+    """Sentences on what limits ``best``, the next one, changes of a single parameter, and ``smaller`` hardware."""
+    return "\n".join([*_sentences(candidates, best, budget), *_smaller(smaller, best)])
 
 
-def _sentences(entries: Sequence[Entry], best: Row, budget: Budget) -> Iterator[str]:
-    mine = next(each for each in entries if each.row is best)
+def _sentences(candidates: Sequence[Candidate], best: Row, budget: Budget) -> Iterator[str]:
+    mine = next(each for each in candidates if each.row is best)
     taken = (f"{measure(best, name) or 0:,.0f} of {limit:,.0f} {name}" for name, limit in budget.limits.items())
     yield f"{named(best.point)} is the fastest: {best.cycles:,} cycles, with {', '.join(taken)}"
     yield f"{_limit(best)}; {_widest(mine, best)}"
-    others = [each.row for each in entries if each.row.status == Status.FINISHED and each.row is not best]
+    others = [each.row for each in candidates if each.row.status == Status.FINISHED and each.row is not best]
     if others:
         second = min(others, key=lambda row: row.cycles or 0)
         yield (
@@ -32,18 +32,18 @@ def _sentences(entries: Sequence[Entry], best: Row, budget: Budget) -> Iterator[
             f"with {second.lut_sites:,} lut_sites"
         )
     for name in best.point:
-        near = [each for each in entries if _differs(each.row, best, name)]
+        near = [each for each in candidates if _differs(each.row, best, name)]
         if near:
-            yield f"  other {name}: " + "; ".join(f"{each.point[name]} {_takes(each, best)}" for each in near)
+            yield f"  other {name}: " + "; ".join(f"{each.row.point[name]} {_takes(each, best)}" for each in near)
 
 
-def _smaller(smaller: Mapping[int, Entry], best: Row) -> Iterator[str]:
+def _smaller(smaller: Mapping[int, Candidate], best: Row) -> Iterator[str]:
     for limit, each in smaller.items():
-        yield f"  within {limit:,} lut_sites: {_takes(each, best)}, {named(each.point)}"
+        yield f"  within {limit:,} lut_sites: {_takes(each, best)}, {named(each.row.point)}"
 
 
 def _limit(best: Row) -> str:
-    """What it is bound by: what works nearly always, or the way through the program."""
+    """The bound of ``best``: what works nearly always, or the way through the program."""
     name, _, part = (best.bound or "nothing 0%").rpartition(" ")
     if float(part.rstrip("%")) >= LIMITS:
         return f"it is limited by {name}, which works for {part} of the cycles"
@@ -52,8 +52,8 @@ def _limit(best: Row) -> str:
     )
 
 
-def _widest(mine: Entry, best: Row) -> str:
-    """What more area would bring."""
+def _widest(mine: Candidate, best: Row) -> str:
+    """Cycles that more area would save."""
     if mine.fewest >= (best.cycles or 0):
         return "more area would not make it faster"
     return (
@@ -62,7 +62,7 @@ def _widest(mine: Entry, best: Row) -> str:
     )
 
 
-def _takes(each: Entry, best: Row) -> str:
+def _takes(each: Candidate, best: Row) -> str:
     row = each.row
     if row.status == Status.FINISHED:
         return "is the same" if row.cycles == best.cycles else f"{row.cycles:,} cycles ({_more(row.cycles, best)})"

@@ -23,7 +23,7 @@ from step.lowering.storage import slot_bits
 from step.programs.files.depths import DepthBinding
 from step.programs.program import load_program
 from step_explore.fifos.alike import alike
-from step_explore.fifos.bound import Bound
+from step_explore.fifos.bound import StorageBound
 from step_explore.fifos.runs import Depths, Runs
 from step_explore.fifos.shrink import LEAST, shrink
 
@@ -155,7 +155,7 @@ def test_the_bound_is_that_of_all_depths(make: Callable[[], Program]) -> None:
     pytest.importorskip("scipy")
     program = make()
     found = step.size_fifos(program, bound=True)
-    assert found.bound == Bound(found.least.bits, None)
+    assert found.bound == StorageBound(found.least.bits, None)
     runs = Runs(lower(program.graph, program.fabric), [step.Simulator(program)], 1)
     floor = dict.fromkeys(found.least.depths, LEAST)
     waiting = [name for name in floor if name.startswith("rows_broadcast.") or name == "narrow"]

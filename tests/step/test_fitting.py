@@ -11,10 +11,10 @@ from step.host.progress import silent
 from step.lowering.netlist import lower
 from step.programs.prepare import open_program
 from step_explore.areas import area_of
-from step_explore.fitting.candidates import Candidates
-from step_explore.fitting.choices import Chosen, Space
 from step_explore.fitting.depths import shallower
 from step_explore.fitting.goal import Goal
+from step_explore.fitting.longest_path import LongestPath
+from step_explore.fitting.space import Places, Space
 from step_explore.fitting.trials import Choice, Trials, firings
 
 SWIGLU = "examples/swiglu.py"
@@ -30,7 +30,7 @@ def space(trials: Trials) -> Space:
     return Space.of(lower(trials.program.graph, trials.program.fabric))
 
 
-def narrowed(space: Space, name: str, link: int) -> Chosen:
+def narrowed(space: Space, name: str, link: int) -> Places:
     """All that is asked for, but one unit with the most lanes on such links."""
     (at,) = (at for at, unit in enumerate(space.units) if unit.name == name)
     places = [place for place, option in enumerate(space.units[at].options) if option.link == link]
@@ -55,7 +55,7 @@ def test_none_of_the_lanes_of_a_width_is_worse_than_another(space: Space) -> Non
     for unit in space.units:
         for one in unit.options:
             others = [each for each in unit.options if each is not one and each.link == one.link]
-            assert not any(each.beats(one) and each != unit.options[-1] for each in others), (unit.name, one)
+            assert not any(each.dominates(one) and each != unit.options[-1] for each in others), (unit.name, one)
 
 
 @pytest.mark.parametrize("name", ["activation", "gated", "down_projection"])
@@ -73,7 +73,7 @@ def test_a_path_is_as_long_as_the_busiest_unit_at_least(trials: Trials, space: S
     result = trials.run(space.netlist.fabric)
     assert result is not None
     counts = firings(result)
-    programs = Candidates(space, counts, [[0.0] * len(unit.options) for unit in space.units])
+    programs = LongestPath(space, counts)
     path = programs.cycles(space.asked)
     busiest = max(counts[unit.name] * unit.options[-1].intervals[0] for unit in space.units)
     assert busiest <= path <= result.cycles
@@ -93,7 +93,7 @@ def test_alike_units_have_the_same_links() -> None:
     space = Space.of(lower(program.graph, program.fabric))
     result = trials.run(program.fabric)
     assert result is not None
-    programs = Candidates(space, firings(result), [[0.0] * len(unit.options) for unit in space.units])
+    programs = LongestPath(space, firings(result))
     chosen = programs.narrowest(2 * programs.cycles(space.asked))
     assert chosen is not None and any(len(group) > 1 for group in space.alike)
     for group in space.alike:

@@ -15,7 +15,7 @@ from raising import raised
 import step
 from step.errors import FormatError
 from step_explore.sweeps import live, subject
-from step_explore.sweeps.record import OTHERWISE
+from step_explore.sweeps.table import OTHERWISE
 
 PROGRAM = """
 from step import FP32, Graph, Program, Tile
@@ -157,7 +157,7 @@ def test_what_was_refused_of_a_program_that_nobody_knows_runs_again(spec: str, t
     assert [row.status for row in found.rows] == ["finished", "refused"]
     path.write_text("".join(line for line in path.read_text().splitlines(True) if not line.startswith("2,")))
     Path(spec).write_text(text)
-    subject._made.cache_clear()
+    subject._loaded.cache_clear()
     assert [row.status for row in step.sweep(spec, {"rows": [2, 9]}, save=path, jobs=1).rows] == ["finished"] * 2
 
 

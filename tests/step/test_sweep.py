@@ -373,7 +373,7 @@ def test_files_of_something_else(spec: str, tmp_path: Path) -> None:
         f"{path} has a sweep over rows, but this one is over fabric.dynamic_rows: {otherwise}"
     )
     Path(spec).write_text(PROGRAM.replace("[scale] * 3", "[scale, 2, 3]"))
-    subject._made.cache_clear()
+    subject._loaded.cache_clear()
     assert complaint({"rows": [2]}) == (
         f"{path} has a sweep of another program, or of this one before it or its data was changed: {otherwise}"
     )

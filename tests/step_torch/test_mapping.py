@@ -16,8 +16,8 @@ from step.lowering.netlist import lower
 from step_explore.areas import area_of
 from step_explore.sweeps.row import OVER
 from step_torch.generating import LanguageModel
-from step_torch.mapping.choices import WRITTEN, Choices
 from step_torch.mapping.mapping import Mapped
+from step_torch.mapping.tilings import WRITTEN, Tilings
 
 CAPTURED = Path(__file__).parent / "captured"
 PAGE = CAPTURED / "page.pt2"
@@ -136,7 +136,7 @@ def test_ctrl_c_keeps_the_best_so_far(at: str, rows: int, hardware: int | None) 
 
 def test_choices_divide_what_there_is() -> None:
     def values(name: str) -> dict[str, tuple[Any, ...]]:
-        return {each.name: each.values for each in Choices(CAPTURED / f"{name}.pt2").axes({})}
+        return {each.name: each.values for each in Tilings(CAPTURED / f"{name}.pt2").axes({})}
 
     sums = ("ordered", "fused")
     few = {"columns": (16, 64), "depth": (0, 16), "sum": sums, "side_by_side": (1, 4), "held": (False, True)}

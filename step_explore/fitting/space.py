@@ -1,22 +1,22 @@
-"""What can be chosen: lanes of every unit and the width of its links, and what that takes and saves."""
+"""Hardware that can be chosen: lanes of every unit and the width of its links, and what that takes and saves."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import le
 
 from step.language.graph import Node
 from step.lowering.fabric import FabricConfig
 from step.lowering.feasible import lanes_of, with_lanes, with_links
 from step.lowering.netlist import Channel, Netlist
 from step.lowering.timing import timing_of
+from step.programs.folding import starred
 from step_explore.areas import Area
 from step_explore.areas import units as areas
 from step_explore.areas.model import Areas, priced
-from step_explore.fitting.grain import FINE, Grain
 
 NARROWEST = 4
 """Bytes of the narrowest link that is tried."""
@@ -24,8 +24,16 @@ NARROWEST = 4
 MEMORIES = (8, 16, 64)
 """Words from which on channels are block RAM."""
 
-Chosen = tuple[int, ...]
-"""For each unit the place of its option."""
+Grain = tuple[Sequence[int], Sequence[int]]
+"""Parts of the fabric's links, the narrowest first; and lanes in steps of so many eighths of a power of two."""
+
+FINE: Grain = ((8, 4, 2, 1), range(8, 16))
+LINKED: Grain = ((4, 2, 1), (8,))
+COARSE: Grain = ((1,), (8,))
+"""All choices; links of half and quarter width, and lanes that are powers of two; those lanes with the widest links."""
+
+Places = tuple[int, ...]
+"""The place of an option for each unit."""
 
 
 @dataclass(frozen=True)
@@ -42,18 +50,16 @@ class Option:
     intervals: tuple[int, ...]
     latencies: tuple[int, ...]
 
-    def beats(self, other: Option) -> bool:
+    def dominates(self, other: Option) -> bool:
         """Whether it is no larger than ``other``, and no slower."""
-        mine = (self.area.lut_sites, *self.intervals, *self.latencies)
-        return all(
-            map(float.__le__, map(float, mine), map(float, (other.area.lut_sites, *other.intervals, *other.latencies)))
-        )
+        mine, theirs = ((each.area.lut_sites, *each.intervals, *each.latencies) for each in (self, other))
+        return all(map(le, mine, theirs))
 
 
 @dataclass(frozen=True)
-class Unit:
-    """The operator ``nodes[0]``, and others that have its links; ``options`` from the narrowest links and the fewest
-    lanes on, the last one being what the fabric has."""
+class Knob:
+    """Operator ``nodes[0]`` with others that have its links; ``options`` from the narrowest links and the fewest lanes
+    on, the last one being what the fabric has."""
 
     nodes: tuple[str, ...]
     options: tuple[Option, ...]
@@ -67,14 +73,13 @@ class Unit:
         return sorted({each.link for each in self.options})
 
     def stepped(self, place: int, lanes: int = 0, links: int = 0) -> int:
-        """The option with so many steps more lanes, or wider links, or at the end; with other links as many lanes as
-        there were, or the fewest more."""
-        if lanes:
-            inside = [at for at, each in enumerate(self.options) if each.link == self.options[place].link]
-            return min(max(place + lanes, inside[0]), inside[-1])
+        """The option so many steps on, with more lanes or wider links, or the last one there is; other links have as
+        many lanes as there were, or the fewest more."""
         widths, mine = self.links(), self.options[place]
         link = widths[min(max(widths.index(mine.link) + links, 0), len(widths) - 1)]
         inside = [at for at, each in enumerate(self.options) if each.link == link]
+        if lanes:
+            return min(max(place + lanes, inside[0]), inside[-1])
         return next((at for at in inside if self.options[at].lanes >= mine.lanes), inside[-1])
 
 
@@ -91,21 +96,21 @@ class Seam:
 
 @dataclass(frozen=True)
 class Space:
-    """The choices on one fabric: of each of ``units`` an option. ``alike``: the places of units that do the same, whose
-    names differ in numbers alone; they have the same links."""
+    """Choices of hardware on one fabric: an option of each of ``units``. ``alike``: the places of units that do the
+    same, whose names differ in numbers alone; they have the same links."""
 
     netlist: Netlist
-    units: tuple[Unit, ...]
+    units: tuple[Knob, ...]
     alike: tuple[tuple[int, ...], ...]
 
     @classmethod
     def of(cls, netlist: Netlist, grain: Grain = FINE) -> Space:
-        """Those of ``netlist``, with at most its lanes and its links."""
+        """The choices for ``netlist``, with at most its lanes and its links."""
         return cls(netlist, *_units(netlist, grain))
 
     @property
-    def asked(self) -> Chosen:
-        """What the fabric has."""
+    def asked(self) -> Places:
+        """The options that the fabric has."""
         return tuple(len(unit.options) - 1 for unit in self.units)
 
     @cached_property
@@ -120,7 +125,7 @@ class Space:
 
     @cached_property
     def seams(self) -> tuple[Seam, ...]:
-        """Where words go from one group to another one."""
+        """Seams between all groups of which one sends words to another one."""
         found: dict[tuple[int, int], list[Channel]] = {}
         for channel in self.netlist.channels:
             before, behind = (self.owners.get(end[0]) for end in (channel.producer, channel.consumer))
@@ -130,23 +135,19 @@ class Space:
                     found.setdefault(groups, []).append(channel)
         return tuple(_seam(self, groups, channels) for groups, channels in found.items())
 
-    def options(self, chosen: Chosen) -> list[Option]:
+    def options(self, chosen: Places) -> list[Option]:
         """The option of each unit."""
         return [unit.options[place] for unit, place in zip(self.units, chosen, strict=True)]
 
-    def fabric(self, chosen: Chosen) -> FabricConfig:
+    def fabric(self, chosen: Places) -> FabricConfig:
         """The fabric with these options: links as most units have them, and those of the others by name."""
-        fabric, options = self.netlist.fabric, self.options(chosen)
-        lanes = {
-            unit.name: mine.lanes
-            for unit, mine in zip(self.units, options, strict=True)
-            if mine.lanes and mine.lanes != unit.options[-1].lanes
-        }
-        ((link, _),) = Counter(each.link for each in options).most_common(1) or ((fabric.link_bytes, 0),)
-        links = {unit.name: mine.link for unit, mine in zip(self.units, options, strict=True) if mine.link != link}
+        fabric, pairs = self.netlist.fabric, [*zip(self.units, self.options(chosen), strict=True)]
+        lanes = {unit.name: mine.lanes for unit, mine in pairs if mine.lanes not in (0, unit.options[-1].lanes)}
+        ((link, _),) = Counter(mine.link for _, mine in pairs).most_common(1) or ((fabric.link_bytes, 0),)
+        links = {unit.name: mine.link for unit, mine in pairs if mine.link != link}
         return replace(fabric, lanes={**fabric.lanes, **lanes}, links=links, link_bytes=link)
 
-    def area(self, chosen: Chosen) -> Area:
+    def area(self, chosen: Places) -> Area:
         """The area of the whole program with these options."""
         return self._areas.of(replace(self.netlist, fabric=self.fabric(chosen)))
 
@@ -154,19 +155,26 @@ class Space:
     def _areas(self) -> Areas:
         return Areas()
 
-    def parts(self, chosen: Chosen) -> Area:
+    def parts(self, chosen: Places) -> Area:
         """The area of what is chosen, without the rest of the program."""
         options = sum((option.area for option in self.options(chosen)), Area())
         return sum((seam.area[self.at(seam, chosen)] for seam in self.seams), options)
 
-    def difference(self, chosen: Chosen, moved: Chosen) -> Area:
-        """What ``moved`` takes more than ``chosen``, by the parts."""
+    def difference(self, chosen: Places, moved: Places) -> Area:
+        """The area that ``moved`` takes more than ``chosen``, by the parts."""
         changed = [each for each in zip(self.units, chosen, moved, strict=True) if each[1] != each[2]]
         options = (unit.options[new].area - unit.options[old].area for unit, old, new in changed)
         seams = ((seam.area, self.at(seam, chosen), self.at(seam, moved)) for seam in self.seams)
         return sum((area[new] - area[old] for area, old, new in seams if old != new), sum(options, Area()))
 
-    def at(self, seam: Seam, chosen: Chosen) -> tuple[int, int]:
+    def stepped(self, chosen: Places, units: Iterable[int], lanes: int = 0, links: int = 0) -> Places:
+        """``chosen`` with ``units`` so many options further."""
+        found = list(chosen)
+        for at in units:
+            found[at] = self.units[at].stepped(found[at], lanes, links)
+        return tuple(found)
+
+    def at(self, seam: Seam, chosen: Places) -> tuple[int, int]:
         """The widths at ``seam``."""
         before, behind = (self.alike[group][0] for group in (seam.before, seam.behind))
         return self.units[before].options[chosen[before]].link, self.units[behind].options[chosen[behind]].link
@@ -174,7 +182,7 @@ class Space:
 
 def fabrics(fabric: FabricConfig) -> Iterator[FabricConfig]:
     """``fabric``, and those with narrower links and other memories, where no operator has links of its own."""
-    for part in (1,) if fabric.links else reversed(FINE.parts):
+    for part in (1,) if fabric.links else reversed(FINE[0]):
         for words in dict.fromkeys((fabric.block_ram_words, *MEMORIES)):
             if part == 1 or fabric.link_bytes // part >= NARROWEST:
                 yield replace(fabric, link_bytes=fabric.link_bytes // part, block_ram_words=words)
@@ -183,7 +191,7 @@ def fabrics(fabric: FabricConfig) -> Iterator[FabricConfig]:
 # -- units ----------------------------------------------------------------------------------------------------------
 
 
-def _units(netlist: Netlist, grain: Grain) -> tuple[tuple[Unit, ...], tuple[tuple[int, ...], ...]]:
+def _units(netlist: Netlist, grain: Grain) -> tuple[tuple[Knob, ...], tuple[tuple[int, ...], ...]]:
     nodes: dict[str, list[Node]] = {}
     having = [netlist.owner(each).name for each in (*with_links(netlist), *with_lanes(netlist))]
     for node in netlist.units:
@@ -196,17 +204,16 @@ def _units(netlist: Netlist, grain: Grain) -> tuple[tuple[Unit, ...], tuple[tupl
         kind = str([_kind(netlist, each) for each in owned])
         if kind not in known:
             known[kind] = tuple(_options(netlist, owned, grain))
-        units.append(Unit(tuple(each.name for each in owned), known[kind]))
-        alike.setdefault((re.sub(r"\d+", "#", owned[0].name), kind), []).append(place)
+        units.append(Knob(tuple(each.name for each in owned), known[kind]))
+        alike.setdefault((starred(owned[0].name), kind), []).append(place)
     return tuple(units), tuple(map(tuple, alike.values()))
 
 
 def _kind(netlist: Netlist, node: Node) -> str:
-    """What units have in common whose options are the same."""
+    """Text that is equal for units whose options are the same."""
     elements = (*(each.element for each in node.inputs), *(each.element for each in node.output_types))
-    around = [
-        (each.depth, each.carries) for each in (*netlist.inputs(node), *netlist.outputs(node)) if each is not None
-    ]
+    channels = (*netlist.inputs(node), *netlist.outputs(node))
+    around = [(each.depth, each.carries) for each in channels if each is not None]
     fabric, function = netlist.fabric, node.operator.function
     own = fabric.lanes.get(node.name), fabric.links.get(node.name)
     return f"{node.operator.name} {function} {[*map(str, elements)]} {own} {around}"
@@ -217,7 +224,7 @@ def _options(netlist: Netlist, nodes: list[Node], grain: Grain) -> Iterator[Opti
     links that are all the same."""
     link = netlist.links[nodes[0].name]
     whole = list(_of_lanes(netlist, nodes, link, grain))
-    for part in grain.parts if nodes[0] in with_links(netlist) else ():
+    for part in grain[0] if nodes[0] in with_links(netlist) else ():
         if part > 1 and link // part >= NARROWEST:
             narrow = list(_of_lanes(netlist, nodes, link // part, grain))
             yield from narrow if replace(narrow[-1], link=link) != whole[-1] else ()
@@ -228,12 +235,12 @@ def _of_lanes(netlist: Netlist, nodes: list[Node], link: int, grain: Grain) -> I
     most = lanes_of(nodes[0], netlist)
     whole = _option(netlist, nodes, link, most)
     found: list[Option] = []
-    for lanes in sorted({eighths << bit >> 3 for bit in range(whole.lanes.bit_length()) for eighths in grain.eighths}):
+    for lanes in sorted({eighths << bit >> 3 for bit in range(whole.lanes.bit_length()) for eighths in grain[1]}):
         if lanes >= whole.lanes:
             break
         each = _option(netlist, nodes, link, lanes)
-        if each.lanes < whole.lanes and not whole.beats(each) and not any(known.beats(each) for known in found):
-            found = [*(known for known in found if not each.beats(known)), each]
+        if each.lanes < whole.lanes and not whole.dominates(each) and not any(known.dominates(each) for known in found):
+            found = [*(known for known in found if not each.dominates(known)), each]
     yield from found
     yield whole
 
@@ -249,7 +256,7 @@ def _option(netlist: Netlist, nodes: list[Node], link: int, lanes: int) -> Optio
     for node in nodes:
         timing, waiting = timing_of(changed, node), areas.in_flight(changed, node)
         behind = [each for each in changed.outputs(node) if each is not None]
-        parts += [areas.channel(_same(changed, each, link), each, waiting) for each in behind]
+        parts += [areas.channel(_ends(changed, each, (link, link)), each, waiting) for each in behind]
         words = [changed.words(each, node.name) for each in (*changed.inputs(node), *behind)]
         intervals.append(int(timing.initiation_interval) if timing is not None else max(words, default=1))
         latencies.append(int(timing.latency) if timing is not None else 0)
@@ -257,12 +264,8 @@ def _option(netlist: Netlist, nodes: list[Node], link: int, lanes: int) -> Optio
     return Option(link, lanes_of(nodes[0], changed), area, tuple(intervals), tuple(latencies))
 
 
-def _same(netlist: Netlist, channel: Channel, link: int) -> Netlist:
-    """``netlist`` with words of so many bytes at both ends of ``channel``."""
-    return _ends(netlist, channel, (link, link))
-
-
 def _ends(netlist: Netlist, channel: Channel, links: tuple[int, int]) -> Netlist:
+    """``netlist`` with words of so many bytes at the two ends of ``channel``."""
     if netlist.widths(channel) == links:
         return netlist
     ends = (netlist.owner(netlist.graph.nodes[end[0]]).name for end in (channel.producer, channel.consumer))

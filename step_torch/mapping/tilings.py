@@ -1,4 +1,4 @@
-"""The choices that an import has: tiles, steps of the depth, sums, products side by side, and what is held."""
+"""Tilings that an import can have: tiles, steps of the depth, sums, products side by side, and what is held."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from step.errors import InputError
 from step.host.nearest import did_you_mean
 from step.lowering.fabric import with_settings
 from step.lowering.settings import check_settings
-from step_explore.fitting.quickly import as_wide
+from step_explore.fitting.fitter import as_wide
 from step_explore.sweeps.axis import Axis, Point, Value
 from step_models.fabrics import PUBLISHED
 from step_torch.archive import read_archive
@@ -44,9 +44,9 @@ FIRST, TIMES, MOST_COLUMNS = 16, 4, 1024
 
 
 @dataclass(frozen=True)
-class Choices:
-    """The captured module at ``path`` with any of its tilings, on a fabric of so many ``bytes_per_cycle`` (None: those
-    that an import comes with) and ``settings``."""
+class Tilings:
+    """Programs of the captured module at ``path`` with any of its tilings, on a fabric of so many ``bytes_per_cycle``
+    (None: those that an import comes with) and ``settings``."""
 
     path: Path
     bytes_per_cycle: float | None = None

@@ -1,21 +1,21 @@
-"""Integer programs: which options units should have, by formulas."""
+"""Integer programs on closed formulas, which choose an option for each unit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from step_explore.fitting.choices import Chosen, Space
+from step_explore.fitting.space import Places, Space
 
 Budget = Mapping[str, float]
 """The most of a resource of `step_explore.areas.Area`, by its name."""
 
 SECONDS = 10.0
-"""Of one integer program at most."""
+"""The most that one integer program may take."""
 
 GAP = 3e-3
 """The part by which its result may be worse than the best, where nothing else is said."""
@@ -25,9 +25,9 @@ Row = dict[int, float]
 
 
 @dataclass(frozen=True)
-class Candidates:
+class LongestPath:
     """Integer programs of ``space``, whose nodes fire so often (``firings``, by name), and whose units have results so
-    many cycles ``later`` with each option than by the latencies of `Option`.
+    many cycles ``later`` with each option than by the latencies of `Option`; None: no later.
 
     How long a run takes is a longest path: a node begins and ends no sooner than those in front of it, and later by
     what its option has more latency, by ``later``, and by what words wait for where they become wider; from its begin
@@ -36,15 +36,15 @@ class Candidates:
 
     space: Space
     firings: Mapping[str, int]
-    later: Sequence[Sequence[float]]
+    later: Sequence[Sequence[float]] | None = None
     gap: float = GAP
 
-    @classmethod
-    def by_formulas(cls, space: Space, firings: Mapping[str, int], gap: float = GAP) -> Candidates:
-        """Those whose results are later by the latencies alone."""
-        return cls(space, firings, [[0.0] * len(unit.options) for unit in space.units], gap)
+    @cached_property
+    def path(self) -> float:
+        """The length of the path of what the fabric has."""
+        return self.cycles(self.space.asked)
 
-    def cycles(self, chosen: Chosen) -> float:
+    def cycles(self, chosen: Places) -> float:
         """The length of the path of what is ``chosen``."""
         begin, end = dict[str, float](), dict[str, float]()
         before: dict[str, list[str]] = {}
@@ -58,43 +58,42 @@ class Candidates:
             end[name] = max([begin[name] + busy, *(end[other] + cycles for other, cycles in waits.items())])
         return max(end.values())
 
-    def narrowest(self, cycles: float) -> Chosen | None:
+    def narrowest(self, cycles: float) -> Places | None:
         """The options with the least LUT sites of a path of at most so many ``cycles``; None where there are none."""
-        return self._in_two_steps(self._cost("lut_sites"), cycles, {})
+        return self._solved(self._cost("lut_sites"), cycles, {})
 
-    def fastest(self, spare: Budget, *, together: bool = False) -> Chosen | None:
+    def fastest(self, spare: Budget, *, together: bool = False) -> Places | None:
         """The options with the shortest path which take no more than is ``spare``; None where there are none.
 
         With ``together`` alike units have the same, which is found sooner.
         """
         sites = {at: 1e-6 * cost for at, cost in self._cost("lut_sites").items()}
-        solved = self._in_two_steps if not together else partial(self._solved, links=None)
-        return solved({**sites, self._path: 1.0}, np.inf, spare)
+        return self._solved({**sites, self._path: 1.0}, np.inf, spare, together=together)
 
-    def _in_two_steps(self, cost: Row, most: float, spare: Budget) -> Chosen | None:
-        """Where alike units have the same options, and then with the links of these, lanes of every unit."""
-        together = self._solved(cost, most, spare, None)
-        return None if together is None else self._solved(cost, most, spare, together)
+    def _solved(self, cost: Row, most: float, spare: Budget, *, together: bool = False) -> Places | None:
+        """The same options for alike units; and unless ``together`` then with the links of these, lanes of every
+        unit."""
+        same = self._least(cost, most, spare, None)
+        return same if same is None or together else self._least(cost, most, spare, same)
 
     # -- what takes how long ------------------------------------------------------------------------------------------
 
     def _takes(self, name: str, at: int, place: int) -> tuple[float, float]:
-        """How long the node ``name`` of a unit is busy with an option, and by how much its results are later."""
+        """The cycles that the node ``name`` of a unit is busy with an option, and by which its results are later."""
         unit = self.space.units[at]
-        option, whole, node = unit.options[place], unit.options[-1], unit.nodes.index(name)
-        later = option.latencies[node] - whole.latencies[node] + (self.later[at][place] if node == 0 else 0.0)
+        option, node = unit.options[place], unit.nodes.index(name)
+        more = self.later[at][place] if self.later and node == 0 else 0
+        later = option.latencies[node] - unit.options[-1].latencies[node] + more
         return self.firings.get(name, 0) * option.intervals[node], later
 
-    def _waits(self, before: str, behind: str, chosen: Chosen) -> float:
+    def _waits(self, before: str, behind: str, chosen: Places) -> float:
         """By how much words come later behind one node than they do in front of another one."""
         seam = self._seams.get((before, behind))
         if seam is None:
             return 0.0
-        links = (
-            self.space.units[self.space.owners[end]].options[chosen[self.space.owners[end]]].link
-            for end in (before, behind)
-        )
-        return self.space.seams[seam].waits[tuple(links)]  # type: ignore[index]
+        space, ends = self.space, (self.space.owners[end] for end in (before, behind))
+        links = tuple(space.units[at].options[chosen[at]].link for at in ends)
+        return space.seams[seam].waits[links]  # type: ignore[index]
 
     @cached_property
     def _edges(self) -> list[tuple[str, str]]:
@@ -108,8 +107,8 @@ class Candidates:
         """The seam between the units of two nodes, where there is one."""
         space, known = self.space, {(each.before, each.behind): at for at, each in enumerate(self.space.seams)}
         groups = {name: space.group_of[at] for name, at in space.owners.items()}
-        pairs = ((each, (groups.get(each[0], -1), groups.get(each[1], -1))) for each in self._edges)
-        return {each: known[pair] for each, pair in pairs if pair in known}
+        pairs = {each: (groups.get(each[0], -1), groups.get(each[1], -1)) for each in self._edges}
+        return {each: known[pair] for each, pair in pairs.items() if pair in known}
 
     # -- variables: whether an option is taken, the widths at a seam; when each node begins, and ends; the path -----
 
@@ -176,15 +175,11 @@ class Candidates:
             for first, second in zip(self._times[before], self._times[behind], strict=True):
                 yield {**waits, first: 1.0, second: -1.0}
 
-    def _alike(self) -> Iterator[tuple[int, int, int]]:
-        """The first of each group with another one of it, and the places of their options."""
-        for first, *others in self.space.alike:
-            yield from ((first, other, at) for other in others for at in range(len(self.space.units[first].options)))
-
     def _options_of(self, name: str, *, later: bool) -> Row:
+        """The cycles that the node ``name`` is busy with each option, or by which its results are ``later``."""
         at = self.space.owners.get(name)
         places = () if at is None else range(len(self.space.units[at].options))
-        return {self._options[at or 0, place]: self._takes(name, at or 0, place)[later] for place in places}
+        return {self._options[at, place]: self._takes(name, at, place)[later] for place in places}  # type: ignore[index, arg-type]
 
     @cached_property
     def _constraints(self) -> tuple[Any, np.ndarray, np.ndarray]:
@@ -199,40 +194,45 @@ class Candidates:
         low = np.append(one, np.full(len(follows), -np.inf))
         return matrix.tocsr(), low, np.append(one, np.zeros(len(follows)))
 
-    def _solved(self, cost: Row, most: float, spare: Budget, links: Chosen | None) -> Chosen | None:
+    def _least(self, cost: Row, most: float, spare: Budget, links: Places | None) -> Places | None:
         """The least ``cost`` of a path of at most ``most``: of options with the ``links`` of those chosen, or of the
         same ones of units that are alike."""
         from scipy.optimize import Bounds, LinearConstraint, milp
 
-        def dense(row: Row) -> np.ndarray:
-            found = np.zeros(self._path + 1)
-            found[list(row)] = list(row.values())
-            return found
-
+        units, variables = self.space.units, len(self._options)
         constraints = [LinearConstraint(*self._constraints)]
         constraints += [
-            LinearConstraint(dense(self._cost(name))[None], -np.inf, most_of) for name, most_of in spare.items()
+            LinearConstraint(self._dense(self._cost(name)), -np.inf, limit) for name, limit in spare.items()
         ]
-        lower, upper = np.zeros(self._path + 1), np.full(self._path + 1, np.inf)
-        upper[: len(self._options)], upper[-1] = 1.0, most
+        lower, upper, whole = np.zeros(self._path + 1), np.full(self._path + 1, np.inf), np.zeros(self._path + 1)
+        upper[:variables], upper[-1], whole[:variables] = 1.0, most, 1
         if links is None:
-            same = [{self._options[one, at]: 1.0, self._options[other, at]: -1.0} for one, other, at in self._alike()]
-            constraints += [LinearConstraint(np.array([dense(row) for row in same]), 0, 0)] if same else []
-        else:
-            units = self.space.units
-            others = [
-                variable
-                for (at, place), variable in self._options.items()
-                if units[at].options[place].link != units[at].options[links[at]].link
+            same = [
+                {self._options[first, at]: 1.0, self._options[other, at]: -1.0}
+                for first, *others in self.space.alike
+                for other in others
+                for at in range(len(units[first].options))
             ]
-            upper[others] = 0.0
-        whole = np.zeros(self._path + 1)
-        whole[: len(self._options)] = 1
-        options = {"time_limit": SECONDS, "mip_rel_gap": self.gap}
+            constraints += [LinearConstraint(self._dense(*same), 0, 0)] if same else []
+        else:
+            for (at, place), variable in self._options.items():
+                if units[at].options[place].link != units[at].options[links[at]].link:
+                    upper[variable] = 0.0
         found = milp(
-            dense(cost), integrality=whole, bounds=Bounds(lower, upper), constraints=constraints, options=options
+            self._dense(cost)[0],
+            integrality=whole,
+            bounds=Bounds(lower, upper),
+            constraints=constraints,
+            options={"time_limit": SECONDS, "mip_rel_gap": self.gap},
         )
         if found.x is None:
             return None
         taken = {at: place for (at, place), variable in self._options.items() if found.x[variable] > 0.5}
-        return tuple(taken[at] for at in range(len(self.space.units)))
+        return tuple(taken[at] for at in range(len(units)))
+
+    def _dense(self, *rows: Row) -> np.ndarray:
+        """``rows`` as a matrix."""
+        found = np.zeros((len(rows), self._path + 1))
+        for at, row in enumerate(rows):
+            found[at, list(row)] = list(row.values())
+        return found

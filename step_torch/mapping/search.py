@@ -1,0 +1,283 @@
+"""The fastest of many imports of a model, each with hardware within one budget, in about a second an import.
+
+1. Every import runs on the widest hardware, which says how many cycles it takes at least.
+2. In the order of these cycles an integer program on closed formulas chooses hardware within the budget, and the fast
+   model runs it, until all that are left would be slower than the best with any hardware.
+3. The best few get links of their own for every unit; the best of these runs of its neighbours, and channels that are
+   less deep.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from step import Program
+from step.errors import InputError, ProgramError
+from step.host.progress import Progress, silent
+from step.running.result import Status
+from step_explore.fifos.sizing import size_fifos
+from step_explore.fitting.fitter import Fitter
+from step_explore.fitting.goal import Goal
+from step_explore.fitting.trials import Choice, Trials
+from step_explore.sweeps.axis import Point, named
+from step_explore.sweeps.evaluation import measured
+from step_explore.sweeps.row import OVER, REFUSED, Row
+from step_explore.sweeps.subject import first_line
+from step_explore.tuning.budget import AREA, MEMORY, Budget, measure
+
+PARTS = (0.5, 0.25)
+"""Parts of the limit of LUT sites within which the best imports get hardware as well."""
+
+
+@dataclass(eq=False)
+class Candidate:
+    """An import: its ``row``, and the ``whole`` row that it has on the widest hardware.
+
+    ``program`` is that on the ``hardware`` that a ``fitter`` chose, None where it chose none. ``same``: the first
+    candidate that is the same program.
+    """
+
+    whole: Row
+    row: Row
+    program: Program | None = None
+    same: Candidate | None = field(default=None, repr=False)
+    fitter: Fitter | None = field(default=None, repr=False)
+    hardware: Choice | None = field(default=None, repr=False)
+
+    @property
+    def fewest(self) -> int:
+        """Cycles with any hardware."""
+        return self.whole.cycles or 0
+
+    @property
+    def ended(self) -> bool:
+        """Whether it ran within the budget."""
+        return self.row.status == Status.FINISHED
+
+    def chosen(self) -> Choice:
+        """The hardware, which there is."""
+        assert self.hardware is not None
+        return self.hardware
+
+
+@dataclass(frozen=True)
+class Mapper:
+    """Looks for the fastest of the programs that ``make`` makes within ``budget``, which has a limit of LUT sites.
+
+    So many ``candidates`` at most get hardware, the best ``finalists`` of these links of their own for every unit, and
+    the best of all so many ``runs`` of neighbours.
+    """
+
+    make: Callable[[Point], Program]
+    budget: Budget
+    candidates: int
+    finalists: int
+    runs: int
+    progress: Progress
+
+    def search(self, points: Sequence[Point]) -> tuple[list[Candidate], dict[int, Candidate], bool]:
+        """Candidates of all ``points``, the fastest one with at most so many LUT sites, which are parts of the budget,
+        and whether Ctrl-C came: then they are the best so far.
+
+        Raises `InputError` where nothing is within the budget, with what would be needed.
+        """
+        found, smaller, interrupted = list[Candidate](), dict[int, Candidate](), False
+        try:
+            for each in self._on_the_widest(points):
+                found.append(each)
+            self._choose([each for each in found if each.fitter is not None])
+            self._choose_fewer_bytes(found)
+            for limit, each in self._with_less_area(found):
+                smaller[limit] = each
+        except KeyboardInterrupt:
+            interrupted = True
+            if not any(each.ended for each in found):
+                raise
+        for each in found:
+            self._explain(each, interrupted)
+        if not any(each.ended for each in found):
+            raise InputError(self._needed(found))
+        return found, smaller, interrupted
+
+    def _on_the_widest(self, points: Sequence[Point]) -> Iterator[Candidate]:
+        """All on the widest hardware; of programs that are the same just the first one gets other hardware."""
+        known = dict[str | None, Candidate]()
+        for at, point in enumerate(points, 1):
+            try:
+                program = self.make(point)
+            except ProgramError as refusal:
+                refused = Row(point, REFUSED, error=first_line(refusal))
+                yield Candidate(refused, refused)
+                continue
+            whole = measured(program, point)
+            each = Candidate(whole, self.budget.judged(whole), same=known.get(whole.digest))
+            each.program = program if each.ended else None
+            known.setdefault(whole.digest, each)
+            if whole.status == Status.FINISHED and each.same is None:
+                each.fitter = self._fitter(program)
+            self.progress(f"{at} of {len(points)} choices have run on the widest hardware")
+            yield each
+
+    def _fitter(self, program: Program) -> Fitter:
+        return Fitter(Trials(program, silent), Goal({AREA: self.budget.limits[AREA]}))
+
+    def _choose(self, candidates: Sequence[Candidate]) -> None:
+        """Give hardware to ``candidates`` that may be the fastest, and better hardware to the best of these."""
+        for each in self._link(self._chosen_roughly(candidates)):
+            if each.ended or self._over_by_fifos(each.row):
+                assert each.fitter is not None
+                self._place(each, each.fitter.finished(each.chosen(), self.runs))
+            if each.ended:
+                self._size(each)
+                break
+
+    def _chosen_roughly(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Candidates that may be the fastest, with one width for all links, the best first."""
+        found, best = list[Candidate](), math.inf
+        for each in sorted(candidates, key=lambda each: each.fewest):
+            if len(found) == self.candidates or each.fewest >= best:
+                break
+            if self._has_buffers(each.whole) and self._choose_roughly(each):
+                found.append(each)
+                best = min(best, each.row.cycles or 0) if each.ended else best
+                self.progress(f"{len(found)} choices have hardware; the fastest takes {best:,} cycles")
+        return sorted(found, key=lambda each: each.chosen().cycles)
+
+    def _choose_roughly(self, candidate: Candidate) -> bool:
+        """Give ``candidate`` hardware with one width for all links; whether there is some."""
+        assert candidate.fitter is not None
+        rough = candidate.fitter.rough()
+        if rough is not None:
+            self._place(candidate, rough)
+        return rough is not None
+
+    def _link(self, rough: Sequence[Candidate]) -> list[Candidate]:
+        """Give the best ones links for every unit; all of them, the best first."""
+        for at, each in enumerate(rough[: self.finalists], 1):
+            assert each.fitter is not None
+            linked = each.fitter.linked(each.chosen())
+            if linked is not each.hardware:
+                self._place(each, linked)
+            self.progress(f"{at} of {self.finalists} finalists have links of their own")
+        return sorted(rough, key=lambda each: each.chosen().cycles)
+
+    def _choose_fewer_bytes(self, candidates: Sequence[Candidate]) -> None:
+        """Give hardware to those that are slower, but have fewer bytes on chip than all that are faster."""
+        fewest = min((each.row.on_chip_bytes or 0 for each in candidates if each.ended), default=0)
+        for each in sorted(candidates, key=lambda each: (each.fewest, each.whole.on_chip_bytes or 0)):
+            if each.fitter is not None and each.program is None and (each.whole.on_chip_bytes or 0) < fewest:
+                self._choose_roughly(each)
+                fewest = (each.row.on_chip_bytes or 0) if each.ended else fewest
+
+    def _with_less_area(self, candidates: Sequence[Candidate]) -> Iterator[tuple[int, Candidate]]:
+        """The fastest one of the finalists within each of `PARTS` of the area."""
+        ran = [each for each in candidates if each.ended and each.fitter is not None]
+        best = sorted(ran, key=lambda each: each.row.cycles or 0)[: self.finalists]
+        for part in PARTS:
+            limit = int(part * self.budget.limits[AREA])
+            budget = Budget({**self.budget.limits, AREA: limit})
+            within = replace(self, budget=budget, finalists=1, progress=silent)
+            found = [
+                Candidate(each.whole, budget.judged(each.whole), fitter=within._fitter(each.fitter.trials.program))
+                for each in best
+                if each.fitter is not None
+            ]
+            within._link(within._chosen_roughly(found))
+            there = [each for each in found if each.program is not None and each.ended]
+            if there:
+                yield limit, min(there, key=lambda each: each.row.cycles or 0)
+            self.progress(
+                f"{limit:,} of the {self.budget.limits[AREA]:,.0f} {AREA} are enough for {len(there)} choices"
+            )
+
+    # -- hardware of one candidate ----------------------------------------------------------------------------------
+
+    def _place(self, candidate: Candidate, hardware: Choice) -> None:
+        """Give ``candidate`` this ``hardware``, with depths of channels that bring it into the budget."""
+        assert candidate.fitter is not None
+        program = candidate.fitter.trials.program
+        graph = replace(program.graph, depths={**program.graph.depths, **hardware.depths})
+        candidate.hardware, candidate.program = hardware, replace(program, graph=graph, fabric=hardware.fabric)
+        candidate.row = self._ran(candidate, candidate.program)
+        if candidate.row.status == OVER and self._over_by_fifos(candidate.row):
+            self._size(candidate)
+
+    def _size(self, candidate: Candidate) -> None:
+        """Give ``candidate`` the fastest depths of channels within the budget, if they are better than those it has."""
+        assert candidate.program is not None
+        sizing = size_fifos(candidate.program, threads=1)
+        for each in sizing.front:
+            program = sizing.binding(each).applied(candidate.program)
+            row = self._ran(candidate, program)
+            if row.status == Status.FINISHED:
+                if not candidate.ended or _takes(row) < _takes(candidate.row):
+                    candidate.row, candidate.program = row, program
+                break
+        if sizing.interrupted:
+            raise KeyboardInterrupt
+
+    def _ran(self, candidate: Candidate, program: Program) -> Row:
+        return self.budget.judged(measured(program, candidate.row.point))
+
+    def _over_by_fifos(self, row: Row) -> bool:
+        """Whether less deep channels may bring it into the budget."""
+        return self.budget.without(MEMORY).exceeded(row) is None and self._has_buffers(row)
+
+    def _has_buffers(self, row: Row) -> bool:
+        """Whether its buffers are within the budget, whatever its FIFOs are."""
+        return _buffers(row) <= self.budget.limits.get(MEMORY, math.inf)
+
+    # -- reasons ----------------------------------------------------------------------------------------------------
+
+    def _explain(self, candidate: Candidate, interrupted: bool) -> None:
+        """Say why ``candidate`` has no hardware, or give it what that of the same program has."""
+        same, fitter = candidate.same, candidate.fitter
+        if same is not None:
+            candidate.row, candidate.program = replace(same.row, point=candidate.row.point), same.program
+        elif fitter is not None and candidate.program is None and candidate.row.status == OVER:
+            least, limit = 0 if interrupted else math.ceil(fitter.least.area.lut_sites), self.budget.limits[AREA]
+            reason = f"at least {candidate.fewest:,} cycles, with any hardware: not among the best"
+            if interrupted:
+                reason = f"at least {candidate.fewest:,} cycles, with any hardware: not looked at, as Ctrl-C came"
+            elif least > limit:
+                reason = f"over the budget: {AREA} at least {least:,} of {limit:,.0f}"
+            elif not self._has_buffers(candidate.whole):
+                reason = f"over the budget: {_buffers(candidate.whole):,} bytes of buffers alone"
+            candidate.row = replace(candidate.row, error=reason)
+
+    def _needed(self, candidates: Sequence[Candidate]) -> str:
+        """The needs of the nearest of ``candidates``; or why there is none that runs at all."""
+        limits = {name: limit for name, limit in self.budget.limits.items() if name in (AREA, MEMORY)}
+        needs = [
+            (each, each.fitter, {AREA: each.fitter.least.area.lut_sites, MEMORY: measure(each.whole, MEMORY) or 0})
+            for each in candidates
+            if each.fitter is not None
+        ]
+        if not needs:
+            return f"none of the {len(candidates)} choices runs; of the last one: {candidates[-1].row.error}"
+        near, fitter, needed = min(needs, key=lambda each: max(each[2][name] / limit for name, limit in limits.items()))
+        if MEMORY in limits:
+            needed = _smallest(fitter, needed[AREA])
+        asked = ", ".join(f"{name} {limit:,.0f}" for name, limit in limits.items())
+        texts = ", ".join(f"{name} {math.ceil(needed[name]):,}" for name in limits)
+        return f"no choice is within {asked}; the nearest, {named(near.row.point)}, needs {texts}"
+
+
+def _smallest(fitter: Fitter, sites: float) -> dict[str, float]:
+    """LUT sites and memory on the least hardware, with channels that only do not deadlock."""
+    narrow = replace(fitter.trials.program, fabric=fitter.least.fabric)
+    sizing = size_fifos(narrow, threads=1)
+    row = measured(sizing.binding(sizing.least).applied(narrow))
+    return {AREA: max(sites, row.lut_sites or 0), MEMORY: measure(row, MEMORY) or 0}
+
+
+def _takes(row: Row) -> tuple[float, float]:
+    """Cycles and on-chip memory."""
+    return row.cycles or 0, measure(row, MEMORY) or 0
+
+
+def _buffers(row: Row) -> int:
+    """Bytes on chip, whatever its FIFOs are."""
+    return (row.on_chip_bytes or 0) + (row.load_bytes or 0)

@@ -27,10 +27,10 @@ class Elsewhere:
     are the options of ``step compare``."""
 
     arguments: dict[str, Value]
-    fitted: Path | None
     settings: tuple[str, ...]
-    max_cycles: int | None
-    calibration: Path | None
+    fitted: Path | None = None
+    max_cycles: int | None = None
+    calibration: Path | None = None
 
     def __call__(self, task: Task) -> Done:
         """The comparison of the program, or what went wrong."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from functools import wraps
 from pathlib import Path
 
 import pytest
@@ -149,7 +150,8 @@ def test_interrupted(step: Step, scaled: Path, tmp_path: Path, monkeypatch: pyte
 
     with monkeypatch.context() as patch:
         patch.setattr(
-            "step_cli.fifos.size_fifos", lambda *given, **options: size_fifos(*given, **{**options, "progress": told})
+            "step_cli.verbs.fifos.size_fifos",
+            wraps(size_fifos)(lambda **options: size_fifos(**options | {"progress": told})),
         )
         result = step("fifos", scaled, "--save", path)
         assert (result.code, result.err) == (130, f"the best so far; to go on: --binding {path}\n\ninterrupted\n")

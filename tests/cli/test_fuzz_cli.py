@@ -28,7 +28,7 @@ from step_check.fuzz.check import Agreement, Disagreement, check
 from step_check.fuzz.program import program
 from step_check.fuzz.report import version
 from step_check.fuzz.shrink import shrink, size
-from step_cli import fuzz
+from step_cli.verbs import fuzz
 
 
 @pytest.fixture

@@ -347,7 +347,7 @@ def test_what_nobody_foresaw(tmp_path: Path) -> None:
 
 
 def test_a_defect_of_the_toolkit(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("step_cli.check.advice", {}.__getitem__)
+    monkeypatch.setattr("step_cli.verbs.check.advice", {}.__getitem__)
     result = step("check", "p.py")
     assert (result.code, result.out) == (70, "")
     head, _, tail = result.err.partition(" (check.py:")

@@ -73,7 +73,7 @@ def test_a_text(step: Step) -> None:
 def test_texts_of_torch(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
     text = Text([1, 2, 3, 4], [0.5, 0.0, 0.25])  # " abc" behind " "
     found = Agreement(text, (Difference(2, 5, 3, 0.0), Difference(3, 1, 4, 0.25)), SimpleNamespace())  # type: ignore
-    monkeypatch.setattr("step_cli.generate.agreements", lambda model, backend: [found])
+    monkeypatch.setattr("step_cli.verbs.generate.agreements", lambda model, backend: [found])
     done = step("generate", "examples/tiny_lm", "--check")
     assert (done.code, done.out.splitlines()) == (
         0,

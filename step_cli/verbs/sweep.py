@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-
-import click
-from rich.markup import escape
+from typing import Annotated, Any
 
 from step.errors import InputError
-from step_cli.console import new_table, show_json, show_table, show_written, warn, working
-from step_cli.options import (
-    Given,
-    jobs_option,
-    json_option,
-    parse_arguments,
-    per_option,
-    plot_option,
-    program_options,
-    rows_option,
-    scheduler_option,
-    tokens_option,
-    writable,
-)
-from step_cli.quantities import quantity
-from step_explore.sweeps.axis import parse_axis
+from step.host.amounts import quantity
+from step.language.parameters import Within
+from step_cli.console import show_json, show_rows, show_written, warn, working
+from step_cli.options import Jobs, Json, Names, Per, Plot, ProgramAndInputs, Rows, Scheduler, Tokens, parse_axes
+from step_cli.verb import Default, Kind, call, verb
+from step_explore.sweeps.axis import Value
 from step_explore.sweeps.front import check_objectives
 from step_explore.sweeps.plot import check_plot
 from step_explore.sweeps.row import Row
@@ -52,47 +39,33 @@ OPTIONAL = ("cycles_per_token", "useful_flops_per_cycle")
 PICO = 1e-12
 
 
-@click.command()
-@program_options
-@click.option(
-    "--over",
-    "axes",
-    multiple=True,
-    required=True,
-    metavar="NAME=VALUES",
-    help="memory.channels=1,2,4, fabric.matmul_lanes=16..256 (doubled), rows=4..12:4 (in steps); repeat for several.",
-)
-@click.option(
-    "--objective",
-    default=",".join(OBJECTIVES),
-    show_default=True,
-    metavar="NAME,NAME,...",
-    help="What should be small: of this is the front, and what --search looks for.",
-)
-@click.option("--search", type=click.IntRange(min=1), metavar="N", help="Not all points: N that a search chooses.")
-@click.option("--seed", type=click.IntRange(min=0), help="That of the search.  [default: 0]")
-@per_option
-@tokens_option
-@rows_option
-@plot_option
-@jobs_option
-@scheduler_option
-@click.option("--max-cycles", type=click.IntRange(min=1), help="Stop every run there.")
-@json_option
+@verb
 def command(
-    given: Given,
-    axes: tuple[str, ...],
-    objective: str,
-    search: int | None,
-    seed: int | None,
-    per: str | None,
-    tokens: str | None,
-    save: Path | None,
-    plot: Path | None,
-    jobs: int | None,
-    scheduler: str | None,
-    max_cycles: int | None,
-    as_json: bool,
+    *,
+    program: ProgramAndInputs,
+    over: Annotated[
+        dict[str, tuple[Value, ...]],
+        parse_axes,
+        Kind.REQUIRED,
+        "NAME=VALUES",
+        "memory.channels=1,2,4, fabric.matmul_lanes=16..256 (doubled), rows=4..12:4 (in steps); repeat for several.",
+    ],
+    objectives: Annotated[
+        Names,
+        Default(",".join(OBJECTIVES)),
+        "--objective",
+        "What should be small: of this is the front, and what --search looks for.",
+    ],
+    search: Annotated[int | None, Within(1), "N", "Not all points: N that a search chooses."],
+    seed: Annotated[int | None, Within(0), "That of the search.  [default: 0]"],
+    per: Per,
+    tokens: Tokens,
+    save: Rows,
+    plot: Plot,
+    jobs: Jobs,
+    scheduler: Scheduler,
+    max_cycles: Annotated[int | None, Within(1), "Stop every run there."],
+    as_json: Json,
 ) -> None:
     """Run a program on the fast model with many parameters, and show which points no other one beats.
 
@@ -103,37 +76,12 @@ def command(
         raise InputError("--seed has no effect without --search")
     if jobs is not None and scheduler is not None:
         raise InputError("--jobs has no effect with --scheduler, whose workers run the points")
-    objectives = objective.split(",")
     check_objectives(objectives)
     if plot is not None:
         check_plot(plot, objectives)
-        writable(plot)
-    over = {}
-    for each in map(parse_axis, axes):
-        if each.name in over:
-            raise InputError(f"{each.name} is swept over twice")
-        over[each.name] = each.values
-    settings, depths = given.fitting(over)
+    settings, depths = program.fitting(over)
     with working() as progress:
-        found = sweep(
-            given.spec,
-            over,
-            inputs=given.inputs,
-            arguments=parse_arguments(given.arguments),
-            settings=settings,
-            depths=depths,
-            objectives=objectives,
-            search=search,
-            seed=seed or 0,
-            per=per.split(",") if per else (),
-            tokens=tokens,
-            save=save,
-            plot=plot,
-            jobs=jobs,
-            scheduler=scheduler,
-            max_cycles=max_cycles,
-            progress=progress,
-        )
+        found = call(sweep, settings=settings, depths=depths, progress=progress)
     show_sweep(found, as_json)
     if not as_json:
         show_written(save, plot)
@@ -146,26 +94,23 @@ def show_sweep(found: Sweep, as_json: bool) -> None:
         front = set(map(id, found.front))
         show_json([{**row.plain(), "front": id(row) in front} for row in found.rows])
     else:
-        _show_rows(found)
+        _show_points(found)
 
 
-def _show_rows(found: Sweep) -> None:
+def _show_points(found: Sweep) -> None:
     names = [each.name for each in found.axes]
     front = set(map(id, found.front))
     best = f"{len(front):,} of them on the front of {', '.join(found.objectives)}"
     best += f", for each {', '.join(found.per)}" if found.per else ""
     shown = {name: what for name, what in SHOWN.items() if name not in OPTIONAL or _differs(name, found.rows)}
-    table = new_table(
-        f"{found.program}: {len(found.rows):,} points, {best}",
-        *("", *names, "status", *(heading for heading, _ in shown.values()), "bound by"),
-        names=("status", "bound by"),
-    )
+    title = f"{found.program}: {len(found.rows):,} points, {best}"
+    headings = ("", *names, "status", *(heading for heading, _ in shown.values()), "bound by")
+    rows = []
     for row in found.rows:
-        cells = [str(row.point[name]) for name in names]
         numbers = [_shown(getattr(row, name), unit) for name, (_, unit) in shown.items()]
-        best = "*" if id(row) in front else ""
-        table.add_row(best, *map(escape, cells), row.status, *numbers, escape(row.bound or "-"))
-    show_table(table)
+        point = [str(row.point[name]) for name in names]
+        rows.append(("*" if id(row) in front else "", *point, row.status, *numbers, row.bound))
+    show_rows(title, headings, rows, names=("status", "bound by"))
 
 
 def _differs(name: str, rows: Sequence[Row]) -> bool:
@@ -173,11 +118,10 @@ def _differs(name: str, rows: Sequence[Row]) -> bool:
     return any(getattr(row, name) not in (None, row.flops_per_cycle) for row in rows)
 
 
-def _shown(value: float | None, unit: str | None) -> str:
-    if value is None:
-        return "-"
-    if unit is None:
-        return f"{value:,}"
+def _shown(value: Any, unit: str | None) -> Any:
+    """``value`` as a cell of a table."""
+    if value is None or unit is None:
+        return value
     return quantity(value * PICO if unit == "J" else value, unit)
 
 

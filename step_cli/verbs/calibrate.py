@@ -5,44 +5,34 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
-from rich.markup import escape
 
 from step.errors import InputError
 from step.host.files import writing
+from step.language.parameters import Within
 from step.lowering.fabric import FabricConfig
 from step.programs.program import Program, load_programs
 from step.running.backend import backend
-from step_cli.console import new_table, show_json, show_table, show_written, talk, working
-from step_cli.options import json_option, set_fabric, settings_option, writable
+from step_cli.console import show_json, show_rows, show_written, talk, working
+from step_cli.files import writable
+from step_cli.options import FILE, Json, Settings, set_fabric
+from step_cli.verb import Kind, verb
 
 if TYPE_CHECKING:
     from step_check.calibration.campaign import Campaign
 
 
-@click.command()
-@click.argument("programs", nargs=-1)
-@settings_option
-@click.option(
-    "-o",
-    "--output",
-    "path",
-    type=click.Path(path_type=Path, dir_okay=False),
-    required=True,
-    help="The calibration. One that is there is gone on with.",
-)
-@click.option("--held-out", multiple=True, metavar="PROGRAM", help="Compare this program as well, and name it there.")
-@click.option("--seed", type=click.IntRange(min=0), help="Of the numbers that the units work on (default: 0).")
-@json_option
-def calibrate(
-    programs: tuple[str, ...],
-    settings: tuple[str, ...],
-    path: Path,
-    held_out: tuple[str, ...],
-    seed: int | None,
-    as_json: bool,
+@verb
+def command(
+    *,
+    programs: Annotated[tuple[str, ...], Kind.ARGUMENT],
+    settings: Settings,
+    path: Annotated[Path, FILE, writable, "-o", "--output", "The calibration. One that is there is gone on with."],
+    held_out: Annotated[tuple[str, ...], "PROGRAM", "Compare this program as well, and name it there."],
+    seed: Annotated[int | None, Within(0), "Of the numbers that the units work on (default: 0)."],
+    as_json: Json,
 ) -> None:
     """Measure on RTL how long units take, for `step run --backend approx --calibration FILE`.
 
@@ -55,7 +45,6 @@ def calibrate(
 
     measured, apart = _open(programs, settings), _open(held_out, settings)
     fabrics = [each.fabric for each in (*measured, *apart)] or [set_fabric(FabricConfig(), settings)]
-    writable(path)
     campaign = Campaign.on(path, fabrics, seed)
     try:
         with working() as campaign.progress, writing(path):
@@ -83,13 +72,9 @@ def _show(campaign: Campaign) -> None:
     if memory is not None:
         click.echo(f"memory: interval {memory.interval:,}, latency {memory.latency:,}")
     if campaign.measured:
-        table = new_table(
-            f"{_units(campaign.measured)} measured; of functions by the formulas, where they differ",
-            *("unit", "beats", "interval", "latency", "samples", "spread", "residual"),
-        )
-        for row in _rows(campaign):
-            table.add_row(*row)
-        show_table(table)
+        title = f"{_units(campaign.measured)} measured; of functions by the formulas, where they differ"
+        headings = ("unit", "beats", "interval", "latency", "samples", "spread", "residual")
+        show_rows(title, headings, _rows(campaign))
     if campaign.kept:
         click.echo(f"{_units(campaign.kept)} in the file already, of the same RTL")
     for each in campaign.calibration.held_out.values():
@@ -105,7 +90,7 @@ def _rows(campaign: Campaign) -> Iterator[list[str]]:
         unit = campaign.calibration.units[key]
         interval, latency = campaign.formulas[key]
         yield [
-            escape(str(unit.applied)),
+            str(unit.applied),
             *(str(unit.beats), _both(unit.interval, interval), _both(unit.latency, latency)),
             *map(str, (unit.samples, unit.spread, unit.residual)),
         ]

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from step.errors import InputError
-from step.language.parameters import Within
 from step.lowering.netlist import Netlist
 from step.programs.prepare import Prepared
 from step.running.backend import able, backend, names
 from step_cli.console import talk, working
+from step_cli.verb import NATURAL
 
 if TYPE_CHECKING:
     from step_show.waves.recording import Recording
@@ -69,8 +69,8 @@ class RecordingOptions:
     """Which back end runs, and which cycles are shown."""
 
     backend: Annotated[str, BACKENDS] = "rtl"
-    first: Annotated[int, Within(0), "--from", "CYCLE", "First cycle."] = 0
-    last: Annotated[int | None, Within(0), "--to", "CYCLE", "Last cycle. Default: the end."]
+    first: Annotated[int, NATURAL, "--from", "CYCLE", "First cycle."] = 0
+    last: Annotated[int | None, NATURAL, "--to", "CYCLE", "Last cycle. Default: the end."]
 
     def record(self, prepared: Prepared) -> Recording:
         """The run of what is ``prepared``, with progress on stderr.

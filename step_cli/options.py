@@ -14,7 +14,6 @@ from step.errors import FabricError, FormatError, InputError
 from step.host.amounts import PERCENT, Unit
 from step.host.pairs import Fits, pairs
 from step.host.paths import named_file
-from step.language.parameters import Within
 from step.lowering.fabric import FABRIC, FabricConfig, is_of_fabric, with_settings
 from step.lowering.settings import check_settings, in_effect
 from step.programs.files.depths import DepthBinding
@@ -22,7 +21,7 @@ from step.programs.files.fitted import FittedFile
 from step.programs.program import Program, load_program
 from step_cli.console import warn
 from step_cli.files import writable
-from step_cli.verb import Kind
+from step_cli.verb import POSITIVE, Kind
 from step_explore.sweeps.axis import SWEEP, Value, parse_axis, parse_value
 
 Found = TypeVar("Found")
@@ -88,8 +87,11 @@ READ = click.Path(path_type=Path, exists=True, dir_okay=False)
 FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
+Read = Annotated[Path | None, READ]
+Written = Annotated[Path | None, FILE, writable]
+Count = Annotated[int | None, POSITIVE]
 ProgramName = Annotated[str, Kind.ARGUMENT]
-Inputs = Annotated[Path | None, READ, "Input data (.npz) instead of the program's own."]
+Inputs = Annotated[Read, "Input data (.npz) instead of the program's own."]
 Arguments = Annotated[
     dict[str, Value],
     parse_arguments,
@@ -104,8 +106,8 @@ Settings = Annotated[
     "NAME=VALUE",
     "A parameter of the fabric, such as fabric.stages=2, memory=hbm2 or memory.channels=4.",
 ]
-Fitted = Annotated[Path | None, READ, "The fabric in this file, which `step fit --save` wrote; --set goes before it."]
-Binding = Annotated[Path | None, READ, "Depths of channels from this file, which `step fifos --save` wrote."]
+Fitted = Annotated[Read, "The fabric in this file, which `step fit --save` wrote; --set goes before it."]
+Binding = Annotated[Read, "Depths of channels from this file, which `step fifos --save` wrote."]
 Calibration = Annotated[
     Path | None, FILE, "How long functions take in the fast model, as `step calibrate` measured it."
 ]
@@ -121,7 +123,7 @@ Best = Annotated[
     "FILE",
     "Write the best program with its fabric there (.json).",
 ]
-Plot = Annotated[Path | None, FILE, writable, "Draw the front (.svg, .png or .pdf)."]
+Plot = Annotated[Written, "Draw the front (.svg, .png or .pdf)."]
 Names = Annotated[list[str], parted, "NAME,NAME,..."]
 Per = Annotated[
     list[str] | None,
@@ -130,7 +132,7 @@ Per = Annotated[
     "Parameters that say how much there is to do, such as batch: each of their values has a front of its own.",
 ]
 Tokens = Annotated[str | None, "NAME", "The parameter that is the number of tokens, for cycles_per_token."]
-Jobs = Annotated[int | None, Within(1), "--jobs", "Processes.  [default: one per core]"]
+Jobs = Annotated[Count, "Processes.  [default: one per core]"]
 Scheduler = Annotated[str | None, "ADDRESS", "Run on the workers of this Dask scheduler, not here."]
 Folder = Annotated[Path, FOLDER, "-o", "--output", "Directory to write."]
 Style = Annotated[

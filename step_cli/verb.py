@@ -13,12 +13,11 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 import click
 from click.core import ParameterSource
 
-from step.language.parameters import Within
 from step_cli.files import check_kept
 
 Made = TypeVar("Made")
 
-NO_LIMIT = Within(0).most
+POSITIVE, NATURAL = click.IntRange(min=1), click.IntRange(min=0)
 
 
 class Kind(Enum):
@@ -41,11 +40,11 @@ def verb(function: Callable[..., None], kind: type[click.Command] = click.Comman
     A parameter is an option of its name, and its default that of the option. Without one, ``T | None`` is None, a bool
     False, and a ``tuple[T, ...]`` or dict, which may be repeated, empty; all others must be given. ``Annotated`` has
     notes on it, in any order: other spellings ("-o"), what stands for the value (in capitals: "NAME=VALUE"), the help,
-    a `Within` or type of click, a `Kind`, a `Default`, and a function that makes the value of what was given. A
+    a type of click, a `Kind`, a `Default`, and a function that makes the value of what was given. A
     dataclass is a group: each of its fields is an option, those of subclasses first.
 
     >>> @verb
-    ... def command(*, jobs: Annotated[int | None, Within(1), "Processes."]) -> None:
+    ... def command(*, jobs: Annotated[int | None, POSITIVE, "Processes."]) -> None:
     ...     print(f"with {jobs} processes")
     """
     hints = get_type_hints(function, include_extras=True)
@@ -128,11 +127,8 @@ def _parted(hint: Any) -> tuple[Any, list[Any]]:
 
 def _type(kind: Any, notes: list[Any]) -> Any:
     """What click makes of the texts that are given."""
-    for each in notes:
-        if isinstance(each, click.ParamType):
-            return each
-        if isinstance(each, Within):
-            return click.IntRange(each.least, None if each.most >= NO_LIMIT else each.most)
+    if given := [each for each in notes if isinstance(each, click.ParamType)]:
+        return given[0]
     if get_origin(kind) is Literal:
         return click.Choice(get_args(kind))
     if kind is Path:

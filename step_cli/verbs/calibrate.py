@@ -11,14 +11,13 @@ import click
 
 from step.errors import InputError
 from step.host.files import writing
-from step.language.parameters import Within
 from step.lowering.fabric import FabricConfig
 from step.programs.program import Program, load_programs
 from step.running.backend import backend
 from step_cli.console import show_json, show_rows, show_written, talk, working
 from step_cli.files import writable
 from step_cli.options import FILE, Json, Settings, set_fabric
-from step_cli.verb import Kind, verb
+from step_cli.verb import NATURAL, Kind, verb
 
 if TYPE_CHECKING:
     from step_check.calibration.campaign import Campaign
@@ -31,7 +30,7 @@ def command(
     settings: Settings,
     path: Annotated[Path, FILE, writable, "-o", "--output", "The calibration. One that is there is gone on with."],
     held_out: Annotated[tuple[str, ...], "PROGRAM", "Compare this program as well, and name it there."],
-    seed: Annotated[int | None, Within(0), "Of the numbers that the units work on (default: 0)."],
+    seed: Annotated[int | None, NATURAL, "Of the numbers that the units work on (default: 0)."],
     as_json: Json,
 ) -> None:
     """Measure on RTL how long units take, for `step run --backend approx --calibration FILE`.

@@ -9,23 +9,24 @@ import click
 from rich.markup import escape
 
 from step.errors import FormatError, InputError, SimulationError, StepError
-from step.language.parameters import Within
 from step.programs.prepare import prepare
 from step.programs.program import Program, load_program, load_programs
 from step.running.backend import backend
 from step_cli.console import show_json, show_rows, show_written, talk, warn, working
-from step_cli.files import save_json, writable
+from step_cli.files import save_json
 from step_cli.options import (
     FILE,
     Arguments,
     Binding,
     Calibration,
+    Count,
     Explain,
     Fitted,
     Inputs,
     Json,
     Scheduler,
     Settings,
+    Written,
     bound,
     explainer,
     on_fabric,
@@ -50,12 +51,12 @@ def command(
     fitted: Fitted,
     binding: Binding,
     calibration: Calibration,
-    max_cycles: Annotated[int | None, Within(1), "Stop both timed runs there."],
+    max_cycles: Annotated[Count, "Stop both timed runs there."],
     waves: Annotated[Path | None, FILE, "Waves of the RTL (.vcd or .fst)."],
-    save: Annotated[Path | None, FILE, writable, "Write what was found to this file."],
+    save: Annotated[Written, "Write what was found to this file."],
     operators: Annotated[bool, "Show the activity of every operator in both."] = True,
     explain: Explain,
-    jobs: Annotated[int | None, Within(1), "Processes, for several programs.  [default: one]"],
+    jobs: Annotated[Count, "Processes, for several programs.  [default: one]"],
     scheduler: Scheduler,
     as_json: Json,
 ) -> None:

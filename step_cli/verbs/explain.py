@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from sim_approx.explain.explanation import explain
 from sim_approx.explain.report import report
 from sim_approx.explain.trace import Window, trace
 from step.errors import InputError
-from step.language.parameters import Within
 from step.programs.prepare import prepare
 from step.running.backend import runner
 from step_cli.console import show_json, show_written, warn, working
 from step_cli.explain_tables import SHOWN, show
-from step_cli.files import save, writable
-from step_cli.options import FILE, Json, ProgramAndInputs
-from step_cli.verb import verb
+from step_cli.files import save
+from step_cli.options import Count, Json, ProgramAndInputs, Written
+from step_cli.verb import NATURAL, POSITIVE, verb
 
 
 @verb
 def command(
     *,
     program: ProgramAndInputs,
-    max_cycles: Annotated[int | None, Within(1), "Stop the run there."],
-    top: Annotated[int, Within(1), "Rows of the critical path."] = SHOWN,
+    max_cycles: Annotated[Count, "Stop the run there."],
+    top: Annotated[int, POSITIVE, "Rows of the critical path."] = SHOWN,
     unfold: Annotated[bool, "A row for every operator, also of those that are alike."],
     what_if: Annotated[bool, "Try changes of the fabric."] = True,
-    trace_file: Annotated[Path | None, FILE, writable, "--trace", "Write a trace for Perfetto to this file, as JSON."],
-    first: Annotated[int | None, Within(0), "--from", "CYCLE", "First cycle of the trace."],
-    last: Annotated[int | None, Within(0), "--to", "CYCLE", "Last cycle of the trace. Default: the end."],
+    trace_file: Annotated[Written, "--trace", "Write a trace for Perfetto to this file, as JSON."],
+    first: Annotated[int | None, NATURAL, "--from", "CYCLE", "First cycle of the trace."],
+    last: Annotated[int | None, NATURAL, "--to", "CYCLE", "Last cycle of the trace. Default: the end."],
     rtl: Annotated[bool, "Run the RTL as well, and show it in the trace."],
-    page: Annotated[Path | None, FILE, writable, "--report", "Write all of it as a page to this file (.html)."],
+    page: Annotated[Written, "--report", "Write all of it as a page to this file (.html)."],
     as_json: Json,
 ) -> None:
     """Say where the cycles of a run went: along the critical path, and in every operator.

@@ -12,11 +12,9 @@ import click
 from step.errors import InputError
 from step.host.amounts import PERCENT
 from step.host.files import writing
-from step.language.parameters import Within
 from step.programs.folding import FEWEST, common, starred
 from step_cli.console import Cell, show_json, show_rows, show_written, talk, working
-from step_cli.files import writable
-from step_cli.options import FILE, READ, Amount, Json, ProgramOptions
+from step_cli.options import READ, Amount, Count, Json, ProgramOptions, Read, Written
 from step_cli.verb import call, verb
 from step_explore.fifos.shrink import LEAST
 from step_explore.fifos.sizing import Sized, Sizing, size_fifos
@@ -34,19 +32,11 @@ def command(
     loss: Annotated[float | None, Amount(PERCENT), "PERCENT", "Cycles that --save may lose.  [default: 0]"],
     keep: Annotated[bool, "Save the least that keeps the cycles of the depths asked for."],
     least: Annotated[bool, "Save the depths that only do not deadlock."],
-    save: Annotated[
-        Path | None,
-        FILE,
-        writable,
-        "FILE",
-        "Write depths to this file, which run, compare and verilog take as --binding.",
-    ],
-    begin: Annotated[
-        Path | None, READ, "--binding", "Depths to go on from, which an earlier search saved with --save."
-    ],
+    save: Annotated[Written, "FILE", "Write depths to this file, which run, compare and verilog take as --binding."],
+    begin: Annotated[Read, "--binding", "Depths to go on from, which an earlier search saved with --save."],
     bound: Annotated[bool, "Prove below which storage the program deadlocks, whatever the depths."],
-    choices: Annotated[int | None, Within(1), "End after so many choices of depths.  [default: no limit]"],
-    threads: Annotated[int | None, Within(1), "--jobs", "Runs at a time.  [default: one per core]"],
+    choices: Annotated[Count, "End after so many choices of depths.  [default: no limit]"],
+    threads: Annotated[Count, "--jobs", "Runs at a time.  [default: one per core]"],
     as_json: Json,
 ) -> None:
     """Find how deep the FIFOs of a program have to be, by many runs on the fast model.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import click
@@ -13,8 +12,7 @@ from step.host.figures import FORMATS, drawn
 from step.lowering.fabric import FABRIC
 from step_cli.console import show_json, show_rows, show_written, working
 from step_cli.files import save as write
-from step_cli.files import writable
-from step_cli.options import FILE, Amount, Json, Plot, ProgramAndInputs, percent
+from step_cli.options import Amount, Json, Plot, ProgramAndInputs, Written, percent
 from step_cli.verb import call, verb
 from step_explore.fitting.fitting import RUNS, Fitted, fit
 from step_explore.fitting.trials import Choice
@@ -33,7 +31,7 @@ def command(
     cycles: Annotated[int | None, Amount(counted("cycles")), "The most cycles."],
     runs: Annotated[int, "Choices to try beside the candidates."] = RUNS,
     energy: Annotated[bool, "The energy as well, by published figures; interprets the program."],
-    save: Annotated[Path | None, FILE, writable, "Write the fabric, for --fitted."],
+    save: Annotated[Written, "Write the fabric, for --fitted."],
     plot: Plot,
     as_json: Json,
 ) -> None:

@@ -12,13 +12,12 @@ import click
 
 from step.errors import InputError, SimulationError
 from step.host.files import writing
-from step.language.parameters import Within
 from step_check.fuzz.campaign import TOGETHER, Campaign, checked, lost
 from step_check.fuzz.program import OPERATORS
 from step_check.fuzz.report import Finding, load_report, version
 from step_cli.console import show_json, talk, working
-from step_cli.options import FILE, FOLDER, Json, Scheduler
-from step_cli.verb import Default, verb
+from step_cli.options import FILE, FOLDER, Count, Json, Scheduler
+from step_cli.verb import NATURAL, POSITIVE, Default, verb
 from step_explore.sweeps.cluster import workers
 
 
@@ -32,13 +31,13 @@ def _range(text: str) -> tuple[int, int]:
 @verb
 def command(
     *,
-    count: Annotated[int, Within(1), "Programs."] = 100,
-    seed: Annotated[int, Within(0), "That of the first program."] = 0,
+    count: Annotated[int, POSITIVE, "Programs."] = 100,
+    seed: Annotated[int, NATURAL, "That of the first program."] = 0,
     operators: Annotated[tuple[int, int], _range, Default("{}..{}".format(*OPERATORS)), "LOW..HIGH", "In a program."],
-    rtl: Annotated[int | None, Within(0), "K", "Simulate K of the programs in RTL too."],
+    rtl: Annotated[int | None, NATURAL, "K", "Simulate K of the programs in RTL too."],
     save: Annotated[Path | None, FOLDER, "DIR", "Keep what fails there, made small."],
     again: Annotated[Path | None, FILE, "REPORT", "Run what a report in DIR is about, and nothing else."],
-    jobs: Annotated[int | None, Within(1), "Processes.  [default: one]"],
+    jobs: Annotated[Count, "Processes.  [default: one]"],
     scheduler: Scheduler,
     as_json: Json,
 ) -> None:

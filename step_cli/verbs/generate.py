@@ -11,10 +11,9 @@ import numpy as np
 
 from step.host.amounts import MEGAHERTZ
 from step.host.progress import silent
-from step.language.parameters import Within
 from step_cli.console import show_json, talk
 from step_cli.options import Amount, Json
-from step_cli.verb import Kind, verb
+from step_cli.verb import POSITIVE, Kind, verb
 from step_torch.agreement import agreements
 from step_torch.text import TextModel
 
@@ -25,7 +24,7 @@ def command(
     folder: Annotated[Path, click.Path(path_type=Path, exists=True, file_okay=False), Kind.ARGUMENT],
     prompt: Annotated[str | None, "What the text begins with."],
     check: Annotated[bool, "Compare with the texts of torch that are stored with the model."],
-    tokens: Annotated[int, Within(1), "How many more to write."] = 16,
+    tokens: Annotated[int, POSITIVE, "How many more to write."] = 16,
     backend: Annotated[Literal["approx", "interpret", "rtl"], "Where the program runs."] = "approx",
     clock: Annotated[float, Amount(MEGAHERTZ, 1), "MHz, for tokens a second."] = 200.0,
     as_json: Json,

@@ -7,11 +7,9 @@ from typing import Annotated, Literal
 
 import click
 
-from step.language.parameters import Within
 from step_cli.console import show_json, show_rows, show_written
-from step_cli.files import writable
-from step_cli.options import FILE, READ, Json
-from step_cli.verb import Kind, call, verb
+from step_cli.options import Count, Json, Read, Written
+from step_cli.verb import POSITIVE, Kind, call, verb
 from step_torch.imported import Imported, load
 from step_torch.tiling import ROWS, Tiling
 
@@ -22,21 +20,15 @@ DEFAULT = Tiling()
 def command(
     *,
     model: Annotated[Path, Kind.ARGUMENT],
-    output: Annotated[Path | None, FILE, writable, "-o", "--output", "FILE", "Write the program (.json)."],
-    inputs: Annotated[
-        Path | None,
-        READ,
-        "Input data (.npz) instead of that of the capture; dynamic axes may have other extents.",
-    ],
-    rows: Annotated[int | None, Within(1), f"Rows of a tile, by default the most up to {ROWS} that divide."],
-    columns: Annotated[int, Within(1), "Columns of a tile of weights."] = DEFAULT.columns,
-    cache_rows: Annotated[int, Within(1), "Rows of a tile of KV caches."] = DEFAULT.cache_rows,
-    depth: Annotated[
-        int | None, Within(1), "How much of its depth a product with a weight takes at a time, by default all."
-    ],
+    output: Annotated[Written, "-o", "--output", "FILE", "Write the program (.json)."],
+    inputs: Annotated[Read, "Input data (.npz) instead of that of the capture; dynamic axes may have other extents."],
+    rows: Annotated[Count, f"Rows of a tile, by default the most up to {ROWS} that divide."],
+    columns: Annotated[int, POSITIVE, "Columns of a tile of weights."] = DEFAULT.columns,
+    cache_rows: Annotated[int, POSITIVE, "Rows of a tile of KV caches."] = DEFAULT.cache_rows,
+    depth: Annotated[Count, "How much of its depth a product with a weight takes at a time, by default all."],
     sum: Annotated[Literal["ordered", "fused"], "How products are summed."] = DEFAULT.sum,
     side_by_side: Annotated[
-        int, Within(1), "Units that share the columns of a product with a weight."
+        int, POSITIVE, "Units that share the columns of a product with a weight."
     ] = DEFAULT.side_by_side,
     streamed: Annotated[bool, "Read weights for every tile of rows, instead of keeping them on chip."],
     joins: Annotated[bool, "List the converters between layouts."],

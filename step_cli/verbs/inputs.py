@@ -10,14 +10,13 @@ from rich.markup import escape
 
 from step.errors import SimulationError
 from step.host.files import writing
-from step.language.parameters import Within
 from step.programs.data.npz import arrays_of, write_arrays
 from step.programs.program import load_program
 from step.running.interpreter import interpret
 from step.running.sample import sample
 from step_cli.console import show_json, talk
 from step_cli.options import FILE, Bindings, Json, ProgramName
-from step_cli.verb import verb
+from step_cli.verb import NATURAL, verb
 
 
 @verb
@@ -25,7 +24,7 @@ def command(
     *,
     program: ProgramName,
     output: Annotated[Path, FILE, "-o", "--output", "The .npz file to write."],
-    seed: Annotated[int | None, Within(0), "--random", "SEED", "Random numbers instead of zeros."],
+    seed: Annotated[int | None, NATURAL, "--random", "SEED", "Random numbers instead of zeros."],
     bindings: Annotated[Bindings, "Extent of a symbol; repeat for several."],
     keep: Annotated[tuple[str, ...], "NAME", "Take this input from the program's own data."],
     as_json: Json,

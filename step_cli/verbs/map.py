@@ -11,13 +11,11 @@ import click
 
 from step.errors import InputError
 from step.host.amounts import BYTES_A_CYCLE
-from step.language.parameters import Within
 from step.running.result import Status
 from step_cli.console import show_written, talk, warn, working
 from step_cli.files import save as write
-from step_cli.files import writable
-from step_cli.options import FILE, Amount, Best, Json, Plot, Settings, parse_axes
-from step_cli.verb import Kind, call, verb
+from step_cli.options import Amount, Best, Json, Plot, Settings, Written, parse_axes
+from step_cli.verb import NATURAL, POSITIVE, Kind, call, verb
 from step_cli.verbs.sweep import show_sweep
 from step_explore.sweeps.axis import Value
 from step_explore.sweeps.plot import check_plot
@@ -54,10 +52,10 @@ def command(
         f"Other values of {', '.join(NAMES)} than those that are tried (depth=0: all of it); repeat for several.",
     ],
     settings: Settings,
-    candidates: Annotated[int, Within(1), "That get hardware."] = CANDIDATES,
-    finalists: Annotated[int, Within(1), "That get links of their own."] = FINALISTS,
-    runs: Annotated[int, Within(0), "Neighbours of the best one."] = RUNS,
-    save: Annotated[Path | None, FILE, writable, "FILE", "Write the rows to a new file (.csv or .parquet)."],
+    candidates: Annotated[int, POSITIVE, "That get hardware."] = CANDIDATES,
+    finalists: Annotated[int, POSITIVE, "That get links of their own."] = FINALISTS,
+    runs: Annotated[int, NATURAL, "Neighbours of the best one."] = RUNS,
+    save: Annotated[Written, "FILE", "Write the rows to a new file (.csv or .parquet)."],
     best: Best,
     plot: Plot,
     as_json: Json,

@@ -14,7 +14,7 @@ from step.programs.metrics import UNITS, Metrics, metrics_of
 from step.programs.prepare import prepare
 from step.running.interpreter import bind
 from step_cli.console import show_json, show_rows, talk, warn
-from step_cli.options import READ, Bindings, Json, ProgramAndInputs
+from step_cli.options import Bindings, Json, ProgramAndInputs, Read
 from step_cli.verb import verb
 
 
@@ -26,7 +26,7 @@ def command(
     data: Annotated[bool, "Take the values of all symbols from the program's input data."],
     fabric: Annotated[bool, "What it takes of an FPGA as well, estimated without synthesis."],
     energy: Annotated[bool, "The energy as well, by published figures."],
-    energies: Annotated[Path | None, READ, "Figures of your own in the place of published ones; with --energy."],
+    energies: Annotated[Read, "Figures of your own in the place of published ones; with --energy."],
     accounting: Literal["paper", "artifact"] = "paper",
     as_json: Json,
 ) -> None:

@@ -13,7 +13,6 @@ from step.errors import InputError, SimulationError
 from step.host.figures import check_picture
 from step.host.files import writing
 from step.host.nearest import did_you_mean
-from step.language.parameters import Within
 from step.lowering.netlist import Netlist
 from step.programs.prepare import prepare
 from step.programs.program import Program
@@ -25,7 +24,7 @@ from step.running.waiting import awaited
 from step_cli.backends import SizedBackend, check_takes, sized
 from step_cli.console import share, show_json, show_rows, show_written, warn, working
 from step_cli.files import writable
-from step_cli.options import FILE, Binding, Calibration, Explain, Json, ProgramAndInputs, explainer
+from step_cli.options import FILE, Binding, Calibration, Count, Explain, Json, ProgramAndInputs, Written, explainer
 from step_cli.verb import is_given, verb
 from step_show.plot.pictures import PLOTS, draw
 
@@ -60,10 +59,10 @@ def command(
     ],
     jump: Annotated[bool | None, "Count the repetitions of regular phases of approx (default)."],
     calibration: Calibration,
-    max_cycles: Annotated[int | None, Within(1), "Stop a timed run there."],
+    max_cycles: Annotated[Count, "Stop a timed run there."],
     events: Annotated[bool, "Keep the cycle of every token (with --json or --save)."],
     waves: Annotated[Path | None, FILE, "Waves of an RTL run (.vcd or .fst)."],
-    save: Annotated[Path | None, FILE, writable, "Write the result to this file, as JSON."],
+    save: Annotated[Written, "Write the result to this file, as JSON."],
     plot: Annotated[
         dict[Path, str],
         _pictures,

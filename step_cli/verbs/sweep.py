@@ -7,10 +7,9 @@ from typing import Annotated, Any
 
 from step.errors import InputError
 from step.host.amounts import quantity
-from step.language.parameters import Within
 from step_cli.console import show_json, show_rows, show_written, warn, working
-from step_cli.options import Jobs, Json, Names, Per, Plot, ProgramAndInputs, Rows, Scheduler, Tokens, parse_axes
-from step_cli.verb import Default, Kind, call, verb
+from step_cli.options import Count, Jobs, Json, Names, Per, Plot, ProgramAndInputs, Rows, Scheduler, Tokens, parse_axes
+from step_cli.verb import NATURAL, Default, Kind, call, verb
 from step_explore.sweeps.axis import Value
 from step_explore.sweeps.front import check_objectives
 from step_explore.sweeps.plot import check_plot
@@ -56,15 +55,15 @@ def command(
         "--objective",
         "What should be small: of this is the front, and what --search looks for.",
     ],
-    search: Annotated[int | None, Within(1), "N", "Not all points: N that a search chooses."],
-    seed: Annotated[int | None, Within(0), "That of the search.  [default: 0]"],
+    search: Annotated[Count, "N", "Not all points: N that a search chooses."],
+    seed: Annotated[int | None, NATURAL, "That of the search.  [default: 0]"],
     per: Per,
     tokens: Tokens,
     save: Rows,
     plot: Plot,
     jobs: Jobs,
     scheduler: Scheduler,
-    max_cycles: Annotated[int | None, Within(1), "Stop every run there."],
+    max_cycles: Annotated[Count, "Stop every run there."],
     as_json: Json,
 ) -> None:
     """Run a program on the fast model with many parameters, and show which points no other one beats.

@@ -18,10 +18,9 @@ from cosim.synthesis.measure import measure
 from cosim.synthesis.report import Clock, Report
 from step.errors import FabricError
 from step.host.amounts import MEGAHERTZ
-from step.language.parameters import Within
 from step.lowering.netlist import lower
 from step_cli.console import show_json, show_rows, warn, working
-from step_cli.options import Amount, Json, ProgramAndInputs
+from step_cli.options import Amount, Count, Json, ProgramAndInputs
 from step_cli.verb import given, verb
 
 
@@ -37,7 +36,7 @@ def command(
     device: Annotated[str | None, click.Choice(list(DEVICES)), "The ECP5 (LFE5U).  [default: 85k]"],
     speed: Annotated[str | None, click.Choice(SPEEDS), "Its speed grade.  [default: 6]"],
     target: Annotated[float | None, Amount(MEGAHERTZ, 1), "The clock to aim at, in MHz.  [default: 100]"],
-    seeds: Annotated[int | None, Within(1), "Runs of place and route; medians count.  [default: 1]"],
+    seeds: Annotated[Count, "Runs of place and route; medians count.  [default: 1]"],
     liberty: Annotated[Path | None, f"The cells of osu018.  [default: {LIBERTY}]"],
     place: Annotated[bool | None, "Find clocks, too; without, area only.  [default: place]"],
     quick: Annotated[bool, "--estimate", "Area without synthesis, in seconds and roughly."],

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 from cosim.comparing.compare import compare
 from step.errors import SimulationError
 from step.host.progress import Progress
-from step.language.parameters import Within
 from step_cli.console import show_written, talk, working
 from step_cli.options import (
     Arguments,
     Best,
+    Count,
     Jobs,
     Json,
     Names,
@@ -29,7 +29,7 @@ from step_cli.options import (
     parted,
     percent,
 )
-from step_cli.verb import Default, Kind, call, verb
+from step_cli.verb import NATURAL, Default, Kind, call, verb
 from step_cli.verbs.sweep import show_sweep, warn_of
 from step_explore.sweeps.axis import Value, named
 from step_explore.sweeps.plot import check_plot
@@ -60,7 +60,7 @@ def command(
     objectives: Annotated[Names, Default(",".join(OBJECTIVES)), "--objective"],
     within: Annotated[float, percent, Default("5%"), "PERCENT", "Cycles that a fit may lose."],
     as_is: Annotated[bool, "The fabric as it is: nothing is fitted."],
-    runs: Annotated[int, Within(0), "Choices that each fit tries."] = 20,
+    runs: Annotated[int, NATURAL, "Choices that each fit tries."] = 20,
     cases: Annotated[
         tuple[dict[str, Value], ...],
         lambda texts: [parse_arguments(parted(each)) for each in texts] or [{}],
@@ -69,8 +69,8 @@ def command(
         "Further arguments, such as seed=1; with several, the worst counts (see --mean).",
     ],
     mean: Annotated[bool, "Of several cases the mean counts."],
-    search: Annotated[int | None, Within(1), "N", "Not all choices: N that a search chooses."],
-    seed: Annotated[int, Within(0), "That of the search."] = 0,
+    search: Annotated[Count, "N", "Not all choices: N that a search chooses."],
+    seed: Annotated[int, NATURAL, "That of the search."] = 0,
     verify: Annotated[
         dict[str, Value] | None,
         lambda text: parse_arguments(parted(text)),

@@ -101,10 +101,7 @@ def test_run_takes_the_numbers(step: Step, one: str, two: str, file: Path) -> No
 @pytest.mark.parametrize("name", ["rtl", "interpret"])
 def test_other_back_ends_take_none(step: Step, one: str, file: Path, name: str) -> None:
     done = step("run", one, "--backend", name, "--calibration", file)
-    assert (done.code, done.err) == (
-        1,
-        f"error: --calibration has no effect with --backend {name}; it needs approx\n",
-    )
+    assert (done.code, done.err) == (1, f"error: --calibration has no effect with --backend {name}; it needs approx\n")
 
 
 def test_compare_shows_the_errors_of_a_calibration(step: Step, one: str, two: str, file: Path, runs: list[str]) -> None:

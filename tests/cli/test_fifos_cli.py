@@ -9,17 +9,11 @@ from functools import wraps
 from pathlib import Path
 
 import pytest
-from commanding import Step, commanding
+from commanding import Step
 
 from step_explore.fifos.sizing import size_fifos
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "fifos.md"
-
-
-@pytest.fixture
-def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
-    """Runs the command line in this process."""
-    return commanding(monkeypatch, capsys)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from functools import wraps
 from pathlib import Path
 
 import pytest
-from commanding import ROOT, Step, commanding
+from commanding import ROOT, Step
 
 from step_torch.mapping.mapping import map
 
@@ -25,12 +25,6 @@ FEW = (
     "held=true",
 )
 QUICK = (*FEW, "--over", "sum=fused", "--runs", 0)
-
-
-@pytest.fixture
-def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
-    """Runs the command line in this process."""
-    return commanding(monkeypatch, capsys)
 
 
 def test_a_program_on_its_hardware(step: Step, tmp_path: Path) -> None:

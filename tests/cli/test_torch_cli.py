@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from commanding import ROOT, Step, commanding
+from commanding import ROOT, Step
 
 from step import load_program
 from step_torch.agreement import Agreement, Difference
@@ -15,12 +15,6 @@ from step_torch.archive import Text
 from step_torch.text import TextModel
 
 LLAMA = "tests/step_torch/captured/llama_prefill.pt2"
-
-
-@pytest.fixture
-def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
-    """Runs the command line in this process."""
-    return commanding(monkeypatch, capsys)
 
 
 def test_an_import(step: Step, tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ class Verbs(click.Group):
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         try:
-            return known_verbs()[name].load() if name in known_verbs() else None  # type: ignore[no-any-return]
+            return known_verbs()[name].load() if name in known_verbs() else None
         except ModuleNotFoundError as error:
             return _unavailable(name, f"the module {error.name}; install it with: pip install 'step-fabric[sim]'")
 

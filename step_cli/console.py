@@ -21,9 +21,6 @@ from step.host.watching import OnTerminal
 
 LONGER_THAN_ANY_ROW = 1_000_000
 
-Cell = str | int | None
-"""A name or text, a number, or what is not known, in a table."""
-
 FIRST, RAREST = 5.0, 60.0
 """Seconds to the first line, and the most between two of them; the time between them doubles."""
 
@@ -39,8 +36,10 @@ def warn(warnings: Iterable[str]) -> None:
         talk(f"[yellow]warning:[/] {escape(warning)}")
 
 
-def show_rows(title: str, headings: Sequence[str], rows: Iterable[Iterable[Cell]], names: Collection[str] = ()) -> None:
-    """A table on stdout whose first column, and those called ``names``, have names, and the others numbers.
+def show_rows(
+    title: str, headings: Sequence[str], rows: Iterable[Iterable[object]], names: Collection[str] = ()
+) -> None:
+    """A table on stdout whose first column, and those called ``names``, have names, and the others numbers; None is what is not known.
 
     It has no frame, so that it fits a terminal of 80 columns and other programs can read it: names are folded where
     the terminal is too narrow for them, and whole in a pipe or file.
@@ -63,8 +62,8 @@ def show_rows(title: str, headings: Sequence[str], rows: Iterable[Iterable[Cell]
         click.echo(line.rstrip(), color=True)
 
 
-def _text(cell: Cell) -> str:
-    return "-" if cell is None else escape(cell) if isinstance(cell, str) else f"{cell:,}"
+def _text(cell: object) -> str:
+    return "-" if cell is None else f"{cell:,}" if isinstance(cell, int) else escape(str(cell))
 
 
 def _as_columns(table: Table) -> Table:

@@ -13,7 +13,7 @@ from step.errors import InputError
 from step.host.amounts import PERCENT
 from step.host.files import writing
 from step.programs.folding import FEWEST, common, starred
-from step_cli.console import Cell, show_json, show_rows, show_written, talk, working
+from step_cli.console import show_json, show_rows, show_written, talk, working
 from step_cli.options import READ, Amount, Count, Json, ProgramOptions, Read, Written
 from step_cli.verb import call, verb
 from step_explore.fifos.shrink import LEAST
@@ -100,7 +100,7 @@ def _show(found: Sizing) -> None:
         f"{found.program.name}: storage of {len(found.asked.depths):,} channels, from {found.runs:,} choices of depths"
     )
     headings = ["cycles"] if len(found.data) == 1 else [f"cycles {Path(str(name)).name}" for name in found.data]
-    rows = list[tuple[Cell, ...]]()
+    rows = []
     for name, each in (("asked for", found.asked), *((_name(found, each), each) for each in found.front)):
         loss = "deadlock" if each.cycles is None else f"{each.loss(found.fewest):.2%}"
         rows.append((name, each.bits, *(each.cycles or [None] * len(found.data)), loss))

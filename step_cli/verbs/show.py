@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import click
 
@@ -25,7 +25,8 @@ BINARY = ("png", "pdf")
 def command(
     program: ProgramOptions,
     form: Annotated[
-        Literal["text", "dot", "svg", "png", "pdf"] | None,
+        str | None,
+        click.Choice([*dict.fromkeys(BY_ENDING.values())]),
         "--format",
         "Default: from the name of the output, else text.",
     ],

@@ -39,10 +39,10 @@ def warn(warnings: Iterable[str]) -> None:
 def show_rows(
     title: str, headings: Sequence[str], rows: Iterable[Iterable[object]], names: Collection[str] = ()
 ) -> None:
-    """A table on stdout whose first column, and those called ``names``, have names, and the others numbers; None is what is not known.
+    """A table on stdout whose first column, and those called ``names``, have names, and the others numbers.
 
-    It has no frame, so that it fits a terminal of 80 columns and other programs can read it: names are folded where
-    the terminal is too narrow for them, and whole in a pipe or file.
+    None is what is not known. It has no frame, so that it fits a terminal of 80 columns and other programs can read it:
+    names are folded where the terminal is too narrow for them, and whole in a pipe or file.
     """
     table = Table(box=None, pad_edge=False)
     for position, heading in enumerate(headings):

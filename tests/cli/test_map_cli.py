@@ -54,7 +54,7 @@ def test_ctrl_c_keeps_the_best_so_far(step: Step, tmp_path: Path, monkeypatch: p
         if text.startswith("1 choices"):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("step_cli.verbs.map.map", wraps(map)(lambda **options: map(**options | {"progress": told})))
+    monkeypatch.setattr("step_cli.verbs.map_.map", wraps(map)(lambda **options: map(**options | {"progress": told})))
     best = tmp_path / "best.json"
     done = step("map", PAGE, "--luts", "150k", *FEW, "--best", best)
     assert (done.code, done.err) == (

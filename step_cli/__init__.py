@@ -1,12 +1,16 @@
-"""The command line. Verbs are entry points, loaded when they are called, so that light verbs stay light."""
+"""The command line. A verb is a file in ``verbs``, loaded when it is called, so that light verbs stay light."""
 
 from __future__ import annotations
 
+import ast
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.metadata import entry_points
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,30 +20,37 @@ from step.errors import INTERRUPTED, EnvironmentProblem, StepError
 from step.host.nearest import did_you_mean
 from step_cli.console import talk
 from step_cli.explained import drop, explained
-from step_cli.once import check_once, context_of
-from step_cli.summary import summary
+
+GROUP = "step.commands"
+
+
+@cache
+def known_verbs() -> dict[str, EntryPoint]:
+    """The verbs by name: those of other packages, which are entry points, and the files of `step_cli.verbs`.
+
+    A file whose name would be a word of Python ends in _.
+    """
+    files = [each.stem for each in Path(__file__).with_name("verbs").glob("[a-z]*.py")]
+    ours = [EntryPoint(each.removesuffix("_"), f"{__name__}.verbs.{each}:command", GROUP) for each in files]
+    return {each.name: each for each in (*entry_points(group=GROUP), *ours)}
 
 
 class Verbs(click.Group):
-    """Finds the verbs among the installed entry points."""
+    """The `known_verbs`, each of which is loaded when it is called."""
 
     def list_commands(self, context: click.Context) -> list[str]:
-        return sorted(each.name for each in entry_points(group="step.commands"))
+        return sorted(known_verbs())
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        for each in entry_points(group="step.commands", name=name):
-            try:
-                command: click.Command = each.load()
-            except ModuleNotFoundError as error:
-                return _unavailable(name, f"the module {error.name}; install it with: pip install 'step-fabric[sim]'")
-            return command
-        return None
+        try:
+            return known_verbs()[name].load() if name in known_verbs() else None
+        except ModuleNotFoundError as error:
+            return _unavailable(name, f"the module {error.name}; install it with: pip install 'step-fabric[sim]'")
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Lists the verbs, of which none is loaded for that."""
-        verbs = {each.name: each for each in entry_points(group="step.commands")}
         with formatter.section("Commands"):
-            formatter.write_dl([(name, summary(verbs[name])) for name in self.list_commands(context)])
+            formatter.write_dl([(name, _summary(known_verbs()[name])) for name in self.list_commands(context)])
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -55,14 +66,47 @@ class Verbs(click.Group):
         self, context: click.Context, arguments: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Raises `click.UsageError`, with the verb that may have been meant, where there is none of the name."""
-        name, verbs = arguments[0], self.list_commands(context)
-        if not name.startswith("-") and name not in verbs:
-            hint = did_you_mean(name, verbs)
-            raise click.UsageError(f"there is no verb {name!r}; {hint}there are {', '.join(verbs)}", context)
+        name, known = arguments[0], self.list_commands(context)
+        if not name.startswith("-") and name not in known:
+            hint = did_you_mean(name, known)
+            raise click.UsageError(f"there is no verb {name!r}; {hint}there are {', '.join(known)}", context)
         found, command, rest = super().resolve_command(context, arguments)
         if command is not None:
-            check_once(context_of(command, context, found), rest)
+            _check_once(_context_of(command, context, found), rest)
         return found, command, rest
+
+
+def _summary(verb: EntryPoint) -> str:
+    """The first sentence of the docstring of ``verb``, which is not loaded; nothing where there is none to be read."""
+    spec = find_spec(verb.module)
+    body = [] if spec is None or spec.origin is None else ast.parse(Path(spec.origin).read_bytes()).body
+    functions = (each for each in body if isinstance(each, ast.FunctionDef) and each.name == verb.attr)
+    return next((click.Command(None, help=ast.get_docstring(each)).get_short_help_str(120) for each in functions), "")
+
+
+def _check_once(context: click.Context, arguments: list[str]) -> None:
+    """Raise `click.UsageError` for an option of the context's command that is there twice: click takes the last one.
+
+    Options of which there may be several, and flags that can not be taken back, may be there twice.
+    """
+    command = context.command
+    _, rest, given = command.make_parser(context).parse_args(list(arguments))
+    for place, each in enumerate(given):
+        if isinstance(each, click.Option) and each in given[:place] and not _several(each):
+            raise click.UsageError(f"{each.opts[-1]} is given twice", context)
+    if isinstance(command, click.Group) and rest:
+        name, verb, others = command.resolve_command(context, rest)
+        if verb is not None:
+            _check_once(_context_of(verb, context, name), others)
+
+
+def _context_of(command: click.Command, parent: click.Context, name: str | None) -> click.Context:
+    """That in which ``command`` of the group of ``parent`` is parsed."""
+    return click.Context(command, parent, name, **command.context_settings)
+
+
+def _several(option: click.Option) -> bool:
+    return option.multiple or option.count or (option.is_flag and not option.secondary_opts)
 
 
 @contextmanager

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import click
@@ -15,9 +18,11 @@ from rich.table import Table
 
 from step.host.progress import Progress
 from step.host.watching import OnTerminal
-from step_cli.heartbeat import Heartbeat
 
 LONGER_THAN_ANY_ROW = 1_000_000
+
+FIRST, RAREST = 5.0, 60.0
+"""Seconds to the first line, and the most between two of them; the time between them doubles."""
 
 
 def talk(text: str) -> None:
@@ -31,31 +36,34 @@ def warn(warnings: Iterable[str]) -> None:
         talk(f"[yellow]warning:[/] {escape(warning)}")
 
 
-def new_table(title: str, *headings: str, names: Collection[str] = ()) -> Table:
-    """An empty table whose first column, and those called ``names``, have names, and the others numbers.
+def show_rows(
+    title: str, headings: Sequence[str], rows: Iterable[Iterable[object]], names: Collection[str] = ()
+) -> None:
+    """A table on stdout whose first column, and those called ``names``, have names, and the others numbers.
 
-    It has no frame, so that it fits a terminal of 80 columns and other programs can read it.
+    None is what is not known. It has no frame, so that it fits a terminal of 80 columns and other programs can read it:
+    names are folded where the terminal is too narrow for them, and whole in a pipe or file.
     """
-    table = Table(title=escape(title), box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
     for position, heading in enumerate(headings):
         name = position == 0 or heading in names
         table.add_column(heading, justify="left" if name else "right", overflow="fold", no_wrap=not name)
-    return table
-
-
-def show_table(table: Table) -> None:
-    """A table on stdout: names are folded where the terminal is too narrow for them, and whole in a pipe or file."""
+    for row in rows:
+        table.add_row(*map(_text, row))
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=LONGER_THAN_ANY_ROW)
-    title, table.title = table.title, None  # which would be folded to the width of the table
     columns = _as_columns(table)
     fits = console.measure(columns).maximum <= console.width
     with console.capture() as captured:
-        console.print(title, style="bold", soft_wrap=True)
+        console.print(escape(title), style="bold", soft_wrap=True)
         console.print(columns if fits else table)
     for line in captured.get().splitlines():
         click.echo(line.rstrip(), color=True)
+
+
+def _text(cell: object) -> str:
+    return "-" if cell is None else f"{cell:,}" if isinstance(cell, int) else escape(str(cell))
 
 
 def _as_columns(table: Table) -> Table:
@@ -77,6 +85,11 @@ def show_written(*paths: Path | None) -> None:
             click.echo(f"written: {path}")
 
 
+def share(cycles: int, of: int) -> str:
+    """``cycles`` in percent of all, as a cell of a table."""
+    return f"{cycles / of:.0%}" if of else "-"
+
+
 def show_json(data: Any) -> None:
     """Plain data on stdout."""
     click.echo(json.dumps(data, indent=1))
@@ -96,3 +109,30 @@ def working() -> Iterator[Progress]:
     else:
         with Heartbeat(lambda text: talk(escape(text))) as heartbeat:
             yield heartbeat
+
+
+class Heartbeat:
+    """Progress (`step.host.progress`) that a thread passes on to ``say``: nothing of short work, of long work a line
+    now and then, also where one stage takes minutes."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say, self._text = say, "starting"
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._beat, args=(FIRST, RAREST), daemon=True)
+
+    def __call__(self, text: str) -> None:
+        self._text = text
+
+    def __enter__(self) -> Heartbeat:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _beat(self, pause: float, rarest: float) -> None:
+        started = time.monotonic()
+        while not self._over.wait(pause):
+            self._say(f"{self._text} ({time.monotonic() - started:.0f} s)")
+            pause = min(2 * pause, rarest)

@@ -27,9 +27,9 @@ class Elsewhere:
     options of ``step compare``."""
 
     arguments: dict[str, Value]
-    fitted: Path | None
     settings: tuple[str, ...]
-    max_cycles: int | None
+    fitted: Path | None = None
+    max_cycles: int | None = None
 
     def __call__(self, task: Task) -> Done:
         """The comparison of the program, or what went wrong."""

@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Mapping
 
 import click
-from rich.markup import escape
 
 from sim_approx.explain.explanation import Explanation, explain
 from sim_approx.explain.limit import folded_shares, limit, summed
 from sim_approx.explain.usage import Usage
 from step.programs.folding import members
 from step.programs.program import Program
-from step_cli.console import new_table, show_table
+from step_cli.console import share, show_rows
 
 SHOWN = 12
 """Rows of a critical path."""
@@ -45,7 +44,6 @@ def show_path_of(program: Program, max_cycles: int | None = None) -> None:
 def show_path(found: Explanation, top: int) -> None:
     """The ``top`` causes along the critical path, the rest in a line, and what limits the run."""
     title = f"{found.program.name}: {found.cycles:,} cycles along the critical path"
-    table = new_table(title, "what", "why", "cycles", "share", names=("why",))
     rows = [
         (next(iter(of)) if len(of) == 1 else f"{what} ({len(of)} of them)", why, sum(of.values()))
         for (what, why), of in folded_shares(found).items()
@@ -53,39 +51,30 @@ def show_path(found: Explanation, top: int) -> None:
     shown, rest = rows[:top], rows[top:]
     if rest:
         shown.append((f"{len(rest)} others", "", sum(cycles for *_, cycles in rest)))
-    for what, why, cycles in shown:
-        table.add_row(escape(what), why, f"{cycles:,}", f"{cycles / found.cycles:.1%}")
-    show_table(table)
+    cells = ((*row, f"{row[-1] / found.cycles:.1%}") for row in shown)
+    show_rows(title, ("what", "why", "cycles", "share"), cells, names=("why",))
     if limiting := limit(found):
         click.echo(limiting.text)
 
 
 def _show_operators(found: Explanation, parts: Mapping[str, str]) -> None:
     """A row for each of the ``parts``, with the mean of those that it stands for, and the one that is busy most."""
-    table = new_table(
-        "operators, in % of the cycles",
-        *("operator", "count", "busy", "at most", "starved", "on", "blocked", "by", "finished"),
-        names=("on", "by"),
-    )
-    rows = [(part, summed(found, names, parts), names) for part, names in members(parts).items()]
-    for part, each, names in sorted(rows, key=lambda row: (-row[1].busy / len(row[2]), row[0])):
-        of = found.cycles * len(names)
-        table.add_row(
-            escape(part),
-            str(len(names)),
-            _share(each.busy, of),
-            _share(max(found.accounts[name].busy for name in names), found.cycles),
-            *_waits(each.starved, of),
-            *_waits(each.blocked, of),
-            _share(each.finished, of),
+    rows = []
+    sums = [(part, summed(found, names, parts), names) for part, names in members(parts).items()]
+    for part, each, names in sorted(sums, key=lambda row: (-row[1].busy / len(row[2]), row[0])):
+        of, most = found.cycles * len(names), max(found.accounts[name].busy for name in names)
+        waits = *_waits(each.starved, of), *_waits(each.blocked, of)
+        rows.append(
+            (part, str(len(names)), share(each.busy, of), share(most, found.cycles), *waits, share(each.finished, of))
         )
-    show_table(table)
+    headings = ("operator", "count", "busy", "at most", "starved", "on", "blocked", "by", "finished")
+    show_rows("operators, in % of the cycles", headings, rows, names=("on", "by"))
 
 
 def _waits(cycles: Counter[str], of: int) -> tuple[str, str]:
     """The sum, and the one that most of it is for."""
-    most = escape(cycles.most_common(1)[0][0]) if cycles else "-"
-    return _share(cycles.total(), of), most + (f" +{len(cycles) - 1}" if len(cycles) > 1 else "")
+    most = cycles.most_common(1)[0][0] if cycles else "-"
+    return share(cycles.total(), of), most + (f" +{len(cycles) - 1}" if len(cycles) > 1 else "")
 
 
 def _show_usage(used: Usage) -> None:
@@ -114,11 +103,5 @@ def _show_usage(used: Usage) -> None:
 
 
 def _show_changes(found: Explanation) -> None:
-    table = new_table("what if", "change", "cycles", "gain")
-    for each in found.what_if:
-        table.add_row(escape(each.text), f"{each.cycles:,}", f"{1 - each.cycles / found.cycles:.1%}")
-    show_table(table)
-
-
-def _share(cycles: int, of: int) -> str:
-    return f"{cycles / of:.0%}" if of else "-"
+    rows = ((each.text, each.cycles, f"{1 - each.cycles / found.cycles:.1%}") for each in found.what_if)
+    show_rows("what if", ("change", "cycles", "gain"), rows)

@@ -12,10 +12,9 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from step.host.amounts import prefix
 from step.host.sizes import cache_limit
 from step.host.usage import DAY, last_used
-
-UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 _KEYED = re.compile(r"([a-z]+)-[0-9a-f]{32}(\.partial|\.log)?")
 
@@ -88,8 +87,8 @@ def make_room(root: Path) -> None:
 
 def size_text(size: int) -> str:
     """``size`` in bytes as a person reads it."""
-    unit = max((each for each, bytes_of in UNITS.items() if size >= bytes_of), key=UNITS.__getitem__, default="")
-    return f"{size / UNITS[unit]:.{1 if unit else 0}f} {unit}B"
+    scale, si = prefix(size)
+    return f"{size / scale:.{1 if si else 0}f} {si.upper()}B"
 
 
 def _size(path: Path) -> int:

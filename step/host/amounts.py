@@ -6,20 +6,22 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import floor, log10
 
 from step.errors import InputError, ProgramError
 
 Sizes = Mapping[str, Fraction | int]
 
-POWERS = {letter: power for power, letter in enumerate("KMGT", 1)}
+PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P"}
+"""Those of the SI, by their powers of ten."""
+
 LARGE: Sizes = {
-    "": 1,
-    "k": 1000,
-    **{letter: 1000**power for letter, power in POWERS.items()},
-    **{f"{letter}i": 1024**power for letter, power in POWERS.items()},
+    **{letter: 10**power for power, letter in PREFIXES.items() if 0 <= power <= 12},
+    "K": 1000,
+    **{f"{letter}i": 1024**power for power, letter in enumerate("KMGT", 1)},
 }
 ONE: Sizes = {"": 1}
-SMALL: Sizes = {letter: Fraction(1, 1000**power) for letter, power in zip("mµunp", (1, 2, 2, 3, 4), strict=True)}
+SMALL: Sizes = {letter: Fraction(1, 10**-power) for power, letter in (*PREFIXES.items(), (-6, "u")) if power < 0}
 NUMBER = re.compile(r"([0-9]{1,30}(?:\.[0-9]{1,30})?)(?: ?([^0-9. ].*))?", re.DOTALL)
 
 
@@ -76,3 +78,17 @@ PICOJOULES = Quantity(
 MEGAHERTZ = Quantity("a number of Hz, or of MHz without a unit, such as 250MHz", {"Hz": Fraction(1, 10**6)}, bare=ONE)
 PERCENT = Quantity("a percentage such as 5%", {"%": 1}, prefixes=ONE, bare=ONE)
 DAYS = Quantity("a number of days, such as 30", {"d": 1}, prefixes=ONE, bare=ONE)
+
+
+def quantity(value: float, unit: str = "") -> str:
+    """``value`` with three digits, and ``unit`` with its SI prefix: ``164 MB``, ``1.05 mJ``, ``896``."""
+    rounded = float(f"{value:.3g}")
+    least = min(PREFIXES) if unit else 0  # a thousandth of nothing is no "m"
+    power = min(max(3 * floor(log10(abs(rounded)) / 3), least), max(PREFIXES)) if rounded else 0
+    return f"{rounded / 10**power:.3g} {PREFIXES[power]}{unit}".rstrip()
+
+
+def prefix(most: float) -> tuple[float, str]:
+    """What to divide values up to ``most`` by, so that they are read well, and the SI prefix of the unit then."""
+    scales = ((float(f"1e{power}"), name) for power, name in reversed(PREFIXES.items()))
+    return next(((scale, name) for scale, name in scales if most >= scale), (1.0, ""))

@@ -22,8 +22,6 @@ BLUE, ORANGE, GREEN, RED, SKY, PURPLE, BLACK = COLOURS = (
 )
 """Colours that people with any colour vision tell apart: Okabe and Ito, https://jfly.uni-koeln.de/color/."""
 
-PREFIXES = {1e12: "T", 1e9: "G", 1e6: "M", 1e3: "k", 1.0: "", 1e-3: "m", 1e-6: "µ", 1e-9: "n", 1e-12: "p"}
-
 Place = tuple[float, float]
 
 
@@ -69,11 +67,6 @@ def in_counts(*axes: Any) -> None:
 
     for each in axes:
         each.set_major_formatter(EngFormatter(sep=""))
-
-
-def prefix(most: float) -> tuple[float, str]:
-    """Scale by which values up to ``most`` are divided to be read well, and the SI prefix of the unit then."""
-    return next(((scale, name) for scale, name in PREFIXES.items() if most >= scale), (1.0, ""))
 
 
 def place_names(axes: Any, names: Mapping[Place, str], marks: Iterable[Place]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from step.errors import InputError
+from step.host.pairs import pair
 
 Value = int | float | bool | str
 Point = Mapping[str, Value]
@@ -15,6 +16,9 @@ Point = Mapping[str, Value]
 
 MOST_VALUES = 1 << 16
 """The most values of one range: more are a slip of the pen."""
+
+
+SWEEP = "a sweep must be NAME=VALUE,VALUE,... or NAME=LOW..HIGH"
 
 
 @dataclass(frozen=True)
@@ -37,9 +41,7 @@ def parse_axis(text: str) -> Axis:
 
     Values are integers, numbers, true, false, or else texts. Raises `InputError` for anything else.
     """
-    name, equals, values = text.partition("=")
-    if not equals or not name or not values:
-        raise InputError(f"a sweep must be NAME=VALUE,VALUE,... or NAME=LOW..HIGH, not {text!r}")
+    name, values = pair(text, SWEEP)
     return Axis(name, tuple(value for part in values.split(",") for value in _values(name, part)))
 
 

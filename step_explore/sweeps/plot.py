@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from step.errors import InputError
-from step.host.figures import BLACK, BLUE, COLOURS, check_picture, drawn, in_counts, place_names, prefix
+from step.host.amounts import prefix
+from step.host.figures import BLACK, BLUE, COLOURS, check_picture, drawn, in_counts, place_names
 from step.host.files import write_atomically, writing
 from step_explore.sweeps.front import costs, grouped, pareto_front
 from step_explore.sweeps.row import NUMBERS, PICO, Row

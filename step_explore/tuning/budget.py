@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from step.errors import InputError
 from step.host.nearest import did_you_mean
+from step.host.pairs import pairs
 from step.running.result import Status
 from step_explore.sweeps.row import BOUNDED, NUMBERS, OVER, Measure, Row
 
@@ -39,18 +40,11 @@ class Budget:
     def parse(cls, texts: Sequence[str]) -> Budget:
         """``lut_sites=300k``, ``memory_bytes=4Mbit``, ``memory_bytes=500kB``; raises `InputError` for other texts, and
         for units of something else."""
-        limits: dict[str, float] = {}
-        for text in texts:
-            name, _, number = text.partition("=")
-            if not name or not number[:1].isdecimal():
-                raise InputError(
-                    f"a budget must be NAME=NUMBER, such as lut_sites=300k or {MEMORY}=4Mbit, not {text!r}"
-                )
-            if name in limits:
-                raise InputError(f"the budget of {name} is given twice")
+        must = f"a budget must be NAME=NUMBER, such as lut_sites=300k or {MEMORY}=4Mbit"
+        numbers = pairs(texts, must, "the budget of {} is given twice", lambda number: number[:1].isdecimal())
+        for name in numbers:
             _check_name(name)
-            limits[name] = LIMITED[name].amount(number, f"a budget of {name}")
-        return cls(limits)
+        return cls({name: LIMITED[name].amount(number, f"a budget of {name}") for name, number in numbers.items()})
 
     def without(self, *names: str) -> Budget:
         """The same but for limits of these ``names``."""

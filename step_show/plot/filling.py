@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from step.errors import InputError
-from step.host.figures import BLACK, BLUE, SKY, axes_for, in_counts, prefix
+from step.host.amounts import prefix
+from step.host.figures import BLACK, BLUE, SKY, axes_for, in_counts
 from step.host.names import unknown
 from step.language.types import with_rows
 from step.lowering.netlist import Channel, Netlist

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from step_cli import heartbeat, main
+from step_cli import console, main
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,7 +28,7 @@ Step = Callable[..., Result]
 def commanding(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
     """A function that runs ``step`` with its arguments, from the project's folder."""
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(heartbeat, "FIRST", 1e6)  # a slow machine is no reason to talk
+    monkeypatch.setattr(console, "FIRST", 1e6)  # a slow machine is no reason to talk
 
     def run(*arguments: object) -> Result:
         monkeypatch.setattr(sys, "argv", ["step", *map(str, arguments)])

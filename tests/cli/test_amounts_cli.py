@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from commanding import Step, commanding
+from commanding import Step
 
 SIMPLE = "examples/softmax.py"
-
-
-@pytest.fixture
-def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
-    """Runs the command line in this process."""
-    return commanding(monkeypatch, capsys)
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,7 @@ import pytest
 
 pytest.importorskip("peakrdl_regblock", reason="needs PeakRDL: pip install 'step-fabric[board]'")
 
-from commanding import Step, commanding
-
-
-@pytest.fixture
-def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
-    return commanding(monkeypatch, capsys)
+from commanding import Step
 
 
 @pytest.mark.parametrize(

@@ -8,16 +8,10 @@ import time
 from pathlib import Path
 
 import pytest
-from commanding import Step, commanding
+from commanding import Step
 from filelock import FileLock
 
 NAMES = [f"{kind}-{number:032x}" for number, kind in enumerate(("simulator", "simulator", "runtime"))]
-
-
-@pytest.fixture
-def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
-    """Runs the command line in this process."""
-    return commanding(monkeypatch, capsys)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commanding import Step, commanding
+from commanding import Step
 
 from step.errors import FormatError
 from step.programs.files.json_file import validate
@@ -35,12 +35,6 @@ def program():
     graph.load(graph.tensor("x", (8, 16), BF16), tile=(4, 16)).store("y")
     return Program(graph, {"x": np.ones((8, 16))})
 """
-
-
-@pytest.fixture
-def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
-    """Runs the command line in this process."""
-    return commanding(monkeypatch, capsys)
 
 
 def test_tables(step: Step) -> None:

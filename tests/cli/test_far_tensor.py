@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from commanding import Step, commanding
+from commanding import Step
 
 PROGRAM = """
 from step import INT8, UINT32, FabricConfig, Graph, MemoryConfig, Program, Tile
@@ -24,11 +24,6 @@ REFUSED = (
 )
 
 
-@pytest.fixture
-def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
-    return commanding(monkeypatch, capsys)
-
-
 @pytest.mark.parametrize("masters", [0, 2])
 @pytest.mark.parametrize(
     "command", ["check", "verilog -o OUT", "board -o OUT", "run --backend rtl", "run --backend approx"]
@@ -37,6 +32,9 @@ def test_a_command(step: Step, command: str, masters: int, tmp_path: Path) -> No
     program = tmp_path / "far.py"
     program.write_text(PROGRAM.replace("GIVEN", "" if command == "check" else '"at": [0]'))
     verb, *options = command.replace("OUT", str(tmp_path / "out")).split()
-    result = step(verb, program, *options, "--set", f"memory.masters={masters}")
-    assert (result.code, result.out, result.err) == (1, "", REFUSED.replace("PLACE", f"{tmp_path}/"))
+    assert step(verb, program, *options, "--set", f"memory.masters={masters}") == (
+        1,
+        "",
+        REFUSED.replace("PLACE", f"{tmp_path}/"),
+    )
     assert not (tmp_path / "out").exists()

@@ -5,20 +5,15 @@ from __future__ import annotations
 import json
 import re
 import sys
+from functools import wraps
 from pathlib import Path
 
 import pytest
-from commanding import Step, commanding
+from commanding import Step
 
 from step_explore.fifos.sizing import size_fifos
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "fifos.md"
-
-
-@pytest.fixture
-def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
-    """Runs the command line in this process."""
-    return commanding(monkeypatch, capsys)
 
 
 @pytest.fixture
@@ -149,7 +144,8 @@ def test_interrupted(step: Step, scaled: Path, tmp_path: Path, monkeypatch: pyte
 
     with monkeypatch.context() as patch:
         patch.setattr(
-            "step_cli.fifos.size_fifos", lambda *given, **options: size_fifos(*given, **{**options, "progress": told})
+            "step_cli.verbs.fifos.size_fifos",
+            wraps(size_fifos)(lambda **options: size_fifos(**options | {"progress": told})),
         )
         result = step("fifos", scaled, "--save", path)
         assert (result.code, result.err) == (130, f"the best so far; to go on: --binding {path}\n\ninterrupted\n")

@@ -6,18 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from commanding import Step, commanding
+from commanding import Step
 
 from step import load_program
 from step.programs.files.fitted import FittedFile
 
 SIMPLE = "examples/softmax.py"
-
-
-@pytest.fixture
-def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
-    """Runs the command line in this process."""
-    return commanding(monkeypatch, capsys)
 
 
 def test_a_fit_and_its_file(step: Step, tmp_path: Path) -> None:

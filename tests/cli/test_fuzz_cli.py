@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commanding import Step, commanding
+from commanding import Step
 
 from step.firing.declared import Declared
 from step.language.dtypes import FP32
@@ -29,13 +29,7 @@ from step_check.fuzz.check import Disagreement, check
 from step_check.fuzz.program import program
 from step_check.fuzz.report import version
 from step_check.fuzz.shrink import shrink, size
-from step_cli import fuzz
-
-
-@pytest.fixture
-def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
-    """Runs the command line in this process."""
-    return commanding(monkeypatch, capsys)
+from step_cli.verbs import fuzz
 
 
 @pytest.fixture

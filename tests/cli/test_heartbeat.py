@@ -7,14 +7,14 @@ import threading
 
 import pytest
 
-from step_cli import heartbeat
-from step_cli.heartbeat import Heartbeat
+from step_cli import console
+from step_cli.console import Heartbeat
 
 
 def test_long_work_is_told_and_short_work_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each line has what is being done then, also where nobody says so again."""
-    monkeypatch.setattr(heartbeat, "FIRST", 0.001)
-    monkeypatch.setattr(heartbeat, "RAREST", 0.002)
+    monkeypatch.setattr(console, "FIRST", 0.001)
+    monkeypatch.setattr(console, "RAREST", 0.002)
     lines: list[str] = []
     three = threading.Event()
 
@@ -29,7 +29,7 @@ def test_long_work_is_told_and_short_work_is_not(monkeypatch: pytest.MonkeyPatch
         three.wait()
     assert all(re.fullmatch(r"compiling \(\d+ s\)", line) for line in lines)
     before = len(lines)
-    monkeypatch.setattr(heartbeat, "FIRST", 1e6)
+    monkeypatch.setattr(console, "FIRST", 1e6)
     with Heartbeat(say) as progress:
         progress("linking")
     assert len(lines) == before  # it is over at once, and nothing was said

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from commanding import Step, commanding
+from commanding import Step
 
 SIMPLE = "examples/moe_simple.py"
 MIXTRAL = "examples/moe_mixtral.py"
@@ -34,12 +34,6 @@ def buffers():
     graph.source("x", Buffer(Tile(BF16), ()), [1]).sink("y")
     return graph
 """
-
-
-@pytest.fixture
-def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
-    """Runs the command line in this process."""
-    return commanding(monkeypatch, capsys)
 
 
 @pytest.fixture
@@ -110,8 +104,7 @@ def test_a_program_that_fails_on_it_is_warned_of(step: Step, tmp_path: Path) -> 
     ],
 )
 def test_wrong_options(step: Step, ragged: Path, options: list[str], message: str, tmp_path: Path) -> None:
-    result = step("inputs", ragged, "-o", tmp_path / "x.npz", *options)
-    assert (result.code, result.out, result.err) == (1, "", f"error: {message}\n")
+    assert step("inputs", ragged, "-o", tmp_path / "x.npz", *options) == (1, "", f"error: {message}\n")
     assert not (tmp_path / "x.npz").exists()
 
 
@@ -133,5 +126,4 @@ def test_files_that_are_none(step: Step, ragged: Path, tmp_path: Path) -> None:
         (single, "is a single array without a name (.npy); save it by np.savez(path, NAME=array)"),
         (cut, "is damaged: it is no whole .npz file"),
     ):
-        result = step("run", ragged, "--inputs", path, "--backend", "interpret")
-        assert (result.code, result.out, result.err) == (1, "", f"error: {path} {message}\n")
+        assert step("run", ragged, "--inputs", path, "--backend", "interpret") == (1, "", f"error: {path} {message}\n")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from functools import wraps
 from pathlib import Path
 
 import pytest
-from commanding import ROOT, Step, commanding
+from commanding import ROOT, Step
 
 from step_torch.mapping.mapping import map
 
@@ -24,12 +25,6 @@ FEW = (
     "held=true",
 )
 QUICK = (*FEW, "--over", "sum=fused", "--runs", 0)
-
-
-@pytest.fixture
-def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
-    """Runs the command line in this process."""
-    return commanding(monkeypatch, capsys)
 
 
 def test_a_program_on_its_hardware(step: Step, tmp_path: Path) -> None:
@@ -59,9 +54,7 @@ def test_ctrl_c_keeps_the_best_so_far(step: Step, tmp_path: Path, monkeypatch: p
         if text.startswith("1 choices"):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(
-        "step_cli.map_model.map", lambda *given, **options: map(*given, **{**options, "progress": told})
-    )
+    monkeypatch.setattr("step_cli.verbs.map_.map", wraps(map)(lambda **options: map(**options | {"progress": told})))
     best = tmp_path / "best.json"
     done = step("map", PAGE, "--luts", "150k", *FEW, "--best", best)
     assert (done.code, done.err) == (

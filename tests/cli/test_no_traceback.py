@@ -228,9 +228,7 @@ def test_what_can_not_be_expected(step: Step, expected: str, message: str) -> No
 def test_an_expectation_of_a_size_that_only_a_run_tells(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
     """Told before anything is built."""
     monkeypatch.setattr("cosim.comparing.compare.run_rtl", lambda *_, **__: pytest.fail("it is built"))
-    Path("p.py").write_text(
-        PROGRAM.format("", ", expected={'y': [1, 2]}").replace("[3])", '[graph.symbol("N")])'),
-    )
+    Path("p.py").write_text(PROGRAM.format("", ", expected={'y': [1, 2]}").replace("[3])", '[graph.symbol("N")])'))
     assert step("compare", "p.py") == (1, "", "error: output 'y' has 3 scalars, but 2 are expected\n")
 
 
@@ -347,7 +345,7 @@ def test_what_nobody_foresaw(tmp_path: Path) -> None:
 
 
 def test_a_defect_of_the_toolkit(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("step_cli.check.advice", {}.__getitem__)
+    monkeypatch.setattr("step_cli.verbs.check.advice", {}.__getitem__)
     result = step("check", "p.py")
     assert (result.code, result.out) == (70, "")
     head, _, tail = result.err.partition(" (check.py:")

@@ -7,14 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commanding import ROOT, Step, commanding
+from tests.cli.commanding import ROOT, Step
 
 PROGRAM = "examples/moe_simple.py:small"
-
-
-@pytest.fixture
-def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
-    return commanding(monkeypatch, capsys)
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from commanding import Step, commanding
+from commanding import Step
 
 SIMPLE = "examples/moe_simple.py"
 PLOTS = "bandwidth, fifos, occupancy, roofline, tokens_per_expert, utilization"
-
-
-@pytest.fixture
-def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
-    return commanding(monkeypatch, capsys)
 
 
 def test_pictures_of_a_run(step: Step, tmp_path: Path) -> None:

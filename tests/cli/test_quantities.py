@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from step_cli.quantities import quantity
+from step.host.amounts import quantity
 
 
 @pytest.mark.parametrize(

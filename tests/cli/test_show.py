@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from commanding import Step, commanding
+from commanding import Step
 
 from step import BF16, FabricConfig, Graph, Tile
 from step.language.dtypes import UINT32
@@ -27,12 +27,6 @@ def program():
     x.promote(name="unread")
     return graph
 """
-
-
-@pytest.fixture
-def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
-    """Runs the command line in this process."""
-    return commanding(monkeypatch, capsys)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("peakrdl_regblock", reason="needs PeakRDL: pip install 'step-fabric[board]'")
 
-from commanding import Step, commanding
+from commanding import Step
 
 from cosim.board.folder import Options
 from cosim.board.litex import litex_options, write_system
@@ -53,11 +53,6 @@ def write(spec: str, directory: Path, batches: int = 3) -> Path:
     (directory / "board").mkdir()
     write_system(prepared, OPTIONS, more, directory / "board")
     return directory / "board" / "soc"
-
-
-@pytest.fixture
-def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
-    return commanding(monkeypatch, capsys)
 
 
 @pytest.fixture(scope="module")

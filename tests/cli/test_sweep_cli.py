@@ -7,15 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from commanding import Step, commanding
+from commanding import Step
 
 SWIGLU = "examples/swiglu.py"
-
-
-@pytest.fixture
-def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
-    """Runs the command line in this process."""
-    return commanding(monkeypatch, capsys)
 
 
 def test_the_table_of_the_documentation(step: Step) -> None:

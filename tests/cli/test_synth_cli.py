@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from commanding import Step, commanding
+from commanding import Step
 
 from cosim.synthesis.devices import DEVICES, Device
 
@@ -19,12 +19,6 @@ def program():
     graph.source("x", Tile(FP32), [3]).promote(name="up").sink("y")
     return Program(graph, {"x": [1, 2, 3]}, FabricConfig())
 """
-
-
-@pytest.fixture
-def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
-    """Runs the command line in this process."""
-    return commanding(monkeypatch, capsys)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from commanding import Step, commanding
+from commanding import Step
 
 from cosim.synthesis import measure
 from cosim.synthesis.families.family import Family
@@ -78,12 +78,6 @@ def test_the_slowest_path() -> None:
     timing = _read_report(text)
     assert timing.mhz == 200
     assert timing.path({"unit": "up", "before_input0": "channel x"}) == ("up", "channel x")
-
-
-@pytest.fixture
-def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
-    """Runs the command line in this process."""
-    return commanding(monkeypatch, capsys)
 
 
 @pytest.fixture

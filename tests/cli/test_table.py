@@ -9,18 +9,15 @@ from rich.console import Console
 
 from step_cli import console
 
-ROWS = [("load_weights", "1,024", "[bold]3%[/]", ""), ("up", "7", "-", "a long name of another operator")]
+ROWS = [("load_weights", 1024, "3%", ""), ("up", 7, None, "a long name of another operator")]
 TITLE = "a title that is longer than the table below it, which has a few columns and two rows only"
 
 
 def shown(capsys: pytest.CaptureFixture[str], width: int) -> list[str]:
     """A table of ``ROWS`` on a terminal that is so wide."""
-    table = console.new_table(TITLE, "operator", "busy", "share", "waits for", names=("waits for",))
-    for row in ROWS:
-        table.add_row(*row)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(console, "Console", lambda **_: Console(force_terminal=True, no_color=True, width=width))
-        console.show_table(table)
+        console.show_rows(TITLE, ("operator", "busy", "share", "waits for"), ROWS, names=("waits for",))
     return [re.sub(r"\x1b\[\d*m", "", line).rstrip() for line in capsys.readouterr().out.splitlines()]
 
 

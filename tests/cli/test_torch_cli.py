@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from commanding import ROOT, Step, commanding
+from commanding import ROOT, Step
 
 from step import load_program
 from step_torch.agreement import Agreement, Difference
@@ -15,12 +15,6 @@ from step_torch.archive import Text
 from step_torch.text import TextModel
 
 LLAMA = "tests/step_torch/captured/llama_prefill.pt2"
-
-
-@pytest.fixture
-def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
-    """Runs the command line in this process."""
-    return commanding(monkeypatch, capsys)
 
 
 def test_an_import(step: Step, tmp_path: Path) -> None:
@@ -73,7 +67,7 @@ def test_a_text(step: Step) -> None:
 def test_texts_of_torch(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
     text = Text([1, 2, 3, 4], [0.5, 0.0, 0.25])  # " abc" behind " "
     found = Agreement(text, (Difference(2, 5, 3, 0.0), Difference(3, 1, 4, 0.25)), SimpleNamespace())  # type: ignore
-    monkeypatch.setattr("step_cli.generate.agreements", lambda model, backend: [found])
+    monkeypatch.setattr("step_cli.verbs.generate.agreements", lambda model, backend: [found])
     done = step("generate", "examples/tiny_lm", "--check")
     assert (done.code, done.out.splitlines()) == (
         0,

@@ -5,17 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from commanding import Step, commanding
+from commanding import Step
 
 import step as toolkit
 
 SWIGLU = "examples/swiglu.py"
-
-
-@pytest.fixture
-def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
-    """Runs the command line in this process."""
-    return commanding(monkeypatch, capsys)
 
 
 def test_a_table_and_the_best_program(step: Step, tmp_path: Path) -> None:

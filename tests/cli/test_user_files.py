@@ -7,10 +7,9 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from commanding import ROOT, Step, commanding
+from commanding import ROOT, Step
 
 HEAD = """\
 import sys
@@ -23,11 +22,6 @@ def program():
     graph.source("x", Tile(BF16), [3]).sink("y")
     return Program(graph, {"x": [1, 2, 3]})
 """
-
-
-@pytest.fixture
-def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
-    return commanding(monkeypatch, capsys)
 
 
 @pytest.fixture
@@ -77,14 +71,8 @@ def here(step: Step, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "def program():\n    yield Graph('g')\n",
             "p.py:program must return a Program, a Graph, or a list of them, not generator",
         ),
-        (
-            "def program():\n    raise KeyError\n",
-            "p.py:program: KeyError\n  p.py:5, in program: raise KeyError",
-        ),
-        (
-            "def deeper(n):\n    return deeper(n + 1)\ndef program():\n    return deeper(0)\n",
-            None,
-        ),
+        ("def program():\n    raise KeyError\n", "p.py:program: KeyError\n  p.py:5, in program: raise KeyError"),
+        ("def deeper(n):\n    return deeper(n + 1)\ndef program():\n    return deeper(0)\n", None),
         (
             "class Tile2(Tile):\n    @property\n    def is_static(self):\n        return self.absent\n"
             "def program():\n    graph = Graph('g')\n    graph.source('x', Tile2(BF16), [3]).sink('y')\n"
@@ -93,7 +81,7 @@ def here(step: Step, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ),
     ],
 )
-def test_what_a_file_raises(step: Any, here: Path, body: str, message: str | None) -> None:
+def test_what_a_file_raises(step: Step, here: Path, body: str, message: str | None) -> None:
     (here / "helper.py").write_text("broken(\n")
     (here / "p.py").write_text(HEAD + body)
     result = step("check", "p.py")
@@ -118,7 +106,7 @@ def test_what_a_model_refuses_is_told_with_the_line_that_asked_for_it(step: Step
     )
 
 
-def test_a_typo_in_an_operator(step: Any, here: Path) -> None:
+def test_a_typo_in_an_operator(step: Step, here: Path) -> None:
     (here / "p.py").write_text(HEAD + 'def program():\n    Graph("g").sorce("x", Tile(BF16), [3])\n')
     result = step("check", "p.py")
     head, line = result.err.splitlines()
@@ -134,13 +122,13 @@ def test_a_typo_in_an_operator(step: Any, here: Path) -> None:
         (b"x = 1\0\n", "SyntaxError: source code string cannot contain null bytes\n"),
     ],
 )
-def test_a_file_that_is_no_text(step: Any, here: Path, content: bytes, message: str) -> None:
+def test_a_file_that_is_no_text(step: Step, here: Path, content: bytes, message: str) -> None:
     (here / "p.py").write_bytes(content)
     result = step("check", "p.py")
     assert (result.code, result.out) == (1, "") and result.err.startswith(f"error: p.py: {message}")
 
 
-def test_imports_in_a_circle(step: Any, here: Path) -> None:
+def test_imports_in_a_circle(step: Step, here: Path) -> None:
     (here / "first.py").write_text("from second import two\none = 1\n")
     (here / "second.py").write_text("from first import one\ntwo = 2\n")
     result = step("check", "first.py")
@@ -160,7 +148,7 @@ def test_imports_in_a_circle(step: Any, here: Path) -> None:
         ("Program(7)", "a program's graph must be a Graph, not 7"),
     ],
 )
-def test_errors_without_a_place_get_the_line(step: Any, here: Path, line: str, message: str) -> None:
+def test_errors_without_a_place_get_the_line(step: Step, here: Path, line: str, message: str) -> None:
     (here / "p.py").write_text(f"{HEAD}def program():\n    {line}\n")
     result = step("check", "p.py")
     assert (result.code, result.err) == (1, f"error: {message}\n  p.py:5, in program: {line}\n")
@@ -176,18 +164,18 @@ def test_errors_without_a_place_get_the_line(step: Any, here: Path, line: str, m
         ("Tile(BF16, -1, 2)", "the rows of a tile must be an integer >= 1 or a symbol, not -1"),
     ],
 )
-def test_types_have_the_line_themselves(step: Any, here: Path, line: str, message: str) -> None:
+def test_types_have_the_line_themselves(step: Step, here: Path, line: str, message: str) -> None:
     (here / "p.py").write_text(f"{HEAD}def program():\n    {line}\n")
     result = step("check", "p.py")
     assert (result.code, result.err) == (1, f"error: p.py:5: {message}\n")
 
 
-def test_names_of_formats_are_taken(step: Any, here: Path) -> None:
+def test_names_of_formats_are_taken(step: Step, here: Path) -> None:
     (here / "p.py").write_text(HEAD + GOOD.replace("Tile(BF16)", 'Tile("BF16")'))
     assert step("run", "p.py", "--backend", "approx").code == 0
 
 
-def test_what_a_file_prints_is_talk(step: Any, here: Path) -> None:
+def test_what_a_file_prints_is_talk(step: Step, here: Path) -> None:
     (here / "p.py").write_text(HEAD + 'print("loading")\n' + GOOD.replace("graph =", 'print("making")\n    graph ='))
     result = step("check", "p.py", "--json")
     assert json.loads(result.out)["program"] == "good" and result.err == "loading\nmaking\n"

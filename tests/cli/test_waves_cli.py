@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
-from commanding import Step, commanding
+from commanding import Step
 from reading_waves import VCDVCD
 
 FRAGILE = "tests/integration/fragile.py"
@@ -23,12 +23,6 @@ def program():
     return Program(made.graph, fragile.LONG_ROW, made.fabric)
 """
 BACKENDS = ("approx", "rtl")
-
-
-@pytest.fixture
-def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
-    """Runs the command line in this process."""
-    return commanding(monkeypatch, capsys)
 
 
 @pytest.fixture

@@ -5,16 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-from commanding import Step, commanding
+from commanding import Step
 
 MIXTURE = "examples/swiglu.py"
-
-
-@pytest.fixture
-def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
-    """Runs the command line in this process."""
-    return commanding(monkeypatch, capsys)
 
 
 def test_a_front_per_batch_and_cycles_by_tokens(step: Step) -> None:

@@ -10,7 +10,7 @@ import pytest
 from cosim.running.program_data import check_memory
 from step import INT8, BusConfig, FabricConfig, Graph, MemoryConfig, Program, lower, run
 from step.errors import FabricError
-from step_cli.verilog import verilog
+from step_cli.verbs.verilog import command as verilog
 
 SAID = (
     "program 'wide' takes 2,621,440,000 bytes of off-chip memory, more than the 2,147,483,647 that a simulation of the "
@@ -27,7 +27,7 @@ def wide() -> Program:
 
 
 def test_a_run_and_a_bench(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for module in ("cosim.backend", "step_cli.verilog"):
+    for module in ("cosim.backend", "step_cli.verbs.verilog"):
         monkeypatch.setattr(f"{module}.design_of", None)
     with pytest.raises(FabricError) as caught:
         run(wide(), backend="rtl")

@@ -14,7 +14,8 @@ from raising import raised
 
 import step
 from step.errors import EnvironmentProblem, InputError
-from step.host.figures import drawn, prefix
+from step.host.amounts import prefix
+from step.host.figures import drawn
 from step.lowering.feasible import lanes_of
 from step.programs.prepare import prepare
 from step.running.work import work_of

@@ -15,7 +15,7 @@ import step
 import step_torch
 from step import bits
 from step.errors import FormatError, InputError
-from step_cli.import_model import command
+from step_cli.verbs.import_ import command
 from step_torch.archive import Archive, read_archive
 from step_torch.given import as_captured
 

@@ -17,7 +17,7 @@ from step import BF16, FP32, UINT32, Graph, Program, Tile
 from step.errors import Deadlock, FabricError, InputError, StreamFault
 from step.functions import Add, CacheTiles, CountFrom
 from step.language.operator import OPERATORS
-from step_cli.run import command
+from step_cli.verbs.run import command
 
 
 def chain() -> Graph:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import click
 
 from step.programs.files.json_file import schema, schema_names
 from step_cli.console import show_json
+from step_cli.verb import Kind, verb
 
 
-@click.command()
-@click.argument("name", required=False)
-def command(name: str | None) -> None:
+@verb
+def command(name: Annotated[str | None, Kind.ARGUMENT]) -> None:
     """Print the JSON Schema of a file format, or the names of all."""
     if name is None:
         click.echo("\n".join(schema_names()))

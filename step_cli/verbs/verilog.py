@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Annotated
 
 import click
 
@@ -14,31 +14,20 @@ from hw.axi.design import design_of
 from step.errors import InputError
 from step.programs.prepare import prepare
 from step_cli.console import show_json, working
-from step_cli.options import (
-    Given,
-    binding_option,
-    folder_option,
-    json_option,
-    program_options,
-    style_option,
-    writing_folder,
-)
+from step_cli.files import writing_folder
+from step_cli.options import Binding, Folder, Json, ProgramAndInputs, Style
+from step_cli.verb import verb
 
 
-@click.command()
-@program_options
-@binding_option
-@folder_option
-@click.option("--bench", is_flag=True, help="For simulation: with probes, a bench, and the program's data.")
-@style_option
-@json_option
-def verilog(
-    given: Given,
-    binding: Path | None,
-    output: Path,
-    bench: bool,
-    style: str,
-    as_json: bool,
+@verb
+def command(
+    *,
+    program: ProgramAndInputs,
+    binding: Binding,
+    output: Folder,
+    bench: Annotated[bool, "For simulation: with probes, a bench, and the program's data."],
+    style: Style = "fpga",
+    as_json: Json,
 ) -> None:
     """Write a program's RTL as Verilog, with a sidecar (fabric.json) that names everything.
 
@@ -46,7 +35,7 @@ def verilog(
     the targets sim and sim_icarus of its FuseSoC core. Of what it wrote to DIR before nothing is left; files of others,
     and those that were changed since, stay.
     """
-    opened = given.program(binding)
+    opened = program.load(binding)
     if bench and not opened.inputs:
         raise InputError("--bench needs input data, but the program has none; give --inputs FILE.npz")
     prepared = prepare(opened)

@@ -3,41 +3,44 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import click
 
 from step.errors import InputError
-from step.host.files import write_atomically, writing
 from step.programs.files.serialize import graph_to_json
 from step.programs.pictures.drawing import dot, drawn, svg
 from step.programs.pictures.outline import text
 from step.programs.pictures.sketch import sketch
 from step.programs.program import Program
 from step_cli.console import show_json, show_written
-from step_cli.options import Given, given_options, json_option
+from step_cli.files import save
+from step_cli.options import FILE, Json, ProgramOptions
+from step_cli.verb import verb
 
 BY_ENDING = {"": "text", ".txt": "text", ".dot": "dot", ".svg": "svg", ".png": "png", ".pdf": "pdf"}
 BINARY = ("png", "pdf")
 
 
-@click.command()
-@given_options
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "dot", "svg", "png", "pdf"]),
-    help="Default: from the name of the output, else text.",
-)
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
-@json_option
-def command(given: Given, form: str | None, output: Path | None, as_json: bool) -> None:
+@verb
+def command(
+    program: ProgramOptions,
+    form: Annotated[
+        str | None,
+        click.Choice([*dict.fromkeys(BY_ENDING.values())]),
+        "--format",
+        "Default: from the name of the output, else text.",
+    ],
+    output: Annotated[Path | None, FILE, "-o", "--output", "Write to this file."],
+    as_json: Json,
+) -> None:
     """Show a program: operators with their parameters, ports, streams with their types, and depths of channels.
 
     As text, in Graphviz' language, or as a picture; PNG and PDF need Graphviz.
     """
-    if given.settings and as_json:
+    if program.settings and as_json:
         raise InputError("--set has no effect with --json, which shows the graph alone")
-    opened = given.program()
+    opened = program.load()
     if as_json:
         show_json(graph_to_json(opened.graph))
         return
@@ -49,8 +52,7 @@ def command(given: Given, form: str | None, output: Path | None, as_json: bool) 
     if output is None:
         click.echo(shown, nl=False)
     else:
-        with writing(output):
-            write_atomically(output, shown)
+        save(output, shown)
         show_written(output)
 
 

@@ -3,44 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
-from rich.markup import escape
 
 from step.errors import InputError, SimulationError
 from step.lowering.fabric import FabricConfig
-from step.programs.files.json_file import written_by
+from step.programs.files.json_file import format_of, written_by
 from step.programs.program import load_program
 from step.running.backend import backend
-from step_cli.console import new_table, show_json, show_table, show_written, working
-from step_cli.options import (
-    arguments_option,
-    check_kept,
-    json_option,
-    on_fabric,
-    parse_arguments,
-    save_json,
-    set_fabric,
-    settings_option,
-    writable,
-)
+from step_cli.console import show_json, show_rows, show_written, working
+from step_cli.files import save_json
+from step_cli.options import Arguments, Json, Settings, Written, on_fabric, set_fabric
+from step_cli.verb import Kind, verb
 
 if TYPE_CHECKING:
     from step_check.calibration import UnitCycles
 
-FORMAT = "step-calibration-2"
 
-
-@click.command()
-@click.argument("program", required=False)
-@arguments_option
-@settings_option
-@click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write what was measured to this file.")
-@json_option
-def calibrate(
-    program: str | None, arguments: tuple[str, ...], settings: tuple[str, ...], save: Path | None, as_json: bool
+@verb
+def command(
+    *,
+    program: Annotated[str | None, Kind.ARGUMENT],
+    arguments: Arguments,
+    settings: Settings,
+    save: Annotated[Written, "Write what was measured to this file."],
+    as_json: Json,
 ) -> None:
     """Measure in RTL how long every unit takes, and compare that with its plan.
 
@@ -50,8 +38,6 @@ def calibrate(
     backend("rtl")  # says what to install where a module is missing
     from step_check.calibration import bench_of, standard_benches
 
-    if save is not None:
-        writable(save)
     if program is None:
         fabric = set_fabric(FabricConfig(), settings)
         for option, given in {"--arg": arguments, "--set lanes.": fabric.lanes, "--set links.": fabric.links}.items():
@@ -59,13 +45,12 @@ def calibrate(
                 raise InputError(f"{option} has no effect without a PROGRAM")
         benches = standard_benches(fabric)
     else:
-        check_kept({"PROGRAM": Path(program.partition(":")[0])})
-        opened = on_fabric(load_program(program, None, parse_arguments(arguments)), None, settings)
+        opened = on_fabric(load_program(program, None, arguments), None, settings)
         fabric, benches = opened.fabric, iter([bench_of(opened)])
     with working() as progress:
         found = [unit for bench in benches for unit in bench.measure(progress)]
     plain = {
-        "format": FORMAT,
+        "format": format_of("calibration"),
         "written_by": written_by(),
         "program": program,
         "fabric": fabric.to_json(),
@@ -85,12 +70,14 @@ def calibrate(
 
 
 def _show(found: Sequence[UnitCycles]) -> None:
-    table = new_table("by plan | in RTL where it differs", "unit", "words", "interval", "latency", "residual")
+    rows = []
     for each in found:
         plan, rtl = each.expected, each.measured
-        cells = _both(plan.interval, rtl.interval), _both(plan.latency, rtl.latency), _text(each.residual)
-        table.add_row(escape(each.unit), str(each.words), *cells)
-    show_table(table)
+        rows.append(
+            (each.unit, each.words, _both(plan.interval, rtl.interval), _both(plan.latency, rtl.latency), each.residual)
+        )
+    headings = ("unit", "words", "interval", "latency", "residual")
+    show_rows("by plan | in RTL where it differs", headings, rows)
 
 
 def _units(found: Sequence[UnitCycles]) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated, Literal
 
 import click
 
@@ -17,17 +17,11 @@ from step.programs.data.inputs import bind_inputs
 from step.programs.data.npz import load_inputs
 from step.programs.prepare import prepare
 from step_cli.console import show_json, working
-from step_cli.options import (
-    Amount,
-    Command,
-    Given,
-    binding_option,
-    folder_option,
-    json_option,
-    program_options,
-    style_option,
-    writing_folder,
-)
+from step_cli.files import writing_folder
+from step_cli.options import READ, Amount, Binding, Folder, Json, ProgramAndInputs, Style
+from step_cli.verb import given, verb
+
+BUS = BusConfig()
 
 
 class _Address(click.ParamType):
@@ -42,59 +36,35 @@ class _Address(click.ParamType):
             self.fail(f"{value!r} is no number", param, ctx)
 
 
-def _of_bus(name: str, what: str) -> Callable[[Command], Command]:
-    """An option for a parameter of `BusConfig`, which is None where it is not given."""
-    default = f"  [default: {getattr(BusConfig(), name)}]"
-    return click.option(f"--{name.replace('_', '-')}", name, type=int, help=f"{what}{default}")
-
-
-@click.command()
-@program_options
-@binding_option
-@folder_option
-@click.option(
-    "--target",
-    type=click.Choice(["axi", "litex"]),
-    default="axi",
-    show_default=True,
-    help="What the folder is for: FPGA tools, or besides a system on chip in simulation (LiteX).",
-)
-@click.option(
-    "--batch",
-    "batches",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    multiple=True,
-    metavar="FILE",
-    help="More data (.npz) that the firmware of --target litex runs after the program's own; repeat for several.",
-)
-@_of_bus("masters", "AXI4 masters, 1 to 4.")
-@_of_bus("bytes", "Bytes of data on a bus.")
-@_of_bus("burst", "Transfers of a burst at most.")
-@_of_bus("outstanding", "Bursts without an answer at most.")
-@_of_bus("address_bits", "Of the buses.")
-@click.option(
-    "--streams",
-    type=click.Choice(["memory", "edge"]),
-    default="memory",
-    show_default=True,
-    help="Whether DMA has the streams in memory, or they are AXI4-Stream ports.",
-)
-@click.option("--clock", type=Amount(MEGAHERTZ, 1), default=100.0, show_default=True, help="For constraints, in MHz.")
-@click.option("--base", type=_Address(), help="Address of the memory image.  [default: 0x80000000, or 0]")
-@style_option
-@json_option
-def board(
-    given: Given,
-    binding: Path | None,
-    output: Path,
-    target: str,
-    batches: tuple[Path, ...],
-    streams: str,
-    clock: float,
-    base: int | None,
-    style: str,
-    as_json: bool,
-    **bus_options: int | None,
+@verb
+def command(
+    *,
+    program: ProgramAndInputs,
+    binding: Binding,
+    output: Folder,
+    target: Annotated[
+        Literal["axi", "litex"],
+        "What the folder is for: FPGA tools, or besides a system on chip in simulation (LiteX).",
+    ] = "axi",
+    batches: Annotated[
+        tuple[Path, ...],
+        READ,
+        "--batch",
+        "FILE",
+        "More data (.npz) that the firmware of --target litex runs after the program's own; repeat for several.",
+    ],
+    masters: Annotated[int | None, f"AXI4 masters, 1 to 4.  [default: {BUS.masters}]"],
+    bytes: Annotated[int | None, f"Bytes of data on a bus.  [default: {BUS.bytes}]"],
+    burst: Annotated[int | None, f"Transfers of a burst at most.  [default: {BUS.burst}]"],
+    outstanding: Annotated[int | None, f"Bursts without an answer at most.  [default: {BUS.outstanding}]"],
+    address_bits: Annotated[int | None, f"Of the buses.  [default: {BUS.address_bits}]"],
+    streams: Annotated[
+        Literal["memory", "edge"], "Whether DMA has the streams in memory, or they are AXI4-Stream ports."
+    ] = "memory",
+    clock: Annotated[float, Amount(MEGAHERTZ, 1), "For constraints, in MHz."] = 100.0,
+    base: Annotated[int | None, _Address(), "Address of the memory image.  [default: 0x80000000, or 0]"],
+    style: Style = "fpga",
+    as_json: Json,
 ) -> None:
     """Write a program as a block for a system on chip: AXI4 masters, registers, drivers, a bench.
 
@@ -105,9 +75,8 @@ def board(
         raise InputError(f"--base must be an address >= 0 and a multiple of {PAGE}, not {base:#x}")
     if batches and target != "litex":
         raise InputError("--batch is for firmware: it needs --target litex")
-    prepared = prepare(given.program(binding))
-    wanted = {name: value for name, value in bus_options.items() if value is not None}
-    bus = replace(prepared.fabric.memory.bus or BusConfig(), **wanted)
+    prepared = prepare(program.load(binding))
+    bus = replace(prepared.fabric.memory.bus or BUS, **given(BusConfig))
     options = Options(bus, streams == "memory", clock, base, style == "fpga")
     more = [(str(each), bind_inputs(prepared.graph, load_inputs(each, prepared.graph))) for each in batches]
     if target == "litex":

@@ -5,61 +5,40 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
-from rich.markup import escape
 
 from step.errors import InputError
 from step.host.amounts import PERCENT
 from step.host.files import writing
 from step.programs.folding import FEWEST, common, starred
-from step_cli.console import new_table, show_json, show_table, show_written, talk, working
-from step_cli.options import Amount, Given, given_options, json_option, writable
+from step_cli.console import show_json, show_rows, show_written, talk, working
+from step_cli.options import READ, Amount, Count, Json, ProgramOptions, Read, Written
+from step_cli.verb import call, verb
 from step_explore.fifos.runs import DepthRun
 from step_explore.fifos.shrink import LEAST
 from step_explore.fifos.sizing import Sizing, size_fifos
 
 
-@click.command()
-@given_options
-@click.option(
-    "--inputs",
-    "data",
-    multiple=True,
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Input data (.npz) instead of the program's own; repeat for several, for all of which the depths hold.",
-)
-@click.option("--loss", type=Amount(PERCENT), metavar="PERCENT", help="Cycles that --save may lose.  [default: 0]")
-@click.option("--keep", is_flag=True, help="Save the least that keeps the cycles of the depths asked for.")
-@click.option("--least", is_flag=True, help="Save the depths that only do not deadlock.")
-@click.option(
-    "--save",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write depths to this file, which run, compare and verilog take as --binding.",
-)
-@click.option(
-    "--binding",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Depths to go on from, which an earlier search saved with --save.",
-)
-@click.option("--bound", is_flag=True, help="Prove below which storage the program deadlocks, whatever the depths.")
-@click.option("--choices", type=click.IntRange(min=1), help="End after so many choices of depths.  [default: no limit]")
-@click.option("--jobs", type=click.IntRange(min=1), help="Runs at a time.  [default: one per core]")
-@json_option
+@verb
 def command(
-    given: Given,
-    data: tuple[Path, ...],
-    loss: float | None,
-    keep: bool,
-    least: bool,
-    save: Path | None,
-    binding: Path | None,
-    bound: bool,
-    choices: int | None,
-    jobs: int | None,
-    as_json: bool,
+    *,
+    program: ProgramOptions,
+    inputs: Annotated[
+        tuple[Path, ...],
+        READ,
+        "Input data (.npz) instead of the program's own; repeat for several, for all of which the depths hold.",
+    ],
+    loss: Annotated[float | None, Amount(PERCENT), "PERCENT", "Cycles that --save may lose.  [default: 0]"],
+    keep: Annotated[bool, "Save the least that keeps the cycles of the depths asked for."],
+    least: Annotated[bool, "Save the depths that only do not deadlock."],
+    save: Annotated[Written, "FILE", "Write depths to this file, which run, compare and verilog take as --binding."],
+    begin: Annotated[Read, "--binding", "Depths to go on from, which an earlier search saved with --save."],
+    bound: Annotated[bool, "Prove below which storage the program deadlocks, whatever the depths."],
+    choices: Annotated[Count, "End after so many choices of depths.  [default: no limit]"],
+    threads: Annotated[Count, "--jobs", "Runs at a time.  [default: one per core]"],
+    as_json: Json,
 ) -> None:
     """Find how deep the FIFOs of a program have to be, by many runs on the fast model.
 
@@ -73,13 +52,8 @@ def command(
         raise InputError(f"--{asked[0]} has no effect without --save")
     if len(asked) > 1:
         raise InputError(f"--{asked[0]} has no effect with --{asked[1]}")
-    if save is not None:
-        writable(save)
-    opened = given.program()
     with working() as progress:
-        found = size_fifos(
-            opened, inputs=data, begin=binding, bound=bound, choices=choices, threads=jobs, progress=progress
-        )
+        found = call(size_fifos, program=program.load(), progress=progress)
     if save is not None:
         with writing(save):
             chosen = found.least if least else found.kept if keep else found.within((loss or 0) / 100)
@@ -88,7 +62,7 @@ def command(
         show_json(_plain(found))
     else:
         _show(found)
-        _show_rows(found)
+        _show_room(found)
         _show_bound(found)
         click.echo(found.holds)
         show_written(save)
@@ -127,30 +101,29 @@ def _show(found: Sizing) -> None:
         f"{found.program.name}: storage of {len(found.asked.depths):,} channels, from {found.runs:,} choices of depths"
     )
     headings = ["cycles"] if len(found.data) == 1 else [f"cycles {Path(str(name)).name}" for name in found.data]
-    table = new_table(title, "", "bits", *headings, "loss")
+    rows = []
     for name, each in (("asked for", found.asked), *((_name(found, each), each) for each in found.front)):
-        cycles = ["-"] * len(found.data) if each.cycles is None else [f"{count:,}" for count in each.cycles]
         loss = "deadlock" if each.cycles is None else f"{each.loss(found.fewest):.2%}"
-        table.add_row(name, f"{each.bits:,}", *cycles, loss)
-    show_table(table)
+        rows.append((name, each.bits, *(each.cycles or [None] * len(found.data)), loss))
+    show_rows(title, ("", "bits", *headings, "loss"), rows)
     deep = [name for name, depth in found.lossless.depths.items() if max(depth, found.least.depths[name]) > LEAST]
     if not deep:
         click.echo(f"\na depth of {LEAST} is enough everywhere")
         return
     click.echo()
-    table = new_table(f"channels that need more than {LEAST}", "channel", "asked for", "no loss", "least")
     equal: dict[tuple[str, tuple[int, ...]], list[str]] = defaultdict(list)
     for name in deep:
         depths = tuple(each.depths[name] for each in (found.asked, found.lossless, found.least))
         equal[starred(name), depths].append(name)
-    for (_, depths), names in equal.items():
-        folded = names if len(names) < FEWEST else [f"{common(names)} ({len(names):,} channels)"]
-        for name in folded:
-            table.add_row(escape(name), *(f"{depth:,}" for depth in depths))
-    show_table(table)
+    folded = (
+        (name, *depths)
+        for (_, depths), names in equal.items()
+        for name in (names if len(names) < FEWEST else [f"{common(names)} ({len(names):,} channels)"])
+    )
+    show_rows(f"channels that need more than {LEAST}", ("channel", "asked for", "no loss", "least"), folded)
 
 
-def _show_rows(found: Sizing) -> None:
+def _show_room(found: Sizing) -> None:
     """What room there is for tiles of dynamic size."""
     if rows := sorted(found.most_rows.values()):
         room = f"{rows[0]:,}" if rows[0] == rows[-1] else f"{rows[0]:,} to {rows[-1]:,}"

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
-from rich.markup import escape
 
-from cosim.synthesis.cells import Cells
 from cosim.synthesis.devices import DEVICES, SPEEDS
 from cosim.synthesis.estimate import estimate
 from cosim.synthesis.families.ecp5 import Ecp5
@@ -21,38 +19,37 @@ from cosim.synthesis.report import Clock, Report
 from step.errors import FabricError
 from step.host.amounts import MEGAHERTZ
 from step.lowering.netlist import lower
-from step_cli.console import new_table, show_json, show_table, warn, working
-from step_cli.options import Amount, Given, json_option, program_options
+from step_cli.console import show_json, show_rows, warn, working
+from step_cli.options import Amount, Count, Json, ProgramAndInputs
+from step_cli.verb import given, verb
 
 
-@click.command()
-@program_options
-@click.option(
-    "--family",
-    type=click.Choice([Ecp5.name, UltraScale.name, Osu018.name]),
-    default=Ecp5.name,
-    show_default=True,
-    help="Lattice ECP5, AMD UltraScale+ (area only), or standard cells of 180 nm.",
-)
-@click.option("--device", type=click.Choice(list(DEVICES)), help="The ECP5 (LFE5U).  [default: 85k]")
-@click.option("--speed", type=click.Choice(SPEEDS), help="Its speed grade.  [default: 6]")
-@click.option("--target", type=Amount(MEGAHERTZ, 1), help="The clock to aim at, in MHz.  [default: 100]")
-@click.option("--seeds", type=click.IntRange(min=1), help="Runs of place and route; medians count.  [default: 1]")
-@click.option("--liberty", type=click.Path(path_type=Path), help=f"The cells of osu018.  [default: {LIBERTY}]")
-@click.option("--place/--no-place", default=None, help="Find clocks, too; without, area only.  [default: place]")
-@click.option("--estimate", "quick", is_flag=True, help="Area without synthesis, in seconds and roughly.")
-@json_option
-def synth(
-    given: Given, family: str, liberty: Path | None, place: bool | None, quick: bool, as_json: bool, **ecp5: Any
+@verb
+def command(
+    *,
+    program: ProgramAndInputs,
+    family: Annotated[
+        str,
+        click.Choice([Ecp5.name, UltraScale.name, Osu018.name]),
+        "Lattice ECP5, AMD UltraScale+ (area only), or standard cells of 180 nm.",
+    ] = Ecp5.name,
+    device: Annotated[str | None, click.Choice(list(DEVICES)), "The ECP5 (LFE5U).  [default: 85k]"],
+    speed: Annotated[str | None, click.Choice(SPEEDS), "Its speed grade.  [default: 6]"],
+    target: Annotated[float | None, Amount(MEGAHERTZ, 1), "The clock to aim at, in MHz.  [default: 100]"],
+    seeds: Annotated[Count, "Runs of place and route; medians count.  [default: 1]"],
+    liberty: Annotated[Path | None, f"The cells of osu018.  [default: {LIBERTY}]"],
+    place: Annotated[bool | None, "Find clocks, too; without, area only.  [default: place]"],
+    quick: Annotated[bool, "--estimate", "Area without synthesis, in seconds and roughly."],
+    as_json: Json,
 ) -> None:
     """Area and clock of a program on an FPGA or in standard cells: Yosys, then nextpnr or OpenSTA.
 
     Every module is synthesised once and kept in the cache, so an interrupted command goes on where it was.
     """
-    chosen = _family(family, liberty, {name: value for name, value in ecp5.items() if value is not None})
+    chosen = _family(family, liberty, given(Ecp5))
     if place and not chosen.runs:
         raise click.UsageError(f"--place: {chosen.untimed}")
-    opened = given.program()
+    opened = program.load()
     lowered = lower(opened.graph, opened.fabric)
     with working() as progress:
         if not quick:
@@ -90,12 +87,10 @@ def _family(name: str, liberty: Path | None, ecp5: dict[str, Any]) -> Family[Any
 def _show(report: Report, how: str | None) -> None:
     heads = report.family.nothing.columns
     title = ", ".join(filter(None, (f"{report.program} {report.family.title}", how)))
-    table = new_table(title, "part", *heads, "MHz")
     parts = [(each.name, each) for each in report.units] + [(f"channel {each.name}", each) for each in report.channels]
-    for name, each in parts:
-        table.add_row(escape(name), *_numbers(each.area), _median(each.clock))
-    table.add_row("all", *_numbers(report.area), _median(report.clock))
-    show_table(table)
+    rows = [(name, *each.area.columns.values(), _median(each.clock)) for name, each in parts]
+    rows.append(("all", *report.area.columns.values(), _median(report.clock)))
+    show_rows(title, ("part", *heads, "MHz"), rows)
     for name, clock in _slowest(report):
         click.echo(f"slowest path of {name}: {' > '.join(clock.path)}")
 
@@ -108,9 +103,5 @@ def _slowest(report: Report) -> Iterator[tuple[str, Clock]]:
     yield from sorted(timed, key=lambda each: each[1].median)
 
 
-def _numbers(area: Cells) -> list[str]:
-    return [f"{value:,}" for value in area.columns.values()]
-
-
-def _median(clock: Clock | None) -> str:
-    return "-" if clock is None else f"{clock.median:.0f}"
+def _median(clock: Clock | None) -> str | None:
+    return None if clock is None else f"{clock.median:.0f}"

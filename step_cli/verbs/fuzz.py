@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
@@ -16,50 +16,39 @@ from step_check.fuzz.campaign import TOGETHER, FuzzCampaign, checked, lost
 from step_check.fuzz.program import OPERATORS
 from step_check.fuzz.report import FuzzFinding, load_report, version
 from step_cli.console import show_json, talk, working
-from step_cli.options import json_option, scheduler_option
+from step_cli.options import FILE, FOLDER, Count, Json, Scheduler
+from step_cli.verb import NATURAL, POSITIVE, Default, verb
 from step_explore.sweeps.cluster import workers
 
 
-@click.command()
-@click.option("--count", type=click.IntRange(min=1), default=100, show_default=True, help="Programs.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="That of the first program.")
-@click.option(
-    "--operators", default="{}..{}".format(*OPERATORS), metavar="LOW..HIGH", show_default=True, help="In a program."
-)
-@click.option(
-    "--rtl", type=click.IntRange(min=0), default=0, metavar="K", help="Simulate K of the programs in RTL too."
-)
-@click.option(
-    "--save", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Keep what fails there, made small."
-)
-@click.option(
-    "--again",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="REPORT",
-    help="Run what a report in DIR is about, and nothing else.",
-)
-@click.option("--jobs", type=click.IntRange(min=1), help="Processes.  [default: one]")
-@scheduler_option
-@json_option
+def _range(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d+)\.\.(\d+)", text)
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
+        raise InputError(f"--operators must be LOW..HIGH with 1 <= LOW <= HIGH, not {text!r}")
+    return int(match[1]), int(match[2])
+
+
+@verb
 def command(
-    count: int,
-    seed: int,
-    operators: str,
-    rtl: int,
-    save: Path | None,
-    again: Path | None,
-    jobs: int | None,
-    scheduler: str | None,
-    as_json: bool,
+    *,
+    count: Annotated[int, POSITIVE, "Programs."] = 100,
+    seed: Annotated[int, NATURAL, "That of the first program."] = 0,
+    operators: Annotated[tuple[int, int], _range, Default("{}..{}".format(*OPERATORS)), "LOW..HIGH", "In a program."],
+    rtl: Annotated[int | None, NATURAL, "K", "Simulate K of the programs in RTL too."],
+    save: Annotated[Path | None, FOLDER, "DIR", "Keep what fails there, made small."],
+    again: Annotated[Path | None, FILE, "REPORT", "Run what a report in DIR is about, and nothing else."],
+    jobs: Annotated[Count, "Processes.  [default: one]"],
+    scheduler: Scheduler,
+    as_json: Json,
 ) -> None:
     """Make random programs and compare what the back ends do with them.
 
     Interpreter and fast model must agree in all values, and with --rtl the RTL as well, in the cycle of every token and
     in all counters. What fails is saved as it is found, and made smaller; `step run` and `step compare` take it.
     """
-    if rtl > count:
+    if (rtl or 0) > count:
         raise InputError(f"--rtl {rtl} is more than the {count} programs of --count")
-    campaign = FuzzCampaign(_range(operators), save)
+    campaign = FuzzCampaign(operators, save)
     if save is not None:
         with writing(save / "report" if save.is_dir() else save):  # told before the run, not after it
             save.mkdir(exist_ok=True)
@@ -67,7 +56,7 @@ def command(
     try:
         with working() as campaign.progress:
             if again is None:
-                _all(campaign, range(seed, seed + count), rtl, jobs, scheduler)
+                _all(campaign, range(seed, seed + count), rtl or 0, jobs, scheduler)
             else:
                 _again(campaign, load_report(again))
     except KeyboardInterrupt:
@@ -119,13 +108,6 @@ def _again(campaign: FuzzCampaign, report: dict[str, Any]) -> None:
         campaign.check_rtl(report["seeds"], report["fabric"])
     else:
         campaign.check(report["seeds"][0])
-
-
-def _range(text: str) -> tuple[int, int]:
-    match = re.fullmatch(r"(\d+)\.\.(\d+)", text)
-    if match is None or not 1 <= int(match[1]) <= int(match[2]):
-        raise InputError(f"--operators must be LOW..HIGH with 1 <= LOW <= HIGH, not {text!r}")
-    return int(match[1]), int(match[2])
 
 
 def _plain(campaign: FuzzCampaign, interrupted: bool) -> dict[str, Any]:

@@ -13,19 +13,18 @@ from step.lowering.needs import check_depths
 from step.lowering.regions import regions_of
 from step.programs.prepare import prepare
 from step_cli.console import show_json, talk, warn
-from step_cli.options import Given, json_option, program_options
+from step_cli.options import Json, ProgramAndInputs
+from step_cli.verb import verb
 
 
-@click.command()
-@program_options
-@json_option
-def command(given: Given, as_json: bool) -> None:
+@verb
+def command(program: ProgramAndInputs, as_json: Json) -> None:
     """Check a program: types, shapes, the graph and, where it has any, its input data.
 
     What is well formed, but does not fit the fabric, gets a warning, but for depths that no channel has and tensors
     beyond the addresses of memory, which are errors; more fabric than it can use gets a hint.
     """
-    opened = given.program()
+    opened = program.load()
     prepared = prepare(opened)
     warnings, hints = list(prepared.doubts), list[str]()
     check_outputs(opened.graph)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import click
 import numpy as np
@@ -12,27 +12,22 @@ import numpy as np
 from step.host.amounts import MEGAHERTZ
 from step.host.progress import silent
 from step_cli.console import show_json, talk
-from step_cli.options import Amount, json_option
+from step_cli.options import Amount, Json
+from step_cli.verb import POSITIVE, Kind, verb
 from step_torch.agreement import agreements
 from step_torch.text import TextModel
 
 
-@click.command("generate")
-@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
-@click.option("--prompt", help="What the text begins with.")
-@click.option("--check", is_flag=True, help="Compare with the texts of torch that are stored with the model.")
-@click.option("--tokens", type=click.IntRange(min=1), default=16, show_default=True, help="How many more to write.")
-@click.option(
-    "--backend",
-    type=click.Choice(["approx", "interpret", "rtl"]),
-    default="approx",
-    show_default=True,
-    help="Where the program runs.",
-)
-@click.option("--clock", type=Amount(MEGAHERTZ, 1), default=200.0, show_default=True, help="MHz, for tokens a second.")
-@json_option
+@verb
 def command(
-    folder: Path, prompt: str | None, check: bool, tokens: int, backend: str, clock: float, as_json: bool
+    *,
+    folder: Annotated[Path, click.Path(path_type=Path, exists=True, file_okay=False), Kind.ARGUMENT],
+    prompt: Annotated[str | None, "What the text begins with."],
+    check: Annotated[bool, "Compare with the texts of torch that are stored with the model."],
+    tokens: Annotated[int, POSITIVE, "How many more to write."] = 16,
+    backend: Annotated[Literal["approx", "interpret", "rtl"], "Where the program runs."] = "approx",
+    clock: Annotated[float, Amount(MEGAHERTZ, 1), "MHz, for tokens a second."] = 200.0,
+    as_json: Json,
 ) -> None:
     """Let the language model in FOLDER write.
 

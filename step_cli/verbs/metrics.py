@@ -3,52 +3,42 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated, Literal
 
 import click
 import sympy
-from rich.markup import escape
 
 from step.errors import InputError, missing_module
 from step.lowering.netlist import Netlist
 from step.programs.metrics import UNITS, Metrics, metrics_of
 from step.programs.prepare import prepare
 from step.running.interpreter import bind
-from step_cli.console import new_table, show_json, show_table, talk, warn
-from step_cli.options import Given, json_option, parse_bindings, program_options
+from step_cli.console import show_json, show_rows, talk, warn
+from step_cli.options import Bindings, Json, ProgramAndInputs, Read
+from step_cli.verb import verb
 
 
-@click.command()
-@program_options
-@click.option("--bind", "bindings", multiple=True, metavar="NAME=VALUE", help="Value of a symbol; repeat for several.")
-@click.option("--data", is_flag=True, help="Take the values of all symbols from the program's input data.")
-@click.option("--fabric", is_flag=True, help="What it takes of an FPGA as well, estimated without synthesis.")
-@click.option("--energy", is_flag=True, help="The energy as well, by published figures.")
-@click.option(
-    "--energies",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Figures of your own in the place of published ones; with --energy.",
-)
-@click.option("--accounting", type=click.Choice(["paper", "artifact"]), default="paper", show_default=True)
-@json_option
+@verb
 def command(
-    given: Given,
-    bindings: tuple[str, ...],
-    data: bool,
-    fabric: bool,
-    energy: bool,
-    energies: Path | None,
-    accounting: str,
-    as_json: bool,
+    *,
+    program: ProgramAndInputs,
+    bindings: Annotated[Bindings, "Value of a symbol; repeat for several."],
+    data: Annotated[bool, "Take the values of all symbols from the program's input data."],
+    fabric: Annotated[bool, "What it takes of an FPGA as well, estimated without synthesis."],
+    energy: Annotated[bool, "The energy as well, by published figures."],
+    energies: Annotated[Read, "Figures of your own in the place of published ones; with --energy."],
+    accounting: Literal["paper", "artifact"] = "paper",
+    as_json: Json,
 ) -> None:
     """Off-chip traffic, on-chip memory, operations and intensity, as expressions or, with values, as numbers."""
-    opened = given.program()
-    values = parse_bindings(bindings)
+    opened = program.load()
+    values = bindings
     if data:
         if not opened.inputs:
             raise InputError("--data needs input data, but the program has none; give --inputs FILE.npz")
         values = {**bind(opened), **values}
     prepared = prepare(opened)
-    found = metrics_of(prepared, "artifact" if accounting == "artifact" else "paper")
+    found = metrics_of(prepared, accounting)
     if energies is not None and not energy:
         raise InputError("--energies has no effect without --energy")
     shown = {**found.items(), **(_energy_metrics(found, energies) if energy else {})}
@@ -78,12 +68,10 @@ def command(
             click.echo(f"{name} = {value}")
         talk(f"symbols: {', '.join(symbols)}; give values with --bind NAME=VALUE or --data")
         return
-    table = new_table(f"{opened.name} ({accounting} accounting)", "metric", "value", "unit", names=("unit",))
     units = UNITS | {"multipliers": "18 x 18", "memory_bits": "b", "lut_sites": "LUT"}
     units |= {name: "pJ" for name in rows if name.startswith("energy")}
-    for name, value in rows.items():
-        table.add_row(escape(name), f"{float(value):,.2f}".removesuffix(".00"), units[name])
-    show_table(table)
+    cells = ((name, f"{float(value):,.2f}".removesuffix(".00"), units[name]) for name, value in rows.items())
+    show_rows(f"{opened.name} ({accounting} accounting)", ("metric", "value", "unit"), cells, names=("unit",))
 
 
 def _energy_metrics(found: Metrics, energies: Path | None) -> dict[str, sympy.Expr]:

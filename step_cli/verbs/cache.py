@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Annotated
 
 import click
 
@@ -13,20 +14,18 @@ from step.host.amounts import DAYS
 from step.host.files import cache_directory
 from step.host.sizes import cache_limit, parse_size
 from step.host.usage import DAY
-from step_cli.console import new_table, show_json, show_table, warn
-from step_cli.options import Amount, json_option
+from step_cli.console import show_json, show_rows, warn
+from step_cli.options import Amount, Json
+from step_cli.verb import verb
 
 
-@click.group(invoke_without_command=True)
-@json_option
-@click.pass_context
-def cache(context: click.Context, as_json: bool) -> None:
+def command(as_json: Json) -> None:
     """How large the cache is; `list` its entries, or `clean` it.
 
     What was not used for the longest time goes by itself when the cache is larger than STEP_CACHE_LIMIT (10 GB), but
     nothing that was used within a day.
     """
-    if context.invoked_subcommand is not None:
+    if click.get_current_context().invoked_subcommand is not None:
         return
     root, limit = cache_directory(), cache_limit()
     kinds: dict[str, list[CacheEntry]] = {}
@@ -36,33 +35,31 @@ def cache(context: click.Context, as_json: bool) -> None:
         plain = {kind: {"entries": len(each), "bytes": _total(each)} for kind, each in kinds.items()}
         show_json({"directory": str(root), "limit_bytes": limit, "bytes": _sum(kinds), "kinds": plain})
         return
-    table = new_table(f"{root}: {size_text(_sum(kinds))} of {size_text(limit)}", "kind", "entries", "size", "last used")
-    for kind, found in sorted(kinds.items(), key=lambda item: -_total(item[1])):
-        table.add_row(kind, f"{len(found):,}", size_text(_total(found)), _ago(found[-1]))
-    show_table(table)
+    title, largest = f"{root}: {size_text(_sum(kinds))} of {size_text(limit)}", lambda item: -_total(item[1])
+    rows = ((kind, len(of), size_text(_total(of)), _ago(of[-1])) for kind, of in sorted(kinds.items(), key=largest))
+    show_rows(title, ("kind", "entries", "size", "last used"), rows)
 
 
-@cache.command("list")
-@json_option
-def list_entries(as_json: bool) -> None:
+@verb
+def list_entries(as_json: Json) -> None:
     """All entries, what was used last first."""
     found = entries(cache_directory())[::-1]
     if as_json:
         show_json([{"path": str(each.path), "bytes": each.size, "last_used": each.used} for each in found])
         return
     root = cache_directory()
-    table = new_table(f"{root}: {len(found):,} entries, {size_text(_total(found))}", "entry", "size", "last used")
-    for each in found:
-        table.add_row(str(each.path.relative_to(root)), size_text(each.size), _ago(each))
-    show_table(table)
+    rows = ((str(each.path.relative_to(root)), size_text(each.size), _ago(each)) for each in found)
+    show_rows(f"{root}: {len(found):,} entries, {size_text(_total(found))}", ("entry", "size", "last used"), rows)
 
 
-@cache.command()
-@click.option("--all", "everything", is_flag=True, help="All entries.")
-@click.option("--older-than", type=Amount(DAYS), metavar="DAYS", help="What was not used for so long.")
-@click.option("--down-to", metavar="SIZE", help="The longest unused ones, until the rest has this size, such as 500MB.")
-@json_option
-def clean(everything: bool, older_than: float | None, down_to: str | None, as_json: bool) -> None:
+@verb
+def clean(
+    *,
+    everything: Annotated[bool, "--all", "All entries."],
+    older_than: Annotated[float | None, Amount(DAYS), "DAYS", "What was not used for so long."],
+    down_to: Annotated[str | None, "SIZE", "The longest unused ones, until the rest has this size, such as 500MB."],
+    as_json: Json,
+) -> None:
     """Throw entries away. What is being made at the moment stays."""
     chosen = _chosen(cache_directory(), everything, older_than, down_to)
     gone = remove(cache_directory(), chosen)
@@ -76,6 +73,9 @@ def clean(everything: bool, older_than: float | None, down_to: str | None, as_js
             f"ok: {len(gone):,} entries removed, {size_text(_total(gone))}; "
             f"{len(left):,} left, {size_text(_total(left))}"
         )
+
+
+command = verb(command, click.Group, invoke_without_command=True, commands={"list": list_entries, "clean": clean})
 
 
 def _chosen(root: Path, everything: bool, older_than: float | None, size: str | None) -> list[CacheEntry]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import click
 from rich.markup import escape
@@ -14,29 +15,27 @@ from step.programs.program import load_program
 from step.running.interpreter import interpret
 from step.running.sample import sample
 from step_cli.console import show_json, talk
-from step_cli.options import check_kept, json_option, parse_bindings
+from step_cli.options import FILE, Bindings, Json, ProgramName
+from step_cli.verb import NATURAL, verb
 
 
-@click.command()
-@click.argument("program")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, help="The .npz file to write."
-)
-@click.option("--random", "seed", type=click.IntRange(min=0), metavar="SEED", help="Random numbers instead of zeros.")
-@click.option("--bind", "bindings", multiple=True, metavar="NAME=VALUE", help="Extent of a symbol; repeat for several.")
-@click.option("--keep", multiple=True, metavar="NAME", help="Take this input from the program's own data.")
-@json_option
+@verb
 def command(
-    program: str, output: Path, seed: int | None, bindings: tuple[str, ...], keep: tuple[str, ...], as_json: bool
+    *,
+    program: ProgramName,
+    output: Annotated[Path, FILE, "-o", "--output", "The .npz file to write."],
+    seed: Annotated[int | None, NATURAL, "--random", "SEED", "Random numbers instead of zeros."],
+    bindings: Annotated[Bindings, "Extent of a symbol; repeat for several."],
+    keep: Annotated[tuple[str, ...], "NAME", "Take this input from the program's own data."],
+    as_json: Json,
 ) -> None:
     """Write input data for a program: a template of zeros, or random numbers.
 
     Symbols that --bind does not mention get the extent 2, or with --random 0 to 4. Selectors select target 0, or one
     random target each.
     """
-    check_kept({"PROGRAM": Path(program.partition(":")[0])})
     opened = load_program(program)
-    made = sample(opened.graph, seed=seed, bindings=parse_bindings(bindings), own=opened.inputs, keep=keep)
+    made = sample(opened.graph, seed=seed, bindings=bindings, own=opened.inputs, keep=keep)
     arrays = arrays_of(opened.graph, made, readable=True)
     with writing(output):
         write_arrays(output, arrays)

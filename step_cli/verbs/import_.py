@@ -1,0 +1,89 @@
+"""``step import``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import click
+
+from step_cli.console import show_json, show_rows, show_written
+from step_cli.options import Count, Json, Read, Written
+from step_cli.verb import POSITIVE, Kind, call, verb
+from step_torch.imported import Imported, load
+from step_torch.tiling import ROWS, Tiling
+
+DEFAULT = Tiling()
+
+
+@verb
+def command(
+    *,
+    model: Annotated[Path, Kind.ARGUMENT],
+    output: Annotated[Written, "-o", "--output", "FILE", "Write the program (.json)."],
+    inputs: Annotated[Read, "Input data (.npz) instead of that of the capture; dynamic axes may have other extents."],
+    rows: Annotated[Count, f"Rows of a tile, by default the most up to {ROWS} that divide."],
+    columns: Annotated[int, POSITIVE, "Columns of a tile of weights."] = DEFAULT.columns,
+    cache_rows: Annotated[int, POSITIVE, "Rows of a tile of KV caches."] = DEFAULT.cache_rows,
+    depth: Annotated[Count, "How much of its depth a product with a weight takes at a time, by default all."],
+    sum: Annotated[Literal["ordered", "fused"], "How products are summed."] = DEFAULT.sum,
+    side_by_side: Annotated[
+        int, POSITIVE, "Units that share the columns of a product with a weight."
+    ] = DEFAULT.side_by_side,
+    streamed: Annotated[bool, "Read weights for every tile of rows, instead of keeping them on chip."],
+    joins: Annotated[bool, "List the converters between layouts."],
+    check: Annotated[bool, "Run the program, and compare with what torch made of the same data."],
+    as_json: Json,
+) -> None:
+    """Import MODEL, a module of PyTorch that step_torch.capture wrote (.pt2), as a program.
+
+    It needs no torch. What has no lowering is listed, all at once, with its lines.
+    """
+    imported = load(model, inputs=inputs, tiling=call(Tiling, held=not streamed))
+    found = imported.check() if check else None
+    if output is not None:
+        imported.program.save(output)
+    if as_json:
+        show_json(
+            {
+                "program": imported.lowered.name,
+                "operators": len(imported.lowered.graph.nodes),
+                "nodes": len(imported.nodes.nodes),
+                "host": imported.host,
+                "notes": list(imported.notes),
+                "intermediate_bytes": imported.intermediate_bytes,
+                "joins": [
+                    {
+                        "kind": each.kind,
+                        "bytes": each.bytes,
+                        "node": each.node,
+                        "place": str(each.place),
+                        "why": each.why,
+                    }
+                    for each in imported.joins()
+                ],
+                "check": found and {"error": found.error, "torch_error": found.torch_error, "passed": found.passed},
+            }
+        )
+        return
+    _show(imported, with_joins=joins)
+    if found is not None:
+        click.echo(f"{found}: {'as good' if found.passed else 'worse'}")
+    show_written(output)
+
+
+def _show(imported: Imported, *, with_joins: bool) -> None:
+    held = sum(each.bytes for each in imported.joins())
+    click.echo(
+        f"{imported.lowered.name}: {len(imported.lowered.graph.nodes)} operators of {len(imported.nodes.nodes)} of "
+        f"torch, {len(imported.joins())} joins that hold {held:,} bytes, "
+        f"{held / imported.intermediate_bytes:.1%} of the intermediates"
+    )
+    for each in imported.host:
+        click.echo(f"  from the host: {each}")
+    for each in imported.notes:
+        click.echo(f"  {each}")
+    if with_joins:
+        rows = ((each.kind, each.bytes, f"{each.node} ({each.place})", each.why) for each in imported.joins())
+        click.echo()
+        show_rows("joins", ("kind", "bytes", "for", "why"), rows, names=("kind", "for", "why"))

@@ -1,0 +1,94 @@
+"""``step map``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import click
+
+from step.errors import InputError
+from step.host.amounts import BYTES_A_CYCLE
+from step.running.result import Status
+from step_cli.console import show_written, talk, warn, working
+from step_cli.files import save as write
+from step_cli.options import Amount, Best, Json, Plot, Settings, Written, parse_axes
+from step_cli.verb import NATURAL, POSITIVE, Kind, call, verb
+from step_cli.verbs.sweep import show_sweep
+from step_explore.sweeps.axis import Value
+from step_explore.sweeps.plot import check_plot
+from step_explore.sweeps.row import REFUSED
+from step_explore.sweeps.table import check_format, encode
+from step_explore.tuning.budget import AREA, MEMORY, Budget
+from step_torch.mapping.mapping import CANDIDATES, FINALISTS, OBJECTIVES, RUNS, map
+from step_torch.mapping.tilings import NAMES
+
+
+def _limit(name: str, text: str) -> float:
+    return Budget.parse([f"{name}={text}"]).limits[name]
+
+
+@verb
+def command(
+    *,
+    model: Annotated[Path, Kind.ARGUMENT],
+    luts: Annotated[float, partial(_limit, AREA), "NUMBER", "The most LUT sites: 300k."],
+    ram: Annotated[
+        float | None,
+        partial(_limit, MEMORY),
+        "NUMBER",
+        "The most on-chip memory, with the contents of FIFOs: 4Mbit, 500kB.",
+    ],
+    bytes_per_cycle: Annotated[
+        float | None, Amount(BYTES_A_CYCLE), "What off-chip memory moves, by default as of step import."
+    ],
+    over: Annotated[
+        dict[str, tuple[Value, ...]],
+        partial(parse_axes, twice="{} is given twice"),
+        "NAME=VALUES",
+        f"Other values of {', '.join(NAMES)} than those that are tried (depth=0: all of it); repeat for several.",
+    ],
+    settings: Settings,
+    candidates: Annotated[int, POSITIVE, "That get hardware."] = CANDIDATES,
+    finalists: Annotated[int, POSITIVE, "That get links of their own."] = FINALISTS,
+    runs: Annotated[int, NATURAL, "Neighbours of the best one."] = RUNS,
+    save: Annotated[Written, "FILE", "Write the rows to a new file (.csv or .parquet)."],
+    best: Best,
+    plot: Plot,
+    as_json: Json,
+) -> None:
+    """Choose tiles and hardware for MODEL (.pt2): the fewest cycles within a budget.
+
+    MODEL is of step_torch.capture, or a whole language model of step_torch.capture_decoding.
+
+    Ctrl-C shows, and saves, the best so far.
+    """
+    if plot is not None:
+        check_plot(plot, OBJECTIVES)
+    if save is not None:
+        check_format(save)
+        if save.exists():
+            raise InputError(f"{save} is there, and a mapping does not go on: choose another file, or delete it")
+    with working() as progress:
+        found = call(map, progress=progress)
+    if save is not None:
+        write(save, encode(save, [each.name for each in found.axes], found.rows))
+    if best is not None:
+        found.fitted().save(best)
+    within = tuple(row for row in found.rows if row.status == Status.FINISHED)
+    shown = found if as_json else replace(found, rows=within)
+    if plot is not None:
+        shown.plot(plot)
+    show_sweep(shown, as_json)
+    warn(f"{dict(row.point)}: {row.error}" for row in found.rows if row.status == REFUSED)
+    if not as_json:
+        others = "over the budget, or slower with any hardware" + ", or not looked at" * found.interrupted
+        click.echo(f"{len(found.rows) - len(within)} choices are {others}")
+        click.echo(found.why)
+        show_written(save, best, plot)
+    if found.interrupted:
+        ran = f"{len(found.entries)} of {found.choices} choices have run"
+        talk(f"the best so far: {ran}, and {len(within)} within the budget")
+        raise KeyboardInterrupt

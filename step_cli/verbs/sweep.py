@@ -1,0 +1,118 @@
+"""``step sweep``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from step.errors import InputError
+from step.host.amounts import quantity
+from step_cli.console import show_json, show_rows, show_written, warn, working
+from step_cli.options import Count, Jobs, Json, Names, Per, Plot, ProgramAndInputs, Rows, Scheduler, Tokens, parse_axes
+from step_cli.verb import NATURAL, Default, Kind, call, verb
+from step_explore.sweeps.axis import Value
+from step_explore.sweeps.front import check_objectives
+from step_explore.sweeps.plot import check_plot
+from step_explore.sweeps.row import NUMBERS, PER_TOKEN, PICO, Row
+from step_explore.sweeps.sweep import OBJECTIVES, Sweep, sweep
+
+SHOWN = {name: NUMBERS[name] for name in ("cycles", PER_TOKEN, *NUMBERS) if NUMBERS[name].heading}
+"""Measures of a row that are shown, in this order."""
+
+OPTIONAL = (PER_TOKEN, "useful_flops_per_cycle")
+"""Measures that are shown where they say something: tokens, and padding."""
+
+
+@verb
+def command(
+    *,
+    program: ProgramAndInputs,
+    over: Annotated[
+        dict[str, tuple[Value, ...]],
+        parse_axes,
+        Kind.REQUIRED,
+        "NAME=VALUES",
+        "memory.channels=1,2,4, fabric.matmul_lanes=16..256 (doubled), rows=4..12:4 (in steps); repeat for several.",
+    ],
+    objectives: Annotated[
+        Names,
+        Default(",".join(OBJECTIVES)),
+        "--objective",
+        "What should be small: of this is the front, and what --search looks for.",
+    ],
+    search: Annotated[Count, "N", "Not all points: N that a search chooses."],
+    seed: Annotated[int | None, NATURAL, "That of the search.  [default: 0]"],
+    per: Per,
+    tokens: Tokens,
+    save: Rows,
+    plot: Plot,
+    jobs: Jobs,
+    scheduler: Scheduler,
+    max_cycles: Annotated[Count, "Stop every run there."],
+    as_json: Json,
+) -> None:
+    """Run a program on the fast model with many parameters, and show which points no other one beats.
+
+    A name that begins with fabric. or memory. is a parameter of the fabric, all others are those of the function of
+    PROGRAM.
+    """
+    if seed is not None and search is None:
+        raise InputError("--seed has no effect without --search")
+    if jobs is not None and scheduler is not None:
+        raise InputError("--jobs has no effect with --scheduler, whose workers run the points")
+    check_objectives(objectives)
+    if plot is not None:
+        check_plot(plot, objectives)
+    settings, depths = program.fitting(over)
+    with working() as progress:
+        found = call(sweep, settings=settings, depths=depths, progress=progress)
+    show_sweep(found, as_json)
+    if not as_json:
+        show_written(save, plot)
+    warn_of(found.rows)
+
+
+def show_sweep(found: Sweep, as_json: bool) -> None:
+    """The rows as a table, or as JSON."""
+    if as_json:
+        front = set(map(id, found.front))
+        show_json([{**row.plain(), "front": id(row) in front} for row in found.rows])
+    else:
+        _show_points(found)
+
+
+def _show_points(found: Sweep) -> None:
+    names = [each.name for each in found.axes]
+    front = set(map(id, found.front))
+    best = f"{len(front):,} of them on the front of {', '.join(found.objectives)}"
+    best += f", for each {', '.join(found.per)}" if found.per else ""
+    shown = {name: what for name, what in SHOWN.items() if name not in OPTIONAL or _differs(name, found.rows)}
+    title = f"{found.program}: {len(found.rows):,} points, {best}"
+    headings = ("", *names, "status", *(each.heading for each in shown.values()), "bound by")
+    rows = []
+    for row in found.rows:
+        numbers = [_shown(getattr(row, name), each.unit) for name, each in shown.items()]
+        point = [str(row.point[name]) for name in names]
+        rows.append(("*" if id(row) in front else "", *point, row.status, *numbers, row.bound))
+    show_rows(title, headings, rows, names=("status", "bound by"))
+
+
+def _differs(name: str, rows: Sequence[Row]) -> bool:
+    """Whether a measure of `OPTIONAL` is known, and not the same as that without it."""
+    return any(getattr(row, name) not in (None, row.flops_per_cycle) for row in rows)
+
+
+def _shown(value: Any, unit: str | None) -> Any:
+    """``value`` as a cell of a table."""
+    if value is None or unit is None:
+        return value
+    return quantity(value * PICO if unit == "J" else value, unit)
+
+
+def warn_of(rows: tuple[Row, ...]) -> None:
+    """A warning for every kind of error, with the number of points that have it."""
+    errors: dict[str, int] = {}
+    for row in rows:
+        if row.error is not None:
+            errors[row.error] = errors.get(row.error, 0) + 1
+    warn(f"{count} of {len(rows)} points: {error}" for error, count in errors.items())

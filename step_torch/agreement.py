@@ -11,7 +11,7 @@ import numpy as np
 import step
 from step import Run
 from step.errors import InputError
-from step_torch.archive import Text
+from step_torch.archive import GeneratedText
 from step_torch.generating import LanguageModel
 
 
@@ -26,10 +26,10 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class TextAgreement:
     """How far a ``run`` agrees with a ``text``."""
 
-    text: Text
+    text: GeneratedText
     differences: tuple[Difference, ...]
     run: Run
 
@@ -44,7 +44,7 @@ class Agreement:
         return self.count - len(self.differences)
 
 
-def agreements(model: LanguageModel, backend: str = "approx") -> Iterator[Agreement]:
+def agreements(model: LanguageModel, backend: str = "approx") -> Iterator[TextAgreement]:
     """Of all texts that are stored with ``model``; raises `InputError` where there is none."""
     if not model.archive.texts:
         raise InputError(
@@ -58,4 +58,4 @@ def agreements(model: LanguageModel, backend: str = "approx") -> Iterator[Agreem
         mine = np.asarray(run.outputs["tokens"]).reshape(-1).tolist()[given - 1 :]
         pairs = zip(mine, text.tokens[given:], text.margins, strict=True)
         found = (Difference(given + at, *each) for at, each in enumerate(pairs) if each[0] != each[1])
-        yield Agreement(text, tuple(found), run)
+        yield TextAgreement(text, tuple(found), run)

@@ -26,7 +26,7 @@ from step_models.weights import blank_tensors
 from step_torch.archive import Archive, read_archive
 from step_torch.depths import with_depths
 from step_torch.importing import Importer
-from step_torch.layouts import Layout, Value
+from step_torch.layouts import TileLayout, Value
 from step_torch.nodes import Nodes, nodes_of
 from step_torch.rounds import EveryLayer, EveryRow
 from step_torch.stacked import Stacked, stacked
@@ -129,7 +129,7 @@ class LanguageModel:
         importer = Importer(self.archive, self.nodes, data, tiling, graph)
         importer.enter()
         with importer.told():
-            _Loops(self, importer, values).place()
+            _DecodingLoops(self, importer, values).place()
         return Program(graph, importer.inputs if values else blank_tensors(graph), fitting(graph, fabric))
 
 
@@ -179,7 +179,7 @@ def _given(prompt: Sequence[int], count: int, end: int | None, layers: int, ever
 
 
 @dataclass
-class _Loops:
+class _DecodingLoops:
     """The two loops of the program, around the nodes of ``model``."""
 
     model: LanguageModel
@@ -258,7 +258,7 @@ class _Loops:
 
     def _row(self, name: str) -> Value:
         value = self.importer.whole_rows(self.importer.values[name], "a row goes through the layers as a whole")
-        if value.layout != Layout((), None, value.layout.columns):
+        if value.layout != TileLayout((), None, value.layout.columns):
             raise InputError(f"what goes through the layers is no single row, but {value.layout}")
         return value
 

@@ -12,7 +12,7 @@ import numpy as np
 from step import BF16, Stream
 from step.functions import Add, ExpertTiles, Scale
 from step_torch.caches import Cache
-from step_torch.layouts import Layout, Value
+from step_torch.layouts import TileLayout, Value
 from step_torch.sources import Sources, Stored, Unsupported
 
 
@@ -23,7 +23,7 @@ class EveryRow(Sources):
     rows: Stream
     numbers: dict[str, Stream]
 
-    def read(self, given: Stored, wanted: Layout) -> Value:
+    def read(self, given: Stored, wanted: TileLayout) -> Value:
         at = self.importer
         if given.name in self.numbers or not given.is_parameter:
             raise Unsupported(f"the input {given.name!r} is read by something else than an embedding")
@@ -68,7 +68,7 @@ class EveryLayer(EveryRow):
             return super().tensor(given)
         return self.declared(given, [given.form(each) for each in self.weights[own]])
 
-    def read(self, given: Stored, wanted: Layout) -> Value:
+    def read(self, given: Stored, wanted: TileLayout) -> Value:
         """The tiles of the layer in their own order, and from there in that which is ``wanted``."""
         if (given.of or given.name) not in self.weights:
             return super().read(given, wanted)

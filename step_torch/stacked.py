@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from step.errors import InputError
-from step_torch.nodes import Node, Nodes, Ref
+from step_torch.nodes import Nodes, Ref, TorchNode
 
 _LAYER = re.compile(r"(?<![^.])layers\.(\d+)(?=\.|$)")
 
@@ -26,10 +26,10 @@ class Stacked:
     """
 
     count: int
-    entry: tuple[Node, ...]
-    tables: tuple[Node, ...]
-    layer: tuple[Node, ...]
-    head: tuple[Node, ...]
+    entry: tuple[TorchNode, ...]
+    tables: tuple[TorchNode, ...]
+    layer: tuple[TorchNode, ...]
+    head: tuple[TorchNode, ...]
     row_in: str
     row_out: str
     last: str
@@ -39,7 +39,7 @@ class Stacked:
 
 def stacked(nodes: Nodes, path: object) -> Stacked:
     """The parts of ``nodes``; raises `InputError` where they are no stack of equal layers."""
-    groups, outside = dict[int, list[Node]](), list[tuple[int, Node]]()
+    groups, outside = dict[int, list[TorchNode]](), list[tuple[int, TorchNode]]()
     for place, node in enumerate(nodes.nodes):
         found = _LAYER.findall(node.place.module)
         if found:
@@ -81,9 +81,9 @@ def stacked(nodes: Nodes, path: object) -> Stacked:
     return Stacked(len(groups), entry, tables, tuple(groups[0]), tuple(behind), rows[0], after, last, parameters)
 
 
-def _needed(nodes: Sequence[Node], name: str) -> tuple[Node, ...]:
+def _needed(nodes: Sequence[TorchNode], name: str) -> tuple[TorchNode, ...]:
     """Those of ``nodes`` that make the value ``name``."""
-    wanted, found = {name}, list[Node]()
+    wanted, found = {name}, list[TorchNode]()
     for node in reversed(nodes):
         if wanted.intersection(node.results):
             found.insert(0, node)
@@ -91,11 +91,11 @@ def _needed(nodes: Sequence[Node], name: str) -> tuple[Node, ...]:
     return tuple(found)
 
 
-def _own(nodes: Sequence[Node], of: Nodes) -> list[str]:
+def _own(nodes: Sequence[TorchNode], of: Nodes) -> list[str]:
     return list(dict.fromkeys(name for node in nodes for name in node.reads if name in of.parameters))
 
 
-def _shape(nodes: Sequence[Node], of: Nodes) -> tuple[list[Any], list[str]]:
+def _shape(nodes: Sequence[TorchNode], of: Nodes) -> tuple[list[Any], list[str]]:
     """What the layers must have in common, and the weights of this one in the order in which they are read."""
     known: dict[str, str] = {}
     own = _own(nodes, of)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from cosim.board.memory import Place, Wanted
+from cosim.board.memory import ExpectedImage, PlacedImage
 from cosim.board.tables import Tables
 from cosim.testbench.axi import axi_memory
 from cosim.testbench.data import hex_lines
@@ -24,7 +24,7 @@ _ALWAYS = ("s_axil_bready", "s_axil_rready")
 
 
 def data_files(
-    tables: Tables, places: Sequence[Place], contents: Mapping[str, bytes], wanted: Mapping[str, Wanted]
+    tables: Tables, places: Sequence[PlacedImage], contents: Mapping[str, bytes], wanted: Mapping[str, ExpectedImage]
 ) -> dict[str, bytes]:
     """The ``memory`` before a run, what is ``expected`` after it, and the ``mask`` of the bits that count of that.
 
@@ -46,7 +46,7 @@ def data_files(
     return {**{f"{name}.bin": each for name, each in words.items()}, **lines}
 
 
-def bench_text(tables: Tables, places: Sequence[Place]) -> str:
+def bench_text(tables: Tables, places: Sequence[PlacedImage]) -> str:
     """The bench; its top module is ``NAME_bench``."""
     design = tables.design
     bus, top = design.board.bus, design.top
@@ -83,7 +83,7 @@ def bench_text(tables: Tables, places: Sequence[Place]) -> str:
 _REGISTERS = ("control", "status", "fault", "cycles_low", "watchdog", "interrupt_enable", "interrupt")
 
 
-def _settings(addresses: Mapping[str, int], place: Place) -> Iterator[str]:
+def _settings(addresses: Mapping[str, int], place: PlacedImage) -> Iterator[str]:
     """Registers to write for an image."""
     yield f"32'h{addresses[f'base_{place.name}_low']:x}, 32'h{place.address & 0xFFFF_FFFF:x}"
     if high := addresses.get(f"base_{place.name}_high"):

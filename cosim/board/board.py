@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cosim.board.driver import Host
+from cosim.board.driver import BoardHost
 from step.errors import InputError
 from step.host.progress import Progress
 from step.host.watching import watched
@@ -43,14 +43,14 @@ class Board:
         progress: Progress | None = None,
         **options: Any,
     ) -> None:
-        asked = options_for(Host, options, "step.Board")
+        asked = options_for(BoardHost, options, "step.Board")
         settled(bus, BusConfig | None, "bus", InputError)
         self.program: Program = open_program(program, fabric=fabric)
         self.bus: BusConfig = bus or self.program.fabric.memory.bus or BusConfig()
         prepared = prepare(self.program)
         prepared.warn()
         with watched(progress) as telling:
-            self._host = Host(prepared.netlist, self.bus, progress=telling, **asked)
+            self._host = BoardHost(prepared.netlist, self.bus, progress=telling, **asked)
         self._started: Program | None = None
 
     def __enter__(self) -> Board:

@@ -1,4 +1,4 @@
-"""`Host`: what a host does with a board in simulation, under `step.Board`."""
+"""A host of a board in simulation, under `step.Board`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from cosim.board.failing import failure
-from cosim.board.memory import Place, check_places, contents, places
+from cosim.board.memory import PlacedImage, check_places, contents, places
 from cosim.board.results import outputs_of
-from cosim.board.simulation import Simulation, build_board, check_models
+from cosim.board.simulation import BoardProcess, build_board, check_models
 from cosim.board.tables import Tables, tables_of
 from hw.registers.wrapper import board_design
 from step.errors import Deadlock
@@ -28,7 +28,7 @@ ROOM = 1 << 24
 """Bytes for an image whose size only a run tells, where there are so many addresses."""
 
 
-class Host:
+class BoardHost:
     """The board of ``netlist`` in a simulator (Verilator), with memory and a host of cocotbext-axi around it.
 
     For the options see `step.Board`. Raises what `board_design`, `build_board` and `check_places` raise.
@@ -55,8 +55,8 @@ class Host:
         self._base = base
         built = build_board(design, optimize=optimize, progress=progress)
         plan = {"masters": bus.masters, "latency": latency, "pauses": pauses, "seed": 1}
-        self._simulation = Simulation(built, plan)
-        self._placed: tuple[Place, ...] = ()
+        self._simulation = BoardProcess(built, plan)
+        self._placed: tuple[PlacedImage, ...] = ()
         self._began = 0.0
         self.set({"watchdog": watchdog, "interrupt_enable": ALL_INTERRUPTS})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cosim.board.memory import Place
+from cosim.board.memory import PlacedImage
 from cosim.board.tables import Tables
 from hw.verilog.interfaces import interfaces_of
 from step.lowering.arrival import arrival
@@ -101,7 +101,7 @@ driver: write the base addresses and limits, and 1 to `control` (0x10); wait for
 """
 
 
-def readme_text(tables: Tables, places: Sequence[Place], core: str, mhz: float) -> str:
+def readme_text(tables: Tables, places: Sequence[PlacedImage], core: str, mhz: float) -> str:
     """The README, with the ports, the images and the names of this board."""
     design, top = tables.design, tables.design.top
     board, why = design.board, arrival(tables.netlist)

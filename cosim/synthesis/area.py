@@ -10,7 +10,7 @@ from cosim.synthesis.cells import Cells
 
 
 @dataclass(frozen=True)
-class Area(Cells):
+class Ecp5Area(Cells):
     """Numbers of cells: 4-input LUTs, LUT RAMs (16 words of 4 bits), carry cells (2 bits), flip-flops, multipliers
     (18 x 18) and block RAMs (18 kbit)."""
 
@@ -42,7 +42,7 @@ class Area(Cells):
         return {**super().to_json(), "comb_sites": self.comb_sites}
 
     @classmethod
-    def of_cells(cls, cells: Mapping[str, int]) -> Area:
+    def of_cells(cls, cells: Mapping[str, int]) -> Ecp5Area:
         """From the number of cells of each type."""
         return cls(**{field: cells.get(cell, 0) for field, cell in _CELLS.items()})
 

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from benchmarks.area_designs import designs
-from cosim.synthesis.area import Area as Cells
+from cosim.synthesis.area import Ecp5Area
 from cosim.synthesis.estimate import estimate
 from cosim.synthesis.families.ecp5 import Ecp5
 from step.errors import FabricError
@@ -54,7 +54,7 @@ def truth(netlist: Netlist) -> dict[tuple[str, str], Area]:
     for kind, parts in (("unit", report.units), ("channel", report.channels)):
         for part in parts:
             area = part.area
-            assert isinstance(area, Cells)
+            assert isinstance(area, Ecp5Area)
             kind = "scratchpad" if part.kind == "scratchpad" else kind
             found[kind, part.name] = Area(area.comb_sites, area.dsp, area.block_ram, area.dpr16x4)
     return found

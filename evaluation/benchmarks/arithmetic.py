@@ -17,7 +17,7 @@ from rich.table import Table
 
 from cosim.synthesis.cells import Cells
 from cosim.synthesis.families.ecp5 import Ecp5
-from cosim.synthesis.families.family import Family
+from cosim.synthesis.families.family import CellFamily
 from cosim.synthesis.families.ultrascale import UltraScale
 from cosim.synthesis.flow import Flow
 from cosim.synthesis.jobs import Stop
@@ -72,7 +72,7 @@ def alone(piece: Parametric) -> Structure:
     return structure
 
 
-def flow(piece: Parametric, family: Family) -> Flow:
+def flow(piece: Parametric, family: CellFamily) -> Flow:
     """The tools of ``family`` for ``piece``."""
     library = ModuleLibrary(initial_values=family.initial_values)
     library.require(piece)

@@ -31,7 +31,7 @@ PRODUCTS = 6
 """Products of each kind; the first ones fill channels and pipelines."""
 
 
-class Kind(NamedTuple):
+class RowProduct(NamedTuple):
     """A product of one row."""
 
     reduce: bool
@@ -41,7 +41,7 @@ class Kind(NamedTuple):
     """Columns of a tile of a reduction."""
 
 
-def build(kind: Kind, cols: int, graph: Graph) -> Mapping[str, Any]:
+def build(kind: RowProduct, cols: int, graph: Graph) -> Mapping[str, Any]:
     """Adds the products of a ``kind``; returns their data."""
     random = np.random.default_rng(kind.inner)
     tiles, inner = (kind.inner // kind.piece, kind.piece) if kind.reduce else (1, kind.inner)
@@ -57,7 +57,7 @@ def build(kind: Kind, cols: int, graph: Graph) -> Mapping[str, Any]:
     }
 
 
-def program(kinds: list[Kind], cols: int, lanes: Mapping[int, int], link: int) -> Program:
+def program(kinds: list[RowProduct], cols: int, lanes: Mapping[int, int], link: int) -> Program:
     """All of ``kinds``, on so many ``lanes`` by their terms, with a ``link`` of so many bytes."""
     graph, inputs = side_by_side("fused", [partial(build, each, cols) for each in kinds])
     own = {f"s{at}_y": lanes[each.function.terms or 1] for at, each in enumerate(kinds)}
@@ -99,7 +99,7 @@ def main() -> None:
         *(Matmul(given.transposed, sum="fused", terms=each) for each in given.terms),
     ]
     kinds = [
-        Kind(reduce, inner, each, given.piece)
+        RowProduct(reduce, inner, each, given.piece)
         for reduce in (False, True)
         for inner in given.inner
         for each in functions
@@ -113,7 +113,7 @@ def main() -> None:
     print("|---|---|---|" + "---|" * len(given.terms))
     for reduce in (False, True):
         for inner in given.inner:
-            ordered, *others = (found[Kind(reduce, inner, each, given.piece)] for each in functions)
+            ordered, *others = (found[RowProduct(reduce, inner, each, given.piece)] for each in functions)
             cells = " | ".join(f"{each:.0f} ({ordered / each:.1f}x)" for each in others)
             print(f"| {'accum' if reduce else 'map'} | {inner} | {ordered:.0f} | {cells} |")
 

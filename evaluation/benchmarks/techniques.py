@@ -28,7 +28,7 @@ EXPERTS = 8
 
 
 @dataclass(frozen=True)
-class Size:
+class TechniqueSizes:
     """Of the mixture, and of what the techniques cut it into."""
 
     tokens: int = 64
@@ -81,7 +81,7 @@ def lut_sites(program: Program, synthesis: bool) -> int:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    sizes = vars(Size())
+    sizes = vars(TechniqueSizes())
     for name, value in sizes.items():
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--synthesis", action="store_true", help="area by Yosys, which takes hours")
@@ -98,7 +98,7 @@ def main() -> None:
         area,
     ]
     print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|", flush=True)
-    for name, program in Size(**{name: getattr(arguments, name) for name in sizes}).techniques().items():
+    for name, program in TechniqueSizes(**{name: getattr(arguments, name) for name in sizes}).techniques().items():
         found = metrics(program.graph, program.fabric).bind(bind(program.graph, program.inputs))
         row = [name, *(f"{each:,}" for pair in cycles(program) for each in pair)]
         row += [f"{int(each):,}" for each in (found.off_chip_bytes, found.on_chip_bytes)]

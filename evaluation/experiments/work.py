@@ -27,7 +27,7 @@ Found = tuple[Task, Row | str]
 """Its row, or why there is none."""
 
 
-class Named(Protocol):
+class NamedPoint(Protocol):
     """A point."""
 
     @property
@@ -41,7 +41,7 @@ def cycles_of(row: Row) -> str:
 
 
 @dataclass(frozen=True)
-class Campaign:
+class Experiment:
     """The points of ``figures``, whose rows have ``columns``, in files that begin with ``name``.
 
     ``measured`` gives what a row says of its point beside its name, the seconds that it took, and where it comes from:
@@ -63,7 +63,7 @@ class Campaign:
         """The rows that there are."""
         return rows.read(self.file(results, figure), self.columns)
 
-    def row(self, point: Named, digest: str) -> Row:
+    def row(self, point: NamedPoint, digest: str) -> Row:
         """Measure ``point``, with sources of this ``digest``."""
         start = time.process_time()
         found = {"point": point.name, **self.measured(point)}
@@ -123,7 +123,7 @@ class Campaign:
         return [found[each.name] for each in self.figures[figure]() if each.name in found]
 
 
-def _found(campaign: Campaign, digests: Mapping[str, str], task: Task) -> Found:
+def _found(campaign: Experiment, digests: Mapping[str, str], task: Task) -> Found:
     return campaign.find(task, digests[task[0]])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import singledispatch
 
-from sim_published.site import Size
+from sim_published.site import TileSize
 from step.functions.cache import CacheEnd, CacheRows, CacheTiles
 from step.functions.counting import CountFrom
 from step.functions.edit import AppendRow, SetRow
@@ -33,7 +33,7 @@ def spacing(function: FlatMapFunction) -> int:
 
 
 @singledispatch
-def kept(function: FlatMapFunction, pieces: int, size: Size) -> int:
+def kept(function: FlatMapFunction, pieces: int, size: TileSize) -> int:
     """How many of the ``pieces`` of a tile of ``size`` leave: all, but for functions that drop padding."""
     return pieces
 

@@ -36,7 +36,7 @@ from experiments.fabric.smoke import smoke as smoke_points
 from experiments.fabric.tables import every_point
 from experiments.published import swiglu
 from experiments.published.show.plots import DRAWN, draw
-from experiments.published.show.results import Results
+from experiments.published.show.results import FigureRows
 from experiments.rows import RESULTS, moved_as_said, read, write
 from sim_approx.backend import Simulator
 from step import Program, run
@@ -173,7 +173,7 @@ def test_the_page_names_the_memory_of_the_validation() -> None:
 
 
 def test_figures_are_drawn(tmp_path: Path) -> None:
-    assert draw(Results(RESULTS, "fabric"), DRAWN, tmp_path) == []
+    assert draw(FigureRows(RESULTS, "fabric"), DRAWN, tmp_path) == []
     assert {path.name for path in tmp_path.iterdir()} == {f"fabric_fig{name}.svg" for name in DRAWN}
 
 

@@ -24,7 +24,7 @@ from board_programs import FABRIC, data, moved
 from c_library import COMPILER
 
 from cosim.board.folder import Folder, Options, write_folder
-from cosim.board.simulation import Simulation, build_board
+from cosim.board.simulation import BoardProcess, build_board
 from step import BF16, BOOL, FP8_E4M3, FP32, INT8, BusConfig, Graph, Program, Selector, Tile, Tuple, interpret
 from step.language.tokens import to_nested
 from step.programs.prepare import prepare
@@ -167,7 +167,7 @@ def test_numbers_are_rounded_as_here(small: tuple[Path, Folder, ModuleType]) -> 
 def test_a_run_in_simulation(small: tuple[Path, Folder, ModuleType]) -> None:
     _, folder, host = small
     plan = {"masters": 1, "latency": 0, "pauses": 0.0, "seed": 1}
-    simulation = Simulation(build_board(folder.tables.design, optimize=False), plan)
+    simulation = BoardProcess(build_board(folder.tables.design, optimize=False), plan)
 
     class Simulated(host.Transport):  # type: ignore[name-defined,misc]
         def read32(self, offset: int) -> int:

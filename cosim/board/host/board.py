@@ -18,7 +18,7 @@ from .transport import Transport
 RUNNING = 1
 
 
-class Board:
+class Driver:
     """The board behind ``transport``; its images lie from ``base`` on, by default where ``memory.json`` has them."""
 
     def __init__(self, transport: Transport, *, base: int | None = None) -> None:

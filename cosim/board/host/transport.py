@@ -32,7 +32,7 @@ class Transport:
         time.sleep(0.0001)
 
 
-class Mapped(Transport):
+class MappedFiles(Transport):
     """Files that the kernel maps: /dev/uioN or /dev/mem of a Zynq, /sys/bus/pci/devices/.../resourceN of a PCIe card.
 
     ``registers`` and ``memory`` are files. The registers are at ``register_offset`` of theirs. Address ``base`` of the

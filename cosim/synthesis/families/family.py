@@ -37,7 +37,7 @@ class Timing:
         return tuple(found)
 
 
-class Family(ABC, Generic[Found]):
+class CellFamily(ABC, Generic[Found]):
     """A family of cells: Yosys commands that map to it, what a netlist takes of it, and how fast that is.
 
     A module is *prepared* once, by commands that leave only the choice of gates; the others are for a module alone, and

@@ -24,7 +24,7 @@ EACH, ALL = 60, 150
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MutantOutcome:
     """What became of ``mutant``: ``by`` is the test that saw it, of ``files`` of tests that were run in ``seconds`` of
     processor time; one that did not end is in ``hung``."""
 
@@ -40,7 +40,7 @@ class Outcome:
         return f"{self.mutant}: {self.status} by {self.by or f'{self.files} files'}{rest}, {self.seconds:.0f} s"
 
 
-def run(mutant: Mutant, tree: Path) -> Outcome:
+def run(mutant: Mutant, tree: Path) -> MutantOutcome:
     """``mutant`` in a copy of ``tree``, up to the first test that fails.
 
     It hangs if the first two files of tests, which are about it, do not come to an end.
@@ -53,14 +53,14 @@ def run(mutant: Mutant, tree: Path) -> Outcome:
             if code < 0 or "Timeout (" in output:
                 hung.append(chosen[0])
                 if len(hung) == count == 2:
-                    return Outcome(str(mutant), HANGS, "", count, _seconds() - begun, tuple(hung))
+                    return MutantOutcome(str(mutant), HANGS, "", count, _seconds() - begun, tuple(hung))
             elif code in (1, 2):
                 found = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", output, re.MULTILINE)
                 by = found[1] if found else output.strip().rpartition("\n")[2]
-                return Outcome(str(mutant), KILLED, by, count, _seconds() - begun, tuple(hung))
+                return MutantOutcome(str(mutant), KILLED, by, count, _seconds() - begun, tuple(hung))
             if _seconds() - begun > ALL:
                 break
-    return Outcome(str(mutant), SURVIVED, "", count, _seconds() - begun, tuple(hung))
+    return MutantOutcome(str(mutant), SURVIVED, "", count, _seconds() - begun, tuple(hung))
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import numpy as np
 from experiments.fabric.points import ARRANGEMENTS, attention_symbols, on_fabric
 from experiments.fabric.record import bytes_of, digest_with, told_of
 from experiments.layers import CACHE_ROWS
-from experiments.work import Campaign
+from experiments.work import Experiment
 from sim_approx.backend import Simulator
 from step import Program, metrics
 from step.running.result import RunResult
@@ -123,4 +123,4 @@ COLUMNS = (
     *("point", "latency", "cycles", "off_chip_bytes", "moved_bytes", "firings", "tokens", "cpu_seconds", "engine"),
     *("version", "sources", "fabric"),
 )
-CAMPAIGN = Campaign("beyond", COLUMNS, {"arrivals": arrivals}, measured, sources)
+CAMPAIGN = Experiment("beyond", COLUMNS, {"arrivals": arrivals}, measured, sources)

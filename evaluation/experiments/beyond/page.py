@@ -40,7 +40,7 @@ from step_models.fabrics import PUBLISHED
 
 
 @dataclass(frozen=True)
-class Part:
+class MapFigure:
     """A part of the page: a picture of the ``maps`` of a ``study``, so many ``across``, and what its colours say."""
 
     heading: str
@@ -51,14 +51,14 @@ class Part:
 
 
 PARTS = {
-    "tiles": Part(
+    "tiles": MapFigure(
         "Static and dynamic tiles",
         "Blue: dynamic tiles are faster, by this factor. All experts have matmuls of their own.",
         "mixtures",
         dynamic_tiles,
         4,
     ),
-    "regions": Part(
+    "regions": MapFigure(
         "Regions that experts share",
         f"Blue: a shared region does so many times the work of a region for one expert, in tiles of {SHARED_ROWS} "
         "rows. No time is lost where the factor equals that by which there are fewer regions; a factor of one loses "
@@ -67,7 +67,7 @@ PARTS = {
         shared_regions,
         2,
     ),
-    "arrivals": Part(
+    "arrivals": MapFigure(
         "Requests that come over time",
         "Blue: requests are done sooner with dynamic regions, by this factor.",
         "arrivals",

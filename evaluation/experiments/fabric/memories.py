@@ -15,16 +15,16 @@ from pathlib import Path
 from statistics import fmean
 
 from experiments.fabric import validation
-from experiments.fabric.points import Point
+from experiments.fabric.points import FabricPoint
 from experiments.fabric.record import digest_with
 from experiments.fabric.tables import grid
 from experiments.fabric.validation import DEPTH, MATCHED, ON_DRAM, WIDTH
 from experiments.published import swiglu
-from experiments.published.show.results import Results
+from experiments.published.show.results import FigureRows
 from experiments.published.show.validation import errors as validation_errors
 from experiments.published.show.validation import hdl, hdl_megabytes
 from experiments.said import said
-from experiments.work import Campaign
+from experiments.work import Experiment
 from sim_approx.backend import Simulator
 from step import MemoryConfig
 from step.lowering.dram import preset
@@ -66,7 +66,7 @@ def memories() -> dict[str, MemoryConfig]:
     return found
 
 
-def points() -> Iterator[Point]:
+def points() -> Iterator[FabricPoint]:
     """All tile sizes on each memory."""
     for name, memory in memories().items():
         made = partial(validation.program, fabric=replace(MATCHED, memory=memory))
@@ -78,7 +78,7 @@ def _name(memory: str, tile: str) -> str:
     return f"{memory}: {tile}"
 
 
-def measured(point: Point) -> dict[str, object]:
+def measured(point: FabricPoint) -> dict[str, object]:
     """What the row of a point says."""
     program = point.make()
     result = Simulator(program.graph, program.inputs, program.fabric).run()
@@ -90,7 +90,7 @@ def sources(figure: str) -> str:
     return digest_with(getfile(swiglu), getfile(validation), __file__)
 
 
-CAMPAIGN = Campaign("memories", COLUMNS, {"8": points}, measured, sources)
+CAMPAIGN = Experiment("memories", COLUMNS, {"8": points}, measured, sources)
 
 
 @dataclass(frozen=True)
@@ -117,14 +117,14 @@ class Errors:
 
 def errors(results: Path, memory: str = PART) -> Errors:
     """On a memory of `memories`; raises `Missing`."""
-    found = Results(results, "memories")
+    found = FigureRows(results, "memories")
     return Errors({point: found.number("8", _name(memory, point)) / cycles - 1 for point, cycles in hdl().items()})
 
 
 def table(results: Path) -> str:
     """A line per memory; raises `Missing`."""
     shown = ("16x16", "16x256", "64x16", "64x64")
-    lines, ideal = [], validation_errors(Results(results, "fabric"))
+    lines, ideal = [], validation_errors(FigureRows(results, "fabric"))
     for name in memories():
         found = errors(results, name)
         loss = fmean((1 + each) / (1 + ideal[point]) - 1 for point, each in found.of.items())
@@ -154,7 +154,7 @@ def differences(results: Path) -> str:
     ours, dram, theirs = MATCHED.memory, ON_DRAM.memory, preset(PART)
     assert dram.dram is not None
     point = "64x64"
-    moved = Results(results, "memories").number("8", _name(PART, point), "moved_bytes") / 1e6
+    moved = FigureRows(results, "memories").number("8", _name(PART, point), "moved_bytes") / 1e6
     refresh = 1 - dram.dram.trfc / dram.dram.trefi
     peak = theirs.channels * dram.dram.burst_bytes // dram.dram.burst
     ideal = f"{ours.channels} channels of {ours.beat_bytes} bytes in {ours.interval} cycles"

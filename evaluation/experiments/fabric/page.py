@@ -12,7 +12,7 @@ from experiments.fabric.tables import grid, mean_gains, seconds, table
 from experiments.fabric.validation import DEPTH, MATCHED, WIDTH
 from experiments.published.moe import DYNAMIC
 from experiments.published.show.multiplexing import OPERATORS
-from experiments.published.show.results import Results, told
+from experiments.published.show.results import FigureRows, told
 from experiments.queues import TRACE
 from experiments.rows import Row, read
 from experiments.said import filled, listed, said
@@ -85,7 +85,7 @@ def page(results: Path) -> str:
             parts += [f"## Figure {figure}", _words(figure), table(figure, results)]
         if figure == "8" and (against := told(lambda: validated.table(results))):
             parts += [AGAINST, against, DIFFERENCES, memories.differences(results), EFFECTS, memories.table(results)]
-    if means := told(lambda: mean_gains(Results(results, "fabric"))):
+    if means := told(lambda: mean_gains(FigureRows(results, "fabric"))):
         parts += ["Geometric means of three batches each, as in the paper's figure:", means]
     parts += scheduling.part(results)
     if costs := on_dram.costs(results):

@@ -11,13 +11,13 @@ import sympy
 from experiments import layers
 from experiments.fabric import points, requests
 from experiments.fabric.figures import FIGURES
-from experiments.fabric.points import Point
+from experiments.fabric.points import FabricPoint
 from experiments.fabric.schedulers import schedulers
 from experiments.fabric.smoke import smoke
 from experiments.fabric.traces import other_traces
 from experiments.published import swiglu
 from experiments.rows import digest
-from experiments.work import Campaign
+from experiments.work import Experiment
 from sim_approx.backend import Simulator
 from step import Program, metrics
 from step.errors import Defect
@@ -43,7 +43,7 @@ def sources(figure: str) -> str:
     return digest_with(getfile(swiglu), getfile(POINTS[figure]))
 
 
-def measured(point: Point) -> dict[str, object]:
+def measured(point: FabricPoint) -> dict[str, object]:
     """What the row of a point says.
 
     On-chip bytes and operations are there where their symbols are known; see `bytes_of` for those off chip.
@@ -83,10 +83,10 @@ def told_of(result: RunResult, program: Program) -> dict[str, object]:
     }
 
 
-CAMPAIGN = Campaign("fabric", COLUMNS, POINTS, measured, sources)
+CAMPAIGN = Experiment("fabric", COLUMNS, POINTS, measured, sources)
 
 
-def _known(expression: sympy.Expr, point: Point) -> int | str:
+def _known(expression: sympy.Expr, point: FabricPoint) -> int | str:
     """The value of a metric, or nothing where a symbol is not known."""
     found = replaced(expression, point.symbols)
     return int(found) if found.is_number else ""

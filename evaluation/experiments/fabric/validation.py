@@ -20,7 +20,7 @@ from functools import partial
 
 import numpy as np
 
-from experiments.fabric.points import Point
+from experiments.fabric.points import FabricPoint
 from experiments.published import swiglu
 from experiments.published.show.validation import hdl
 from step import BF16, FabricConfig, Graph, MemoryConfig, Program, Stream
@@ -90,14 +90,14 @@ def _matched(graph: Graph, fabric: FabricConfig) -> Program:
     return Program(graph, blank_tensors(graph), fitting(graph, fabric))
 
 
-def validation(made: Callable[[int, int], Program] = program) -> Iterator[Point]:
+def validation(made: Callable[[int, int], Program] = program) -> Iterator[FabricPoint]:
     """All 15 tile sizes."""
     for rows in (16, 32, 64):
         for columns in (16, 32, 64, 128, 256):
-            yield Point(f"{rows}x{columns}", partial(made, rows, columns))
+            yield FabricPoint(f"{rows}x{columns}", partial(made, rows, columns))
 
 
-def on_dram() -> Iterator[Point]:
+def on_dram() -> Iterator[FabricPoint]:
     """The same points on DRAM."""
     return validation(partial(program, fabric=ON_DRAM))
 

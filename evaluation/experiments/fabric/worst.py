@@ -10,10 +10,10 @@ from inspect import getfile
 from pathlib import Path
 
 from experiments.fabric.figures import FIGURES
-from experiments.fabric.points import Point
+from experiments.fabric.points import FabricPoint
 from experiments.fabric.record import digest_with
 from experiments.rows import Row
-from experiments.work import Campaign
+from experiments.work import Experiment
 from step import metrics
 from step.language.symbols import evaluate
 
@@ -30,7 +30,7 @@ ROWS, TILES, TOGETHER = (
 class Worst:
     """``point`` with a batch of so many ``tokens``."""
 
-    point: Point
+    point: FabricPoint
     tokens: int
 
     @property
@@ -78,4 +78,4 @@ def known(results: Path, figure: str) -> dict[str, int]:
     return {row["point"]: int(row["worst_on_chip_bytes"]) for row in CAMPAIGN.read(results, figure)}
 
 
-CAMPAIGN = Campaign("worst", COLUMNS, {each: partial(dynamic, each) for each in TOKENS}, measured, sources, told)
+CAMPAIGN = Experiment("worst", COLUMNS, {each: partial(dynamic, each) for each in TOKENS}, measured, sources, told)

@@ -16,7 +16,7 @@ from experiments import rows
 from experiments.__main__ import main
 from experiments.files import FILES
 from experiments.published import rows as published
-from experiments.published.point import Point
+from experiments.published.point import PublishedPoint
 from experiments.published.points import FIGURES, SHOWN
 from step.errors import Defect, FormatError, InputError, SimulationError
 
@@ -80,7 +80,7 @@ def test_a_figure_that_there_is_not() -> None:
     assert refusal(InputError, ["published_fig8", "fabric_figg"]) == text
 
 
-def killed(point: Point) -> dict[str, object]:
+def killed(point: PublishedPoint) -> dict[str, object]:
     """Kills its process, whenever it is tried."""
     if point.name == "64x128":
         os.kill(os.getpid(), signal.SIGKILL)

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import correlation, fmean
 
 from experiments.published.show.claim import Claim
-from experiments.published.show.results import Results
+from experiments.published.show.results import FigureRows
 from experiments.said import said, span
 
 
@@ -29,17 +29,17 @@ def hdl_megabytes() -> dict[str, float]:
     return {point: float(row["megabytes"]) for point, row in _recorded().items() if row["megabytes"]}
 
 
-def errors(results: Results) -> dict[str, float]:
+def errors(results: FigureRows) -> dict[str, float]:
     """Cycles over those of HDL, less one; raises `Missing`."""
     return {point: results.number("8", point) / cycles - 1 for point, cycles in hdl().items()}
 
 
-def mean_error(results: Results) -> float:
+def mean_error(results: FigureRows) -> float:
     """Of all tile sizes, whatever its sign."""
     return fmean(abs(each) for each in errors(results).values())
 
 
-def worst(results: Results) -> str:
+def worst(results: FigureRows) -> str:
     """The largest error, and its point."""
     found = errors(results)
     point = max(found, key=lambda each: abs(found[each]))
@@ -76,16 +76,16 @@ COLUMNS = (16, 256)
 """Of the narrowest and the widest tiles."""
 
 
-def correlated(results: Results) -> float:
+def correlated(results: FigureRows) -> float:
     """Of cycles with those of HDL."""
     return correlation([results.number("8", point) for point in hdl()], list(hdl().values()))
 
 
-def _correlation(results: Results) -> str:
+def _correlation(results: FigureRows) -> str:
     return f"{correlated(results):.3f}"
 
 
-def _columns(results: Results) -> str:
+def _columns(results: FigureRows) -> str:
     found = errors(results)
     narrow, wide = ([each for point, each in found.items() if point.endswith(f"x{columns}")] for columns in COLUMNS)
     return said(

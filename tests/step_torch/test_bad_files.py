@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from broken import Members, edited, rewritten
+from raising import raising
 
 import step
 import step_torch
@@ -189,9 +190,8 @@ def test_nothing_to_compare_with(tmp_path: Path) -> None:
     path = rewritten(LLAMA, tmp_path / "model.pt2", change)
     assert complaint(path, InputError) == "there is no data for input 'x': give inputs={'x': ...}"
     data = {"x": np.ones((1, 16, 32)), "rest_0": np.ones((1, 16, 16)), "rest_1": np.ones((1, 16, 16))}
-    with pytest.raises(InputError) as caught:
+    with raising(InputError, f"'{path}' has no results of torch to compare with: step_torch.capture stores them"):
         step_torch.load(path, inputs=data).check()
-    assert str(caught.value) == (f"'{path}' has no results of torch to compare with: step_torch.capture stores them")
 
 
 def test_a_model_that_is_too_large_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,11 +207,10 @@ def test_a_model_that_is_too_large_for_memory(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.skipif(find_spec("torch") is not None, reason="torch is installed")
 @pytest.mark.parametrize("name", ["capture", "Layers", "tables"])
 def test_torch_is_not_installed(name: str) -> None:
-    with pytest.raises(EnvironmentProblem) as caught:
+    with raising(
+        EnvironmentProblem, f"step_torch.{name} needs torch, which is not installed: pip install 'step-fabric[torch]'"
+    ):
         getattr(step_torch, name)
-    assert str(caught.value) == (
-        f"step_torch.{name} needs torch, which is not installed: pip install 'step-fabric[torch]'"
-    )
 
 
 def test_arguments_and_formats_that_no_lowering_takes(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from raising import raising
 
 import step
 import step_torch
@@ -95,12 +96,12 @@ def test_a_whole_language_model() -> None:
 
 def test_an_impossible_budget_says_what_is_needed() -> None:
     few = {**FEW, **SMALL}
-    with pytest.raises(InputError) as caught:
-        step_torch.map(PAGE, luts=10_000, ram=1_000, over=few)
-    assert str(caught.value) == (
+    with raising(
+        InputError,
         "no choice is within lut_sites 10,000, memory_bytes 1,000; the nearest, rows=4, columns=16, depth=0, "
-        "sum=ordered, side_by_side=1, held=True, needs lut_sites 56,023, memory_bytes 127,016"
-    )
+        "sum=ordered, side_by_side=1, held=True, needs lut_sites 56,023, memory_bytes 127,016",
+    ):
+        step_torch.map(PAGE, luts=10_000, ram=1_000, over=few)
     assert step_torch.map(PAGE, luts=56_023, ram=127_016, over=few, runs=0).best().cycles
 
 
@@ -168,6 +169,5 @@ def test_choices_divide_what_there_is() -> None:
     ],
 )
 def test_bad_input(given: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(step.errors.StepError) as caught:
+    with raising(step.errors.StepError, complaint):
         step_torch.map(PAGE, **{"luts": LUTS, **given})
-    assert str(caught.value) == complaint

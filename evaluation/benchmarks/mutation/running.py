@@ -47,20 +47,23 @@ def run(mutant: Mutant, tree: Path) -> MutantOutcome:
     """
     hung: list[str] = []
     begun = _seconds()
+
+    def outcome(status: str, by: str = "") -> MutantOutcome:
+        return MutantOutcome(str(mutant), status, by, count, _seconds() - begun, tuple(hung))
+
     with _copied(tree, mutant) as place:
         for count, chosen in enumerate(tests(mutant, tree), 1):
             code, output = _pytest(chosen, place)
             if code < 0 or "Timeout (" in output:
                 hung.append(chosen[0])
                 if len(hung) == count == 2:
-                    return MutantOutcome(str(mutant), HANGS, "", count, _seconds() - begun, tuple(hung))
+                    return outcome(HANGS)
             elif code in (1, 2):
                 found = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", output, re.MULTILINE)
-                by = found[1] if found else output.strip().rpartition("\n")[2]
-                return MutantOutcome(str(mutant), KILLED, by, count, _seconds() - begun, tuple(hung))
+                return outcome(KILLED, found[1] if found else output.strip().rpartition("\n")[2])
             if _seconds() - begun > ALL:
                 break
-    return MutantOutcome(str(mutant), SURVIVED, "", count, _seconds() - begun, tuple(hung))
+    return outcome(SURVIVED)
 
 
 @contextmanager

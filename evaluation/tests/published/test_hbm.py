@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import pytest
+from raising import raising
 
 from sim_published.compiled import CompiledHbm
 from sim_published.hbm import PythonHbm
@@ -109,6 +110,5 @@ def test_powers_of_two_are_not_warned_of() -> None:
     ],
 )  # fmt: skip
 def test_a_profile_that_there_is_not(made: type, values: dict[str, Any], message: str) -> None:
-    with pytest.raises(FabricError) as error:
+    with raising(FabricError, message):
         made(**values)
-    assert str(error.value) == message

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 from cosim.board.memory import ExpectedImage, PlacedImage
 from cosim.board.tables import Tables
+from cosim.board.texts import filled
 from cosim.testbench.axi import axi_memory
 from cosim.testbench.data import hex_lines
 from cosim.testbench.fabric import hint_line
@@ -20,8 +19,6 @@ RUNS = 2
 
 CYCLES = 1 << 14
 """Without movement, after which the bench gives up."""
-
-_TEXT = (Path(__file__).parent / "text" / "bench.sv").read_text()
 
 _ALWAYS = ("s_axil_bready", "s_axil_rready")
 """The bench takes every answer at once."""
@@ -63,17 +60,21 @@ def bench_text(tables: Tables, places: Sequence[PlacedImage]) -> str:
             signals.append(f"  {'reg' if way == 'input' else 'wire'} [{width - 1}:0] {name}{start};")
     memory, nets = axi_memory(top, words, base)
     nets |= {each: each for each in ports if each.startswith("s_axil_") or each in ("clk", "rst", "interrupt")}
-    lines = {
-        "signals": signals,
-        "memory": memory,
-        "ports": separated(f"    .{each}({nets.get(each, '')})" for each in ports),
-        "registers": [f"  localparam [31:0] {each.upper()} = 'h{addresses[each]:x};" for each in _REGISTERS],
-        "settings": [f"    write({each});" for place in places for each in _settings(addresses, place)],
-    }
-    values = {"name": tables.name, "top": top.name, "words": words, "bits": 8 * bus.bytes, "runs": RUNS}
-    values |= {"cycles": CYCLES, "hint": hint_line(arrival(tables.netlist))}
-    values |= {name: "\n".join(each) for name, each in lines.items()}
-    return re.sub(r"<(\w+)>", lambda found: str(values[found[1]]), _TEXT)
+    return filled(
+        "bench.sv",
+        name=tables.name,
+        top=top.name,
+        words=words,
+        bits=8 * bus.bytes,
+        runs=RUNS,
+        cycles=CYCLES,
+        signals=signals,
+        memory=memory,
+        ports=separated(f"    .{each}({nets.get(each, '')})" for each in ports),
+        registers=[f"  localparam [31:0] {each.upper()} = 'h{addresses[each]:x};" for each in _REGISTERS],
+        settings=[f"    write({each});" for place in places for each in _settings(addresses, place)],
+        hint=hint_line(arrival(tables.netlist)),
+    )
 
 
 _REGISTERS = ("control", "status", "fault", "cycles_low", "watchdog", "interrupt_enable", "interrupt")

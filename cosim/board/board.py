@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cosim.board.driver import BoardHost
+from cosim.board.texts import masters_of
 from step.errors import InputError
 from step.host.progress import Progress
 from step.host.watching import watched
@@ -60,8 +61,7 @@ class Board:
         self.close()
 
     def __repr__(self) -> str:
-        masters = f"{self.bus.masters} AXI4 master{'s' * (self.bus.masters != 1)}"
-        return f"<board of {self.program.name}: {masters} of {self.bus.bytes} bytes>"
+        return f"<board of {self.program.name}: {masters_of(self.bus)} of {self.bus.bytes} bytes>"
 
     def close(self) -> None:
         """End the simulation."""

@@ -178,7 +178,7 @@ def _write_for_tools(
     _write(directory / "bench" / f"{name}_bench.sv", bench_text(tables, placed))
     write_wrappers(directory)
     _write(directory / "constraints" / f"{name}.sdc", sdc(tables.design.top, options.mhz))
-    _write(directory / "constraints" / f"{name}.xdc", xdc(top, options.mhz, tables.design.board))
+    _write(directory / "constraints" / f"{name}.xdc", xdc(top, options.mhz, options.bus))
     _write(directory / "ip" / "component.xml", component_text(tables.design, rtl, options.mhz))
     _write(directory / "README.md", readme_text(tables, placed, core, options.mhz))
     _write(directory / SIDECAR, json.dumps(_sidecar(tables, options), indent=1) + "\n")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from cosim.board.memory import PlacedImage
 from cosim.board.tables import Tables
+from cosim.board.texts import filled, masters_of
 from hw.verilog.interfaces import interfaces_of
 from step.lowering.arrival import arrival
-
-_TEXT = (Path(__file__).parent / "text" / "README.md").read_text()
 
 
 def readme_text(tables: Tables, places: Sequence[PlacedImage], core: str, mhz: float) -> str:
@@ -25,18 +23,19 @@ def readme_text(tables: Tables, places: Sequence[PlacedImage], core: str, mhz: f
             kind += " out" if each.gives else " in"
         data = next((port for name, port in each.ports.items() if name in ("WDATA", "TDATA")), None)
         interfaces.append(f"| `{each.name}_` | {kind} | {top.ports[data][1] if data else 0} |")
-    return _TEXT.format(
+    return filled(
+        "README.md.in",
         top=top.name,
         name=tables.name,
         program=tables.netlist.graph.name,
         units=len(tables.netlist.units),
-        masters=f"{bus.masters} AXI4 master{'s' * (bus.masters != 1)}",
+        masters=masters_of(bus),
         core=core,
         hint=f"{why}: in another order, other data than that of `data/` is right, too.\n\n" if why else "",
-        mhz=mhz,
-        interfaces="\n".join(interfaces),
+        mhz=f"{mhz:g}",
+        interfaces=interfaces,
         beat=board.beat_bytes,
-        images="\n".join(f"| `{each.name}` | {each.address:#x} | {each.bytes:,} |" for each in places),
+        images=[f"| `{each.name}` | {each.address:#x} | {each.bytes:,} |" for each in places],
         bits=8 * bus.bytes,
         address=bus.address_bits,
         register_bits=top.ports["s_axil_awaddr"][1],

@@ -48,16 +48,11 @@ def test_runs_follow_each_other_with_other_data(board: Board) -> None:
     [
         ({"z": 0}, "the board has no image 'z'; it has load, s_values, s_list, y, t_values, t_list"),
         ({"y": 0x1004}, "the base of 'y' must be a multiple of the 8 bytes of a beat, not 0x1004"),
-        (
-            {"load": 0x9000_0000, "y": 0x9000_0008},
-            "'y' at 0x90000008 lies in 'load', which is at 0x90000000 and takes 4,096 bytes",
-        ),
-        (
-            {"y": (1 << 40) - 8},
-            "'y' at 0xfffffffff8 takes 4,096 bytes, beyond the 40 address bits of the bus",
-        ),
+        ({"load": 0x9000_0000, "y": 0x9000_0008},
+         "'y' at 0x90000008 lies in 'load', which is at 0x90000000 and takes 4,096 bytes"),
+        ({"y": (1 << 40) - 8}, "'y' at 0xfffffffff8 takes 4,096 bytes, beyond the 40 address bits of the bus"),
     ],
-)
+)  # fmt: skip
 def test_bases_that_do_not_do(board: Board, bases: dict[str, int], message: str) -> None:
     with raising(InputError, message):
         board.run(data(0), bases=bases)

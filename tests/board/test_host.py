@@ -250,15 +250,12 @@ def test_inputs_that_do_not_fit(
         (np.array([0, 3], np.uint8), "SELECTOR", "data at [1] is 3, which SELECTOR does not have"),
         ([1e39], "FP32", "data at [0] is 1e+39, which FP32 does not have"),
         ([65520], "FP16", "data at [0] is 65520, which FP16 does not have"),
-        (
-            np.zeros(1, ml_dtypes.float8_e5m2),
-            "FP8_E4M3",
-            "data: FP8_E4M3 is given as patterns (uint8), or of ml_dtypes, not as float8_e5m2",
-        ),
+        (np.zeros(1, ml_dtypes.float8_e5m2), "FP8_E4M3",
+         "data: FP8_E4M3 is given as patterns (uint8), or of ml_dtypes, not as float8_e5m2"),
         ([1.0], "FP8_E5M2", "data: FP8_E5M2 is given as patterns (uint8), or of ml_dtypes, not as float64"),
         (np.zeros(1, ml_dtypes.int4), "INT8", "data: INT8 is given as numbers, not as int4"),
     ],
-)
+)  # fmt: skip
 def test_numbers_that_a_format_does_not_have(
     given: Any, dtype: str, message: str, small: tuple[Path, Folder, ModuleType]
 ) -> None:

@@ -127,20 +127,14 @@ def test_a_file_with_something_else(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (
-            lambda members: members.pop(MODEL) and None,
-            "'FILE' is no .pt2 file of torch.export: it lacks models/model.json, the exported program",
-        ),
-        (
-            lambda members: members.pop(DATA) and None,
-            f"'FILE' lacks data/weights/weight_6, the data of '{DOWN}': capture the module again",
-        ),
-        (
-            lambda members: members.update({DATA: members[DATA][:-2]}),
-            f"'FILE': '{DOWN}' is bfloat16[32, 64] of 4,096 bytes, but data/weights/weight_6 has 4,094",
-        ),
+        (lambda members: members.pop(MODEL) and None,
+         "'FILE' is no .pt2 file of torch.export: it lacks models/model.json, the exported program"),
+        (lambda members: members.pop(DATA) and None,
+         f"'FILE' lacks data/weights/weight_6, the data of '{DOWN}': capture the module again"),
+        (lambda members: members.update({DATA: members[DATA][:-2]}),
+         f"'FILE': '{DOWN}' is bfloat16[32, 64] of 4,096 bytes, but data/weights/weight_6 has 4,094"),
     ],
-)
+)  # fmt: skip
 def test_members_that_are_missing_or_short(change: Callable[[Members], None], said: str, tmp_path: Path) -> None:
     assert complaint(rewritten(LLAMA, tmp_path / "model.pt2", change)) == said
 

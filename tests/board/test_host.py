@@ -571,18 +571,10 @@ def test_files_that_can_not_be_mapped(small: tuple[Path, Folder, ModuleType], tm
         ("empty", "memory", {}, f"{registers('empty')} 0x0 on are wanted, but it has 0 bytes"),
         ("short", "memory", {}, f"{registers('short')} 0x0 on are wanted, but it has 100 bytes"),
         ("folder", "memory", {}, f"{registers('folder')} 0x0 on are wanted: Is a directory"),
-        (
-            "page",
-            "memory",
-            {"register_offset": 4},
-            f"{registers('page')} 0x4 on are wanted, but register_offset {multiple}",
-        ),
-        (
-            "page",
-            "memory",
-            {"register_offset": 4096},
-            f"{registers('page')} 0x1000 on are wanted, but it has 4,096 bytes",
-        ),
+        ("page", "memory", {"register_offset": 4},
+         f"{registers('page')} 0x4 on are wanted, but register_offset {multiple}"),
+        ("page", "memory", {"register_offset": 4096},
+         f"{registers('page')} 0x1000 on are wanted, but it has 4,096 bytes"),
         ("page", "none", {}, f"{memory('none')}: No such file or directory"),
         ("page", "empty", {}, f"{memory('empty')}, but it has 0 bytes"),
         ("page", "page", {}, f"{memory('page')}, but it has 4,096 bytes"),
@@ -590,7 +582,7 @@ def test_files_that_can_not_be_mapped(small: tuple[Path, Folder, ModuleType], tm
         ("page", "memory", {"memory_offset": -4096}, f"{memory('memory', -4096)}, but memory_offset {multiple}"),
         ("page", "memory", {"memory_offset": 4096}, f"{memory('memory', 4096)}, but it has {size:,} bytes"),
         ("page", "memory", {"memory_offset": None}, f"{memory('memory', base)}, but it has {size:,} bytes"),
-    ):
+    ):  # fmt: skip
         with raising(host.BoardError, message):
             host.MappedFiles(files[one], files[other], **{"memory_offset": 0, **where})
     with pytest.raises(host.BoardError) as caught:  # a device, which has no memory

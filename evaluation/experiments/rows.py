@@ -66,12 +66,11 @@ def resumed(path: Path, columns: Sequence[str], sources: str, *, anew: bool = Fa
     """The rows to go on from. What is of other ``sources`` is left out with ``anew``, else it is an `InputError`."""
     try:
         rows = read(path, columns)
+        if all(row["sources"] == sources for row in rows):
+            return rows
     except FormatError:
-        if anew:
-            return []
-        raise
-    if all(row["sources"] == sources for row in rows):
-        return rows
+        if not anew:
+            raise
     if anew:
         return []
     raise InputError(f"{path} has results of other sources; remove it, give another --results, or run it --anew")

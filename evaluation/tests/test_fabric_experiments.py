@@ -107,7 +107,7 @@ def test_a_point_that_moves_other_bytes_fails(monkeypatch: pytest.MonkeyPatch) -
     point = next(each for each in smoke_points() if each.name == "static")
     wrong = replace(point, symbols={**point.symbols, "route_D0": point.symbols["route_D0"] + 2})
     campaign = replace(CAMPAIGN, figures={"smoke": lambda: iter([wrong])})
-    _, told = campaign.find(("smoke", "static"), "digest")
+    _, told = campaign.find({"smoke": "digest"}, ("smoke", "static"))
     assert isinstance(told, str)
     assert re.fullmatch(r"static: the run moved 25,164 bytes off chip, but the symbolic metric says \d\d,\d{3}", told)
 

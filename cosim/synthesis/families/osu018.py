@@ -50,14 +50,7 @@ class StandardCells(Cells):
     sram_bits: int = 0
     square_micrometres: int = 0
 
-    @property
-    def columns(self) -> dict[str, int]:
-        return {
-            "cells": self.cells,
-            "FF": self.registers,
-            "SRAM bits": self.sram_bits,
-            "um^2": self.square_micrometres,
-        }
+    heads = "cells", "FF", "SRAM bits", "um^2"
 
 
 @dataclass(frozen=True)

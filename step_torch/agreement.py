@@ -27,7 +27,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class TextAgreement:
-    """How far a ``run`` agrees with a ``text``."""
+    """The agreement of a ``run`` with a ``text``."""
 
     text: GeneratedText
     differences: tuple[Difference, ...]
@@ -35,17 +35,17 @@ class TextAgreement:
 
     @property
     def count(self) -> int:
-        """How many tokens torch wrote."""
+        """The number of tokens that torch wrote."""
         return len(self.text.margins)
 
     @property
     def agreed(self) -> int:
-        """How many of them are the same."""
+        """The number of tokens that are the same."""
         return self.count - len(self.differences)
 
 
 def agreements(model: LanguageModel, backend: str = "approx") -> Iterator[TextAgreement]:
-    """Of all texts that are stored with ``model``; raises `InputError` where there is none."""
+    """The agreement in each text that is stored with ``model``; raises `InputError` where there is none."""
     if not model.archive.texts:
         raise InputError(
             f"'{model.archive.path}' has no texts of torch to compare with: step_torch.capture_decoding(.., "

@@ -40,7 +40,7 @@ DTYPES: Mapping[int, str] = {
 
 @dataclass(frozen=True)
 class TorchResults:
-    """What torch makes of ``inputs``: per output the module in BF16, and in float64."""
+    """Results of torch for ``inputs``: per output the module in BF16, and in float64."""
 
     inputs: list[np.ndarray]
     bf16: list[np.ndarray]
@@ -57,7 +57,7 @@ class GeneratedText:
 
     @property
     def prompt(self) -> list[int]:
-        """What was given."""
+        """The tokens that were given."""
         return self.tokens[: len(self.tokens) - len(self.margins)]
 
 
@@ -151,7 +151,7 @@ class _ArchiveReader:
         return read
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        """What `step_torch.capture` stored beside the program."""
+        """Arrays that `step_torch.capture` stored beside the program."""
         if f"{self._root}/{RESULTS}" not in self._names:
             return {}
         with np.load(io.BytesIO(self._opened.read(f"{self._root}/{RESULTS}"))) as arrays:

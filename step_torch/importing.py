@@ -66,7 +66,7 @@ class Importer:
 
     @contextmanager
     def told(self) -> Iterator[None]:
-        """What is lowered meanwhile, behind the last node, fails with `InputError`."""
+        """A context in which lowerings behind the last node fail with `InputError`."""
         try:
             yield
         except _FAILURES as error:

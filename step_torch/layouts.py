@@ -53,7 +53,7 @@ class TileLayout:
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """Of the loops."""
+        """Extents of the loops."""
         return tuple(each.count for each in self.loops)
 
     @property
@@ -64,7 +64,7 @@ class TileLayout:
 
     @property
     def parts(self) -> list[AxisPart]:
-        """Of the loops, the rows and the columns."""
+        """The parts of the loops, the rows and the columns."""
         return [*self.loops, *(each for each in (self.rows, self.columns) if each is not None)]
 
     def renamed(self, names: dict[TensorAxis, TensorAxis]) -> TileLayout:
@@ -100,7 +100,7 @@ class Value:
 
     @property
     def bytes(self) -> int:
-        """Of all tiles."""
+        """Bytes of all tiles."""
         return prod(self.layout.extents) * prod(self.layout.tile) * self.stream.element.tiles[0].dtype.bytes
 
     def over(self, dims: Dims) -> Value:

@@ -19,7 +19,7 @@ _FRAME = re.compile(r'File "(.*?)", line (\d+)')
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a node comes from: a line of source, and the path of the module that it belongs to."""
+    """The origin of a node: a line of source, and the path of the module that it belongs to."""
 
     location: Location
     module: str
@@ -57,7 +57,7 @@ class TorchNode:
 
     @property
     def name(self) -> str:
-        """That of the first result."""
+        """The name of the first result."""
         return self.results[0] if self.results else self.op
 
     @property
@@ -83,7 +83,7 @@ class Nodes:
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        """What outputs are called in the program."""
+        """Names of the outputs in the program."""
         return ("output",) if len(self.outputs) == 1 else tuple(f"output{at}" for at in range(len(self.outputs)))
 
     def is_dynamic(self, name: str, axis: int) -> bool:

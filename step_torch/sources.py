@@ -1,4 +1,4 @@
-"""How tensors in memory become streams: parameters, inputs and caches."""
+"""Tensors in memory as streams: parameters, inputs and caches."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Stored:
 
     @property
     def axes(self) -> tuple[list[TensorAxis], tuple[TensorAxis, ...]]:
-        """Those of all dimensions but the last one, in the order of memory, and those of the last one."""
+        """The axes of all dimensions but the last one, in the order of memory, and those of the last one."""
         *outer, columns = self.dims or ((),)
         return [axis for each in outer for axis in each], columns
 
@@ -47,7 +47,7 @@ class Stored:
         return self.data.shape[-1] if self.data.ndim else 1
 
     def formed(self, name: str, form: Callable[[np.ndarray], np.ndarray], dims: Dims) -> Stored:
-        """What ``form`` makes of the data, with these dimensions; ``name`` tells it from others of the same tensor."""
+        """The tensor that ``form`` makes of the data; ``name`` tells it from others of the same tensor."""
         return Stored(
             f"{self.name}_{name}",
             form(self.data),
@@ -60,7 +60,7 @@ class Stored:
 
 @dataclass
 class Sources:
-    """How tensors in memory become streams, for a program that goes through its nodes once."""
+    """Tensors in memory as streams, for a program that goes through its nodes once."""
 
     importer: Importer
 

@@ -94,7 +94,7 @@ def _row_in(layers: list[list[TorchNode]], nodes: Nodes, path: object) -> str:
 
 
 def _needed(nodes: Sequence[TorchNode], name: str) -> tuple[TorchNode, ...]:
-    """Those of ``nodes`` that make the value ``name``."""
+    """The nodes that make the value ``name``."""
     wanted, found = {name}, list[TorchNode]()
     for node in reversed(nodes):
         if wanted.intersection(node.results):
@@ -108,7 +108,7 @@ def _own(nodes: Sequence[TorchNode], of: Nodes) -> list[str]:
 
 
 def _shape(nodes: Sequence[TorchNode], of: Nodes) -> tuple[list[Any], list[str]]:
-    """What the layers must have in common, and the weights of this one in the order in which they are read."""
+    """The nodes as all layers must have them, and the weights of this one in the order in which they are read."""
     known: dict[str, str] = {}
     own = _own(nodes, of)
     for node in nodes:

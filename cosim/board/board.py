@@ -78,7 +78,7 @@ class Board:
         return self.wait()
 
     def start(self, inputs: Inputs | None = None, *, bases: Mapping[str, int] | None = None) -> None:
-        """As `run`, but not to the end; raises `InputError` during a run."""
+        """The begin of a `run`, without its end; raises `InputError` during a run."""
         if self._started is not None:
             raise InputError("the board is running; wait() for the end of the run before the next start")
         program = open_program(self.program, inputs=inputs)

@@ -61,7 +61,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Folder:
-    """What was written: the tables, and where the images lie."""
+    """A folder that was written: the tables, and the places of the images."""
 
     tables: Tables
     places: tuple[PlacedImage, ...]
@@ -98,7 +98,7 @@ def write_folder(prepared: Prepared, options: Options, directory: Path, progress
 
 
 def _placed(board: Board, options: Options, sizes: Mapping[str, int]) -> tuple[PlacedImage, ...]:
-    """Where images lie; raises `InputError` where the addresses of the bus end before them."""
+    """Places of the images; raises `InputError` where the addresses of the bus end before them."""
     placed = places(board, options.first, sizes)
     if placed[-1].end > 1 << options.bus.address_bits:
         mend = "choose a lower --base" if options.first else "give more --address-bits"

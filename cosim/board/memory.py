@@ -39,7 +39,7 @@ class PlacedImage:
 
 @dataclass(frozen=True)
 class ExpectedImage:
-    """What is in an image after a run, where bits of the ``mask`` are set."""
+    """The ``content`` of an image after a run, where bits of the ``mask`` are set."""
 
     content: bytes
     mask: bytes
@@ -60,7 +60,7 @@ def contents(tables: Tables, data: BoundInputs) -> dict[str, bytes]:
 
 
 def wanted(tables: Tables, outputs: Mapping[str, Sequence[Token]]) -> dict[str, ExpectedImage]:
-    """What a run leaves in images, by name, whose ``outputs`` these are."""
+    """Images as a run with these ``outputs`` leaves them, by name."""
     images, found, beat = tables.design.board.images, dict[str, ExpectedImage](), tables.design.board.beat_bytes
     for tensor in tables.tensors:
         if tensor.is_stored:
@@ -75,7 +75,7 @@ def wanted(tables: Tables, outputs: Mapping[str, Sequence[Token]]) -> dict[str, 
 
 
 def places(board: Board, base: int, sizes: Mapping[str, int], least: int = 0) -> tuple[PlacedImage, ...]:
-    """Where images lie by default: one after the other from ``base`` on, each on a page.
+    """Default places of images: one after the other from ``base`` on, each on a page.
 
     ``sizes``: what the data takes. An image whose size only a run tells has room for twice as much, and for ``least``.
     """

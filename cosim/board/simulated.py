@@ -52,7 +52,7 @@ class WrittenPages:
             address += len(part)
 
     def written(self, address: int, length: int) -> bytes:
-        """What is there, up to the last page that was written."""
+        """Bytes from ``address`` on, up to the last page that was written."""
         last = max((page for page in self.pages if address // PAGE <= page < (address + length) / PAGE), default=-1)
         return self.look(address, max(0, min(length, (last + 1) * PAGE - address)))
 
@@ -63,7 +63,7 @@ def _rests(share: float) -> Iterator[bool]:
 
 
 class BusModels:
-    """What a host has: registers, the interrupt, and memory."""
+    """Models around a board: the registers' master, the interrupt, and memory."""
 
     def __init__(self, dut: Any, plan: dict[str, Any]) -> None:
         self.dut, self.memory = dut, WrittenPages(dut.clk, plan["latency"])

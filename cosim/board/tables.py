@@ -1,4 +1,4 @@
-"""What drivers know of a board: where its images, tensors and streams are, and how they lie there."""
+"""A board as drivers know it: its images, tensors and streams, and their layout."""
 
 from __future__ import annotations
 
@@ -81,12 +81,12 @@ class Tables:
 
     @property
     def name(self) -> str:
-        """That of the fabric."""
+        """The name of the fabric."""
         return str(self.design.fabric.sidecar["module"])
 
     @property
     def addresses(self) -> dict[str, int]:
-        """Of the registers, by name."""
+        """Addresses of the registers, by name."""
         return {each.name: each.address for each in self.design.registers}
 
 

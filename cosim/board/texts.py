@@ -21,5 +21,5 @@ def filled(text: str, /, **values: object) -> str:
 
 
 def masters_of(bus: BusConfig) -> str:
-    """How many masters a bus has, in words."""
+    """The number of a bus's masters, in words."""
     return f"{bus.masters} AXI4 master{'s' * (bus.masters != 1)}"

@@ -1,4 +1,4 @@
-"""What a netlist takes of an ECP5."""
+"""Cells of an ECP5."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a netlist takes, in cells of a family."""
+"""Numbers of cells of a family."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Device:
         return f"LFE5U-{self.name.upper().removesuffix('K')}F"
 
     def lacks(self, area: Ecp5Area) -> list[str]:
-        """What ``area`` needs more of than there is, in words."""
+        """Resources of which ``area`` needs more than there are, in words."""
         needs = (
             ("LUT sites", area.comb_sites, self.comb_sites),
             ("flip-flops", area.ff, self.comb_sites),

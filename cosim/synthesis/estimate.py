@@ -46,7 +46,7 @@ _NAMES = re.compile(r"\b[a-z_]\w*\b(?:\[(\d+)(?::(\d+))?\])?")
 
 @dataclass(frozen=True)
 class Counts:
-    """What a module's text has of everything: ``bits`` by kind of operator, memories as (width, depth).
+    """Counts in a module's text: ``bits`` by kind of operator, memories as (width, depth).
 
     ``blocks`` are memories for block RAM, ``registers`` those that are to be registers.
     """

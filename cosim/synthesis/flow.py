@@ -33,7 +33,7 @@ class Flow:
     family: CellFamily[Any]
 
     def area(self, module: str, stop: Stop) -> Cells:
-        """What ``module`` takes alone."""
+        """The cells of ``module`` alone."""
         return _read(self.family, self._prepared(module, stop))
 
     def netlist(self, structure: Structure, stop: Stop) -> MappedDesign:
@@ -106,7 +106,7 @@ class MappedDesign:
 
     @property
     def area(self) -> Cells:
-        """What it takes, registers at its pins included."""
+        """The cells of the design, registers at its pins included."""
         return _read(self.family, self.directory)
 
     def time(self, run: str, stop: Stop) -> Timing:

@@ -95,7 +95,7 @@ class _Jobs:
         self._lock = Lock()
 
     def areas(self, modules: Sequence[str]) -> list[Cells]:
-        """What each module takes alone."""
+        """The cells of each module alone."""
         tell = self._teller("synthesising", len(modules))
         return side_by_side(partial(self._area, name, tell) for name in modules)
 

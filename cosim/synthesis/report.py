@@ -1,4 +1,4 @@
-"""What was found out about a design, as plain data."""
+"""Area and clock of a design, as plain data."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Report:
 
     @property
     def misfit(self) -> str | None:
-        """What there is too little of, and the modules that take the most; None if all fits."""
+        """The resources that are too few, and the modules that take the most; None if all fits."""
         lacking = self.family.lacks(self.area)
         if not lacking:
             return None

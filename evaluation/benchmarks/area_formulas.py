@@ -96,7 +96,7 @@ def fit(all_samples: Iterable[Sample], known: Mapping[str, Sequence[float]] = Ma
 
 
 def unknown(found: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Those names of ``found`` of which ``known`` has neither the function nor the operator."""
+    """Names in ``found`` of which ``known`` has neither the function nor the operator."""
     heads = {each.partition(".")[0] for each in known}
     return [each for each in found if each.partition(".")[0] not in heads]
 
@@ -144,7 +144,7 @@ def main() -> None:
 
 
 def show(name: str, netlist: Netlist) -> None:
-    """What the formulas say, how far off that is, and how long it takes."""
+    """The areas by the formulas, their errors, and the time that they take."""
     known = truth(netlist)
     actual = sum(known.values(), Area())
     area_of(netlist)

@@ -1,4 +1,4 @@
-"""What every piece of arithmetic takes, alone between registers.
+"""Area and clock of every piece of arithmetic, alone between registers.
 
     python -m benchmarks.arithmetic [NAME ...] [--stages 4] [--seeds 3]
 

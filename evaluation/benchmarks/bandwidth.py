@@ -58,7 +58,7 @@ def memory_bound(tiles: int) -> PeakRate:
 
 
 def random_bound(tiles: int) -> PeakRate:
-    """As `memory_bound`, with tiles that are read and written at addresses in any order."""
+    """A program as of `memory_bound`, with tiles that are read and written at addresses in any order."""
     graph, data = Graph("random_bound"), dict[str, np.ndarray]()
     random = np.random.default_rng(0)
     for name in "ab":

@@ -1,4 +1,4 @@
-"""How much of its time a lane of a matrix product multiplies, between sources that never pause and a sink.
+"""Shares of lanes that multiply in matrix products, between sources that never pause and a sink.
 
     python -m benchmarks.busy_lanes [--lanes 16 64] [--shapes 4x16x16 16x64x16 ...] [--products N] [--model]
     python -m benchmarks.busy_lanes --rows 16 [--lanes 16 64] [--shapes 16x16 32x32 ...] [--model]
@@ -108,7 +108,7 @@ def lines_of_shapes(made: Program, lanes: int, shapes: Sequence[Shape]) -> Itera
 
 
 def shares_of_rows(made: Program) -> Iterator[tuple[int, float, float]]:
-    """Of each number of rows that may keep lanes busy: how busy they are, and the most that its blocks allow."""
+    """Each number of rows that may keep lanes busy: their share that is, and the most that its blocks allow."""
     ((times, application),), fabric = times_of(made, ["product"]), made.fabric
     shape = plan(Matmul(out=BF16), application.with_rows(fabric.dynamic_rows)).arrangement
     for rows, cycles in enumerate(times.reshape(fabric.dynamic_rows, -1), 1):

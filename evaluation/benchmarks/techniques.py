@@ -29,7 +29,7 @@ EXPERTS = 8
 
 @dataclass(frozen=True)
 class TechniqueSizes:
-    """Of the mixture, and of what the techniques cut it into."""
+    """Sizes of the mixture, and of its parts by each technique."""
 
     tokens: int = 64
     hidden: int = 64
@@ -72,7 +72,7 @@ def cycles(program: Program) -> Iterator[tuple[int, int]]:
 
 
 def lut_sites(program: Program, synthesis: bool) -> int:
-    """What the fabric takes of an ECP5, and is not bound to fit into one."""
+    """The cells of the fabric on an ECP5, whether it fits into one or not."""
     netlist = lower(program.graph, program.fabric)
     report = measure(netlist, Ecp5(), place=False) if synthesis else estimate(netlist, Ecp5())
     return report.area.size

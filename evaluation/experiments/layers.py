@@ -50,12 +50,12 @@ class MeasuredLayer:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Of the caches."""
+        """Rows of the caches."""
         return measured_kv_lengths(TRACE)
 
     @property
     def symbols(self) -> dict[str, int]:
-        """Those of the mixture."""
+        """Symbols of the mixture."""
         return moe.symbols(self.routing, self.model.experts, rows=self.rows, regions=self.regions)
 
     def program(self) -> Program:

@@ -29,7 +29,7 @@ def write_page(folder: Path, results: Path) -> None:
 
 
 def page(results: Path) -> str:
-    """What was found, then the figures on both timings, then what is beyond them."""
+    """The findings, then the figures on both timings, then what is beyond them."""
     parts = (part(results) for part in PARTS)
     return laid_out("\n\n".join((claimed(results), *map(nested, parts)))) + "\n"
 

@@ -46,14 +46,14 @@ def points() -> Iterator[QueuePoint]:
 
 
 def measured(point: QueuePoint) -> dict[str, object]:
-    """What the row of a point says."""
+    """The row of a point."""
     made = attention.ARRANGEMENTS[point.arrangement](lengths(point.batch), ROOM)
     profile = replace(attention.PROFILE, channel_depth=point.depth)
     return {**asdict(point), "cycles": run(made.graph, made.inputs, profile=profile).cycles}
 
 
 def lengths(batch: int) -> np.ndarray:
-    """Of the caches of the first requests."""
+    """Lengths of the caches of the first requests."""
     return measured_kv_lengths(TRACE)[:batch]
 
 

@@ -56,7 +56,7 @@ def read(path: Path, columns: Sequence[str] | None = None) -> list[Row]:
 
 
 def _settings(path: Path) -> dict[str, str]:
-    """Those of the results in the folder of ``path``, as JSON by their digests."""
+    """Settings of the results in the folder of ``path``, as JSON by their digests."""
     file = path.with_name(SETTINGS)
     found = json.loads(file.read_text()) if file.exists() else {}
     return {name: json.dumps(setting, sort_keys=True) for name, setting in found.items()}

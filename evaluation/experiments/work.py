@@ -28,7 +28,7 @@ Found = tuple[Task, Row | str]
 
 
 def cycles_of(row: Row) -> str:
-    """What is told of a point that was run."""
+    """The message about a point that was run."""
     return f"{int(row['cycles']):,} cycles"
 
 
@@ -48,7 +48,7 @@ class Experiment:
     told: Callable[[Row], str] = cycles_of
 
     def file(self, results: Path, figure: str) -> Path:
-        """Where the rows of a figure are kept."""
+        """The file with the rows of a figure."""
         return results / f"{self.name}_{'fig' if figure.isdigit() else ''}{figure}.csv"
 
     def read(self, results: Path, figure: str) -> list[Row]:
@@ -113,7 +113,7 @@ class Experiment:
 
 
 def _lost(task: Task, reason: str) -> Found:
-    """What is found where the process was killed."""
+    """The result where the process was killed."""
     return task, reason
 
 

@@ -74,6 +74,6 @@ def _result(machine: ContextGraph, cycles: int, seconds: float) -> RunResult:
 
 
 def _activity(context: Context, cycles: int) -> OperatorResult:
-    """Where the cycles of an operator went."""
+    """The cycles of an operator by what it did."""
     busy = context.time - context.starved - context.blocked
     return OperatorResult(busy, context.starved, context.blocked, cycles - context.time, context.tiles)

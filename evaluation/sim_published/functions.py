@@ -1,4 +1,4 @@
-"""How long functions take: operations over the operator's rate, but for some that the artifact fixes."""
+"""The time of functions: operations over the operator's rate, but for some that the artifact fixes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def spacing(function: FlatMapFunction) -> int:
 
 @singledispatch
 def kept(function: FlatMapFunction, pieces: int, size: TileSize) -> int:
-    """How many of the ``pieces`` of a tile of ``size`` leave: all, but for functions that drop padding."""
+    """The number of the ``pieces`` of a tile of ``size`` that leave: all, but for functions that drop padding."""
     return pieces
 
 
@@ -42,5 +42,5 @@ def kept(function: FlatMapFunction, pieces: int, size: TileSize) -> int:
 @spacing.register(CacheRows)
 @spacing.register(CountFrom)
 def a_piece_a_cycle(function: FlatMapFunction) -> int:
-    """What counts along a cache has a piece a cycle."""
+    """A function that counts along a cache has a piece a cycle."""
     return 1

@@ -1,4 +1,4 @@
-"""How all five operators at off-chip memory use it: one tile in flight, no prefetch."""
+"""The use of off-chip memory by all five operators: one tile in flight, no prefetch."""
 
 from __future__ import annotations
 

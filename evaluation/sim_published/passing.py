@@ -23,7 +23,7 @@ class Around(Surroundings):
         self.emitted.append((port, token))
 
     def collect(self, token: Token) -> None:
-        """What leaves is of no interest here."""
+        """An output that is of no interest here."""
 
     def tiles(self) -> Any:
         raise NotImplementedError

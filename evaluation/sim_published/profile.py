@@ -1,4 +1,4 @@
-"""What the published simulator assumes of the machine, and its quirks, as parameters."""
+"""The machine of the published simulator, and its quirks, as parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an operator sees of the program when its context is made."""
+"""The surroundings of an operator when its context is made."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ class TileSize(NamedTuple):
 
     @classmethod
     def full(cls, shape: tuple[int, int]) -> TileSize:
-        """That of a tile without padding."""
+        """The size of a tile without padding."""
         rows, cols = shape
         return cls(rows, cols, rows)
 
     @classmethod
     def of(cls, tile: Tile, valid: int | None = None) -> TileSize:
-        """That of a tile of static type."""
+        """The size of a tile of static type."""
         rows, cols = tile.shape
         return cls(rows, cols, rows if valid is None or valid > rows else valid)
 
 
 @dataclass(frozen=True, eq=False)
 class ContextSite:
-    """Where the context of ``node`` goes: its channels, and the profile.
+    """The place of the context of ``node``: its channels, and the profile.
 
     ``writes_back``: its result goes through an on-chip memory unit. ``port`` is its port of off-chip memory, if it has
     one. ``given`` are the tokens that it plays, of a source. ``by_turns``: the program makes its selectors,

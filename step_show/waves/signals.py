@@ -96,7 +96,7 @@ def _front(near: Sequence[TokenPassage], delay: int) -> Steps:
 
 
 def _level(entered: Iterable[int], left: Iterable[int]) -> Steps:
-    """How many tokens entered, and did not leave, before each cycle."""
+    """Tokens that entered, and did not leave, before each cycle."""
     moves = sorted([(cycle + 1, 1) for cycle in entered] + [(cycle + 1, -1) for cycle in left])
     steps: Steps = {}
     level = 0

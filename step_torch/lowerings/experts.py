@@ -51,7 +51,7 @@ class Chosen:
 
     @property
     def dims(self) -> Dims:
-        """Those of the rows."""
+        """The dimensions of the rows."""
         dims: Dims = self.of.dims
         return dims
 

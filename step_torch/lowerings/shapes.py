@@ -31,7 +31,7 @@ class Piece:
 
     @property
     def dims(self) -> Dims:
-        """As those of the value, with fewer columns."""
+        """The dimensions of the value, with fewer columns."""
         return (*self.of.dims[:-1], (TensorAxis(f"{self.of.dims[-1][0].name}_{self.first}", self.extent),))
 
     def negated(self) -> Piece:
@@ -52,7 +52,7 @@ class Cached:
 
     @property
     def dims(self) -> Dims:
-        """Those of the cache."""
+        """The dimensions of the cache."""
         return self.past.dims
 
     def in_shape(self, at: Importer, shape: tuple[int, ...]) -> Value:

@@ -1,1 +1,1 @@
-"""Which tiles, and which hardware, for an imported model within a budget."""
+"""Tiles and hardware for an imported model within a budget."""

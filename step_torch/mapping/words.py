@@ -15,7 +15,7 @@ LIMITS = 60
 
 
 def why(entries: Sequence[Entry], best: Row, budget: Budget, smaller: Mapping[int, Entry]) -> str:
-    """What limits ``best``, what the next one would take, changes of a single parameter, and ``smaller`` hardware."""
+    """The limits of ``best``, the needs of the next one, changes of a single parameter, and ``smaller`` hardware."""
     return "\n".join([*_sentences(entries, best, budget), *_smaller(smaller, best)])
 
 
@@ -43,7 +43,7 @@ def _smaller(smaller: Mapping[int, Entry], best: Row) -> Iterator[str]:
 
 
 def _limit(best: Row) -> str:
-    """What it is bound by: what works nearly always, or the way through the program."""
+    """The bound of a run: operators that work nearly always, or the way through the program."""
     name, _, part = (best.bound or "nothing 0%").rpartition(" ")
     if float(part.rstrip("%")) >= LIMITS:
         return f"it is limited by {name}, which works for {part} of the cycles"
@@ -53,7 +53,7 @@ def _limit(best: Row) -> str:
 
 
 def _widest(mine: Entry, best: Row) -> str:
-    """What more area would bring."""
+    """The gain of more area."""
     if mine.fewest >= (best.cycles or 0):
         return "more area would not make it faster"
     return (

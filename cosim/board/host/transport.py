@@ -1,4 +1,4 @@
-"""How a board is reached."""
+"""Ways to a board."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .folder import memory_map, tables
 
 
 class Transport:
-    """How a board is reached: ``registers`` by their offset, memory by its address on the bus."""
+    """A way to a board: ``registers`` by their offset, memory by its address on the bus."""
 
     def read32(self, offset: int) -> int:
         raise NotImplementedError

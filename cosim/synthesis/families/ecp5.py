@@ -50,7 +50,7 @@ class Ecp5(CellFamily[Ecp5Area]):
 
     @property
     def _mapping(self) -> str:
-        """What has LUTs mapped to be few where the ``target`` leaves time."""
+        """The command that has few LUTs where the ``target`` leaves time."""
         return f"scratchpad -set abc9.D {round(LOGIC * 1e6 / self.target)}"
 
     def join(self, top: str) -> str:

@@ -19,7 +19,7 @@ TREE, RESULTS = DIRECTORY / "tree", DIRECTORY / "results"
 
 
 def main() -> None:
-    """What the package says."""
+    """The verbs of the package's docstring."""
     verb, *names = sys.argv[1:] or ["show"]
     if not TREE.exists():
         shutil.copytree(ROOT, TREE, ignore=shutil.ignore_patterns(".*", "__pycache__"))
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def outcome(number: int, mutant: Mutant) -> MutantOutcome | None:
-    """What became of ``mutant``; None where it has not been run."""
+    """The outcome of ``mutant``; None where it has not been run."""
     path = RESULTS / f"{number}.json"
     found = MutantOutcome(**json.loads(path.read_text())) if path.exists() else None
     return found if found is not None and found.mutant == str(mutant) else None

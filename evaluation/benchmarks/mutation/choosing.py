@@ -1,4 +1,4 @@
-"""Which tests see a mutant most likely: those whose file is called as the changed module, or imports it."""
+"""Tests that see a mutant most likely: those whose file is called as the changed module, or imports it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ called as, a module that imports the changed one."""
 
 
 def tests(mutant: Mutant, tree: Path) -> list[tuple[str, ...]]:
-    """What pytest is asked for, one after the other: files of tests in ``tree``, the likeliest first.
+    """Arguments for pytest, one after the other: files of tests in ``tree``, the likeliest first.
 
     The benches of units are many: of these come first the ones of the units that import the changed module.
     """

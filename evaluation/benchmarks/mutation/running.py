@@ -25,7 +25,7 @@ EACH, ALL = 60, 150
 
 @dataclass(frozen=True)
 class MutantOutcome:
-    """What became of ``mutant``: ``by`` is the test that saw it, of ``files`` of tests that were run in ``seconds`` of
+    """The outcome of ``mutant``: ``by`` is the test that saw it, of ``files`` of tests that were run in ``seconds`` of
     processor time; one that did not end is in ``hung``."""
 
     mutant: str
@@ -102,7 +102,7 @@ def _seconds() -> float:
 
 
 def _linked(source: str, target: str) -> None:
-    """What the cache has is replaced and never changed."""
+    """A link: files of the cache are replaced and never changed."""
     try:
         os.link(source, target)
     except OSError:

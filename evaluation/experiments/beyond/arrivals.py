@@ -39,7 +39,7 @@ class Arrivals:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Of the KV caches of all requests of all batches."""
+        """Lengths of the KV caches of all requests of all batches."""
         return sampled_kv_lengths(BATCH * BATCHES, mean=MEAN, deviation=self.deviation * MEAN, seed=self.seed)
 
     @property
@@ -101,7 +101,7 @@ def _once() -> Iterator[Arrivals]:
 
 
 def measured(point: Arrivals) -> dict[str, object]:
-    """What the fast model says of a point; raises `Defect` where the bytes that it moved are not the symbolic ones."""
+    """The row of a point by the fast model; raises `Defect` where the bytes that it moved are not the symbolic ones."""
     program = point.program()
     result = Simulator(program.graph, program.inputs, program.fabric).run(events=True)
     return {

@@ -92,7 +92,7 @@ def _once() -> Iterator[MixturePoint]:
 
 
 def experts(model: str) -> int:
-    """How many a model has."""
+    """The number of a model's experts."""
     return configuration(MODELS[model]).experts
 
 

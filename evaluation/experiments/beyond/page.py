@@ -115,7 +115,7 @@ DRAWN = (
 
 
 def introduction() -> str:
-    """What is studied."""
+    """The subject of the studies."""
     models = {name: configuration(MODELS[name]) for name in REGIONS}
     (hidden,) = {shrunk(name).hidden for name in models}
     memory = PUBLISHED.memory
@@ -156,7 +156,7 @@ def _rows(results: Path, study: str) -> list[Row]:
 
 
 def _line(found: Map) -> str:
-    """How often the factors of a map are worth it, and the extremes."""
+    """A line of a map: how often it pays, and the extremes."""
     factors = found.factors
     pays = sum(factor >= NOTICED for factor in factors.values())
     loses = sum(factor <= 1 / NOTICED for factor in factors.values())
@@ -195,7 +195,7 @@ def _best(rows: Sequence[Row], model: str) -> str:
 
 
 def _made_of(results: Path) -> str:
-    """What the rows say of their runs."""
+    """The cost of the runs, by their rows."""
     names = ("study", "points", "moved the bytes of the metric", "firings", "CPU minutes", "sources")
     lines = ["## What it took", "", f"| {' | '.join(names)} |", "|---|---:|---:|---:|---:|---|"]
     for study in dict.fromkeys(part.study for part in PARTS.values()):

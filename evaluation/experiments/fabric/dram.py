@@ -63,7 +63,7 @@ def moved(point: FabricPoint, name: str, interleave: int) -> FabricPoint:
 
 
 def measured(point: FabricPoint) -> dict[str, object]:
-    """What the row of a point says: the energy is that of its data."""
+    """The row of a point: the energy is that of its data."""
     program = point.make()
     simulator = Simulator(program.graph, program.inputs, program.fabric)
     result = simulator.run()

@@ -79,7 +79,7 @@ def _name(memory: str, tile: str) -> str:
 
 
 def measured(point: FabricPoint) -> dict[str, object]:
-    """What the row of a point says."""
+    """The row of a point."""
     program = point.make()
     result = Simulator(program.graph, program.inputs, program.fabric).run()
     return {"cycles": result.cycles, "moved_bytes": result.off_chip_bytes}
@@ -95,7 +95,7 @@ CAMPAIGN = Experiment("memories", COLUMNS, {"8": points}, measured, sources)
 
 @dataclass(frozen=True)
 class Errors:
-    """Of the cycles on one memory, less one, against those of HDL, by tile size."""
+    """Errors of the cycles on one memory against those of HDL, by tile size."""
 
     of: dict[str, float]
 
@@ -134,7 +134,7 @@ def table(results: Path) -> str:
 
 
 def finding(results: Path) -> str:
-    """How far our cycles are from those of HDL on its memory."""
+    """The distance of our cycles from those of HDL on its memory."""
     found, own = errors(results), errors(results, OWN)
     return said(
         f"That is on a memory without rows, banks and refresh, while HDL has DRAM. On its part (`{PART}`) ours are "
@@ -150,7 +150,7 @@ REQUEST, WINDOW, PIECE, SCALAR = 512, 64, 16, 4
 
 
 def differences(results: Path) -> str:
-    """What HDL has, and what we have; raises `Missing`."""
+    """The parameters of HDL beside ours; raises `Missing`."""
     ours, dram, theirs = MATCHED.memory, ON_DRAM.memory, preset(PART)
     assert dram.dram is not None
     point = "64x64"

@@ -53,7 +53,7 @@ BATCH, OTHER_BATCHES = 64, (16, 80)
 
 
 def introduction(results: Path) -> str:
-    """What the fabric is, and what differs; raises `Defect` where points have other operations a cycle."""
+    """The fabric, and its differences; raises `Defect` where points have other operations a cycle."""
     memory = PUBLISHED.memory
     for figure, count in OPERATIONS.items():
         rows = CAMPAIGN.read(results, figure)
@@ -113,7 +113,7 @@ EFFECTS = (
 
 
 def _limits(rows: list[Row]) -> list[str]:
-    """What `step explain` says of the best and the worst points."""
+    """`step explain` on the best and the worst points."""
     if not rows:
         return []
     names = ("figure", "point", "cycles", "weights", "cycles, explained", "use of bandwidth", "along the critical path")

@@ -23,7 +23,7 @@ MATMULS = ("gate_projection", "up_projection", "down_projection")
 
 
 def measured(point: FabricPoint) -> dict[str, object]:
-    """What the row of a point says."""
+    """The row of a point."""
     found = explain(point.make(), changes=False)
     parts = {"memory": 0, "products": 0}
     for cause, cycles in found.path.shares().items():

@@ -1,4 +1,4 @@
-"""What a row of results says of a run, and the sources that it depends on."""
+"""A row of results for a run, and the sources that it depends on."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ POINTS = {**FIGURES, "schedulers": schedulers, "traces": other_traces, "smoke": 
 
 
 def digest_with(*files: str) -> str:
-    """Of all that decides results on the fabric: the fast model, what points are made of, ``files`` of their own."""
+    """A digest of what decides results on the fabric: the fast model, parts of points, ``files`` of their own."""
     return digest("fabric", getfile(layers), getfile(points), getfile(requests), *files)
 
 
@@ -44,7 +44,7 @@ def sources(figure: str) -> str:
 
 
 def measured(point: FabricPoint) -> dict[str, object]:
-    """What the row of a point says.
+    """The row of a point.
 
     On-chip bytes and operations are there where their symbols are known; see `bytes_of` for those off chip.
     """
@@ -74,7 +74,7 @@ def bytes_of(point: str, found: Metrics, symbols: Mapping[str, int], result: Run
 
 
 def told_of(result: RunResult, program: Program) -> dict[str, object]:
-    """What every row says of a run."""
+    """The columns of a run that every row has."""
     return {
         "firings": sum(each.firings or 0 for each in result.operators.values()),
         "tokens": result.tokens,

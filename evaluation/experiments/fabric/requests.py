@@ -32,7 +32,7 @@ def _measured(batch: int) -> Iterator[FabricPoint]:
 
 
 def batches(batch: int) -> Iterator[tuple[str, np.ndarray, int]]:
-    """Those of so many requests: name, lengths, and rows of a cache."""
+    """The batches of so many requests: name, lengths, and rows of a cache."""
     for path in sorted((DATA / "kv_lengths" / f"b{batch}").glob("*.npy")):
         lengths = measured_kv_lengths(f"b{batch}/{path.stem}")
         needed = (int(lengths.max()) // CACHE_ROWS + 1) * CACHE_ROWS

@@ -36,7 +36,7 @@ def _dram(there: Mapping[str, Row]) -> Iterator[Column]:
 
 
 def _worst(figure: str, results: Path) -> Iterator[Column]:
-    """What hardware must have on chip, where a routing decides what is used; that of static tiles is the same."""
+    """On-chip bytes that hardware must have where a routing decides the use; static tiles have the same."""
     if known := worst.known(results, figure):
         yield (
             "on-chip bytes, any routing",
@@ -45,7 +45,7 @@ def _worst(figure: str, results: Path) -> Iterator[Column]:
 
 
 def published(figure: str, results: Path) -> dict[str, Row]:
-    """What there is of the published timing, by the name of the point."""
+    """Rows of the published timing, by the name of the point."""
     return {row["point"]: row for row in published_rows.CAMPAIGN.read(results, figure)}
 
 

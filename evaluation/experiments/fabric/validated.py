@@ -43,7 +43,7 @@ def _excess(row: Row) -> int:
 
 
 def finding(results: Path) -> str:
-    """How far both timings are from HDL, and what pieces of tiles do to ours; raises `Missing`."""
+    """The distance of both timings from HDL, and the effect of pieces of tiles on ours; raises `Missing`."""
     ours, theirs = (FigureRows(results, name) for name in ("fabric", "published"))
     slower = sum(each > 0 for each in errors(ours).values())
     told = (
@@ -58,7 +58,7 @@ def finding(results: Path) -> str:
 
 
 def pieces(ours: FigureRows, paths: list[Row]) -> str:
-    """What pieces are for, from the critical path of every tile size with whole tiles."""
+    """The use of pieces, from the critical path of every tile size with whole tiles."""
     excess = {row["point"]: _excess(row) for row in paths}
     found = {point: cycles / hdl()[point] for point, cycles in excess.items()}
     most = max(paths, key=lambda row: found[row["point"]])

@@ -82,7 +82,7 @@ def program(rows: int, columns: int, fabric: FabricConfig = MATCHED) -> Program:
 
 
 def whole(rows: int, columns: int) -> Program:
-    """As the published graph has it: with tiles in one piece."""
+    """The program with tiles in one piece, as the published graph has them."""
     return _matched(swiglu.graph(rows, columns), MATCHED)
 
 

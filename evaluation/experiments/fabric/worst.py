@@ -35,12 +35,12 @@ class Worst:
 
     @property
     def name(self) -> str:
-        """That of the point."""
+        """The name of the point."""
         return self.point.name
 
     @property
     def symbols(self) -> dict[str, int]:
-        """Those of the point, with all tokens at every expert, and in every tile of a region."""
+        """Symbols of the point, with all tokens at every expert, and in every tile of a region."""
         values = {ROWS: self.tokens, TILES: 1, TOGETHER: self.tokens}
         return {
             name: next((value for kind, value in values.items() if kind.search(name)), known)
@@ -69,7 +69,7 @@ def sources(figure: str) -> str:
 
 
 def told(row: Row) -> str:
-    """Of a point that was found."""
+    """A point that was found."""
     return f"{int(row['worst_on_chip_bytes']):,} bytes at most"
 
 

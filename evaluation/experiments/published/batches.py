@@ -45,7 +45,7 @@ def requests(name: str, lengths: np.ndarray, room: int) -> Iterator[PublishedPoi
 
 
 def tiles(lengths: np.ndarray) -> int:
-    """Of all caches, with the new rows."""
+    """Lengths of all caches, with the new rows."""
     return int((lengths // attention.ROWS + 1).sum())
 
 

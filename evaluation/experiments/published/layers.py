@@ -66,7 +66,7 @@ def _attention(lengths: np.ndarray, room: int, arrangement: Any) -> tuple[Graph,
 
 
 def _symbols(lengths: np.ndarray, heads: int) -> dict[str, int]:
-    """What the symbols of attention stand for."""
+    """Values of the symbols of attention."""
     count = heads * len(lengths)
     parts = {f"{name}parts_D{{}}": count for name in ("", "parallel_")}
     return as_if_alone({**parts, "region{}_address_pieces": heads * tiles(lengths)})

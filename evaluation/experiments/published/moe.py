@@ -169,7 +169,7 @@ class MixtureGraph:
 
 
 def symbols(routing: np.ndarray, experts: int, regions: int) -> dict[str, int]:
-    """What the symbols of a `MixtureGraph` stand for."""
+    """Values of the symbols of a `MixtureGraph`."""
     counts = np.bincount(routing.ravel(), minlength=experts)
     found = {f"{each}_D{n}": int(count) for each in ("route", "route_scores") for n, count in enumerate(counts)}
     merged = {f"region{n}_merged_rows": int(some.sum()) for n, some in enumerate(counts.reshape(regions, -1))}

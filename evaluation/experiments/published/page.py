@@ -27,7 +27,7 @@ READ, LAYERS = "9 and 10", "17"
 
 
 def page(folder: Path) -> str:
-    """How near figures are, how long they take, and the points that have a published number."""
+    """The errors of figures, the time that they take, and the points that have a published number."""
     ours = FigureRows(folder, "published")
     parts = [filled(INTRODUCTION, read=READ, columns=SIZE, layers=LAYERS)]
     if near := told(lambda: exactness.text(ours)):

@@ -32,7 +32,7 @@ def sources(figure: str) -> str:
 
 
 def measured(point: PublishedPoint) -> dict[str, object]:
-    """What the row of a point says.
+    """The row of a point.
 
     Raises `Defect` where a run moved other bytes than the symbolic metrics say.
     """

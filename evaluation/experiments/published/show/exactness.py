@@ -1,4 +1,4 @@
-"""How near our cycles come to the published ones, and how near they can."""
+"""The distance of our cycles from the published ones, and the least that is possible."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _validation(results: FigureRows) -> str:
 
 
 def _mixtures(results: FigureRows) -> Iterator[str]:
-    """Where experts share memory."""
+    """Points at which experts share memory."""
     rows = known(results, *MIXTURES)
     near = sum(abs(late(row)) <= NEAR for row in rows)
     far = [row for row in rows if abs(ratio(row)) > WITHIN]

@@ -1,4 +1,4 @@
-"""How long the figures take, beside what the paper says of its own runs, which is no comparison (see `speed`)."""
+"""The time that the figures take, beside what the paper says of its own runs, which is no comparison (see `speed`)."""
 
 from __future__ import annotations
 

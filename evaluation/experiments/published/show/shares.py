@@ -41,7 +41,7 @@ def implied(results: FigureRows, model: str) -> float:
 
 
 def speedups(results: FigureRows, model: str, more: float) -> dict[str, float]:
-    """Of every schedule over the memory-matched one, with so many ``more`` cycles in all of them."""
+    """The speedup of every schedule over the memory-matched one, with so many ``more`` cycles in all of them."""
     found = layers(results, model)
     return {each: (found[BASE] + more) / (cycles + more) for each, cycles in found.items() if each != BASE}
 
@@ -64,7 +64,7 @@ HEAD = ("model", "timing", "not the mixture", "10^6 cycles of it", *SCHEDULES[1:
 
 
 def words(every: list[FigureRows]) -> str:
-    """What the bars imply, and what ours have; raises `Missing`."""
+    """The other work that the bars imply, beside ours; raises `Missing`."""
     parts = [
         f"{span([implied(each, model) / 1e6 for each in every], '.1f')} million cycles beside its mixture for {model}, "
         f"where ours has {span([other_work(each, model) / 1e6 for each in every])}"

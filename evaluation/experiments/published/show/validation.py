@@ -25,7 +25,7 @@ def hdl() -> dict[str, int]:
 
 
 def hdl_megabytes() -> dict[str, float]:
-    """What it moved off chip, of the points of which that can be read off the paper's plot."""
+    """Megabytes that it moved off chip, of the points of which that can be read off the paper's plot."""
     return {point: float(row["megabytes"]) for point, row in _recorded().items() if row["megabytes"]}
 
 
@@ -35,7 +35,7 @@ def errors(results: FigureRows) -> dict[str, float]:
 
 
 def mean_error(results: FigureRows) -> float:
-    """Of all tile sizes, whatever its sign."""
+    """The mean error of all tile sizes, whatever its sign."""
     return fmean(abs(each) for each in errors(results).values())
 
 
@@ -47,7 +47,7 @@ def worst(results: FigureRows) -> str:
 
 
 def claims() -> Iterator[Claim]:
-    """How cycles go with those of the HDL, and how far they are from them."""
+    """Correlation of cycles with those of HDL, and the mean error."""
     points = f"{len(hdl())} points of figure 8"
     yield Claim(f"correlation of cycles with those of HDL, {points}", "0.99", _correlation, None, _columns)
     yield Claim(
@@ -77,7 +77,7 @@ COLUMNS = (16, 256)
 
 
 def correlated(results: FigureRows) -> float:
-    """Of cycles with those of HDL."""
+    """The correlation of cycles with those of HDL."""
     return correlation([results.number("8", point) for point in hdl()], list(hdl().values()))
 
 

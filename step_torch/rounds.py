@@ -30,12 +30,7 @@ class EveryRow(Sources):
         tensor, extents = self.tensor(given), list(wanted.extents)
         strides, name = self.strides(given, wanted), self.names(given)
         stream = at.graph.load(
-            tensor,
-            tile=wanted.tile,
-            out=extents or [1],
-            stride=strides or [0],
-            reference=self.rows,
-            name=name("load"),
+            tensor, tile=wanted.tile, out=extents or [1], stride=strides or [0], reference=self.rows, name=name("load")
         )
         stream = stream if extents else stream.flatten(0, 1, name=name("one"))
         return Value(stream, given.dims, wanted, BF16)

@@ -95,12 +95,7 @@ def main() -> None:
         tools = flow(piece, ecp5)
         area, large = (each.area(piece.module_name, stop) for each in (tools, flow(piece, ultrascale)))
         clocks = [tools.netlist(alone(piece), stop).time(run, stop).mhz for run in ecp5.runs]
-        table.add_row(
-            name,
-            _cells(area),
-            f"{median(clocks):.0f}" if clocks else "-",
-            _cells(large),
-        )
+        table.add_row(name, _cells(area), f"{median(clocks):.0f}" if clocks else "-", _cells(large))
     Console(width=WIDTH).print(table)
 
 

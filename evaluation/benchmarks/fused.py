@@ -51,10 +51,7 @@ def build(kind: RowProduct, cols: int, graph: Graph) -> Mapping[str, Any]:
         graph.source(name, tile, shape) for name, tile in (("x", Tile(BF16, 1, inner)), ("w", Tile(BF16, *weights)))
     )
     (x.accum(kind.function, w, name="y") if kind.reduce else x.map(kind.function, w, name="y")).sink("out")
-    return {
-        "x": random.standard_normal((*shape, 1, inner)),
-        "w": random.standard_normal((*shape, *weights)),
-    }
+    return {"x": random.standard_normal((*shape, 1, inner)), "w": random.standard_normal((*shape, *weights))}
 
 
 def program(kinds: list[RowProduct], cols: int, lanes: Mapping[int, int], link: int) -> Program:
@@ -94,10 +91,7 @@ def main() -> None:
     parser.add_argument("--transposed", action="store_true")
     parser.add_argument("--model", action="store_true", help="by the fast model alone")
     given = parser.parse_args()
-    functions = [
-        Matmul(given.transposed),
-        *(Matmul(given.transposed, sum="fused", terms=each) for each in given.terms),
-    ]
+    functions = [Matmul(given.transposed), *(Matmul(given.transposed, sum="fused", terms=each) for each in given.terms)]
     kinds = [
         RowProduct(reduce, inner, each, given.piece)
         for reduce in (False, True)

@@ -13,7 +13,10 @@ from types import FrameType
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 _FLOORS = tuple(
     str(Path(__file__).parents[2] / floor) + os.sep
-    for floor in ("step", "step_models", "step_torch", "hw", "sim_approx", "cosim")
+    for floor in (
+        *("step", "step_models", "hw", "sim_approx", "cosim", "step_explore", "step_check", "step_show", "step_torch"),
+        *("step_cli", "evaluation/sim_published"),
+    )
 )
 _OTHERS = tuple(
     sysconfig.get_path(which) + os.sep for which in ("stdlib", "platstdlib", "purelib", "platlib", "scripts")

@@ -12,18 +12,7 @@ from math import isclose, sqrt
 from typing import Any
 
 from step import BF16, UINT32, Stream
-from step.functions import (
-    Add,
-    AppendRow,
-    CacheEnd,
-    Cast,
-    CausalMask,
-    Div,
-    Matmul,
-    RetileRow,
-    RetileStreamify,
-    Scale,
-)
+from step.functions import Add, AppendRow, CacheEnd, Cast, CausalMask, Div, Matmul, RetileRow, RetileStreamify, Scale
 from step.language.function import NUMBER
 from step_models import weighing
 from step_models.attending import Attention

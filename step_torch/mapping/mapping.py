@@ -121,13 +121,5 @@ def map(
     found = search.search(grid(axes), progress)
     rows = tuple(each.row for each in (*found.entries, *found.smaller.values()))
     return Mapped(
-        path.stem,
-        tuple(axes),
-        OBJECTIVES,
-        rows,
-        found.entries,
-        budget,
-        found.choices,
-        found.smaller,
-        found.interrupted,
+        path.stem, tuple(axes), OBJECTIVES, rows, found.entries, budget, found.choices, found.smaller, found.interrupted
     )

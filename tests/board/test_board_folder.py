@@ -66,8 +66,7 @@ def test_ip_xact_has_buses_and_registers(made: tuple[Path, Folder]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "standard"),
-    [("ip/component.xml", "2009"), ("registers/fabric_moved_registers.xml", "2014")],
+    ("file", "standard"), [("ip/component.xml", "2009"), ("registers/fabric_moved_registers.xml", "2014")]
 )
 def test_ip_xact_is_that_of_the_standard(made: tuple[Path, Folder], file: str, standard: str) -> None:
     """By the schemas of IEEE 1685."""

@@ -8,14 +8,7 @@ from pathlib import Path
 from statistics import geometric_mean
 
 from experiments.beyond import arrivals, draws
-from experiments.beyond.factors import (
-    BALANCED,
-    best_static,
-    drawn_with,
-    dynamic_regions,
-    dynamic_tiles,
-    shared_regions,
-)
+from experiments.beyond.factors import BALANCED, best_static, drawn_with, dynamic_regions, dynamic_tiles, shared_regions
 from experiments.beyond.findings import NOTICED, findings
 from experiments.beyond.maps import Map, picture
 from experiments.beyond.mixtures import (
@@ -76,10 +69,7 @@ PARTS = {
     ),
 }
 """By the name of the picture."""
-HEAD = (
-    f"| | at least {NOTICED:g} | at most {1 / NOTICED:.2f} | mean | most | least |",
-    "|---|---:|---:|---:|---|---|",
-)
+HEAD = (f"| | at least {NOTICED:g} | at most {1 / NOTICED:.2f} | mean | most | least |", "|---|---:|---:|---:|---|---|")
 
 
 def write_pictures(folder: Path, results: Path) -> None:

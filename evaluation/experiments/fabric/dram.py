@@ -85,9 +85,5 @@ def sources(figure: str) -> str:
 
 INTERLEAVE = "interleave"
 CAMPAIGN = Experiment(
-    "dram",
-    COLUMNS,
-    {**{each: partial(on_dram, each) for each in SHOWN}, INTERLEAVE: interleaves},
-    measured,
-    sources,
+    "dram", COLUMNS, {**{each: partial(on_dram, each) for each in SHOWN}, INTERLEAVE: interleaves}, measured, sources
 )

@@ -29,10 +29,7 @@ from step_models.fabrics import PUBLISHED, fitting
 from step_models.weights import blank_tensors, normal
 
 MATCHED = replace(
-    PUBLISHED,
-    stages=1,
-    link_bytes=128,
-    memory=MemoryConfig(beat_bytes=128, channels=2, interval=2, latency=16),
+    PUBLISHED, stages=1, link_bytes=128, memory=MemoryConfig(beat_bytes=128, channels=2, interval=2, latency=16)
 )
 """64 scalars a cycle on a link, from memory to a load, and of all memory, as the validation has: there scalars have
 four bytes, here two."""

@@ -17,14 +17,7 @@ from step.language.graph import Graph
 
 def validation() -> Iterator[PublishedPoint]:
     """Fig. 8: SwiGLU, tiles of rows x columns."""
-    known = {
-        (16, 16): 33289,
-        (16, 32): 29400,
-        (16, 64): 27503,
-        (16, 128): 26993,
-        (16, 256): 27509,
-        (64, 64): 9537,
-    }
+    known = {(16, 16): 33289, (16, 32): 29400, (16, 64): 27503, (16, 128): 26993, (16, 256): 27509, (64, 64): 9537}
     for rows in (16, 32, 64):
         for columns in (16, 32, 64, 128, 256):
             yield PublishedPoint(

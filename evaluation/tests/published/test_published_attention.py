@@ -24,8 +24,7 @@ def cycles(point: PublishedPoint) -> int:
 
 
 @pytest.mark.parametrize(
-    "point",
-    [pytest.param(each, id=each.name, marks=pytest.mark.slow if is_slow(each) else ()) for each in POINTS],
+    "point", [pytest.param(each, id=each.name, marks=pytest.mark.slow if is_slow(each) else ()) for each in POINTS]
 )
 def test_cycles_are_the_published_ones(point: PublishedPoint) -> None:
     """Where a result file counts the end of memory, too, a cycle less."""

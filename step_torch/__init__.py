@@ -28,7 +28,7 @@ _OF_TORCH = ("Layers", "capture", "capture_decoding", "tables")
 
 
 def __getattr__(name: str) -> Any:
-    """What needs torch is imported when it is used; raises `EnvironmentProblem` where that is not installed."""
+    """Names that need torch, imported when they are used; raises `EnvironmentProblem` where that is not installed."""
     if name not in _OF_TORCH:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:

@@ -11,7 +11,7 @@ import numpy as np
 import step
 from step import Run
 from step.errors import InputError
-from step_torch.archive import Text
+from step_torch.archive import GeneratedText
 from step_torch.generating import LanguageModel
 
 
@@ -26,26 +26,26 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Agreement:
-    """How far a ``run`` agrees with a ``text``."""
+class TextAgreement:
+    """The agreement of a ``run`` with a ``text``."""
 
-    text: Text
+    text: GeneratedText
     differences: tuple[Difference, ...]
     run: Run
 
     @property
     def count(self) -> int:
-        """How many tokens torch wrote."""
+        """The number of tokens that torch wrote."""
         return len(self.text.margins)
 
     @property
     def agreed(self) -> int:
-        """How many of them are the same."""
+        """The number of tokens that are the same."""
         return self.count - len(self.differences)
 
 
-def agreements(model: LanguageModel, backend: str = "approx") -> Iterator[Agreement]:
-    """Of all texts that are stored with ``model``; raises `InputError` where there is none."""
+def agreements(model: LanguageModel, backend: str = "approx") -> Iterator[TextAgreement]:
+    """The agreement in each text that is stored with ``model``; raises `InputError` where there is none."""
     if not model.archive.texts:
         raise InputError(
             f"'{model.archive.path}' has no texts of torch to compare with: step_torch.capture_decoding(.., "
@@ -58,4 +58,4 @@ def agreements(model: LanguageModel, backend: str = "approx") -> Iterator[Agreem
         mine = np.asarray(run.outputs["tokens"]).reshape(-1).tolist()[given - 1 :]
         pairs = zip(mine, text.tokens[given:], text.margins, strict=True)
         found = (Difference(given + at, *each) for at, each in enumerate(pairs) if each[0] != each[1])
-        yield Agreement(text, tuple(found), run)
+        yield TextAgreement(text, tuple(found), run)

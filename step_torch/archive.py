@@ -39,8 +39,8 @@ DTYPES: Mapping[int, str] = {
 
 
 @dataclass(frozen=True)
-class Results:
-    """What torch makes of ``inputs``: per output the module in BF16, and in float64."""
+class TorchResults:
+    """Results of torch for ``inputs``: per output the module in BF16, and in float64."""
 
     inputs: list[np.ndarray]
     bf16: list[np.ndarray]
@@ -48,7 +48,7 @@ class Results:
 
 
 @dataclass(frozen=True)
-class Text:
+class GeneratedText:
     """``tokens`` that torch wrote, but for the prompt at their begin, and the ``margins`` of those that it wrote: by
     how much their scores were larger than any other."""
 
@@ -57,7 +57,7 @@ class Text:
 
     @property
     def prompt(self) -> list[int]:
-        """What was given."""
+        """The tokens that were given."""
         return self.tokens[: len(self.tokens) - len(self.margins)]
 
 
@@ -69,8 +69,8 @@ class Archive:
     path: Path
     model: dict[str, Any]
     weights: Mapping[str, np.ndarray]
-    results: tuple[Results, ...] = field(repr=False)
-    texts: tuple[Text, ...] = field(repr=False)
+    results: tuple[TorchResults, ...] = field(repr=False)
+    texts: tuple[GeneratedText, ...] = field(repr=False)
 
 
 def read_archive(path: Path | str) -> Archive:
@@ -83,12 +83,12 @@ def read_archive(path: Path | str) -> Archive:
         raise FormatError(f"'{path}' is no .pt2 file: a .pt2 file is a zip archive; step_torch.capture writes one")
     try:
         with zipfile.ZipFile(path) as opened:
-            return _Reader(path, opened).read()
+            return _ArchiveReader(path, opened).read()
     except DAMAGED as error:
         raise FormatError(f"'{path}' is cut off or damaged: {error}") from None
 
 
-class _Reader:
+class _ArchiveReader:
     def __init__(self, path: Path, opened: zipfile.ZipFile) -> None:
         self.path, self._opened = path, opened
         names = opened.namelist()
@@ -151,25 +151,27 @@ class _Reader:
         return read
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        """What `step_torch.capture` stored beside the program."""
+        """Arrays that `step_torch.capture` stored beside the program."""
         if f"{self._root}/{RESULTS}" not in self._names:
             return {}
         with np.load(io.BytesIO(self._opened.read(f"{self._root}/{RESULTS}"))) as arrays:
             return {name: _numbers(each) for name, each in arrays.items()}
 
 
-def _results(found: dict[str, np.ndarray]) -> tuple[Results, ...]:
+def _results(found: dict[str, np.ndarray]) -> tuple[TorchResults, ...]:
     def listed(kind: str, sample: int) -> list[np.ndarray]:
         names = (f"{kind}_{sample}_{number}" for number in range(len(found)))
         return [found[name] for name in names if name in found]
 
     samples = range(sum(name.startswith("bf16_") and name.endswith("_0") for name in found))
-    return tuple(Results(*(listed(kind, each) for kind in ("input", "bf16", "float64"))) for each in samples)
+    return tuple(TorchResults(*(listed(kind, each) for kind in ("input", "bf16", "float64"))) for each in samples)
 
 
-def _texts(found: dict[str, np.ndarray]) -> tuple[Text, ...]:
+def _texts(found: dict[str, np.ndarray]) -> tuple[GeneratedText, ...]:
     count = sum(name.startswith("text_") for name in found)
-    return tuple(Text(found[f"text_{each}"].tolist(), found[f"margin_{each}"].tolist()) for each in range(count))
+    return tuple(
+        GeneratedText(found[f"text_{each}"].tolist(), found[f"margin_{each}"].tolist()) for each in range(count)
+    )
 
 
 def _numbers(array: np.ndarray) -> np.ndarray:

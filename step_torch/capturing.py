@@ -116,7 +116,7 @@ def _capture_decoding(model: Any, path: Path | str, room: int, prompts: Sequence
 
 
 def _more(model: Any, decoding: Decoding, token: Tensor, none: Sequence[Tensor]) -> str:
-    """Where in ``model`` that is what the step does not do, and factors that it may be."""
+    """The place in ``model`` of what the step does not do, and factors that it may be."""
 
     def off(mine: Tensor, own: Tensor) -> bool:
         return mine.shape != own.shape or not float((mine - own).abs().max()) <= ALIKE * float(own.abs().max())
@@ -152,7 +152,7 @@ def _check_far(model: Any, decoding: Decoding, count: int) -> None:
 
 
 def _texts(model: Any, prompts: Sequence[Sequence[int]], room: int) -> dict[str, np.ndarray]:
-    """What ``model`` writes behind ``prompts``, and by how much the score of each token was the largest."""
+    """Tokens that ``model`` writes behind ``prompts``, and the margin of the score of each."""
     arrays = dict[str, np.ndarray]()
     for number, prompt in enumerate(prompts):
         made = model.generate(

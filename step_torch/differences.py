@@ -1,4 +1,4 @@
-"""Where a language model and its captured step begin to differ: they share their parts, so these tell it."""
+"""The first difference of a language model and its captured step: they share their parts, so these tell it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Tried = Callable[[], Any]
 
 
 def difference(parts: Mapping[str, Any], whole: Tried, step: Tried, off: Callable[[Any, Any], bool]) -> str:
-    """What comes first that only ``whole`` does, by what goes into each of ``parts``, in order, as they are called.
+    """The first thing that only ``whole`` does, by what goes into each of ``parts``, in order, as they are called.
 
     ``parts``: what is different where the input of a module is. ``off`` says whether two tensors are.
     """

@@ -26,7 +26,7 @@ from step_models.weights import blank_tensors
 from step_torch.archive import Archive, read_archive
 from step_torch.depths import with_depths
 from step_torch.importing import Importer
-from step_torch.layouts import Layout, Value
+from step_torch.layouts import TileLayout, Value
 from step_torch.nodes import Nodes, nodes_of
 from step_torch.rounds import EveryLayer, EveryRow
 from step_torch.stacked import Stacked, stacked
@@ -59,7 +59,7 @@ class LanguageModel:
 
     @property
     def room(self) -> int:
-        """How many tokens a text may have, prompt included: positions have tables, and caches rows, for so many."""
+        """The most tokens of a text, prompt included: positions have tables, and caches rows, for so many."""
         return self.nodes.metas[self.nodes.inputs[2]].shape[2] + 1
 
     @property
@@ -69,11 +69,11 @@ class LanguageModel:
 
     @property
     def vocabulary(self) -> int:
-        """How many tokens there are."""
+        """The number of tokens that there are."""
         return self.nodes.metas[self.nodes.outputs[0]].shape[-1]
 
     def before(self, prompt: Sequence[Any]) -> int:
-        """How many tokens of the output `tokens` come before those that are written behind ``prompt``."""
+        """The number of tokens of the output `tokens` before those that are written behind ``prompt``."""
         return len(prompt) - 1 if self.parts.count == 1 else 0
 
     def program(
@@ -129,7 +129,7 @@ class LanguageModel:
         importer = Importer(self.archive, self.nodes, data, tiling, graph)
         importer.enter()
         with importer.told():
-            _Loops(self, importer, values).place()
+            _DecodingLoops(self, importer, values).place()
         return Program(graph, importer.inputs if values else blank_tensors(graph), fitting(graph, fabric))
 
 
@@ -150,7 +150,7 @@ def _rounds(given: int, steps: int, layers: int) -> list[tuple[int, int]]:
 
 
 def _given(prompt: Sequence[int], count: int, end: int | None, layers: int, every: bool) -> dict[str, np.ndarray]:
-    """What tells a program what to write, but for the prompt: entries of every round, and of every row that is asked.
+    """Inputs beside the prompt, which tell a program what to write: entries of every round, and of every row asked.
 
     Of a round: its ``position`` and ``layer``; whether its row ``enters`` the layers (0; these are ``entering``) or
     comes back (1); whether it goes back (0), ``leaves`` (1) or is dropped; whether the token of a row that enters is
@@ -179,7 +179,7 @@ def _given(prompt: Sequence[int], count: int, end: int | None, layers: int, ever
 
 
 @dataclass
-class _Loops:
+class _DecodingLoops:
     """The two loops of the program, around the nodes of ``model``."""
 
     model: LanguageModel
@@ -236,7 +236,7 @@ class _Loops:
         back.close(again.assume_shape(back.type.shape))
 
     def _schedule(self, goes_on: Stream) -> dict[str, Stream]:
-        """What is given for every round [rounds], as far as there is another one: most rounds do not ask for that."""
+        """Inputs for every round [rounds], as far as there is another one: most rounds do not ask for that."""
         graph, most = self.importer.graph, self.importer.graph.symbol("most")
         flags = graph.feedback(Selector(1), [self.rounds], name="another")
         found = dict[str, Stream]()
@@ -252,13 +252,13 @@ class _Loops:
         return found
 
     def _of_steps(self, name: str, schedule: dict[str, Stream]) -> Stream:
-        """What is given for the rounds in which a row enters."""
+        """The input ``name`` for the rounds in which a row enters."""
         (found,) = schedule[name].partition(schedule["entering"], targets=1, name=f"{name}_of_step")
         return found.assume_shape([self.steps])
 
     def _row(self, name: str) -> Value:
         value = self.importer.whole_rows(self.importer.values[name], "a row goes through the layers as a whole")
-        if value.layout != Layout((), None, value.layout.columns):
+        if value.layout != TileLayout((), None, value.layout.columns):
             raise InputError(f"what goes through the layers is no single row, but {value.layout}")
         return value
 

@@ -75,7 +75,7 @@ class Imported:
 
     @property
     def host(self) -> list[str]:
-        """What the host gives, as ``x: bfloat16 [1, 16, 64]``: the module takes it from outside."""
+        """Inputs from the host, as ``x: bfloat16 [1, 16, 64]``."""
         metas = ((name, self.nodes.metas[name]) for name in self.nodes.inputs)
         return [f"{name}: {meta.dtype} {list(meta.shape)}" for name, meta in metas]
 

@@ -18,8 +18,8 @@ from step.functions import Cast, RetileStreamify
 from step.language.location import UNKNOWN_LOCATION
 from step_torch.archive import Archive
 from step_torch.joins import Join, Joiner, NoJoin
-from step_torch.layouts import Axis, Layout, Value, dividing
-from step_torch.nodes import Meta, Node, Nodes, Place, Ref
+from step_torch.layouts import TensorAxis, TileLayout, Value, dividing
+from step_torch.nodes import Meta, Nodes, Origin, Ref, TorchNode
 from step_torch.registry import lowering_of
 from step_torch.sources import Sources, Stored, Unsupported
 from step_torch.tiling import ROWS, Tiling
@@ -46,11 +46,13 @@ class Importer:
     notes: dict[str, None] = field(default_factory=dict)
     """What was chosen for the user."""
     sources: Sources = field(init=False)
-    node: Node = field(init=False)
+    node: TorchNode = field(init=False)
 
     def __post_init__(self) -> None:
         self.sources = Sources(self)
-        self.node = Node("output", (), {}, ("output",), Place(UNKNOWN_LOCATION, ""))  # before there is another one
+        self.node = TorchNode(
+            "output", (), {}, ("output",), Origin(UNKNOWN_LOCATION, "")
+        )  # before there is another one
 
     def run(self) -> None:
         """Lower all nodes, and store the outputs; raises `InputError` with all that can not be."""
@@ -64,7 +66,7 @@ class Importer:
 
     @contextmanager
     def told(self) -> Iterator[None]:
-        """What is lowered meanwhile, behind the last node, fails with `InputError`."""
+        """A context in which lowerings behind the last node fail with `InputError`."""
         try:
             yield
         except _FAILURES as error:
@@ -100,7 +102,7 @@ class Importer:
             advice = "its .to() leaves integers, so store its values (those of weights times their scales) so before"
         raise Unsupported(f"{what} {name!r} is {kept}, not bfloat16: {advice} step_torch.capture")
 
-    def rows(self, given: Stored, axis: Axis) -> int:
+    def rows(self, given: Stored, axis: TensorAxis) -> int:
         """Rows of the tiles of ``given`` along ``axis``; raises `InputError` where those asked for do not divide it."""
         extent, most = axis.extent, min(self.tiling.most_rows, axis.extent)
         size = dividing(extent, most)
@@ -121,11 +123,11 @@ class Importer:
         """``data`` as a value that nobody has read."""
         return Stored(name, data, self.axes(name, data.shape), is_parameter)
 
-    def axes(self, name: str, shape: Sequence[int]) -> tuple[tuple[Axis, ...], ...]:
+    def axes(self, name: str, shape: Sequence[int]) -> tuple[tuple[TensorAxis, ...], ...]:
         """A new axis for every dimension of more than one."""
-        return tuple((Axis(f"{name}_{at}", extent),) if extent > 1 else () for at, extent in enumerate(shape))
+        return tuple((TensorAxis(f"{name}_{at}", extent),) if extent > 1 else () for at, extent in enumerate(shape))
 
-    def lower(self, nodes: Sequence[Node]) -> None:
+    def lower(self, nodes: Sequence[TorchNode]) -> None:
         """The values of ``nodes``; raises `InputError` that lists all without a lowering.
 
         What reads a value that is missing for that is listed only if no operator of its kind has a lowering.
@@ -152,7 +154,7 @@ class Importer:
             operators = f"{len(failed)} operator{'s' * (len(failed) > 1)}"
             raise InputError(f"'{self.archive.path}' has {operators} without a lowering:{lines}")
 
-    def _lower(self, node: Node, lowering: Callable[..., Any]) -> None:
+    def _lower(self, node: TorchNode, lowering: Callable[..., Any]) -> None:
         self.node = node
         if any(0 in self.nodes.metas[name].shape for name in node.results if name in self.nodes.metas):
             raise Unsupported("its result has no scalars")
@@ -222,7 +224,7 @@ class Importer:
             return self.sources.natural(given)
         return given if isinstance(given, Value) else given.value(self)
 
-    def in_layout(self, given: Any, wanted: Layout, why: str) -> Value:
+    def in_layout(self, given: Any, wanted: TileLayout, why: str) -> Value:
         """``given`` in the layout ``wanted``."""
         if isinstance(given, Stored):
             return self.sources.read(given, wanted)

@@ -16,8 +16,8 @@ import numpy as np
 
 from step import Graph, Stream
 from step.functions import Max, RetileCol, RetileRow, RetileStreamify, Transpose
-from step_torch.layouts import Axis, Layout, Part, Value
-from step_torch.nodes import Place
+from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value
+from step_torch.nodes import Origin
 
 Side = Literal["row", "col"]
 
@@ -30,7 +30,7 @@ class Join:
     kind: str
     bytes: int
     why: str
-    place: Place
+    place: Origin
 
     def __str__(self) -> str:
         return f"{self.kind}, {self.bytes:,} bytes, for {self.node} ({self.place}): {self.why}"
@@ -49,7 +49,7 @@ class Joiner:
 
     graph: Graph
     node: str
-    place: Place
+    place: Origin
     placed: list[Join]
     on_chip: int
     name: Callable[[str], str]
@@ -57,7 +57,7 @@ class Joiner:
     """Tiles that were cut or joined for another node: of which stream, and to how many rows or columns."""
     inputs: dict[str, Any]
 
-    def to(self, value: Value, wanted: Layout, why: str) -> Value:
+    def to(self, value: Value, wanted: TileLayout, why: str) -> Value:
         """``value`` in the layout ``wanted``; raises `NoJoin`."""
         value = self.columns(value, wanted.tile[1], why)
         value = self.rows(value, wanted.tile[0], why)
@@ -66,7 +66,7 @@ class Joiner:
             raise NoJoin(f"{value.layout} can not become {wanted}")
         return value
 
-    def whole(self, value: Value, axes: Sequence[Axis], why: str) -> Value:
+    def whole(self, value: Value, axes: Sequence[TensorAxis], why: str) -> Value:
         """``value`` in tiles with all of its last dimension, ``axes``: rows for columns, where that is in rows."""
         rows, columns = value.layout.rows, value.layout.columns
         if len(axes) > 1:
@@ -90,7 +90,7 @@ class Joiner:
         """``value`` in tiles of ``size`` rows."""
         return self._cut(value, "row", size, why)
 
-    def reordered(self, value: Value, loops: Sequence[Part], why: str) -> Value:
+    def reordered(self, value: Value, loops: Sequence[AxisPart], why: str) -> Value:
         """``value`` with these loops; those that it has not repeat it."""
         have, loops = value.layout.loops, tuple(loops)
         same = next(
@@ -117,31 +117,31 @@ class Joiner:
         known = self.made[key]
         return replace(value, stream=known.stream, layout=known.layout)
 
-    def _cut_anew(self, value: Value, part: Part, side: Side, size: int, why: str) -> Value:
+    def _cut_anew(self, value: Value, part: AxisPart, side: Side, size: int, why: str) -> Value:
         layout = value.layout
         if part.count % size and size % part.count:
             raise NoJoin(f"tiles of {part} can not become tiles of {size}")
         inner = layout.loops[-1] if layout.loops else None
         if part.count > size:
-            cut, tile = part.count // size, Part(part.axis, size, part.step)
+            cut, tile = part.count // size, AxisPart(part.axis, size, part.step)
             on = inner is not None and inner.axis == part.axis and inner.step == part.count * part.step
             pieces = value.stream.flat_map(RetileStreamify(size, side, rank=0 if on else 1), name=self.name("cut"))
             self._enter(f"RetileStreamify to {tile}", _tile_bytes(value), why)
             loops = layout.loops[:-1] if on else layout.loops
             count = cut * (inner.count if on and inner is not None else 1)
-            return self._with_tile(value, pieces, (*loops, Part(part.axis, count, size * part.step)), side, tile)
+            return self._with_tile(value, pieces, (*loops, AxisPart(part.axis, count, size * part.step)), side, tile)
         value = self._innermost(value, part, why)
         loop, joined = value.layout.loops[-1], size // part.count
         stream, loops = value.stream, value.layout.loops[:-1]
         if joined < loop.count:
             stream = stream.reshape(joined, name=self.name("chunks"))[0]
-            loops = (*loops, Part(part.axis, loop.count // joined, size * part.step))
+            loops = (*loops, AxisPart(part.axis, loop.count // joined, size * part.step))
         stream = stream.accum(RetileCol() if side == "col" else RetileRow(), name=self.name("joined"))
-        tile = Part(part.axis, size, part.step)
+        tile = AxisPart(part.axis, size, part.step)
         self._enter(f"Retile to {tile}", joined * _tile_bytes(value), why)
         return self._with_tile(value, stream, loops, side, tile)
 
-    def _innermost(self, value: Value, part: Part, why: str) -> Value:
+    def _innermost(self, value: Value, part: AxisPart, why: str) -> Value:
         """``value`` with the loop over the blocks ``part`` innermost."""
         found = [each for each in value.layout.loops if each.axis == part.axis and each.step == part.count * part.step]
         if not found:
@@ -152,13 +152,13 @@ class Joiner:
             *loops, outer, inner = value.layout.loops
             if (outer.axis, outer.step) != (inner.axis, inner.count * inner.step):
                 break
-            both = Part(inner.axis, outer.count * inner.count, inner.step)
+            both = AxisPart(inner.axis, outer.count * inner.count, inner.step)
             stream = value.stream.flatten(0, 1, name=self.name("flat"))
             self._enter(f"Flatten to {both}", 0, why)
             value = replace(value, stream=stream, layout=replace(value.layout, loops=(*loops, both)))
         return value
 
-    def _buffered(self, value: Value, same: int, loops: tuple[Part, ...], why: str) -> Stream:
+    def _buffered(self, value: Value, same: int, loops: tuple[AxisPart, ...], why: str) -> Stream:
         """The loops from ``same`` on in another order, out of a buffer or out of memory."""
         held = value.layout.loops[same:]
         size = prod(each.count for each in held) * _tile_bytes(value)
@@ -199,10 +199,12 @@ class Joiner:
         )
         return read
 
-    def _with_tile(self, value: Value, stream: Stream, loops: tuple[Part, ...], side: Side, tile: Part) -> Value:
+    def _with_tile(
+        self, value: Value, stream: Stream, loops: tuple[AxisPart, ...], side: Side, tile: AxisPart
+    ) -> Value:
         layout = value.layout
         rows, columns = (layout.rows, tile) if side == "col" else (tile, layout.columns)
-        return replace(value, stream=stream, layout=Layout(loops, rows, columns))
+        return replace(value, stream=stream, layout=TileLayout(loops, rows, columns))
 
     def _enter(self, kind: str, size: int, why: str) -> None:
         self.placed.append(Join(self.node, kind, size, why, self.place))

@@ -1,4 +1,4 @@
-"""What a model has that a capture can not do, by name: told beside the exception that it leads to."""
+"""Parts of a model that a capture can not do, by name: told beside the exception that it leads to."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def layers_of(model: Any) -> Any:
 
 
 def parts_missing(model: Any) -> str:
-    """What the body of ``model`` lacks of the parts of a step, if it has some of them."""
+    """The parts of a step that the body of ``model`` lacks, if it has some of them."""
     body = getattr(model, "base_model", model)
     absent = [[name for name in kind if not hasattr(body, name)] for kind in PARTS]
     fewest = min(absent, key=len)
@@ -95,7 +95,7 @@ def _of_modules(model: Any) -> Iterator[str]:
 
 
 def _wanted(layer: Any) -> Iterator[str]:
-    """What the layer must be given, and is not."""
+    """Arguments that the layer must be given, and is not."""
     for each in list(_parameters(layer).values())[1:]:
         known = each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) or each.name in GIVEN
         if each.default is each.empty and not known:

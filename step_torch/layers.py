@@ -57,7 +57,7 @@ class Layers(nn.Module):
 
 
 class _Past:
-    """What the layers see as their cache: rows that are there, with the new ones behind."""
+    """The cache as layers see it: rows that are there, with the new ones behind."""
 
     def __init__(self, past: Sequence[Tensor]) -> None:
         self._past = past

@@ -1,7 +1,7 @@
 """Layouts: how the scalars of a tensor are spread over a stream of tiles.
 
 A tensor has dimensions, each of which is an axis, or several where it was made of them (heads and their size). A stream
-has loops, and its tiles rows and columns. Each of these is a `Part` of an axis: it counts along it in steps. The parts
+has loops, and its tiles rows and columns. Each of these is an `AxisPart`: it counts along it in steps. The parts
 of an axis together count all of it, so a layout says for every tile which scalars it has.
 """
 
@@ -15,7 +15,7 @@ from step import DType, Stream
 
 
 @dataclass(frozen=True)
-class Axis:
+class TensorAxis:
     """So many indices, called ``name``; no two axes of a tensor have one name."""
 
     name: str
@@ -23,10 +23,10 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Part:
+class AxisPart:
     """The indices 0, ``step``, 2 ``step``, .. of ``axis``, ``count`` of them."""
 
-    axis: Axis
+    axis: TensorAxis
     count: int
     step: int = 1
 
@@ -34,17 +34,17 @@ class Part:
         return f"{self.count} of {self.axis.name}"
 
 
-Dims = tuple[tuple[Axis, ...], ...]
+Dims = tuple[tuple[TensorAxis, ...], ...]
 """The axes of each dimension of a tensor; a dimension of one has none."""
 
 
 @dataclass(frozen=True)
-class Layout:
+class TileLayout:
     """``loops`` of the stream, outermost first, and the ``rows`` and ``columns`` of a tile, None for a single one."""
 
-    loops: tuple[Part, ...] = ()
-    rows: Part | None = None
-    columns: Part | None = None
+    loops: tuple[AxisPart, ...] = ()
+    rows: AxisPart | None = None
+    columns: AxisPart | None = None
 
     @property
     def tile(self) -> tuple[int, int]:
@@ -53,33 +53,33 @@ class Layout:
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """Of the loops."""
+        """Extents of the loops."""
         return tuple(each.count for each in self.loops)
 
     @property
-    def shape(self) -> tuple[tuple[Part, ...], Part | None, Part | None]:
+    def shape(self) -> tuple[tuple[AxisPart, ...], AxisPart | None, AxisPart | None]:
         """The layout without parts of one, which are there or not."""
         rows, columns = (each if each and each.count > 1 else None for each in (self.rows, self.columns))
         return tuple(each for each in self.loops if each.count > 1), rows, columns
 
     @property
-    def parts(self) -> list[Part]:
-        """Of the loops, the rows and the columns."""
+    def parts(self) -> list[AxisPart]:
+        """The parts of the loops, the rows and the columns."""
         return [*self.loops, *(each for each in (self.rows, self.columns) if each is not None)]
 
-    def renamed(self, names: dict[Axis, Axis]) -> Layout:
+    def renamed(self, names: dict[TensorAxis, TensorAxis]) -> TileLayout:
         """The same with other axes of the same extents."""
 
-        def new(part: Part) -> Part:
+        def new(part: AxisPart) -> AxisPart:
             return replace(part, axis=names.get(part.axis, part.axis))
 
         return self.changed(new)
 
-    def changed(self, new: object) -> Layout:
+    def changed(self, new: object) -> TileLayout:
         """The layout with ``new(part)`` in the place of every part."""
         assert callable(new)
         rows, columns = (each and new(each) for each in (self.rows, self.columns))
-        return Layout(tuple(map(new, self.loops)), rows, columns)
+        return TileLayout(tuple(map(new, self.loops)), rows, columns)
 
     def __str__(self) -> str:
         loops = ", ".join(map(str, self.loops))
@@ -95,12 +95,12 @@ class Value:
 
     stream: Stream
     dims: Dims
-    layout: Layout
+    layout: TileLayout
     dtype: DType
 
     @property
     def bytes(self) -> int:
-        """Of all tiles."""
+        """Bytes of all tiles."""
         return prod(self.layout.extents) * prod(self.layout.tile) * self.stream.element.tiles[0].dtype.bytes
 
     def over(self, dims: Dims) -> Value:
@@ -108,17 +108,17 @@ class Value:
         return replace(self, dims=dims)
 
 
-def whole(axis: Axis | None) -> Part | None:
+def whole(axis: TensorAxis | None) -> AxisPart | None:
     """All of an axis at once."""
-    return None if axis is None else Part(axis, axis.extent)
+    return None if axis is None else AxisPart(axis, axis.extent)
 
 
-def blocks(axis: Axis | None, size: int) -> tuple[tuple[Part, ...], Part | None]:
+def blocks(axis: TensorAxis | None, size: int) -> tuple[tuple[AxisPart, ...], AxisPart | None]:
     """The loop over an axis in blocks of ``size``, none for a single one, and a block."""
     if axis is None:
         return (), None
     count = axis.extent // size
-    return ((Part(axis, count, size),) if count > 1 else ()), Part(axis, size)
+    return ((AxisPart(axis, count, size),) if count > 1 else ()), AxisPart(axis, size)
 
 
 def dividing(extent: int, most: int) -> int:
@@ -126,16 +126,16 @@ def dividing(extent: int, most: int) -> int:
     return next(each for each in range(min(most, extent), 0, -1) if extent % each == 0)
 
 
-def sizes(dims: Sequence[Sequence[Axis]]) -> tuple[int, ...]:
+def sizes(dims: Sequence[Sequence[TensorAxis]]) -> tuple[int, ...]:
     """The extents of a tensor."""
     return tuple(prod(axis.extent for axis in each) for each in dims)
 
 
-def of_one(axes: Sequence[Axis]) -> Axis | None:
+def of_one(axes: Sequence[TensorAxis]) -> TensorAxis | None:
     """The axis of a dimension that has at most one."""
     assert len(axes) <= 1
     return axes[0] if axes else None
 
 
-def _count(part: Part | None) -> int:
+def _count(part: AxisPart | None) -> int:
     return 1 if part is None else part.count

@@ -125,7 +125,7 @@ class Marks:
         sliding_window: int | None = None,
         **options: Any,
     ) -> tuple[Tensor, None]:
-        """What transformers calls; raises `InputError` for what is not causal attention of all rows."""
+        """Attention as transformers calls it; raises `InputError` for what is not causal attention of all rows."""
         refused = self._refusal(module, "attention")
         for name, option in options.items():
             if option is not None and option is not False and name not in IDLE:
@@ -199,7 +199,7 @@ class Marks:
     # -- experts --------------------------------------------------------------------------------------------------
 
     def _experts(self, module: Any, x: Tensor, index: Tensor, weight: Tensor, *more: Any, **options: Any) -> Tensor:
-        """What transformers calls; raises `InputError` for what are no SwiGLU experts without biases."""
+        """Experts as transformers calls them; raises `InputError` for others than SwiGLU experts without biases."""
         from transformers.activations import SiLUActivation
         from transformers.integrations.moe import _default_apply_gate
 

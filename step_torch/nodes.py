@@ -18,8 +18,8 @@ _FRAME = re.compile(r'File "(.*?)", line (\d+)')
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a node comes from: a line of source, and the path of the module that it belongs to."""
+class Origin:
+    """The origin of a node: a line of source, and the path of the module that it belongs to."""
 
     location: Location
     module: str
@@ -46,18 +46,18 @@ class Ref:
 
 
 @dataclass(frozen=True)
-class Node:
+class TorchNode:
     """``op`` (``aten.mul.Tensor``) of ``args`` and ``options`` gives the ``results``, by their names."""
 
     op: str
     args: tuple[Any, ...]
     options: Mapping[str, Any]
     results: tuple[str, ...]
-    place: Place
+    place: Origin
 
     @property
     def name(self) -> str:
-        """That of the first result."""
+        """The name of the first result."""
         return self.results[0] if self.results else self.op
 
     @property
@@ -73,7 +73,7 @@ class Nodes:
 
     inputs: tuple[str, ...]
     parameters: Mapping[str, str]
-    nodes: tuple[Node, ...]
+    nodes: tuple[TorchNode, ...]
     outputs: tuple[str, ...]
     metas: Mapping[str, Meta]
     extents: Mapping[str, int]
@@ -83,14 +83,14 @@ class Nodes:
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        """What outputs are called in the program."""
+        """Names of the outputs in the program."""
         return ("output",) if len(self.outputs) == 1 else tuple(f"output{at}" for at in range(len(self.outputs)))
 
     def is_dynamic(self, name: str, axis: int) -> bool:
         """Whether that axis of a value, if it is an input, is dynamic."""
         return axis in self.dynamic.get(name, ())
 
-    def unknown(self, node: Node) -> str:
+    def unknown(self, node: TorchNode) -> str:
         """An extent of the results of ``node`` that nobody knows before it runs, if there is one."""
         found = (self.metas[name].unknown for name in node.results if name in self.metas)
         return next(filter(None, found), "")
@@ -197,9 +197,9 @@ def _bound(sizes: Mapping[str, list[Any]], shapes: Mapping[str, tuple[int, ...]]
     return extents
 
 
-def _node(read: Mapping[str, Any], symbols: Mapping[str, int]) -> Node:
+def _node(read: Mapping[str, Any], symbols: Mapping[str, int]) -> TorchNode:
     args = [(each["name"], each["kind"], _argument(each["arg"], symbols)) for each in read["inputs"]]
-    return Node(
+    return TorchNode(
         read["target"].removeprefix("torch.ops."),
         tuple(value for _, kind, value in args if kind == 1),
         {name: value for name, kind, value in args if kind != 1},
@@ -244,8 +244,8 @@ def _results(output: Mapping[str, Any]) -> list[str]:
     return [] if name is None else [name]
 
 
-def _place(metadata: Mapping[str, str]) -> Place:
+def _place(metadata: Mapping[str, str]) -> Origin:
     frame = _FRAME.search(metadata.get("stack_trace", ""))
     stack = metadata.get("nn_module_stack", "").split(";")[-1].split(",")
     location = Location(frame[1], int(frame[2])) if frame else UNKNOWN_LOCATION
-    return Place(location, stack[1] if len(stack) > 1 else "")
+    return Origin(location, stack[1] if len(stack) > 1 else "")

@@ -1,4 +1,4 @@
-"""What torch makes of arguments: the module as it was given, in BF16 and in float64, and whether marks change it."""
+"""Results of torch for arguments: the module as it was given, in BF16 and in float64, and whether marks change it."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def listed(result: Any) -> list[Tensor]:
 
 
 def _off(mine: Tensor, exact: Tensor) -> Tensor:
-    """How far numbers are off, relative to the largest one."""
+    """The error of numbers, relative to the largest one."""
     off = (mine.double() - exact.double()).abs()
     return off / exact.double().abs().max().clamp_min(torch.finfo(torch.float64).tiny)
 

@@ -12,7 +12,7 @@ import numpy as np
 from step import BF16, Stream
 from step.functions import Add, ExpertTiles, Scale
 from step_torch.caches import Cache
-from step_torch.layouts import Layout, Value
+from step_torch.layouts import TileLayout, Value
 from step_torch.sources import Sources, Stored, Unsupported
 
 
@@ -23,19 +23,14 @@ class EveryRow(Sources):
     rows: Stream
     numbers: dict[str, Stream]
 
-    def read(self, given: Stored, wanted: Layout) -> Value:
+    def read(self, given: Stored, wanted: TileLayout) -> Value:
         at = self.importer
         if given.name in self.numbers or not given.is_parameter:
             raise Unsupported(f"the input {given.name!r} is read by something else than an embedding")
         tensor, extents = self.tensor(given), list(wanted.extents)
         strides, name = self.strides(given, wanted), self.names(given)
         stream = at.graph.load(
-            tensor,
-            tile=wanted.tile,
-            out=extents or [1],
-            stride=strides or [0],
-            reference=self.rows,
-            name=name("load"),
+            tensor, tile=wanted.tile, out=extents or [1], stride=strides or [0], reference=self.rows, name=name("load")
         )
         stream = stream if extents else stream.flatten(0, 1, name=name("one"))
         return Value(stream, given.dims, wanted, BF16)
@@ -68,7 +63,7 @@ class EveryLayer(EveryRow):
             return super().tensor(given)
         return self.declared(given, [given.form(each) for each in self.weights[own]])
 
-    def read(self, given: Stored, wanted: Layout) -> Value:
+    def read(self, given: Stored, wanted: TileLayout) -> Value:
         """The tiles of the layer in their own order, and from there in that which is ``wanted``."""
         if (given.of or given.name) not in self.weights:
             return super().read(given, wanted)

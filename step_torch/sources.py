@@ -1,4 +1,4 @@
-"""How tensors in memory become streams: parameters, inputs and caches."""
+"""Tensors in memory as streams: parameters, inputs and caches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from step import BF16, FP32, Stream
 from step_torch.caches import Cache, captured
-from step_torch.layouts import Axis, Dims, Layout, Part, Value, blocks, whole
+from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, blocks, whole
 
 if TYPE_CHECKING:
     from step_torch.importing import Importer
@@ -30,14 +30,14 @@ class Stored:
 
     name: str
     data: np.ndarray
-    dims: tuple[tuple[Axis, ...], ...]
+    dims: tuple[tuple[TensorAxis, ...], ...]
     is_parameter: bool
     of: str = ""
     form: Callable[[np.ndarray], np.ndarray] = np.asarray
 
     @property
-    def axes(self) -> tuple[list[Axis], tuple[Axis, ...]]:
-        """Those of all dimensions but the last one, in the order of memory, and those of the last one."""
+    def axes(self) -> tuple[list[TensorAxis], tuple[TensorAxis, ...]]:
+        """The axes of all dimensions but the last one, in the order of memory, and those of the last one."""
         *outer, columns = self.dims or ((),)
         return [axis for each in outer for axis in each], columns
 
@@ -47,7 +47,7 @@ class Stored:
         return self.data.shape[-1] if self.data.ndim else 1
 
     def formed(self, name: str, form: Callable[[np.ndarray], np.ndarray], dims: Dims) -> Stored:
-        """What ``form`` makes of the data, with these dimensions; ``name`` tells it from others of the same tensor."""
+        """The tensor that ``form`` makes of the data; ``name`` tells it from others of the same tensor."""
         return Stored(
             f"{self.name}_{name}",
             form(self.data),
@@ -60,7 +60,7 @@ class Stored:
 
 @dataclass
 class Sources:
-    """How tensors in memory become streams, for a program that goes through its nodes once."""
+    """Tensors in memory as streams, for a program that goes through its nodes once."""
 
     importer: Importer
 
@@ -73,10 +73,10 @@ class Sources:
         axes, columns = given.axes
         row = axes[-1] if axes else None
         loop, rows = blocks(row, self.importer.rows(given, row) if row else 1)
-        layout = Layout((*map(_loop, axes[:-1]), *loop), rows, whole(columns[0] if columns else None))
+        layout = TileLayout((*map(_loop, axes[:-1]), *loop), rows, whole(columns[0] if columns else None))
         return self.read(given, layout)
 
-    def read(self, given: Stored, wanted: Layout) -> Value:
+    def read(self, given: Stored, wanted: TileLayout) -> Value:
         """The tensor in the layout ``wanted``: read so from memory, or from a buffer where it stays on chip."""
         at, graph, tile = self.importer, self.importer.graph, wanted.tile
         tensor = self.tensor(given)
@@ -127,12 +127,12 @@ class Sources:
             at.inputs[name] = data
         return at.tensors[key]
 
-    def strides(self, given: Stored, wanted: Layout) -> list[int]:
+    def strides(self, given: Stored, wanted: TileLayout) -> list[int]:
         """In tiles, of every loop of ``wanted`` over the tensor; raises `Unsupported` where it has no such tiles."""
         outer, columns = given.axes
         rows, cols = wanted.tile
         width = given.width // cols
-        step: dict[Axis, int] = {}
+        step: dict[TensorAxis, int] = {}
         below = 1
         for axis in reversed(outer):
             step[axis] = below
@@ -147,11 +147,11 @@ class Sources:
         return strides
 
 
-def _loop(axis: Axis) -> Part:
-    return Part(axis, axis.extent)
+def _loop(axis: TensorAxis) -> AxisPart:
+    return AxisPart(axis, axis.extent)
 
 
-def _check_tiles(given: Stored, wanted: Layout) -> None:
+def _check_tiles(given: Stored, wanted: TileLayout) -> None:
     """Rows of a tile lie below each other in memory, and columns side by side."""
     outer, columns = given.axes
     for part, axis in ((wanted.rows, outer[-1:]), (wanted.columns, columns)):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from step.errors import InputError
-from step_torch.nodes import Node, Nodes, Ref
+from step_torch.nodes import Nodes, Ref, TorchNode
 
 _LAYER = re.compile(r"(?<![^.])layers\.(\d+)(?=\.|$)")
 
@@ -26,10 +26,10 @@ class Stacked:
     """
 
     count: int
-    entry: tuple[Node, ...]
-    tables: tuple[Node, ...]
-    layer: tuple[Node, ...]
-    head: tuple[Node, ...]
+    entry: tuple[TorchNode, ...]
+    tables: tuple[TorchNode, ...]
+    layer: tuple[TorchNode, ...]
+    head: tuple[TorchNode, ...]
     row_in: str
     row_out: str
     last: str
@@ -39,51 +39,63 @@ class Stacked:
 
 def stacked(nodes: Nodes, path: object) -> Stacked:
     """The parts of ``nodes``; raises `InputError` where they are no stack of equal layers."""
-    groups, outside = dict[int, list[Node]](), list[tuple[int, Node]]()
+    layers, before, behind = _parts(nodes, path)
+    first, shapes = layers[0], [_shape(each, nodes) for each in layers]
+    _check_equal(layers, [shape for shape, _ in shapes], path)
+    row_in = _row_in(layers, nodes, path)
+    made = [{name for node in each for name in node.results} for each in layers]
+    last = next((name for node in behind for name in node.reads if name in made[-1]), None)
+    if last is None:
+        raise InputError(f"'{path}' has nothing behind its layers: the head of a language model is missing")
+    row_out = next((name for node in layers[1] for name in node.reads if name in made[0]), last) if layers[1:] else last
+    entry = _needed(before, row_in)
+    tables = tuple(node for node in before if node not in entry)
+    parameters = {name: [own[at] for _, own in shapes] for at, name in enumerate(_own(first, nodes))}
+    return Stacked(len(layers), entry, tables, tuple(first), tuple(behind), row_in, row_out, last, parameters)
+
+
+def _parts(nodes: Nodes, path: object) -> tuple[list[list[TorchNode]], list[TorchNode], list[TorchNode]]:
+    """The nodes of each layer, and the others, before and behind the begin of the first one."""
+    groups, outside = dict[int, list[TorchNode]](), list[tuple[int, TorchNode]]()
     for place, node in enumerate(nodes.nodes):
         found = _LAYER.findall(node.place.module)
-        if found:
-            if node.results and not node.op.startswith("_operator."):  # it is no check of torch's own, nor of extents
-                groups.setdefault(int(found[-1]), []).append(node)
-        else:
+        if not found:
             outside.append((place, node))
+        elif node.results and not node.op.startswith("_operator."):  # it is no check of torch's own, nor of extents
+            groups.setdefault(int(found[-1]), []).append(node)
     if not groups or sorted(groups) != list(range(len(groups))):
         raise InputError(f"'{path}' has no layers: a language model has modules called layers.0, layers.1, ..")
     first = nodes.nodes.index(groups[0][0])
-    shapes = [_shape(groups[number], nodes) for number in sorted(groups)]
-    for number, (shape, _) in enumerate(shapes):
-        if shape != shapes[0][0]:
-            at = next((i for i, (a, b) in enumerate(zip(shape, shapes[0][0], strict=False)) if a != b), -1)
-            raise InputError(
-                f"layer {number} of '{path}' is not as layer 0: {groups[number][at].op} at {groups[number][at].place}"
-            )
-    made = [{name for node in groups[number] for name in node.results} for number in sorted(groups)]
     before = [node for place, node in outside if place < first]
-    read = [name for node in groups[0] for name in node.reads if name not in made[0]]
-    entering = dict.fromkeys(name for name in read if name not in nodes.parameters and name not in nodes.inputs)
-    others = {name for number in range(1, len(groups)) for node in groups[number] for name in node.reads}
-    rows = [name for name in entering if name not in others] if len(groups) > 1 else list(entering)[:1]
+    behind = [node for place, node in outside if place > first]
+    return [groups[number] for number in sorted(groups)], before, behind
+
+
+def _check_equal(layers: list[list[TorchNode]], shapes: list[list[Any]], path: object) -> None:
+    for number, shape in enumerate(shapes):
+        if shape != shapes[0]:
+            at = next((i for i, (a, b) in enumerate(zip(shape, shapes[0], strict=False)) if a != b), -1)
+            node = layers[number][at]
+            raise InputError(f"layer {number} of '{path}' is not as layer 0: {node.op} at {node.place}")
+
+
+def _row_in(layers: list[list[TorchNode]], nodes: Nodes, path: object) -> str:
+    """The value that goes into the first layer: the others do not read it, as they do tables."""
+    made = {name for node in layers[0] for name in node.results}
+    given = {*made, *nodes.parameters, *nodes.inputs}
+    entering = dict.fromkeys(name for node in layers[0] for name in node.reads if name not in given)
+    others = {name for layer in layers[1:] for node in layer for name in node.reads}
+    rows = [name for name in entering if name not in others] if layers[1:] else list(entering)[:1]
     if len(rows) != 1:
         raise InputError(
             f"'{path}' has layers into which {len(rows)} values go from the one before; one has a lowering"
         )
-    behind = [node for place, node in outside if place > first]
-    outer = [name for node in behind for name in node.reads]
-    last = next((name for name in outer if name in made[-1]), None)
-    if last is None:
-        raise InputError(f"'{path}' has nothing behind its layers: the head of a language model is missing")
-    after = next((n for node in groups[1] for n in node.reads if n in made[0]), last) if len(groups) > 1 else last
-    entry = _needed(before, rows[0])
-    tables = tuple(node for node in before if node not in entry)
-    parameters = {
-        name: [shapes[number][1][at] for number in range(len(groups))] for at, name in enumerate(_own(groups[0], nodes))
-    }
-    return Stacked(len(groups), entry, tables, tuple(groups[0]), tuple(behind), rows[0], after, last, parameters)
+    return rows[0]
 
 
-def _needed(nodes: Sequence[Node], name: str) -> tuple[Node, ...]:
-    """Those of ``nodes`` that make the value ``name``."""
-    wanted, found = {name}, list[Node]()
+def _needed(nodes: Sequence[TorchNode], name: str) -> tuple[TorchNode, ...]:
+    """The nodes that make the value ``name``."""
+    wanted, found = {name}, list[TorchNode]()
     for node in reversed(nodes):
         if wanted.intersection(node.results):
             found.insert(0, node)
@@ -91,12 +103,12 @@ def _needed(nodes: Sequence[Node], name: str) -> tuple[Node, ...]:
     return tuple(found)
 
 
-def _own(nodes: Sequence[Node], of: Nodes) -> list[str]:
+def _own(nodes: Sequence[TorchNode], of: Nodes) -> list[str]:
     return list(dict.fromkeys(name for node in nodes for name in node.reads if name in of.parameters))
 
 
-def _shape(nodes: Sequence[Node], of: Nodes) -> tuple[list[Any], list[str]]:
-    """What the layers must have in common, and the weights of this one in the order in which they are read."""
+def _shape(nodes: Sequence[TorchNode], of: Nodes) -> tuple[list[Any], list[str]]:
+    """The nodes as all layers must have them, and the weights of this one in the order in which they are read."""
     known: dict[str, str] = {}
     own = _own(nodes, of)
     for node in nodes:

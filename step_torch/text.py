@@ -76,14 +76,14 @@ class TextModel:
         return self.model.program(self.tokens(prompt), count, end=END)
 
     def written(self, run: Run, prompt: str, count: int) -> str:
-        """What ``run`` wrote behind ``prompt``, up to the token that ends a text."""
+        """The text that ``run`` wrote behind ``prompt``, up to the token that ends a text."""
         tokens = np.asarray(run.outputs["tokens"]).reshape(-1)[self.model.before(prompt) :][:count]
         return self.text(list(_until_end(tokens.tolist())))
 
     def generate(
         self, prompt: str, count: int, backend: str = "approx", *, say: Callable[[str], object] = silent
     ) -> tuple[str, Run]:
-        """What the model writes behind ``prompt``, and the run that says so.
+        """The text of the model behind ``prompt``, and its run.
 
         ``say`` is told the prompt, if there is nothing wrong with it, and then each symbol as it comes.
         """

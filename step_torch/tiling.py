@@ -1,4 +1,4 @@
-"""How large the tiles of an import are, and where its weights stay."""
+"""Sizes of the tiles of an import, and the place of its weights."""
 
 from __future__ import annotations
 

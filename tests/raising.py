@@ -1,8 +1,9 @@
-"""Errors by their text, in one line."""
+"""Errors by their whole text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -13,3 +14,11 @@ def raised(kind: type[BaseException], make: Callable[..., Any], *arguments: Any,
     with pytest.raises(kind) as error:
         make(*arguments, **named)
     return str(error.value)
+
+
+@contextmanager
+def raising(error: type[BaseException], text: str) -> Iterator[None]:
+    """The block raises ``error``, with exactly this ``text``."""
+    with pytest.raises(error) as caught:
+        yield
+    assert str(caught.value) == text

@@ -91,7 +91,7 @@ class _Arrays:
     data: bytearray = field(default_factory=bytearray)
 
     def place(self, content: bytes) -> int:
-        """Where ``content`` is."""
+        """The place of ``content``, which is entered."""
         self.data += bytes(-len(self.data) % ALIGNED)
         at = len(self.data)
         self.data += content
@@ -106,7 +106,7 @@ class _Arrays:
 
 
 def results_bytes(batches: Sequence[Batch]) -> int:
-    """What the largest result takes with its lengths, in whole words."""
+    """Bytes of the largest result with its lengths, in whole words."""
     results = [each for batch in batches for each in (*batch.stored, *batch.sinks)]
     return max(LENGTH_BYTES * (-(-len(each.values) // LENGTH_BYTES) + len(each.lengths)) for each in results)
 

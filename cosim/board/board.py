@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from cosim.board.failing import failure
-from cosim.board.memory import Place, check_places, contents, places
+from cosim.board.memory import PlacedImage, check_places, contents, places
 from cosim.board.results import outputs_of
-from cosim.board.simulation import Simulation, build_board, check_models
+from cosim.board.simulation import BoardProcess, build_board, check_models
 from cosim.board.tables import Tables, tables_of
+from cosim.board.texts import masters_of
 from hw.registers.wrapper import board_design
 from step.errors import Deadlock, InputError
 from step.host.progress import Progress, silent
@@ -91,8 +92,8 @@ class Board:
         self._base = base
         built = build_board(design, optimize=optimize, progress=progress)
         plan = {"masters": self.bus.masters, "latency": latency, "pauses": pauses, "seed": 1}
-        self._simulation = Simulation(built, plan)
-        self._placed: tuple[Place, ...] = ()
+        self._simulation = BoardProcess(built, plan)
+        self._placed: tuple[PlacedImage, ...] = ()
         self._set({"watchdog": watchdog, "interrupt_enable": ALL_INTERRUPTS})
 
     def __enter__(self) -> Board:
@@ -102,8 +103,7 @@ class Board:
         self.close()
 
     def __repr__(self) -> str:
-        masters = f"{self.bus.masters} AXI4 master{'s' * (self.bus.masters != 1)}"
-        return f"<board of {self.program.name}: {masters} of {self.bus.bytes} bytes>"
+        return f"<board of {self.program.name}: {masters_of(self.bus)} of {self.bus.bytes} bytes>"
 
     def close(self) -> None:
         """End the simulation."""
@@ -120,7 +120,7 @@ class Board:
         return self.wait()
 
     def start(self, inputs: Inputs | None = None, *, bases: Mapping[str, int] | None = None) -> None:
-        """As `run`, but not to the end; raises `InputError` during a run."""
+        """The begin of a `run`, without its end; raises `InputError` during a run."""
         if self._started is not None:
             raise InputError("the board is running; wait() for the end of the run before the next start")
         program = open_program(self.program, inputs=inputs)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from cosim.board.memory import Place
-from cosim.board.tables import Part, StreamTable, Tables, TensorTable
+from cosim.board.memory import PlacedImage
+from cosim.board.tables import ElementPart, StreamTable, Tables, TensorTable
 
 
 def tables_header(tables: Tables) -> str:
@@ -25,7 +25,7 @@ def tables_header(tables: Tables) -> str:
     return "\n".join([*lines, "", f"extern const step_design {name};", "", "#endif"]) + "\n"
 
 
-def tables_source(tables: Tables, places: Sequence[Place]) -> str:
+def tables_source(tables: Tables, places: Sequence[PlacedImage]) -> str:
     """The tables; ``places`` are those of the memory image."""
     board, fabric = tables.design.board, tables.design.fabric
     units = [each.name for each in tables.netlist.units]
@@ -60,7 +60,7 @@ def _macro(name: str) -> str:
     return re.sub(r"\W", "_", name).upper()
 
 
-def _image(tables: Tables, place: Place, base: int) -> str:
+def _image(tables: Tables, place: PlacedImage, base: int) -> str:
     addresses, name = tables.addresses, place.name
     registers = [addresses[f"base_{name}_low"], addresses.get(f"base_{name}_high", 0)]
     registers.append(addresses.get(f"limit_{name}", 0))
@@ -68,7 +68,7 @@ def _image(tables: Tables, place: Place, base: int) -> str:
     return f'{{"{name}", {place.address - base:#x}u, {place.bytes:#x}u, {shown}}}'
 
 
-def _tile(part: Part) -> str:
+def _tile(part: ElementPart) -> str:
     return f"{{{part.rows}u, {part.columns}u, {part.bits}u}}"
 
 

@@ -11,7 +11,7 @@ from step.language.faults import MEANING, Fault
 
 
 def failure(tables: Tables, registers: Mapping[str, int], waits: Sequence[int]) -> SimulationError | None:
-    """What is wrong with a run, or None; ``waits`` are the values of ``wait_edge`` by channel."""
+    """The error of a run that failed, or None; ``waits`` are the values of ``wait_edge`` by channel."""
     code, unit = registers["fault"] & 0xF, registers["fault"] >> 16
     if code == 0:
         return None

@@ -14,7 +14,7 @@ from cosim.board.c_tables import tables_header, tables_source
 from cosim.board.constraints import sdc, xdc
 from cosim.board.host_files import host_tables, write_host
 from cosim.board.ipxact import component_text
-from cosim.board.memory import Place, contents, places, wanted
+from cosim.board.memory import PlacedImage, contents, places, wanted
 from cosim.board.readme_text import readme_text
 from cosim.board.tables import Tables, tables_of
 from cosim.building.wrappers import write_wrappers
@@ -61,10 +61,10 @@ class Options:
 
 @dataclass(frozen=True)
 class Folder:
-    """What was written: the tables, and where the images lie."""
+    """A folder that was written: the tables, and the places of the images."""
 
     tables: Tables
-    places: tuple[Place, ...]
+    places: tuple[PlacedImage, ...]
     rtl: tuple[str, ...]
 
 
@@ -97,8 +97,8 @@ def write_folder(prepared: Prepared, options: Options, directory: Path, progress
     return Folder(tables, placed, rtl)
 
 
-def _placed(board: BoardPlan, options: Options, sizes: Mapping[str, int]) -> tuple[Place, ...]:
-    """Where images lie; raises `InputError` where the addresses of the bus end before them."""
+def _placed(board: BoardPlan, options: Options, sizes: Mapping[str, int]) -> tuple[PlacedImage, ...]:
+    """Places of the images; raises `InputError` where the addresses of the bus end before them."""
     placed = places(board, options.first, sizes)
     if placed[-1].end > 1 << options.bus.address_bits:
         mend = "choose a lower --base" if options.first else "give more --address-bits"
@@ -124,7 +124,7 @@ def _write_rtl(tables: Tables, directory: Path) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _write_drivers(tables: Tables, placed: Sequence[Place], prepared: Prepared, directory: Path) -> None:
+def _write_drivers(tables: Tables, placed: Sequence[PlacedImage], prepared: Prepared, directory: Path) -> None:
     software, registers = directory / "sw", directory / "registers"
     for source in sorted((HERE / "c").iterdir()):
         _write(software / source.name, source.read_text())
@@ -136,7 +136,7 @@ def _write_drivers(tables: Tables, placed: Sequence[Place], prepared: Prepared, 
 
 
 def _write_data(
-    tables: Tables, placed: Sequence[Place], files: dict[str, bytes], sizes: dict[str, int], directory: Path
+    tables: Tables, placed: Sequence[PlacedImage], files: dict[str, bytes], sizes: dict[str, int], directory: Path
 ) -> None:
     data = directory / "data"
     data.mkdir()
@@ -145,7 +145,7 @@ def _write_data(
     _write(data / "memory.json", json.dumps(_memory_map(tables, placed, sizes), indent=1) + "\n")
 
 
-def _memory_map(tables: Tables, placed: Sequence[Place], sizes: dict[str, int]) -> dict[str, Any]:
+def _memory_map(tables: Tables, placed: Sequence[PlacedImage], sizes: dict[str, int]) -> dict[str, Any]:
     """``memory.json``: images with their addresses and registers; ``data_bytes``: what the program's data takes."""
     addresses, images = tables.addresses, []
     for place in placed:
@@ -163,7 +163,7 @@ def _memory_map(tables: Tables, placed: Sequence[Place], sizes: dict[str, int]) 
 
 
 def _write_for_tools(
-    tables: Tables, placed: Sequence[Place], rtl: tuple[str, ...], options: Options, directory: Path
+    tables: Tables, placed: Sequence[PlacedImage], rtl: tuple[str, ...], options: Options, directory: Path
 ) -> None:
     top, name = tables.design.top.name, tables.name
     core, constraints = f"{top}.core", {f"constraints/{name}.{kind}": kind.upper() for kind in ("sdc", "xdc")}
@@ -178,7 +178,7 @@ def _write_for_tools(
     _write(directory / "bench" / f"{name}_bench.sv", bench_text(tables, placed))
     write_wrappers(directory)
     _write(directory / "constraints" / f"{name}.sdc", sdc(tables.design.top, options.mhz))
-    _write(directory / "constraints" / f"{name}.xdc", xdc(top, options.mhz, tables.design.board))
+    _write(directory / "constraints" / f"{name}.xdc", xdc(top, options.mhz, options.bus))
     _write(directory / "ip" / "component.xml", component_text(tables.design, rtl, options.mhz))
     _write(directory / "README.md", readme_text(tables, placed, core, options.mhz))
     _write(directory / SIDECAR, json.dumps(_sidecar(tables, options), indent=1) + "\n")

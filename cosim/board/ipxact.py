@@ -14,40 +14,50 @@ from hw.verilog.interfaces import Interface, interfaces_of
 
 SPIRIT = "http://www.spiritconsortium.org/XMLSchema/SPIRIT/1685-2009"
 _SCHEMA = "http://www.w3.org/2001/XMLSchema-instance"
-_CLOCK, _RESET, _INTERRUPT = (f"signal/{each}" for each in ("clock", "reset", "interrupt"))
 _MAP = "registers"
+
+Content = dict[str, Any]
+
+
+class Attributes(dict[str, str]):
+    """Attributes of an element without content."""
 
 
 def component_text(design: BoardDesign, sources: Sequence[str], mhz: float) -> str:
     """The component: buses, clock, reset and interrupt, the map of registers, ports, and the ``sources``."""
     xml.register_namespace("spirit", SPIRIT)
-    top = design.top
-    root = xml.Element(_tag("component"), {f"{{{_SCHEMA}}}schemaLocation": f"{SPIRIT} {SPIRIT}/index.xsd"})
-    _texts(root, {"vendor": "step", "library": "board", "name": top.name, "version": "1.0"})
+    top, bus = design.top, design.board.bus
     buses = interfaces_of(top)
-    listed = xml.SubElement(root, _tag("busInterfaces"))
-    for bus in buses:
-        _bus(listed, bus)
-    associated = ":".join(each.name for each in buses)
-    parameters = {"ASSOCIATED_BUSIF": associated, "ASSOCIATED_RESET": "rst", "FREQ_HZ": f"{round(mhz * 1e6)}"}
-    _signal(listed, _CLOCK, "clk", "CLK", parameters, given=True)
-    _signal(listed, _RESET, "rst", "RST", {"POLARITY": "ACTIVE_HIGH"}, given=True)
-    _signal(listed, _INTERRUPT, "interrupt", "INTERRUPT", {"SENSITIVITY": "LEVEL_HIGH"}, given=False)
-    spaces = xml.SubElement(root, _tag("addressSpaces"))
-    bits = design.board.bus.address_bits
-    for bus in buses:
-        if bus.kind == "axi" and bus.gives:
-            _texts(
-                xml.SubElement(spaces, _tag("addressSpace")),
-                {"name": bus.name, "range": f"{1 << bits}", "width": f"{8 * design.board.bus.bytes}"},
-            )
-    root.append(_memory_maps(design))
-    _model(root, design)
-    files = xml.SubElement(xml.SubElement(root, _tag("fileSets")), _tag("fileSet"))
-    _texts(files, {"name": "rtl"})
-    for source in sources:
-        _texts(xml.SubElement(files, _tag("file")), {"name": f"../{source}", "fileType": "systemVerilogSource"})
-    _texts(root, {"description": f"{top.name.removesuffix('_board')} with AXI4 masters and AXI4-Lite registers"})
+    clock = {"ASSOCIATED_BUSIF": ":".join(each.name for each in buses), "ASSOCIATED_RESET": "rst"}
+    signals = [
+        _signal("clock", "clk", {**clock, "FREQ_HZ": f"{round(mhz * 1e6)}"}, "slave"),
+        _signal("reset", "rst", {"POLARITY": "ACTIVE_HIGH"}, "slave"),
+        _signal("interrupt", "interrupt", {"SENSITIVITY": "LEVEL_HIGH"}, "master"),
+    ]
+    space = {"range": f"{1 << bus.address_bits}", "width": f"{8 * bus.bytes}"}
+    view = {"name": "rtl", "envIdentifier": ":*:", "language": "SystemVerilog", "modelName": top.name}
+    ports = {"clk": ("input", 1), "rst": ("input", 1), **top.ports}
+    content: Content = {
+        **{"vendor": "step", "library": "board", "name": top.name, "version": "1.0"},
+        "busInterfaces": {"busInterface": [*map(_bus, buses), *signals]},
+        "addressSpaces": {
+            "addressSpace": [{"name": each.name, **space} for each in buses if each.kind == "axi" and each.gives]
+        },
+        "memoryMaps": _memory_maps(design),
+        "model": {
+            "views": {"view": {**view, "fileSetRef": {"localName": "rtl"}}},
+            "ports": {"port": [_port(name, *each) for name, each in ports.items()]},
+        },
+        "fileSets": {
+            "fileSet": {
+                "name": "rtl",
+                "file": [{"name": f"../{each}", "fileType": "systemVerilogSource"} for each in sources],
+            }
+        },
+        "description": f"{top.name.removesuffix('_board')} with AXI4 masters and AXI4-Lite registers",
+    }
+    root = xml.Element(_tag("component"), {f"{{{_SCHEMA}}}schemaLocation": f"{SPIRIT} {SPIRIT}/index.xsd"})
+    _fill(root, content)
     xml.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + xml.tostring(root, encoding="unicode") + "\n"
 
@@ -56,54 +66,55 @@ def _tag(name: str) -> str:
     return f"{{{SPIRIT}}}{name}"
 
 
-def _texts(parent: xml.Element, texts: Mapping[str, str]) -> None:
-    for name, text in texts.items():
-        xml.SubElement(parent, _tag(name)).text = text
+def _fill(parent: xml.Element, content: Content) -> None:
+    """Enter ``content`` below ``parent``: by its tag a text, what is in the element, attributes, or several of them."""
+    for tag, several in content.items():
+        for each in several if isinstance(several, list) else [several]:
+            if isinstance(each, xml.Element):
+                parent.append(each)
+                continue
+            element = xml.SubElement(parent, _tag(tag))
+            if isinstance(each, str):
+                element.text = each
+            elif isinstance(each, Attributes):
+                element.attrib.update({_tag(name): value for name, value in each.items()})
+            else:
+                _fill(element, each)
 
 
-def _of_type(parent: xml.Element, name: str, kind: str) -> xml.Element:
+def _interface(name: str, kind: str, mode: Content, ports: Mapping[str, str], parameters: Mapping[str, str]) -> Content:
     """A bus interface of one of AMD's types, which stand for those of AXI everywhere."""
     library, _, short = kind.partition("/")
-    interface = xml.SubElement(parent, _tag("busInterface"))
-    _texts(interface, {"name": name})
-    for tag, ending in (("busType", ""), ("abstractionType", "_rtl")):
-        reference = {"vendor": "xilinx.com", "library": library, "name": f"{short}{ending}", "version": "1.0"}
-        xml.SubElement(interface, _tag(tag), {_tag(each): text for each, text in reference.items()})
-    return interface
+    reference = {"vendor": "xilinx.com", "library": library, "name": short, "version": "1.0"}
+    pairs = [{"logicalPort": {"name": one}, "physicalPort": {"name": other}} for one, other in ports.items()]
+    values = [{"name": each, "value": value} for each, value in parameters.items()]
+    return {
+        "name": name,
+        "busType": Attributes(reference),
+        "abstractionType": Attributes(reference, name=f"{short}_rtl"),
+        **mode,
+        "portMaps": {"portMap": pairs},
+        **({"parameters": {"parameter": values}} if values else {}),
+    }
 
 
-def _maps(interface: xml.Element, ports: Mapping[str, str]) -> None:
-    listed = xml.SubElement(interface, _tag("portMaps"))
-    for logical, physical in ports.items():
-        entry = xml.SubElement(listed, _tag("portMap"))
-        for tag, name in (("logicalPort", logical), ("physicalPort", physical)):
-            _texts(xml.SubElement(entry, _tag(tag)), {"name": name})
+def _bus(bus: Interface) -> Content:
+    mode = "master" if bus.gives else "slave"
+    if bus.kind != "axi":
+        return _interface(bus.name, "interface/axis", {mode: {}}, bus.ports, {})
+    what, name = ("addressSpaceRef", bus.name) if bus.gives else ("memoryMapRef", _MAP)
+    protocol = "AXI4LITE" if bus.name + "_" == AXIL else "AXI4"
+    space = {what: Attributes({what: name})}
+    return _interface(bus.name, "interface/aximm", {mode: space}, bus.ports, {"PROTOCOL": protocol})
 
 
-def _parameters(interface: xml.Element, parameters: Mapping[str, str]) -> None:
-    listed = xml.SubElement(interface, _tag("parameters"))
-    for name, value in parameters.items():
-        _texts(xml.SubElement(listed, _tag("parameter")), {"name": name, "value": value})
+def _signal(kind: str, port: str, parameters: Mapping[str, str], mode: str) -> Content:
+    return _interface(port, f"signal/{kind}", {mode: {}}, {port.upper(): port}, parameters)
 
 
-def _bus(parent: xml.Element, bus: Interface) -> None:
-    interface = _of_type(parent, bus.name, "interface/aximm" if bus.kind == "axi" else "interface/axis")
-    mode = xml.SubElement(interface, _tag("master" if bus.gives else "slave"))
-    if bus.kind == "axi":
-        what, name = ("addressSpaceRef", bus.name) if bus.gives else ("memoryMapRef", _MAP)
-        xml.SubElement(mode, _tag(what), {_tag(what): name})
-    _maps(interface, bus.ports)
-    if bus.kind == "axi":
-        _parameters(interface, {"PROTOCOL": "AXI4LITE" if bus.name + "_" == AXIL else "AXI4"})
-
-
-def _signal(
-    parent: xml.Element, kind: str, port: str, logical: str, parameters: Mapping[str, str], *, given: bool
-) -> None:
-    interface = _of_type(parent, port, kind)
-    xml.SubElement(interface, _tag("slave" if given else "master"))
-    _maps(interface, {logical: port})
-    _parameters(interface, parameters)
+def _port(name: str, way: str, width: int) -> Content:
+    vector = {"vector": {"left": f"{width - 1}", "right": "0"}} if width > 1 else {}
+    return {"name": name, "wire": {"direction": way.removesuffix("put"), **vector}}
 
 
 def _memory_maps(design: BoardDesign) -> xml.Element:
@@ -121,18 +132,3 @@ def _memory_maps(design: BoardDesign) -> xml.Element:
     assert first is not None
     first.text = _MAP
     return maps
-
-
-def _model(root: xml.Element, design: BoardDesign) -> None:
-    model = xml.SubElement(root, _tag("model"))
-    view = xml.SubElement(xml.SubElement(model, _tag("views")), _tag("view"))
-    _texts(view, {"name": "rtl", "envIdentifier": ":*:", "language": "SystemVerilog", "modelName": design.top.name})
-    _texts(xml.SubElement(view, _tag("fileSetRef")), {"localName": "rtl"})
-    listed = xml.SubElement(model, _tag("ports"))
-    for name, (way, width) in {"clk": ("input", 1), "rst": ("input", 1), **design.top.ports}.items():
-        port = xml.SubElement(listed, _tag("port"))
-        _texts(port, {"name": name})
-        wire = xml.SubElement(port, _tag("wire"))
-        _texts(wire, {"direction": {"input": "in", "output": "out"}[way]})
-        if width > 1:
-            _texts(xml.SubElement(wire, _tag("vector")), {"left": f"{width - 1}", "right": "0"})

@@ -25,7 +25,7 @@ from step.programs.data.inputs import BoundInputs
 
 
 @dataclass(frozen=True)
-class Place:
+class PlacedImage:
     """An image at ``address``, with room for ``bytes``."""
 
     name: str
@@ -38,8 +38,8 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What is in an image after a run, where bits of the ``mask`` are set."""
+class ExpectedImage:
+    """The ``content`` of an image after a run, where bits of the ``mask`` are set."""
 
     content: bytes
     mask: bytes
@@ -59,23 +59,23 @@ def contents(tables: Tables, data: BoundInputs) -> dict[str, bytes]:
     return found
 
 
-def wanted(tables: Tables, outputs: Mapping[str, Sequence[Token]]) -> dict[str, Wanted]:
-    """What a run leaves in images, by name, whose ``outputs`` these are."""
-    images, found, beat = tables.design.board.images, dict[str, Wanted](), tables.design.board.beat_bytes
+def wanted(tables: Tables, outputs: Mapping[str, Sequence[Token]]) -> dict[str, ExpectedImage]:
+    """Images as a run with these ``outputs`` leaves them, by name."""
+    images, found, beat = tables.design.board.images, dict[str, ExpectedImage](), tables.design.board.beat_bytes
     for tensor in tables.tensors:
         if tensor.is_stored:
             values = [each.value for each in outputs[tensor.name] if each.has_value]
             tile = tensor.access.tile
             packed = pack_tiles(np.array(values, tile.dtype.numpy).reshape(-1, *tile.shape), tile, beat)
-            found[images[tensor.tilings[0].image].name] = Wanted(packed, b"\xff" * len(packed))
+            found[images[tensor.tilings[0].image].name] = ExpectedImage(packed, b"\xff" * len(packed))
     for stream in tables.streams:
         if not stream.stream.is_source:
             found |= {f"{stream.name}_{part}": each for part, each in _left(tables, stream, outputs).items()}
     return found
 
 
-def places(board: BoardPlan, base: int, sizes: Mapping[str, int], least: int = 0) -> tuple[Place, ...]:
-    """Where images lie by default: one after the other from ``base`` on, each on a page.
+def places(board: BoardPlan, base: int, sizes: Mapping[str, int], least: int = 0) -> tuple[PlacedImage, ...]:
+    """Default places of images: one after the other from ``base`` on, each on a page.
 
     ``sizes``: what the data takes. An image whose size only a run tells has room for twice as much, and for ``least``.
     """
@@ -84,12 +84,12 @@ def places(board: BoardPlan, base: int, sizes: Mapping[str, int], least: int = 0
         size = sizes.get(image.name, 0)
         room = max(size, board.bytes_of(image)) if image.beats else max(2 * size, least)
         room = max(PAGE, -(-room // PAGE) * PAGE)
-        found.append(Place(image.name, base, room))
+        found.append(PlacedImage(image.name, base, room))
         base += room
     return tuple(found)
 
 
-def check_places(placed: Sequence[Place], bases: Mapping[str, int], board: BoardPlan) -> tuple[Place, ...]:
+def check_places(placed: Sequence[PlacedImage], bases: Mapping[str, int], board: BoardPlan) -> tuple[PlacedImage, ...]:
     """``placed`` with the ``bases`` that somebody chose, by name.
 
     Raises `InputError` for one of no image, one that is not aligned, images that overlap, and those that the addresses
@@ -129,20 +129,20 @@ def _packed(tables: Tables, stream: StreamTable, tokens: Sequence[Token]) -> dic
     return {part: images[part] for part in stream.stream.plan.parts}
 
 
-def _left(tables: Tables, stream: StreamTable, outputs: Mapping[str, Sequence[Token]]) -> dict[str, Wanted]:
+def _left(tables: Tables, stream: StreamTable, outputs: Mapping[str, Sequence[Token]]) -> dict[str, ExpectedImage]:
     """The images of a stream as a sink writes it."""
     plan, tokens = stream.stream.plan, [*outputs[stream.name], DONE]
     found = {}
     if stream.values is not None:
         element = stream.element
         ones = [each._replace(value=all_ones(each.value, element)) if each.has_value else each for each in tokens]
-        found["values"] = Wanted(*(_packed(tables, stream, each)["values"] for each in (tokens, ones)))
+        found["values"] = ExpectedImage(*(_packed(tables, stream, each)["values"] for each in (tokens, ones)))
     lengths = list[int]()
     count = _lengths(to_nested(tokens, len(plan.extents) - 1), len(plan.extents), plan.rows, lengths)
     head = np.array([len(lengths), count], "<u4").tobytes().ljust(plan.request_bytes, b"\0")
     words = np.array(lengths, "<u4").tobytes()
     mask = (b"\xff" * 2 * LENGTH_BYTES).ljust(plan.request_bytes, b"\0") + b"\xff" * len(words)
-    found["list"] = Wanted(head + words, mask)
+    found["list"] = ExpectedImage(head + words, mask)
     return found
 
 

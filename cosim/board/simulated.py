@@ -20,7 +20,7 @@ from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiSlave
 PAGE = 4096
 
 
-class Memory:
+class WrittenPages:
     """Pages that were written; others read as zeros."""
 
     def __init__(self, clock: Any, latency: int) -> None:
@@ -52,7 +52,7 @@ class Memory:
             address += len(part)
 
     def written(self, address: int, length: int) -> bytes:
-        """What is there, up to the last page that was written."""
+        """Bytes from ``address`` on, up to the last page that was written."""
         last = max((page for page in self.pages if address // PAGE <= page < (address + length) / PAGE), default=-1)
         return self.look(address, max(0, min(length, (last + 1) * PAGE - address)))
 
@@ -62,11 +62,11 @@ def _rests(share: float) -> Iterator[bool]:
         yield random.random() < share
 
 
-class Host:
-    """What a host has: registers, the interrupt, and memory."""
+class BusModels:
+    """Models around a board: the registers' master, the interrupt, and memory."""
 
     def __init__(self, dut: Any, plan: dict[str, Any]) -> None:
-        self.dut, self.memory = dut, Memory(dut.clk, plan["latency"])
+        self.dut, self.memory = dut, WrittenPages(dut.clk, plan["latency"])
         random.seed(plan["seed"])
         for number in range(plan["masters"]):
             slave = AxiSlave(AxiBus.from_prefix(dut, f"m_axi{number}"), dut.clk, dut.rst, target=self.memory)
@@ -108,7 +108,7 @@ async def serve(dut: Any) -> None:
     with Connection(int(os.environ["STEP_BOARD_CONNECTION"])) as host:
         _, plan = host.recv()
         _quiet()
-        board = Host(dut, plan)
+        board = BusModels(dut, plan)
         _quiet()  # the models made loggers of their own
         await board.power_on()
         host.send(None)

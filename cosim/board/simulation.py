@@ -46,8 +46,8 @@ def build_board(design: BoardDesign, *, optimize: bool = True, progress: Progres
         return build(board, edges=tuple(top.ports), optimize=optimize, progress=progress)
 
 
-class Simulation:
-    """The process. ``ask`` does a command of `cosim.board.simulated.Host`; `SimulationError` where it breaks off.
+class BoardProcess:
+    """The process. ``ask`` does a command of `cosim.board.simulated.BusModels`; `SimulationError` where it breaks off.
 
     An interruption ends it: what it was asked last would be the answer to the next question.
     """

@@ -1,4 +1,4 @@
-"""What drivers know of a board: where its images, tensors and streams are, and how they lie there."""
+"""A board as drivers know it: its images, tensors and streams, and their layout."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from step.lowering.netlist import Netlist
 
 
 @dataclass(frozen=True)
-class Part:
+class ElementPart:
     """A tile of an element; ``rows`` 0: of any number. A selector is a row of bits, one for each target."""
 
     rows: int
@@ -24,11 +24,11 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Tiling:
+class TiledTensor:
     """A tensor as it lies in the image with this index: in tiles of ``tile_bytes``, padding included."""
 
     image: int
-    part: Part
+    part: ElementPart
     tile_bytes: int
 
 
@@ -44,7 +44,7 @@ class TensorTable:
     outer: int
     height: int
     width: int
-    tilings: tuple[Tiling, ...]
+    tilings: tuple[TiledTensor, ...]
     node: Node | None
     access: Access
 
@@ -61,7 +61,7 @@ class StreamTable:
     stream: BoardStream
     node: Node
     element: ElementType
-    parts: tuple[Part, ...]
+    parts: tuple[ElementPart, ...]
     values: int | None
     list: int | None
 
@@ -81,12 +81,12 @@ class Tables:
 
     @property
     def name(self) -> str:
-        """That of the fabric."""
+        """The name of the fabric."""
         return str(self.design.fabric.sidecar["module"])
 
     @property
     def addresses(self) -> dict[str, int]:
-        """Of the registers, by name."""
+        """Addresses of the registers, by name."""
         return {each.name: each.address for each in self.design.registers}
 
 
@@ -109,7 +109,7 @@ def _tensors(netlist: Netlist, design: BoardDesign) -> tuple[TensorTable, ...]:
             *others, height, width = netlist.graph.tensors[access.tensor].shape
             outer = math.prod(others)
         size = netlist.fabric.memory.beats(access.tile.bits) * board.beat_bytes
-        tiling = Tiling(images[node.name], Part(rows, cols, access.tile.dtype.bits), size)
+        tiling = TiledTensor(images[node.name], ElementPart(rows, cols, access.tile.dtype.bits), size)
         before = found.get(name)
         tilings = () if before is None else before.tilings
         if all(each.image != tiling.image for each in tilings):
@@ -131,8 +131,8 @@ def _streams(netlist: Netlist, design: BoardDesign) -> list[StreamTable]:
     return found
 
 
-def _part(element: ElementType) -> Part:
+def _part(element: ElementType) -> ElementPart:
     if isinstance(element, Selector):
-        return Part(1, element.targets, 1)
+        return ElementPart(1, element.targets, 1)
     assert isinstance(element, Tile)
-    return Part(int(element.rows) if element.rows.is_static else 0, int(element.cols), element.dtype.bits)
+    return ElementPart(int(element.rows) if element.rows.is_static else 0, int(element.cols), element.dtype.bits)

@@ -1,4 +1,4 @@
-"""What the registers of waits say, in the terms of the report of a deadlock."""
+"""Registers of waits, in the terms of the report of a deadlock."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def waits_of(netlist: Netlist, edges: Iterable[int]) -> list[Blockage]:
 
 
 def hang_of(netlist: Netlist, activities: Sequence[int], waits: list[Blockage], *, memory_waits: bool) -> Hang:
-    """Which hang it is: ``activities`` are the values of ``wait_unit``, and ``memory_waits`` is that of ``status``."""
+    """The kind of a hang, by the values of ``wait_unit`` (``activities``) and ``memory_waits`` of ``status``."""
     if memory_waits:
         return Hang.MEMORY
     if find_cycle(waits):

@@ -1,4 +1,4 @@
-"""What a netlist takes of an ECP5."""
+"""Cells of an ECP5."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cosim.synthesis.cells import Cells
 
 
 @dataclass(frozen=True)
-class Area(Cells):
+class Ecp5Area(Cells):
     """Numbers of cells: 4-input LUTs, LUT RAMs (16 words of 4 bits), carry cells (2 bits), flip-flops, multipliers
     (18 x 18) and block RAMs (18 kbit)."""
 
@@ -21,6 +21,8 @@ class Area(Cells):
     dsp: int = 0
     block_ram: int = 0
 
+    heads = "LUT4", "DPR16X4", "CCU2C", "FF", "DSP", "BRAM"
+
     @property
     def comb_sites(self) -> int:
         """LUT sites as nextpnr counts them: a carry cell takes two, a LUT RAM six (its write port takes two)."""
@@ -28,30 +30,16 @@ class Area(Cells):
 
     @property
     def columns(self) -> dict[str, int]:
-        return {
-            "LUT4": self.lut4,
-            "DPR16X4": self.dpr16x4,
-            "CCU2C": self.ccu2c,
-            "FF": self.ff,
-            "DSP": self.dsp,
-            "BRAM": self.block_ram,
-            "sites": self.comb_sites,
-        }
+        return {**super().columns, "sites": self.comb_sites}
 
     def to_json(self) -> dict[str, Any]:
         return {**super().to_json(), "comb_sites": self.comb_sites}
 
     @classmethod
-    def of_cells(cls, cells: Mapping[str, int]) -> Area:
+    def of_cells(cls, cells: Mapping[str, int]) -> Ecp5Area:
         """From the number of cells of each type."""
-        return cls(**{field: cells.get(cell, 0) for field, cell in _CELLS.items()})
+        return cls(*(cells.get(each, 0) for each in _CELLS))
 
 
-_CELLS = {
-    "lut4": "LUT4",
-    "dpr16x4": "TRELLIS_DPR16X4",
-    "ccu2c": "CCU2C",
-    "ff": "TRELLIS_FF",
-    "dsp": "MULT18X18D",
-    "block_ram": "DP16KD",
-}
+_CELLS = "LUT4", "TRELLIS_DPR16X4", "TRELLIS_CCU2C", "TRELLIS_FF", "MULT18X18D", "DP16KD"
+"""Types of cells, in the order of the fields."""

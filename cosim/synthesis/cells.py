@@ -1,20 +1,23 @@
-"""What a netlist takes, in cells of a family."""
+"""Numbers of cells of a family."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Self
+from abc import ABC
+from dataclasses import asdict, astuple, dataclass, fields
+from typing import Any, ClassVar, Self
 
 
 @dataclass(frozen=True)
 class Cells(ABC):
     """Numbers of cells, of which each field is a kind; families have a subclass each."""
 
+    heads: ClassVar[tuple[str, ...]]
+    """What tables call the fields."""
+
     @property
-    @abstractmethod
     def columns(self) -> dict[str, int]:
-        """What a table shows, by its head; the last one is the `size`."""
+        """Numbers that a table shows, by its head; the last one is the `size`."""
+        return dict(zip(self.heads, astuple(self), strict=True))
 
     @property
     def size(self) -> int:

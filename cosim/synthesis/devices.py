@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cosim.synthesis.area import Area
+from cosim.synthesis.area import Ecp5Area
 
 PACKAGE = "CABGA381"
 """All of the devices come in it."""
@@ -27,8 +27,8 @@ class Device:
         """The vendor's name of it."""
         return f"LFE5U-{self.name.upper().removesuffix('K')}F"
 
-    def lacks(self, area: Area) -> list[str]:
-        """What ``area`` needs more of than there is, in words."""
+    def lacks(self, area: Ecp5Area) -> list[str]:
+        """Resources of which ``area`` needs more than there are, in words."""
         needs = (
             ("LUT sites", area.comb_sites, self.comb_sites),
             ("flip-flops", area.ff, self.comb_sites),

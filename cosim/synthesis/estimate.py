@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from functools import cache, reduce
 from operator import add
 
-from cosim.synthesis.area import Area
+from cosim.synthesis.area import Ecp5Area
 from cosim.synthesis.families.ecp5 import Ecp5
-from cosim.synthesis.report import Part, Report
+from cosim.synthesis.report import Component, Report
 from hw.design.emit import check_synthesisable
 from hw.fabric import ElaboratedFabric, elaborate
 from hw.verilog.convert import ModuleLibrary
@@ -46,7 +46,7 @@ _NAMES = re.compile(r"\b[a-z_]\w*\b(?:\[(\d+)(?::(\d+))?\])?")
 
 @dataclass(frozen=True)
 class Counts:
-    """What a module's text has of everything: ``bits`` by kind of operator, memories as (width, depth).
+    """Counts in a module's text: ``bits`` by kind of operator, memories as (width, depth).
 
     ``blocks`` are memories for block RAM, ``registers`` those that are to be registers.
     """
@@ -98,10 +98,10 @@ class Counts:
         return self.memories + self.blocks + self.registers
 
     @property
-    def area(self) -> Area:
+    def area(self) -> Ecp5Area:
         """The estimate."""
         chosen = sum(width * (depth - 1) for width, depth in self.registers)
-        return Area(
+        return Ecp5Area(
             lut4=round(sum(weight * self.bits[kind] for kind, weight in LUT_WEIGHTS.items())) + chosen,
             dpr16x4=sum(-(-width // 4) * -(-depth // LUT_RAM_WORDS) for width, depth in self.memories),
             ccu2c=round(CARRY_WEIGHT * self.bits["carry"]),
@@ -138,18 +138,18 @@ def estimate(program: Netlist, family: Ecp5) -> Report:
     fabric, counts = _counted(program)
     area = {module: each.area for module, each in counts.items()}
     units = tuple(
-        Part(each.node.name, each.node.operator.name, each.component.module_name, area[each.component.module_name])
+        Component(each.node.name, each.node.operator.name, each.component.module_name, area[each.component.module_name])
         for each in fabric.units
     )
     channels = tuple(
-        Part(each.edge.name, "channel", each.component.module_name, area[each.component.module_name])
+        Component(each.edge.name, "channel", each.component.module_name, area[each.component.module_name])
         for each in fabric.channels
     )
     units += tuple(
-        Part(each.name, "scratchpad", each.component.module_name, area[each.component.module_name])
+        Component(each.name, "scratchpad", each.component.module_name, area[each.component.module_name])
         for each in fabric.scratchpads
     )
-    total = reduce(add, (area[each.component.module_name] for each in fabric.structure.instances), Area())
+    total = reduce(add, (area[each.component.module_name] for each in fabric.structure.instances), Ecp5Area())
     return Report(program.graph.name, family, units, channels, total, None)
 
 
@@ -160,7 +160,7 @@ def fabric_metrics(program: Netlist) -> dict[str, int]:
     """
     fabric, counts = _counted(program)
     used = [counts[each.component.module_name] for each in fabric.structure.instances]
-    area = reduce(add, (each.area for each in used), Area())
+    area = reduce(add, (each.area for each in used), Ecp5Area())
     bits = sum(width * depth for each in used for width, depth in each.all_memories)
     return {"multipliers": area.dsp, "memory_bits": bits, "lut_sites": area.comb_sites}
 

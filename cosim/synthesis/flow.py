@@ -16,7 +16,7 @@ from typing import Any
 
 from cosim.cache.builds import content_key
 from cosim.synthesis.cells import Cells
-from cosim.synthesis.families.family import Family, Timing
+from cosim.synthesis.families.family import CellFamily, Timing
 from cosim.synthesis.jobs import Stop, kept
 from cosim.synthesis.surround import TOP, behind_pins
 from cosim.synthesis.tools import run_tool
@@ -30,13 +30,13 @@ class Flow:
 
     texts: Mapping[str, ModuleText]
     identity: str
-    family: Family[Any]
+    family: CellFamily[Any]
 
     def area(self, module: str, stop: Stop) -> Cells:
-        """What ``module`` takes alone."""
+        """The cells of ``module`` alone."""
         return _read(self.family, self._prepared(module, stop))
 
-    def netlist(self, structure: Structure, stop: Stop) -> Netlist:
+    def netlist(self, structure: Structure, stop: Stop) -> MappedDesign:
         """``structure`` behind pins, ready to be placed."""
         modules = sorted({instance.component.module_name for instance in structure.instances})
         prepared = {module: self._prepared(module, stop) / "prepared.il" for module in modules}
@@ -58,7 +58,7 @@ class Flow:
             for module in modules:
                 (directory / f"{module}.il").unlink()
 
-        return Netlist(structure.name, kept(name, make, stop), self.identity, self.family)
+        return MappedDesign(structure.name, kept(name, make, stop), self.identity, self.family)
 
     def _prepared(self, module: str, stop: Stop) -> Path:
         sources = {name: self.texts[name].text for name in self._below(module)}
@@ -96,17 +96,17 @@ class Flow:
 
 
 @dataclass(frozen=True)
-class Netlist:
+class MappedDesign:
     """A design in the cells of the device."""
 
     name: str
     directory: Path
     identity: str
-    family: Family[Any]
+    family: CellFamily[Any]
 
     @property
     def area(self) -> Cells:
-        """What it takes, registers at its pins included."""
+        """The cells of the design, registers at its pins included."""
         return _read(self.family, self.directory)
 
     def time(self, run: str, stop: Stop) -> Timing:
@@ -114,7 +114,7 @@ class Netlist:
         return self.family.time(self.directory, run, self.identity, stop)
 
 
-def _read(family: Family[Any], directory: Path) -> Cells:
+def _read(family: CellFamily[Any], directory: Path) -> Cells:
     return family.read(json.loads((directory / "area.json").read_text())["design"])
 
 

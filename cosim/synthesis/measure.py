@@ -10,10 +10,10 @@ from threading import Lock
 from typing import Any
 
 from cosim.synthesis.cells import Cells
-from cosim.synthesis.families.family import Family, Timing
-from cosim.synthesis.flow import Flow, Netlist
+from cosim.synthesis.families.family import CellFamily, Timing
+from cosim.synthesis.flow import Flow, MappedDesign
 from cosim.synthesis.jobs import Stop, side_by_side
-from cosim.synthesis.report import Clock, Part, Report
+from cosim.synthesis.report import ClockResult, Component, Report
 from cosim.synthesis.surround import between_channels
 from hw.design.emit import check_synthesisable
 from hw.fabric import elaborate
@@ -21,10 +21,10 @@ from hw.links.layout import input_formats, output_formats
 from hw.verilog.convert import ModuleLibrary
 from hw.verilog.structure import Structure
 from step.host.progress import Progress, silent
-from step.lowering.netlist import Netlist as Program
+from step.lowering.netlist import Netlist
 
 
-def measure(program: Program, family: Family[Any], *, place: bool = True, progress: Progress = silent) -> Report:
+def measure(program: Netlist, family: CellFamily[Any], *, place: bool = True, progress: Progress = silent) -> Report:
     """Synthesise every distinct module of ``program`` once; with ``place`` find its clocks too, where there are some.
 
     A unit's clock is that of the unit between two channels, the whole program's that of all of it where it fits. Every
@@ -47,7 +47,7 @@ def measure(program: Program, family: Family[Any], *, place: bool = True, progre
     for structure in (fabric.structure, *around.values()):
         for instance in structure.instances:
             library.require(instance.component)
-    work = _Work(Flow(library.texts(), identity, family), progress)
+    work = _Jobs(Flow(library.texts(), identity, family), progress)
 
     names = sorted({instance.component.module_name for instance in fabric.structure.instances})
     areas = dict(zip(names, work.areas(names), strict=True))
@@ -66,13 +66,13 @@ def measure(program: Program, family: Family[Any], *, place: bool = True, progre
         clock = clocks.get(around[module].name) if place else None
         if clock is not None:
             clock = replace(clock, path=tuple(unit.node.name if each == "unit" else each for each in clock.path))
-        parts.append(Part(unit.node.name, unit.node.operator.name, module, areas[module], clock))
+        parts.append(Component(unit.node.name, unit.node.operator.name, module, areas[module], clock))
     parts += [
-        Part(each.name, "scratchpad", each.component.module_name, areas[each.component.module_name])
+        Component(each.name, "scratchpad", each.component.module_name, areas[each.component.module_name])
         for each in fabric.scratchpads
     ]
     channels = [
-        Part(each.edge.name, "channel", each.component.module_name, areas[each.component.module_name])
+        Component(each.edge.name, "channel", each.component.module_name, areas[each.component.module_name])
         for each in fabric.channels
     ]
     whole = clocks.get(fabric.structure.name)
@@ -87,7 +87,7 @@ def _places(structure: Structure) -> dict[str, str]:
     }
 
 
-class _Work:
+class _Jobs:
     """Runs jobs side by side and tells how far they are."""
 
     def __init__(self, flow: Flow, progress: Progress) -> None:
@@ -95,11 +95,11 @@ class _Work:
         self._lock = Lock()
 
     def areas(self, modules: Sequence[str]) -> list[Cells]:
-        """What each module takes alone."""
+        """The cells of each module alone."""
         tell = self._teller("synthesising", len(modules))
         return side_by_side(partial(self._area, name, tell) for name in modules)
 
-    def clocks(self, designs: Sequence[tuple[Structure, dict[str, str]]]) -> list[Clock | None]:
+    def clocks(self, designs: Sequence[tuple[Structure, dict[str, str]]]) -> list[ClockResult | None]:
         """The clock of each design, given with the names of its instances; None for one that does not fit."""
         tell = self._teller("joining", len(designs))
         netlists = side_by_side(partial(self._netlist, structure, tell) for structure, _ in designs)
@@ -114,19 +114,19 @@ class _Work:
         ]
 
     @staticmethod
-    def _clock(timings: list[Timing], names: dict[str, str]) -> Clock:
+    def _clock(timings: list[Timing], names: dict[str, str]) -> ClockResult:
         ordered = sorted(timings, key=lambda each: each.mhz)
-        return Clock(tuple(each.mhz for each in timings), ordered[len(ordered) // 2].path(names))
+        return ClockResult(tuple(each.mhz for each in timings), ordered[len(ordered) // 2].path(names))
 
     def _area(self, module: str, tell: Progress, stop: Stop) -> Cells:
         tell(module)
         return self._flow.area(module, stop)
 
-    def _netlist(self, structure: Structure, tell: Progress, stop: Stop) -> Netlist:
+    def _netlist(self, structure: Structure, tell: Progress, stop: Stop) -> MappedDesign:
         tell(structure.name)
         return self._flow.netlist(structure, stop)
 
-    def _time(self, netlist: Netlist, run: str, tell: Progress, stop: Stop) -> Timing:
+    def _time(self, netlist: MappedDesign, run: str, tell: Progress, stop: Stop) -> Timing:
         tell(f"{netlist.name}, {run}")
         return netlist.time(run, stop)
 

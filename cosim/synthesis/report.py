@@ -1,4 +1,4 @@
-"""What was found out about a design, as plain data."""
+"""Area and clock of a design, as plain data."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from statistics import median
 from typing import Any
 
 from cosim.synthesis.cells import Cells
-from cosim.synthesis.families.family import Family
+from cosim.synthesis.families.family import CellFamily
 
 LARGEST = 3
 """Modules that are named where a design does not fit."""
 
 
 @dataclass(frozen=True)
-class Clock:
+class ClockResult:
     """Clocks in MHz, one for each seed, and the slowest path of the median as names of operators and channels."""
 
     mhz: tuple[float, ...]
@@ -31,14 +31,14 @@ class Clock:
 
 
 @dataclass(frozen=True)
-class Part:
+class Component:
     """A unit or channel: its module, what it takes, and for a placed unit its clock."""
 
     name: str
     kind: str
     module: str
     area: Cells
-    clock: Clock | None = None
+    clock: ClockResult | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -50,15 +50,15 @@ class Report:
     """Area and clock of a program. ``area`` is the sum of all parts; ``clock`` that of the whole, where it fits."""
 
     program: str
-    family: Family[Any]
-    units: tuple[Part, ...]
-    channels: tuple[Part, ...]
+    family: CellFamily[Any]
+    units: tuple[Component, ...]
+    channels: tuple[Component, ...]
     area: Cells
-    clock: Clock | None
+    clock: ClockResult | None
 
     @property
     def misfit(self) -> str | None:
-        """What there is too little of, and the modules that take the most; None if all fits."""
+        """The resources that are too few, and the modules that take the most; None if all fits."""
         lacking = self.family.lacks(self.area)
         if not lacking:
             return None

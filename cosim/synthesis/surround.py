@@ -63,7 +63,7 @@ def between_channels(component: Parametric, inputs: Sequence[Format], outputs: S
 
 
 def _shift(register: str, number: int, width: int, enters: str) -> str:
-    """What the bits of shift register ``number`` in ``register``, of ``width`` bits in all, have in the next cycle."""
+    """The next bits of shift register ``number`` in ``register``, of ``width`` bits in all."""
     first, last = number * LONGEST, min((number + 1) * LONGEST, width) - 1
     return enters if first == last else f"{register}[{last - 1}:{first}], {enters}"
 

@@ -53,7 +53,7 @@ def run_tool(name: str, arguments: Sequence[str], directory: Path, entry: str, s
 
 
 def failed(name: str, status: int, log: Path, entry: str) -> BuildError:
-    """What to raise when the tool ``name`` ended so: with its first errors and where its ``log`` is kept.
+    """The error for the tool ``name`` that ended so, with its first errors and where its ``log`` is kept.
 
     Raises another one where the disk is full.
     """

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from benchmarks.area_designs import designs
-from cosim.synthesis.area import Area as Cells
+from cosim.synthesis.area import Ecp5Area
 from cosim.synthesis.estimate import estimate
 from cosim.synthesis.families.ecp5 import Ecp5
 from step.errors import FabricError
@@ -54,7 +54,7 @@ def truth(netlist: Netlist) -> dict[tuple[str, str], Area]:
     for kind, parts in (("unit", report.units), ("channel", report.channels)):
         for part in parts:
             area = part.area
-            assert isinstance(area, Cells)
+            assert isinstance(area, Ecp5Area)
             kind = "scratchpad" if part.kind == "scratchpad" else kind
             found[kind, part.name] = Area(area.comb_sites, area.dsp, area.block_ram, area.dpr16x4)
     return found
@@ -96,7 +96,7 @@ def fit(all_samples: Iterable[Sample], known: Mapping[str, Sequence[float]] = Ma
 
 
 def unknown(found: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Those names of ``found`` of which ``known`` has neither the function nor the operator."""
+    """Names in ``found`` of which ``known`` has neither the function nor the operator."""
     heads = {each.partition(".")[0] for each in known}
     return [each for each in found if each.partition(".")[0] not in heads]
 
@@ -144,7 +144,7 @@ def main() -> None:
 
 
 def show(name: str, netlist: Netlist) -> None:
-    """What the formulas say, how far off that is, and how long it takes."""
+    """The areas by the formulas, their errors, and the time that they take."""
     known = truth(netlist)
     actual = sum(known.values(), Area())
     area_of(netlist)

@@ -1,4 +1,4 @@
-"""What every piece of arithmetic takes, alone between registers.
+"""Area and clock of every piece of arithmetic, alone between registers.
 
     python -m benchmarks.arithmetic [NAME ...] [--stages 4] [--seeds 3]
 
@@ -17,7 +17,7 @@ from rich.table import Table
 
 from cosim.synthesis.cells import Cells
 from cosim.synthesis.families.ecp5 import Ecp5
-from cosim.synthesis.families.family import Family
+from cosim.synthesis.families.family import CellFamily
 from cosim.synthesis.families.ultrascale import UltraScale
 from cosim.synthesis.flow import Flow
 from cosim.synthesis.jobs import Stop
@@ -72,7 +72,7 @@ def alone(piece: Parametric) -> Structure:
     return structure
 
 
-def flow(piece: Parametric, family: Family) -> Flow:
+def flow(piece: Parametric, family: CellFamily) -> Flow:
     """The tools of ``family`` for ``piece``."""
     library = ModuleLibrary(initial_values=family.initial_values)
     library.require(piece)
@@ -95,12 +95,7 @@ def main() -> None:
         tools = flow(piece, ecp5)
         area, large = (each.area(piece.module_name, stop) for each in (tools, flow(piece, ultrascale)))
         clocks = [tools.netlist(alone(piece), stop).time(run, stop).mhz for run in ecp5.runs]
-        table.add_row(
-            name,
-            _cells(area),
-            f"{median(clocks):.0f}" if clocks else "-",
-            _cells(large),
-        )
+        table.add_row(name, _cells(area), f"{median(clocks):.0f}" if clocks else "-", _cells(large))
     Console(width=WIDTH).print(table)
 
 

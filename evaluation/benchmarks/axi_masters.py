@@ -96,7 +96,7 @@ def alone(master: Parametric) -> Structure:
 
 
 def main() -> None:
-    """What is asked for, as a table."""
+    """The measures that are asked for, as a table."""
     lanes = Lanes(64, BusConfig())
     if sys.argv[1:] == ["bandwidth"]:
         for count in (1, 4):

@@ -23,7 +23,7 @@ TILE = Tile(BF16, 16, 16)
 
 
 @dataclass(frozen=True)
-class Bound:
+class PeakRate:
     """A program that moves or computes ``work`` units, of which ``peak`` are possible in a cycle."""
 
     program: Program
@@ -36,27 +36,29 @@ class Bound:
         return self.work / (self.peak * cycles)
 
 
-def link_bound(tiles: int) -> Bound:
+def link_bound(tiles: int) -> PeakRate:
     """Tiles through a chain of units that only route and shape."""
     graph = Graph("link_bound")
     stream = graph.source("x", TILE, [tiles]).promote().flatten(0, 1).reshape(1)[0].flatten(0, 1)
     stream.sink("y")
     data = {"x": np.ones((tiles, 16, 16))}
-    return Bound(Program(graph, data, FabricConfig()), "bytes on a link of 64 bytes a cycle", tiles * 512, 64)
+    return PeakRate(Program(graph, data, FabricConfig()), "bytes on a link of 64 bytes a cycle", tiles * 512, 64)
 
 
-def memory_bound(tiles: int) -> Bound:
+def memory_bound(tiles: int) -> PeakRate:
     """Two tensors are read, their copies written, all through one memory channel."""
     graph, data = Graph("memory_bound"), {}
     for name in "ab":
         data[name] = np.ones((16 * tiles, 16))
         graph.load(graph.tensor(name, (16 * tiles, 16), BF16), tile=(16, 16)).store(f"copy_{name}")
     fabric = FabricConfig(memory=MemoryConfig(channels=1))
-    return Bound(Program(graph, data, fabric), "bytes of one memory channel of 64 bytes a cycle", 4 * tiles * 512, 64)
+    return PeakRate(
+        Program(graph, data, fabric), "bytes of one memory channel of 64 bytes a cycle", 4 * tiles * 512, 64
+    )
 
 
-def random_bound(tiles: int) -> Bound:
-    """As `memory_bound`, with tiles that are read and written at addresses in any order."""
+def random_bound(tiles: int) -> PeakRate:
+    """A program as of `memory_bound`, with tiles that are read and written at addresses in any order."""
     graph, data = Graph("random_bound"), dict[str, np.ndarray]()
     random = np.random.default_rng(0)
     for name in "ab":
@@ -66,23 +68,27 @@ def random_bound(tiles: int) -> Bound:
         read = graph.source(f"from_{name}", Tile(UINT32), [tiles]).load_random(source, tile=(16, 16))
         read.store_random(copy, graph.source(f"to_{name}", Tile(UINT32), [tiles]))
     fabric = FabricConfig(memory=MemoryConfig(channels=1))
-    return Bound(Program(graph, data, fabric), "bytes of one memory channel of 64 bytes a cycle", 4 * tiles * 512, 64)
+    return PeakRate(
+        Program(graph, data, fabric), "bytes of one memory channel of 64 bytes a cycle", 4 * tiles * 512, 64
+    )
 
 
-def compute_bound(tiles: int) -> Bound:
+def compute_bound(tiles: int) -> PeakRate:
     """Products of 16 x 16 tiles."""
     graph = Graph("compute_bound")
     left, right = (graph.source(name, TILE, [tiles]) for name in ("x", "w"))
     left.map(Matmul(), right).sink("y")
     data = {name: np.ones((tiles, 16, 16)) for name in ("x", "w")}
     fabric = FabricConfig()
-    return Bound(Program(graph, data, fabric), "multiply-accumulates on 64 lanes", tiles * 16**3, fabric.matmul_lanes)
+    return PeakRate(
+        Program(graph, data, fabric), "multiply-accumulates on 64 lanes", tiles * 16**3, fabric.matmul_lanes
+    )
 
 
-BOUNDS: tuple[Callable[[int], Bound], ...] = (link_bound, memory_bound, random_bound, compute_bound)
+BOUNDS: tuple[Callable[[int], PeakRate], ...] = (link_bound, memory_bound, random_bound, compute_bound)
 
 
-def modelled(bound: Bound) -> float:
+def modelled(bound: PeakRate) -> float:
     """The share of the peak in the fast model."""
     program = bound.program
     return bound.share(approx.run(program.graph, program.inputs, program.fabric).cycles)

@@ -111,12 +111,7 @@ def main() -> None:
 
 
 def row(
-    peer: Path,
-    routed: Path,
-    build: Callable[[Graph], None],
-    select: Callable[[int, int], int],
-    count: int,
-    pairs: int,
+    peer: Path, routed: Path, build: Callable[[Graph], None], select: Callable[[int, int], int], count: int, pairs: int
 ) -> str:
     """The cells of a program."""
     graph = Graph(build.__name__)

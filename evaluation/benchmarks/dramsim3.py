@@ -35,7 +35,7 @@ CONFIGURATIONS = {
 
 
 def traces() -> dict[str, Trace]:
-    """What is compared."""
+    """The cases to compare."""
     choose = random.Random(1)
     anywhere = [choose.randrange(1 << 20) for _ in range(BEATS)]
     return {

@@ -31,7 +31,7 @@ PRODUCTS = 6
 """Products of each kind; the first ones fill channels and pipelines."""
 
 
-class Kind(NamedTuple):
+class RowProduct(NamedTuple):
     """A product of one row."""
 
     reduce: bool
@@ -41,7 +41,7 @@ class Kind(NamedTuple):
     """Columns of a tile of a reduction."""
 
 
-def build(kind: Kind, cols: int, graph: Graph) -> Mapping[str, Any]:
+def build(kind: RowProduct, cols: int, graph: Graph) -> Mapping[str, Any]:
     """Adds the products of a ``kind``; returns their data."""
     random = np.random.default_rng(kind.inner)
     tiles, inner = (kind.inner // kind.piece, kind.piece) if kind.reduce else (1, kind.inner)
@@ -51,13 +51,10 @@ def build(kind: Kind, cols: int, graph: Graph) -> Mapping[str, Any]:
         graph.source(name, tile, shape) for name, tile in (("x", Tile(BF16, 1, inner)), ("w", Tile(BF16, *weights)))
     )
     (x.accum(kind.function, w, name="y") if kind.reduce else x.map(kind.function, w, name="y")).sink("out")
-    return {
-        "x": random.standard_normal((*shape, 1, inner)),
-        "w": random.standard_normal((*shape, *weights)),
-    }
+    return {"x": random.standard_normal((*shape, 1, inner)), "w": random.standard_normal((*shape, *weights))}
 
 
-def program(kinds: list[Kind], cols: int, lanes: Mapping[int, int], link: int) -> Program:
+def program(kinds: list[RowProduct], cols: int, lanes: Mapping[int, int], link: int) -> Program:
     """All of ``kinds``, on so many ``lanes`` by their terms, with a ``link`` of so many bytes."""
     graph, inputs = side_by_side("fused", [partial(build, each, cols) for each in kinds])
     own = {f"s{at}_y": lanes[each.function.terms or 1] for at, each in enumerate(kinds)}
@@ -94,12 +91,9 @@ def main() -> None:
     parser.add_argument("--transposed", action="store_true")
     parser.add_argument("--model", action="store_true", help="by the fast model alone")
     given = parser.parse_args()
-    functions = [
-        Matmul(given.transposed),
-        *(Matmul(given.transposed, sum="fused", terms=each) for each in given.terms),
-    ]
+    functions = [Matmul(given.transposed), *(Matmul(given.transposed, sum="fused", terms=each) for each in given.terms)]
     kinds = [
-        Kind(reduce, inner, each, given.piece)
+        RowProduct(reduce, inner, each, given.piece)
         for reduce in (False, True)
         for inner in given.inner
         for each in functions
@@ -113,7 +107,7 @@ def main() -> None:
     print("|---|---|---|" + "---|" * len(given.terms))
     for reduce in (False, True):
         for inner in given.inner:
-            ordered, *others = (found[Kind(reduce, inner, each, given.piece)] for each in functions)
+            ordered, *others = (found[RowProduct(reduce, inner, each, given.piece)] for each in functions)
             cells = " | ".join(f"{each:.0f} ({ordered / each:.1f}x)" for each in others)
             print(f"| {'accum' if reduce else 'map'} | {inner} | {ordered:.0f} | {cells} |")
 

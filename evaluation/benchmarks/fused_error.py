@@ -35,7 +35,7 @@ def operand(random: np.random.Generator, kind: str, *shape: int) -> np.ndarray:
 
 
 def errors(function: Matmul, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Of each scalar of the product, in units of 2^-24 of the sum of absolute products."""
+    """The error of each scalar of the product, in units of 2^-24 of the sum of absolute products."""
     exact = left.astype(np.float64) @ right.astype(np.float64)
     scale = np.abs(left.astype(np.float64)) @ np.abs(right.astype(np.float64))
     relative: np.ndarray = np.abs(function.apply(left, right) - exact) / scale * 2**24

@@ -37,11 +37,7 @@ from step.programs.prepare import prepare
 from step.programs.program import Program, load_program
 
 ROOT = Path(__file__).parents[2]
-DEFAULT = (
-    "examples/moe_mixtral.py",
-    "benchmarks/products.py:on_256_lanes",
-    "benchmarks/products.py:on_4096_lanes",
-)
+DEFAULT = ("examples/moe_mixtral.py", "benchmarks/products.py:on_256_lanes", "benchmarks/products.py:on_4096_lanes")
 
 
 def lanes(program: Program) -> int:

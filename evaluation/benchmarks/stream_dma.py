@@ -171,7 +171,7 @@ def synthesised(*beats: int, clock: bool) -> None:
 
 
 def main() -> None:
-    """What is asked for."""
+    """The measures that are asked for."""
     if sys.argv[1:] != ["rate"]:
         return synthesised(64, 16, clock=sys.argv[1:] == ["clock"])
     for ragged in (False, True):

@@ -28,8 +28,8 @@ EXPERTS = 8
 
 
 @dataclass(frozen=True)
-class Size:
-    """Of the mixture, and of what the techniques cut it into."""
+class TechniqueSizes:
+    """Sizes of the mixture, and of its parts by each technique."""
 
     tokens: int = 64
     hidden: int = 64
@@ -72,7 +72,7 @@ def cycles(program: Program) -> Iterator[tuple[int, int]]:
 
 
 def lut_sites(program: Program, synthesis: bool) -> int:
-    """What the fabric takes of an ECP5, and is not bound to fit into one."""
+    """The cells of the fabric on an ECP5, whether it fits into one or not."""
     netlist = lower(program.graph, program.fabric)
     report = measure(netlist, Ecp5(), place=False) if synthesis else estimate(netlist, Ecp5())
     return report.area.size
@@ -81,7 +81,7 @@ def lut_sites(program: Program, synthesis: bool) -> int:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    sizes = vars(Size())
+    sizes = vars(TechniqueSizes())
     for name, value in sizes.items():
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--synthesis", action="store_true", help="area by Yosys, which takes hours")
@@ -98,7 +98,7 @@ def main() -> None:
         area,
     ]
     print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|", flush=True)
-    for name, program in Size(**{name: getattr(arguments, name) for name in sizes}).techniques().items():
+    for name, program in TechniqueSizes(**{name: getattr(arguments, name) for name in sizes}).techniques().items():
         found = metrics(program.graph, program.fabric).bind(bind(program.graph, program.inputs))
         row = [name, *(f"{each:,}" for pair in cycles(program) for each in pair)]
         row += [f"{int(each):,}" for each in (found.off_chip_bytes, found.on_chip_bytes)]

@@ -44,7 +44,7 @@ WARM_UP = 20
 
 @dataclass(frozen=True)
 class Rate:
-    """A unit: ``words`` of a value where it has most, and cycles per value by the formula, and ``measured``."""
+    """The rate of a unit: ``words`` of a value where it has most, cycles per value by the formula, and ``measured``."""
 
     unit: str
     words: int
@@ -60,7 +60,7 @@ class Rates:
     units: tuple[StandardUnit, ...]
 
     def of(self, events: Mapping[str, ChannelEvents]) -> list[Rate]:
-        """The rates of a run with these ``events``."""
+        """The rate of a run whose ``events`` are given."""
         program = self.program
         netlist = lower(program.graph, program.fabric)
         machines = build_fabric(netlist, bind_inputs(program.graph, program.inputs), ()).units

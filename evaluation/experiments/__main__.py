@@ -17,7 +17,7 @@ from experiments.fabric.tables import table
 from experiments.files import EXPLANATIONS, FILES, SMOKE, named, tasks
 from experiments.page import NAME, write_page
 from experiments.published.show.plots import DRAWN, draw
-from experiments.published.show.results import Results
+from experiments.published.show.results import FigureRows
 from experiments.published.show.tables import every_point
 from experiments.rows import RESULTS, ROOT
 from experiments.work import command
@@ -104,7 +104,7 @@ def _draw(chosen: list[str], results: Path, plots: Path, tell: Progress) -> None
     """Draw the figures of the files ``chosen``, and those that show something else of them."""
     for prefix in ("published", "fabric"):
         figures = [each for each in DRAWN if set(named([f"{prefix}_fig{each}"])) & set(chosen)]
-        for text in draw(Results(results, prefix), figures, plots):
+        for text in draw(FigureRows(results, prefix), figures, plots):
             tell(text)
 
 

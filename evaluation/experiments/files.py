@@ -11,16 +11,16 @@ from experiments.fabric import dram, memories, products, record, worst
 from experiments.fabric.explained import FILE as EXPLAINED
 from experiments.published import rows as published
 from experiments.published.points import SHOWN
-from experiments.work import Campaign, Task
+from experiments.work import Experiment, Task
 from step.errors import InputError
 from step.host.nearest import did_you_mean
 
-CAMPAIGNS: tuple[Campaign, ...] = (
+CAMPAIGNS: tuple[Experiment, ...] = (
     *(published.CAMPAIGN, queues.CAMPAIGN),
     *(record.CAMPAIGN, memories.CAMPAIGN, dram.CAMPAIGN, products.CAMPAIGN, worst.CAMPAIGN),
     *(mixtures.CAMPAIGN, arrivals.CAMPAIGN),
 )
-FILES: dict[str, tuple[Campaign, str]] = {
+FILES: dict[str, tuple[Experiment, str]] = {
     each.file(Path(), figure).stem: (each, figure) for each in CAMPAIGNS for figure in each.figures
 }
 """By its name, the campaign and the figure of a file."""
@@ -57,6 +57,6 @@ def named(names: Iterable[str]) -> list[str]:
     return [each for each in [*FILES, EXPLANATIONS] if each in found or (not found and each != "fabric_smoke")]
 
 
-def tasks(campaign: Campaign, figure: str, only: str = "") -> Iterator[Task]:
+def tasks(campaign: Experiment, figure: str, only: str = "") -> Iterator[Task]:
     """The points of a file that have ``only`` in their names."""
     return ((figure, point.name) for point in campaign.figures[figure]() if only in point.name)

@@ -36,7 +36,7 @@ those that are as fast, and dynamic ones."""
 
 
 @dataclass(frozen=True)
-class Layer:
+class MeasuredLayer:
     """The layer of a model with the measured routing; ``rows`` and ``regions`` are those of `SCHEDULES`.
 
     With dynamic tiles regions of attention are dynamic.
@@ -50,12 +50,12 @@ class Layer:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Of the caches."""
+        """Rows of the caches."""
         return measured_kv_lengths(TRACE)
 
     @property
     def symbols(self) -> dict[str, int]:
-        """Those of the mixture."""
+        """Symbols of the mixture."""
         return moe.symbols(self.routing, self.model.experts, rows=self.rows, regions=self.regions)
 
     def program(self) -> Program:
@@ -72,10 +72,10 @@ class Layer:
         return decoder.program(self.model, self.lengths, [self.routing], schedule, room=ROOM, values=False)
 
 
-def of_models() -> Iterator[Layer]:
+def of_models() -> Iterator[MeasuredLayer]:
     """Both models in every schedule."""
     for short, schedules in SCHEDULES.items():
         model = configuration(MODELS[short])
         routing = measured_routing(f"{short}_b64", model.experts)
         for name, (rows, regions) in schedules.items():
-            yield Layer(f"{short} {name}", model, routing, rows, regions)
+            yield MeasuredLayer(f"{short} {name}", model, routing, rows, regions)

@@ -14,7 +14,7 @@ from experiments.fabric.tables import grid
 from experiments.published import page as published
 from experiments.published.page import CLAIMS
 from experiments.published.show import claim, shares
-from experiments.published.show.results import Results, told
+from experiments.published.show.results import FigureRows, told
 from experiments.said import filled, laid_out, nested
 from step.host.files import write_atomically
 
@@ -29,7 +29,7 @@ def write_page(folder: Path, results: Path) -> None:
 
 
 def page(results: Path) -> str:
-    """What was found, then the figures on both timings, then what is beyond them."""
+    """The findings, then the figures on both timings, then what is beyond them."""
     parts = (part(results) for part in PARTS)
     return laid_out("\n\n".join((claimed(results), *map(nested, parts)))) + "\n"
 
@@ -37,7 +37,7 @@ def page(results: Path) -> str:
 def claimed(results: Path) -> str:
     """Every claim, what holds on our fabric, and what both leave open."""
     claims = chain.from_iterable(each.claims() for each in CLAIMS)
-    both = [Results(results, timing) for timing in TIMINGS]
+    both = [FigureRows(results, timing) for timing in TIMINGS]
     parts = [filled(Path(__file__).with_name("introduction.md"))]
     if found := findings(results):
         parts += ["## What holds on our fabric", "\n".join(f"* {each}" for each in found)]
@@ -51,7 +51,7 @@ def claimed(results: Path) -> str:
     return "\n\n".join(parts)
 
 
-def _shares(both: list[Results]) -> str:
+def _shares(both: list[FigureRows]) -> str:
     """Fig. 17 with more work in all schedules."""
     lines = [line for results in both for model in shares.ROWS for line in shares.lines(results, model)]
     return f"{shares.words(both)}\n\n{grid(shares.HEAD, lines)}"

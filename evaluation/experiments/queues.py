@@ -13,7 +13,7 @@ import numpy as np
 
 from experiments.published import attention, functions
 from experiments.rows import PUBLISHED, Row, digest
-from experiments.work import Campaign
+from experiments.work import Experiment
 from sim_published.backend import run
 from step_models.kv_lengths import measured_kv_lengths
 
@@ -24,7 +24,7 @@ BATCHES, DEPTHS = (16, 32, 48, 64), (1, 2, 4, 16)
 
 
 @dataclass(frozen=True)
-class Point:
+class QueuePoint:
     """The first ``batch`` requests, with ``depth`` elements in each channel."""
 
     batch: int
@@ -37,23 +37,23 @@ class Point:
         return f"B={self.batch}, depth {self.depth}, {self.arrangement}"
 
 
-def points() -> Iterator[Point]:
+def points() -> Iterator[QueuePoint]:
     """Turns and dynamic regions."""
     for batch in BATCHES:
         for depth in DEPTHS:
             for arrangement in ("interleaved", "dynamic"):
-                yield Point(batch, depth, arrangement)
+                yield QueuePoint(batch, depth, arrangement)
 
 
-def measured(point: Point) -> dict[str, object]:
-    """What the row of a point says."""
+def measured(point: QueuePoint) -> dict[str, object]:
+    """The row of a point."""
     made = attention.ARRANGEMENTS[point.arrangement](lengths(point.batch), ROOM)
     profile = replace(attention.PROFILE, channel_depth=point.depth)
     return {**asdict(point), "cycles": run(made.graph, made.inputs, profile=profile).cycles}
 
 
 def lengths(batch: int) -> np.ndarray:
-    """Of the caches of the first requests."""
+    """Lengths of the caches of the first requests."""
     return measured_kv_lengths(TRACE)[:batch]
 
 
@@ -72,4 +72,4 @@ def gains(rows: Sequence[Row]) -> dict[tuple[int, int], float]:
     }
 
 
-CAMPAIGN = Campaign("queues", COLUMNS, {"15": points}, measured, sources)
+CAMPAIGN = Experiment("queues", COLUMNS, {"15": points}, measured, sources)

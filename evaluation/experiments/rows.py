@@ -56,7 +56,7 @@ def read(path: Path, columns: Sequence[str] | None = None) -> list[Row]:
 
 
 def _settings(path: Path) -> dict[str, str]:
-    """Those of the results in the folder of ``path``, as JSON by their digests."""
+    """Settings of the results in the folder of ``path``, as JSON by their digests."""
     file = path.with_name(SETTINGS)
     found = json.loads(file.read_text()) if file.exists() else {}
     return {name: json.dumps(setting, sort_keys=True) for name, setting in found.items()}
@@ -66,12 +66,11 @@ def resumed(path: Path, columns: Sequence[str], sources: str, *, anew: bool = Fa
     """The rows to go on from. What is of other ``sources`` is left out with ``anew``, else it is an `InputError`."""
     try:
         rows = read(path, columns)
+        if all(row["sources"] == sources for row in rows):
+            return rows
     except FormatError:
-        if anew:
-            return []
-        raise
-    if all(row["sources"] == sources for row in rows):
-        return rows
+        if not anew:
+            raise
     if anew:
         return []
     raise InputError(f"{path} has results of other sources; remove it, give another --results, or run it --anew")

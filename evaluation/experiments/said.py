@@ -1,4 +1,4 @@
-"""What pages say: numbers come from results and definitions, and a sentence is said only where results bear it out.
+"""Texts of pages: numbers come from results and definitions, and a sentence is said only where results bear it out.
 
 Nobody writes a number into a text: templates have names in its place, and `tests/models/test_said.py` looks for digits.
 """

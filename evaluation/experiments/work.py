@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -27,21 +27,13 @@ Found = tuple[Task, Row | str]
 """Its row, or why there is none."""
 
 
-class Named(Protocol):
-    """A point."""
-
-    @property
-    def name(self) -> str:
-        """Its own in its figure."""
-
-
 def cycles_of(row: Row) -> str:
-    """What is told of a point that was run."""
+    """The message about a point that was run."""
     return f"{int(row['cycles']):,} cycles"
 
 
 @dataclass(frozen=True)
-class Campaign:
+class Experiment:
     """The points of ``figures``, whose rows have ``columns``, in files that begin with ``name``.
 
     ``measured`` gives what a row says of its point beside its name, the seconds that it took, and where it comes from:
@@ -56,26 +48,26 @@ class Campaign:
     told: Callable[[Row], str] = cycles_of
 
     def file(self, results: Path, figure: str) -> Path:
-        """Where the rows of a figure are kept."""
+        """The file with the rows of a figure."""
         return results / f"{self.name}_{'fig' if figure.isdigit() else ''}{figure}.csv"
 
     def read(self, results: Path, figure: str) -> list[Row]:
         """The rows that there are."""
         return rows.read(self.file(results, figure), self.columns)
 
-    def row(self, point: Named, digest: str) -> Row:
-        """Measure ``point``, with sources of this ``digest``."""
+    def row(self, point: Any, digest: str) -> Row:
+        """Measure ``point``, which has a ``name``, with sources of this ``digest``."""
         start = time.process_time()
         found = {"point": point.name, **self.measured(point)}
         found |= {"cpu_seconds": round(time.process_time() - start, 2), "sources": digest}
         found["version"] = version("step-fabric")
         return {name: "" if found[name] is None else str(found[name]) for name in self.columns}
 
-    def find(self, task: Task, digest: str) -> Found:
-        """Run a point."""
+    def find(self, digests: Mapping[str, str], task: Task) -> Found:
+        """Run a point; ``digests`` are those of the sources, by figure."""
         figure, name = task
         try:
-            return task, self.row(next(each for each in self.figures[figure]() if each.name == name), digest)
+            return task, self.row(next(each for each in self.figures[figure]() if each.name == name), digests[figure])
         except StepError as error:
             return task, str(error).partition("\n")[0]
 
@@ -99,10 +91,14 @@ class Campaign:
         with _alone(results):
             tasks = list(tasks)
             digests = {figure: self.sources(figure) for figure in dict.fromkeys(figure for figure, _ in tasks)}
-            found = {figure: self._resumed(results, figure, digest, anew) for figure, digest in digests.items()}
+            found = {
+                figure: {row["point"]: row for row in rows.resumed(path, self.columns, digest, anew=anew)}
+                for figure, digest in digests.items()
+                for path in [self.file(results, figure)]
+            }
             missing = [(figure, name) for figure, name in tasks if name not in found[figure]]
             failed = []
-            with workers(partial(_found, self, digests), _lost, len(missing), jobs, scheduler) as running:
+            with workers(partial(self.find, digests), _lost, len(missing), jobs, scheduler) as running:
                 for number, ((figure, name), row) in enumerate(running.rows(missing), start=1):
                     told = f"[{number}/{len(missing)}] figure {figure}, {name}: "
                     if isinstance(row, str):
@@ -110,25 +106,14 @@ class Campaign:
                         progress(told + row)
                         continue
                     found[figure][name] = row
-                    rows.write(self.file(results, figure), self.columns, self._in_order(figure, found[figure]))
+                    in_order = (found[figure].get(each.name) for each in self.figures[figure]())
+                    rows.write(self.file(results, figure), self.columns, filter(None, in_order))
                     progress(f"{told}{self.told(row)}, {row['cpu_seconds']} s")
         return failed
 
-    def _resumed(self, results: Path, figure: str, digest: str, anew: bool) -> dict[str, Row]:
-        kept = rows.resumed(self.file(results, figure), self.columns, digest, anew=anew)
-        return {row["point"]: row for row in kept}
-
-    def _in_order(self, figure: str, found: Mapping[str, Row]) -> list[Row]:
-        """As the points of the figure are, whatever came first."""
-        return [found[each.name] for each in self.figures[figure]() if each.name in found]
-
-
-def _found(campaign: Campaign, digests: Mapping[str, str], task: Task) -> Found:
-    return campaign.find(task, digests[task[0]])
-
 
 def _lost(task: Task, reason: str) -> Found:
-    """What is found where the process was killed."""
+    """The result where the process was killed."""
     return task, reason
 
 

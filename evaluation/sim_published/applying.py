@@ -11,7 +11,7 @@ from typing import Any
 
 from sim_published.engine import Context, Wait
 from sim_published.functions import cycles
-from sim_published.site import Site, Size, as_value, concrete
+from sim_published.site import ContextSite, TileSize, as_value, concrete
 from step.language.faults import aligned
 from step.language.function import Function
 from step.language.tokens import Token
@@ -19,7 +19,7 @@ from step.language.types import ElementType, Tile
 
 
 def applying(
-    site: Site,
+    site: ContextSite,
     context: Context,
     function: Function,
     made_of: Callable[..., ElementType],
@@ -38,8 +38,8 @@ def applying(
     def costs(values: tuple[Any, ...]) -> tuple[int, Any]:
         types = [concrete(value, element) for value, element in zip(values, elements, strict=True)]
         made = made_of(*types)
-        valid = values[0].valid if isinstance(values[0], Size) else None
-        size = Size.of(made, valid) if isinstance(made, Tile) else None
+        valid = values[0].valid if isinstance(values[0], TileSize) else None
+        size = TileSize.of(made, valid) if isinstance(made, Tile) else None
         loads = sum(site.cycles(c, v, port) for port, (c, v) in enumerate(zip(site.inputs, values, strict=True)))
         store = site.transfer(size, result) if site.writes_back else 0
         return max(loads, cycles(function, int(function.flops(*types)), rate), store), size
@@ -49,7 +49,7 @@ def applying(
         token = aligned(*tokens)
         if token.has_value:
             values = tuple(each.value for each in tokens)
-            key = tuple(value if isinstance(value, Size) else None for value in values)
+            key = tuple(value if isinstance(value, TileSize) else None for value in values)
             if key not in costs_of:
                 costs_of[key] = costs(values)
             spent, size = costs_of[key]

@@ -6,9 +6,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from sim_published.build import Machine, build
+from sim_published.build import ContextGraph, build
 from sim_published.engine import Context
-from sim_published.profile import Profile
+from sim_published.profile import PublishedProfile
 from step.errors import Deadlock, InputError, StreamFault
 from step.language.faults import Violation
 from step.language.graph import Graph
@@ -24,7 +24,7 @@ def run(
     inputs: Mapping[str, Any] | BoundInputs | None = None,
     fabric: FabricConfig | None = None,
     *,
-    profile: Profile | None = None,
+    profile: PublishedProfile | None = None,
 ) -> RunResult:
     """Run ``program`` with the timing of ``profile``; the ``fabric`` has no say in it.
 
@@ -34,12 +34,12 @@ def run(
 
     Raises `FabricError` for what the published simulator does not have, `StreamFault`, and `Deadlock`.
     """
-    if profile is not None and not isinstance(profile, Profile):
-        raise InputError(f"profile must be a Profile of sim_published, not {profile!r}")
+    if profile is not None and not isinstance(profile, PublishedProfile):
+        raise InputError(f"profile must be a PublishedProfile, not {profile!r}")
     prepared = prepare(program, inputs, fabric)
     _ = prepared.doubts  # who has not asked for them gets errors here
     started = time.perf_counter()
-    machine = build(prepared.graph, prepared.given, profile or Profile())
+    machine = build(prepared.graph, prepared.given, profile or PublishedProfile())
     try:
         cycles = machine.engine.run()
     except Violation as violation:
@@ -59,7 +59,7 @@ def run(
 PUBLISHED = Backend(run)
 
 
-def _result(machine: Machine, cycles: int, seconds: float) -> RunResult:
+def _result(machine: ContextGraph, cycles: int, seconds: float) -> RunResult:
     finished = {each.name for each in machine.engine.finished}
     return RunResult(
         backend="published",
@@ -74,6 +74,6 @@ def _result(machine: Machine, cycles: int, seconds: float) -> RunResult:
 
 
 def _activity(context: Context, cycles: int) -> OperatorResult:
-    """Where the cycles of an operator went."""
+    """The cycles of an operator by what it did."""
     busy = context.time - context.starved - context.blocked
     return OperatorResult(busy, context.starved, context.blocked, cycles - context.time, context.tiles)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from sim_published.compiled import fastest
-from sim_published.engine import Channel, Context, Engine
+from sim_published.engine import Context, ContextEngine, TimedFifo
 from sim_published.ops import module_of, trait
-from sim_published.profile import Profile
-from sim_published.site import Site, is_known
+from sim_published.profile import PublishedProfile
+from sim_published.site import ContextSite, is_known
 from step.errors import FabricError, InputError
 from step.language.graph import Graph, Node
 from step.language.tokens import Token
@@ -21,16 +21,16 @@ UNBOUNDED = 1 << 62
 
 
 @dataclass(frozen=True)
-class Machine:
+class ContextGraph:
     """A program that is ready to run once; ``slow``: why its memory is not compiled, if it is not."""
 
     graph: Graph
-    engine: Engine
-    channels: dict[str, Channel]
+    engine: ContextEngine
+    channels: dict[str, TimedFifo]
     slow: str | None
 
 
-def build(program: Graph, inputs: Mapping[str, Any] | BoundInputs, profile: Profile) -> Machine:
+def build(program: Graph, inputs: Mapping[str, Any] | BoundInputs, profile: PublishedProfile) -> ContextGraph:
     """A context for every operator, a channel for every stream and reader, as ``profile`` says.
 
     Only the streams of ``inputs`` are used: what tensors hold decides nothing. Raises `FabricError` for what the
@@ -41,11 +41,11 @@ def build(program: Graph, inputs: Mapping[str, Any] | BoundInputs, profile: Prof
     nodes = list(graph)
     ports = _memory_ports(nodes)
     memory, slow = fastest(profile.hbm, profile.dispatch, len(ports))
-    engine = Engine(memory)
+    engine = ContextEngine(memory)
     turns, stored = _turns(graph), _stored(nodes)
-    into: dict[tuple[str, int], Channel] = {}
-    out: dict[tuple[str, int], Channel] = {}
-    names: dict[str, Channel] = {}
+    into: dict[tuple[str, int], TimedFifo] = {}
+    out: dict[tuple[str, int], TimedFifo] = {}
+    names: dict[str, TimedFifo] = {}
     promoted, repeated = _promoted(nodes), _repeated(nodes)
     for node in nodes:
         if node.name in promoted:
@@ -57,7 +57,7 @@ def build(program: Graph, inputs: Mapping[str, Any] | BoundInputs, profile: Prof
             own = stream.depth if profile.honour_depths else None
             if stream.key in turns and (node.operator.inserted or trait(node, "TAKES_TURNS")):
                 own = UNBOUNDED
-            channel = into[node.name, port] = out[stream.key] = Channel(own or profile.channel_depth)
+            channel = into[node.name, port] = out[stream.key] = TimedFifo(own or profile.channel_depth)
             names[graph.stream_name(*stream.key)] = channel
     out |= {(reshape, 0): out[promote, 0] for promote, reshape in promoted.items()}
     kept = _in_memory(graph, turns)
@@ -69,7 +69,7 @@ def build(program: Graph, inputs: Mapping[str, Any] | BoundInputs, profile: Prof
             continue
         context = contexts[node.name] = Context(node.name, engine)
         engine.contexts.append(context)
-        site = Site(
+        site = ContextSite(
             node=node,
             profile=profile,
             inputs=[into[node.name, port] for port in range(len(node.inputs))],
@@ -83,7 +83,7 @@ def build(program: Graph, inputs: Mapping[str, Any] | BoundInputs, profile: Prof
         )
         context.process = module_of(node).process(site, context)
     engine.ports = [contexts[name] for name in ports]
-    return Machine(graph, engine, names, slow)
+    return ContextGraph(graph, engine, names, slow)
 
 
 def _streams(graph: Graph, inputs: Mapping[str, Any] | BoundInputs) -> Mapping[str, Sequence[Token]]:

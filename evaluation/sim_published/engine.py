@@ -21,7 +21,7 @@ Wait = Generator[int | None, None, None]
 that happens before it can go on."""
 
 
-class Channel:
+class TimedFifo:
     """A FIFO of ``(visible, token)``; ``in_memory``: its tiles are read from an on-chip memory unit."""
 
     __slots__ = ("closed", "count", "freed", "in_memory", "items", "reader", "room", "writer")
@@ -38,7 +38,7 @@ class Channel:
         """When whoever waits for it sees that it was closed; see `Context.follow`."""
 
 
-class Memory(Protocol):
+class OffChipMemory(Protocol):
     """Off-chip memory: bursts of requests in, the time of the last answer of each out."""
 
     def issue(self, port: int, start: int, requests: int) -> None:
@@ -61,7 +61,7 @@ class Context:
     ``tiles`` went between it and off-chip memory.
     """
 
-    def __init__(self, name: str, engine: Engine) -> None:
+    def __init__(self, name: str, engine: ContextEngine) -> None:
         self.name = name
         self.engine = engine
         self.time = self.arrived = 0
@@ -80,7 +80,7 @@ class Context:
             self.queued = True
             self.engine.runnable.append(self)
 
-    def head(self, channel: Channel) -> Generator[None, None, Token]:
+    def head(self, channel: TimedFifo) -> Generator[None, None, Token]:
         """The first element of ``channel``, when it is there."""
         while not channel.items:
             channel.reader = self
@@ -91,14 +91,14 @@ class Context:
             self.time = self.arrived = visible
         return token
 
-    def heads(self, channels: Iterable[Channel]) -> Generator[None, None, list[Token]]:
+    def heads(self, channels: Iterable[TimedFifo]) -> Generator[None, None, list[Token]]:
         """The first elements of all ``channels``, when they are there."""
         tokens = []
         for channel in channels:
             tokens.append((yield from self.head(channel)))
         return tokens
 
-    def follow(self, channel: Channel) -> None:
+    def follow(self, channel: TimedFifo) -> None:
         """Go on to when ``channel`` was closed, if it was.
 
         A context that waits follows the local time of its sender, a cycle ahead, for as long as that waits, too. So at
@@ -109,7 +109,7 @@ class Context:
             self.starved += channel.closed - self.time
             self.time = channel.closed
 
-    def drop(self, channel: Channel) -> None:
+    def drop(self, channel: TimedFifo) -> None:
         """Dequeue the first element of ``channel``."""
         channel.items.popleft()
         channel.freed.append(self.time)
@@ -118,20 +118,20 @@ class Context:
             channel.writer = None
             writer.wake()
 
-    def take(self, channel: Channel) -> Generator[None, None, Token]:
+    def take(self, channel: TimedFifo) -> Generator[None, None, Token]:
         """Dequeue the first element of ``channel``, when it is there."""
         token = yield from self.head(channel)
         self.drop(channel)
         return token
 
-    def there(self, channel: Channel) -> Generator[None, None, int]:
+    def there(self, channel: TimedFifo) -> Generator[None, None, int]:
         """Wait for an element of ``channel`` and return when it is visible, without going on to that time."""
         while not channel.items:
             channel.reader = self
             yield
         return channel.items[0][0]
 
-    def space(self, channel: Channel) -> Generator[None, None, None]:
+    def space(self, channel: TimedFifo) -> Generator[None, None, None]:
         """Wait for a slot of ``channel``."""
         if channel.room:
             return
@@ -142,7 +142,7 @@ class Context:
             self.blocked += channel.freed[0] + 1 - self.time
             self.time = channel.freed[0] + 1
 
-    def put(self, channel: Channel, token: Token, at: int = 0) -> None:
+    def put(self, channel: TimedFifo, token: Token, at: int = 0) -> None:
         """Send ``token`` into the slot there is: it is visible in the next cycle, or at the stamp ``at`` if that is
         later. The hop is not added to the stamp.
 
@@ -162,7 +162,7 @@ class Context:
             channel.reader = None
             reader.wake()
 
-    def send(self, channel: Channel | None, token: Token, at: int = 0) -> Generator[None, None, None]:
+    def send(self, channel: TimedFifo | None, token: Token, at: int = 0) -> Generator[None, None, None]:
         """Wait for a slot of ``channel``, and send ``token``; without a channel nobody reads it."""
         if channel is None:
             return
@@ -171,10 +171,10 @@ class Context:
         self.put(channel, token, at)
 
 
-class Engine:
+class ContextEngine:
     """Runs ``contexts`` until nothing moves any more."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: OffChipMemory) -> None:
         self.memory = memory
         self.contexts: list[Context] = []
         self.runnable: deque[Context] = deque()

@@ -1,11 +1,11 @@
-"""How long functions take: operations over the operator's rate, but for some that the artifact fixes."""
+"""The time of functions: operations over the operator's rate, but for some that the artifact fixes."""
 
 from __future__ import annotations
 
 import math
 from functools import singledispatch
 
-from sim_published.site import Size
+from sim_published.site import TileSize
 from step.functions.cache import CacheEnd, CacheRows, CacheTiles
 from step.functions.counting import CountFrom
 from step.functions.edit import AppendRow, SetRow
@@ -33,8 +33,8 @@ def spacing(function: FlatMapFunction) -> int:
 
 
 @singledispatch
-def kept(function: FlatMapFunction, pieces: int, size: Size) -> int:
-    """How many of the ``pieces`` of a tile of ``size`` leave: all, but for functions that drop padding."""
+def kept(function: FlatMapFunction, pieces: int, size: TileSize) -> int:
+    """The number of the ``pieces`` of a tile of ``size`` that leave: all, but for functions that drop padding."""
     return pieces
 
 
@@ -42,5 +42,5 @@ def kept(function: FlatMapFunction, pieces: int, size: Size) -> int:
 @spacing.register(CacheRows)
 @spacing.register(CountFrom)
 def a_piece_a_cycle(function: FlatMapFunction) -> int:
-    """What counts along a cache has a piece a cycle."""
+    """A function that counts along a cache has a piece a cycle."""
     return 1

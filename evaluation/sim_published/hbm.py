@@ -15,7 +15,7 @@ from sim_published.profile import Hbm
 
 
 @dataclass(slots=True)
-class _Burst:
+class _PendingBurst:
     left: int
     answered: int = 0
 
@@ -29,13 +29,13 @@ class PythonHbm:
         self._next = 0
         self._cycle = 0
         self._coming: list[tuple[int, int]] = []
-        self._bursts = [_Burst(0) for _ in range(ports)]
+        self._bursts = [_PendingBurst(0) for _ in range(ports)]
         self._active: list[int] = []
         self._answers: list[tuple[int, int]] = []
 
     def issue(self, port: int, start: int, requests: int) -> None:
         """A burst at ``port``, whose first requests memory sees in cycle ``start``; a port has one at a time."""
-        self._bursts[port] = _Burst(requests)
+        self._bursts[port] = _PendingBurst(requests)
         heapq.heappush(self._coming, (start, port))
 
     def advance(self, limit: int) -> tuple[int, int] | None:

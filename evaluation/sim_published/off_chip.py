@@ -1,4 +1,4 @@
-"""How all five operators at off-chip memory use it: one tile in flight, no prefetch."""
+"""The use of off-chip memory by all five operators: one tile in flight, no prefetch."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Generator
 from typing import Any
 
 from sim_published.engine import Context
-from sim_published.site import Site
+from sim_published.site import ContextSite
 from step.language.types import ElementType
 
 
-def access(site: Site, context: Context, size: Any, element: ElementType) -> Generator[None, None, None]:
+def access(site: ContextSite, context: Context, size: Any, element: ElementType) -> Generator[None, None, None]:
     """Send the requests for a tile, chunk by chunk from the local time on, and wait for the last answer.
 
     Memory sees a chunk a cycle after it was sent, and the answer is seen a cycle after it was given.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sim_published.engine import Context, Wait
-from sim_published.site import Site, as_value
+from sim_published.site import ContextSite, as_value
 from step.language.operator import Surroundings
 from step.language.tokens import Token
 
@@ -23,7 +23,7 @@ class Around(Surroundings):
         self.emitted.append((port, token))
 
     def collect(self, token: Token) -> None:
-        """What leaves is of no interest here."""
+        """An output that is of no interest here."""
 
     def tiles(self) -> Any:
         raise NotImplementedError
@@ -38,7 +38,7 @@ class Around(Surroundings):
         return ()
 
 
-def passing(site: Site, context: Context, see: Callable[[Token], Token] | None = None, apart: int = 0) -> Wait:
+def passing(site: ContextSite, context: Context, see: Callable[[Token], Token] | None = None, apart: int = 0) -> Wait:
     """Dequeue what the operator's own process asks for, and send what it emits, at the local time.
 
     ``see`` changes the values that are sent. A value that is sent takes ``apart`` cycles.

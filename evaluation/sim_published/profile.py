@@ -1,4 +1,4 @@
-"""What the published simulator assumes of the machine, and its quirks, as parameters."""
+"""The machine of the published simulator, and its quirks, as parameters."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Hbm(metaclass=Checked):
 
 
 @dataclass(frozen=True)
-class Profile(metaclass=Checked):
+class PublishedProfile(metaclass=Checked):
     """Parameters of a run; the defaults are those of all published figures but Fig. 8.
 
     ``channel_depth``: of every channel (the artifact's default is 1024). ``honour_depths``: use the depths that the
@@ -103,5 +103,5 @@ class Profile(metaclass=Checked):
         return self.flops_of.get(name, self.flops)
 
 
-VALIDATION = Profile(channel_depth=1, on_chip_bytes=256, dispatch=4, scalar_bytes=4, hbm=Hbm(channels=8))
+VALIDATION = PublishedProfile(channel_depth=1, on_chip_bytes=256, dispatch=4, scalar_bytes=4, hbm=Hbm(channels=8))
 """That of Fig. 8, the validation against HDL: 4-byte scalars, 8 memory channels, wider on-chip memory."""

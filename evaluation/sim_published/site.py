@@ -1,4 +1,4 @@
-"""What an operator sees of the program when its context is made."""
+"""The surroundings of an operator when its context is made."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim_published.engine import Channel
-from sim_published.profile import Profile
+from sim_published.engine import TimedFifo
+from sim_published.profile import PublishedProfile
 from step.errors import FabricError
 from step.language.graph import Node
 from step.language.tokens import Token
 from step.language.types import ElementType, Selector, Tile
 
 
-class Size(NamedTuple):
+class TileSize(NamedTuple):
     """Rows and columns of a tile, which stand for its value; behind the first ``valid`` rows there is padding."""
 
     rows: int
@@ -25,21 +25,21 @@ class Size(NamedTuple):
     valid: int
 
     @classmethod
-    def full(cls, shape: tuple[int, int]) -> Size:
-        """That of a tile without padding."""
+    def full(cls, shape: tuple[int, int]) -> TileSize:
+        """The size of a tile without padding."""
         rows, cols = shape
         return cls(rows, cols, rows)
 
     @classmethod
-    def of(cls, tile: Tile, valid: int | None = None) -> Size:
-        """That of a tile of static type."""
+    def of(cls, tile: Tile, valid: int | None = None) -> TileSize:
+        """The size of a tile of static type."""
         rows, cols = tile.shape
         return cls(rows, cols, rows if valid is None or valid > rows else valid)
 
 
 @dataclass(frozen=True, eq=False)
-class Site:
-    """Where the context of ``node`` goes: its channels, and the profile.
+class ContextSite:
+    """The place of the context of ``node``: its channels, and the profile.
 
     ``writes_back``: its result goes through an on-chip memory unit. ``port`` is its port of off-chip memory, if it has
     one. ``given`` are the tokens that it plays, of a source. ``by_turns``: the program makes its selectors,
@@ -48,9 +48,9 @@ class Site:
     """
 
     node: Node
-    profile: Profile
-    inputs: Sequence[Channel]
-    outputs: Sequence[Channel | None]
+    profile: PublishedProfile
+    inputs: Sequence[TimedFifo]
+    outputs: Sequence[TimedFifo | None]
     writes_back: bool
     port: int
     given: Sequence[Token]
@@ -62,7 +62,7 @@ class Site:
         """The error of a program that the published simulator could not run."""
         return FabricError(f"{self.node.describe()}: the published profile has {what}")
 
-    def cycles(self, channel: Channel, size: Any, port: int) -> int:
+    def cycles(self, channel: TimedFifo, size: Any, port: int) -> int:
         """Cycles for reading a value of input ``port`` from an on-chip memory unit, if it comes from one."""
         return self.transfer(size, self.node.input_types[port].element) if channel.in_memory else 0
 
@@ -92,16 +92,16 @@ def is_known(element: ElementType) -> bool:
     return isinstance(element, Tile) and element == Tile(element.dtype) and element.dtype.numpy.kind in "iub"
 
 
-def size_of(value: Any, element: Tile) -> Size:
+def size_of(value: Any, element: Tile) -> TileSize:
     """Rows and columns of a value: it is these, or it is known."""
-    return value if isinstance(value, Size) else Size.full((1, 1))
+    return value if isinstance(value, TileSize) else TileSize.full((1, 1))
 
 
 def concrete(value: Any, element: ElementType) -> ElementType:
     """The type of this very value."""
     return (
         Tile(element.dtype, value.rows, value.cols)
-        if isinstance(element, Tile) and isinstance(value, Size)
+        if isinstance(element, Tile) and isinstance(value, TileSize)
         else element
     )
 
@@ -110,4 +110,4 @@ def as_value(value: Any, element: ElementType) -> Any:
     """A value that a program gives, as a run has it: itself where it is known, else its size."""
     if is_known(element) or not isinstance(value, np.ndarray):
         return value
-    return Size.full(value.shape)
+    return TileSize.full(value.shape)

@@ -13,7 +13,7 @@ from experiments.beyond import draws
 from experiments.beyond.arrivals import Arrivals
 from experiments.beyond.factors import best_static, dynamic_regions, dynamic_tiles, shared_regions
 from experiments.beyond.maps import Map, picture
-from experiments.beyond.mixtures import OTHER_SEEDS, SEED, Mixture, mixtures
+from experiments.beyond.mixtures import OTHER_SEEDS, SEED, MixturePoint, mixtures
 from experiments.files import FILES
 from experiments.rows import RESULTS, read
 
@@ -53,7 +53,7 @@ def test_batches_come_as_often_as_the_load_says() -> None:
 
 
 def test_models_are_smaller_and_have_all_their_experts() -> None:
-    program = Mixture("mixtral", 16, 0.0, "dynamic", 8).point.make()
+    program = MixturePoint("mixtral", 16, 0.0, "dynamic", 8).point.make()
     assert sum(name.endswith("_gate") for name in program.graph.tensors) == 8
     assert program.graph.tensors["expert0_gate"].shape == (512, 1792)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.techniques import Size
+from benchmarks.techniques import TechniqueSizes
 from cosim.comparing.compare import compare
 from step import metrics
 from step.running.interpreter import bind
 
-SMALL = Size(tokens=6, hidden=16, inner=16, columns=8, rows=2)
+SMALL = TechniqueSizes(tokens=6, hidden=16, inner=16, columns=8, rows=2)
 
 
 @pytest.mark.slow
@@ -21,7 +21,8 @@ def test_every_technique_is_exact() -> None:
 def test_what_is_saved() -> None:
     """By dynamic tiles most traffic, and by turns memory."""
     static, dynamic, turns = (
-        metrics(each.graph, each.fabric).bind(bind(each.graph, each.inputs)) for each in Size().techniques().values()
+        metrics(each.graph, each.fabric).bind(bind(each.graph, each.inputs))
+        for each in TechniqueSizes().techniques().values()
     )
     assert (static.off_chip_bytes, dynamic.off_chip_bytes, turns.off_chip_bytes) == (909_568, 221_440, 221_440)
     assert turns.on_chip_bytes < static.on_chip_bytes < dynamic.on_chip_bytes

@@ -36,7 +36,7 @@ from experiments.fabric.smoke import smoke as smoke_points
 from experiments.fabric.tables import every_point
 from experiments.published import swiglu
 from experiments.published.show.plots import DRAWN, draw
-from experiments.published.show.results import Results
+from experiments.published.show.results import FigureRows
 from experiments.rows import RESULTS, moved_as_said, read, write
 from step import Program, Simulator, run
 from step.errors import InputError
@@ -106,7 +106,7 @@ def test_a_point_that_moves_other_bytes_fails(monkeypatch: pytest.MonkeyPatch) -
     point = next(each for each in smoke_points() if each.name == "static")
     wrong = replace(point, symbols={**point.symbols, "route_D0": point.symbols["route_D0"] + 2})
     campaign = replace(CAMPAIGN, figures={"smoke": lambda: iter([wrong])})
-    _, told = campaign.find(("smoke", "static"), "digest")
+    _, told = campaign.find({"smoke": "digest"}, ("smoke", "static"))
     assert isinstance(told, str)
     assert re.fullmatch(r"static: the run moved 25,164 bytes off chip, but the symbolic metric says \d\d,\d{3}", told)
 
@@ -172,7 +172,7 @@ def test_the_page_names_the_memory_of_the_validation() -> None:
 
 
 def test_figures_are_drawn(tmp_path: Path) -> None:
-    assert draw(Results(RESULTS, "fabric"), DRAWN, tmp_path) == []
+    assert draw(FigureRows(RESULTS, "fabric"), DRAWN, tmp_path) == []
     assert {path.name for path in tmp_path.iterdir()} == {f"fabric_fig{name}.svg" for name in DRAWN}
 
 

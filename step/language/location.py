@@ -14,8 +14,8 @@ _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 _FLOORS = tuple(
     str(Path(__file__).parents[2] / floor) + os.sep
     for floor in (
-        *("step", "step_models", "hw", "sim_approx", "cosim"),
-        *("step_explore", "step_check", "step_show", "step_torch", "step_cli"),
+        *("step", "step_models", "hw", "sim_approx", "cosim", "step_explore", "step_check", "step_show", "step_torch"),
+        *("step_cli", "evaluation/sim_published"),
     )
 )
 _OTHERS = tuple(

@@ -11,11 +11,11 @@ import click
 from cosim.synthesis.devices import DEVICES, SPEEDS
 from cosim.synthesis.estimate import estimate
 from cosim.synthesis.families.ecp5 import Ecp5
-from cosim.synthesis.families.family import Family
+from cosim.synthesis.families.family import CellFamily
 from cosim.synthesis.families.osu018 import LIBERTY, Osu018
 from cosim.synthesis.families.ultrascale import UltraScale
 from cosim.synthesis.measure import measure
-from cosim.synthesis.report import Clock, Report
+from cosim.synthesis.report import ClockResult, Report
 from step.errors import FabricError
 from step.host.amounts import MEGAHERTZ
 from step.lowering.netlist import lower
@@ -71,7 +71,7 @@ def command(
             warn([report.misfit])
 
 
-def _family(name: str, liberty: Path | None, ecp5: dict[str, Any]) -> Family[Any]:
+def _family(name: str, liberty: Path | None, ecp5: dict[str, Any]) -> CellFamily[Any]:
     """The family of this ``name``; raises `click.UsageError` where something is chosen that it does not have."""
     if ecp5 and name != Ecp5.name:
         raise click.UsageError(f"--{next(iter(ecp5))} is for --family {Ecp5.name}, not for {name}")
@@ -95,7 +95,7 @@ def _show(report: Report, how: str | None) -> None:
         click.echo(f"slowest path of {name}: {' > '.join(clock.path)}")
 
 
-def _slowest(report: Report) -> Iterator[tuple[str, Clock]]:
+def _slowest(report: Report) -> Iterator[tuple[str, ClockResult]]:
     """What has a clock, the slowest first, and the whole before all of its parts."""
     if report.clock is not None:
         yield "all", report.clock
@@ -103,5 +103,5 @@ def _slowest(report: Report) -> Iterator[tuple[str, Clock]]:
     yield from sorted(timed, key=lambda each: each[1].median)
 
 
-def _median(clock: Clock | None) -> str | None:
+def _median(clock: ClockResult | None) -> str | None:
     return None if clock is None else f"{clock.median:.0f}"

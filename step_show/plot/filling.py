@@ -1,4 +1,4 @@
-"""How full the FIFOs were: the most that was in each, and over the time of a run."""
+"""Filling of the FIFOs: the most that was in each, and over the time of a run."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def occupancy(run: Run, channels: Sequence[str] = (), *, ax: Any = None) -> Any:
 
 
 def _bytes(channel: Channel, netlist: Netlist) -> int:
-    """Those of a value in ``channel``."""
+    """Words of a value in ``channel``."""
     assert channel.element is not None
     return int(bits_of(with_rows(channel.element, netlist.fabric.dynamic_rows))) // 8
 

@@ -1,4 +1,4 @@
-"""What a plot needs to know of a run besides its counters."""
+"""Data that a plot takes from a run besides its counters."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def events_of(run: Run) -> Mapping[str, ChannelEvents]:
 
 
 def profile_of(run: Run, intervals: int) -> RunProfile:
-    """What operators and memory did in at most so many ``intervals`` of ``run``, as the fast model has it.
+    """The work of operators and memory in at most so many ``intervals`` of ``run``, as the fast model has it.
 
     Raises `InputError` where its run is another one.
     """

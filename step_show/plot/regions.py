@@ -1,4 +1,4 @@
-"""What the lanes of every region did over the time of a run."""
+"""The work of the lanes of every region over the time of a run."""
 
 from __future__ import annotations
 

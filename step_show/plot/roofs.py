@@ -22,7 +22,7 @@ EXECUTED, USEFUL = "program, by off-chip bytes", "the same without rows of paddi
 
 
 def roofline(run: Run, *, ax: Any = None) -> Any:
-    """Where ``run`` stands under the roofs of its fabric, whole and by operators (Williams et al., 2009).
+    """The place of ``run`` under the roofs of its fabric, whole and by operators (Williams et al., 2009).
 
     The whole program has its operations per off-chip byte, an operator those per byte that it takes and sends on its
     links; operators that differ in numbers of their names are one point, with the sums of all. The dash above a point

@@ -1,4 +1,4 @@
-"""How many tokens went to each expert."""
+"""Tokens that went to each expert."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def tokens_per_expert(run: Run, *, operator: str | None = None, ax: Any = None) 
 
 
 def _routing(netlist: Netlist, operator: str | None) -> list[Node]:
-    """What routes by selectors: that called ``operator``, or those with the most outputs."""
+    """Operators that route by selectors: the one called ``operator``, or those with the most outputs."""
     found = {node.name: node for node in netlist.units if len(node.output_types) > 1 and _selects(node)}
     if operator is not None:
         if operator not in found:

@@ -12,7 +12,7 @@ from step.running.result import ChannelEvents, control_token
 
 
 @dataclass(frozen=True)
-class Passage:
+class TokenPassage:
     """A token on its way through a channel, of which it is token ``number`` (from 0).
 
     ``left`` is None where it had not left when the run ended. What a value is nobody recorded.
@@ -29,11 +29,11 @@ class Passage:
         return str(self.token)
 
 
-def passages(events: ChannelEvents, first: int, end: int) -> Iterator[Passage]:
+def passages(events: ChannelEvents, first: int, end: int) -> Iterator[TokenPassage]:
     """The tokens that are in the channel, or enter or leave it, in the cycles from ``first`` to before ``end``."""
     start = int(np.searchsorted(events.leaves, first))
     stop = int(np.searchsorted(events.cycles, end))
     for number in range(start, stop):
         left = int(events.leaves[number]) if number < len(events.leaves) else None
         token = control_token(int(events.control[number]), "value")
-        yield Passage(number, token, int(events.cycles[number]), left)
+        yield TokenPassage(number, token, int(events.cycles[number]), left)

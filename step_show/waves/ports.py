@@ -12,7 +12,7 @@ from step.lowering.netlist import Channel, Netlist
 
 
 @dataclass(frozen=True)
-class Port:
+class ChannelEnd:
     """One end of ``channel``: input ``in0``, ``in1``, ... or output ``out``, ``out_padding``, ... of ``operator``."""
 
     operator: str
@@ -20,7 +20,7 @@ class Port:
     channel: Channel
 
 
-def ports(netlist: Netlist, operators: Sequence[str]) -> list[Port]:
+def ports(netlist: Netlist, operators: Sequence[str]) -> list[ChannelEnd]:
     """The inputs, then the outputs, of each of ``operators``; without any, of all in the order of the program.
 
     An output that nobody reads has no channel, and is left out. Raises `InputError` for names that no operator has.
@@ -32,7 +32,7 @@ def ports(netlist: Netlist, operators: Sequence[str]) -> list[Port]:
     return [port for name in operators or units for port in _ports(netlist, units[name])]
 
 
-def _ports(netlist: Netlist, node: Node) -> list[Port]:
+def _ports(netlist: Netlist, node: Node) -> list[ChannelEnd]:
     names = node.input_ports + node.output_ports
     found = zip(names, [*netlist.inputs(node), *netlist.outputs(node)], strict=True)
-    return [Port(node.name, name, channel) for name, channel in found if channel is not None]
+    return [ChannelEnd(node.name, name, channel) for name, channel in found if channel is not None]

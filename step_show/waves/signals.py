@@ -9,7 +9,7 @@ from typing import Literal
 from step.lowering.links import data_words
 from step.lowering.netlist import Channel, Netlist
 from step.running.result import ChannelEvents
-from step_show.waves.passages import Passage, passages
+from step_show.waves.passages import TokenPassage, passages
 
 Value = int | str
 Steps = dict[int, Value]
@@ -63,7 +63,7 @@ def channel_signals(netlist: Netlist, channel: Channel, events: ChannelEvents, f
     ]
 
 
-def _text(passage: Passage) -> str:
+def _text(passage: TokenPassage) -> str:
     """``3:value,S1``: viewers and parsers do not agree on blanks in texts."""
     return f"{passage.number}:{passage.text.replace(' ', ',')}"
 
@@ -82,7 +82,7 @@ def _beats(entered: Iterable[int], beats: int) -> Steps:
     return _pulses(((cycle + beat, beat) for cycle in entered for beat in range(1, beats + 1)), 0)
 
 
-def _front(near: Sequence[Passage], delay: int) -> Steps:
+def _front(near: Sequence[TokenPassage], delay: int) -> Steps:
     """The first of the tokens that are there, ``delay`` cycles behind its entry at the earliest."""
     steps: Steps = {}
     free = 0
@@ -96,7 +96,7 @@ def _front(near: Sequence[Passage], delay: int) -> Steps:
 
 
 def _level(entered: Iterable[int], left: Iterable[int]) -> Steps:
-    """How many tokens entered, and did not leave, before each cycle."""
+    """Tokens that entered, and did not leave, before each cycle."""
     moves = sorted([(cycle + 1, 1) for cycle in entered] + [(cycle + 1, -1) for cycle in left])
     steps: Steps = {}
     level = 0

@@ -9,7 +9,7 @@ from typing import TextIO
 from vcd import VCDWriter
 from vcd.writer import Variable
 
-from step_show.waves.ports import Port
+from step_show.waves.ports import ChannelEnd
 from step_show.waves.recording import Recording
 from step_show.waves.signals import Signal, channel_signals
 
@@ -19,7 +19,7 @@ CYCLE = "cycle"
 _SIZES = {"wire": 1, "integer": 32, "string": 1}
 
 
-def write_vcd(file: TextIO, recording: Recording, ports: Sequence[Port]) -> None:
+def write_vcd(file: TextIO, recording: Recording, ports: Sequence[ChannelEnd]) -> None:
     """Write what passed over ``ports`` in the cycles of ``recording``; a cycle is a nanosecond on a viewer's axis.
 
     A channel between two of the operators is in the scopes of both, with the same identifiers.

@@ -10,7 +10,7 @@ from typing import TextIO
 
 from vcd.gtkw import GTKWSave
 
-from step_show.waves.ports import Port
+from step_show.waves.ports import ChannelEnd
 from step_show.waves.recording import Recording
 from step_show.waves.vcd import CYCLE
 
@@ -21,7 +21,7 @@ _TEXTS = ("token", "front")
 _ZOOM = -1.0  # 200 pixels for two cycles: a token's text can be read
 
 
-def write_gtkwave(file: TextIO, waves: Path, recording: Recording, ports: Sequence[Port]) -> None:
+def write_gtkwave(file: TextIO, waves: Path, recording: Recording, ports: Sequence[ChannelEnd]) -> None:
     """Write a save file (.gtkw) that opens ``waves`` at their first cycle, with a group for each operator."""
     program = recording.netlist.graph.name
     save = GTKWSave(file)
@@ -43,7 +43,7 @@ def write_gtkwave(file: TextIO, waves: Path, recording: Recording, ports: Sequen
                     save.trace(f"{program}.{operator}.{port.name}.{name}", f"{port.name} {name}", datafmt=datafmt)
 
 
-def write_surfer(file: TextIO, waves: Path, recording: Recording, ports: Sequence[Port]) -> None:
+def write_surfer(file: TextIO, waves: Path, recording: Recording, ports: Sequence[ChannelEnd]) -> None:
     """Write a command file (.sucl) that opens ``waves``, with a divider for each port."""
     program = recording.netlist.graph.name
     lines = [f"load_file {waves.absolute()}", f"variable_add {program}.{CYCLE}"]

@@ -12,24 +12,13 @@ from math import isclose, sqrt
 from typing import Any
 
 from step import BF16, UINT32, Stream
-from step.functions import (
-    Add,
-    AppendRow,
-    CacheEnd,
-    Cast,
-    CausalMask,
-    Div,
-    Matmul,
-    RetileRow,
-    RetileStreamify,
-    Scale,
-)
+from step.functions import Add, AppendRow, CacheEnd, Cast, CausalMask, Div, Matmul, RetileRow, RetileStreamify, Scale
 from step.language.function import NUMBER
 from step_models import weighing
 from step_models.attending import Attention
 from step_torch.caches import Cache
 from step_torch.importing import Importer
-from step_torch.layouts import Axis, Part, Value, sizes
+from step_torch.layouts import AxisPart, TensorAxis, Value, sizes
 from step_torch.loops import in_loops, in_one_loop
 from step_torch.lowerings.shapes import Cached
 from step_torch.registry import lowers
@@ -76,13 +65,13 @@ def _prefill(at: Importer, q: Value, k: Value, v: Value, scale: float) -> Value:
     rows, heads, group = _axes_of(at, q, k)
     if rows is None or _extent(k, 2) != rows.extent:
         raise Unsupported("attention needs as many keys as queries, or a cache")
-    keys = Axis(at.name("keys"), rows.extent)
+    keys = TensorAxis(at.name("keys"), rows.extent)
     split = _grouped(q, heads, group)
     row_loops = tuple(each for each in split.layout.loops if each.axis == rows)
-    head_loops = tuple(Part(axis, axis.extent) for axis in (heads, group) if axis.extent > 1)
+    head_loops = tuple(AxisPart(axis, axis.extent) for axis in (heads, group) if axis.extent > 1)
     split = at.joiner.reordered(split, (*row_loops, *head_loops), "queries come head by head")
     size = split.layout.tile[0]
-    tiles = Part(keys, keys.extent // size, size)
+    tiles = AxisPart(keys, keys.extent // size, size)
     loops = (*row_loops, *head_loops, tiles)
     why = "keys and values are read for every tile of queries"
     k, v = (at.joiner.reordered(_with_axes(each, heads, keys), loops, why) for each in (k, v))
@@ -106,7 +95,7 @@ def _weighted(at: Importer, score: Stream, values: Stream) -> Stream:
     return result
 
 
-def _axes_of(at: Importer, q: Value, k: Value) -> tuple[Axis | None, Axis, Axis]:
+def _axes_of(at: Importer, q: Value, k: Value) -> tuple[TensorAxis | None, TensorAxis, TensorAxis]:
     """Axes of the rows of queries, of the heads of keys, and of the queries that share one."""
     if q.dims[0]:
         raise Unsupported(f"attention of a batch of {q.dims[0][0].extent}; a batch of 1 has a lowering")
@@ -114,15 +103,15 @@ def _axes_of(at: Importer, q: Value, k: Value) -> tuple[Axis | None, Axis, Axis]
     if _extent(q, 1) % heads:
         raise Unsupported(f"{_extent(q, 1)} heads of queries can not share {heads} heads of keys")
     rows = q.dims[2][0] if q.dims[2] else None
-    return rows, Axis(at.name("heads"), heads), Axis(at.name("group"), _extent(q, 1) // heads)
+    return rows, TensorAxis(at.name("heads"), heads), TensorAxis(at.name("group"), _extent(q, 1) // heads)
 
 
-def _grouped(q: Value, heads: Axis, group: Axis) -> Value:
+def _grouped(q: Value, heads: TensorAxis, group: TensorAxis) -> Value:
     """Queries whose axis of heads is two: heads of keys, and the queries that share one."""
     own = q.dims[1][0] if q.dims[1] else None
-    loops: list[Part] = []
+    loops: list[AxisPart] = []
     for part in q.layout.loops:
-        both = [Part(axis, axis.extent) for axis in (heads, group) if axis.extent > 1]
+        both = [AxisPart(axis, axis.extent) for axis in (heads, group) if axis.extent > 1]
         loops += both if part.axis == own else [part]
     names = tuple(axis for axis in (heads, group) if axis.extent > 1)
     stream = q.stream
@@ -133,7 +122,7 @@ def _grouped(q: Value, heads: Axis, group: Axis) -> Value:
     return replace(q, stream=stream, dims=(q.dims[0], names, *q.dims[2:]), layout=replace(q.layout, loops=tuple(loops)))
 
 
-def _with_axes(value: Value, heads: Axis, keys: Axis) -> Value:
+def _with_axes(value: Value, heads: TensorAxis, keys: TensorAxis) -> Value:
     """Keys or values whose axes have the names that attention gives them."""
     names = {axes[0]: axis for axes, axis in ((value.dims[1], heads), (value.dims[2], keys)) if axes}
     return replace(value, layout=value.layout.renamed(names))

@@ -14,7 +14,7 @@ from step import BF16, FP32, Stream
 from step.functions import Add, Div, Exp, Gelu, Mul, Reciprocal, Rsqrt, Scale, Silu, Sub, Tanh
 from step.language.function import MapFunction
 from step_torch.importing import Importer, with_dtype
-from step_torch.layouts import Axis, Dims, Layout, Part, Value, sizes
+from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, sizes
 from step_torch.registry import lowers
 from step_torch.sources import Stored, Unsupported
 
@@ -222,18 +222,18 @@ def _renamed_dims(lead: Dims, dims: Dims) -> Dims:
     return tuple(mine if theirs else () for mine, theirs in zip(aligned, dims, strict=True))
 
 
-def _restricted(layout: Layout, dims: Dims) -> Layout:
+def _restricted(layout: TileLayout, dims: Dims) -> TileLayout:
     """``layout`` with tiles of what ``dims`` has, in all loops."""
     has = {axis for axes in dims for axis in axes}
 
-    def own(part: Part | None) -> Part | None:
+    def own(part: AxisPart | None) -> AxisPart | None:
         return part if part is not None and part.axis in has else None
 
-    return Layout(layout.loops, own(layout.rows), own(layout.columns))
+    return TileLayout(layout.loops, own(layout.rows), own(layout.columns))
 
 
 def _axes(given: Any) -> int:
-    axes: list[Axis] = [axis for each in given.dims for axis in each]
+    axes: list[TensorAxis] = [axis for each in given.dims for axis in each]
     return len(axes)
 
 

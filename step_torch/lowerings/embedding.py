@@ -6,7 +6,7 @@ from typing import Any
 
 from step import BF16
 from step_torch.importing import Importer
-from step_torch.layouts import Layout, Value, whole
+from step_torch.layouts import TileLayout, Value, whole
 from step_torch.registry import lowers
 from step_torch.sources import Stored, Unsupported
 
@@ -30,4 +30,4 @@ def embedding(
     columns = axes[-1][0] if axes[-1] else None
     if any(axes[:-1]):
         raise Unsupported("several rows at once; one has a lowering")
-    return Value(stream, axes, Layout((), None, whole(columns)), BF16)
+    return Value(stream, axes, TileLayout((), None, whole(columns)), BF16)

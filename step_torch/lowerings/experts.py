@@ -51,7 +51,7 @@ class Chosen:
 
     @property
     def dims(self) -> Dims:
-        """Those of the rows."""
+        """The dimensions of the rows."""
         dims: Dims = self.of.dims
         return dims
 
@@ -81,12 +81,7 @@ class Chosen:
 
 @lowers("aten.topk.default")
 def top(
-    at: Importer,
-    x: Any,
-    k: int,
-    dim: int = -1,
-    largest: bool = True,
-    sorted: bool = True,
+    at: Importer, x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[Chosen, Chosen]:
     """The largest of every row, and where they are."""
     if not largest:

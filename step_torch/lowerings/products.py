@@ -14,10 +14,10 @@ import numpy as np
 from step import BF16, FP32, DType, Stream
 from step.functions import Add, Cast, Matmul, RetileCol
 from step_torch.importing import Importer
-from step_torch.layouts import Axis, Dims, Layout, Part, Value, blocks, dividing, sizes
+from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, blocks, dividing, sizes
 from step_torch.loops import in_loops, in_one_loop
 from step_torch.lowerings import shapes
-from step_torch.nodes import Node
+from step_torch.nodes import TorchNode
 from step_torch.registry import lowers
 from step_torch.sources import Stored, Unsupported
 
@@ -29,13 +29,13 @@ class Product:
     ``transposed``: the weight is [columns, depth].
     """
 
-    node: Node
+    node: TorchNode
     x: Any
     weight: Stored
     bias: Stored | None
     transposed: bool
     dims: Dims
-    axis: Axis
+    axis: TensorAxis
     first: int = 0
     made: dict[int, Value] = field(default_factory=dict)
     parts: dict[tuple[int, int], Product] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Product:
     def cut(self, first: int, extent: int) -> Product:
         """Some of its columns."""
         if (first, extent) not in self.parts:
-            axis = Axis(f"{self.axis.name}_{first}", extent)
+            axis = TensorAxis(f"{self.axis.name}_{first}", extent)
             self.parts[first, extent] = replace(
                 self, dims=(*self.dims[:-1], (axis,)), axis=axis, first=self.first + first, made={}, parts={}
             )
@@ -84,7 +84,7 @@ class Product:
             raise Unsupported(f"{count} products side by side do not divide a weight of {self.axis.extent} columns")
         share = self.axis.extent // count
         parts = [self.cut(number * share, share)._alone(at, share) for number in range(count)]
-        first, columns = parts[0], Part(self.axis, self.axis.extent)
+        first, columns = parts[0], AxisPart(self.axis, self.axis.extent)
         streams = [in_one_loop(at, each, "share") for each in parts]
         turns = at.graph.turns(count, [range(count)], reference=streams[0], name=at.name("shares"))
         gathered = at.graph.reassemble(streams, turns, order="index", name=at.name("gathered"))
@@ -112,18 +112,18 @@ class Product:
     def _out(self) -> DType:
         return FP32 if self.bias is not None else BF16
 
-    def _at_once(self, at: Importer, x: Value, layout: Layout) -> Stream:
+    def _at_once(self, at: Importer, x: Value, layout: TileLayout) -> Stream:
         """Tiles of ``layout``, of which each is a product over the whole depth."""
         depth = x.dims[-1][0]
-        whole = Part(depth, depth.extent)
+        whole = AxisPart(depth, depth.extent)
         tile = (layout.columns, whole) if self.transposed else (whole, layout.columns)
         dims = ((self.axis,), (depth,)) if self.transposed else ((depth,), (self.axis,))
         matrix = self._cut(replace(self.weight, dims=dims), axis=0 if self.transposed else 1)
-        weight = at.in_layout(matrix, Layout(layout.loops, *tile), "a weight is read for every tile")
+        weight = at.in_layout(matrix, TileLayout(layout.loops, *tile), "a weight is read for every tile")
         product = Matmul(sum=at.tiling.sum, transposed=self.transposed, out=self._out)
         return x.stream.map(product, weight.stream, name=at.name("product"))
 
-    def _in_steps(self, at: Importer, x: Value, layout: Layout) -> Stream:
+    def _in_steps(self, at: Importer, x: Value, layout: TileLayout) -> Stream:
         """The same tiles, each of which is summed over steps of the depth."""
         depth, size = x.dims[-1][0], layout.tile[1]
         step = min(at.tiling.depth or depth.extent, depth.extent)
@@ -132,8 +132,8 @@ class Product:
         matrix = self._in_blocks(depth, size)
         steps, rows = blocks(depth, step)
         block, columns = matrix.dims[0], matrix.dims[-1][0]
-        outer = layout.loops[: len(layout.loops) - len(block)] + tuple(Part(each, each.extent) for each in block)
-        wanted = Layout((*outer, *steps), rows, Part(columns, size))
+        outer = layout.loops[: len(layout.loops) - len(block)] + tuple(AxisPart(each, each.extent) for each in block)
+        wanted = TileLayout((*outer, *steps), rows, AxisPart(columns, size))
         weight = at.in_layout(matrix, wanted, "a weight is read for every tile")
         if not steps:
             product = Matmul(sum=at.tiling.sum, out=self._out)
@@ -142,7 +142,7 @@ class Product:
         total = pieces.stream.accum(Matmul(sum=at.tiling.sum), weight.stream, name=at.name("product"))
         return total if self._out is FP32 else total.map(Cast(BF16), name=at.name("rounded"))
 
-    def _in_blocks(self, depth: Axis, size: int) -> Stored:
+    def _in_blocks(self, depth: TensorAxis, size: int) -> Stored:
         """The weight [blocks of ``size`` columns, depth, size], as it is read from the first number to the last."""
         first, extent, turned = self.first, self.axis.extent, self.transposed
 
@@ -151,8 +151,8 @@ class Product:
             return matrix.reshape(depth.extent, -1, size).transpose(1, 0, 2)
 
         count = extent // size
-        block = (Axis(f"{self.axis.name}_blocks", count),) if count > 1 else ()
-        dims = (block, (depth,), (Axis(f"{self.axis.name}_block", size),))
+        block = (TensorAxis(f"{self.axis.name}_blocks", count),) if count > 1 else ()
+        dims = (block, (depth,), (TensorAxis(f"{self.axis.name}_block", size),))
         return self.weight.formed(f"{first}_by_{size}" + ("" if turned else "_down"), form, dims)
 
     def _cut(self, given: Stored, axis: int) -> Stored:
@@ -190,7 +190,7 @@ def _product(at: Importer, x: Any, weight: Any, bias: Stored | None, *, transpos
     if weight.data.ndim != 2:
         raise Unsupported(f"a weight of {weight.data.ndim} dimensions; one of 2 has a lowering")
     at.check_format(weight)
-    axis = Axis(f"{at.node.name}_columns", weight.data.shape[0 if transposed else 1])
+    axis = TensorAxis(f"{at.node.name}_columns", weight.data.shape[0 if transposed else 1])
     if at.meta.dtype != "bfloat16":
         raise Unsupported(f"its result is {at.meta.dtype}; bfloat16 has a lowering")
     if bias is not None and not (isinstance(bias, Stored) and bias.data.shape == (axis.extent,)):

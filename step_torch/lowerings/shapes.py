@@ -15,7 +15,7 @@ import numpy as np
 from step import BF16, Stream
 from step.functions import Matmul, RotateHalf
 from step_torch.importing import Importer, with_dtype
-from step_torch.layouts import Axis, Dims, Layout, Part, Value, sizes
+from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, sizes
 from step_torch.registry import lowers
 from step_torch.sources import Stored, Unsupported
 
@@ -31,8 +31,8 @@ class Piece:
 
     @property
     def dims(self) -> Dims:
-        """As those of the value, with fewer columns."""
-        return (*self.of.dims[:-1], (Axis(f"{self.of.dims[-1][0].name}_{self.first}", self.extent),))
+        """The dimensions of the value, with fewer columns."""
+        return (*self.of.dims[:-1], (TensorAxis(f"{self.of.dims[-1][0].name}_{self.first}", self.extent),))
 
     def negated(self) -> Piece:
         """-x."""
@@ -52,7 +52,7 @@ class Cached:
 
     @property
     def dims(self) -> Dims:
-        """Those of the cache."""
+        """The dimensions of the cache."""
         return self.past.dims
 
     def in_shape(self, at: Importer, shape: tuple[int, ...]) -> Value:
@@ -170,8 +170,8 @@ def joined(at: Importer, pieces: list[Piece]) -> Value:
     signs = [each.sign for each in pieces for _ in range(each.extent)]
     stream = _in_order(at, value.stream, order, signs)
     old = value.dims[-1][0]
-    axis = old if width == old.extent else Axis(at.name("columns"), width)
-    layout = replace(value.layout, columns=Part(axis, width))
+    axis = old if width == old.extent else TensorAxis(at.name("columns"), width)
+    layout = replace(value.layout, columns=AxisPart(axis, width))
     return with_dtype(replace(value, dims=(*value.dims[:-1], (axis,)), layout=layout), stream, at.dtype)
 
 
@@ -211,12 +211,14 @@ def _permuted(at: Importer, x: Any, order: list[int]) -> Any:
     return at.value(x).over(dims)
 
 
-def _regrouped(at: Importer, dims: Dims, shape: tuple[int, ...]) -> tuple[Dims, list[tuple[Axis, Axis, Axis]]]:
+def _regrouped(
+    at: Importer, dims: Dims, shape: tuple[int, ...]
+) -> tuple[Dims, list[tuple[TensorAxis, TensorAxis, TensorAxis]]]:
     """The axes of ``dims`` grouped to ``shape``, and those that are split in two for that."""
     atoms = [axis for each in dims for axis in each]
-    grouped, splits = list[tuple[Axis, ...]](), list[tuple[Axis, Axis, Axis]]()
+    grouped, splits = list[tuple[TensorAxis, ...]](), list[tuple[TensorAxis, TensorAxis, TensorAxis]]()
     for extent in shape:
-        group: list[Axis] = []
+        group: list[TensorAxis] = []
         while (have := prod(each.extent for each in group)) < extent:
             if not atoms:
                 raise Unsupported(f"a tensor {list(sizes(dims))} can not be seen as {list(shape)}")
@@ -227,7 +229,7 @@ def _regrouped(at: Importer, dims: Dims, shape: tuple[int, ...]) -> tuple[Dims, 
                         f"a dimension of {axis.extent} is split into {rest} parts, which do not divide it"
                     )
                 name = at.name(axis.name)
-                outer, inner = Axis(f"{name}_outer", rest), Axis(f"{name}_inner", axis.extent // rest)
+                outer, inner = TensorAxis(f"{name}_outer", rest), TensorAxis(f"{name}_inner", axis.extent // rest)
                 splits.append((axis, outer, inner))
                 atoms.insert(0, inner)
                 axis = outer
@@ -238,7 +240,7 @@ def _regrouped(at: Importer, dims: Dims, shape: tuple[int, ...]) -> tuple[Dims, 
     return tuple(grouped), splits
 
 
-def _split(at: Importer, value: Value, axis: Axis, outer: Axis, inner: Axis) -> Value:
+def _split(at: Importer, value: Value, axis: TensorAxis, outer: TensorAxis, inner: TensorAxis) -> Value:
     """``value`` with the two axes in the place of the one."""
     columns, rows = value.layout.columns, value.layout.rows
     if columns is not None and columns.axis == axis and inner.extent != columns.count:
@@ -246,14 +248,14 @@ def _split(at: Importer, value: Value, axis: Axis, outer: Axis, inner: Axis) -> 
     if rows is not None and rows.axis == axis and inner.extent % rows.count:
         value = at.joiner.rows(value, gcd(inner.extent, rows.count), f"a dimension is split into {outer.extent} parts")
 
-    def new(part: Part) -> Part:
+    def new(part: AxisPart) -> AxisPart:
         if part.axis != axis:
             return part
         if part.step >= inner.extent:
-            return Part(outer, part.count, part.step // inner.extent)
+            return AxisPart(outer, part.count, part.step // inner.extent)
         if part.count * part.step > inner.extent:
             raise Unsupported(f"{part} goes across the parts that a dimension is split into")
-        return Part(inner, part.count, part.step)
+        return AxisPart(inner, part.count, part.step)
 
     return replace(value, layout=value.layout.changed(new))
 
@@ -263,13 +265,13 @@ def _merged(at: Importer, value: Value) -> Value:
     axes = value.dims[-1]
     if len(axes) < 2:
         return value
-    axis, below, steps = Axis(at.name("columns"), sizes([axes])[0]), 1, dict[Axis, int]()
+    axis, below, steps = TensorAxis(at.name("columns"), sizes([axes])[0]), 1, dict[TensorAxis, int]()
     for each in reversed(axes):
         steps[each] = below
         below *= each.extent
 
-    def new(part: Part) -> Part:
-        return Part(axis, part.count, part.step * steps[part.axis]) if part.axis in steps else part
+    def new(part: AxisPart) -> AxisPart:
+        return AxisPart(axis, part.count, part.step * steps[part.axis]) if part.axis in steps else part
 
-    layout: Layout = value.layout.changed(new)
+    layout: TileLayout = value.layout.changed(new)
     return replace(value, dims=(*value.dims[:-1], (axis,)), layout=layout)

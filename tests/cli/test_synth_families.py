@@ -8,7 +8,7 @@ import pytest
 from commanding import Step
 
 from cosim.synthesis import measure
-from cosim.synthesis.families.family import Family
+from cosim.synthesis.families.family import CellFamily
 from cosim.synthesis.families.osu018 import LIBERTY, Osu018, StandardCells, _read_report
 from cosim.synthesis.families.ultrascale import UltraScale, UltraScaleCells
 from cosim.synthesis.flow import Flow
@@ -33,7 +33,7 @@ def program():
 """
 
 
-def promote(family: Family) -> object:
+def promote(family: CellFamily) -> object:
     """The cells of a Promote."""
     graph = Graph("tiny")
     graph.source("x", Tile(FP32), [3]).promote(name="up").sink("y")

@@ -10,8 +10,8 @@ import pytest
 from commanding import ROOT, Step
 
 from step import load_program
-from step_torch.agreement import Agreement, Difference
-from step_torch.archive import Text
+from step_torch.agreement import Difference, TextAgreement
+from step_torch.archive import GeneratedText
 from step_torch.text import TextModel
 
 LLAMA = "tests/step_torch/captured/llama_prefill.pt2"
@@ -65,8 +65,8 @@ def test_a_text(step: Step) -> None:
 
 
 def test_texts_of_torch(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = Text([1, 2, 3, 4], [0.5, 0.0, 0.25])  # " abc" behind " "
-    found = Agreement(text, (Difference(2, 5, 3, 0.0), Difference(3, 1, 4, 0.25)), SimpleNamespace())  # type: ignore
+    text = GeneratedText([1, 2, 3, 4], [0.5, 0.0, 0.25])  # " abc" behind " "
+    found = TextAgreement(text, (Difference(2, 5, 3, 0.0), Difference(3, 1, 4, 0.25)), SimpleNamespace())  # type: ignore
     monkeypatch.setattr("step_cli.verbs.generate.agreements", lambda model, backend: [found])
     done = step("generate", "examples/tiny_lm", "--check")
     assert (done.code, done.out.splitlines()) == (

@@ -13,13 +13,13 @@ import pytest
 from kept_tools import cold_cache
 
 from cosim.synthesis import flow, measure, tools
-from cosim.synthesis.area import Area
+from cosim.synthesis.area import Ecp5Area
 from cosim.synthesis.devices import DEVICES, Device
 from cosim.synthesis.estimate import Counts, estimate, fabric_metrics
 from cosim.synthesis.families.ecp5 import Ecp5
 from cosim.synthesis.families.family import Timing
 from cosim.synthesis.jobs import Stop, side_by_side
-from cosim.synthesis.report import Clock, Part, Report
+from cosim.synthesis.report import ClockResult, Component, Report
 from cosim.synthesis.surround import behind_pins, between_channels
 from hw.fabric import elaborate
 from hw.links.layout import output_formats
@@ -62,7 +62,7 @@ def test_every_part_has_its_area_and_every_unit_its_clock(report: Report) -> Non
 
 def test_the_whole_is_the_sum_of_its_parts(report: Report) -> None:
     parts = [each.area for each in (*report.units, *report.channels)]
-    status = Area(lut4=report.area.lut4 - sum(each.lut4 for each in parts))
+    status = Ecp5Area(lut4=report.area.lut4 - sum(each.lut4 for each in parts))
     assert report.area.dpr16x4 == sum(each.dpr16x4 for each in parts)
     assert 0 < status.lut4 < 40  # `done` and `fault` of the top
     assert report.clock is not None and report.clock.median > 60 and report.misfit is None
@@ -87,19 +87,19 @@ def test_a_clock_that_is_missed_is_a_result(report: Report) -> None:
 
 
 def test_what_does_not_fit_is_not_placed(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measure._Work, "_time", lambda *_: pytest.fail("it was placed"))
+    monkeypatch.setattr(measure._Jobs, "_time", lambda *_: pytest.fail("it was placed"))
     small = measure.measure(tiny(), Ecp5(Device("12k", 100, 28, 56)))
     assert small.clock is None and all(each.clock is None for each in small.units)
     assert small.area == report.area and small.misfit is not None
 
 
 def test_a_misfit_names_what_takes_the_room() -> None:
-    def part(name: str, module: str, luts: int) -> Part:
-        return Part(name, "map", module, Area(lut4=luts, dsp=20))
+    def part(name: str, module: str, luts: int) -> Component:
+        return Component(name, "map", module, Ecp5Area(lut4=luts, dsp=20))
 
     units = (part("a", "map_1", 9000), part("b", "map_1", 9000), part("c", "map_2", 12000), part("d", "zip_3", 70))
     units += (part("e", "zip_4", 50),)
-    total = Area(lut4=30120, dsp=100, ff=24288)
+    total = Ecp5Area(lut4=30120, dsp=100, ff=24288)
     report = Report("wide", Ecp5(DEVICES["25k"]), units, (), total, None)
     assert report.misfit == (
         "wide does not fit an LFE5U-25F: it needs 30,120 of 24,288 LUT sites, 100 of 28 DSPs; most LUT sites go to "
@@ -189,12 +189,12 @@ def test_jobs_end_when_one_fails() -> None:
 
 
 def test_areas_add_up() -> None:
-    area = Area.of_cells({"LUT4": 5, "CCU2C": 2, "TRELLIS_DPR16X4": 3, "TRELLIS_FF": 7, "PFUMX": 9, "DP16KD": 1})
-    assert area == Area(lut4=5, ccu2c=2, dpr16x4=3, ff=7, block_ram=1)
+    area = Ecp5Area.of_cells({"LUT4": 5, "CCU2C": 2, "TRELLIS_DPR16X4": 3, "TRELLIS_FF": 7, "PFUMX": 9, "DP16KD": 1})
+    assert area == Ecp5Area(lut4=5, ccu2c=2, dpr16x4=3, ff=7, block_ram=1)
     assert area.comb_sites == 5 + 2 * 2 + 6 * 3
     assert (area + area).to_json()["comb_sites"] == 54
-    assert LARGE.lacks(Area(lut4=83_640, ff=83_640, dsp=156, block_ram=208)) == []
-    assert LARGE.lacks(Area(ff=83_641, block_ram=209)) == ["83,641 of 83,640 flip-flops", "209 of 208 block RAMs"]
+    assert LARGE.lacks(Ecp5Area(lut4=83_640, ff=83_640, dsp=156, block_ram=208)) == []
+    assert LARGE.lacks(Ecp5Area(ff=83_641, block_ram=209)) == ["83,641 of 83,640 flip-flops", "209 of 208 block RAMs"]
     assert [each.part for each in DEVICES.values()] == ["LFE5U-12F", "LFE5U-25F", "LFE5U-45F", "LFE5U-85F"]
 
 
@@ -209,7 +209,7 @@ def test_a_path_is_told_in_names_of_operators() -> None:
     )
     placement = Timing(80.0, cells)
     assert placement.path({"u1_up": "up", "c0_x": "channel x"}) == ("up", "channel x", "up")
-    clock = Clock((80.0, 60.0, 90.0), ("up",))
+    clock = ClockResult((80.0, 60.0, 90.0), ("up",))
     assert clock.to_json() == {"mhz": [80.0, 60.0, 90.0], "median": 80.0, "path": ["up"]}
 
 

@@ -8,6 +8,7 @@ import attention
 import numpy as np
 import pytest
 from grids import samples
+from raising import raising
 from test_examples import assert_clean, assert_close, numbers
 
 from sim_approx import backend as approx
@@ -122,13 +123,13 @@ def test_a_length_beyond_the_cache(backend: str) -> None:
     program = attention.build(np.array([5, 7, 6]), dynamic=True)
     program.inputs["length"] = np.array([5, 8, 6])
     location = program.graph.nodes["end"].location
-    with pytest.raises(StreamFault) as error:
+    with raising(
+        StreamFault,
+        f"map 'end' ({location}): a request has to be one of 0 to 5, and to have less than 8 rows of the cache\n"
+        "  token 2 of sequence is 2\n"
+        "  token 2 of lengths_broadcast.0 is 8",
+    ):
         if backend == "interpreter":
             interpret(program.graph, program.inputs)
         else:
             approx.run(program.graph, program.inputs, program.fabric)
-    assert str(error.value) == (
-        f"map 'end' ({location}): a request has to be one of 0 to 5, and to have less than 8 rows of the cache\n"
-        "  token 2 of sequence is 2\n"
-        "  token 2 of lengths_broadcast.0 is 8"
-    )

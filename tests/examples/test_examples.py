@@ -12,6 +12,7 @@ import pytest
 import recirculate
 import swiglu
 from grids import samples
+from raising import raising
 
 from step.errors import InputError
 from step.language.validate import check
@@ -116,9 +117,8 @@ def test_swiglu_in_other_sizes(sizes: dict[str, int]) -> None:
 
 
 def test_swiglu_in_sizes_that_do_not_divide() -> None:
-    with pytest.raises(InputError) as error:
+    with raising(InputError, "rows, the rows of a tile, must divide batch = 10, but 4 does not"):
         swiglu.program(batch=10)
-    assert str(error.value) == "rows, the rows of a tile, must divide batch = 10, but 4 does not"
 
 
 def test_the_sweep_is_six_programs() -> None:
@@ -247,15 +247,13 @@ def test_a_turn_without_rows_reads_no_weights() -> None:
 
 @pytest.mark.parametrize("regions", [3, 16, 0, -2])
 def test_regions_that_can_not_have_equally_many_experts(regions: int) -> None:
-    with pytest.raises(InputError) as error:
+    with raising(InputError, f"8 experts can not be dealt evenly to {regions} regions; possible are 1, 2, 4, 8"):
         moe_multiplexed.build(np.array([[0, 1]]), regions)
-    assert str(error.value) == f"8 experts can not be dealt evenly to {regions} regions; possible are 1, 2, 4, 8"
 
 
 @pytest.mark.parametrize("expert", [-1, 8])
 def test_an_expert_that_is_not_there(expert: int) -> None:
     program = moe_multiplexed.build(np.array([[0, 1], [2, 3]]), 2, hidden=16, inner=16)
     program.inputs["routing"] = np.array([[0, 1], [2, expert]])
-    with pytest.raises(InputError) as error:
+    with raising(InputError, f"input 'routing' at [1] selects target {expert}, but its targets are 0 to 7"):
         interpret(program.graph, program.inputs)
-    assert str(error.value) == f"input 'routing' at [1] selects target {expert}, but its targets are 0 to 7"

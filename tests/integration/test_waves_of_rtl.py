@@ -12,7 +12,7 @@ from reading_waves import VCDVCD
 
 from step.lowering.links import data_words
 from step.programs.program import load_program
-from step_show.waves.ports import Port, ports
+from step_show.waves.ports import ChannelEnd, ports
 from step_show.waves.recording import record
 from step_show.waves.vcd import write_vcd
 
@@ -20,7 +20,7 @@ README = Path(__file__).parents[2] / "README.md"
 CYCLE = "bench.monitor.cycle"
 
 
-def instance_of(port: Port) -> str:
+def instance_of(port: ChannelEnd) -> str:
     """The channel in the simulator's waves."""
     legal = re.sub(r"\W", "_", port.channel.name)
     return f"bench.fabric.c{port.channel.index}_{legal}"

@@ -19,7 +19,7 @@ from step.language.tokens import show
 from step.lowering.links import data_words
 from step.programs.program import load_program
 from step.running.result import control_token
-from step_show.waves.ports import Port, ports
+from step_show.waves.ports import ChannelEnd, ports
 from step_show.waves.recording import Recording, record
 from step_show.waves.signals import channel_signals
 from step_show.waves.table import rows, write_csv, write_text
@@ -42,7 +42,7 @@ def vcd(found: Recording, operators: list[str]) -> str:
     return file.getvalue()
 
 
-def name(found: Recording, port: Port, signal: str) -> str:
+def name(found: Recording, port: ChannelEnd, signal: str) -> str:
     return f"{found.netlist.graph.name}.{port.operator}.{port.name}.{signal}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from broken import Members, edited, rewritten
+from broken import MODEL, Members, edited, rewritten
+from raising import raising
 
 import step
 import step_torch
@@ -21,6 +23,11 @@ CONFIG = "archive/data/weights/model_weights_config.json"
 DOWN = "layers.0.mlp.down_proj.weight"
 
 
+def without(count: int) -> str:
+    """The first line about so many operators."""
+    return f"'FILE' has {count} operator{'s' * (count > 1)} without a lowering:\n"
+
+
 def complaint(path: Path, kind: type[Exception] = FormatError, **options: Any) -> str:
     """What `load` says of ``path``."""
     with pytest.raises(kind) as caught:
@@ -28,129 +35,120 @@ def complaint(path: Path, kind: type[Exception] = FormatError, **options: Any) -
     return str(caught.value).replace(str(path), "FILE")
 
 
-def test_no_zip(tmp_path: Path) -> None:
+def test_files_that_are_none(tmp_path: Path) -> None:
     path = tmp_path / "model.pt2"
-    path.write_bytes(b"no archive")
-    assert complaint(path) == "'FILE' is no .pt2 file: a .pt2 file is a zip archive; step_torch.capture writes one"
+    assert complaint(path) == "there is no file 'FILE'"
+    for content, said in (
+        (b"no archive", "is no .pt2 file: a .pt2 file is a zip archive; step_torch.capture writes one"),
+        (LLAMA.read_bytes()[:20_000], "is cut off or damaged: File is not a zip file"),
+    ):
+        path.write_bytes(content)
+        assert complaint(path) == f"'FILE' {said}"
 
 
-def test_cut_off(tmp_path: Path) -> None:
-    path = tmp_path / "model.pt2"
-    path.write_bytes(LLAMA.read_bytes()[:20_000])
-    assert complaint(path) == "'FILE' is cut off or damaged: File is not a zip file"
+def of_format(number: int) -> Callable[[Any], None]:
+    """A weight has the format with this number."""
+    return lambda config: config["config"][DOWN]["tensor_meta"].update(dtype=number)
 
 
-def test_no_file(tmp_path: Path) -> None:
-    assert complaint(tmp_path / "model.pt2") == "there is no file 'FILE'"
+def like_others(model: Any) -> None:
+    """Three operators are called in another way."""
+    for node in nodes_of(model):
+        if node["outputs"] and node["outputs"][0].get("as_tensor", {}).get("name") in ("silu", "mean", "rsqrt_1"):
+            node["target"] = f"torch.ops.aten.{node['target'].split('.')[3]}_like.default"
 
 
-def test_another_zip(tmp_path: Path) -> None:
-    path = rewritten(LLAMA, tmp_path / "model.pt2", lambda members: members.pop("archive/models/model.json") and None)
-    assert complaint(path) == (
-        "'FILE' is no .pt2 file of torch.export: it lacks models/model.json, the exported program"
-    )
+def nodes_of(model: Any, op: str = "") -> list[Any]:
+    return [node for node in model["graph_module"]["graph"]["nodes"] if node["target"].startswith(f"torch.ops.{op}")]
 
 
-def test_another_version(tmp_path: Path) -> None:
-    def change(model: Any) -> None:
-        model.update(schema_version={"major": 9, "minor": 1}, torch_version="3.0")
+def to_the_seventh(model: Any) -> None:
+    for node in nodes_of(model, "aten.pow.Tensor_Scalar"):
+        node["inputs"][1]["arg"] = {"as_int": 7}
 
-    assert complaint(edited(LLAMA, tmp_path / "model.pt2", change)) == (
+
+def one_more_argument(model: Any) -> None:
+    (silu,) = nodes_of(model, "aten.silu.default")
+    silu["inputs"].append({"name": "limit", "arg": {"as_int": 6}, "kind": 2})
+
+
+def wide(model: Any) -> None:
+    model["graph_module"]["graph"]["tensor_values"]["silu"]["dtype"] = 8
+
+
+LLAMA_PY = "transformers/models/llama/modeling_llama.py"
+ACT = "transformers/activations.py:103, in layers.0.mlp.act_fn"
+LINEAR = f"  aten.linear.default at {LLAMA_PY}:164, in layers.0.mlp.down_proj: parameter '{DOWN}' is"
+TO_BF16 = "not bfloat16: call .to(torch.bfloat16) on the module before step_torch.capture"
+
+EDITED: dict[str, tuple[Callable[[Any], Any], str, str]] = {
+    "another version": (
+        lambda model: model.update(schema_version={"major": 9, "minor": 1}, torch_version="3.0"), MODEL,
         "'FILE' has schema 9.1 of torch.export, by torch 3.0; what can be read is schema 8: capture the module again "
-        "with torch 2.13"
-    )
-
-
-def test_a_weight_is_missing(tmp_path: Path) -> None:
-    path = rewritten(LLAMA, tmp_path / "model.pt2", lambda members: members.pop(DATA) and None)
-    assert complaint(path) == (f"'FILE' lacks data/weights/weight_6, the data of '{DOWN}': capture the module again")
-
-
-def test_a_weight_of_another_size(tmp_path: Path) -> None:
-    def change(members: Members) -> None:
-        members[DATA] = members[DATA][:-2]
-
-    assert complaint(rewritten(LLAMA, tmp_path / "model.pt2", change)) == (
-        f"'FILE': '{DOWN}' is bfloat16[32, 64] of 4,096 bytes, but data/weights/weight_6 has 4,094"
-    )
-
-
-def test_a_weight_of_an_unknown_format(tmp_path: Path) -> None:
-    def change(config: Any) -> None:
-        config["config"][DOWN]["tensor_meta"]["dtype"] = 35
-
-    assert complaint(edited(LLAMA, tmp_path / "model.pt2", change, CONFIG)) == (
+        "with torch 2.13",
+    ),
+    "a weight of an unknown format": (
+        of_format(35), CONFIG,
         f"'FILE': '{DOWN}' has format 35, which is none of uint8, int8, int16, int32, int64, float16, float32, "
-        "float64, bool, bfloat16, float8_e4m3fn, float8_e5m2"
-    )
+        "float64, bool, bfloat16, float8_e4m3fn, float8_e5m2",
+    ),
+    "a weight that is not bfloat16": (of_format(6), CONFIG, f"{without(1)}{LINEAR} float16, {TO_BF16}"),
+    "operators without a lowering": (
+        like_others, MODEL,
+        f"{without(3)}  aten.mean_like.default at {LLAMA_PY}:65, in layers.0.input_layernorm\n"
+        f"  aten.rsqrt_like.default at {LLAMA_PY}:66, in layers.0.post_attention_layernorm\n"
+        f"  aten.silu_like.default at {ACT}",
+    ),
+    "what a lowering does not take": (  # and not what reads its result, until that is mended
+        to_the_seventh, MODEL,
+        f"{without(1)}  aten.pow.Tensor_Scalar at {LLAMA_PY}:65, in layers.0.input_layernorm: "
+        "the exponent is 7; 2 and 3 have a lowering",
+    ),
+    "one more argument": (
+        one_more_argument, MODEL,
+        f"{without(1)}  aten.silu.default at {ACT}: its lowering does not take these arguments: got an "
+        "unexpected keyword argument 'limit'",
+    ),
+    "a result that no stream has": (
+        wide, MODEL,
+        f"{without(1)}  aten.silu.default at {ACT}: its result is float64, and streams have bfloat16, float32, "
+        "bool",
+    ),
+}  # fmt: skip
 
 
-def test_a_weight_that_is_not_bfloat16(tmp_path: Path) -> None:
-    def change(config: Any) -> None:
-        config["config"][DOWN]["tensor_meta"]["dtype"] = 6
-
-    assert complaint(edited(LLAMA, tmp_path / "model.pt2", change, CONFIG), InputError) == (
-        "'FILE' has 1 operator without a lowering:\n"
-        "  aten.linear.default at transformers/models/llama/modeling_llama.py:164, in layers.0.mlp.down_proj: "
-        f"parameter '{DOWN}' is float16, not bfloat16: call .to(torch.bfloat16) on the module before step_torch.capture"
-    )
+@pytest.mark.parametrize("name", EDITED)
+def test_a_file_with_something_else(name: str, tmp_path: Path) -> None:
+    change, member, said = EDITED[name]
+    kind = InputError if "lowering" in said else FormatError
+    assert complaint(edited(LLAMA, tmp_path / "model.pt2", change, member), kind) == said
 
 
-@pytest.mark.parametrize(("number", "kind"), [(2, "int8"), (1, "uint8"), (12, "bool")])
-def test_a_weight_of_integers(number: int, kind: str, tmp_path: Path) -> None:
-    """`.to(torch.bfloat16)` would leave it."""
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda members: members.pop(MODEL) and None,
+         "'FILE' is no .pt2 file of torch.export: it lacks models/model.json, the exported program"),
+        (lambda members: members.pop(DATA) and None,
+         f"'FILE' lacks data/weights/weight_6, the data of '{DOWN}': capture the module again"),
+        (lambda members: members.update({DATA: members[DATA][:-2]}),
+         f"'FILE': '{DOWN}' is bfloat16[32, 64] of 4,096 bytes, but data/weights/weight_6 has 4,094"),
+    ],
+)  # fmt: skip
+def test_members_that_are_missing_or_short(change: Callable[[Members], None], said: str, tmp_path: Path) -> None:
+    assert complaint(rewritten(LLAMA, tmp_path / "model.pt2", change)) == said
 
-    def change(config: Any) -> None:
-        config["config"][DOWN]["tensor_meta"]["dtype"] = number
 
+@pytest.mark.parametrize(("number", "kind"), [(2, "int8"), (1, "uint8"), (12, "bool"), (29, "float8_e4m3fn")])
+def test_a_weight_of_eight_bits(number: int, kind: str, tmp_path: Path) -> None:
+    """`.to(torch.bfloat16)` would leave integers."""
     path = rewritten(LLAMA, tmp_path / "half.pt2", lambda members: members.update({DATA: members[DATA][:2048]}))
-    assert complaint(edited(path, tmp_path / "model.pt2", change, CONFIG), InputError).endswith(
-        f"in layers.0.mlp.down_proj: parameter '{DOWN}' is {kind}, not bfloat16: its .to() leaves integers, so store "
-        "its values (those of weights times their scales) so before step_torch.capture"
-    )
-
-
-def test_a_weight_of_eight_bits(tmp_path: Path) -> None:
-    def change(config: Any) -> None:
-        config["config"][DOWN]["tensor_meta"]["dtype"] = 29
-
-    path = rewritten(LLAMA, tmp_path / "half.pt2", lambda members: members.update({DATA: members[DATA][:2048]}))
-    assert complaint(edited(path, tmp_path / "model.pt2", change, CONFIG), InputError) == (
-        "'FILE' has 1 operator without a lowering:\n"
-        "  aten.linear.default at transformers/models/llama/modeling_llama.py:164, in layers.0.mlp.down_proj: "
-        f"parameter '{DOWN}' is float8_e4m3fn, not bfloat16: call .to(torch.bfloat16) on the module before "
+    integers = (
+        "not bfloat16: its .to() leaves integers, so store its values (those of weights times their scales) so before "
         "step_torch.capture"
     )
-
-
-def test_all_operators_without_a_lowering_are_listed(tmp_path: Path) -> None:
-    def change(model: Any) -> None:
-        for node in model["graph_module"]["graph"]["nodes"]:
-            if node["outputs"] and node["outputs"][0].get("as_tensor", {}).get("name") in ("silu", "mean", "rsqrt_1"):
-                node["target"] = f"torch.ops.aten.{node['target'].split('.')[3]}_like.default"
-
-    assert complaint(edited(LLAMA, tmp_path / "model.pt2", change), InputError) == (
-        "'FILE' has 3 operators without a lowering:\n"
-        "  aten.mean_like.default at transformers/models/llama/modeling_llama.py:65, in layers.0.input_layernorm\n"
-        "  aten.rsqrt_like.default at transformers/models/llama/modeling_llama.py:66, in "
-        "layers.0.post_attention_layernorm\n"
-        "  aten.silu_like.default at transformers/activations.py:103, in layers.0.mlp.act_fn"
-    )
-
-
-def test_what_a_lowering_does_not_take(tmp_path: Path) -> None:
-    """What reads its result can not be looked at until it is mended."""
-
-    def change(model: Any) -> None:
-        for node in model["graph_module"]["graph"]["nodes"]:
-            if node["target"] == "torch.ops.aten.pow.Tensor_Scalar":
-                node["inputs"][1]["arg"] = {"as_int": 7}
-
-    assert complaint(edited(LLAMA, tmp_path / "model.pt2", change), InputError) == (
-        "'FILE' has 1 operator without a lowering:\n"
-        "  aten.pow.Tensor_Scalar at transformers/models/llama/modeling_llama.py:65, in layers.0.input_layernorm: "
-        "the exponent is 7; 2 and 3 have a lowering"
-    )
+    said = f"{without(1)}{LINEAR} {kind}, {TO_BF16 if 'float' in kind else integers}"
+    assert complaint(edited(path, tmp_path / "model.pt2", of_format(number), CONFIG), InputError) == said
 
 
 def test_extents_that_break_a_tile() -> None:
@@ -189,15 +187,14 @@ def test_nothing_to_compare_with(tmp_path: Path) -> None:
     path = rewritten(LLAMA, tmp_path / "model.pt2", change)
     assert complaint(path, InputError) == "there is no data for input 'x': give inputs={'x': ...}"
     data = {"x": np.ones((1, 16, 32)), "rest_0": np.ones((1, 16, 16)), "rest_1": np.ones((1, 16, 16))}
-    with pytest.raises(InputError) as caught:
+    with raising(InputError, f"'{path}' has no results of torch to compare with: step_torch.capture stores them"):
         step_torch.load(path, inputs=data).check()
-    assert str(caught.value) == (f"'{path}' has no results of torch to compare with: step_torch.capture stores them")
 
 
 def test_a_model_that_is_too_large_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Told before the weights are read."""
     monkeypatch.setattr("step.host.memory.free_bytes", lambda: 10_000)
-    monkeypatch.setattr("step_torch.archive._Reader._weight", None)
+    monkeypatch.setattr("step_torch.archive._ArchiveReader._weight", None)
     assert complaint(LLAMA, EnvironmentProblem) == (
         "a program with the 0.0 GB of weights of 'FILE' takes at least 0.0 GB of memory, and 0.0 GB are free; capture "
         "fewer layers (step_torch.Layers(model, COUNT)), or take a machine with more"
@@ -207,28 +204,7 @@ def test_a_model_that_is_too_large_for_memory(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.skipif(find_spec("torch") is not None, reason="torch is installed")
 @pytest.mark.parametrize("name", ["capture", "Layers", "tables"])
 def test_torch_is_not_installed(name: str) -> None:
-    with pytest.raises(EnvironmentProblem) as caught:
+    with raising(
+        EnvironmentProblem, f"step_torch.{name} needs torch, which is not installed: pip install 'step-fabric[torch]'"
+    ):
         getattr(step_torch, name)
-    assert str(caught.value) == (
-        f"step_torch.{name} needs torch, which is not installed: pip install 'step-fabric[torch]'"
-    )
-
-
-def test_arguments_and_formats_that_no_lowering_takes(tmp_path: Path) -> None:
-    def more(model: Any) -> None:
-        nodes = model["graph_module"]["graph"]["nodes"]
-        silu = next(node for node in nodes if node["target"] == "torch.ops.aten.silu.default")
-        silu["inputs"].append({"name": "limit", "arg": {"as_int": 6}, "kind": 2})
-
-    assert complaint(edited(LLAMA, tmp_path / "model.pt2", more), InputError) == (
-        "'FILE' has 1 operator without a lowering:\n"
-        "  aten.silu.default at transformers/activations.py:103, in layers.0.mlp.act_fn: its lowering does not take "
-        "these arguments: got an unexpected keyword argument 'limit'"
-    )
-
-    def wide(model: Any) -> None:
-        model["graph_module"]["graph"]["tensor_values"]["silu"]["dtype"] = 8
-
-    assert complaint(edited(LLAMA, tmp_path / "wide.pt2", wide), InputError).endswith(
-        "in layers.0.mlp.act_fn: its result is float64, and streams have bfloat16, float32, bool"
-    )

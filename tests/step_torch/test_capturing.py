@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from raising import raising
 
 import step_torch
 from step.errors import InputError
@@ -50,9 +51,8 @@ def test_a_branch_that_depends_on_data(tmp_path: Path) -> None:
 
 
 def test_a_module_that_is_not_in_bfloat16(tmp_path: Path) -> None:
-    with pytest.raises(InputError) as caught:
+    with raising(InputError, "parameter 'weight' is float32, not bfloat16: call .to(torch.bfloat16) first"):
         step_torch.capture(nn.Linear(4, 4), (torch.ones(1, 4),), tmp_path / "model.pt2")
-    assert str(caught.value) == "parameter 'weight' is float32, not bfloat16: call .to(torch.bfloat16) first"
 
 
 @pytest.mark.parametrize("name", capturing.WRITING)
@@ -64,23 +64,22 @@ def test_a_stored_model_that_writes_is_what_is_captured(name: str, tmp_path: Pat
 
 
 def test_models_that_do_not_write(tmp_path: Path) -> None:
-    with pytest.raises(InputError) as caught:
+    with raising(InputError, "GPT2LMHeadModel has 64 positions: room can not be 65, for more tokens"):
         step_torch.capture_decoding(capturing.model("GPT2"), tmp_path / "model.pt2", room=65)
-    assert str(caught.value) == "GPT2LMHeadModel has 64 positions: room can not be 65, for more tokens"
     scaled = capturing.model("Llama")
     scaled.register_forward_hook(lambda module, given, result: SimpleNamespace(logits=result.logits / 2))
-    with pytest.raises(InputError) as caught:
-        step_torch.capture_decoding(scaled, tmp_path / "model.pt2", room=8)
-    assert str(caught.value) == (
+    with raising(
+        InputError,
         "LlamaForCausalLM does more than embedding, layers, norm and head: without that its scores are off by 100% of "
-        "the largest one; it does more behind its head"
-    )
-    with pytest.raises(InputError) as caught:
-        step_torch.capture_decoding(nn.Linear(4, 4), tmp_path / "model.pt2", room=8)
-    assert str(caught.value) == (
+        "the largest one; it does more behind its head",
+    ):
+        step_torch.capture_decoding(scaled, tmp_path / "model.pt2", room=8)
+    with raising(
+        InputError,
         "Linear has no step that can be captured: models with embed_tokens, layers, norm and rotary_emb have, as "
-        "Llama, Qwen2 and Qwen3, and those with wte, wpe, h and ln_f, as GPT-2"
-    )
+        "Llama, Qwen2 and Qwen3, and those with wte, wpe, h and ln_f, as GPT-2",
+    ):
+        step_torch.capture_decoding(nn.Linear(4, 4), tmp_path / "model.pt2", room=8)
 
 
 def test_torch_still_reads_what_is_captured(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from broken import edited
+from raising import raising
 
 import step
 from step.errors import EnvironmentProblem, FormatError, InputError
@@ -60,12 +61,12 @@ def test_scores_agree_until_the_caches_are_full(either: TextModel) -> None:
 
 def test_without_texts_of_torch(tiny: TextModel) -> None:
     bare = replace(tiny.model, archive=replace(tiny.model.archive, texts=()))
-    with pytest.raises(InputError) as caught:
-        next(agreements(bare))
-    assert str(caught.value) == (
+    with raising(
+        InputError,
         f"'{FOLDER / 'model.pt2'}' has no texts of torch to compare with: step_torch.capture_decoding(.., prompts=..) "
-        "stores them"
-    )
+        "stores them",
+    ):
+        next(agreements(bare))
 
 
 def test_engines_agree_in_tokens_and_caches(either: TextModel) -> None:
@@ -150,36 +151,33 @@ def test_prompts_are_tokens(tiny: TextModel) -> None:
     """Arrays and whole numbers of any kind are taken, as for any input."""
     (meant, *others) = (tiny.model.program(each, 2).inputs["prompt"] for each in ([3, 1], np.array([3, 1]), [3.0, 1.0]))
     assert all(np.array_equal(each, meant) for each in others)
-    with pytest.raises(InputError) as caught:
+    with raising(
+        InputError, "input 'prompt' at [1] is 1.5, which is no integer: UINT32 has the integers 0 to 4294967295"
+    ):
         tiny.model.program([3, 1.5], 2)  # type: ignore[list-item]
-    assert str(caught.value) == (
-        "input 'prompt' at [1] is 1.5, which is no integer: UINT32 has the integers 0 to 4294967295"
-    )
 
 
 def test_caches_that_are_too_large_for_memory(tiny: TextModel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("step.host.memory.free_bytes", lambda: 10_000)
-    with pytest.raises(EnvironmentProblem) as caught:
-        tiny.program("a", 2)
-    assert str(caught.value) == (
+    with raising(
+        EnvironmentProblem,
         "a run with caches of 64 tokens in 2 layers takes at least 0.0 GB of memory, and 0.0 GB are free; capture the "
-        "model with less room"
-    )
+        "model with less room",
+    ):
+        tiny.program("a", 2)
 
 
 def test_a_folder_whose_files_do_not_fit(tmp_path: Path) -> None:
     (tmp_path / "symbols.txt").write_text("abc\n")
     (tmp_path / "model.pt2").write_bytes((FOLDER / "model.pt2").read_bytes())
-    with pytest.raises(FormatError) as caught:
+    with raising(FormatError, f"'{tmp_path / 'symbols.txt'}' has 3 symbols, but the model has 32 tokens"):
         TextModel.load(tmp_path)
-    assert str(caught.value) == f"'{tmp_path / 'symbols.txt'}' has 3 symbols, but the model has 32 tokens"
 
 
 def test_a_layer_is_no_language_model() -> None:
     path = Path(__file__).parent / "captured" / "llama_prefill.pt2"
-    with pytest.raises(InputError) as caught:
+    with raising(InputError, f"'{path}' is no step of a language model: step_torch.capture_decoding writes one"):
         LanguageModel.load(path)
-    assert str(caught.value) == f"'{path}' is no step of a language model: step_torch.capture_decoding writes one"
 
 
 def test_layers_that_are_not_alike(tmp_path: Path) -> None:
@@ -189,9 +187,9 @@ def test_layers_that_are_not_alike(tmp_path: Path) -> None:
         last["target"] = "torch.ops.aten.tanh.default"
 
     path = edited(FOLDER / "model.pt2", tmp_path / "model.pt2", change)
-    with pytest.raises(InputError) as caught:
-        LanguageModel.load(path)
-    assert str(caught.value) == (
+    with raising(
+        InputError,
         f"layer 1 of '{path}' is not as layer 0: aten.tanh.default at transformers/activations.py:103, in "
-        "layers.layers.1.mlp.act_fn"
-    )
+        "layers.layers.1.mlp.act_fn",
+    ):
+        LanguageModel.load(path)

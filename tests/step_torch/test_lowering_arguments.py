@@ -98,158 +98,65 @@ REFUSED: list[tuple[list[Operator], dict[str, Any], str]] = [
     (one("aten.add.Tensor", X, X, alpha=2), {}, "alpha is 2, which has no lowering"),
     (one("aten.sub.Tensor", X, X, alpha=3), {}, "alpha is 3, which has no lowering"),
     (one("aten.pow.Tensor_Scalar", X, 0.5), {}, "the exponent is 0.5; 2 and 3 have a lowering"),
-    (
-        one("aten._to_copy.default", X, result="bool", dtype=Format("bool")),
-        {},
-        "a cast to bool; those to bfloat16 and float32 have a lowering",
-    ),
-    (
-        one("aten._to_copy.default", W, result="float16", dtype=Format("float16")),
-        {},
-        "its result is float16, and streams have bfloat16, float32, bool",
-    ),
-    (
-        one("aten.to.dtype", X, Format("int32"), result="int32"),
-        {},
-        "its result is int32, and streams have bfloat16, float32, bool",
-    ),
-    (
-        one("aten.softmax.int", X, 0),
-        {},
-        "it goes along dimensions [0]; only the last one, kept, has a lowering",
-    ),
-    (
-        one("aten.mean.dim", X, None, True),
-        {},
-        "it goes along all dimensions; only the last one, kept, has a lowering",
-    ),
-    (
-        one("aten.sum.dim_IntList", X, [], True),
-        {},
-        "it goes along all dimensions; only the last one, kept, has a lowering",
-    ),
-    (
-        one("aten.mean.dim", X, [-1]),
-        {},
-        "it goes along dimensions [-1]; only the last one, kept, has a lowering",
-    ),
-    (
-        one("aten.layer_norm.default", X, [8, 16]),
-        {},
-        "it goes along the last 2 dimensions; the last one alone has a lowering",
-    ),
-    (
-        one("aten.layer_norm.default", X, [16], None, None, 1e-5, True, 3),
-        {},
-        "its lowering does not take these arguments: too many positional arguments",
-    ),
-    (
-        one("aten.linear.default", X, W, result="float32"),
-        {},
-        "its result is float32; bfloat16 has a lowering",
-    ),
+    (one("aten._to_copy.default", X, result="bool", dtype=Format("bool")), {},
+     "a cast to bool; those to bfloat16 and float32 have a lowering"),
+    (one("aten._to_copy.default", W, result="float16", dtype=Format("float16")), {},
+     "its result is float16, and streams have bfloat16, float32, bool"),
+    (one("aten.to.dtype", X, Format("int32"), result="int32"), {},
+     "its result is int32, and streams have bfloat16, float32, bool"),
+    (one("aten.softmax.int", X, 0), {}, "it goes along dimensions [0]; only the last one, kept, has a lowering"),
+    (one("aten.mean.dim", X, None, True), {}, "it goes along all dimensions; only the last one, kept, has a lowering"),
+    (one("aten.sum.dim_IntList", X, [], True), {},
+     "it goes along all dimensions; only the last one, kept, has a lowering"),
+    (one("aten.mean.dim", X, [-1]), {}, "it goes along dimensions [-1]; only the last one, kept, has a lowering"),
+    (one("aten.layer_norm.default", X, [8, 16]), {},
+     "it goes along the last 2 dimensions; the last one alone has a lowering"),
+    (one("aten.layer_norm.default", X, [16], None, None, 1e-5, True, 3), {},
+     "its lowering does not take these arguments: too many positional arguments"),
+    (one("aten.linear.default", X, W, result="float32"), {}, "its result is float32; bfloat16 has a lowering"),
     (one("aten.linear.default", X, X), {}, "the second matrix is no parameter of the module"),
-    (
-        one("aten.addmm.default", B, X, W, beta=0.5, alpha=2),
-        {},
-        "beta is 0.5 and alpha 2; 1 and 1 have a lowering",
-    ),
+    (one("aten.addmm.default", B, X, W, beta=0.5, alpha=2), {}, "beta is 0.5 and alpha 2; 1 and 1 have a lowering"),
     (one("aten.addmm.default", Name("matrix"), X, W), {}, "a bias that is no parameter or input [16]"),
     (one("aten.addmm.default", Name("one"), X, W), {}, "a bias that is no parameter or input [16]"),
-    (
-        [
-            Operator("aten.tanh.default", [B], {"t": ("bfloat16", (16,))}),
-            *one("aten.linear.default", X, W, Name("t")),
-        ],
-        {},
-        "a bias that is no parameter or input [16]",
-    ),
-    (
-        one("aten.embedding.default", Name("x"), Name("i")),
-        {"inputs": {"i": np.zeros((1, 1), np.int64)}},
-        "the table is no parameter of the module",
-    ),
+    ([Operator("aten.tanh.default", [B], {"t": ("bfloat16", (16,))}), *one("aten.linear.default", X, W, Name("t"))], {},
+     "a bias that is no parameter or input [16]"),
+    (one("aten.embedding.default", Name("x"), Name("i")), {"inputs": {"i": np.zeros((1, 1), np.int64)}},
+     "the table is no parameter of the module"),
     (routed(2, -1, False), {}, "the smallest of every row; the largest have a lowering"),
     (routed(2, 0), {}, "the largest along another dimension than the last one"),
-    (
-        routed(2, weight=divided([0], True)),
-        {},
-        "it goes along dimensions [0]; only the last one, kept, has a lowering",
-    ),
-    (
-        routed(
-            2,
-            weight=[
-                *divided([-1], True),
-                Operator("aten.div.Tensor", [Name("share"), 2.0], {"s": ("bfloat16", (8, 2))}),
-            ],
-        ),
-        {},
-        "what a router chose can only be divided by its sum",
-    ),
-    (
-        [
-            Operator("aten.topk.default", [X, 3], {"more": ("bfloat16", (8, 3)), "i": ("int64", (8, 3))}),
-            *routed(
-                2,
-                weight=[
-                    Operator("aten.sum.dim_IntList", [Name("more"), [-1], True], {"sum": ("bfloat16", (8, 1))}),
-                    Operator("aten.div.Tensor", [Name("values"), Name("sum")], {"share": ("bfloat16", (8, 2))}),
-                ],
-            ),
-        ],
-        {},
-        "what a router chose can only be divided by its sum",
-    ),
-    (
-        one(SDPA, *QKV, shape=Q),
-        {"inputs": heads(Q, Q, Q)},
-        "attention must be causal, without a mask and without dropout",
-    ),
-    (
-        one(SDPA, *QKV, Name("m"), 0.0, True, shape=Q),
-        {"inputs": {**heads(Q, Q, Q), "m": bf16(8, 8)}},
-        "attention must be causal, without a mask and without dropout",
-    ),
-    (
-        one(SDPA, *QKV, None, 0.1, True, shape=Q),
-        {"inputs": heads(Q, Q, Q)},
-        "attention must be causal, without a mask and without dropout",
-    ),
-    (
-        one(SDPA, *QKV, None, 0.0, True, shape=(1, 2, 8, 32)),
-        {"inputs": heads(Q, Q, (1, 2, 8, 32))},
-        "queries [1, 2, 8, 16], keys [1, 2, 8, 16] and values [1, 2, 8, 32]; [1, heads, rows, size] with one size, and "
-        "as many keys as values, has a lowering",
-    ),
-    (
-        one(SDPA, *QKV, None, 0.0, True, shape=(1, 8, 16)),
-        {"inputs": heads((1, 8, 16), (1, 8, 16), (1, 8, 16))},
-        "queries [1, 8, 16], keys [1, 8, 16] and values [1, 8, 16]; [1, heads, rows, size] with one size, and as many "
-        "keys as values, has a lowering",
-    ),
-    (
-        one(MARK, *QKV, 0.25, shape=(1, 4, 8, 16)),
-        {"inputs": heads((1, 4, 8, 16), Q, (1, 4, 8, 16))},
-        "queries [1, 4, 8, 16], keys [1, 2, 8, 16] and values [1, 4, 8, 16]; [1, heads, rows, size] with one size, and "
-        "as many keys as values, has a lowering",
-    ),
-    (
-        one(MARK, *QKV, 0.25, shape=Q, result="float32"),
-        {"inputs": heads(Q, Q, Q)},
-        "its result is float32; bfloat16 has a lowering",
-    ),
-    (
-        [
-            Operator("aten._to_copy.default", [X], {"f": ("float32", SHAPE)}, {"dtype": Format("float32")}),
-            Operator("aten.exp.default", [Name("f")], {"e": ("float32", SHAPE)}),
-            Operator("aten.slice.Tensor", [Name("e"), 1, 4, 12], {"s": ("float32", (8, 8))}),
-            Operator("aten.exp.default", [Name("s")], {"y": ("float32", (8, 8))}),
-        ],
-        {},
-        "columns of float32 change places; those of bfloat16 have a lowering",
-    ),
-]
+    (routed(2, weight=divided([0], True)), {},
+     "it goes along dimensions [0]; only the last one, kept, has a lowering"),
+    (routed(2,
+     weight=[*divided([-1], True), Operator("aten.div.Tensor", [Name("share"), 2.0], {"s": ("bfloat16", (8, 2))})]), {},
+     "what a router chose can only be divided by its sum"),
+    ([Operator("aten.topk.default", [X, 3], {"more": ("bfloat16", (8, 3)), "i": ("int64", (8, 3))}),
+     *routed(2,
+     weight=[Operator("aten.sum.dim_IntList", [Name("more"), [-1], True], {"sum": ("bfloat16", (8, 1))}),
+     Operator("aten.div.Tensor", [Name("values"), Name("sum")], {"share": ("bfloat16", (8, 2))})])], {},
+     "what a router chose can only be divided by its sum"),
+    (one(SDPA, *QKV, shape=Q), {"inputs": heads(Q, Q, Q)},
+     "attention must be causal, without a mask and without dropout"),
+    (one(SDPA, *QKV, Name("m"), 0.0, True, shape=Q), {"inputs": {**heads(Q, Q, Q), "m": bf16(8, 8)}},
+     "attention must be causal, without a mask and without dropout"),
+    (one(SDPA, *QKV, None, 0.1, True, shape=Q), {"inputs": heads(Q, Q, Q)},
+     "attention must be causal, without a mask and without dropout"),
+    (one(SDPA, *QKV, None, 0.0, True, shape=(1, 2, 8, 32)), {"inputs": heads(Q, Q, (1, 2, 8, 32))},
+     "queries [1, 2, 8, 16], keys [1, 2, 8, 16] and values [1, 2, 8, 32]; [1, heads, rows, size] with one size, and "
+     "as many keys as values, has a lowering"),
+    (one(SDPA, *QKV, None, 0.0, True, shape=(1, 8, 16)), {"inputs": heads((1, 8, 16), (1, 8, 16), (1, 8, 16))},
+     "queries [1, 8, 16], keys [1, 8, 16] and values [1, 8, 16]; [1, heads, rows, size] with one size, and as many "
+     "keys as values, has a lowering"),
+    (one(MARK, *QKV, 0.25, shape=(1, 4, 8, 16)), {"inputs": heads((1, 4, 8, 16), Q, (1, 4, 8, 16))},
+     "queries [1, 4, 8, 16], keys [1, 2, 8, 16] and values [1, 4, 8, 16]; [1, heads, rows, size] with one size, and "
+     "as many keys as values, has a lowering"),
+    (one(MARK, *QKV, 0.25, shape=Q, result="float32"), {"inputs": heads(Q, Q, Q)},
+     "its result is float32; bfloat16 has a lowering"),
+    ([Operator("aten._to_copy.default", [X], {"f": ("float32", SHAPE)}, {"dtype": Format("float32")}),
+     Operator("aten.exp.default", [Name("f")], {"e": ("float32", SHAPE)}),
+     Operator("aten.slice.Tensor", [Name("e"), 1, 4, 12], {"s": ("float32", (8, 8))}),
+     Operator("aten.exp.default", [Name("s")], {"y": ("float32", (8, 8))})], {},
+     "columns of float32 change places; those of bfloat16 have a lowering"),
+]  # fmt: skip
 
 
 def loaded(path: Path, operators: list[Operator], more: dict[str, Any]) -> step_torch.Imported:

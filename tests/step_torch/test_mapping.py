@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from raising import raising
 
 import step
 import step_torch
@@ -95,12 +96,12 @@ def test_a_whole_language_model() -> None:
 
 def test_an_impossible_budget_says_what_is_needed() -> None:
     few = {**FEW, **SMALL}
-    with pytest.raises(InputError) as caught:
-        step_torch.map(PAGE, luts=10_000, ram=1_000, over=few)
-    assert str(caught.value) == (
+    with raising(
+        InputError,
         "no choice is within lut_sites 10,000, memory_bytes 1,000; the nearest, rows=4, columns=16, depth=0, "
-        "sum=ordered, side_by_side=1, held=True, needs lut_sites 56,023, memory_bytes 127,016"
-    )
+        "sum=ordered, side_by_side=1, held=True, needs lut_sites 56,023, memory_bytes 127,016",
+    ):
+        step_torch.map(PAGE, luts=10_000, ram=1_000, over=few)
     assert step_torch.map(PAGE, luts=56_023, ram=127_016, over=few, runs=0).best().cycles
 
 
@@ -148,26 +149,19 @@ def test_choices_divide_what_there_is() -> None:
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        (
-            {"over": {"row": [4]}},
-            "an import has no choice of 'row'; did you mean 'rows'? there are rows, columns, depth, sum, side_by_side, "
-            "held, cache_rows",
-        ),
+        ({"over": {"row": [4]}},
+         "an import has no choice of 'row'; did you mean 'rows'? there are rows, columns, depth, sum, side_by_side, "
+         "held, cache_rows"),
         ({"over": {"rows": []}}, "rows has no values to sweep over"),
         ({"luts": -1}, "lut_sites must be a number >= 0, not -1"),
-        (
-            {"bytes_per_cycle": 3},
-            "memory.bandwidth must be the 32 bytes a cycle of a channel times 1, 2, 4, ..: 32, not 3",
-        ),
-        (
-            {"over": {**FEW, "rows": [3], "sum": ["fused"]}},
-            "none of the 1 choices runs; of the last one: axis 1 of 'x' is 16, which tiles of 3 rows do not divide: "
-            "rows= of the tiling (--rows of step import) can be 1, 2, 4, 8, 16; where it is left out, tiles have the "
-            "most up to 4 that divide",
-        ),
+        ({"bytes_per_cycle": 3},
+         "memory.bandwidth must be the 32 bytes a cycle of a channel times 1, 2, 4, ..: 32, not 3"),
+        ({"over": {**FEW, "rows": [3], "sum": ["fused"]}},
+         "none of the 1 choices runs; of the last one: axis 1 of 'x' is 16, which tiles of 3 rows do not divide: "
+         "rows= of the tiling (--rows of step import) can be 1, 2, 4, 8, 16; where it is left out, tiles have the "
+         "most up to 4 that divide"),
     ],
-)
+)  # fmt: skip
 def test_bad_input(given: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(step.errors.StepError) as caught:
+    with raising(step.errors.StepError, complaint):
         step_torch.map(PAGE, **{"luts": LUTS, **given})
-    assert str(caught.value) == complaint

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from raising import raising
 
 import step_torch
 from step.errors import InputError
@@ -148,115 +149,64 @@ def padding() -> Tensor:
 
 
 REFUSED: dict[str, tuple[Callable[[], Capture], str]] = {
-    "bert": (
-        lambda: encoder("Bert", "BertLayer", 1, 8, 32, **SIZES),
-        f"attention of 'module.attention.self' {AHEAD}",
-    ),
+    "bert": (lambda: encoder("Bert", "BertLayer", 1, 8, 32, **SIZES), f"attention of 'module.attention.self' {AHEAD}"),
     "vit": (lambda: encoder("ViT", "ViTLayer", 1, 8, 32, **VIT), f"attention of 'module.attention' {AHEAD}"),
-    "whisper": (
-        lambda: encoder("Whisper", "WhisperEncoderLayer", 1, 8, 32, **WHISPER),
-        f"attention of 'module.self_attn' {AHEAD}",
-    ),
-    "additive mask": (
-        lambda: with_mask(padding()),
-        "attention of 'layer.self_attn' has a mask, which was given: only causal attention without one has a lowering",
-    ),
-    "boolean mask": (
-        lambda: with_mask(torch.ones(1, 1, 16, 16, dtype=torch.bool).tril()),
-        "attention of 'layer.self_attn' has a mask, which was given: only causal attention without one has a lowering",
-    ),
-    "padding": (
-        lambda: of(
-            Whole(small("Llama", **DECODER), "attention_mask"), rows(1, 16, 32), torch.ones(1, 16, dtype=torch.int64)
-        ),
-        "attention of 'model.layers.0.self_attn' has a mask, of padding, attention_mask: only causal attention without "
-        "one has a lowering",
-    ),
-    "packed sequences": (
-        lambda: of(
-            Whole(small("Llama", **DECODER), "position_ids"), rows(1, 16, 32), torch.tensor([[*range(8), *range(8)]])
-        ),
-        "attention of 'model.layers.0.self_attn' has a mask, which is not plain causal: only causal attention without "
-        "one has a lowering",
-    ),
-    "window in a mask": (
-        lambda: of(Whole(small("Mistral", **DECODER, sliding_window=8)), rows(1, 16, 32)),
-        "attention of 'model.layers.0.self_attn' has a window of 8 rows, and sees 16: a window has a lowering only "
-        "where no row goes beyond it",
-    ),
-    "eager": (
-        lambda: with_eager(Masked, torch.zeros(1, 1, 1, 1, dtype=torch.bfloat16)),
-        "attention of 'layer.self_attn' has a mask, which was given: only causal attention without one has a lowering",
-    ),
-    "eager without a mask": (
-        lambda: of(First(eager(), attention_mask=None), rows(1, 16, 32)),
-        "attention of 'module.self_attn' has no mask, so as 'eager' every row sees those behind it, too: make the "
-        "model with attn_implementation='sdpa', which is causal then",
-    ),
-    "dropout": (
-        lambda: of(Dropping(small("Llama", **DECODER)), rows(1, 2, 16, 16), rows(1, 2, 16, 16), rows(1, 2, 16, 16)),
-        "attention of 'attention' drops 0.5 of its weights: set its dropout to 0",
-    ),
-    "sinks": (
-        lambda: layers(small("GptOss", **ROUTED, layer_types=["full_attention"])),
-        "attention of 'layers.0.self_attn' has the option s_aux = a tensor [4], which has no lowering",
-    ),
-    "soft cap": (
-        lambda: layers(small("Gemma2", **{**GEMMA, "attn_logit_softcapping": 50.0}, layer_types=["full_attention"])),
-        "attention of 'layers.0.self_attn' has the option softcap = 50.0, which has no lowering",
-    ),
-    "window of Gemma-2": (
-        lambda: layers(small("Gemma2", **GEMMA, sliding_window=8, layer_types=["sliding_attention"])),
-        "attention of 'layers.0.self_attn' has a window of 8 rows, and sees 16: a window has a lowering only where no "
-        "row goes beyond it",
-    ),
-    "window": (
-        lambda: layers(small("Mistral", **DECODER, sliding_window=15)),
-        "attention of the layers has a window of 15 rows, and sees 16: a window has a lowering only where no "
-        "row goes beyond it",
-    ),
-    "window of a dynamic axis": (
-        lambda: layers(small("Mistral", **DECODER, sliding_window=32), longest=64),
-        "attention of 'layers.0.self_attn' has a window of 32 rows, and may see more: bound the dynamic axis, "
-        "torch.export.Dim(.., max=32): a window has a lowering only where no row goes beyond it",
-    ),
-    "window that only a mask has": (
-        lambda: layers(small("Phimoe", **ROUTED, sliding_window=8)),
-        "attention of the layers has a window of 8 rows, and sees 16: a window has a lowering only where no row goes "
-        "beyond it",
-    ),
-    "a model that is not causal": (
-        lambda: layers(small("Llama", **DECODER, is_causal=False)),
-        "LlamaForCausalLM is not causal: its rows see those behind them, too",
-    ),
-    "position bias": (
-        lambda: of(
-            First(
-                part(
-                    small("T5", "EncoderModel", vocab_size=64, d_model=32, d_kv=8, d_ff=64, num_layers=1, num_heads=4),
-                    "T5Block",
-                )
-            ),
-            rows(1, 8, 32),
-        ),
-        "attention of 'module.layer.0.SelfAttention' has the option position_bias = a tensor [1, 4, 8, 8], which has "
-        "no lowering",
-    ),
-    "narrow values": (
-        lambda: layers(small("DeepseekV3", **MLA)),
-        "attention of 'layers.0.self_attn' has values of 8 columns and queries of 16: only equal numbers have "
-        "a lowering",
-    ),
-    "gelu": (
-        lambda: block(hidden_act="gelu"),
-        f"experts of 'module.experts' have the activation GELUActivation: {SWIGLU}",
-    ),
+    "whisper": (lambda: encoder("Whisper", "WhisperEncoderLayer", 1, 8, 32, **WHISPER),
+     f"attention of 'module.self_attn' {AHEAD}"),
+    "additive mask": (lambda: with_mask(padding()),
+     "attention of 'layer.self_attn' has a mask, which was given: only causal attention without one has a lowering"),
+    "boolean mask": (lambda: with_mask(torch.ones(1, 1, 16, 16, dtype=torch.bool).tril()),
+     "attention of 'layer.self_attn' has a mask, which was given: only causal attention without one has a lowering"),
+    "padding": (lambda: of(Whole(small("Llama", **DECODER), "attention_mask"), rows(1, 16, 32),
+     torch.ones(1, 16, dtype=torch.int64)),
+     "attention of 'model.layers.0.self_attn' has a mask, of padding, attention_mask: only causal attention without "
+     "one has a lowering"),
+    "packed sequences": (lambda: of(Whole(small("Llama", **DECODER), "position_ids"), rows(1, 16, 32),
+     torch.tensor([[*range(8), *range(8)]])),
+     "attention of 'model.layers.0.self_attn' has a mask, which is not plain causal: only causal attention without "
+     "one has a lowering"),
+    "window in a mask": (lambda: of(Whole(small("Mistral", **DECODER, sliding_window=8)), rows(1, 16, 32)),
+     "attention of 'model.layers.0.self_attn' has a window of 8 rows, and sees 16: a window has a lowering only "
+     "where no row goes beyond it"),
+    "eager": (lambda: with_eager(Masked, torch.zeros(1, 1, 1, 1, dtype=torch.bfloat16)),
+     "attention of 'layer.self_attn' has a mask, which was given: only causal attention without one has a lowering"),
+    "eager without a mask": (lambda: of(First(eager(), attention_mask=None), rows(1, 16, 32)),
+     "attention of 'module.self_attn' has no mask, so as 'eager' every row sees those behind it, too: make the "
+     "model with attn_implementation='sdpa', which is causal then"),
+    "dropout": (lambda: of(Dropping(small("Llama", **DECODER)), rows(1, 2, 16, 16), rows(1, 2, 16, 16),
+     rows(1, 2, 16, 16)), "attention of 'attention' drops 0.5 of its weights: set its dropout to 0"),
+    "sinks": (lambda: layers(small("GptOss", **ROUTED, layer_types=["full_attention"])),
+     "attention of 'layers.0.self_attn' has the option s_aux = a tensor [4], which has no lowering"),
+    "soft cap": (lambda: layers(small("Gemma2", **{**GEMMA, "attn_logit_softcapping": 50.0},
+     layer_types=["full_attention"])),
+     "attention of 'layers.0.self_attn' has the option softcap = 50.0, which has no lowering"),
+    "window of Gemma-2": (lambda: layers(small("Gemma2", **GEMMA, sliding_window=8, layer_types=["sliding_attention"])),
+     "attention of 'layers.0.self_attn' has a window of 8 rows, and sees 16: a window has a lowering only where no "
+     "row goes beyond it"),
+    "window": (lambda: layers(small("Mistral", **DECODER, sliding_window=15)),
+     "attention of the layers has a window of 15 rows, and sees 16: a window has a lowering only where no "
+     "row goes beyond it"),
+    "window of a dynamic axis": (lambda: layers(small("Mistral", **DECODER, sliding_window=32), longest=64),
+     "attention of 'layers.0.self_attn' has a window of 32 rows, and may see more: bound the dynamic axis, "
+     "torch.export.Dim(.., max=32): a window has a lowering only where no row goes beyond it"),
+    "window that only a mask has": (lambda: layers(small("Phimoe", **ROUTED, sliding_window=8)),
+     "attention of the layers has a window of 8 rows, and sees 16: a window has a lowering only where no row goes "
+     "beyond it"),
+    "a model that is not causal": (lambda: layers(small("Llama", **DECODER, is_causal=False)),
+     "LlamaForCausalLM is not causal: its rows see those behind them, too"),
+    "position bias": (lambda: of(First(part(small("T5", "EncoderModel", vocab_size=64, d_model=32, d_kv=8, d_ff=64,
+     num_layers=1, num_heads=4), "T5Block")), rows(1, 8, 32)),
+     "attention of 'module.layer.0.SelfAttention' has the option position_bias = a tensor [1, 4, 8, 8], which has "
+     "no lowering"),
+    "narrow values": (lambda: layers(small("DeepseekV3", **MLA)),
+     "attention of 'layers.0.self_attn' has values of 8 columns and queries of 16: only equal numbers have "
+     "a lowering"),
+    "gelu": (lambda: block(hidden_act="gelu"),
+     f"experts of 'module.experts' have the activation GELUActivation: {SWIGLU}"),
     "relu": (lambda: block(hidden_act="relu"), f"experts of 'module.experts' have the activation ReLU: {SWIGLU}"),
-    "biases": (
-        lambda: of(First(part(small("GptOss", **ROUTED), "GptOssMLP")), rows(1, 16, 32)),
-        f"experts of 'module.experts' have biases: {SWIGLU}",
-    ),
-}
+    "biases": (lambda: of(First(part(small("GptOss", **ROUTED), "GptOssMLP")), rows(1, 16, 32)),
+     f"experts of 'module.experts' have biases: {SWIGLU}"),
+}  # fmt: skip
 
 
 def eager(kind: str = "Llama") -> nn.Module:
@@ -326,9 +276,8 @@ def test_options_of_attention(options: dict[str, Any], shapes: tuple[int, int], 
 
 def test_a_scale_that_is_computed() -> None:
     query = rows(1, 2, 8, 16)
-    with pytest.raises(InputError) as caught:
+    with raising(InputError, "attention of 'Identity' has scaling = a tensor [1], but only a number has a lowering"):
         Marks()._attention(nn.Identity(), query, query, query, None, scaling=torch.ones(1))
-    assert str(caught.value) == "attention of 'Identity' has scaling = a tensor [1], but only a number has a lowering"
 
 
 def off(path: Path) -> float:
@@ -399,17 +348,15 @@ def swapped(kind: Any, **config: Any) -> nn.Module:
     ],
 )
 def test_kinds_of_experts(kind: dict[str, bool], said: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError) as caught:
+    with raising(InputError, f"experts of 'module.experts' have {said}: {SWIGLU}"):
         of(made_experts(**kind), rows(1, 16, 32))(tmp_path / "model.pt2")
-    assert str(caught.value) == f"experts of 'module.experts' have {said}: {SWIGLU}"
 
 
 def test_a_gate_of_their_own(tmp_path: Path) -> None:
     module = made_experts()
     module.module.experts._apply_gate = lambda x: x[:, :32].clamp(max=7) * x[:, 32:]
-    with pytest.raises(InputError) as caught:
+    with raising(InputError, f"experts of 'module.experts' have a gate of their own: {SWIGLU}"):
         of(module, rows(1, 16, 32))(tmp_path / "model.pt2")
-    assert str(caught.value) == f"experts of 'module.experts' have a gate of their own: {SWIGLU}"
 
 
 def test_what_a_mark_does_not_see_shows(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from raising import raising
 
 import step
 from step.errors import FormatError
@@ -54,9 +55,8 @@ def test_a_model_with_letters_of_all_kinds(tmp_path: Path) -> None:
 def test_symbols_that_can_not_be_read(data: bytes, said: str, tmp_path: Path) -> None:
     path = tmp_path / "symbols.txt"
     path.write_bytes(data)
-    with pytest.raises(FormatError) as caught:
+    with raising(FormatError, f"'{path}' has symbols that can not be read: {said}"):
         read_symbols(path)
-    assert str(caught.value) == f"'{path}' has symbols that can not be read: {said}"
 
 
 def test_the_symbols_of_the_example() -> None:

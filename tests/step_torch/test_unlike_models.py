@@ -60,8 +60,7 @@ def test_an_unknown_family_is_told_with_its_own_exception(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("name", "changes"),
-    [("Gemma", {}), ("Gemma2", {**FULL, "query_pre_attn_scalar": 16}), ("Olmo", {}), ("Olmo2", {})],
+    ("name", "changes"), [("Gemma", {}), ("Gemma2", {**FULL, "query_pre_attn_scalar": 16}), ("Olmo", {}), ("Olmo2", {})]
 )
 def test_it_writes_as_torch_does(name: str, changes: dict[str, Any], tmp_path: Path) -> None:
     """A scalar scales embeddings, and tables of positions are in FP32; where it is close the other token may be it."""

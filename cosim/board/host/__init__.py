@@ -3,7 +3,7 @@
 The driver in ``../sw`` does the work, compiled into a library: how data lies in memory is said there, and nowhere else.
 
     import host  # with this folder's parent as the working directory, or in sys.path
-    board = host.Board(host.Mapped("/dev/uio0", "/dev/mem"))
+    board = host.Driver(host.MappedFiles("/dev/uio0", "/dev/mem"))
     outputs = board.run({"x": x, "s": [[row, row], [row]]})
 
 A tensor is an array; a stream is as many lists in each other as it has dimensions, of arrays [rows, columns]: tuples of
@@ -14,7 +14,7 @@ both. ``python -m host /dev/uio0 /dev/mem`` runs the program's own data on a boa
 
 from __future__ import annotations
 
-from .board import Board as Board
+from .board import Driver as Driver
 from .errors import BoardError as BoardError
-from .transport import Mapped as Mapped
+from .transport import MappedFiles as MappedFiles
 from .transport import Transport as Transport

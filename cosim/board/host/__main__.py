@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from .board import Board
+from .board import Driver
 from .errors import BoardError
-from .transport import Mapped
+from .transport import MappedFiles
 
 
 def main() -> None:
@@ -17,10 +17,10 @@ def main() -> None:
     parser.add_argument("registers", help="file of the registers, such as /dev/uio0")
     parser.add_argument("memory", help="file of the memory, such as /dev/mem")
     for name in ("--register-offset", "--base", "--memory-offset"):
-        parser.add_argument(name, type=lambda text: int(text, 0), help="see host.Mapped")
+        parser.add_argument(name, type=lambda text: int(text, 0), help="see host.MappedFiles")
     given = parser.parse_args()
     where = {"register_offset": given.register_offset or 0, "memory_offset": given.memory_offset, "base": given.base}
-    board = Board(Mapped(given.registers, given.memory, **where), base=given.base)
+    board = Driver(MappedFiles(given.registers, given.memory, **where), base=given.base)
     board.check()
     sys.stdout.write(f"all right in {board.cycles:,} cycles\n")
 

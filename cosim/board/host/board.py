@@ -18,7 +18,7 @@ from .transport import Transport
 RUNNING = 1
 
 
-class Board:
+class Driver:
     """The board behind ``transport``; its images lie from ``base`` on, by default where ``memory.json`` has them."""
 
     def __init__(self, transport: Transport, *, base: int | None = None) -> None:
@@ -49,7 +49,7 @@ class Board:
 
     @property
     def cycles(self) -> int:
-        """Of the last run."""
+        """Cycles of the last run."""
         return int(self._call("step_board_cycles", self._board))
 
     def run(self, inputs: dict[str, Any]) -> dict[str, Any]:
@@ -180,7 +180,7 @@ class Board:
         return call
 
     def _call(self, name: str, *arguments: Any) -> Any:
-        """What the function ``name`` of the driver gives; raises what the transport raised inside of it."""
+        """The result of the driver's function ``name``; raises what the transport raised inside of it."""
         self._failed.error = None
         result = getattr(self._driver, name)(*arguments)
         if self._failed.error is not None:
@@ -207,7 +207,7 @@ class Board:
 
 
 class _Failed(threading.local):
-    """What the transport raised in a call of the driver, in this thread."""
+    """The error of the transport in a call of the driver, in this thread."""
 
     error: BaseException | None = None
 

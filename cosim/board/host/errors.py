@@ -1,7 +1,7 @@
-"""What goes wrong."""
+"""Errors of a board."""
 
 from __future__ import annotations
 
 
 class BoardError(Exception):
-    """What the driver refuses, or how a run failed."""
+    """A call that the driver refuses, or a run that failed."""

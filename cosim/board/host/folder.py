@@ -1,4 +1,4 @@
-"""What the folder of the board says, in which this one lies."""
+"""Tables in the folder of the board, in which this one lies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def tables() -> dict[str, Any]:
 
 
 def image(name: str) -> bytes:
-    """What ``data/NAME.bin`` has, which is as long as the memory map says."""
+    """The content of ``data/NAME.bin``, which is as long as the memory map says."""
     content, size = (FOLDER / "data" / f"{name}.bin").read_bytes(), memory_map()["bytes"]
     if len(content) != size:
         raise BoardError(f"data/{name}.bin has {len(content):,} bytes, not the {size:,} of data/memory.json")

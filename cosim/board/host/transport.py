@@ -1,4 +1,4 @@
-"""How a board is reached."""
+"""Ways to a board."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .folder import memory_map, tables
 
 
 class Transport:
-    """How a board is reached: ``registers`` by their offset, memory by its address on the bus."""
+    """A way to a board: ``registers`` by their offset, memory by its address on the bus."""
 
     def read32(self, offset: int) -> int:
         raise NotImplementedError
@@ -32,7 +32,7 @@ class Transport:
         time.sleep(0.0001)
 
 
-class Mapped(Transport):
+class MappedFiles(Transport):
     """Files that the kernel maps: /dev/uioN or /dev/mem of a Zynq, /sys/bus/pci/devices/.../resourceN of a PCIe card.
 
     ``registers`` and ``memory`` are files. The registers are at ``register_offset`` of theirs. Address ``base`` of the

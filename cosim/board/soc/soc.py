@@ -54,7 +54,7 @@ class Platform(SimPlatform):
         return verilog.ns
 
 
-class Memory(MT41K128M16):
+class SmallDdr3(MT41K128M16):
     """DDR3 with the times of a real one and fewer rows, which a simulator has to hold."""
 
     nrows = 2048
@@ -81,7 +81,7 @@ class System(SoCCore):
         )
         self.add_config("BIOS_NO_DELAYS")  # the model is ready at once
         # A memory of as many bits as a bus has bytes: 4 cycles of its clock at both edges are a transfer.
-        module = Memory(CLOCK, "1:4")
+        module = SmallDdr3(CLOCK, "1:4")
         self.memory_model = SDRAMPHYModel(module, data_width=board["bytes"], clk_freq=CLOCK)
         # No cache that the masters do not see.
         self.add_sdram("sdram", phy=self.memory_model, module=module, l2_cache_size=0)

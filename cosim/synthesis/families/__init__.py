@@ -1,1 +1,1 @@
-"""What synthesis can map to, one file per family."""
+"""Families of cells that synthesis can map to, one file each."""

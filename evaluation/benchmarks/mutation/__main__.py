@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.mutation.mutants import ROOMS, Mutant, chosen
-from benchmarks.mutation.running import SURVIVED, Outcome, run
+from benchmarks.mutation.running import SURVIVED, MutantOutcome, run
 from step.host.files import write_atomically
 
 ROOT = Path(__file__).parents[3]
@@ -19,7 +19,7 @@ TREE, RESULTS = DIRECTORY / "tree", DIRECTORY / "results"
 
 
 def main() -> None:
-    """What the package says."""
+    """The verbs of the package's docstring."""
     verb, *names = sys.argv[1:] or ["show"]
     if not TREE.exists():
         shutil.copytree(ROOT, TREE, ignore=shutil.ignore_patterns(".*", "__pycache__"))
@@ -35,14 +35,14 @@ def main() -> None:
     show([(each, outcome(number, each)) for number, each in enumerate(mutants)])
 
 
-def outcome(number: int, mutant: Mutant) -> Outcome | None:
-    """What became of ``mutant``; None where it has not been run."""
+def outcome(number: int, mutant: Mutant) -> MutantOutcome | None:
+    """The outcome of ``mutant``; None where it has not been run."""
     path = RESULTS / f"{number}.json"
-    found = Outcome(**json.loads(path.read_text())) if path.exists() else None
+    found = MutantOutcome(**json.loads(path.read_text())) if path.exists() else None
     return found if found is not None and found.mutant == str(mutant) else None
 
 
-def show(outcomes: list[tuple[Mutant, Outcome | None]]) -> None:
+def show(outcomes: list[tuple[Mutant, MutantOutcome | None]]) -> None:
     """A line for each room, and one for each survivor."""
     for room in ROOMS:
         done = [found for mutant, found in outcomes if mutant.room == room and found is not None]

@@ -112,7 +112,7 @@ def _is_work(node: ast.stmt) -> bool:
 
 
 def _expressions(node: ast.expr) -> Iterator[ast.expr]:
-    """What takes the place of the expression ``node``."""
+    """Expressions in the place of ``node``."""
     new = copy(node)
     if isinstance(new, ast.Compare) and type(new.ops[0]) in COMPARISONS:
         new.ops = [COMPARISONS[type(new.ops[0])](), *new.ops[1:]]

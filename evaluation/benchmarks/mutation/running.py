@@ -24,8 +24,8 @@ EACH, ALL = 60, 150
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What became of ``mutant``: ``by`` is the test that saw it, of ``files`` of tests that were run in ``seconds`` of
+class MutantOutcome:
+    """The outcome of ``mutant``: ``by`` is the test that saw it, of ``files`` of tests that were run in ``seconds`` of
     processor time; one that did not end is in ``hung``."""
 
     mutant: str
@@ -40,27 +40,30 @@ class Outcome:
         return f"{self.mutant}: {self.status} by {self.by or f'{self.files} files'}{rest}, {self.seconds:.0f} s"
 
 
-def run(mutant: Mutant, tree: Path) -> Outcome:
+def run(mutant: Mutant, tree: Path) -> MutantOutcome:
     """``mutant`` in a copy of ``tree``, up to the first test that fails.
 
     It hangs if the first two files of tests, which are about it, do not come to an end.
     """
     hung: list[str] = []
     begun = _seconds()
+
+    def outcome(status: str, by: str = "") -> MutantOutcome:
+        return MutantOutcome(str(mutant), status, by, count, _seconds() - begun, tuple(hung))
+
     with _copied(tree, mutant) as place:
         for count, chosen in enumerate(tests(mutant, tree), 1):
             code, output = _pytest(chosen, place)
             if code < 0 or "Timeout (" in output:
                 hung.append(chosen[0])
                 if len(hung) == count == 2:
-                    return Outcome(str(mutant), HANGS, "", count, _seconds() - begun, tuple(hung))
+                    return outcome(HANGS)
             elif code in (1, 2):
                 found = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", output, re.MULTILINE)
-                by = found[1] if found else output.strip().rpartition("\n")[2]
-                return Outcome(str(mutant), KILLED, by, count, _seconds() - begun, tuple(hung))
+                return outcome(KILLED, found[1] if found else output.strip().rpartition("\n")[2])
             if _seconds() - begun > ALL:
                 break
-    return Outcome(str(mutant), SURVIVED, "", count, _seconds() - begun, tuple(hung))
+    return outcome(SURVIVED)
 
 
 @contextmanager
@@ -99,7 +102,7 @@ def _seconds() -> float:
 
 
 def _linked(source: str, target: str) -> None:
-    """What the cache has is replaced and never changed."""
+    """A link: files of the cache are replaced and never changed."""
     try:
         os.link(source, target)
     except OSError:

@@ -10,7 +10,7 @@ import numpy as np
 from experiments.fabric.points import ARRANGEMENTS, attention_symbols, on_fabric
 from experiments.fabric.record import bytes_of, digest_with, told_of
 from experiments.layers import CACHE_ROWS
-from experiments.work import Campaign
+from experiments.work import Experiment
 from step import Program, Simulator, metrics
 from step.running.result import RunResult
 from step_models import attention
@@ -38,7 +38,7 @@ class Arrivals:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Of the KV caches of all requests of all batches."""
+        """Lengths of the KV caches of all requests of all batches."""
         return sampled_kv_lengths(BATCH * BATCHES, mean=MEAN, deviation=self.deviation * MEAN, seed=self.seed)
 
     @property
@@ -100,7 +100,7 @@ def _once() -> Iterator[Arrivals]:
 
 
 def measured(point: Arrivals) -> dict[str, object]:
-    """What the fast model says of a point; raises `Defect` where the bytes that it moved are not the symbolic ones."""
+    """The row of a point by the fast model; raises `Defect` where the bytes that it moved are not the symbolic ones."""
     program = point.program()
     result = Simulator(program).run(events=True).result
     return {
@@ -122,4 +122,4 @@ COLUMNS = (
     *("point", "latency", "cycles", "off_chip_bytes", "moved_bytes", "firings", "tokens", "cpu_seconds", "engine"),
     *("version", "sources", "fabric"),
 )
-CAMPAIGN = Campaign("beyond", COLUMNS, {"arrivals": arrivals}, measured, sources)
+CAMPAIGN = Experiment("beyond", COLUMNS, {"arrivals": arrivals}, measured, sources)

@@ -1,4 +1,4 @@
-"""How much of what is found is the draw: factors of the points that were drawn again, with every seed."""
+"""The share of the draw in the findings: factors of the points that were drawn again, with every seed."""
 
 from __future__ import annotations
 

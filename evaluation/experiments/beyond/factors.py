@@ -1,4 +1,4 @@
-"""What the studies say: how much faster one technique is than another, for every point of a grid."""
+"""Factors of the studies: the gain of one technique over another, for every point of a grid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pays, a sentence for each technique, made of the rows."""
+"""Sentences on techniques that pay, made of the rows."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields, replace
 
 from experiments.fabric import record
-from experiments.fabric.points import Point, mixture
+from experiments.fabric.points import FabricPoint, mixture
 from experiments.layers import MODELS
-from experiments.work import Campaign
+from experiments.work import Experiment
 from step_models.configurations import Configuration, configuration
 from step_models.routing import sampled_routing
 
@@ -32,7 +32,7 @@ AGAIN, SKEWS_AGAIN = {"mixtral": (64, 256, 1024), "qwen": (64,)}, (0.0, 1.0, 2.0
 
 
 @dataclass(frozen=True)
-class Mixture:
+class MixturePoint:
     """A point: ``tiles`` have that many rows (a number, or ``"dynamic"``), on ``regions``: as many as there are
     experts, or fewer, which they share."""
 
@@ -50,7 +50,7 @@ class Mixture:
         return f"{self.model} batch {self.batch} skew {self.skew} tiles {self.tiles} regions {self.regions}{seed}"
 
     @property
-    def point(self) -> Point:
+    def point(self) -> FabricPoint:
         """The program on the fabric of the published figures."""
         model = shrunk(self.model)
         routing = sampled_routing(self.batch, model.experts, model.experts_per_token, skew=self.skew, seed=self.seed)
@@ -71,7 +71,7 @@ def shrunk(model: str) -> Configuration:
     return replace(full, hidden=full.hidden // SHRUNK[model], inner=full.inner // SHRUNK[model])
 
 
-def mixtures() -> Iterator[Mixture]:
+def mixtures() -> Iterator[MixturePoint]:
     """All points, those of a small batch first, then those that are drawn again."""
     once = list(_once())
     yield from once
@@ -81,22 +81,22 @@ def mixtures() -> Iterator[Mixture]:
         )
 
 
-def _once() -> Iterator[Mixture]:
+def _once() -> Iterator[MixturePoint]:
     for batch in BATCHES:
         for model, shared in REGIONS.items():
             for skew in SKEWS:
                 for tiles in (*map(str, STATIC), DYNAMIC):
-                    yield Mixture(model, batch, skew, tiles, experts(model))
+                    yield MixturePoint(model, batch, skew, tiles, experts(model))
                 for regions in shared:
-                    yield Mixture(model, batch, skew, str(SHARED_ROWS), regions)
+                    yield MixturePoint(model, batch, skew, str(SHARED_ROWS), regions)
 
 
 def experts(model: str) -> int:
-    """How many a model has."""
+    """The number of a model's experts."""
     return configuration(MODELS[model]).experts
 
 
-def measured(mixture: Mixture) -> dict[str, object]:
+def measured(mixture: MixturePoint) -> dict[str, object]:
     """The parameters of a point, and what rows of the figures say of one."""
     return asdict(mixture) | record.measured(mixture.point)
 
@@ -106,5 +106,5 @@ def sources(study: str) -> str:
     return record.digest_with(__file__)
 
 
-COLUMNS = (*(each.name for each in fields(Mixture)), *record.COLUMNS)
-CAMPAIGN = Campaign("beyond", COLUMNS, {"mixtures": mixtures}, measured, sources)
+COLUMNS = (*(each.name for each in fields(MixturePoint)), *record.COLUMNS)
+CAMPAIGN = Experiment("beyond", COLUMNS, {"mixtures": mixtures}, measured, sources)

@@ -8,14 +8,7 @@ from pathlib import Path
 from statistics import geometric_mean
 
 from experiments.beyond import arrivals, draws
-from experiments.beyond.factors import (
-    BALANCED,
-    best_static,
-    drawn_with,
-    dynamic_regions,
-    dynamic_tiles,
-    shared_regions,
-)
+from experiments.beyond.factors import BALANCED, best_static, drawn_with, dynamic_regions, dynamic_tiles, shared_regions
 from experiments.beyond.findings import NOTICED, findings
 from experiments.beyond.maps import Map, picture
 from experiments.beyond.mixtures import (
@@ -40,7 +33,7 @@ from step_models.fabrics import PUBLISHED
 
 
 @dataclass(frozen=True)
-class Part:
+class MapFigure:
     """A part of the page: a picture of the ``maps`` of a ``study``, so many ``across``, and what its colours say."""
 
     heading: str
@@ -51,14 +44,14 @@ class Part:
 
 
 PARTS = {
-    "tiles": Part(
+    "tiles": MapFigure(
         "Static and dynamic tiles",
         "Blue: dynamic tiles are faster, by this factor. All experts have matmuls of their own.",
         "mixtures",
         dynamic_tiles,
         4,
     ),
-    "regions": Part(
+    "regions": MapFigure(
         "Regions that experts share",
         f"Blue: a shared region does so many times the work of a region for one expert, in tiles of {SHARED_ROWS} "
         "rows. No time is lost where the factor equals that by which there are fewer regions; a factor of one loses "
@@ -67,7 +60,7 @@ PARTS = {
         shared_regions,
         2,
     ),
-    "arrivals": Part(
+    "arrivals": MapFigure(
         "Requests that come over time",
         "Blue: requests are done sooner with dynamic regions, by this factor.",
         "arrivals",
@@ -76,10 +69,7 @@ PARTS = {
     ),
 }
 """By the name of the picture."""
-HEAD = (
-    f"| | at least {NOTICED:g} | at most {1 / NOTICED:.2f} | mean | most | least |",
-    "|---|---:|---:|---:|---|---|",
-)
+HEAD = (f"| | at least {NOTICED:g} | at most {1 / NOTICED:.2f} | mean | most | least |", "|---|---:|---:|---:|---|---|")
 
 
 def write_pictures(folder: Path, results: Path) -> None:
@@ -115,7 +105,7 @@ DRAWN = (
 
 
 def introduction() -> str:
-    """What is studied."""
+    """The subject of the studies."""
     models = {name: configuration(MODELS[name]) for name in REGIONS}
     (hidden,) = {shrunk(name).hidden for name in models}
     memory = PUBLISHED.memory
@@ -156,7 +146,7 @@ def _rows(results: Path, study: str) -> list[Row]:
 
 
 def _line(found: Map) -> str:
-    """How often the factors of a map are worth it, and the extremes."""
+    """A line of a map: how often it pays, and the extremes."""
     factors = found.factors
     pays = sum(factor >= NOTICED for factor in factors.values())
     loses = sum(factor <= 1 / NOTICED for factor in factors.values())
@@ -195,7 +185,7 @@ def _best(rows: Sequence[Row], model: str) -> str:
 
 
 def _made_of(results: Path) -> str:
-    """What the rows say of their runs."""
+    """The cost of the runs, by their rows."""
     names = ("study", "points", "moved the bytes of the metric", "firings", "CPU minutes", "sources")
     lines = ["## What it took", "", f"| {' | '.join(names)} |", "|---|---:|---:|---:|---:|---|"]
     for study in dict.fromkeys(part.study for part in PARTS.values()):

@@ -10,7 +10,7 @@ import numpy as np
 from experiments.fabric.schedulers import assigned, tiles_of
 from experiments.layers import REGIONS
 from experiments.published.show.parallelization import speedups
-from experiments.published.show.results import Results
+from experiments.published.show.results import FigureRows
 from step_models.configurations import DATA
 from step_models.kv_lengths import measured_kv_lengths
 
@@ -25,7 +25,7 @@ def most_tiles(lengths: np.ndarray) -> tuple[int, int]:
 def gains(results: Path, timing: str) -> Iterator[tuple[float, float]]:
     """Of the batches of Figs. 14 and 21: most tiles by turns over those otherwise, and cycles by turns over those of
     dynamic regions on ``timing``, ``"published"`` or ``"fabric"``."""
-    found = speedups(Results(results, timing), ("14", "21"), "interleaved")
+    found = speedups(FigureRows(results, timing), ("14", "21"), "interleaved")
     for path in sorted((DATA / "kv_lengths").glob("*/*.npy")):
         if path.stem in found:
             turns, fewest = most_tiles(measured_kv_lengths(f"{path.parent.name}/{path.stem}"))

@@ -1,4 +1,4 @@
-"""Which schedules a fabric with a given on-chip memory has room for, and what is the fastest of them.
+"""Schedules that fit into a given on-chip memory, and the fastest of them.
 
 The other tables give each point the room that it needs (`step_models.fabrics.fitting`).
 """
@@ -50,7 +50,7 @@ def table(results: Path) -> str:
 
 
 def words(results: Path) -> str:
-    """What the table is, and what `fitting` does otherwise."""
+    """The meaning of the table, beside what `fitting` does otherwise."""
     rows = [row for figure, _ in SHOWN for row in CAMPAIGN.read(results, figure)]
     pages = [json.loads(row["fabric"])["page_bytes"] for row in rows]
     return (

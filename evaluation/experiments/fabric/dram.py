@@ -8,9 +8,9 @@ from functools import partial
 from inspect import getfile
 
 from experiments.fabric.figures import FIGURES
-from experiments.fabric.points import Point
+from experiments.fabric.points import FabricPoint
 from experiments.fabric.record import bytes_of, digest_with, told_of
-from experiments.work import Campaign
+from experiments.work import Experiment
 from step import MemoryConfig, Program, Simulator, bind, metrics
 from step_explore.areas import area_of
 from step_models.fabrics import PUBLISHED
@@ -38,12 +38,12 @@ def memory(interleave: int = INTERLEAVED) -> MemoryConfig:
     return replace(found, dram=replace(found.dram, fabric_ps=PICOSECONDS))
 
 
-def on_dram(figure: str) -> Iterator[Point]:
+def on_dram(figure: str) -> Iterator[FabricPoint]:
     """The points of a figure."""
     return (moved(point, point.name, INTERLEAVED) for point in FIGURES[figure]())
 
 
-def interleaves() -> Iterator[Point]:
+def interleaves() -> Iterator[FabricPoint]:
     """Two points with other numbers of beats in a row."""
     for figure, name in EXAMPLES.items():
         point = next(each for each in FIGURES[figure]() if each.name == name)
@@ -51,7 +51,7 @@ def interleaves() -> Iterator[Point]:
             yield moved(point, f"{name} {beats}", beats)
 
 
-def moved(point: Point, name: str, interleave: int) -> Point:
+def moved(point: FabricPoint, name: str, interleave: int) -> FabricPoint:
     """``point`` on DRAM, called ``name``."""
 
     def make() -> Program:
@@ -61,8 +61,8 @@ def moved(point: Point, name: str, interleave: int) -> Point:
     return replace(point, name=name, make=make)
 
 
-def measured(point: Point) -> dict[str, object]:
-    """What the row of a point says: the energy is that of its data."""
+def measured(point: FabricPoint) -> dict[str, object]:
+    """The row of a point: the energy is that of its data."""
     program = point.make()
     simulator = Simulator(program)
     result = simulator.run().result
@@ -83,10 +83,6 @@ def sources(figure: str) -> str:
 
 
 INTERLEAVE = "interleave"
-CAMPAIGN = Campaign(
-    "dram",
-    COLUMNS,
-    {**{each: partial(on_dram, each) for each in SHOWN}, INTERLEAVE: interleaves},
-    measured,
-    sources,
+CAMPAIGN = Experiment(
+    "dram", COLUMNS, {**{each: partial(on_dram, each) for each in SHOWN}, INTERLEAVE: interleaves}, measured, sources
 )

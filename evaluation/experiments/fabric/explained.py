@@ -1,4 +1,4 @@
-"""What limits points: `step explain`, in a line each."""
+"""Limits of points: `step explain`, in a line each."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KINDS = ("interleaved", "dynamic")
 
 
 def chosen(rows: Sequence[Row]) -> list[Row]:
-    """Of all points that do the same work, the fastest and the slowest.
+    """The fastest and the slowest of all points that do the same work.
 
     Where regions take turns, or are dynamic: both of them, where dynamic regions gain most and where they gain least.
     """
@@ -50,7 +50,7 @@ def chosen(rows: Sequence[Row]) -> list[Row]:
 
 
 def explained(figure: str, row: Row, made_of: str) -> Row:
-    """What limits the point of ``row``, on sources with the digest ``made_of``.
+    """The limits of the point of ``row``, on sources with the digest ``made_of``.
 
     Where a smaller one is explained in its place, that has to use the memory as the point does. Else, and for what
     moves too many beats to be recorded, the busiest operator stands for the critical path.

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 
 from experiments.fabric.layers import layers
 from experiments.fabric.multiplexing import multiplexing
-from experiments.fabric.points import Point
+from experiments.fabric.points import FabricPoint
 from experiments.fabric.requests import other_batches, parallelization, prefixes
 from experiments.fabric.tiling import large_batch, tiling
 from experiments.fabric.validation import validation
 
-FIGURES: dict[str, Callable[[], Iterator[Point]]] = {
+FIGURES: dict[str, Callable[[], Iterator[FabricPoint]]] = {
     "8": validation,
     "9": tiling,
     "10": large_batch,

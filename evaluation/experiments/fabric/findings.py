@@ -1,4 +1,4 @@
-"""What holds of the paper's claims on our fabric, a sentence each, from the result files."""
+"""The paper's claims on our fabric, a sentence each, from the result files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MODELS = {"mixtral": "Mixtral", "qwen": "Qwen3"}
 
 
 def findings(results: Path) -> list[str]:
-    """Of each figure that was run as a whole."""
+    """Sentences on each figure that was run as a whole."""
     first = told(lambda: validated.finding(results))
     parts = (_tiles, _traces, _regions, _arrangements, scheduling.findings, on_dram.findings, _layers)
     return [each for each in (first, *(each for part in parts for each in part(results))) if each]
@@ -129,7 +129,7 @@ def _layers(results: Path) -> Iterator[str]:
 
 
 def _regions_of(row: Row) -> str:
-    """Of a point called "... on N regions"."""
+    """The regions of a point called "... on N regions"."""
     return row["point"].split()[-2]
 
 

@@ -54,7 +54,7 @@ def part(results: Path) -> list[str]:
 
 
 def _queues(gains: dict[tuple[int, int], float], here: dict[int, float]) -> str:
-    """What deeper channels do on the published timing."""
+    """The effect of deeper channels on the published timing."""
     one, two, *more = queues.DEPTHS
     gained = [batch for batch in queues.BATCHES if gains[batch, one] > 1]
     shallow, deeper, deep = (
@@ -91,7 +91,7 @@ def _tiles(spread: list[float], bounds: list[float]) -> str:
 
 
 def _waiting(results: Path) -> list[str]:
-    """What a dynamic region does more, where its critical path is known."""
+    """The extra work of a dynamic region, where its critical path is known."""
     beats: dict[str, dict[str, int]] = {}
     for row in read(results / explained.FILE, explained.COLUMNS):
         batch, _, kind = row["point"].rpartition(" ")
@@ -112,7 +112,7 @@ def _waiting(results: Path) -> list[str]:
 
 
 def _balance(results: Path) -> list[str]:
-    """How well the tiles alone tell what dynamic regions gain."""
+    """The correlation of tiles with the gain of dynamic regions."""
     found = {timing: list(balance.gains(results, timing)) for timing in ("fabric", "published")}
     if any(len(each) < 3 for each in found.values()):
         return []

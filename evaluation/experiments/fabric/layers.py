@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from experiments.fabric.points import Point, on_fabric, shared
-from experiments.layers import CACHE_ROWS, Layer, of_models
+from experiments.fabric.points import FabricPoint, on_fabric, shared
+from experiments.layers import CACHE_ROWS, MeasuredLayer, of_models
 from step import Program
 
 
-def layers() -> Iterator[Point]:
+def layers() -> Iterator[FabricPoint]:
     """Both models in every schedule."""
     for layer in of_models():
         heads, lengths = layer.model.key_value_heads, layer.lengths
         sequences = shared(len(lengths) * heads, int((lengths // CACHE_ROWS + 1).sum()) * heads)
-        yield Point(layer.name, partial(_made, layer), layer.symbols | sequences)
+        yield FabricPoint(layer.name, partial(_made, layer), layer.symbols | sequences)
 
 
-def _made(layer: Layer) -> Program:
+def _made(layer: MeasuredLayer) -> Program:
     return on_fabric(layer.program(), 4096)

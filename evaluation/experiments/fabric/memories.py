@@ -15,16 +15,16 @@ from pathlib import Path
 from statistics import fmean
 
 from experiments.fabric import validation
-from experiments.fabric.points import Point
+from experiments.fabric.points import FabricPoint
 from experiments.fabric.record import digest_with
 from experiments.fabric.tables import grid
 from experiments.fabric.validation import DEPTH, MATCHED, ON_DRAM, WIDTH
 from experiments.published import swiglu
-from experiments.published.show.results import Results
+from experiments.published.show.results import FigureRows
 from experiments.published.show.validation import errors as validation_errors
 from experiments.published.show.validation import hdl, hdl_megabytes
 from experiments.said import said
-from experiments.work import Campaign
+from experiments.work import Experiment
 from step import MemoryConfig, Simulator
 from step.lowering.dram import preset
 
@@ -65,7 +65,7 @@ def memories() -> dict[str, MemoryConfig]:
     return found
 
 
-def points() -> Iterator[Point]:
+def points() -> Iterator[FabricPoint]:
     """All tile sizes on each memory."""
     for name, memory in memories().items():
         made = partial(validation.program, fabric=replace(MATCHED, memory=memory))
@@ -77,8 +77,8 @@ def _name(memory: str, tile: str) -> str:
     return f"{memory}: {tile}"
 
 
-def measured(point: Point) -> dict[str, object]:
-    """What the row of a point says."""
+def measured(point: FabricPoint) -> dict[str, object]:
+    """The row of a point."""
     program = point.make()
     result = Simulator(program).run().result
     return {"cycles": result.cycles, "moved_bytes": result.off_chip_bytes}
@@ -89,12 +89,12 @@ def sources(figure: str) -> str:
     return digest_with(getfile(swiglu), getfile(validation), __file__)
 
 
-CAMPAIGN = Campaign("memories", COLUMNS, {"8": points}, measured, sources)
+CAMPAIGN = Experiment("memories", COLUMNS, {"8": points}, measured, sources)
 
 
 @dataclass(frozen=True)
 class Errors:
-    """Of the cycles on one memory, less one, against those of HDL, by tile size."""
+    """Errors of the cycles on one memory against those of HDL, by tile size."""
 
     of: dict[str, float]
 
@@ -116,14 +116,14 @@ class Errors:
 
 def errors(results: Path, memory: str = PART) -> Errors:
     """On a memory of `memories`; raises `Missing`."""
-    found = Results(results, "memories")
+    found = FigureRows(results, "memories")
     return Errors({point: found.number("8", _name(memory, point)) / cycles - 1 for point, cycles in hdl().items()})
 
 
 def table(results: Path) -> str:
     """A line per memory; raises `Missing`."""
     shown = ("16x16", "16x256", "64x16", "64x64")
-    lines, ideal = [], validation_errors(Results(results, "fabric"))
+    lines, ideal = [], validation_errors(FigureRows(results, "fabric"))
     for name in memories():
         found = errors(results, name)
         loss = fmean((1 + each) / (1 + ideal[point]) - 1 for point, each in found.of.items())
@@ -133,7 +133,7 @@ def table(results: Path) -> str:
 
 
 def finding(results: Path) -> str:
-    """How far our cycles are from those of HDL on its memory."""
+    """The distance of our cycles from those of HDL on its memory."""
     found, own = errors(results), errors(results, OWN)
     return said(
         f"That is on a memory without rows, banks and refresh, while HDL has DRAM. On its part (`{PART}`) ours are "
@@ -149,11 +149,11 @@ REQUEST, WINDOW, PIECE, SCALAR = 512, 64, 16, 4
 
 
 def differences(results: Path) -> str:
-    """What HDL has, and what we have; raises `Missing`."""
+    """The parameters of HDL beside ours; raises `Missing`."""
     ours, dram, theirs = MATCHED.memory, ON_DRAM.memory, preset(PART)
     assert dram.dram is not None
     point = "64x64"
-    moved = Results(results, "memories").number("8", _name(PART, point), "moved_bytes") / 1e6
+    moved = FigureRows(results, "memories").number("8", _name(PART, point), "moved_bytes") / 1e6
     refresh = 1 - dram.dram.trfc / dram.dram.trefi
     peak = theirs.channels * dram.dram.burst_bytes // dram.dram.burst
     ideal = f"{ours.channels} channels of {ours.beat_bytes} bytes in {ours.interval} cycles"

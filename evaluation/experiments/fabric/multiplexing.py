@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.fabric.points import Point, mixture
+from experiments.fabric.points import FabricPoint, mixture
 from experiments.layers import MODELS
 from step_models.configurations import configuration
 from step_models.routing import measured_routing
 
 
-def multiplexing() -> Iterator[Point]:
+def multiplexing() -> Iterator[FabricPoint]:
     """Figs. 12 and 13: Qwen3 on fewer regions than experts, 1024 operations a cycle."""
     model = configuration(MODELS["qwen"])
     routing = measured_routing("qwen_b64", model.experts)

@@ -1,4 +1,4 @@
-"""What pages say of the figures on DRAM, and of the area and the energy of their points."""
+"""The figures on DRAM, with the area and the energy of their points."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def slower(results: Path, figure: str) -> list[float]:
 
 
 def words(results: Path) -> list[str]:
-    """How much slower all is on DRAM, and how much of that the mapping of addresses decides; nothing without rows."""
+    """The slowdown on DRAM, and the share of the mapping of addresses in it; nothing without rows."""
     factors = {figure: found for figure in dram.SHOWN if (found := slower(results, figure))}
     if not factors:
         return []

@@ -12,7 +12,7 @@ from experiments.fabric.tables import grid, mean_gains, seconds, table
 from experiments.fabric.validation import DEPTH, MATCHED, WIDTH
 from experiments.published.moe import DYNAMIC
 from experiments.published.show.multiplexing import OPERATORS
-from experiments.published.show.results import Results, told
+from experiments.published.show.results import FigureRows, told
 from experiments.queues import TRACE
 from experiments.rows import Row, read
 from experiments.said import filled, listed, said
@@ -53,7 +53,7 @@ BATCH, OTHER_BATCHES = 64, (16, 80)
 
 
 def introduction(results: Path) -> str:
-    """What the fabric is, and what differs; raises `Defect` where points have other operations a cycle."""
+    """The fabric, and its differences; raises `Defect` where points have other operations a cycle."""
     memory = PUBLISHED.memory
     for figure, count in OPERATIONS.items():
         rows = CAMPAIGN.read(results, figure)
@@ -85,7 +85,7 @@ def page(results: Path) -> str:
             parts += [f"## Figure {figure}", _words(figure), table(figure, results)]
         if figure == "8" and (against := told(lambda: validated.table(results))):
             parts += [AGAINST, against, DIFFERENCES, memories.differences(results), EFFECTS, memories.table(results)]
-    if means := told(lambda: mean_gains(Results(results, "fabric"))):
+    if means := told(lambda: mean_gains(FigureRows(results, "fabric"))):
         parts += ["Geometric means of three batches each, as in the paper's figure:", means]
     parts += scheduling.part(results)
     if costs := on_dram.costs(results):
@@ -113,7 +113,7 @@ EFFECTS = (
 
 
 def _limits(rows: list[Row]) -> list[str]:
-    """What `step explain` says of the best and the worst points."""
+    """`step explain` on the best and the worst points."""
     if not rows:
         return []
     names = ("figure", "point", "cycles", "weights", "cycles, explained", "use of bandwidth", "along the critical path")

@@ -30,7 +30,7 @@ PIECES = "_address_pieces"
 
 
 @dataclass(frozen=True)
-class Point:
+class FabricPoint:
     """``make`` builds the program. ``symbols`` are those of its metrics that are known without a run.
 
     ``narrow`` builds one with smaller weights to be explained in its place, from the bytes that the point moves, and
@@ -63,7 +63,7 @@ def mixture(
     columns: int,
     flops: int,
     regions: int | None = None,
-) -> Point:
+) -> FabricPoint:
     """A mixture of experts in tiles of ``rows`` rows, or of dynamic size (None)."""
 
     def make(hidden: int = model.hidden, inner: int = model.inner) -> Program:
@@ -85,7 +85,7 @@ def mixture(
             inner //= 2
         return make(hidden, inner), f"{hidden} x {inner}"
 
-    return Point(name, make, moe.symbols(routing, model.experts, rows=rows, regions=regions), narrow)
+    return FabricPoint(name, make, moe.symbols(routing, model.experts, rows=rows, regions=regions), narrow)
 
 
 def shared(sequences: int, tiles: int, parts: str = "parts") -> dict[str, int]:
@@ -101,7 +101,7 @@ def attention_symbols(lengths: np.ndarray, arrangement: attention.Arrangement) -
     return shared(len(lengths), tiles, "parallel_parts" if arrangement == "dynamic" else "parts")
 
 
-def attentions(name: str, lengths: np.ndarray, room: int, size: int = 64) -> Iterator[Point]:
+def attentions(name: str, lengths: np.ndarray, room: int, size: int = 64) -> Iterator[FabricPoint]:
     """The requests of a batch in each arrangement; see `attended`."""
     for arrangement in ARRANGEMENTS:
         block = {"block": COARSE} if arrangement == "coarse" else {}
@@ -110,7 +110,7 @@ def attentions(name: str, lengths: np.ndarray, room: int, size: int = 64) -> Ite
 
 def attended(
     name: str, lengths: np.ndarray, room: int, size: int = 64, *, arrangement: attention.Arrangement, **how: Any
-) -> Point:
+) -> FabricPoint:
     """One KV head of Qwen3 on four regions, as the artifact has it: heads of 64 columns, and weights that are neither
     scaled nor relative to a maximum. ``room``: rows of a cache."""
 
@@ -131,4 +131,4 @@ def attended(
         )
         return on_fabric(program, 2048)
 
-    return Point(name, make, attention_symbols(lengths, arrangement))
+    return FabricPoint(name, make, attention_symbols(lengths, arrangement))

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from inspect import getfile
 
 from experiments.fabric import validation
-from experiments.fabric.points import Point
+from experiments.fabric.points import FabricPoint
 from experiments.fabric.record import digest_with
 from experiments.published import swiglu
-from experiments.work import Campaign
+from experiments.work import Experiment
 from sim_approx.explain.explanation import explain
 
 COLUMNS = ("point", "cycles", "memory", "products", "cpu_seconds", "version", "sources")
@@ -22,8 +22,8 @@ matmul worked, or its result was on the way."""
 MATMULS = ("gate_projection", "up_projection", "down_projection")
 
 
-def measured(point: Point) -> dict[str, object]:
-    """What the row of a point says."""
+def measured(point: FabricPoint) -> dict[str, object]:
+    """The row of a point."""
     found = explain(point.make(), changes=False)
     parts = {"memory": 0, "products": 0}
     for cause, cycles in found.path.shares().items():
@@ -39,10 +39,10 @@ def sources(figure: str) -> str:
     return digest_with(getfile(swiglu), getfile(validation), __file__)
 
 
-def whole_tiles() -> Iterator[Point]:
+def whole_tiles() -> Iterator[FabricPoint]:
     """All 15 tile sizes, with tiles in one piece."""
     return validation.validation(validation.whole)
 
 
-CAMPAIGN = Campaign("products", COLUMNS, {"8": whole_tiles}, measured, sources)
+CAMPAIGN = Experiment("products", COLUMNS, {"8": whole_tiles}, measured, sources)
 """What whole tiles take more than HDL, and what of it products are."""

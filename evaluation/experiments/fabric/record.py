@@ -1,4 +1,4 @@
-"""What a row of results says of a run, and the sources that it depends on."""
+"""A row of results for a run, and the sources that it depends on."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import sympy
 from experiments import layers
 from experiments.fabric import points, requests
 from experiments.fabric.figures import FIGURES
-from experiments.fabric.points import Point
+from experiments.fabric.points import FabricPoint
 from experiments.fabric.schedulers import schedulers
 from experiments.fabric.smoke import smoke
 from experiments.fabric.traces import other_traces
 from experiments.published import swiglu
 from experiments.rows import digest
-from experiments.work import Campaign
+from experiments.work import Experiment
 from step import Program, Simulator, metrics
 from step.errors import Defect
 from step.language.symbols import evaluate, replaced
@@ -33,7 +33,7 @@ POINTS = {**FIGURES, "schedulers": schedulers, "traces": other_traces, "smoke": 
 
 
 def digest_with(*files: str) -> str:
-    """Of all that decides results on the fabric: the fast model, what points are made of, ``files`` of their own."""
+    """A digest of what decides results on the fabric: the fast model, parts of points, ``files`` of their own."""
     return digest("fabric", getfile(layers), getfile(points), getfile(requests), *files)
 
 
@@ -42,8 +42,8 @@ def sources(figure: str) -> str:
     return digest_with(getfile(swiglu), getfile(POINTS[figure]))
 
 
-def measured(point: Point) -> dict[str, object]:
-    """What the row of a point says.
+def measured(point: FabricPoint) -> dict[str, object]:
+    """The row of a point.
 
     On-chip bytes and operations are there where their symbols are known; see `bytes_of` for those off chip.
     """
@@ -73,7 +73,7 @@ def bytes_of(point: str, found: Metrics, symbols: Mapping[str, int], result: Run
 
 
 def told_of(result: RunResult, program: Program) -> dict[str, object]:
-    """What every row says of a run."""
+    """The columns of a run that every row has."""
     return {
         "firings": sum(each.firings or 0 for each in result.operators.values()),
         "tokens": result.tokens,
@@ -82,10 +82,10 @@ def told_of(result: RunResult, program: Program) -> dict[str, object]:
     }
 
 
-CAMPAIGN = Campaign("fabric", COLUMNS, POINTS, measured, sources)
+CAMPAIGN = Experiment("fabric", COLUMNS, POINTS, measured, sources)
 
 
-def _known(expression: sympy.Expr, point: Point) -> int | str:
+def _known(expression: sympy.Expr, point: FabricPoint) -> int | str:
     """The value of a metric, or nothing where a symbol is not known."""
     found = replaced(expression, point.symbols)
     return int(found) if found.is_number else ""

@@ -15,7 +15,7 @@ FEW, ALL = 32, 128
 
 
 def utilization(row: Row) -> float:
-    """Of the operations that could have been done, how many were. SiLU counts once a scalar, not once per D."""
+    """The share of the possible operations that were done. SiLU counts once a scalar, not once per D."""
     return int(row["flops"]) / (int(row["cycles"]) * allocated(int(row["point"].split()[1])))
 
 

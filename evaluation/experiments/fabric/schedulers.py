@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from experiments.fabric.points import Point, attended
+from experiments.fabric.points import FabricPoint, attended
 from experiments.fabric.requests import ROOM, batches
 from experiments.layers import CACHE_ROWS, REGIONS
 
@@ -15,7 +15,7 @@ SCHEDULERS = ("even", "longest", "least", "oracle")
 the region with the fewest tiles so far, and the longest first: both have the lengths before the first cycle."""
 
 
-def schedulers() -> Iterator[Point]:
+def schedulers() -> Iterator[FabricPoint]:
     """All batches with every scheduler."""
     for batch in ROOM:
         for name, lengths, room in batches(batch):

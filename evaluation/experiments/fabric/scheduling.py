@@ -1,4 +1,4 @@
-"""What pages say of other schedulers for the requests of Figs. 14 and 21."""
+"""Other schedulers for the requests of Figs. 14 and 21."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def gains(results: Path) -> dict[int, dict[str, list[float]]]:
 
 
 def _requests(point: str) -> int:
-    """Of a point called "conv_stdevDEVIATION_FIRST_LAST ..."."""
+    """Requests of a point called "conv_stdevDEVIATION_FIRST_LAST ..."."""
     first, last = point.partition(" ")[0].split("_")[-2:]
     return int(last) - int(first) + 1
 

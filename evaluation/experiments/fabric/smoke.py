@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.fabric.points import Point, attentions, mixture
+from experiments.fabric.points import FabricPoint, attentions, mixture
 from experiments.layers import MODELS
 from step_models.configurations import configuration
 from step_models.routing import measured_routing
 
 
-def smoke() -> Iterator[Point]:
+def smoke() -> Iterator[FabricPoint]:
     """One small workload of every kind."""
     model = replace(configuration(MODELS["mixtral"]), hidden=32, inner=32, experts=4)
     routing = measured_routing("mixtral_b64", 8)[:6] % 4

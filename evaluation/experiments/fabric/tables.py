@@ -11,7 +11,7 @@ from experiments.fabric.record import CAMPAIGN
 from experiments.fabric.regions import bandwidth, utilization
 from experiments.published import rows as published_rows
 from experiments.published.show.parallelization import BARS, means
-from experiments.published.show.results import Results
+from experiments.published.show.results import FigureRows
 from experiments.published.show.validation import hdl
 from experiments.rows import Row, moved_as_said
 
@@ -36,7 +36,7 @@ def _dram(there: Mapping[str, Row]) -> Iterator[Column]:
 
 
 def _worst(figure: str, results: Path) -> Iterator[Column]:
-    """What hardware must have on chip, where a routing decides what is used; that of static tiles is the same."""
+    """On-chip bytes that hardware must have where a routing decides the use; static tiles have the same."""
     if known := worst.known(results, figure):
         yield (
             "on-chip bytes, any routing",
@@ -45,7 +45,7 @@ def _worst(figure: str, results: Path) -> Iterator[Column]:
 
 
 def published(figure: str, results: Path) -> dict[str, Row]:
-    """What there is of the published timing, by the name of the point."""
+    """Rows of the published timing, by the name of the point."""
     return {row["point"]: row for row in published_rows.CAMPAIGN.read(results, figure)}
 
 
@@ -86,7 +86,7 @@ def arrangements(rows: Sequence[Row], theirs: Mapping[str, Row], there: Mapping[
     return grid(["batch", *KINDS, *gains, *(f"{each}, {name}" for name in names for each in gains)], lines)
 
 
-def mean_gains(results: Results) -> str:
+def mean_gains(results: FigureRows) -> str:
     """Fig. 21: what dynamic regions gain, in the mean of three batches, beside what is published."""
     lines = []
     for (batch, baseline), bars in BARS.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.fabric.points import Point, mixture
+from experiments.fabric.points import FabricPoint, mixture
 from experiments.layers import MODELS
 from step_models.configurations import configuration
 from step_models.routing import measured_routing
@@ -20,7 +20,7 @@ def names(model: str, number: int) -> list[str]:
     return [f"{model} {number} {rows or 'dynamic'}" for rows in (*HEIGHTS, None)]
 
 
-def other_traces() -> Iterator[Point]:
+def other_traces() -> Iterator[FabricPoint]:
     """All tiles of Fig. 9 on every part of the trace of a large batch."""
     for short, full in MODELS.items():
         model = configuration(full)

@@ -7,7 +7,7 @@ from pathlib import Path
 from experiments.fabric import memories, products
 from experiments.fabric.tables import grid
 from experiments.fabric.validation import DEPTH, WIDTH
-from experiments.published.show.results import Results
+from experiments.published.show.results import FigureRows
 from experiments.published.show.validation import correlated, errors, hdl, mean_error, worst
 from experiments.rows import Row
 from experiments.said import said
@@ -18,7 +18,7 @@ SLOWER = 0.05
 
 def table(results: Path) -> str:
     """A line per tile size; raises `Missing`."""
-    ours, theirs = (errors(Results(results, name)) for name in ("fabric", "published"))
+    ours, theirs = (errors(FigureRows(results, name)) for name in ("fabric", "published"))
     dram = memories.errors(results).of
     paths = {row["point"]: row for row in products.CAMPAIGN.read(results, "8")}
     lines = []
@@ -43,8 +43,8 @@ def _excess(row: Row) -> int:
 
 
 def finding(results: Path) -> str:
-    """How far both timings are from HDL, and what pieces of tiles do to ours; raises `Missing`."""
-    ours, theirs = (Results(results, name) for name in ("fabric", "published"))
+    """The distance of both timings from HDL, and the effect of pieces of tiles on ours; raises `Missing`."""
+    ours, theirs = (FigureRows(results, name) for name in ("fabric", "published"))
     slower = sum(each > 0 for each in errors(ours).values())
     told = (
         f"**Validation** (Figure 8, {len(hdl())} points of the published HDL). Our cycles are {mean_error(ours):.1%} "
@@ -57,8 +57,8 @@ def finding(results: Path) -> str:
     return f"{told} {pieces(ours, paths)}" if paths else told
 
 
-def pieces(ours: Results, paths: list[Row]) -> str:
-    """What pieces are for, from the critical path of every tile size with whole tiles."""
+def pieces(ours: FigureRows, paths: list[Row]) -> str:
+    """The use of pieces, from the critical path of every tile size with whole tiles."""
     excess = {row["point"]: _excess(row) for row in paths}
     found = {point: cycles / hdl()[point] for point, cycles in excess.items()}
     most = max(paths, key=lambda row: found[row["point"]])

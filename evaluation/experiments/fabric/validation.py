@@ -20,7 +20,7 @@ from functools import partial
 
 import numpy as np
 
-from experiments.fabric.points import Point
+from experiments.fabric.points import FabricPoint
 from experiments.published import swiglu
 from experiments.published.show.validation import hdl
 from step import BF16, FabricConfig, Graph, MemoryConfig, Program, Stream
@@ -29,10 +29,7 @@ from step_models.fabrics import PUBLISHED, fitting
 from step_models.weights import blank_tensors, normal
 
 MATCHED = replace(
-    PUBLISHED,
-    stages=1,
-    link_bytes=128,
-    memory=MemoryConfig(beat_bytes=128, channels=2, interval=2, latency=16),
+    PUBLISHED, stages=1, link_bytes=128, memory=MemoryConfig(beat_bytes=128, channels=2, interval=2, latency=16)
 )
 """64 scalars a cycle on a link, from memory to a load, and of all memory, as the validation has: there scalars have
 four bytes, here two."""
@@ -82,7 +79,7 @@ def program(rows: int, columns: int, fabric: FabricConfig = MATCHED) -> Program:
 
 
 def whole(rows: int, columns: int) -> Program:
-    """As the published graph has it: with tiles in one piece."""
+    """The program with tiles in one piece, as the published graph has them."""
     return _matched(swiglu.graph(rows, columns), MATCHED)
 
 
@@ -90,14 +87,14 @@ def _matched(graph: Graph, fabric: FabricConfig) -> Program:
     return Program(graph, blank_tensors(graph), fitting(graph, fabric))
 
 
-def validation(made: Callable[[int, int], Program] = program) -> Iterator[Point]:
+def validation(made: Callable[[int, int], Program] = program) -> Iterator[FabricPoint]:
     """All 15 tile sizes."""
     for rows in (16, 32, 64):
         for columns in (16, 32, 64, 128, 256):
-            yield Point(f"{rows}x{columns}", partial(made, rows, columns))
+            yield FabricPoint(f"{rows}x{columns}", partial(made, rows, columns))
 
 
-def on_dram() -> Iterator[Point]:
+def on_dram() -> Iterator[FabricPoint]:
     """The same points on DRAM."""
     return validation(partial(program, fabric=ON_DRAM))
 

@@ -10,10 +10,10 @@ from inspect import getfile
 from pathlib import Path
 
 from experiments.fabric.figures import FIGURES
-from experiments.fabric.points import Point
+from experiments.fabric.points import FabricPoint
 from experiments.fabric.record import digest_with
 from experiments.rows import Row
-from experiments.work import Campaign
+from experiments.work import Experiment
 from step import metrics
 from step.language.symbols import evaluate
 
@@ -30,17 +30,17 @@ ROWS, TILES, TOGETHER = (
 class Worst:
     """``point`` with a batch of so many ``tokens``."""
 
-    point: Point
+    point: FabricPoint
     tokens: int
 
     @property
     def name(self) -> str:
-        """That of the point."""
+        """The name of the point."""
         return self.point.name
 
     @property
     def symbols(self) -> dict[str, int]:
-        """Those of the point, with all tokens at every expert, and in every tile of a region."""
+        """Symbols of the point, with all tokens at every expert, and in every tile of a region."""
         values = {ROWS: self.tokens, TILES: 1, TOGETHER: self.tokens}
         return {
             name: next((value for kind, value in values.items() if kind.search(name)), known)
@@ -69,7 +69,7 @@ def sources(figure: str) -> str:
 
 
 def told(row: Row) -> str:
-    """Of a point that was found."""
+    """A point that was found."""
     return f"{int(row['worst_on_chip_bytes']):,} bytes at most"
 
 
@@ -78,4 +78,4 @@ def known(results: Path, figure: str) -> dict[str, int]:
     return {row["point"]: int(row["worst_on_chip_bytes"]) for row in CAMPAIGN.read(results, figure)}
 
 
-CAMPAIGN = Campaign("worst", COLUMNS, {each: partial(dynamic, each) for each in TOKENS}, measured, sources, told)
+CAMPAIGN = Experiment("worst", COLUMNS, {each: partial(dynamic, each) for each in TOKENS}, measured, sources, told)

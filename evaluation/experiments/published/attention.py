@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from experiments.published.functions import LastTile, RowWiseAppend, SetOffset, SignalReqAllRead
-from sim_published.profile import Profile
+from sim_published.profile import PublishedProfile
 from step import BF16, FP32, UINT32, Graph, Stream, Tensor, Tile
 from step.functions import Add, CacheEnd, CacheTiles, Div, Exp, Matmul, RowSum
 from step.language.dims import Dim
@@ -23,7 +23,7 @@ from step_models.configurations import DATA as CONFIGURATIONS
 
 REGIONS, ROWS, SIZE, GROUP, COARSE = 4, 32, 64, 8, 16
 DATA = CONFIGURATIONS / "kv_lengths"
-PROFILE = Profile(channel_depth=1, flops=2048)
+PROFILE = PublishedProfile(channel_depth=1, flops=2048)
 """That of the attention figures: channels of one element, 2048 operations a cycle of every operator."""
 
 
@@ -43,7 +43,7 @@ class Requests:
     valid: Stream
 
 
-class Attention:
+class AttentionGraph:
     """The graph for requests with ``lengths`` rows in their caches, of at most ``room`` tiles each."""
 
     def __init__(self, lengths: np.ndarray, room: int, name: str) -> None:
@@ -118,9 +118,9 @@ class Attention:
         data.store_random(tensor, place, name=name).sink(f"{name}d")
 
 
-def coarse(lengths: np.ndarray, room: int) -> Attention:
+def coarse(lengths: np.ndarray, room: int) -> AttentionGraph:
     """16 requests one after the other for each region, and then again."""
-    made = Attention(lengths, room, "attention_coarse")
+    made = AttentionGraph(lengths, room, "attention_coarse")
     parts: list[Part] = []
     for region in range(REGIONS):
         blocks = range(region * COARSE, len(lengths), REGIONS * COARSE)
@@ -133,9 +133,9 @@ def coarse(lengths: np.ndarray, room: int) -> Attention:
     return made
 
 
-def interleaved(lengths: np.ndarray, room: int) -> Attention:
+def interleaved(lengths: np.ndarray, room: int) -> AttentionGraph:
     """Requests go to the regions by turns."""
-    made = Attention(lengths, room, "attention_interleaved")
+    made = AttentionGraph(lengths, room, "attention_interleaved")
     (requests,) = made.requests((range(len(lengths)), ""))
     loaded = [each.flatten(0, 1) if each.rank == 1 else each.flatten(1, 2) for each in _all(requests)]
     turns = made.graph.turns(REGIONS, dims=[len(lengths)], name="turns")
@@ -143,9 +143,9 @@ def interleaved(lengths: np.ndarray, room: int) -> Attention:
     return made
 
 
-def dynamic(lengths: np.ndarray, room: int) -> Attention:
+def dynamic(lengths: np.ndarray, room: int) -> AttentionGraph:
     """Requests go to the region that has read all keys of its last one."""
-    made = Attention(lengths, room, "attention_dynamic")
+    made = AttentionGraph(lengths, room, "attention_dynamic")
     graph, count = made.graph, len(lengths)
     free = graph.feedback(Selector(REGIONS), [count], name="free")
     turns = [1 << region for region in range(REGIONS)]
@@ -176,7 +176,7 @@ def _flat(work: Requests) -> Requests:
     return replace(work, key=work.key.flatten(0, 1), value=work.value.flatten(0, 1))
 
 
-def _regions(made: Attention, streams: list[Stream], which: Stream) -> list[Stream]:
+def _regions(made: AttentionGraph, streams: list[Stream], which: Stream) -> list[Stream]:
     """Every region with what ``which`` gives to it; the tiles of keys that each reads."""
     names = ("query", "key", "value", "number", "tiles", "valid")
     parts = [

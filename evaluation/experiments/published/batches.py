@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from experiments.published import attention
-from experiments.published.point import Point
+from experiments.published.point import PublishedPoint
 from experiments.published.recorded import recorded
 from step import Graph
 from step_models.kv_lengths import measured_kv_lengths
@@ -29,7 +29,7 @@ KNOWN = {
 """Published cycles by batch: coarse, interleaved, dynamic."""
 
 
-def requests(name: str, lengths: np.ndarray, room: int) -> Iterator[Point]:
+def requests(name: str, lengths: np.ndarray, room: int) -> Iterator[PublishedPoint]:
     """A batch in every arrangement."""
     totals = {"query_parts_D{}": len(lengths), "region{}_key_address_pieces": tiles(lengths)}
     cycles = dict(zip(attention.ARRANGEMENTS, KNOWN.get(name, ()), strict=False))
@@ -41,11 +41,11 @@ def requests(name: str, lengths: np.ndarray, room: int) -> Iterator[Point]:
 
         point = f"{name} {arrangement}"
         known = cycles.get(arrangement) or recorded(point)
-        yield Point(point, attention.PROFILE, build, known, symbols=as_if_alone(totals))
+        yield PublishedPoint(point, attention.PROFILE, build, known, symbols=as_if_alone(totals))
 
 
 def tiles(lengths: np.ndarray) -> int:
-    """Of all caches, with the new rows."""
+    """Lengths of all caches, with the new rows."""
     return int((lengths // attention.ROWS + 1).sum())
 
 
@@ -77,19 +77,19 @@ def batches() -> Iterator[tuple[str, np.ndarray, int]]:
     return chain(prefixes(), *(measured(batch) for batch in ROOM))
 
 
-def parallelization() -> Iterator[Point]:
+def parallelization() -> Iterator[PublishedPoint]:
     """Fig. 14: batches of 64 requests with lengths of low, medium and high variance."""
     for batch in measured(64):
         yield from requests(*batch)
 
 
-def other_batches() -> Iterator[Point]:
+def other_batches() -> Iterator[PublishedPoint]:
     """Fig. 21, beside those of Fig. 14: batches of 16 and 80 requests."""
     for batch in chain(measured(16), measured(80)):
         yield from requests(*batch)
 
 
-def growing() -> Iterator[Point]:
+def growing() -> Iterator[PublishedPoint]:
     """Fig. 15: batches of 16 to 64 requests."""
     for batch in prefixes():
         yield from requests(*batch)

@@ -10,7 +10,7 @@ import numpy as np
 import sympy
 
 from sim_published.functions import a_piece_a_cycle, cycles, kept, one, spacing
-from sim_published.site import Size
+from sim_published.site import TileSize
 from step.language.dims import Shape
 from step.language.dtypes import BOOL, UINT32
 from step.language.function import AccumFunction, CountedFunction, FlatMapFunction, Function, MapFunction, mismatch
@@ -62,7 +62,7 @@ class ValidRows(_NoOperations, FlatMapFunction):
 
 
 @kept.register
-def valid_rows(function: ValidRows, pieces: int, size: Size) -> int:
+def valid_rows(function: ValidRows, pieces: int, size: TileSize) -> int:
     """Rows without padding."""
     return size.valid
 

@@ -14,39 +14,39 @@ from typing import Any
 
 import numpy as np
 
-from experiments.layers import Layer, of_models
+from experiments.layers import MeasuredLayer, of_models
 from experiments.published import attention as artifact
 from experiments.published.batches import as_if_alone, batches, tiles
-from experiments.published.point import Point
-from sim_published.profile import Profile
+from experiments.published.point import PublishedPoint
+from sim_published.profile import PublishedProfile
 from step import Graph, Program
 from step_models import attention
 
 SIZE = 128
 """Columns of the heads of models."""
 
-PROFILE = Profile(channel_depth=2, honour_depths=True, flops=4096)
-TRUE_ATTENTION = Profile(channel_depth=1, honour_depths=True, flops=artifact.PROFILE.flops)
+PROFILE = PublishedProfile(channel_depth=2, honour_depths=True, flops=4096)
+TRUE_ATTENTION = PublishedProfile(channel_depth=1, honour_depths=True, flops=artifact.PROFILE.flops)
 
 
-def layers() -> Iterator[Point]:
+def layers() -> Iterator[PublishedPoint]:
     """Fig. 17: static tiles and requests by turns against dynamic tiles and regions that take work when free."""
     for layer in of_models():
         symbols = layer.symbols | _symbols(layer.lengths, layer.model.key_value_heads)
-        yield Point(layer.name, PROFILE, partial(_made, layer), symbols=symbols, skips=True)
+        yield PublishedPoint(layer.name, PROFILE, partial(_made, layer), symbols=symbols, skips=True)
 
 
-def _made(layer: Layer) -> tuple[Graph, dict[str, Any]]:
+def _made(layer: MeasuredLayer) -> tuple[Graph, dict[str, Any]]:
     return _parts(layer.program())
 
 
-def true_attention() -> Iterator[Point]:
+def true_attention() -> Iterator[PublishedPoint]:
     """The batches of Figs. 14, 15 and 21 with attention as models have it."""
     for name, lengths, room in batches():
         symbols = _symbols(lengths, 1)
         for arrangement in artifact.ARRANGEMENTS:
             make = partial(_attention, lengths, room, arrangement)
-            yield Point(f"{name} {arrangement}", TRUE_ATTENTION, make, symbols=symbols)
+            yield PublishedPoint(f"{name} {arrangement}", TRUE_ATTENTION, make, symbols=symbols)
 
 
 def _attention(lengths: np.ndarray, room: int, arrangement: Any) -> tuple[Graph, dict[str, Any]]:
@@ -66,7 +66,7 @@ def _attention(lengths: np.ndarray, room: int, arrangement: Any) -> tuple[Graph,
 
 
 def _symbols(lengths: np.ndarray, heads: int) -> dict[str, int]:
-    """What the symbols of attention stand for."""
+    """Values of the symbols of attention."""
     count = heads * len(lengths)
     parts = {f"{name}parts_D{{}}": count for name in ("", "parallel_")}
     return as_if_alone({**parts, "region{}_address_pieces": heads * tiles(lengths)})

@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from experiments.published import moe
-from experiments.published.point import Bytes, Point
+from experiments.published.point import Bytes, PublishedPoint
 from experiments.published.recorded import recorded
-from sim_published.profile import Profile
+from sim_published.profile import PublishedProfile
 from step import Graph
 from step_models.routing import measured_routing
 
@@ -21,14 +21,14 @@ MODELS = (("mixtral", moe.MIXTRAL), ("qwen", moe.QWEN))
 
 def mixture(
     name: str,
-    layer: moe.Layer,
+    layer: moe.MixtureSizes,
     trace: str,
     rows: int | None,
     regions: int | None,
-    profile: Profile,
+    profile: PublishedProfile,
     cycles: float | None = None,
     moved: Bytes | None = None,
-) -> Point:
+) -> PublishedPoint:
     """A point in tiles of ``rows`` rows, or of dynamic size.
 
     ``cycles`` (where no result file has them) and ``moved`` bytes are the published ones.
@@ -36,15 +36,15 @@ def mixture(
     routing = measured_routing(trace, layer.experts)
 
     def make() -> tuple[Graph, dict[str, Any]]:
-        made = moe.Mixture(layer, routing, rows, regions)
+        made = moe.MixtureGraph(layer, routing, rows, regions)
         return made.graph, made.inputs
 
     cycles = recorded(f"{len(routing)} {name}" if len(routing) > 64 else name) or cycles
     symbols = moe.symbols(routing, layer.experts, regions or layer.experts)
-    return Point(name, profile, make, cycles, moved, symbols, rows is None or regions is not None)
+    return PublishedPoint(name, profile, make, cycles, moved, symbols, rows is None or regions is not None)
 
 
-def tiling() -> Iterator[Point]:
+def tiling() -> Iterator[PublishedPoint]:
     """Fig. 9 (and 19): static and dynamic tiles, batch 64."""
     known: dict[str, dict[int | None, tuple[float, int, int]]] = {
         "mixtral": {
@@ -69,7 +69,7 @@ def tiling() -> Iterator[Point]:
             yield mixture(name, layer, f"{model}_b64", rows, None, profile, cycles, (moved[0], moved[1]))
 
 
-def large_batch() -> Iterator[Point]:
+def large_batch() -> Iterator[PublishedPoint]:
     """Fig. 10 (and 20): the same with batch 1024."""
     known = {("mixtral", 16): 55.58e6, ("mixtral", 32): 29.09e6}
     for model, layer in MODELS:
@@ -79,7 +79,7 @@ def large_batch() -> Iterator[Point]:
             yield mixture(f"{model} {rows or 'dynamic'}", layer, f"{model}_b1024", rows, None, profile, cycles)
 
 
-def equal_compute() -> Iterator[Point]:
+def equal_compute() -> Iterator[PublishedPoint]:
     """Dynamic tiles of Figs. 9 and 10 with as many operations a cycle as the paper gives to static ones."""
     for batch in (64, 1024):
         for model, layer in MODELS:
@@ -87,7 +87,7 @@ def equal_compute() -> Iterator[Point]:
             yield mixture(f"{model} {batch}", layer, f"{model}_b{batch}", None, None, profile)
 
 
-def multiplexing() -> Iterator[Point]:
+def multiplexing() -> Iterator[PublishedPoint]:
     """Figs. 12 and 13: Qwen3 on fewer regions than experts."""
     layer = replace(moe.QWEN, columns=48)
     known: dict[tuple[str, int], tuple[Any, ...]] = {
@@ -102,7 +102,7 @@ def multiplexing() -> Iterator[Point]:
             yield mixture(f"{tiles} {regions}", layer, "qwen_b64", rows, regions, moe.MULTIPLEXED, *found)
 
 
-def beside() -> Iterator[Point]:
+def beside() -> Iterator[PublishedPoint]:
     """What the artifact ran and the paper does not show: Fig. 10 with channels of two elements, Fig. 12 on two regions,
     and dynamic tiles of Fig. 9, of which the paper's plot has another number."""
     yield mixture("mixtral dynamic, batch 64", moe.MIXTRAL, "mixtral_b64", None, None, moe.DYNAMIC)

@@ -13,23 +13,23 @@ from typing import Any
 import numpy as np
 
 from experiments.published.functions import ValidRows
-from sim_published.profile import Profile
+from sim_published.profile import PublishedProfile
 from step import BF16, FP32, Graph, Stream, Tensor
 from step.functions import Add, ExpertTiles, Matmul, Mul, RetileRow, Silu
 from step.ops.broadcast import Broadcast
 
-STATIC = Profile(channel_depth=2, flops=4096)
+STATIC = PublishedProfile(channel_depth=2, flops=4096)
 """Static tiles in Figs. 9 and 10; the batch of 1024 of Qwen3 has ``channel_depth=1024``."""
 
-DYNAMIC = Profile(channel_depth=2, flops=6400)
+DYNAMIC = PublishedProfile(channel_depth=2, flops=6400)
 """Dynamic tiles, which the paper gives more operations a cycle."""
 
-MULTIPLEXED = Profile(channel_depth=2, flops=1024)
+MULTIPLEXED = PublishedProfile(channel_depth=2, flops=1024)
 """Figs. 12 and 13."""
 
 
 @dataclass(frozen=True)
-class Layer:
+class MixtureSizes:
     """Sizes of a mixture: ``hidden`` (D), ``inner`` (F), ``experts``, and ``columns`` of F in a tile of weights."""
 
     hidden: int
@@ -43,18 +43,18 @@ class Layer:
         return self.inner // self.columns
 
 
-MIXTRAL = Layer(hidden=4096, inner=14336, experts=8)
-QWEN = Layer(hidden=2048, inner=768, experts=128)
+MIXTRAL = MixtureSizes(hidden=4096, inner=14336, experts=8)
+QWEN = MixtureSizes(hidden=2048, inner=768, experts=128)
 
 
-class Mixture:
+class MixtureGraph:
     """The graph for a ``routing`` [tokens, k]: expert ids per token.
 
     ``rows``: of a static tile; None: tiles are dynamic. ``regions``: sets of operators that the experts share by turns
     of time; None: each has its own.
     """
 
-    def __init__(self, layer: Layer, routing: np.ndarray, rows: int | None, regions: int | None = None) -> None:
+    def __init__(self, layer: MixtureSizes, routing: np.ndarray, rows: int | None, regions: int | None = None) -> None:
         self.layer, self.routing, self.rows = layer, routing, rows
         self.regions = layer.experts if regions is None else regions
         self.graph = Graph("moe")
@@ -169,7 +169,7 @@ class Mixture:
 
 
 def symbols(routing: np.ndarray, experts: int, regions: int) -> dict[str, int]:
-    """What the symbols of a `Mixture` stand for."""
+    """Values of the symbols of a `MixtureGraph`."""
     counts = np.bincount(routing.ravel(), minlength=experts)
     found = {f"{each}_D{n}": int(count) for each in ("route", "route_scores") for n, count in enumerate(counts)}
     merged = {f"region{n}_merged_rows": int(some.sum()) for n, some in enumerate(counts.reshape(regions, -1))}

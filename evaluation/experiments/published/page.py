@@ -16,7 +16,7 @@ from experiments.published.show import (
     tiling,
     validation,
 )
-from experiments.published.show.results import Results, told
+from experiments.published.show.results import FigureRows, told
 from experiments.published.show.tables import known_points
 from experiments.said import filled
 
@@ -27,8 +27,8 @@ READ, LAYERS = "9 and 10", "17"
 
 
 def page(folder: Path) -> str:
-    """How near figures are, how long they take, and the points that have a published number."""
-    ours = Results(folder, "published")
+    """The errors of figures, the time that they take, and the points that have a published number."""
+    ours = FigureRows(folder, "published")
     parts = [filled(INTRODUCTION, read=READ, columns=SIZE, layers=LAYERS)]
     if near := told(lambda: exactness.text(ours)):
         parts += ["## How near the cycles are", near]

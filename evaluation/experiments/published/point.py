@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sim_published.profile import Profile
+from sim_published.profile import PublishedProfile
 from step import Graph
 
 Bytes = tuple[int, int | None]
@@ -14,7 +14,7 @@ Bytes = tuple[int, int | None]
 
 
 @dataclass(frozen=True)
-class Point:
+class PublishedPoint:
     """``make`` builds the graph and its inputs.
 
     ``cycles`` and ``bytes`` are the published ones, where they are known. ``symbols``: what those of the graph stand
@@ -22,7 +22,7 @@ class Point:
     """
 
     name: str
-    profile: Profile
+    profile: PublishedProfile
     make: Callable[[], tuple[Graph, dict[str, Any]]]
     cycles: float | None = None
     bytes: Bytes | None = None

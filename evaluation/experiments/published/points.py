@@ -10,24 +10,17 @@ from functools import partial
 from typing import Any
 
 from experiments.published import batches, layers, mixtures, swiglu
-from experiments.published.point import Point
+from experiments.published.point import PublishedPoint
 from sim_published.profile import VALIDATION
 from step.language.graph import Graph
 
 
-def validation() -> Iterator[Point]:
+def validation() -> Iterator[PublishedPoint]:
     """Fig. 8: SwiGLU, tiles of rows x columns."""
-    known = {
-        (16, 16): 33289,
-        (16, 32): 29400,
-        (16, 64): 27503,
-        (16, 128): 26993,
-        (16, 256): 27509,
-        (64, 64): 9537,
-    }
+    known = {(16, 16): 33289, (16, 32): 29400, (16, 64): 27503, (16, 128): 26993, (16, 256): 27509, (64, 64): 9537}
     for rows in (16, 32, 64):
         for columns in (16, 32, 64, 128, 256):
-            yield Point(
+            yield PublishedPoint(
                 f"{rows}x{columns}",
                 VALIDATION,
                 partial(_without_data, rows, columns),
@@ -40,7 +33,7 @@ def _without_data(rows: int, columns: int) -> tuple[Graph, dict[str, Any]]:
     return swiglu.graph(rows, columns), {}
 
 
-FIGURES: dict[str, Callable[[], Iterator[Point]]] = {
+FIGURES: dict[str, Callable[[], Iterator[PublishedPoint]]] = {
     "8": validation,
     "9": mixtures.tiling,
     "10": mixtures.large_batch,

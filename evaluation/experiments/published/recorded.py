@@ -29,5 +29,5 @@ def recorded(point: str) -> int | None:
 
 
 def spread() -> list[float]:
-    """How far the two runs of a graph are apart, of all that were run twice."""
+    """The distance of the two runs of each graph that was run twice."""
     return [abs(_all()[point] / _all()[f"{point}, again"] - 1) for point in TWICE]

@@ -8,10 +8,10 @@ from inspect import getfile
 from pathlib import Path
 
 from experiments import layers
-from experiments.published.point import Point
+from experiments.published.point import PublishedPoint
 from experiments.published.points import FIGURES
 from experiments.rows import PUBLISHED, digest
-from experiments.work import Campaign
+from experiments.work import Experiment
 from sim_published.backend import run
 from sim_published.metrics import LOADED, equation_bytes, moved_bytes, off_chip_bytes, on_chip_bytes
 from step.errors import Defect
@@ -31,8 +31,8 @@ def sources(figure: str) -> str:
     return digest("files", PUBLISHED, getfile(layers), *made_of)
 
 
-def measured(point: Point) -> dict[str, object]:
-    """What the row of a point says.
+def measured(point: PublishedPoint) -> dict[str, object]:
+    """The row of a point.
 
     Raises `Defect` where a run moved other bytes than the symbolic metrics say.
     """
@@ -59,4 +59,4 @@ def measured(point: Point) -> dict[str, object]:
     }
 
 
-CAMPAIGN = Campaign("published", COLUMNS, FIGURES, measured, sources)
+CAMPAIGN = Experiment("published", COLUMNS, FIGURES, measured, sources)

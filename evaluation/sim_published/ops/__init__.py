@@ -1,4 +1,4 @@
-"""What operators do in the published simulator, one file per operator, found by its name.
+"""Operators in the published simulator, one file each, found by its name.
 
 Each module has ``process(site, context)``, which does what the artifact's operator does with local time and channels.
 What `trait` asks for, a module may have beside that: yes or no, or a function of the node.

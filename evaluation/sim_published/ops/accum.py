@@ -10,7 +10,7 @@ from typing import Any
 
 from sim_published.engine import Context, Wait
 from sim_published.functions import cycles
-from sim_published.site import Site, Size, concrete
+from sim_published.site import ContextSite, TileSize, concrete
 from step.functions.retile import RetileCol, RetileRow
 from step.language.dims import dim
 from step.language.faults import aligned
@@ -19,7 +19,7 @@ from step.language.types import Tile
 from step.ops.accum import Accum
 
 
-def process(site: Site, context: Context) -> Wait:
+def process(site: ContextSite, context: Context) -> Wait:
     """Reductions one after the other."""
     operator, node = site.node.operator, site.node
     assert isinstance(operator, Accum)
@@ -43,7 +43,7 @@ def process(site: Site, context: Context) -> Wait:
         types = [concrete(value, element) for value, element in zip(values, elements, strict=True)]
         made = function.state_type((dim(count),), *types)
         assert isinstance(made, Tile)
-        return Size.of(made, valid)
+        return TileSize.of(made, valid)
 
     count, values, valid = 0, tuple[Any, ...](), 0
     while True:
@@ -61,7 +61,7 @@ def process(site: Site, context: Context) -> Wait:
         if token.has_value:
             values = tuple(each.value for each in tokens)
             count += 1
-            rows = values[0].valid if isinstance(values[0], Size) else 1
+            rows = values[0].valid if isinstance(values[0], TileSize) else 1
             valid = valid + rows if joins else rows
             if values not in known:
                 known[values] = load_and_compute(values)

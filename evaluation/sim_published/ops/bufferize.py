@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from sim_published.engine import Context, Wait
-from sim_published.site import Site
+from sim_published.site import ContextSite
 from step.language.tokens import Token, empty
 from step.ops.bufferize import Bufferize
 
 
-def process(site: Site, context: Context) -> Wait:
+def process(site: ContextSite, context: Context) -> Wait:
     """Elements into buffers."""
     operator = site.node.operator
     assert isinstance(operator, Bufferize)

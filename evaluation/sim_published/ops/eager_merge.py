@@ -7,12 +7,12 @@ elements but the last one cost a cycle each.
 from __future__ import annotations
 
 from sim_published.engine import Context, Wait
-from sim_published.site import Site
+from sim_published.site import ContextSite
 from step.language.tokens import DONE, Token
 from step.ops.eager_merge import DATA, SELECTOR, EagerMerge
 
 
-def process(site: Site, context: Context) -> Wait:
+def process(site: ContextSite, context: Context) -> Wait:
     """Chunks as they come."""
     operator = site.node.operator
     assert isinstance(operator, EagerMerge)

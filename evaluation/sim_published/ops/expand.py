@@ -8,14 +8,14 @@ context of the artifact, without a channel between them.
 from __future__ import annotations
 
 from sim_published.engine import Context, Wait
-from sim_published.site import Site
+from sim_published.site import ContextSite
 from step.language.faults import Fault, Violation
 from step.language.graph import Node
 from step.language.tokens import Token, empty
 from step.ops.expand import Expand
 
 
-def process(site: Site, context: Context) -> Wait:
+def process(site: ContextSite, context: Context) -> Wait:
     """Copies of elements."""
     operator = site.node.operator
     assert isinstance(operator, Expand)
@@ -24,7 +24,7 @@ def process(site: Site, context: Context) -> Wait:
     return _follow(site, context, operator.rank)
 
 
-def _repeat(site: Site, context: Context, count: int, added: int) -> Wait:
+def _repeat(site: ContextSite, context: Context, count: int, added: int) -> Wait:
     """``added``: dimensions around the copies of an element."""
     (channel,), (output,) = site.inputs, site.outputs
     while True:
@@ -42,7 +42,7 @@ def _repeat(site: Site, context: Context, count: int, added: int) -> Wait:
             return
 
 
-def _follow(site: Site, context: Context, rank: int) -> Wait:
+def _follow(site: ContextSite, context: Context, rank: int) -> Wait:
     data, references = site.inputs
     (output,) = site.outputs
     while True:

@@ -9,14 +9,14 @@ from typing import Any
 
 from sim_published.engine import Context, Wait
 from sim_published.functions import kept, spacing
-from sim_published.site import Site, Size, concrete, is_known
+from sim_published.site import ContextSite, TileSize, concrete, is_known
 from step.language.faults import aligned
 from step.language.tokens import Token, empty
 from step.language.types import Tile
 from step.ops.flat_map import FlatMap
 
 
-def process(site: Site, context: Context) -> Wait:
+def process(site: ContextSite, context: Context) -> Wait:
     """The pieces of elements one by one."""
     operator, node = site.node.operator, site.node
     assert isinstance(operator, FlatMap)
@@ -32,7 +32,7 @@ def process(site: Site, context: Context) -> Wait:
         piece = function.result_type(*types)
         assert isinstance(piece, Tile)
         shape = [int(each) for each in function.result_shape(*types)]
-        size = Size.of(piece)
+        size = TileSize.of(piece)
         count = kept(function, shape[-1], values[0])
         return [Token(size, min(len(shape) - 1, int(n == count - 1))) for n in range(count)]
 

@@ -7,12 +7,12 @@ empty ends a row that has elements are refused when it comes.
 from __future__ import annotations
 
 from sim_published.engine import Context, Wait
-from sim_published.site import Site
+from sim_published.site import ContextSite
 from step.language.tokens import empty
 from step.ops.flatten import Flatten
 
 
-def process(site: Site, context: Context) -> Wait:
+def process(site: ContextSite, context: Context) -> Wait:
     """Elements one by one."""
     operator = site.node.operator
     assert isinstance(operator, Flatten)

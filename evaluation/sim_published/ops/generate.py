@@ -7,13 +7,13 @@ from collections import deque
 from sim_published.engine import Context, Wait
 from sim_published.ops.source import play
 from sim_published.passing import Around, passing
-from sim_published.site import Site
+from sim_published.site import ContextSite
 from step.language.graph import Node
 from step.language.types import Selector
 from step.ops.generate import Generate
 
 
-def process(site: Site, context: Context) -> Wait:
+def process(site: ContextSite, context: Context) -> Wait:
     """An element a cycle, or as the reference comes."""
     if site.inputs:
         return passing(site, context)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from sim_published.engine import Context, Wait
 from sim_published.off_chip import access
-from sim_published.site import Site, Size
+from sim_published.site import ContextSite, TileSize
 from step.language.tokens import DONE, Token, empty
 from step.ops.linear_off_chip_load import LinearOffChipLoad
 
 
-def process(site: Site, context: Context) -> Wait:
+def process(site: ContextSite, context: Context) -> Wait:
     """A read, or one per element of the reference."""
     operator, node = site.node.operator, site.node
     assert isinstance(operator, LinearOffChipLoad)
     (output,) = site.outputs
-    tile = Size.full(operator.tile)
+    tile = TileSize.full(operator.tile)
     element, depth = node.output_types[0].element, len(operator.out)
     levels = operator.levels
     if output is None:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from sim_published.engine import Context, Wait
 from sim_published.off_chip import access
-from sim_published.site import Site
+from sim_published.site import ContextSite
 
 AFTER = 2
 
 
-def process(site: Site, context: Context) -> Wait:
+def process(site: ContextSite, context: Context) -> Wait:
     """Write tiles."""
     (channel,) = site.inputs
     element = site.node.input_types[0].element

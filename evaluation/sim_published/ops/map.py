@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sim_published.applying import applying
 from sim_published.engine import Context, Wait
-from sim_published.site import Site, is_known
+from sim_published.site import ContextSite, is_known
 from step.ops.map import Map
 
 
-def process(site: Site, context: Context) -> Wait:
+def process(site: ContextSite, context: Context) -> Wait:
     """Elements side by side."""
     operator = site.node.operator
     assert isinstance(operator, Map)

@@ -9,7 +9,7 @@ Parallelize has no say in that, so what it passes on is where it was.
 from __future__ import annotations
 
 from sim_published.engine import Context, Wait
-from sim_published.site import Site
+from sim_published.site import ContextSite
 from step.language.faults import Fault, Violation
 from step.ops.partition import DATA, SELECTOR, Partition
 
@@ -17,7 +17,7 @@ TAKES_TURNS = True
 """Where the selectors are turns, nobody waits for them."""
 
 
-def process(site: Site, context: Context) -> Wait:
+def process(site: ContextSite, context: Context) -> Wait:
     """Chunks by selector."""
     operator = site.node.operator
     assert isinstance(operator, Partition)

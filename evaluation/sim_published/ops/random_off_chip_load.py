@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from sim_published.engine import Context, Wait
 from sim_published.off_chip import access
-from sim_published.site import Site, Size
+from sim_published.site import ContextSite, TileSize
 from step.ops.random_off_chip_load import RandomOffChipLoad
 
 
-def process(site: Site, context: Context) -> Wait:
+def process(site: ContextSite, context: Context) -> Wait:
     """A tile per address; which one does not matter."""
     operator = site.node.operator
     assert isinstance(operator, RandomOffChipLoad)
     (channel,), (output,) = site.inputs, site.outputs
-    tile = Size.full(operator.tile)
+    tile = TileSize.full(operator.tile)
     element = site.node.output_types[0].element
     while True:
         token = yield from context.take(channel)

@@ -6,14 +6,14 @@ import numpy as np
 
 from sim_published.engine import Context, Wait
 from sim_published.off_chip import access
-from sim_published.site import Site
+from sim_published.site import ContextSite
 from step.language.faults import aligned
 from step.ops.random_off_chip_store import ADDRESS, DATA
 
 WRITTEN = np.ones((1, 1), np.bool_)
 
 
-def process(site: Site, context: Context) -> Wait:
+def process(site: ContextSite, context: Context) -> Wait:
     """Write tiles; where does not matter."""
     (output,) = site.outputs
     element = site.node.input_types[DATA].element

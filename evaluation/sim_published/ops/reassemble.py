@@ -10,13 +10,13 @@ short of the last arrival. There the first ones may leave sooner, which moves wh
 from __future__ import annotations
 
 from sim_published.engine import Context, Wait
-from sim_published.site import Site
+from sim_published.site import ContextSite
 from step.language.faults import Fault, Violation
 from step.language.tokens import empty
 from step.ops.reassemble import Reassemble
 
 
-def process(site: Site, context: Context) -> Wait:
+def process(site: ContextSite, context: Context) -> Wait:
     """Chunks of the selected inputs."""
     operator = site.node.operator
     assert isinstance(operator, Reassemble)

@@ -10,7 +10,7 @@ import numpy as np
 
 from sim_published.engine import Context, Wait
 from sim_published.passing import passing
-from sim_published.site import Site, Size, is_known
+from sim_published.site import ContextSite, TileSize, is_known
 from step.language.graph import Node
 from step.language.tokens import Token
 from step.language.types import Tile
@@ -20,7 +20,7 @@ PASSES = True
 """What it passes on is where it was."""
 
 
-def process(site: Site, context: Context) -> Wait:
+def process(site: ContextSite, context: Context) -> Wait:
     """Elements in chunks."""
     if site.promoted:
         return _promoted(site, context)
@@ -33,11 +33,11 @@ def as_padding(token: Token) -> Token:
     value = token.value
     if isinstance(value, np.ndarray) and value.dtype != np.bool_:
         rows, cols = value.shape
-        return token._replace(value=Size(rows, cols, 0))
+        return token._replace(value=TileSize(rows, cols, 0))
     return token
 
 
-def _promoted(site: Site, context: Context) -> Wait:
+def _promoted(site: ContextSite, context: Context) -> Wait:
     operator, element = site.node.operator, site.node.input_types[0].element
     assert isinstance(operator, Reshape) and isinstance(element, Tile)
     (channel,), output = site.inputs, site.outputs[0]
@@ -51,7 +51,7 @@ def _promoted(site: Site, context: Context) -> Wait:
             context.follow(channel)
         yield from context.send(output, Token(token.value, stop))
     context.follow(channel)
-    padding = Size.of(element, 0)
+    padding = TileSize.of(element, 0)
     while count:
         count = (count + 1) % operator.chunk
         yield from context.send(output, Token(padding, 0 if count else 2))

@@ -6,11 +6,11 @@ from functools import partial
 
 from sim_published.applying import applying
 from sim_published.engine import Context, Wait
-from sim_published.site import Site
+from sim_published.site import ContextSite
 from step.ops.scan import Scan
 
 
-def process(site: Site, context: Context) -> Wait:
+def process(site: ContextSite, context: Context) -> Wait:
     """States, one for each element."""
     operator = site.node.operator
     assert isinstance(operator, Scan)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from sim_published.engine import Context, Wait
-from sim_published.site import Site
+from sim_published.site import ContextSite
 
 
-def process(site: Site, context: Context) -> Wait:
+def process(site: ContextSite, context: Context) -> Wait:
     """Elements leave."""
     (channel,) = site.inputs
     while not (yield from context.take(channel)).done:

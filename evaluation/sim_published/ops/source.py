@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sim_published.engine import Context, Wait
-from sim_published.site import Site, as_value
+from sim_published.site import ContextSite, as_value
 from step.language.tokens import Token
 from step.language.types import Selector
 
 
-def process(site: Site, context: Context) -> Wait:
+def process(site: ContextSite, context: Context) -> Wait:
     """The tokens that were given."""
     return play(site, context, site.given)
 
 
-def play(site: Site, context: Context, tokens: Iterable[Token]) -> Wait:
+def play(site: ContextSite, context: Context, tokens: Iterable[Token]) -> Wait:
     """``tokens``, one a cycle."""
     (output,) = site.outputs
     (stream,) = site.node.output_types

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from sim_published.engine import Context, Wait
 from sim_published.passing import passing
-from sim_published.site import Site
+from sim_published.site import ContextSite
 
 
-def process(site: Site, context: Context) -> Wait:
+def process(site: ContextSite, context: Context) -> Wait:
     """Buffers, read again and again."""
     return passing(site, context, apart=1)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from sim_published.engine import Context, Wait
-from sim_published.site import Site
+from sim_published.site import ContextSite
 
 
-def process(site: Site, context: Context) -> Wait:
+def process(site: ContextSite, context: Context) -> Wait:
     """Refused."""
     raise site.refuse("no stream that ends where data says so")

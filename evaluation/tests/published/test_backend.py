@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import step
 from sim_published import ops
 from sim_published.backend import run
-from sim_published.profile import Hbm, Profile
+from sim_published.profile import Hbm, PublishedProfile
 from step import BF16, FP32, UINT32, Graph, Program, Tile
 from step.errors import Deadlock, FabricError, InputError, StreamFault
 from step.functions import Add, CacheTiles, CountFrom
@@ -37,7 +37,9 @@ def test_where_an_operator_blocks(depth: int, blocked: int) -> None:
     """A store takes 19 cycles and then frees the slot, which is taken in the next one; the flatten sends at once."""
     graph = Graph("full")
     graph.source("x", Tile(BF16, 1, 32), [4, 1]).flatten(0, 1).store("y")
-    found = run(graph, {"x": np.zeros((4, 1, 1, 32))}, profile=Profile(channel_depth=depth)).operators["flatten_0"]
+    found = run(graph, {"x": np.zeros((4, 1, 1, 32))}, profile=PublishedProfile(channel_depth=depth)).operators[
+        "flatten_0"
+    ]
     assert (found.busy, found.starved, found.blocked) == (0, 3, blocked)
 
 
@@ -46,7 +48,7 @@ def test_a_repeat_is_one_context() -> None:
     graph = Graph("repeated")
     x = graph.source("x", Tile(BF16, 1, 32), [8, 1]).flatten(0, 1)
     x.repeat(2).store("y")
-    found = run(graph, {"x": np.zeros((8, 1, 1, 32))}, profile=Profile(channel_depth=1))
+    found = run(graph, {"x": np.zeros((8, 1, 1, 32))}, profile=PublishedProfile(channel_depth=1))
     assert set(found.operators) == {"x", "flatten_0", "expand_0", "y"}
     assert (found.cycles, found.operators["flatten_0"].blocked) == (339, 275)
 
@@ -83,7 +85,9 @@ def test_a_source_needs_its_input() -> None:
         run(graph, {})
 
 
-@pytest.mark.parametrize("make", [lambda: Profile(channel_depth=0), lambda: Profile(hbm=Hbm(channels=0))])
+@pytest.mark.parametrize(
+    "make", [lambda: PublishedProfile(channel_depth=0), lambda: PublishedProfile(hbm=Hbm(channels=0))]
+)
 def test_a_profile_is_checked(make: object) -> None:
     with pytest.raises(FabricError, match=r"^channel.* of the published profile must be an integer >= 1, not 0$"):
         make()  # type: ignore[operator]
@@ -99,7 +103,7 @@ def test_a_deadlock_names_who_waits() -> None:
     loop.close(made)
     made.sink("a")
     with pytest.raises(Deadlock, match=r"^nothing moves any more; these wait: .*\bsum\b") as error:
-        run(graph, {"x": [1.0, 2.0, 3.0, 4.0]}, profile=Profile(channel_depth=1))
+        run(graph, {"x": [1.0, 2.0, 3.0, 4.0]}, profile=PublishedProfile(channel_depth=1))
     assert error.value.result is not None and error.value.result.status == "deadlock"
 
 
@@ -146,7 +150,7 @@ def test_the_command_line_has_it() -> None:
 
 
 def test_what_a_profile_is() -> None:
-    with pytest.raises(InputError, match=re.escape("profile must be a Profile of sim_published, not 5")):
+    with pytest.raises(InputError, match=re.escape("profile must be a PublishedProfile, not 5")):
         step.run(chain(), "published", profile=5)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from experiments import layers as shared
 from experiments.published import batches, layers, mixtures, moe, swiglu
-from experiments.published.point import Point
+from experiments.published.point import PublishedPoint
 from experiments.published.rows import CAMPAIGN
 from sim_published.metrics import off_chip_bytes
 from sim_published.profile import VALIDATION
@@ -21,10 +21,10 @@ from step_models.configurations import configuration
 from step_models.routing import sampled_routing
 
 LENGTHS = np.array([40, 3, 95, 64, 31, 7, 200])
-LAYER = moe.Layer(hidden=64, inner=96, experts=8, columns=48)
+LAYER = moe.MixtureSizes(hidden=64, inner=96, experts=8, columns=48)
 
 
-def mixture(rows: int | None, regions: int | None, monkeypatch: pytest.MonkeyPatch) -> Point:
+def mixture(rows: int | None, regions: int | None, monkeypatch: pytest.MonkeyPatch) -> PublishedPoint:
     """One of few tokens, of which some experts get none."""
     routing = sampled_routing(7, 8, 2, skew=1.5, seed=3)
     assert len(np.unique(routing)) < 8
@@ -52,7 +52,7 @@ def test_requests(kind: str, index: int, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_layer_of_swiglu() -> None:
-    row = CAMPAIGN.row(Point("small", VALIDATION, lambda: (swiglu.graph(16, 64), {})), "any")
+    row = CAMPAIGN.row(PublishedPoint("small", VALIDATION, lambda: (swiglu.graph(16, 64), {})), "any")
     assert int(row["off_chip_bytes"]) == 4 * (64 * 256 * 512 // 64 + 64 // 16 * 3 * 256 * 512 + 64 * 256)
 
 

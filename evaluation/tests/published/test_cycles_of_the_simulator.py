@@ -13,7 +13,7 @@ import pytest
 
 from experiments.published.attention import ARRANGEMENTS, PROFILE
 from sim_published.backend import run
-from sim_published.profile import Hbm, Profile
+from sim_published.profile import Hbm, PublishedProfile
 from step import UINT32, Graph, Tile
 from step.functions.counting import CountFrom
 
@@ -59,5 +59,5 @@ def test_a_flat_map_has_its_first_operand_before_the_second_one_comes() -> None:
     first = graph.source("first", Tile(UINT32), [2])
     second = graph.source("second", Tile(UINT32), [2]).promote(name="once").flatten(0, 1, name="late")
     first.flat_map(CountFrom(), second.assume_shape(first.shape), name="counted").sink("y")
-    result = run(graph, {"first": [1, 1], "second": [1, 1]}, profile=Profile(channel_depth=1))
+    result = run(graph, {"first": [1, 1], "second": [1, 1]}, profile=PublishedProfile(channel_depth=1))
     assert result.operators["first"].blocked == 2

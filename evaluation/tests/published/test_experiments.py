@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from filelock import FileLock
+from raising import raising
 
 from experiments import rows
 from experiments.__main__ import main
 from experiments.files import FILES
 from experiments.published import rows as published
-from experiments.published.point import Point
+from experiments.published.point import PublishedPoint
 from experiments.published.points import FIGURES, SHOWN
 from step.errors import Defect, FormatError, InputError, SimulationError
 
@@ -80,7 +81,7 @@ def test_a_figure_that_there_is_not() -> None:
     assert refusal(InputError, ["published_fig8", "fabric_figg"]) == text
 
 
-def killed(point: Point) -> dict[str, object]:
+def killed(point: PublishedPoint) -> dict[str, object]:
     """Kills its process, whenever it is tried."""
     if point.name == "64x128":
         os.kill(os.getpid(), signal.SIGKILL)
@@ -100,9 +101,8 @@ def test_a_point_whose_process_is_killed_is_told_and_the_others_go_on(tmp_path: 
 def test_a_point_that_fails_is_told_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(published, "moved_bytes", lambda graph, result, loaded: 1)
     point = next(each for each in FIGURES["8"]() if each.name == "64x128")
-    with pytest.raises(Defect) as error:
+    with raising(Defect, "64x128: the run moved 1 bytes off chip, but the metrics say 1,900,544"):
         published.measured(point)
-    assert str(error.value) == "64x128: the run moved 1 bytes off chip, but the metrics say 1,900,544"
     assert refusal(SimulationError, [*ONE, str(tmp_path)]) == "no result for figure 8, 64x128"
 
 
@@ -131,6 +131,5 @@ def test_what_many_rows_were_made_with_is_kept_once(tmp_path: Path) -> None:
     assert settings.read_text().count("tile") == settings.read_text().count("depth") == 1
     settings.unlink()
     (name,) = {line.partition(",")[2] for line in path.read_text().splitlines()[1:]}
-    with pytest.raises(FormatError) as error:
+    with raising(FormatError, f"{path} has the fabric {name}, which {settings} has not"):
         rows.read(path)
-    assert str(error.value) == f"{path} has the fabric {name}, which {settings} has not"

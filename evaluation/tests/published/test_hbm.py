@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from typing import Any
 
 import pytest
+from raising import raising
 
 from sim_published.compiled import CompiledHbm
 from sim_published.hbm import PythonHbm
-from sim_published.profile import Hbm, Profile
+from sim_published.profile import Hbm, PublishedProfile
 from step import ProgramWarning
 from step.errors import FabricError
 
@@ -93,22 +93,22 @@ def test_powers_of_two_are_not_warned_of() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("made", "values", "message"),
     [
-        (lambda: Hbm(latency=-1), "latency of the published profile must be an integer >= 0, not -1"),
-        (lambda: Hbm(start_up=1.5), "start_up of the published profile must be an integer >= 0, not 1.5"),
-        (lambda: Hbm(channels=10**30), f"channels of the published profile must be at most 1,048,576, not {10**30:,}"),
-        (lambda: Hbm(chanels=8), "Hbm has no parameter 'chanels'; did you mean 'channels'? it has channels, interval, "
+        (Hbm, {"latency": -1}, "latency of the published profile must be an integer >= 0, not -1"),
+        (Hbm, {"start_up": 1.5}, "start_up of the published profile must be an integer >= 0, not 1.5"),
+        (Hbm, {"channels": 10**30}, f"channels of the published profile must be at most 1,048,576, not {10**30:,}"),
+        (Hbm, {"chanels": 8}, "Hbm has no parameter 'chanels'; did you mean 'channels'? it has channels, interval, "
          "latency, start_up, request_bytes"),
-        (lambda: Profile(hbm=8), "hbm of the published profile must be a Hbm, not 8"),
-        (lambda: Profile(flops_of={"y": 0}), "flops_of['y'] of the published profile must be an integer >= 1, not 0"),
-        (lambda: Profile(flops_of=3), "flops_of of the published profile must be a dictionary, by name, not 3"),
-        (lambda: Profile(switch="a"), "switch of the published profile must be an integer >= 0, not 'a'"),
-        (lambda: Profile(scalar_bytes=0), "scalar_bytes of the published profile must be an integer >= 1, not 0"),
-        (lambda: Profile(honour_depths=1), "honour_depths of the published profile must be True or False, not 1"),
+        (PublishedProfile, {"hbm": 8}, "hbm of the published profile must be a Hbm, not 8"),
+        (PublishedProfile, {"flops_of": {"y": 0}},
+         "flops_of['y'] of the published profile must be an integer >= 1, not 0"),
+        (PublishedProfile, {"flops_of": 3}, "flops_of of the published profile must be a dictionary, by name, not 3"),
+        (PublishedProfile, {"switch": "a"}, "switch of the published profile must be an integer >= 0, not 'a'"),
+        (PublishedProfile, {"scalar_bytes": 0}, "scalar_bytes of the published profile must be an integer >= 1, not 0"),
+        (PublishedProfile, {"honour_depths": 1}, "honour_depths of the published profile must be True or False, not 1"),
     ],
 )  # fmt: skip
-def test_a_profile_that_there_is_not(make: Callable[[], Any], message: str) -> None:
-    with pytest.raises(FabricError) as error:
-        make()
-    assert str(error.value) == message
+def test_a_profile_that_there_is_not(made: type, values: dict[str, Any], message: str) -> None:
+    with raising(FabricError, message):
+        made(**values)

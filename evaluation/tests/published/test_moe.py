@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.published.point import Point
+from experiments.published.point import PublishedPoint
 from experiments.published.points import FIGURES
 from experiments.published.rows import CAMPAIGN
 from sim_published.backend import run
@@ -31,7 +31,7 @@ QUICK = (
     ("name", "point"),
     [pytest.param(*each, id=each[0], marks=() if each[0] in QUICK else pytest.mark.slow) for each in POINTS.items()],
 )
-def test_a_point_is_that_of_the_paper(name: str, point: Point) -> None:
+def test_a_point_is_that_of_the_paper(name: str, point: PublishedPoint) -> None:
     row = CAMPAIGN.row(point, "any")
     assert point.cycles is not None
     assert int(row["cycles"]) == pytest.approx(point.cycles, rel=0.007)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from experiments.published.batches import KNOWN
-from experiments.published.point import Point
+from experiments.published.point import PublishedPoint
 from experiments.published.points import FIGURES
 from sim_published.backend import run
 
@@ -14,20 +14,19 @@ FROM_ELSEWHERE = {f"{name} {arrangement}" for name in KNOWN for arrangement in (
 """Points whose totals are not those of a result file; see `experiments.published.recorded`."""
 
 
-def is_slow(point: Point) -> bool:
+def is_slow(point: PublishedPoint) -> bool:
     return "dynamic" not in point.name if point.name in FROM_ELSEWHERE else "0479_" not in point.name
 
 
-def cycles(point: Point) -> int:
+def cycles(point: PublishedPoint) -> int:
     graph, inputs = point.make()
     return run(graph, inputs, profile=point.profile).cycles
 
 
 @pytest.mark.parametrize(
-    "point",
-    [pytest.param(each, id=each.name, marks=pytest.mark.slow if is_slow(each) else ()) for each in POINTS],
+    "point", [pytest.param(each, id=each.name, marks=pytest.mark.slow if is_slow(each) else ()) for each in POINTS]
 )
-def test_cycles_are_the_published_ones(point: Point) -> None:
+def test_cycles_are_the_published_ones(point: PublishedPoint) -> None:
     """Where a result file counts the end of memory, too, a cycle less."""
     assert point.cycles is not None
     assert cycles(point) in ((point.cycles,) if point.name in FROM_ELSEWHERE else (point.cycles, point.cycles - 1))

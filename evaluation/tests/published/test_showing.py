@@ -23,17 +23,17 @@ from experiments.published.show import (
 )
 from experiments.published.show.claim import Claim, table
 from experiments.published.show.plots import DRAWN, plot
-from experiments.published.show.results import Missing, Results, told
+from experiments.published.show.results import FigureRows, Missing, told
 from experiments.published.show.tables import known_points
 from experiments.published.show.tiling import costs, distance
 from experiments.rows import RESULTS, write
 
 
-def results(folder: Path, figure: str, *rows: dict[str, object]) -> Results:
+def results(folder: Path, figure: str, *rows: dict[str, object]) -> FigureRows:
     """Of one file with ``rows``."""
     whole = [{name: str(row.get(name, "")) for name in COLUMNS} for row in rows]
     write(folder / f"published_fig{figure}.csv", COLUMNS, whole)
-    return Results(folder, "published")
+    return FigureRows(folder, "published")
 
 
 def test_the_distance_from_the_front_is_that_of_the_nearest_point(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_batches_are_of_low_medium_or_high_variance(trace: str, batch: int, name
 @pytest.mark.parametrize("batch, baseline", parallelization.BARS)
 def test_bars_of_figure_21_are_the_published_ones(batch: int, baseline: str) -> None:
     bars = parallelization.BARS[batch, baseline]
-    found = parallelization.means(Results(RESULTS, "published"), batch, baseline, bars)
+    found = parallelization.means(FigureRows(RESULTS, "published"), batch, baseline, bars)
     assert found == pytest.approx(list(bars.values()), abs=1.5e-3)
 
 
@@ -103,7 +103,7 @@ def test_seconds_add_up(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_every_figure_is_drawn_of_the_committed_results(name: str) -> None:
-    assert plot(name, Results(RESULTS, "published")).startswith(b"<?xml")
+    assert plot(name, FigureRows(RESULTS, "published")).startswith(b"<?xml")
 
 
 def test_a_plot_is_the_same_for_the_same_results(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_plot_is_the_same_for_the_same_results(tmp_path: Path) -> None:
 def test_hdl_has_all_tile_sizes() -> None:
     """The issue of a comparison is in the points that it leaves out: there were six of fifteen."""
     assert validation.hdl().keys() == {f"{m}x{n}" for m in (16, 32, 64) for n in (16, 32, 64, 128, 256)}
-    ours, theirs = (Results(RESULTS, name) for name in ("fabric", "published"))
+    ours, theirs = (FigureRows(RESULTS, name) for name in ("fabric", "published"))
     assert [f"{validation.mean_error(each):.3f}" for each in (theirs, ours)] == ["0.061", "0.050"]
     assert [validation.worst(each) for each in (theirs, ours)] == ["+26% (64x256)", "-13% (64x128)"]
     assert [f"{validation.correlated(each):.3f}" for each in (theirs, ours)] == ["0.991", "0.998"]
@@ -137,7 +137,7 @@ def test_runs_of_one_graph_are_apart() -> None:
 
 
 def test_recorded_runs_that_no_figure_shows() -> None:
-    rows = Results(RESULTS, "published").points("beside").values()
+    rows = FigureRows(RESULTS, "published").points("beside").values()
     found = {row["point"]: (float(row["published_cycles"]), f"{exactness.ratio(row):+.2%}") for row in rows}
     assert found == {
         "mixtral dynamic, batch 64": (2782672, "+1.27%"),
@@ -155,14 +155,14 @@ def test_points_that_are_far_off_are_named(tmp_path: Path) -> None:
     near = {"point": "near", "cycles": 1004, "published_cycles": 1000.0}
     results(tmp_path, "10", near, far)
     (tmp_path / "published_figbeside.csv").rename(tmp_path / "published_beside.csv")
-    told = exactness.text(Results(tmp_path, "published"))
+    told = exactness.text(FigureRows(tmp_path, "published"))
     assert "3 are within 10 cycles, and all but `far` (+2.8%) within 0.4%." in told
 
 
 @pytest.mark.parametrize("tiles", ["static", "dynamic"])
 def test_operations_of_figure_12_are_those_of_the_runs(tiles: str) -> None:
     """Counted from the routing, and by the metrics of the programs; the paper has 14 / 6 times as many."""
-    rows = Results(RESULTS, "fabric").points("12")
+    rows = FigureRows(RESULTS, "fabric").points("12")
     assert {int(row["flops"]) for name, row in rows.items() if name.startswith(tiles)} == {
         multiplexing.operations(tiles)
     }
@@ -170,7 +170,7 @@ def test_operations_of_figure_12_are_those_of_the_runs(tiles: str) -> None:
 
 
 def test_utilization_is_that_of_the_paper_where_silu_counts_as_there() -> None:
-    ours = Results(RESULTS, "published")
+    ours = FigureRows(RESULTS, "published")
     for tiles, published in multiplexing.PUBLISHED.items():
         done = multiplexing.published_operations(tiles)
         for regions, used in published.used.items():
@@ -182,7 +182,7 @@ def test_the_published_bar_of_qwen_has_32_regions() -> None:
 
 
 def test_a_claim_that_can_not_be_reproduced_says_so() -> None:
-    text = table(decoding.claims(), *(Results(RESULTS, name) for name in ("published", "fabric")))
+    text = table(decoding.claims(), *(FigureRows(RESULTS, name) for name in ("published", "fabric")))
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()[2:] if line.startswith("|")]
     assert {reproduced for _, _, reproduced, *_ in lines} == {decoding.IRREPRODUCIBLE}
     assert [cells[1:5] for cells in lines if cells[0].startswith("dynamic on 32 regions over")] == [
@@ -193,7 +193,7 @@ def test_a_claim_that_can_not_be_reproduced_says_so() -> None:
 @pytest.mark.parametrize("prefix", ["published", "fabric"])
 @pytest.mark.parametrize("model", shares.ROWS)
 def test_more_of_other_work_gives_the_published_bar(prefix: str, model: str) -> None:
-    ours = Results(RESULTS, prefix)
+    ours = FigureRows(RESULTS, prefix)
     more = shares.implied(ours, model) - shares.other_work(ours, model)
     found = shares.speedups(ours, model, more)["performance-matched"]
     assert found == pytest.approx(decoding.bars()[model, "performance-matched"]["speedup"])
@@ -202,7 +202,7 @@ def test_more_of_other_work_gives_the_published_bar(prefix: str, model: str) -> 
 
 def test_a_claim_that_is_fair_as_published_has_no_other_version() -> None:
     claim = Claim("name", "1", lambda results: "2", None, lambda results: "words")
-    ours = Results(RESULTS, "published")
+    ours = FigureRows(RESULTS, "published")
     assert table([claim], ours, ours).splitlines()[2:] == ["| name | 1 | 2 | - | 2 | words |"]
     again = replace(claim, name="again")
     assert table([claim, again], ours, ours).splitlines()[2:] == [

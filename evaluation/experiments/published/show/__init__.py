@@ -1,1 +1,1 @@
-"""What is made of results: tables, claims, and plots. Nothing in here decides a result."""
+"""Tables, claims and plots, made of results. Nothing in here decides a result."""

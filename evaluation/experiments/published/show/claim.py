@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
-from experiments.published.show.results import Results, told
+from experiments.published.show.results import FigureRows, told
 
 HEAD = ("| claim | published | reproduced | fair | our fabric | |", "|---|---:|---:|---:|---:|---|")
 
@@ -26,14 +26,14 @@ class Claim:
 
     name: str
     published: str
-    value: Callable[[Results], str]
-    fair: Callable[[Results], str] | None
-    words: Callable[[Results], str]
+    value: Callable[[FigureRows], str]
+    fair: Callable[[FigureRows], str] | None
+    words: Callable[[FigureRows], str]
     reproduced: str = ""
-    fabric: Callable[[Results], str] | None = None
+    fabric: Callable[[FigureRows], str] | None = None
 
 
-def table(claims: Iterable[Claim], ours: Results, fabric: Results) -> str:
+def table(claims: Iterable[Claim], ours: FigureRows, fabric: FigureRows) -> str:
     """A line per claim, as Markdown, and below them the sentences that several share.
 
     ``ours`` are the results on the published timing.

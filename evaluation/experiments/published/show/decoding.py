@@ -9,7 +9,7 @@ from pathlib import Path
 
 from experiments.published.show.claim import Claim
 from experiments.published.show.multiplexing import EXPERTS, OPERATIONS, OPERATORS
-from experiments.published.show.results import Results
+from experiments.published.show.results import FigureRows
 from experiments.said import said
 
 IRREPRODUCIBLE = "not reproducible: no graph, routing or data was published"
@@ -69,7 +69,7 @@ def claims() -> Iterator[Claim]:
         )
 
 
-def _sentence(model: str, schedule: str, results: Results) -> str:
+def _sentence(model: str, schedule: str, results: FigureRows) -> str:
     if schedule == "performance-matched":
         return "Static tiles of more rows. Ours: one layer of `step_models.decoder`, measured routing."
     same = "The same layer with dynamic tiles and dynamic regions, and as many operations a cycle."
@@ -84,19 +84,19 @@ def _sentence(model: str, schedule: str, results: Results) -> str:
     return f"{same} Of this schedule no bar was published."
 
 
-def _speedup(model: str, schedule: str, results: Results) -> str:
+def _speedup(model: str, schedule: str, results: FigureRows) -> str:
     cycles = [results.number("17", f"{model} {name}") for name in (BASE, schedule)]
     return f"{cycles[0] / cycles[1]:.3f}"
 
 
-def _freed(model: str, schedule: str, other: str, column: str, results: Results, of: str | None = None) -> str:
+def _freed(model: str, schedule: str, other: str, column: str, results: FigureRows, of: str | None = None) -> str:
     static, dynamic = (
         results.number("17", f"{model} {name}", memory) for name, memory in ((other, of or column), (schedule, column))
     )
     return f"{1 - dynamic / static:.0%}"
 
 
-def _memory(model: str, schedule: str, other: str, results: Results) -> str:
+def _memory(model: str, schedule: str, other: str, results: FigureRows) -> str:
     ours = _freed(model, schedule, other, "used_on_chip_bytes", results, "all_on_chip_bytes")
     static, dynamic = (bars()[model, each]["mebibytes"] for each in (other, schedule))
     return (

@@ -1,11 +1,11 @@
-"""How near our cycles come to the published ones, and how near they can."""
+"""The distance of our cycles from the published ones, and the least that is possible."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from experiments.published.recorded import spread
-from experiments.published.show.results import Missing, Results, Row
+from experiments.published.show.results import FigureRows, Missing, Row
 from experiments.said import listed, said, span
 
 ATTENTION, MIXTURES = ("14", "15", "21"), ("9", "10", "12")
@@ -14,7 +14,7 @@ NEAR, WITHIN = 10, 0.007
 """Cycles within which a run is as good as equal; the error up to which none is named."""
 
 
-def known(results: Results, *figures: str) -> list[Row]:
+def known(results: FigureRows, *figures: str) -> list[Row]:
     """Points with published cycles; raises `Missing` where a figure has none."""
     rows = [row for figure in figures for row in results.points(figure).values() if row["published_cycles"]]
     if any(not results.points(figure) for figure in figures):
@@ -32,12 +32,12 @@ def late(row: Row) -> float:
     return float(row["published_cycles"]) - int(row["cycles"])
 
 
-def text(results: Results) -> str:
+def text(results: FigureRows) -> str:
     """All of it; raises `Missing`."""
     return "\n".join(f"* {each}" for each in (_attention(results), _validation(results), *_mixtures(results), _exact()))
 
 
-def _attention(results: Results) -> str:
+def _attention(results: FigureRows) -> str:
     rows = known(results, *ATTENTION)
     more = sum(late(row) == 1 for row in rows)
     return said(
@@ -48,7 +48,7 @@ def _attention(results: Results) -> str:
     )
 
 
-def _validation(results: Results) -> str:
+def _validation(results: FigureRows) -> str:
     rows = known(results, VALIDATION)
     return said(
         f"**Validation** (Figure {VALIDATION}). All {len(rows)} published points of the simulator are equal.",
@@ -56,8 +56,8 @@ def _validation(results: Results) -> str:
     )
 
 
-def _mixtures(results: Results) -> Iterator[str]:
-    """Where experts share memory."""
+def _mixtures(results: FigureRows) -> Iterator[str]:
+    """Points at which experts share memory."""
     rows = known(results, *MIXTURES)
     near = sum(abs(late(row)) <= NEAR for row in rows)
     far = [row for row in rows if abs(ratio(row)) > WITHIN]

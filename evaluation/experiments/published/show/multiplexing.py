@@ -10,7 +10,7 @@ import numpy as np
 
 from experiments.published.moe import QWEN
 from experiments.published.show.claim import Claim
-from experiments.published.show.results import Results
+from experiments.published.show.results import FigureRows
 from step_models.routing import measured_routing
 
 OPERATIONS, EXPERTS, OPERATORS = 1024, QWEN.experts, 5
@@ -65,7 +65,7 @@ def published_operations(tiles: str) -> int:
     return _rows(tiles)[0] * QWEN.inner * (6 + SILU) * QWEN.hidden
 
 
-def utilization(results: Results, tiles: str, regions: int, done: int) -> float:
+def utilization(results: FigureRows, tiles: str, regions: int, done: int) -> float:
     """Of the operations that could have been ``done``; raises `Missing`."""
     return done / (results.number("12", f"{tiles} {regions}") * allocated(regions))
 
@@ -112,11 +112,11 @@ def claims() -> Iterator[Claim]:
     )
 
 
-def _used(tiles: str, regions: int, counted: Callable[[str], int], results: Results) -> str:
+def _used(tiles: str, regions: int, counted: Callable[[str], int], results: FigureRows) -> str:
     return f"{utilization(results, tiles, regions, counted(tiles)):.2%}"
 
 
-def _too_much(tiles: str, results: Results) -> str:
+def _too_much(tiles: str, results: FigureRows) -> str:
     return (
         f"The paper counts SiLU once for each of the hidden scalars, which gives "
         f"{published_operations(tiles) / operations(tiles):.2f} times as many operations. Fair: once for a scalar, as "
@@ -124,17 +124,17 @@ def _too_much(tiles: str, results: Results) -> str:
     )
 
 
-def _utilization(tiles: str, results: Results) -> str:
+def _utilization(tiles: str, results: FigureRows) -> str:
     many, few = (utilization(results, tiles, regions, operations(tiles)) for regions in (EXPERTS, FEW))
     return f"{few / many:.2f}"
 
 
-def _slowdown(tiles: str, results: Results) -> str:
+def _slowdown(tiles: str, results: FigureRows) -> str:
     few, many = (results.number("12", f"{tiles} {regions}") for regions in (FEW, EXPERTS))
     return f"{few / many - 1:+.1%}"
 
 
-def _freed(memory: str, results: Results) -> str:
+def _freed(memory: str, results: FigureRows) -> str:
     few, many = (results.number("12", f"static {regions}", memory) for regions in (FEW, EXPERTS))
     return f"{1 - few / many:.0%}"
 

@@ -11,7 +11,7 @@ from statistics import geometric_mean
 from experiments.published.attention import COARSE, PROFILE, REGIONS
 from experiments.published.layers import SIZE
 from experiments.published.show.claim import Claim
-from experiments.published.show.results import Missing, Results
+from experiments.published.show.results import FigureRows, Missing
 from experiments.said import listed, said
 
 SPREAD = {"low": (450, 600), "medium": (980, 1000), "high": (1300, 1460)}
@@ -56,7 +56,7 @@ def group(trace: str, batch: int) -> str | None:
     return next((name for name, (low, high) in SPREAD.items() if low <= int(found["deviation"]) <= high), None)
 
 
-def speedups(results: Results, figures: Iterable[str], baseline: str) -> dict[str, float]:
+def speedups(results: FigureRows, figures: Iterable[str], baseline: str) -> dict[str, float]:
     """Cycles of an arrangement over those of dynamic regions, by batch, where both were run."""
     found = {}
     for figure in figures:
@@ -68,7 +68,7 @@ def speedups(results: Results, figures: Iterable[str], baseline: str) -> dict[st
     return found
 
 
-def grouped(results: Results, figures: Iterable[str], batch: int, baseline: str) -> dict[str, list[float]]:
+def grouped(results: FigureRows, figures: Iterable[str], batch: int, baseline: str) -> dict[str, list[float]]:
     """The speedups of the batches that the paper takes, by the variance of their lengths."""
     found: dict[str, list[float]] = {name: [] for name in SPREAD}
     for trace, speedup in speedups(results, figures, baseline).items():
@@ -116,14 +116,14 @@ def claims() -> Iterator[Claim]:
     yield Claim("dynamic regions win in each batch", "yes", *always, losses)
 
 
-def _prefix(figures: Iterable[str], batch: str, baseline: str, results: Results) -> str:
+def _prefix(figures: Iterable[str], batch: str, baseline: str, results: FigureRows) -> str:
     found = speedups(results, figures, baseline)
     if batch not in found:
         raise Missing(batch)
     return f"{found[batch]:.2f}"
 
 
-def _interleaved(batch: int, results: Results) -> str:
+def _interleaved(batch: int, results: FigureRows) -> str:
     ours, true = (_prefix(figures, f"B={batch}", "interleaved", results) for figures in (PUBLISHED, TRUE))
     return (
         f"{_blocks(batch, 'coarse', results)} Over interleaved ones, which the paper does not show here: {ours}. "
@@ -131,7 +131,7 @@ def _interleaved(batch: int, results: Results) -> str:
     )
 
 
-def _range(figures: Iterable[str], name: str, results: Results) -> str:
+def _range(figures: Iterable[str], name: str, results: FigureRows) -> str:
     found = grouped(results, figures, 64, "interleaved")[name]
     if not found:
         raise Missing(f"batches of {name} variance")
@@ -139,7 +139,7 @@ def _range(figures: Iterable[str], name: str, results: Results) -> str:
 
 
 def means(
-    results: Results, batch: int, baseline: str, names: Iterable[str], figures: Iterable[str] = PUBLISHED
+    results: FigureRows, batch: int, baseline: str, names: Iterable[str], figures: Iterable[str] = PUBLISHED
 ) -> list[float]:
     """Geometric means of the speedups in the groups called ``names``; raises `Missing`."""
     found = grouped(results, figures, batch, baseline)
@@ -148,16 +148,16 @@ def means(
     return [geometric_mean(found[name]) for name in names]
 
 
-def _bars(figures: Iterable[str], batch: int, baseline: str, names: tuple[str, ...], results: Results) -> str:
+def _bars(figures: Iterable[str], batch: int, baseline: str, names: tuple[str, ...], results: FigureRows) -> str:
     return ", ".join(f"{each:.3f}" for each in means(results, batch, baseline, names, figures))
 
 
-def _mean(figures: Iterable[str], baseline: str, results: Results) -> str:
+def _mean(figures: Iterable[str], baseline: str, results: FigureRows) -> str:
     found = [each for batch in FIGURES for each in means(results, batch, baseline, SPREAD, figures)]
     return f"{geometric_mean(found):.3f}"
 
 
-def _blocks(batch: int, baseline: str, results: Results) -> str:
+def _blocks(batch: int, baseline: str, results: FigureRows) -> str:
     if baseline == "interleaved":
         return said(
             "Channels hold one element, so a request whose region is busy holds up all those behind it.",
@@ -167,7 +167,7 @@ def _blocks(batch: int, baseline: str, results: Results) -> str:
     return f"Coarse blocks of {COARSE}: of {REGIONS} regions get {listed(shares[region] for region in range(REGIONS))}."
 
 
-def _size(results: Results) -> int:
+def _size(results: FigureRows) -> int:
     """Batches of a group, as many in all."""
     sizes = {len(each) for batch in FIGURES for each in grouped(results, PUBLISHED, batch, BASELINES[0]).values()}
     if len(sizes) > 1:
@@ -175,7 +175,7 @@ def _size(results: Results) -> int:
     return sizes.pop()
 
 
-def lost(results: Results, figures: Iterable[str] = PUBLISHED) -> tuple[list[str], int]:
+def lost(results: FigureRows, figures: Iterable[str] = PUBLISHED) -> tuple[list[str], int]:
     """The batches in which another arrangement takes fewer cycles, and how many comparisons there are."""
     measured = [
         (trace, baseline, speedup)
@@ -193,12 +193,12 @@ def lost(results: Results, figures: Iterable[str] = PUBLISHED) -> tuple[list[str
     return found, len(measured)
 
 
-def _always(figures: Iterable[str], results: Results) -> str:
+def _always(figures: Iterable[str], results: FigureRows) -> str:
     found, count = lost(results, figures)
     return f"no, {len(found)} of {count} lost" if found else "yes"
 
 
-def losses(results: Results) -> str:
+def losses(results: FigureRows) -> str:
     """The batches that dynamic regions lose, whom to, and by how much."""
     found, _ = lost(results)
     return f"Lost: {', '.join(found)}. {TRUTH}." if found else f"{TRUTH}."

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.published.show import decoding, multiplexing, parallelization, tiling, validation
-from experiments.published.show.results import Missing, Results, Row
+from experiments.published.show.results import FigureRows, Missing, Row
 from step.host.figures import drawn
 from step.host.files import write_atomically
 
@@ -17,7 +17,7 @@ TIMINGS = {"published": "published timing", "fabric": "our fabric"}
 MODELS = ("mixtral", "qwen")
 
 
-def _some(results: Results, figure: str) -> Mapping[str, Row]:
+def _some(results: FigureRows, figure: str) -> Mapping[str, Row]:
     """The rows of a figure; raises `Missing` where there are none."""
     rows = results.points(figure)
     if not rows:
@@ -37,7 +37,7 @@ def bars(axes: Any, groups: Sequence[str], heights: Mapping[str, Sequence[float]
         axes.legend()
 
 
-def against_hdl(figure: Any, results: Results) -> None:
+def against_hdl(figure: Any, results: FigureRows) -> None:
     """Fig. 8: cycles and traffic for tiles of rows x columns, and those of HDL where they are known."""
     points = list(_some(results, "8"))
     scale = HALF if results.prefix == "fabric" else 1
@@ -59,13 +59,13 @@ HALF = 2
 """Our fabric has scalars of half as many bytes as the validation."""
 
 
-def fronts(run: str, column: str, label: str, gains: bool = False) -> Callable[[Any, Results], None]:
+def fronts(run: str, column: str, label: str, gains: bool = False) -> Callable[[Any, FigureRows], None]:
     """Figs. 9, 10, 19, 20: ``column`` against on-chip memory, a panel per model; static tiles are joined.
 
     ``gains``: with what dynamic tiles gain over the static ones that the paper compares them with.
     """
 
-    def draw(figure: Any, results: Results) -> None:
+    def draw(figure: Any, results: FigureRows) -> None:
         for place, model in enumerate(MODELS, start=1):
             axes = figure.add_subplot(1, 2, place, title=model, xlabel="on-chip memory [MB]", ylabel=label)
             names = [each for each in _some(results, run) if each.startswith(f"{model} ")]
@@ -116,7 +116,7 @@ def _logarithmic(axes: Any, which: Sequence[str]) -> None:
         axis.set_minor_locator(NullLocator())
 
 
-def regions(figure: Any, results: Results) -> None:
+def regions(figure: Any, results: FigureRows) -> None:
     """Fig. 12: cycles, and operations over those that could have been: with SiLU once a scalar, and as published."""
     cycles, used = (
         figure.add_subplot(1, 2, place, xlabel="regions", ylabel=label)
@@ -148,7 +148,7 @@ USED = (multiplexing.EXPERTS, multiplexing.FEW)
 """Regions of which the utilization was published."""
 
 
-def memory_of_regions(figure: Any, results: Results) -> None:
+def memory_of_regions(figure: Any, results: FigureRows) -> None:
     """Fig. 13: on-chip memory for each number of regions."""
     axes = figure.add_subplot(xlabel="regions", ylabel="on-chip memory [MB]")
     for tiles in ("static", "dynamic"):
@@ -165,15 +165,15 @@ def memory_of_regions(figure: Any, results: Results) -> None:
     axes.legend()
 
 
-def _regions(results: Results, tiles: str) -> list[int]:
+def _regions(results: FigureRows, tiles: str) -> list[int]:
     return sorted(int(each.split()[1]) for each in _some(results, "12") if each.startswith(f"{tiles} "))
 
 
-def _cycles(results: Results, tiles: str, count: int) -> float:
+def _cycles(results: FigureRows, tiles: str, count: int) -> float:
     return results.number("12", f"{tiles} {count}")
 
 
-def batches(figure: Any, results: Results) -> None:
+def batches(figure: Any, results: FigureRows) -> None:
     """Fig. 14: cycles of interleaved over those of dynamic regions, for the batches of each variance."""
     _some(results, "14")
     for place, name in enumerate(parallelization.SPREAD, start=1):
@@ -186,7 +186,7 @@ def batches(figure: Any, results: Results) -> None:
         axes.axhline(1, color="black", linewidth=0.5)
 
 
-def prefixes(figure: Any, results: Results) -> None:
+def prefixes(figure: Any, results: FigureRows) -> None:
     """Fig. 15: cycles of batches of 16 to 64 requests."""
     counts = dict.fromkeys(each.split()[0] for each in _some(results, "15"))
     kinds = ("coarse", "interleaved", "dynamic")
@@ -194,7 +194,7 @@ def prefixes(figure: Any, results: Results) -> None:
     bars(axes, list(counts), {kind: [results.number("15", f"{each} {kind}") for each in counts] for kind in kinds})
 
 
-def variances(figure: Any, results: Results) -> None:
+def variances(figure: Any, results: FigureRows) -> None:
     """Fig. 21: cycles over those of dynamic regions, geometric means of three batches, and the published bars."""
     for place, batch in enumerate(parallelization.FIGURES, start=1):
         axes = figure.add_subplot(1, 3, place, title=f"{batch} requests", ylim=(0, 4.8))
@@ -208,7 +208,7 @@ def variances(figure: Any, results: Results) -> None:
         axes.legend()
 
 
-def decoders(figure: Any, results: Results) -> None:
+def decoders(figure: Any, results: FigureRows) -> None:
     """Fig. 17: speedups over the memory-matched layer, and on-chip memory. Not every model has every schedule."""
     schedules = decoding.SCHEDULES
     there = _some(results, "17")
@@ -233,11 +233,11 @@ def decoders(figure: Any, results: Results) -> None:
         axes.legend(fontsize=8)
 
 
-def _speedup(results: Results, model: str, schedule: str) -> float:
+def _speedup(results: FigureRows, model: str, schedule: str) -> float:
     return results.number("17", f"{model} {decoding.BASE}") / results.number("17", f"{model} {schedule}")
 
 
-DRAWN: dict[str, Callable[[Any, Results], None]] = {
+DRAWN: dict[str, Callable[[Any, FigureRows], None]] = {
     "8": against_hdl,
     "9": fronts("9", "cycles", "cycles", gains=True),
     "10": fronts("10", "cycles", "cycles", gains=True),
@@ -252,7 +252,7 @@ DRAWN: dict[str, Callable[[Any, Results], None]] = {
 }
 
 
-def draw(results: Results, figures: Iterable[str], folder: Path) -> list[str]:
+def draw(results: FigureRows, figures: Iterable[str], folder: Path) -> list[str]:
     """Write ``PREFIX_figN.svg`` for ``figures`` into ``folder``; those that miss a point are returned instead."""
     left = []
     folder.mkdir(parents=True, exist_ok=True)
@@ -268,6 +268,6 @@ def draw(results: Results, figures: Iterable[str], folder: Path) -> list[str]:
     return left
 
 
-def plot(name: str, results: Results) -> bytes:
+def plot(name: str, results: FigureRows) -> bytes:
     """Figure ``name`` as SVG; raises `Missing` where a point is missing that it needs, and what `drawn` raises."""
     return drawn(lambda figure: DRAWN[name](figure, results), (10, 4))

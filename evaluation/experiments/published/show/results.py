@@ -14,7 +14,7 @@ class Missing(LookupError):
     """A point that was not run yet."""
 
 
-class Results:
+class FigureRows:
     """The rows of the files ``PREFIX_figN.csv`` in a folder; others than numbered figures have no ``fig``."""
 
     def __init__(self, folder: Path, prefix: str) -> None:

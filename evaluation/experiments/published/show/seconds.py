@@ -1,9 +1,9 @@
-"""How long the figures take, beside what the paper says of its own runs, which is no comparison (see `speed`)."""
+"""The time that the figures take, beside what the paper says of its own runs, which is no comparison (see `speed`)."""
 
 from __future__ import annotations
 
 from experiments.published.points import FIGURES
-from experiments.published.show.results import Results
+from experiments.published.show.results import FigureRows
 
 PUBLISHED = {"8": 120, "9": 150 * 60, "10": 1030 * 60, "12": 100 * 60, "14": 4 * 60, "15": 60, "21": 15 * 60}
 """Seconds on eight cores, from the paper's artifact: of Fig. 8 those without HDL, of Figs. 10, 12 and so on all of
@@ -15,7 +15,7 @@ HEAD = (
 )
 
 
-def table(results: Results) -> str:
+def table(results: FigureRows) -> str:
     """A line per figure, and their sum."""
     lines = list(HEAD)
     total = 0.0

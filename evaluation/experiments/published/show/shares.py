@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from experiments.published.show.decoding import BASE, SCHEDULES, bars
-from experiments.published.show.results import Missing, Results
+from experiments.published.show.results import FigureRows, Missing
 from experiments.said import said, span
 
 SHARES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
@@ -18,7 +18,7 @@ ROWS = {"mixtral": {BASE: 16, SCHEDULES[1]: 32}, "qwen": {BASE: 8, SCHEDULES[1]:
 TIMINGS = {"published": "published timing", "fabric": "our fabric"}
 
 
-def layers(results: Results, model: str) -> dict[str, float]:
+def layers(results: FigureRows, model: str) -> dict[str, float]:
     """Cycles by schedule; raises `Missing`."""
     found = {
         each: results.number("17", f"{model} {each}") for each in SCHEDULES if f"{model} {each}" in results.points("17")
@@ -28,25 +28,25 @@ def layers(results: Results, model: str) -> dict[str, float]:
     return found
 
 
-def other_work(results: Results, model: str) -> float:
+def other_work(results: FigureRows, model: str) -> float:
     """Cycles of the memory-matched layer beside its mixture, which alone is a point of Fig. 9."""
     return layers(results, model)[BASE] - results.number("9", f"{model} {ROWS[model][BASE]}")
 
 
-def implied(results: Results, model: str) -> float:
+def implied(results: FigureRows, model: str) -> float:
     """Cycles beside the mixture with which the static tiles of more rows give the published bar."""
     speedup = bars()[model, SCHEDULES[1]]["speedup"]
     small, fast = (layers(results, model)[each] for each in (BASE, SCHEDULES[1]))
     return other_work(results, model) + (small - speedup * fast) / (speedup - 1)
 
 
-def speedups(results: Results, model: str, more: float) -> dict[str, float]:
-    """Of every schedule over the memory-matched one, with so many ``more`` cycles in all of them."""
+def speedups(results: FigureRows, model: str, more: float) -> dict[str, float]:
+    """The speedup of every schedule over the memory-matched one, with so many ``more`` cycles in all of them."""
     found = layers(results, model)
     return {each: (found[BASE] + more) / (cycles + more) for each, cycles in found.items() if each != BASE}
 
 
-def lines(results: Results, model: str) -> Iterator[list[str]]:
+def lines(results: FigureRows, model: str) -> Iterator[list[str]]:
     """Share of the layer that is not the mixture, cycles of it, and speedups: ours, more of it, and what bars imply."""
     mixture = results.number("9", f"{model} {ROWS[model][BASE]}")
     ours = other_work(results, model)
@@ -63,8 +63,8 @@ def lines(results: Results, model: str) -> Iterator[list[str]]:
 HEAD = ("model", "timing", "not the mixture", "10^6 cycles of it", *SCHEDULES[1:])
 
 
-def words(every: list[Results]) -> str:
-    """What the bars imply, and what ours have; raises `Missing`."""
+def words(every: list[FigureRows]) -> str:
+    """The other work that the bars imply, beside ours; raises `Missing`."""
     parts = [
         f"{span([implied(each, model) / 1e6 for each in every], '.1f')} million cycles beside its mixture for {model}, "
         f"where ours has {span([other_work(each, model) / 1e6 for each in every])}"

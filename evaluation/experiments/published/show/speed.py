@@ -1,4 +1,4 @@
-"""How fast the published simulator is beside ours: measured on one machine each time, none of it by the paper.
+"""The speed of the published simulator beside ours: measured on one machine each time, none of it by the paper.
 
 `speed.csv` has what was measured. ``simulator``: a release build of the artifact's, and the back end ``published`` on
 the same graphs of Fig. 15. ``framework``: the one that the artifact stands on (DAM), with one worker, coroutines and
@@ -35,12 +35,12 @@ def faster(row: Measured) -> list[float]:
 
 
 def factors(what: str) -> list[float]:
-    """Of the ``simulator`` or the ``framework``."""
+    """Ratios of the ``simulator`` or the ``framework``."""
     return [factor for row in measured() if row["what"] == what for factor in faster(row)]
 
 
 def text() -> str:
-    """What was measured, and how."""
+    """The measurements, and their method."""
     names = ("what", "case", "unit", "theirs", "ours", "ours / theirs")
     lines = [f"| {' | '.join(names)} |", "|---|---|---|---:|---:|---:|"]
     for row in measured():

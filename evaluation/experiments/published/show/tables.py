@@ -7,10 +7,7 @@ from collections.abc import Sequence
 from experiments.published.show.results import Row
 from experiments.said import span
 
-HEAD = (
-    "| point | cycles | published | ratio | off-chip bytes | on-chip bytes |",
-    "|---|---:|---:|---:|---:|---:|",
-)
+HEAD = ("| point | cycles | published | ratio | off-chip bytes | on-chip bytes |", "|---|---:|---:|---:|---:|---:|")
 
 
 def every_point(rows: Sequence[Row]) -> str:

@@ -7,7 +7,7 @@ from functools import partial
 
 from experiments.published.moe import DYNAMIC, STATIC
 from experiments.published.show.claim import Claim
-from experiments.published.show.results import Missing, Results
+from experiments.published.show.results import FigureRows, Missing
 
 BATCH = {"9": 64, "10": 1024}
 DISTANCES = (("9", "mixtral", 1.33), ("9", "qwen", 2.11), ("10", "mixtral", 1.86), ("10", "qwen", 1.87))
@@ -36,7 +36,7 @@ def distance(dynamic: Cost, static: Mapping[str, Cost]) -> float:
 
 
 def costs(
-    results: Results, figure: str, model: str, memory: str = "on_chip_bytes", equal: bool = False
+    results: FigureRows, figure: str, model: str, memory: str = "on_chip_bytes", equal: bool = False
 ) -> tuple[Cost, dict[str, Cost]]:
     """Of dynamic tiles, ``equal``: with the operations a cycle of static ones; and of static ones by their rows."""
     names = [name for name in results.points(figure) if name.startswith(f"{model} ")]
@@ -77,12 +77,12 @@ def claims() -> Iterator[Claim]:
         )
 
 
-def _distance(figure: str, model: str, results: Results, memory: str = "on_chip_bytes", equal: bool = False) -> str:
+def _distance(figure: str, model: str, results: FigureRows, memory: str = "on_chip_bytes", equal: bool = False) -> str:
     return f"{distance(*costs(results, figure, model, memory, equal)):.2f}"
 
 
 def _ratios(
-    figure: str, model: str, rows: str, results: Results, memory: str = "on_chip_bytes", equal: bool = False
+    figure: str, model: str, rows: str, results: FigureRows, memory: str = "on_chip_bytes", equal: bool = False
 ) -> str:
     dynamic, static = costs(results, figure, model, memory, equal)
     if rows not in static:
@@ -90,12 +90,12 @@ def _ratios(
     return "; ".join(f"{theirs / ours:.2f}" for theirs, ours in zip(static[rows], dynamic, strict=True))
 
 
-def _traffic(figure: str, model: str, rows: str, results: Results) -> str:
+def _traffic(figure: str, model: str, rows: str, results: FigureRows) -> str:
     static, dynamic = (results.number(figure, f"{model} {name}", "off_chip_bytes") for name in (rows, "dynamic"))
     return f"{static / dynamic:.2f}"
 
 
-def _why(figure: str, model: str, results: Results) -> str:
+def _why(figure: str, model: str, results: FigureRows) -> str:
     change: Callable[..., str] = partial(_distance, figure, model, results)
     return (
         f"Published: dynamic tiles have {DYNAMIC.flops} operations a cycle, static ones {STATIC.flops}, and experts "
@@ -105,7 +105,7 @@ def _why(figure: str, model: str, results: Results) -> str:
     )
 
 
-def _as_above(results: Results) -> str:
+def _as_above(results: FigureRows) -> str:
     return (
         f"Fair: {STATIC.flops} operations a cycle for both, the experts with tokens, memory by the paper's equations."
     )

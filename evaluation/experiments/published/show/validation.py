@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import correlation, fmean
 
 from experiments.published.show.claim import Claim
-from experiments.published.show.results import Results
+from experiments.published.show.results import FigureRows
 from experiments.said import said, span
 
 
@@ -25,21 +25,21 @@ def hdl() -> dict[str, int]:
 
 
 def hdl_megabytes() -> dict[str, float]:
-    """What it moved off chip, of the points of which that can be read off the paper's plot."""
+    """Megabytes that it moved off chip, of the points of which that can be read off the paper's plot."""
     return {point: float(row["megabytes"]) for point, row in _recorded().items() if row["megabytes"]}
 
 
-def errors(results: Results) -> dict[str, float]:
+def errors(results: FigureRows) -> dict[str, float]:
     """Cycles over those of HDL, less one; raises `Missing`."""
     return {point: results.number("8", point) / cycles - 1 for point, cycles in hdl().items()}
 
 
-def mean_error(results: Results) -> float:
-    """Of all tile sizes, whatever its sign."""
+def mean_error(results: FigureRows) -> float:
+    """The mean error of all tile sizes, whatever its sign."""
     return fmean(abs(each) for each in errors(results).values())
 
 
-def worst(results: Results) -> str:
+def worst(results: FigureRows) -> str:
     """The largest error, and its point."""
     found = errors(results)
     point = max(found, key=lambda each: abs(found[each]))
@@ -47,7 +47,7 @@ def worst(results: Results) -> str:
 
 
 def claims() -> Iterator[Claim]:
-    """How cycles go with those of the HDL, and how far they are from them."""
+    """Correlation of cycles with those of HDL, and the mean error."""
     points = f"{len(hdl())} points of figure 8"
     yield Claim(f"correlation of cycles with those of HDL, {points}", "0.99", _correlation, None, _columns)
     yield Claim(
@@ -76,16 +76,16 @@ COLUMNS = (16, 256)
 """Of the narrowest and the widest tiles."""
 
 
-def correlated(results: Results) -> float:
-    """Of cycles with those of HDL."""
+def correlated(results: FigureRows) -> float:
+    """The correlation of cycles with those of HDL."""
     return correlation([results.number("8", point) for point in hdl()], list(hdl().values()))
 
 
-def _correlation(results: Results) -> str:
+def _correlation(results: FigureRows) -> str:
     return f"{correlated(results):.3f}"
 
 
-def _columns(results: Results) -> str:
+def _columns(results: FigureRows) -> str:
     found = errors(results)
     narrow, wide = ([each for point, each in found.items() if point.endswith(f"x{columns}")] for columns in COLUMNS)
     return said(

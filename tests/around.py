@@ -8,7 +8,7 @@ from random import Random
 
 from scenarios import FABRIC, Inputs, Scenario
 
-from sim_approx.running.simulation import simulate
+from sim_approx.running.model import simulate
 from step.language.dims import Dim
 from step.language.draft import Piece
 from step.language.function import NUMBER

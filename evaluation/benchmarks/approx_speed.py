@@ -139,7 +139,7 @@ def main() -> None:
         firings = sum(slow.ending.firings.values())
         model = Model(netlist, data, timing_of=timing_of, engine="compiled")
         start = time.perf_counter()
-        model.run(jump=False)
+        model.run(jump=False).result()
         whole = time.perf_counter() - start
         runs = [[model.run(jump=jump).result() for jump in (False, True)] for _ in range(pairs)]
         jump = median(through.wall_seconds / over.wall_seconds for through, over in runs)

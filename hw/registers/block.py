@@ -18,7 +18,7 @@ from step.host.files import tool_environment
 from step.lowering.registers import WORD, Field, FieldAccess, Register
 
 AXIL = "s_axil_"
-"""What begins the names of the AXI4-Lite slave."""
+"""Start of names of the AXI4-Lite slave."""
 
 _PROPERTIES = {
     FieldAccess.CONSTANT: "sw=r; hw=na",
@@ -47,7 +47,7 @@ _STORED = (
 
 
 def address_bits(registers: Sequence[Register]) -> int:
-    """Of the slave."""
+    """Address bits of the slave."""
     return (registers[-1].address + WORD - 1).bit_length()
 
 

@@ -23,7 +23,7 @@ Done = tuple[Task, "Comparison | StepError"]
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """How programs are made and compared; ``arguments``, ``fitted``, ``settings``, ``max_cycles`` and ``calibration``
+    """A way to make and compare programs; ``arguments``, ``fitted``, ``settings``, ``max_cycles`` and ``calibration``
     are the options of ``step compare``."""
 
     arguments: dict[str, Value]
@@ -46,7 +46,7 @@ class Elsewhere:
     def compared(
         self, tasks: Sequence[Task], jobs: int | None, scheduler: str | None, progress: Progress
     ) -> tuple[dict[Task, Comparison], StepError | None]:
-        """What is found for ``tasks``, in their order, and the first error; raises what `workers` raises."""
+        """Comparisons of ``tasks``, in their order, and the first error; raises what `workers` raises."""
         found: dict[Task, Comparison | StepError] = {}
         with workers(self, _lost, len(tasks), jobs, scheduler) as running:
             for task, each in running.rows(tasks):

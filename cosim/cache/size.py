@@ -1,4 +1,4 @@
-"""What is in the cache, how large it is, and making it smaller: what was not used for the longest time goes first."""
+"""Entries of the cache, how large it is, and making it smaller: what was not used for the longest time goes first."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def check_picture(path: Path) -> None:
 
 
 def drawn(draw: Callable[[Any], None], size: tuple[float, float], form: str = "svg") -> bytes:
-    """What ``draw`` draws into a figure of matplotlib, ``size`` in inches; the same where it draws the same.
+    """Bytes of what ``draw`` draws into a figure of matplotlib, ``size`` in inches; the same where it draws the same.
 
     ``form`` is svg, png or pdf. Raises `EnvironmentProblem` without matplotlib.
     """
@@ -103,7 +103,7 @@ PLACES = tuple(
     for far in (0, 6, 14)
     for side, above in ((1, 1), (-1, -1), (-1, 1), (1, -1))
 )
-"""Where a name may stand: the offset from its point, and which side of it is there."""
+"""Places where a name may stand: the offset from its point, and which side of it is there."""
 
 
 def _matplotlib() -> Any:

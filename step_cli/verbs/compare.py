@@ -107,7 +107,7 @@ def command(
         raise failure
     _judge(found)
     if not as_json:
-        click.echo(f"ok: RTL, fast model and interpreter agree on {_several(len(found), 'program')}")
+        click.echo(f"ok: RTL, fast model and interpreter agree on {len(found):,} program{'s' * (len(found) != 1)}")
 
 
 def _open(
@@ -144,10 +144,6 @@ def _judge(found: list[Comparison]) -> None:
         )
 
 
-def _several(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
 def _show(found: list[Comparison], operators: bool) -> None:
     for each in found:
         if operators:
@@ -162,7 +158,7 @@ def _show(found: list[Comparison], operators: bool) -> None:
 
 
 def _show_calibration(path: Path) -> None:
-    """What the fast model's numbers are from, and how well they predict other programs."""
+    """The origin of the fast model's numbers, and how well they predict other programs."""
     from sim_approx.calibration.file import Calibration
 
     used = Calibration.load(path)

@@ -83,7 +83,7 @@ def _all(campaign: Campaign, seeds: range, rtl: int, jobs: int | None, scheduler
 
 
 def _here(campaign: Campaign, seeds: range) -> Iterator[int]:
-    """Those whose programs agree."""
+    """The seeds whose programs agree."""
     for number, each in enumerate(seeds, start=1):
         campaign.progress(f"program {number} of {len(seeds)}, {len(campaign.findings)} disagree")
         if campaign.check(each):

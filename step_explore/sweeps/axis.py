@@ -15,7 +15,7 @@ Point = Mapping[str, Value]
 """A value for every parameter that is swept over."""
 
 MOST_VALUES = 1 << 16
-"""Of one range: more are a slip of the pen."""
+"""Values of one range: more are a slip of the pen."""
 
 
 SWEEP = "a sweep must be NAME=VALUE,VALUE,... or NAME=LOW..HIGH"

@@ -1,4 +1,4 @@
-"""What a program may take."""
+"""Limits of what a program may take."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Budget:
         return Budget({name: limit for name, limit in self.limits.items() if name not in names})
 
     def exceeded(self, row: Row, about: str = "") -> str | None:
-        """Which limits ``row`` is over, in words, with ``about`` in front of what it takes; None: over none."""
+        """The limits that ``row`` is over, in words, with ``about`` in front of what it takes; None: over none."""
         over = [
             f"{name} {about}{value:,.0f} of {limit:,.0f}"
             for name, limit in self.limits.items()
@@ -73,7 +73,7 @@ def _check_name(name: str) -> None:
 
 
 def measure(row: Row, name: str) -> float | None:
-    """That of `LIMITED` which is called ``name``, of ``row``; None: not known."""
+    """The measure of `LIMITED` called ``name``, of ``row``; None: not known."""
     if name != MEMORY:
         value: float | None = getattr(row, name)
         return value

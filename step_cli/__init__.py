@@ -101,7 +101,7 @@ def _check_once(context: click.Context, arguments: list[str]) -> None:
 
 
 def _context_of(command: click.Command, parent: click.Context, name: str | None) -> click.Context:
-    """That in which ``command`` of the group of ``parent`` is parsed."""
+    """The context in which ``command``, of the group of ``parent``, is parsed."""
     return click.Context(command, parent, name, **command.context_settings)
 
 

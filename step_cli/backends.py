@@ -66,7 +66,7 @@ Operators = Annotated[list[str] | None, operator_names, "NAME,NAME,..."]
 
 @dataclass(frozen=True, kw_only=True)
 class RecordingOptions:
-    """Which back end runs, and which cycles are shown."""
+    """The back end that runs, and the cycles that are shown."""
 
     backend: Annotated[str, BACKENDS] = "rtl"
     first: Annotated[int, NATURAL, "--from", "CYCLE", "First cycle."] = 0

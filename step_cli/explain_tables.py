@@ -1,4 +1,4 @@
-"""What ``step explain`` prints."""
+"""Tables of ``step explain``."""
 
 from __future__ import annotations
 

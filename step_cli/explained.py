@@ -33,5 +33,5 @@ def explained(error: Exception) -> StepError:
 
 
 def drop(output: TextIO) -> None:
-    """What could not be written is not tried again when Python ends."""
+    """Throw away what ``output`` holds, so that Python does not try to write it again when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), output.fileno())

@@ -183,7 +183,7 @@ def on_fabric(program: Program, fitted: Path | None, settings: tuple[str, ...]) 
 
 
 def _read_fitted(path: Path, take: Callable[[FittedFile], Found]) -> Found:
-    """What ``take`` makes of the file at ``path``; raises `FormatError` with its name."""
+    """Anything that ``take`` makes of the file at ``path``; raises `FormatError` with its name."""
     try:
         return take(FittedFile.load(path))
     except FormatError as error:
@@ -215,7 +215,7 @@ def bound(program: Program, binding: Path) -> Program:
 
 
 def explainer(as_json: bool) -> Callable[[Program, int | None], None]:
-    """Who shows where the cycles went, for ``--explain``; raises `InputError` where it would not be seen."""
+    """The function behind ``--explain``; raises `InputError` where what it shows would not be seen."""
     if as_json:
         raise InputError("--explain has no effect with --json; step explain --json has it as data")
     from step_cli.explain_tables import show_path_of

@@ -65,11 +65,11 @@ def verb(function: Callable[..., None], kind: type[click.Command] = click.Comman
 
 
 def call(function: Callable[..., Made], **others: Any) -> Made:
-    """What ``function`` makes of ``others`` and those options of the verb that it has parameters for."""
-    return function(**{**given(function), **others})
+    """Call ``function`` with ``others`` and those options of the verb that it has parameters for."""
+    return function(**{**options_for(function), **others})
 
 
-def given(function: Callable[..., Any]) -> dict[str, Any]:
+def options_for(function: Callable[..., Any]) -> dict[str, Any]:
     """The options of the running verb that ``function`` has parameters for, without those that are not given."""
     values = click.get_current_context().params
     return {name: values[name] for name in inspect.signature(function).parameters if values.get(name) is not None}
@@ -81,12 +81,14 @@ def is_given(option: str) -> bool:
 
 
 def _grouped(group: Any) -> Iterator[click.Parameter]:
+    """An option for each field of the dataclass ``group``."""
     hints, known = get_type_hints(group, include_extras=True), {each.name for each in fields(group) if each.init}
     names = dict.fromkeys(name for kind in group.__mro__ for name in inspect.get_annotations(kind) if name in known)
     return (_option(name, hints[name], getattr(group, name, inspect.Parameter.empty)) for name in names)
 
 
 def _option(name: str, hint: Any, default: Any) -> click.Parameter:
+    """The argument or option called ``name``, of the type ``hint`` with its notes (see `verb`)."""
     kind, notes = _parted(hint)
     texts = [each for each in notes if isinstance(each, str)]
     convert = next(filter(_is_converter, notes), None)
@@ -126,9 +128,9 @@ def _parted(hint: Any) -> tuple[Any, list[Any]]:
 
 
 def _type(kind: Any, notes: list[Any]) -> Any:
-    """What click makes of the texts that are given."""
-    if given := [each for each in notes if isinstance(each, click.ParamType)]:
-        return given[0]
+    """The type that click reads texts as."""
+    if types := [each for each in notes if isinstance(each, click.ParamType)]:
+        return types[0]
     if get_origin(kind) is Literal:
         return click.Choice(get_args(kind))
     if kind is Path:

@@ -13,7 +13,7 @@ from step.errors import InputError, ProgramError
 Sizes = Mapping[str, Fraction | int]
 
 PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P"}
-"""Those of the SI, by their powers of ten."""
+"""Prefixes of the SI, by their powers of ten."""
 
 LARGE: Sizes = {
     **{letter: 10**power for power, letter in PREFIXES.items() if 0 <= power <= 12},
@@ -89,6 +89,6 @@ def quantity(value: float, unit: str = "") -> str:
 
 
 def prefix(most: float) -> tuple[float, str]:
-    """What to divide values up to ``most`` by, so that they are read well, and the SI prefix of the unit then."""
+    """The scale to divide values up to ``most`` by, so that they are read well, and the SI prefix of the unit then."""
     scales = ((float(f"1e{power}"), name) for power, name in reversed(PREFIXES.items()))
     return next(((scale, name) for scale, name in scales if most >= scale), (1.0, ""))

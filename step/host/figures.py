@@ -103,7 +103,7 @@ PLACES = tuple(
     for far in (0, 6, 14)
     for side, above in ((1, 1), (-1, -1), (-1, 1), (1, -1))
 )
-"""Where a name may stand: the offset from its point, and which side of it is there."""
+"""Places where a name may stand: the offset from its point, and which side of it is there."""
 
 
 def _matplotlib() -> Any:

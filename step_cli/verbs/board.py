@@ -19,7 +19,7 @@ from step.programs.prepare import prepare
 from step_cli.console import show_json, working
 from step_cli.files import writing_folder
 from step_cli.options import READ, Amount, Binding, Folder, Json, ProgramAndInputs, Style
-from step_cli.verb import given, verb
+from step_cli.verb import options_for, verb
 
 BUS = BusConfig()
 
@@ -76,7 +76,7 @@ def command(
     if batches and target != "litex":
         raise InputError("--batch is for firmware: it needs --target litex")
     prepared = prepare(program.load(binding))
-    bus = replace(prepared.fabric.memory.bus or BUS, **given(BusConfig))
+    bus = replace(prepared.fabric.memory.bus or BUS, **options_for(BusConfig))
     options = Options(bus, streams == "memory", clock, base, style == "fpga")
     more = [(str(each), bind_inputs(prepared.graph, load_inputs(each, prepared.graph))) for each in batches]
     if target == "litex":

@@ -102,7 +102,7 @@ def command(
         raise failure
     _judge(found)
     if not as_json:
-        click.echo(f"ok: RTL, fast model and interpreter agree on {_several(len(found), 'program')}")
+        click.echo(f"ok: RTL, fast model and interpreter agree on {len(found):,} program{'s' * (len(found) != 1)}")
 
 
 def _open(
@@ -137,10 +137,6 @@ def _judge(found: list[Comparison]) -> None:
         raise SimulationError(
             f"the back ends agree, but the outputs of {', '.join(wrong)} are not what the program expects"
         )
-
-
-def _several(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _show(found: list[Comparison], operators: bool) -> None:

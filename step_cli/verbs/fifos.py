@@ -124,7 +124,7 @@ def _show(found: Sizing) -> None:
 
 
 def _show_room(found: Sizing) -> None:
-    """What room there is for tiles of dynamic size."""
+    """Room for tiles of dynamic size."""
     if rows := sorted(found.most_rows.values()):
         room = f"{rows[0]:,}" if rows[0] == rows[-1] else f"{rows[0]:,} to {rows[-1]:,}"
         where = "an operator" if len(rows) == 1 else f"{len(rows):,} operators"

@@ -53,13 +53,8 @@ def command(
                 "notes": list(imported.notes),
                 "intermediate_bytes": imported.intermediate_bytes,
                 "joins": [
-                    {
-                        "kind": each.kind,
-                        "bytes": each.bytes,
-                        "node": each.node,
-                        "place": str(each.place),
-                        "why": each.why,
-                    }
+                    {name: getattr(each, name) for name in ("kind", "bytes", "node")}
+                    | {"place": str(each.place), "why": each.why}
                     for each in imported.joins()
                 ],
                 "check": found and {"error": found.error, "torch_error": found.torch_error, "passed": found.passed},

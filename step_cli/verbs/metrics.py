@@ -81,7 +81,7 @@ def _energy_metrics(found: Metrics, energies: Path | None) -> dict[str, sympy.Ex
 
 
 def _fabric_metrics(netlist: Netlist) -> dict[str, int]:
-    """What the Verilog of ``netlist`` would take; raises `EnvironmentProblem` where Amaranth is not installed."""
+    """Resources that the Verilog of ``netlist`` takes; raises `EnvironmentProblem` where Amaranth is not installed."""
     try:
         from cosim.synthesis.estimate import fabric_metrics
     except ModuleNotFoundError as error:

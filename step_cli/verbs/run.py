@@ -32,7 +32,7 @@ NEEDED = {
     **{name: name for name in ("engine", "jump", "max_cycles", "events", "waves")},
     **{"check": "outputs", "explain": "timed", "plot": "timed", "binding": "timed"},
 }
-"""What a back end must take, or have, for an option to have an effect."""
+"""Options that have an effect only with some back ends, and what these must take, or have."""
 
 
 def _pictures(texts: Iterable[str]) -> dict[Path, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -111,8 +112,5 @@ def _shown(value: Any, unit: str | None) -> Any:
 
 def warn_of(rows: tuple[Row, ...]) -> None:
     """A warning for every kind of error, with the number of points that have it."""
-    errors: dict[str, int] = {}
-    for row in rows:
-        if row.error is not None:
-            errors[row.error] = errors.get(row.error, 0) + 1
+    errors = Counter(row.error for row in rows if row.error is not None)
     warn(f"{count} of {len(rows)} points: {error}" for error, count in errors.items())

@@ -21,7 +21,7 @@ from step.host.amounts import MEGAHERTZ
 from step.lowering.netlist import lower
 from step_cli.console import show_json, show_rows, warn, working
 from step_cli.options import Amount, Count, Json, ProgramAndInputs
-from step_cli.verb import given, verb
+from step_cli.verb import options_for, verb
 
 
 @verb
@@ -46,7 +46,7 @@ def command(
 
     Every module is synthesised once and kept in the cache, so an interrupted command goes on where it was.
     """
-    chosen = _family(family, liberty, given(Ecp5))
+    chosen = _family(family, liberty, options_for(Ecp5))
     if place and not chosen.runs:
         raise click.UsageError(f"--place: {chosen.untimed}")
     opened = program.load()

@@ -58,7 +58,7 @@ def command(
 
 
 def _write(path: Path, write: Callable[[TextIO], None]) -> None:
-    """What ``write`` writes, in the file ``path``."""
+    """Save what ``write`` writes in the file ``path``."""
     text = io.StringIO()
     write(text)
     save(path, text.getvalue())

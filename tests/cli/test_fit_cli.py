@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from commanding import Step
 
 from step import load_program
@@ -28,21 +27,6 @@ def test_a_fit_and_its_file(step: Step, tmp_path: Path) -> None:
     assert other.err.startswith(
         f"error: {path}: the fabric was fitted to another program called {found['program']}, or to "
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "a fit needs a goal: within=0.05, or a budget of luts, dsp, ram or cycles"),
-        (
-            ["--within", "5%", "--luts", "9"],
-            "a fit is within a loss of cycles or within an area, not both; give within, or a budget",
-        ),
-        (["--within", "few"], "--within must be a percentage such as 5%, not 'few'"),
-    ],
-)
-def test_goals_that_are_none(step: Step, arguments: list[str], message: str) -> None:
-    assert step("fit", SIMPLE, *arguments) == (1, "", f"error: {message}\n")
 
 
 def test_a_budget_that_nothing_fits(step: Step) -> None:

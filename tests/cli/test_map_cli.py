@@ -62,18 +62,3 @@ def test_ctrl_c_keeps_the_best_so_far(step: Step, tmp_path: Path, monkeypatch: p
     )  # fmt: skip
     assert "1 choices are over the budget, or slower with any hardware, or not looked at" in done.out
     assert step("check", best).code == 0
-
-
-@pytest.mark.parametrize(
-    ("options", "complaint"),
-    [
-        (("--luts", "many"), "a budget must be NAME=NUMBER, such as lut_sites=300k or memory_bytes=4Mbit, not "
-         "'lut_sites=many'"),
-        (("--luts", "1M", "--over", "rows=4", "--over", "rows=8"), "rows is given twice"),
-        (("--luts", "1M", "--save", "rows.txt"), "a sweep must go to a file that ends in .csv or .parquet, not "
-         "'rows.txt'"),
-    ],
-)  # fmt: skip
-def test_bad_options(step: Step, options: tuple[str, ...], complaint: str) -> None:
-    failed = step("map", PAGE, *options)
-    assert (failed.code, failed.err.splitlines()[-1]) == (1, f"error: {complaint}")

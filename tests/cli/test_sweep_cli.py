@@ -46,35 +46,6 @@ def test_files_and_a_plot(step: Step, tmp_path: Path) -> None:
     assert step(*arguments) == first and (table.read_text(), plot.read_bytes()) == content
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--over", "rows=2", "--over", "rows=4"], "rows is swept over twice"),
-        (["--over", "rows=4..2"], "rows=4..2 is empty: 4 is more than 2"),
-        (["--over", "row=2"],
-         "examples/swiglu.py:program has no parameter 'row'; did you mean 'rows'? it has batch, hidden, inner, rows, "
-         "depth, columns"),
-        (["--over", "stages=2"],
-         "examples/swiglu.py:program has no parameter 'stages'; it has batch, hidden, inner, rows, depth, columns\n"
-         "  the parameter of the fabric is written fabric.stages"),
-        (["--over", "rows=2", "--seed", 1], "--seed has no effect without --search"),
-        (["--over", "rows=2", "--jobs", 2, "--scheduler", "tcp://localhost:1"],
-         "--jobs has no effect with --scheduler, whose workers run the points"),
-        (["--over", "rows=2", "--objective", "cycles,area"],
-         "there is no objective 'area'; there are cycles, off_chip_bytes, on_chip_bytes, channel_bytes, load_bytes, "
-         "energy, lanes, lut_sites, cycles_per_token"),
-        (["--over", "rows=2", "--objective", "cycles", "--plot", "p.svg"],
-         "a plot needs two objectives, as in cycles,channel_bytes"),
-        (["--over", "rows=2", "--plot", "p.gif"],
-         "a plot must go to a file that ends in .svg, .png, .pdf, not 'p.gif'"),
-        (["--over", "rows=2", "--save", "rows.json"],
-         "a sweep must go to a file that ends in .csv or .parquet, not 'rows.json'"),
-    ],
-)  # fmt: skip
-def test_bad_usage(step: Step, arguments: list[object], message: str) -> None:
-    assert step("sweep", SWIGLU, *arguments) == (1, "", f"error: {message}\n")
-
-
 def test_nothing_to_sweep_over(step: Step) -> None:
     result = step("sweep", SWIGLU)
     assert result.code == 1 and "Missing option '--over'" in result.err

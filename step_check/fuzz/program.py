@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 from step.errors import FabricError
 from step.functions.row import RowSum
@@ -69,7 +70,9 @@ def with_masters(fabric: FabricConfig, graph: Graph, seed: int) -> FabricConfig:
 def for_graph(fabric: FabricConfig, graph: Graph) -> FabricConfig:
     """``fabric`` with lanes and links of operators of ``graph`` alone, and no more masters than it has memory ports."""
     ports = sum((node.operator.reads(node) is not None) + (node.operator.writes(node) is not None) for node in graph)
-    own = {kind: {name: n for name, n in getattr(fabric, kind).items() if name in graph.nodes} for kind in OWN}
+    own: dict[str, Any] = {
+        kind: {name: n for name, n in getattr(fabric, kind).items() if name in graph.nodes} for kind in OWN
+    }
     return replace(fabric, memory=fabric.memory.of_masters(min(fabric.memory.masters, ports)), **own)
 
 

@@ -8,14 +8,13 @@ from random import Random
 
 from scenarios import FABRIC, Inputs, Scenario
 
-from sim_approx.running.model import simulate
+from step import Program, Simulator
 from step.language.dims import Dim
 from step.language.draft import Piece
 from step.language.function import NUMBER
 from step.language.graph import Graph
 from step.language.types import ElementType, Tuple
-from step.lowering.netlist import insert_broadcasts, lower
-from step.programs.data.inputs import bind_inputs
+from step.lowering.netlist import insert_broadcasts
 from step.running.result import Status
 from step_check.samples.draft import GrowingDraft
 from step_check.samples.known import operators
@@ -42,10 +41,20 @@ class Around(GrowingDraft):
             for element in self._elements():
                 trial = Graph("trial")
                 if fits(Piece(trial.source("x", element, declared(trial, extents)), [], False)):
-                    nested = random_nested(self.random, [extent for _, extent in extents], element)
-                    self.pool.append(self.play("x", element, nested, declared(self.graph, extents)))
-                    return self.pool[-1]
+                    dims, siblings = declared(self.graph, extents), self.random.choice([0, 0, 1, 2])
+                    pieces = [self._play(element, extents, dims) for _ in range(1 + siblings)]
+                    self.pool += pieces
+                    return pieces[0]
         return None
+
+    def _play(self, element: ElementType, extents: list[Extent], dims: list[Dim | int]) -> Piece:
+        """A source of any values; ragged dimensions are its own."""
+        known = [extent for _, extent in extents]
+        own = [self._ragged() if extent is None else each for extent, each in zip(known, dims, strict=True)]
+        return self.play("x", element, random_nested(self.random, known, element), own)
+
+    def _ragged(self) -> Dim:
+        return self.graph.symbol(self.name("R"), ragged=True)
 
     def _extent(self, most: int, *, outermost: bool) -> Extent:
         kind = self.random.choice(["static", "regular"] if outermost else ["static", "regular", "ragged"])
@@ -82,7 +91,7 @@ def drawn(operator: str, seed: int) -> Scenario:
         return build(operator, Random(f"{operator} {seed}"), graph, roomy=roomy)
 
     graph = Graph("drawn")
-    inputs = bind_inputs(graph, builder(graph))
-    crowded = simulate(lower(graph, FABRIC), inputs).ending.status == Status.DEADLOCK
+    made = Program(graph, builder(graph), FABRIC)
+    crowded = Simulator(made).attempt().result.status == Status.DEADLOCK
     by_arrival = any(node.operator.arrival_ports(len(node.inputs)) for node in graph)
     return Scenario(f"{operator}-{seed}", operator, partial(builder, roomy=crowded), ordered=not by_arrival)

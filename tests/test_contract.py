@@ -18,7 +18,7 @@ from farm import farm
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from meaning.evaluate import difference, evaluate
-from scenarios import FABRIC
+from scenarios import FABRIC, Inputs
 
 from cosim.comparing.compare import compare
 from sim_approx import backend as approx
@@ -42,24 +42,38 @@ def test_meaning_and_metrics(operator: str) -> None:
     @given(st.randoms(use_true_random=False), st.booleans())
     def check(random: Random, roomy: bool) -> None:
         graph = Graph("contract")
-        inputs = bind_inputs(graph, build(operator, random, graph, roomy=roomy))
+        inputs = build(operator, random, graph, roomy=roomy)
         try:
-            run = approx.run(graph, inputs, FABRIC, values="all")
+            check_meaning(graph, inputs)
         except Deadlock:
             assume(roomy)  # the channels may have too little space
             raise
-        meant = evaluate(graph, inputs, run.arrivals)
-        found = interpret(graph, inputs, record=True, arrivals=run.arrivals)
-        for stream in insert_broadcasts(graph).streams():
-            what = difference(found.streams[str(stream)], meant.streams[str(stream)], stream.rank)
-            assert what is None, f"interpreter, {stream}: {what}"
-        for name, nested in meant.outputs.items():
-            rank = len(graph.tensors[name].shape) - 1 if name in graph.tensors else graph.nodes[name].inputs[0].rank
-            what = difference((run.outputs or {})[name], nested, rank)
-            assert what is None, f"fast model, {name}: {what}"
-        assert check_metrics(graph, bind(graph, inputs), found.streams) == run.off_chip_bytes
 
     check()
+
+
+@pytest.mark.parametrize("operator", ["eager_merge", "reassemble"])
+def test_order_of_arrival(operator: str) -> None:
+    """Few programs have another one than that of the ports, so many are tried."""
+    for seed in range(60):
+        graph = Graph("contract")
+        check_meaning(graph, drawn(operator, seed).build(graph))
+
+
+def check_meaning(graph: Graph, given: Inputs) -> None:
+    """Interpreter, fast model and metrics of a program are as meant."""
+    inputs = bind_inputs(graph, given)
+    run = approx.run(graph, inputs, FABRIC, values="all")
+    meant = evaluate(graph, inputs, run.arrivals)
+    found = interpret(graph, inputs, record=True, arrivals=run.arrivals)
+    for stream in insert_broadcasts(graph).streams():
+        what = difference(found.streams[str(stream)], meant.streams[str(stream)], stream.rank)
+        assert what is None, f"interpreter, {stream}: {what}"
+    for name, nested in meant.outputs.items():
+        rank = len(graph.tensors[name].shape) - 1 if name in graph.tensors else graph.nodes[name].inputs[0].rank
+        what = difference((run.outputs or {})[name], nested, rank)
+        assert what is None, f"fast model, {name}: {what}"
+    assert check_metrics(graph, bind(graph, inputs), found.streams) == run.off_chip_bytes
 
 
 def check_metrics(graph: Graph, extents: Mapping[str, int], streams: Mapping[str, list[Token]]) -> int:

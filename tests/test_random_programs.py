@@ -34,13 +34,13 @@ def test_every_operator_occurs() -> None:
     assert found == {each.name for each in pkgutil.iter_modules(step.ops.__path__)}
 
 
-@pytest.mark.parametrize("seed", [2, 1012])
+@pytest.mark.parametrize("seed", [2, 1006])
 def test_a_program_is_listed(seed: int) -> None:
     """One whose streams go around, too."""
     graph = Graph("random")
     build(seed, graph)
     lines = listing(seed).splitlines()
-    assert bool(graph.feedbacks) == (seed == 1012)
+    assert bool(graph.feedbacks) == (seed == 1006)
     assert [each.partition(":")[0] for each in lines if each[0] != " "] == list(graph.nodes)
 
 

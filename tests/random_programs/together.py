@@ -14,12 +14,10 @@ from scenarios import Inputs, Scenario
 from random_programs import build
 from random_programs.check import Disagreement, again, check_meaning
 from sim_approx import backend as approx
-from sim_approx.running.model import simulate
+from step import Program, Simulator
 from step.errors import StepError
 from step.language.graph import Graph
 from step.lowering.fabric import FabricConfig
-from step.lowering.netlist import lower
-from step.programs.data.inputs import bind_inputs
 from step.running.result import RunResult, Status
 from step_check.fuzz.check import Disagreement as OfBackEnds
 from step_check.fuzz.check import check_rtl as check_exact
@@ -50,9 +48,9 @@ def inputs_of(seed: int, graph: Graph) -> Inputs:
 def deadlocks(seed: int, fabric: FabricConfig) -> bool:
     """Whether the program's channels have too little space; the fast model knows."""
     graph = Graph("random")
-    inputs = bind_inputs(graph, inputs_of(seed, graph))
-    fabric = for_graph(with_rows(fabric, graph, MOST_ROWS), graph)
-    return simulate(lower(graph, fabric), inputs).ending.status == Status.DEADLOCK
+    program = Program(graph, inputs_of(seed, graph))
+    program.fabric = for_graph(with_rows(fabric, graph, MOST_ROWS), graph)
+    return Simulator(program).attempt().result.status == Status.DEADLOCK
 
 
 def check_rtl(seeds: Iterable[int], fabric: FabricConfig = FABRIC) -> Together:

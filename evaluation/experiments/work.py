@@ -55,6 +55,10 @@ class Experiment:
         """The rows that there are."""
         return rows.read(self.file(results, figure), self.columns)
 
+    def by_point(self, results: Path, figure: str) -> dict[str, Row]:
+        """The rows that there are, by the names of their points."""
+        return {row["point"]: row for row in self.read(results, figure)}
+
     def row(self, point: Any, digest: str) -> Row:
         """Measure ``point``, which has a ``name``, with sources of this ``digest``."""
         start = time.process_time()

@@ -152,7 +152,7 @@ def test_committed_results_are_those_of_points_that_there_are() -> None:
 def test_the_validation_holds_on_the_dram_of_the_published_hdl() -> None:
     """Every row is that of a memory, one is run again, and the rows are as near to the HDL as they have to be."""
     points = {point.name: point for point in memories.points()}
-    rows = {row["point"]: row for row in memories.CAMPAIGN.read(RESULTS, "8")}
+    rows = memories.CAMPAIGN.by_point(RESULTS, "8")
     assert rows.keys() == points.keys() and len(rows) == 15 * len(memories.memories())
     for name in ("hbm2_2gb: 64x64", "hbm2: 64x256"):
         assert str(memories.measured(points[name])["cycles"]) == rows[name]["cycles"]

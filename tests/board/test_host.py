@@ -51,9 +51,23 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Folder, Modul
 
 
 @pytest.fixture(scope="module")
-def refusing(small: tuple[Path, Folder, ModuleType]) -> Any:
+def directory(small: tuple[Path, Folder, ModuleType]) -> Path:
+    return small[0]
+
+
+@pytest.fixture(scope="module")
+def folder(small: tuple[Path, Folder, ModuleType]) -> Folder:
+    return small[1]
+
+
+@pytest.fixture(scope="module")
+def host(small: tuple[Path, Folder, ModuleType]) -> ModuleType:
+    return small[2]
+
+
+@pytest.fixture(scope="module")
+def refusing(folder: Folder, host: ModuleType) -> Any:
     """A board that is never started."""
-    _, folder, host = small
     return host.Driver(Memory(folder, b""))
 
 
@@ -154,8 +168,7 @@ def test_what_it_writes_and_reads(tmp_path: Path) -> None:
         board.check()
 
 
-def test_numbers_are_rounded_as_here(small: tuple[Path, Folder, ModuleType]) -> None:
-    _, _, host = small
+def test_numbers_are_rounded_as_here(host: ModuleType) -> None:
     random = np.random.default_rng(2)
     many = random.integers(0, 1 << 32, 100_000, np.uint32).view(np.float32)
     many = many[~np.isnan(many)]
@@ -164,8 +177,7 @@ def test_numbers_are_rounded_as_here(small: tuple[Path, Folder, ModuleType]) -> 
     assert np.array_equal(host.arrays.numbers(bits, "BF16"), many.astype(ml_dtypes.bfloat16).astype(np.float32))
 
 
-def test_a_run_in_simulation(small: tuple[Path, Folder, ModuleType]) -> None:
-    _, folder, host = small
+def test_a_run_in_simulation(folder: Folder, host: ModuleType) -> None:
     plan = {"masters": 1, "latency": 0, "pauses": 0.0, "seed": 1}
     simulation = BoardProcess(build_board(folder.tables.design, optimize=False), plan)
 
@@ -226,10 +238,7 @@ def test_a_run_in_simulation(small: tuple[Path, Folder, ModuleType]) -> None:
         ({"s": [[np.zeros((1, 4))] * 600, []]}, "s: too little room, or beyond the address space"),
     ],
 )
-def test_inputs_that_do_not_fit(
-    change: dict[str, Any], message: str | None, small: tuple[Path, Folder, ModuleType], refusing: Any
-) -> None:
-    _, _, host = small
+def test_inputs_that_do_not_fit(change: dict[str, Any], message: str | None, host: ModuleType, refusing: Any) -> None:
     with pytest.raises(host.BoardError) as caught:
         refusing.run({name: each for name, each in {**data(0), **change}.items() if each is not None})
     assert str(caught.value) == message or (
@@ -256,17 +265,13 @@ def test_inputs_that_do_not_fit(
         (np.zeros(1, ml_dtypes.int4), "INT8", "data: INT8 is given as numbers, not as int4"),
     ],
 )  # fmt: skip
-def test_numbers_that_a_format_does_not_have(
-    given: Any, dtype: str, message: str, small: tuple[Path, Folder, ModuleType]
-) -> None:
-    _, _, host = small
+def test_numbers_that_a_format_does_not_have(given: Any, dtype: str, message: str, host: ModuleType) -> None:
     with raising(host.BoardError, message):
         host.arrays.patterns(given, dtype)
 
 
-def test_numbers_that_it_has(small: tuple[Path, Folder, ModuleType]) -> None:
+def test_numbers_that_it_has(host: ModuleType) -> None:
     """Whatever the array is of; infinities that are given are meant."""
-    _, _, host = small
     patterns = host.arrays.patterns
     assert patterns(np.array([1, -2], ">i4"), "BF16").tolist() == [0x3F80, 0xC000]
     assert patterns(np.array([0x3F80], ">u2"), "BF16").tolist() == [0x3F80]
@@ -294,8 +299,7 @@ def pair(rows: int, others: int) -> tuple[Any, ...]:
     return np.ones((1, 2)), np.ones((rows, 3)), np.ones((others, 1)), [0, 1, 0, 0]
 
 
-def test_elements_with_rows_of_their_own(small: tuple[Path, Folder, ModuleType]) -> None:
-    _, _, host = small
+def test_elements_with_rows_of_their_own(host: ModuleType) -> None:
     values, lengths = host.arrays.flattened([pair(2, 2), pair(0, 0)], PAIR)
     assert (len(values), lengths) == (2 * (2 + 4) + 8, (2, 2, 0))
     for element, message in (
@@ -359,9 +363,8 @@ class Failing(Memory):
         ("read", "check"),
     ],
 )
-def test_errors_of_the_transport(kind: str, does: str, small: tuple[Path, Folder, ModuleType]) -> None:
+def test_errors_of_the_transport(kind: str, does: str, directory: Path, folder: Folder, host: ModuleType) -> None:
     """They come out where they happen, and nothing of them is left."""
-    directory, folder, host = small
     left = (directory / "data" / "expected.bin").read_bytes()
     transport = Failing(folder, left)
     board = host.Driver(transport)
@@ -382,8 +385,7 @@ def test_errors_of_the_transport(kind: str, does: str, small: tuple[Path, Folder
     assert list(board.run(data(0))) == ["y", "t"]
 
 
-def test_a_fault_that_can_not_be_read(small: tuple[Path, Folder, ModuleType]) -> None:
-    _, folder, host = small
+def test_a_fault_that_can_not_be_read(folder: Folder, host: ModuleType) -> None:
     transport = Failing(folder, b"")
     transport.fails = "read32"
     with pytest.raises(ConnectionError, match=r"^no read32$"):
@@ -399,8 +401,7 @@ def test_a_fault_that_can_not_be_read(small: tuple[Path, Folder, ModuleType]) ->
         board.wait()
 
 
-def test_an_error_belongs_to_its_thread(small: tuple[Path, Folder, ModuleType]) -> None:
-    _, folder, host = small
+def test_an_error_belongs_to_its_thread(folder: Folder, host: ModuleType) -> None:
     asked, told = threading.Event(), threading.Event()
 
     class Slow(Memory):
@@ -435,8 +436,7 @@ def test_an_error_belongs_to_its_thread(small: tuple[Path, Folder, ModuleType]) 
         (None, "TypeError", "'NoneType' object cannot be interpreted as an integer"),
     ],
 )
-def test_answers_that_are_none(answer: Any, error: str, message: str, small: tuple[Path, Folder, ModuleType]) -> None:
-    _, folder, host = small
+def test_answers_that_are_none(answer: Any, error: str, message: str, folder: Folder, host: ModuleType) -> None:
     transport = Memory(folder, b"")
     transport.words[0] = answer
     with pytest.raises(Exception) as caught:
@@ -446,8 +446,7 @@ def test_answers_that_are_none(answer: Any, error: str, message: str, small: tup
     assert host.Driver(transport).cycles == 0
 
 
-def test_memory_that_comes_short(small: tuple[Path, Folder, ModuleType]) -> None:
-    _, folder, host = small
+def test_memory_that_comes_short(folder: Folder, host: ModuleType) -> None:
 
     class Short(Memory):
         def read(self, address: int, size: int) -> bytes:
@@ -459,8 +458,7 @@ def test_memory_that_comes_short(small: tuple[Path, Folder, ModuleType]) -> None
         board.wait()
 
 
-def test_names_and_bases(small: tuple[Path, Folder, ModuleType], refusing: Any) -> None:
-    _, folder, host = small
+def test_names_and_bases(folder: Folder, host: ModuleType, refusing: Any) -> None:
     board, address = refusing, "base must be an address, an integer of 64 bits, not"
 
     def at(base: int) -> Callable[[], Any]:
@@ -486,9 +484,8 @@ def test_names_and_bases(small: tuple[Path, Folder, ModuleType], refusing: Any) 
 
 
 def test_files_of_the_folder_that_were_changed(
-    small: tuple[Path, Folder, ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    directory: Path, folder: Folder, host: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    directory, folder, host = small
     shutil.copytree(directory, tmp_path / "board")
     monkeypatch.setattr(host.folder, "FOLDER", tmp_path / "board")
     size = folder.places[-1].end - folder.places[0].address
@@ -514,9 +511,8 @@ def test_files_of_the_folder_that_were_changed(
 
 
 def test_another_board_and_a_missing_compiler(
-    small: tuple[Path, Folder, ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Folder, host: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, folder, host = small
     other = Memory(folder, b"")
     other.words.clear()
     with raising(host.BoardError, "board: the registers of something else"):
@@ -527,9 +523,8 @@ def test_another_board_and_a_missing_compiler(
         host.Driver(Memory(folder, b""))
 
 
-def test_files_that_are_mapped(small: tuple[Path, Folder, ModuleType], tmp_path: Path) -> None:
+def test_files_that_are_mapped(directory: Path, folder: Folder, tmp_path: Path) -> None:
     """As a command, with nothing of this project."""
-    directory, folder, _ = small
     registers, memory = tmp_path / "registers", tmp_path / "memory"
     board = Memory(folder, b"")
     words = np.zeros(1024, "<u4")
@@ -550,8 +545,7 @@ def test_files_that_are_mapped(small: tuple[Path, Folder, ModuleType], tmp_path:
     assert done.stderr == f"error: memory file '{tmp_path}/none': {wanted}: No such file or directory\n"
 
 
-def test_files_that_can_not_be_mapped(small: tuple[Path, Folder, ModuleType], tmp_path: Path) -> None:
-    _, folder, host = small
+def test_files_that_can_not_be_mapped(folder: Folder, host: ModuleType, tmp_path: Path) -> None:
     base, size = folder.places[0].address, folder.places[-1].end - folder.places[0].address
     files = {name: str(tmp_path / name) for name in ("none", "empty", "short", "page", "memory")}
     for name, length in (("empty", 0), ("short", 100), ("page", 4096), ("memory", size)):

@@ -26,7 +26,7 @@ def findings(results: Path) -> list[str]:
 
 def _tiles(results: Path) -> Iterator[str]:
     for figure in ("9", "10"):
-        rows, most = _rows(results, figure), worst.known(results, figure)
+        rows, most = CAMPAIGN.by_point(results, figure), worst.known(results, figure)
         for model, title in MODELS.items():
             static = {name: row for name, row in rows.items() if name.startswith(f"{model} ") and "dynamic" not in name}
             dynamic = rows.get(f"{model} dynamic")
@@ -47,7 +47,7 @@ def _tiles(results: Path) -> Iterator[str]:
 
 def _traces(results: Path) -> Iterator[str]:
     """Fig. 9 with other batches, of those that were run with all tiles."""
-    rows = _rows(results, "traces")
+    rows = CAMPAIGN.by_point(results, "traces")
     for model, title in MODELS.items():
         whole = [number for number in range(traces.COUNT) if set(traces.names(model, number)) <= rows.keys()]
         if len(whole) < 2:
@@ -68,7 +68,7 @@ def _traces(results: Path) -> Iterator[str]:
 
 
 def _regions(results: Path) -> Iterator[str]:
-    rows = _rows(results, "12")
+    rows = CAMPAIGN.by_point(results, "12")
     if not {f"static {ALL}", f"static {FEW}"} <= rows.keys():
         return
     many, few = rows[f"static {ALL}"], rows[f"static {FEW}"]
@@ -94,7 +94,7 @@ def _shared(rows: dict[str, Row], results: Path) -> str:
 
 
 def _arrangements(results: Path) -> Iterator[str]:
-    rows = _rows(results, "14") | _rows(results, "21")
+    rows = CAMPAIGN.by_point(results, "14") | CAMPAIGN.by_point(results, "21")
     for baseline, what in (("coarse", "coarse blocks"), ("interleaved", "interleaved ones")):
         gains = {
             name.removesuffix(" dynamic"): _cycles(rows[f"{name.removesuffix('dynamic')}{baseline}"]) / _cycles(row)
@@ -114,7 +114,7 @@ def _arrangements(results: Path) -> Iterator[str]:
 
 
 def _layers(results: Path) -> Iterator[str]:
-    rows = _rows(results, "17")
+    rows = CAMPAIGN.by_point(results, "17")
     for model, title in MODELS.items():
         names = [f"{model} {kind}" for kind in ("memory-matched", "performance-matched", "dynamic")]
         if rows.keys() >= set(names):
@@ -131,10 +131,6 @@ def _layers(results: Path) -> Iterator[str]:
 def _regions_of(row: Row) -> str:
     """The regions of a point called "... on N regions"."""
     return row["point"].split()[-2]
-
-
-def _rows(results: Path, figure: str) -> dict[str, Row]:
-    return {row["point"]: row for row in CAMPAIGN.read(results, figure)}
 
 
 def _kind(row: Row) -> str:

@@ -22,7 +22,7 @@ GROUPS = {"9": ("mixtral", "qwen"), "10": ("mixtral", "qwen"), "12": ("static", 
 
 def known(results: Path, figure: str) -> dict[str, Row]:
     """The rows on DRAM that there are, by point."""
-    return {row["point"]: row for row in dram.CAMPAIGN.read(results, figure)} if figure in dram.SHOWN else {}
+    return dram.CAMPAIGN.by_point(results, figure) if figure in dram.SHOWN else {}
 
 
 def slower(results: Path, figure: str) -> list[float]:
@@ -66,7 +66,7 @@ def _interleaves(results: Path) -> dict[str, dict[int, int]]:
 def findings(results: Path) -> Iterator[str]:
     """Whether on DRAM the same techniques pay, and what they take of area and energy."""
     for figure in ("9", "10"):
-        ideal, there = {row["point"]: row for row in CAMPAIGN.read(results, figure)}, known(results, figure)
+        ideal, there = CAMPAIGN.by_point(results, figure), known(results, figure)
         told = [each for model in GROUPS[figure] if (each := _tiles(model, ideal, there))]
         if told:
             yield f"**Tiles of dynamic size on DRAM** (Figure {figure}). {' '.join(told)}"
@@ -95,7 +95,7 @@ def _tiles(model: str, ideal: Mapping[str, Row], there: Mapping[str, Row]) -> st
 
 
 def _regions(results: Path) -> Iterator[str]:
-    there, ideal = known(results, "12"), {row["point"]: row for row in CAMPAIGN.read(results, "12")}
+    there, ideal = known(results, "12"), CAMPAIGN.by_point(results, "12")
     for kind in GROUPS["12"]:
         many, few = f"{kind} {ALL}", f"{kind} {FEW}"
         if there.keys() >= {many, few} <= ideal.keys():
@@ -109,7 +109,7 @@ def _regions(results: Path) -> Iterator[str]:
 
 
 def _arrangements(results: Path) -> Iterator[str]:
-    there, ideal = known(results, "14"), {row["point"]: row for row in CAMPAIGN.read(results, "14")}
+    there, ideal = known(results, "14"), CAMPAIGN.by_point(results, "14")
     whole = [name.rpartition(" ")[0] for name in there if name.endswith(" dynamic") and name in ideal]
     for baseline in ("coarse", "interleaved"):
         pairs = [(f"{name} {baseline}", f"{name} dynamic") for name in whole if f"{name} {baseline}" in there]
@@ -137,7 +137,7 @@ def costs(results: Path) -> list[Sequence[str]]:
     """Energy and area, a line per point of the mixtures, and those of the first batch of attention."""
     lines: list[Sequence[str]] = []
     for figure in (*GROUPS, "15"):
-        ideal = {row["point"]: row for row in CAMPAIGN.read(results, figure)}
+        ideal = CAMPAIGN.by_point(results, figure)
         for name, row in known(results, figure).items():
             lines.append(
                 (

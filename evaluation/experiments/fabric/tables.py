@@ -46,7 +46,7 @@ def _worst(figure: str, results: Path) -> Iterator[Column]:
 
 def published(figure: str, results: Path) -> dict[str, Row]:
     """Rows of the published timing, by the name of the point."""
-    return {row["point"]: row for row in published_rows.CAMPAIGN.read(results, figure)}
+    return published_rows.CAMPAIGN.by_point(results, figure)
 
 
 def every_point(

@@ -20,7 +20,7 @@ def table(results: Path) -> str:
     """A line per tile size; raises `Missing`."""
     ours, theirs = (errors(FigureRows(results, name)) for name in ("fabric", "published"))
     dram = memories.errors(results).of
-    paths = {row["point"]: row for row in products.CAMPAIGN.read(results, "8")}
+    paths = products.CAMPAIGN.by_point(results, "8")
     lines = []
     for point, cycles in hdl().items():
         path = paths.get(point)

@@ -61,7 +61,7 @@ class PlacedScratchpad:
 
     @property
     def name(self) -> str:
-        """What reports call it."""
+        """Name in reports."""
         return f"scratchpad {self.scratchpad.index}"
 
 

@@ -17,7 +17,7 @@ class Number:
 
     @classmethod
     def of(cls, m: Module, name: str, bits: Value) -> Number:
-        """That of ``bits``; what else is known of it are signals called ``name``."""
+        """The number of ``bits``; what else is known of it are signals called ``name``."""
         zero, nan = Signal(name=f"{name}_zero"), Signal(name=f"{name}_nan")
         m.d.comb += [zero.eq(~bits[23:31].any()), nan.eq(bits[23:31].all() & bits[:23].any())]
         return cls(bits, zero, nan)

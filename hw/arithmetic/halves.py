@@ -20,5 +20,5 @@ def products_of_halves(first: Value, second: Value) -> dict[str, Value]:
 
 
 def whole_product(x: Values) -> Value:
-    """Of `products_of_halves` the product."""
+    """The product of `products_of_halves`."""
     return (x.outer + Cat(C(0, HALF), x.cross + x.crossed))[: len(x.outer)]

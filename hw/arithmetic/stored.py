@@ -29,7 +29,7 @@ class NumberLayout:
 
     @property
     def rebias(self) -> int:
-        """What the exponent of FP32 has more."""
+        """Excess of the exponent of FP32."""
         return _BIAS - (1 << self.exponent - 1) + 1
 
     @property

@@ -47,7 +47,7 @@ def design_of(
 
 
 def _plan(board: Board) -> dict[str, Any]:
-    """What a bench has to know: masters that read and that write, the image of each port, and bases in memory."""
+    """Facts that a bench has to know: masters that read and that write, the image of each port, and bases in memory."""
     every = range(board.bus.masters)
     return {
         "reads": [number for number in every if board.of(number, writes=False)],

@@ -33,7 +33,7 @@ class Port:
 
 @dataclass(frozen=True)
 class Lanes:
-    """How beats of ``beat`` bytes lie in transfers of a ``bus``; both are powers of two.
+    """Places of beats of ``beat`` bytes in transfers of a ``bus``; both are powers of two.
 
     A beat wider than the bus takes ``transfers`` of them. A narrower one takes one that uses part of the bus
     (a narrow transfer: A3.4.3 of the standard), one of ``lanes``.
@@ -44,7 +44,7 @@ class Lanes:
 
     @property
     def bytes(self) -> int:
-        """Of a transfer that mean something."""
+        """Bytes of a transfer that mean something."""
         return min(self.beat, self.bus.bytes)
 
     @property
@@ -79,7 +79,7 @@ class Lanes:
 
 
 def ports_of(board: Board, master: int, *, writes: bool) -> tuple[Port, ...]:
-    """What ``master`` has to know of its ports."""
+    """The ports of ``master``, as it has to know them."""
     return tuple(
         Port(each.number, board.images[each.image].base, each.size_beats, each.acknowledged)
         for each in board.of(master, writes=writes)
@@ -111,7 +111,7 @@ def answer_channel() -> dict[str, Any]:
 
 
 def drive_constants(m: Module, master: Any, prefix: str, lanes: Lanes) -> None:
-    """What is the same in every burst: one ID, so all answers come in order."""
+    """Drive signals that are the same in every burst: one ID, so all answers come in order."""
     m.d.comb += [
         getattr(master, f"{prefix}size").eq(lanes.shift),
         getattr(master, f"{prefix}burst").eq(INCR),

@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib.data import StructLayout
 
 LENGTH = StructLayout({"entries": 32, "none": 1, "one": 1})
-"""How many entries a list has, and whether these are none or one."""
+"""Number of entries of a list, and whether these are none or one."""
 
 
 def length(entries: Value) -> Value:
@@ -17,7 +17,7 @@ def length(entries: Value) -> Value:
 
 
 class Lengths:
-    """What ``reader`` reads, two registers ahead: choosing a word, and comparing it, take a cycle of their own.
+    """Words that ``reader`` reads, two registers ahead: choosing a word, and comparing it, take a cycle of their own.
 
     ``front`` is there while ``valid``, until ``pop``, which is only raised then. ``ended``: there is no more.
     """

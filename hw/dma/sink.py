@@ -17,7 +17,7 @@ from step.language.faults import Fault
 from step.lowering.dma import LENGTH_BYTES, LIST, VALUES, StreamPlan
 
 PARTS = (VALUES, LIST)
-"""What it writes."""
+"""Parts that it writes."""
 
 
 class SinkDma(Parametric):

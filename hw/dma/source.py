@@ -127,7 +127,7 @@ class SourceDma(Parametric):
                     m.next = after
 
     def _extent(self, m: Module, lengths: Lengths | None, level: Value) -> tuple[Any, Value]:
-        """How many entries the list of ``level`` has, or rows the value, and whether that is known."""
+        """Number of entries of the list of ``level``, or of rows of the value, and whether that is known."""
         extents = [None if self._plan.rows else 0, *reversed(self._plan.extents)]
         fixed, extent = Array(length(Const(each or 0, 32)) for each in extents)[level], Signal(LENGTH, name="extent")
         if lengths is None:

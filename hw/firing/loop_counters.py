@@ -12,7 +12,7 @@ from hw.firing.machine import Firing
 
 @dataclass(frozen=True)
 class WalkPlace:
-    """Where a walk is: ``level`` of its inner loops, and all where it is ``last``, are at their last value.
+    """Place of a walk: ``level`` of its inner loops, and all where it is ``last``, are at their last value.
 
     ``steps``: by level, what the index grows by to the next entry.
     """

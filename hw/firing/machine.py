@@ -84,7 +84,7 @@ class Firing(Mechanism):
         self._m.d.comb += self._takes[port].eq(1)
 
     def drop(self, port: int, when: Any = 1) -> None:
-        """What goes out is the oldest value of the held input ``port``, if ``when``; its words go with it."""
+        """Let the oldest value of the held input ``port`` go out with its words, if ``when``."""
         self._m.d.comb += self._drops[port].eq(when)
 
     def read_from(self, port: int, offset: Any) -> None:
@@ -132,7 +132,7 @@ class Firing(Mechanism):
         self._m.d.comb += self._rests.eq(when)
 
     def stamp(self, port: int, cycles: Any, words: Any) -> Value:
-        """What is put on output ``port`` enters it ``cycles`` (>= 1) later, and not before the ``words`` (>= 1) of what
+        """Let what is put on output ``port`` enter ``cycles`` (>= 1) later, and not before the ``words`` (>= 1) of what
         was put there before have passed. Returns whether a value with words enters now.
 
         Its header must be known with the firing. No firing may put anything there before words that it put have passed.
@@ -157,7 +157,7 @@ class Firing(Mechanism):
         self._words[port] = word
 
     def pass_data(self, source: int, port: int) -> None:
-        """What goes out on output ``port`` are the words of the token in front of input ``source``, if it wants any."""
+        """Send the words of the token in front of input ``source`` on output ``port``, if it wants any."""
         if self.unit.rule.outputs[port].word_bits:
             self.send(port, self.word(source))
 

@@ -16,7 +16,7 @@ class FiringError(Exception):
 
 
 class Mechanism:
-    """What makes a firing all or nothing: conditions, time, and the ports of the unit."""
+    """All or nothing of a firing: conditions, time, and the ports of the unit."""
 
     def __init__(self, m: Module, unit: Any) -> None:
         self.unit = unit
@@ -72,7 +72,7 @@ class Mechanism:
         return register
 
     def phase(self) -> Signal:
-        """Which of the words that the last firing sent on its way passes in this cycle; stays at the last one."""
+        """Number of the word of the last firing that passes in this cycle; stays at the last one."""
         last = self.unit.rule.initiation_interval - 1
         phase = Signal(range(last + 1), name="phase")
         with self._m.If(self.fires):

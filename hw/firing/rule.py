@@ -1,4 +1,4 @@
-"""What a firing rule is; `hw.firing.machine` says what one may do."""
+"""Firing rules; `hw.firing.machine` says what these may do."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class FiringRule(abc.ABC):
     """The firing rule of an operator; a frozen dataclass."""
 
     verilog_name: ClassVar[str] = ""
-    """What Verilog calls the rule, where that is not the name of its class."""
+    """Name of the rule in Verilog, where that is not the name of its class."""
     verilog_origin: ClassVar[str] = ""
     """The module by which digests in names know the rule, where that is not the one of its class."""
 
     @property
     def name(self) -> str:
-        """What the module is called after."""
+        """Name that the module is called after."""
         return self.verilog_name or type(self).__name__
 
     @property
@@ -40,7 +40,7 @@ class FiringRule(abc.ABC):
 
     @property
     def spelling(self) -> Spelling:
-        """What it does with values, what these are, and its numbers that are not the default ones."""
+        """Words for what it does with values, for these, and its numbers that are not the default ones."""
         numbers = self.numbers
         functions = joined(words_of(each) for each in numbers.values() if isinstance(each, Parametric))
         others = {

@@ -1,4 +1,4 @@
-"""What the top module says of the whole program: whether it is over, and who met a fault."""
+"""Status of the whole program in its top module: whether it is over, and who met a fault."""
 
 from __future__ import annotations
 

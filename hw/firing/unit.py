@@ -38,7 +38,7 @@ class Unit(Parametric):
     """A rule made hardware; ``depth`` of the channel behind its output matters where tokens have times of their own."""
 
     firing = Firing
-    """What the rule describes its firing to."""
+    """Class to which the rule describes its firing."""
 
     def __init__(self, rule: FiringRule, depth: int = 0) -> None:
         self.rule = rule

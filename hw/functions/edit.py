@@ -106,7 +106,7 @@ class EditDatapath(Datapath):
         return m
 
     def _distance(self, m: Module) -> Value:
-        """How far the first row is above the first column; where that is farther than the tile goes, not how far."""
+        """Distance of the first row above the first column; where that is farther than the tile goes, not how far."""
         rows, cols = self.tile.rows, self.tile.cols
         distance, near = Signal(signed(33)), Signal(range(-rows, cols + 1))
         m.d.comb += distance.eq(self.operand1 - self.operand2)
@@ -127,5 +127,5 @@ class EditDatapath(Datapath):
 
 
 def _chosen(values: Sequence[Value], which: Sequence[int], number: Value) -> Value:
-    """Of ``values``, that which word ``number`` wants."""
+    """The one of ``values`` that word ``number`` wants."""
     return values[which[0]] if len({*which}) == 1 else Array(values[each] for each in which)[number]

@@ -1,4 +1,4 @@
-"""How the scalars of a row become one."""
+"""Folds: the scalars of a row become one."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from step.language.dtypes import FP32, DType
 
 
 class Fold(abc.ABC):
-    """How two scalars become one: a frozen dataclass. All are of one format between `enter` and `leave`."""
+    """A way in which two scalars become one: a frozen dataclass. All are of one format between `enter` and `leave`."""
 
     source: DType
     out: DType
     bits: int
-    """Of that format."""
+    """Bits of that format."""
     identity: int
     """The neutral element: it changes no scalar that it is joined with, once that has entered."""
     depth = 0
@@ -33,7 +33,7 @@ class Fold(abc.ABC):
     """So many scalars become one at once, by `gather`."""
 
     def cycles(self, levels: int) -> int:
-        """Those of so many levels of a tree."""
+        """Cycles of so many levels of a tree."""
         return levels * (1 + self.depth)
 
     def enter(self, m: Module, name: str, scalar: Value, column: Value) -> Value:

@@ -45,7 +45,7 @@ class Operands:
         return word, last
 
     def scalars(self, words: Sequence[Value], order: Working) -> list[Value]:
-        """Of each operand those that the lanes work on, a cycle behind ``order``."""
+        """Scalars of each operand that the lanes work on, a cycle behind ``order``."""
         moves = left_moves(self._plan), right_moves(self._plan)
         steps = Cat(order.row, order.k), Cat(order.across, order.k)
         found = []

@@ -9,7 +9,7 @@ from step.lowering.plans.matmul_plan import MatmulPlan
 
 
 class Working:
-    """Which block the lanes work on, and for which k, from the cycle behind ``begins`` on.
+    """The block that the lanes work on, and for which k, from the cycle behind ``begins`` on.
 
     ``active``: they do; ``row`` and ``across``: the block's row and column; ``k``, and whether it is the first and the
     last one. At ``turn_ends`` the block goes back to where its group began; the product ``ends`` with the last one.

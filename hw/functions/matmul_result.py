@@ -14,7 +14,7 @@ from step.lowering.plans.matmul_plan import MatmulPlan
 
 
 class States:
-    """What is known of the states of a reduction: which one an element is for, and which one is to leave.
+    """States of a reduction: which one an element is for, and which one is to leave.
 
     An element apart from a state that is to leave, or left, is for another one, in the next place of the store.
     ``first``: the element on the lanes begins a reduction, and ``place`` is where its state goes, in the order of the

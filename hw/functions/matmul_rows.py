@@ -63,7 +63,7 @@ class RowsMatmulDatapath(Datapath):
         return m
 
     def _reduction(self, m: Module, begins: Value) -> tuple[Value, Value]:
-        """Of the product that the lanes work on: whether it begins a reduction, and the place for its state."""
+        """Facts of the product that the lanes work on: whether it begins a reduction, and the place for its state."""
         given, coming, first = Signal(name="given"), Signal(name="coming"), Signal(name="first_of_state")
         m.d.comb += coming.eq(Mux(self.start, self.first, given))
         m.d.sync += given.eq(coming)

@@ -18,7 +18,7 @@ Lane = MultiplyAccumulate | IntegerMultiplyAccumulate
 
 
 def lane_of(plan: MatmulPlan) -> Lane:
-    """What multiplies and adds in each lane."""
+    """The multiplier and adder of each lane."""
     is_float = plan.operands[0].dtype is BF16
     return MultiplyAccumulate(plan.arrangement.stages, plan.terms) if is_float else IntegerMultiplyAccumulate()
 
@@ -46,7 +46,7 @@ def accumulate(m: Module, plan: MatmulPlan, scalars: list[Value], order: Working
 
 
 def _state(m: Module, plan: MatmulPlan, lane: Lane, order: Working, fresh: Value, sums: Value, wanted: int) -> Value:
-    """What the lanes add to, ``wanted`` cycles behind the order: when their products are there.
+    """The state that the lanes add to, ``wanted`` cycles behind the order: when their products are there.
 
     In a turn that takes as long as a sum that is what leaves them, else it waits in a store: also a state that an
     element behind a pause will want. From there it goes to the lanes at once, or where turns are longer than a sum
@@ -84,6 +84,6 @@ def _rounded(m: Module, sums: Value) -> Value:
 
 
 def product_words(plan: MatmulPlan) -> Spelling:
-    """What a name says of a product."""
+    """Words of a name about a product."""
     turned, reduces = "transposed" if plan.transposed else "", "reduce" if plan.reduce else ""
     return Spelling.some(*tile_words(*plan.operands), turned, reduces, f"lanes{plan.lanes}")

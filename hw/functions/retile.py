@@ -129,7 +129,7 @@ class RetileColumns(Datapath):
 
     @property
     def _bits(self) -> tuple[int, int]:
-        """Of a tile and of the result."""
+        """Bits of a tile and of the result."""
         return self.lines * self.width, self.count * self.lines * self.width
 
     def elaborate(self, platform: Any) -> Module:

@@ -195,7 +195,7 @@ class RowDatapath(Datapath):
         return named(m, self.fold.join(m, name, *registers), f"{name}_joined")
 
     def _in_time(self, m: Module, level: int, scalar: Value, arrives: Value, parts: int) -> tuple[Value, Value]:
-        """Of ``parts`` scalars of a row, one after the other, each pair in one; the last one may be alone."""
+        """Join ``parts`` scalars of a row, one after the other, each pair in one; the last one may be alone."""
         part, last = counter(m, parts, f"part_{level}", arrives)
         second = part[0]
         held = Signal(self.fold.bits, name=f"held_{level}", reset_less=True)

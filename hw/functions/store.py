@@ -95,7 +95,7 @@ class WordRegisters:
                     self._m.d.sync += register.eq(word)
 
     def read(self, copy: Value, parts: Callable[[Value], Sequence[Value]], number: Value) -> Value:
-        """Of the ``parts`` that an element has, that with ``number``."""
+        """The one with ``number`` of the ``parts`` that an element has."""
         found = []
         for words in self._words:
             element = Signal(sum(map(len, words)))

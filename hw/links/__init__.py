@@ -1,1 +1,1 @@
-"""What joins units: channels, the bits of tokens on a wire, and the edges of a fabric."""
+"""Joints of units: channels, the bits of tokens on a wire, and the edges of a fabric."""

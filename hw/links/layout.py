@@ -26,7 +26,7 @@ from step.lowering.plans.rows import largest
 
 
 class Format(Protocol):
-    """What a channel may carry: the fields of a header, and words of data that follow one cycle behind it.
+    """Formats that a channel may carry: the fields of a header, and words of data that follow one cycle behind it.
 
     ``word_bits`` is 0 where there is no data; ``beats`` are the words of a value.
     """
@@ -58,7 +58,7 @@ class TokenFormat:
 
     @classmethod
     def of(cls, channel: Channel, fabric: FabricConfig) -> TokenFormat:
-        """What ``channel`` carries."""
+        """The format of ``channel``."""
         return cls.element(channel.type.rank, channel.element, fabric)
 
     @classmethod
@@ -180,13 +180,13 @@ def cycles_of(format: TokenFormat, header: Any) -> Any:
 
 
 def input_formats(node: Node, netlist: Netlist) -> tuple[TokenFormat, ...]:
-    """What arrives at the inputs of ``node``."""
+    """Formats at the inputs of ``node``."""
     fabric = netlist.at(node)
     return tuple(TokenFormat.of(each, fabric) for each in netlist.inputs(node))
 
 
 def output_formats(node: Node, netlist: Netlist) -> tuple[TokenFormat, ...]:
-    """What leaves the outputs of ``node``; only headers where nobody reads."""
+    """Formats at the outputs of ``node``; only headers where nobody reads."""
     fabric = netlist.at(node)
     return tuple(
         TokenFormat.element(stream.rank, None, fabric) if channel is None else TokenFormat.of(channel, fabric)

@@ -87,7 +87,7 @@ class OffChipPort(Parametric):
 
 @cache
 def _samples(depth: int, answers: int) -> tuple[OffChipPort, ...]:
-    """As deep, and with no answers, one, or (2) more."""
+    """Ports as deep, and with no answers, one, or (2) more."""
     sizes = ((8, 2, 16), (64, 3, 39), (256, 5, 100))
     return tuple(
         OffChipPort(WriteFormat(bits), depth, many if answers == 2 else answers, most if answers else 0)

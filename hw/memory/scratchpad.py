@@ -121,7 +121,7 @@ class ScratchpadMemory(Parametric):
         return [there & ~Cat(takes[:at]).any() for at in range(len(rings))]
 
     def _bursts(self, m: Module, what: str, rings: Sequence[Ring]) -> dict[int, _Transfer]:
-        """Of each share with words, those that it writes or reads."""
+        """Transfers of each share with words, those that it writes or reads."""
         bursts = {}
         for at, ring in enumerate(rings):
             if not ring.share.word_bits:

@@ -47,12 +47,12 @@ class ShareFormat:
 
     @property
     def page_bits(self) -> int:
-        """Of a place in the ring of pages, which is never full."""
+        """Bits of a place in the ring of pages, which is never full."""
         return self.pages.bit_length()
 
     @property
     def shift(self) -> int:
-        """Of a page in the number of a slot."""
+        """Bits of a page in the number of a slot."""
         return self.slots.bit_length() - 1
 
     @property

@@ -35,12 +35,12 @@ class Deliver(FiringRule):
 
     @property
     def _data(self) -> TokenFormat:
-        """What comes from memory, which is always words."""
+        """Format of what comes from memory, which is always words."""
         return replace(self.token, control=False)
 
     @property
     def tile(self) -> TileFormat:
-        """What must have come."""
+        """Format of the tile that must have come."""
         return TileFormat(self._data.word_bits, self._data.beats)
 
     latency = property(lambda self: self.tile.beats if self.token.control else 0)
@@ -59,7 +59,7 @@ class Deliver(FiringRule):
         firing.finish(pending.done)
 
     def give(self, m: Module, firing: Firing) -> None:
-        """What leaves with the header."""
+        """The tile that leaves with the header."""
         firing.pass_data(1, 0)
         if self.token.control:
             tile = whole(m, "tile", firing.word(1), firing.phase(), self._data, self.tile.beats - 1)

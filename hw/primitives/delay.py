@@ -48,6 +48,6 @@ class DelayLine(Parametric):
 
 @cache
 def _samples(cycles: int) -> tuple[DelayLine, ...]:
-    """Of ``cycles``; 4 are for all from there on: a ring of two places has no comparison, one of less none at all."""
+    """Lines of ``cycles``; 4 are for all from there on: a ring of two places has no comparison, less no ring."""
     sizes = ((8, 6), (3, 17), (64, 72)) if cycles == 4 else ((2, cycles), (5, cycles))
     return tuple(DelayLine(*each) for each in sizes)

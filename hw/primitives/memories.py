@@ -1,4 +1,4 @@
-"""What memories are made of."""
+"""Memories of registers, LUT RAM and block RAM."""
 
 from __future__ import annotations
 

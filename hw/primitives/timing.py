@@ -86,7 +86,7 @@ def window_from_start(m: Module, start: Value, count: Value, most: int) -> tuple
 
 
 def window_place(m: Module, name: str, begins: Value, most: int) -> Value:
-    """How many cycles ago it was that ``begins`` was set last; right up to ``most``."""
+    """Number of cycles since ``begins`` was set last; right up to ``most``."""
     number, following = (Signal(range(most + 1), name=f"{name}{each}") for each in ("", "_following"))
     m.d.comb += number.eq(Mux(begins, 0, following))
     m.d.sync += following.eq(number + 1)

@@ -18,7 +18,7 @@ from step.host.files import tool_environment
 from step.lowering.registers import WORD, Access, Field, Register
 
 AXIL = "s_axil_"
-"""What begins the names of the AXI4-Lite slave."""
+"""Start of names of the AXI4-Lite slave."""
 
 _PROPERTIES = {
     Access.CONSTANT: "sw=r; hw=na",
@@ -40,7 +40,7 @@ _STORED = (Access.CONSTANT, Access.SETTING, Access.LOCKED, Access.PULSE, Access.
 
 
 def address_bits(registers: Sequence[Register]) -> int:
-    """Of the slave."""
+    """Signals of the slave."""
     return (registers[-1].address + WORD - 1).bit_length()
 
 

@@ -35,7 +35,7 @@ _SHOWN = {
     "wait_unit_activity": "wait_activity",
     **{f"wait_edge_{each}": f"wait_{each}" for each in ("starved", "blocked", "unit", "awaited")},
 }
-"""What registers show."""
+"""Wires that registers show."""
 
 _TO_CONTROL = {
     "start": "set_control_start",
@@ -54,7 +54,7 @@ _READ = {
 
 @dataclass(frozen=True)
 class BoardDesign:
-    """What a board has: the fabric as emitted, all ``files`` by name, the plan, the registers, and the top module."""
+    """A board: the fabric as emitted, all ``files`` by name, the plan, the registers, and the top module."""
 
     fabric: EmittedDesign
     files: dict[str, str]

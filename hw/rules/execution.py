@@ -49,7 +49,7 @@ class Execution(Pace):
         self.check_pace()
 
     def _settled(self) -> Said:
-        """What the rule does, when its words have the ranges that it gives them."""
+        """Effect of the rule, when its words have the ranges that it gives them."""
         while True:
             before, self.present = dict(self.words.ranges), self.words.present()
             laws: dict[Number, Law] = {}
@@ -84,7 +84,7 @@ class Execution(Pace):
         return tuple(found.get(port, Span()) for port in range(len(inputs)))
 
     def _check_room(self) -> None:
-        """Where a token is put there must be room for it, and only there: else the floors disagree."""
+        """Room must be where a token is put, and only there: else the floors disagree."""
         for port in range(len(self.outputs)):
             put, room = self.flag("put", port), self.flag("room", port)
             for one, other, what in ((put, room, "a put without room"), (room, put, "room without a put")):
@@ -106,7 +106,7 @@ class Execution(Pace):
     # -- statements ----------------------------------------------------------------------------------------------------
 
     def _run(self, todo: list[ast.stmt], path: Path) -> Said:
-        """What is said behind ``todo``."""
+        """Everything said behind ``todo``."""
         while todo:
             each, *todo = todo
             match each:
@@ -171,7 +171,7 @@ def tuple_words(format: TokenFormat) -> Span:
 
 
 def _front(port: int, format: TokenFormat) -> Symbol:
-    """What stands in front of input ``port``."""
+    """The token in front of input ``port``."""
 
     def part(name: str, most: int) -> Number:
         return leaf(("input", port, name), 0, most)
@@ -203,5 +203,5 @@ def executed(
     inputs: tuple[TokenFormat, ...],
     outputs: tuple[TokenFormat, ...],
 ) -> Execution:
-    """What the rule of ``machine`` does; raises `HardwareError` where no hardware can be made of it."""
+    """The rule of ``machine`` executed; raises `HardwareError` where no hardware can be made of it."""
     return Execution(machine, dict(parameters), inputs, outputs)

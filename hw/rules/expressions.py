@@ -31,7 +31,7 @@ COMPARED: Mapping[type, Callable[[Number, Number], Number]] = {
 
 
 class Expressions:
-    """What a rule says of the tokens in ``fronts``, by ``parameters`` and ``outputs``.
+    """Expressions of a rule over the tokens in ``fronts``, by ``parameters`` and ``outputs``.
 
     ``sources`` are all that words come from: inputs, parts of them and constants, each by its number.
     """
@@ -52,7 +52,7 @@ class Expressions:
         return const(self.sources.index(words))
 
     def call(self, call: ast.Call, path: Path) -> Any:
-        """What a word of the rule gives, and what it says."""
+        """The value of a word of the rule, which also says something."""
         raise NotImplementedError
 
     def truth(self, test: ast.expr, path: Path) -> Number:
@@ -91,7 +91,7 @@ class Expressions:
         return found
 
     def value(self, expression: ast.expr, path: Path) -> Any:
-        """What ``expression`` stands for on ``path``, as far as it is known there."""
+        """The meaning of ``expression`` on ``path``, as far as it is known there."""
         return known(self._value(expression, path), path.facts)
 
     def _value(self, expression: ast.expr, path: Path) -> Any:
@@ -155,7 +155,7 @@ class Expressions:
         return self._constant(expression, self.parameters[name])
 
     def _constant(self, expression: ast.expr, found: Any) -> Any:
-        """What a parameter, or a name of the rule's file, stands for."""
+        """The meaning of a parameter, or of a name of the rule's file."""
         match found:
             case int():
                 return const(int(found))

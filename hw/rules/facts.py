@@ -1,4 +1,4 @@
-"""What a path through a rule knows: narrower ranges of expressions, closed over what holds of every token."""
+"""Facts that a path through a rule knows: narrower ranges of expressions, closed over what holds of every token."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from hw.rules.numbers import Number, Range, both, const, either, invert, node, range_of
 
 Law = Callable[[int, int], list[tuple[Number, int, int]]]
-"""Of a number that is in some range: which others are in which then."""
+"""Law of a number that is in some range: which others are in which then."""
 
 LOGIC: Mapping[str, Callable[..., Number]] = {"and": both, "or": either, "not": invert}
 
@@ -39,7 +39,7 @@ class Facts:
         return lo if lo == hi else None
 
     def assume(self, test: Number, truth: bool) -> Facts | None:
-        """What is known where ``test`` has come out so; None where it can not."""
+        """Facts where ``test`` has come out so; None where it can not."""
         found = Facts(self._laws, self._known)
         if not found._assume(test, truth):
             return None

@@ -15,7 +15,7 @@ from hw.rules.words import Words
 
 
 class Holding(Calls):
-    """What becomes of the values of inputs, on each of the paths that ``ends`` has with their last statements.
+    """Ways of the values of inputs, on each of the paths that ``ends`` has with their last statements.
 
     A state word holds a header: the words of its value are the oldest ones that lie in the channel, and they alone can
     be read. So one value of an input leaves in a firing at most, the one that is held before the one in front.
@@ -27,7 +27,7 @@ class Holding(Calls):
     possible: Number
 
     def token(self, port: int) -> Symbol:
-        """What goes out on output ``port``."""
+        """The token that goes out on output ``port``."""
         found: Symbol = self.end.said.get(("token", port), Symbol())
         return found
 
@@ -96,7 +96,7 @@ class Holding(Calls):
         return before, kept, both(changes, self._is_of(after, port, False))
 
     def _possible(self) -> Number:
-        """What can be at once: every token is Done, an empty or a value; those that do not differ are alike; and what
+        """Whether it can be so: every token is Done, an empty or a value; those that do not differ are alike; and what
         the flags among the state words can be."""
         found, flags = const(1), dict[Number, tuple[int, Number]]()
         for token in self.fronts:
@@ -138,7 +138,7 @@ class Holding(Calls):
                         self.text.refuse(place, what, hint)
 
     def _wrong(self, path: Path, name: str, port: int) -> tuple[tuple[Number, str, str], ...]:
-        """What must never be so with what ``name`` holds of input ``port``, what it is, and what would be right."""
+        """Cases that must never be with what ``name`` holds of input ``port``, what it is, and what would be right."""
         value, word = f"a value of input {port}", f"self.{name}"
         taken, ahead, goes = self.taken(path, port), self.goes(path, port), self.goes(path, port, True)
         before, kept, fresh = self._holds(path, name, port)

@@ -29,7 +29,7 @@ def words_of(literal: Literal, format: TokenFormat) -> list[Value]:
 def send_words(
     executed: Execution, m: Module, firing: Firing, made: Callable[[Number], Value], port: int, rows: Any
 ) -> None:
-    """What goes out on output ``port`` of ``firing`` behind a header, or late in it, are the words of its sources.
+    """Send the words of its sources on output ``port`` of ``firing``, behind a header or late in it.
 
     Tiles of dynamic size have so many ``rows``.
     """

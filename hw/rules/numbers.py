@@ -34,7 +34,7 @@ def const(number: int) -> Number:
 
 @cache
 def leaf(name: Hashable, lo: int, hi: int) -> Number:
-    """What the unit sees as ``name``."""
+    """A number that the unit sees as ``name``."""
     return const(lo) if lo == hi else Number("leaf", (name,), (lo, hi))
 
 

@@ -13,7 +13,7 @@ from step.lowering.links import Span
 
 
 class Pace(Holding):
-    """What a rule says of the time of its firings, in which its words must pass, on all floors alike.
+    """Words of a rule about the time of its firings, in which its words must pass, on all floors alike.
 
     ``offsets``: by input, how many cycles behind a firing its words begin to come.
     """

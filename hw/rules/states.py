@@ -1,4 +1,4 @@
-"""What the flags among the state words can be at once: some rules hold a token only while another word says so."""
+"""Flags among the state words that can be set at once: some rules hold a token only while another word says so."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Translated(FiringRule):
 
     @classmethod
     def of(cls, declared: Declared, reads: tuple[TokenFormat, ...], writes: tuple[TokenFormat, ...]) -> Translated:
-        """What is ``declared``, with values as their bits, and functions as hardware knows them."""
+        """The rule that is ``declared``, with values as their bits, and functions as hardware knows them."""
         link = (*reads, *writes)[0].link_bits // 8
         parameters = tuple((name, _plain(value, link)) for name, value in sorted(declared.parameters.items()))
         rows = max(each.most_rows for each in reads)
@@ -54,7 +54,7 @@ class Translated(FiringRule):
 
     @property
     def execution(self) -> Execution:
-        """What the rule does."""
+        """The rule executed."""
         return executed(self.machine, self.parameters, self.reads, self.writes)  # type: ignore[arg-type]
 
     held = property(lambda self: tuple(sorted(self.execution.held())))

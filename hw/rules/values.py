@@ -1,4 +1,4 @@
-"""What a rule handles besides numbers: tokens, their values and ports; and the paths through it."""
+"""Things that a rule handles besides numbers: tokens, their values and ports; and the paths through it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Arriving:
         return self.first if isinstance(self.first, Span) else Span(self.first or 0)
 
     def comes(self, rows: Any) -> Any:
-        """How many cycles behind a firing they come; behind tiles of dynamic size (of ``rows``) at least one."""
+        """Cycles behind a firing in which they come; behind tiles of dynamic size (of ``rows``) at least one."""
         return self.begins.comes(rows)
 
     def __str__(self) -> str:
@@ -71,7 +71,7 @@ COMPUTED = "a number that is computed"
 
 
 class Carried(NamedTuple):
-    """What a token carries, if it is ``there``: the number of the source of its words, and what is in the header."""
+    """The value of a token, if it is ``there``: the number of the source of its words, and what is in the header."""
 
     there: Number
     source: Any = ANY
@@ -101,7 +101,7 @@ class Symbol(NamedTuple):
         return {name: each for name, each in (parts | {"there": self.there}).items() if each is not ANY}
 
     def laws(self) -> dict[Number, Law]:
-        """What holds of every token there is: it is Done, or has a value, or is an empty with a stop as high."""
+        """Laws of every token there is: it is Done, or has a value, or is an empty with a stop as high."""
         stop, rank, done, value = self.stop, self.rank, self.done, self.carries.there
         laws: dict[Any, Law] = {
             value: lambda lo, hi: [(done, 0, 0), (rank, 0, 0)] if lo else [],
@@ -153,12 +153,12 @@ Said = dict[tuple[Any, ...], Any]
 """Flags and tokens by word and port, and the rule's names and state words."""
 
 FLAGS = {"need", "take", "put", "room", "next", "resized", "COMPUTES", "ENDS", "fault"}
-"""What is not said on a path is 0 there; of all else, nothing matters."""
+"""Words that are 0 on a path where they are not said; of all else, nothing matters then."""
 
 
 @dataclass
 class Path:
-    """What a path through a rule has ``said``, and the ``facts`` that it knows."""
+    """A path through a rule: all that it has ``said``, and the ``facts`` that it knows."""
 
     said: Said
     facts: Facts
@@ -180,7 +180,7 @@ class Path:
 
 
 def joined(test: Number, yes: Path, no: Path) -> Said:
-    """What two paths have said: where one is dead only needs and faults matter."""
+    """All that two paths have said: where one is dead only needs and faults matter."""
     found: Said = {}
     for key in {**yes.said, **no.said}:
         parts: list[Any] = []

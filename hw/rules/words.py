@@ -37,7 +37,7 @@ class Text:
         self.changed = {each.attr: each for each in stored if isinstance(each.ctx, ast.Store)}
 
     def initial(self, word: str) -> Any:
-        """What a state word begins with."""
+        """First value of a state word."""
         default = self.fields[word].default
         return None if default is MISSING else default
 
@@ -78,7 +78,7 @@ class Words:
                     text.refuse(place, f"the state word self.{name}", f"it is {kind}, not int, bool or Token | None")
 
     def present(self) -> dict[str, Any]:
-        """What the words hold before a firing."""
+        """Values of the words before a firing."""
         found: dict[str, Any] = {}
         for name in self._text.changed:
             bits = {part: leaf((name, part), *range) for (word, part), range in self.ranges.items() if word == name}

@@ -1,4 +1,4 @@
-"""What a rule does, said to a `hw.firing.machine.Firing`."""
+"""A rule, said to a `hw.firing.machine.Firing`."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Writing:
     # -- numbers -------------------------------------------------------------------------------------------------------
 
     def _count(self, number: Number) -> None:
-        """How often every number is said."""
+        """Count of every number that is said."""
         self._uses[number] += 1
         if self._uses[number] == 1:
             for each in number.args:

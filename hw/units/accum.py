@@ -107,7 +107,7 @@ class Accum(FunctionRule):
     def _compute(
         self, m: Module, firing: Firing, value: Value, fresh: Signal, puts: Value, more: Any, rows: Any
     ) -> None:
-        """What leaves: with a ``value`` the datapath's state, else the initial one or what was left before.
+        """Send what leaves: with a ``value`` the datapath's state, else the initial one or what was left before.
 
         A state of dynamic size has so many ``rows``, of which the element of this firing has ``more``.
         """

@@ -13,7 +13,7 @@ from hw.links.layout import DynamicFormat, TokenFormat, WriteFormat
 from step.language.faults import Fault
 
 WRITE_DEPTH = 2
-"""Of the channel in front of the memory, besides what is in flight."""
+"""Slots of the channel in front of the memory, besides what is in flight."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class StoredFormat(DynamicFormat):
 
     @property
     def tile(self) -> TokenFormat:
-        """Of such tiles."""
+        """Format of such tiles."""
         return TokenFormat(self.rank, (self.rows * self.row_bits,), self.link_bits)
 
     @classmethod
@@ -56,7 +56,7 @@ class BeatRule(FiringRule):
 
     @property
     def beats(self) -> int:
-        """Of a tile."""
+        """Beats of a tile."""
         return beats_of_tile(self.tile, self.write.bits)
 
     def check_rows(self, m: Module, firing: Firing, port: int) -> None:

@@ -69,7 +69,7 @@ class EagerMerge(FiringRule):
             firing.next(passes, choice)
 
     def _choice(self, m: Module, going: Value, waiting: Value) -> tuple[Value, Value]:
-        """Which of the inputs is next, one-hot, and whether that can be told by now."""
+        """The input that is next, one-hot, and whether that can be told by now."""
         count = len(self.data)
         if count == 1:
             return Const(1), Const(1)

@@ -1,4 +1,4 @@
-"""What the rules that start a datapath have in common."""
+"""Common part of rules that start a datapath."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ class FunctionRule(FiringRule):
 
     @property
     def plan(self) -> UnitPlan:
-        """How long a firing takes; of tiles of dynamic size those with the most rows."""
+        """Cycles of a firing; of tiles of dynamic size those with the most rows."""
         operands = tuple(each.cycles for each in self.operands)
         function = None if self.datapath is None else self.datapath.plan
         return UnitPlan(function, operands, self.result.cycles, self.result.control, self.stored)
 
     @property
     def most_rows(self) -> int:
-        """Of tiles of dynamic size; 0: there are none."""
+        """Most rows of tiles of dynamic size; 0: there are none."""
         return self.result.most_rows
 
     def pace(self, rows: Any) -> UnitPlan:
-        """How long a firing takes with tiles of so many ``rows``, where these are dynamic."""
+        """Cycles of a firing with tiles of so many ``rows``, where these are dynamic."""
         if not self.most_rows:
             return self.plan
         assert self.datapath is not None and isinstance(self.datapath.plan, DynamicPlan)
@@ -100,7 +100,7 @@ class FunctionRule(FiringRule):
         return rows[: len(before)]
 
     def field(self, rows: Any) -> dict[str, Any]:
-        """Of the header of a result with so many ``rows``."""
+        """Field of the header of a result with so many ``rows``."""
         return {"rows": rows} if self.most_rows else {}
 
     initiation_interval = property(lambda self: self.plan.initiation_interval)

@@ -52,7 +52,7 @@ class Map(FunctionRule):
 
 
 def targets_in(selector: Value) -> Value:
-    """How many bits are set: pairs are added, then pairs of those sums."""
+    """Number of bits that are set: pairs are added, then pairs of those sums."""
     sums: list[Value] = [*selector]
     while len(sums) > 1:
         alone = sums[len(sums) & ~1 :]

@@ -96,7 +96,7 @@ class Reassemble(FiringRule):
                     firing.take(count)
 
     def _choice(self, m: Module, mask: Value, waiting: Value) -> tuple[Value, Value]:
-        """Which of the inputs in ``mask`` is next, one-hot, and whether that can be told by now."""
+        """The input in ``mask`` that is next, one-hot, and whether that can be told by now."""
         if not self.by_arrival or len(self.data) == 1:
             return mask & -mask, Const(1)
         count = len(self.data)

@@ -55,7 +55,7 @@ class Scan(FunctionRule):
             self.send_words(firing, word)
 
     def _one_behind(self, m: Module, firing: Firing, word: Value, value: Value, fresh: Value) -> Value:
-        """What ``word`` was for the element before, or the initial state where a reduction begins."""
+        """The ``word`` of the element before, or the initial state where a reduction begins."""
         assert self.before is not None
         now = Cat(firing.fires & value, fresh)
         if not self.result.control:

@@ -72,7 +72,7 @@ class Source(FiringRule):
             firing.send(0, self._gather(m, firing, word, header.value, external.tlast, place))
 
     def _place(self, m: Module, firing: Firing, value: Value, last: Value) -> Signal:
-        """Which word of a value comes."""
+        """Number of the word that comes."""
         place = Signal(range(self.token.cycles), name="place")
         if self.token.cycles > 1:
             with m.If(firing.fires & value):

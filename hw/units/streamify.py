@@ -25,7 +25,7 @@ from step.ops.streamify import Streamify as Operator
 
 @dataclass(frozen=True)
 class _Reference:
-    """What is said of the next read: by a header, or by the buffer's own and a count."""
+    """Header of the next read: given by a header, or by the buffer's own and a count."""
 
     done: Value
     value: Value

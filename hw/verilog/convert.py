@@ -51,7 +51,7 @@ class ModuleText:
 
     @classmethod
     def of(cls, component: Parametric, text: str, **more: Any) -> ModuleText:
-        """That of ``component``, with its numbers at its head."""
+        """The text of ``component``, with its numbers at its head."""
         kind = f"{component.kind.__module__}:{component.kind.__qualname__}"
         return cls(component.module_name, numbers(component.parameters) + text, component.folder, kind, **more)
 
@@ -70,7 +70,7 @@ class ModuleText:
 
 @functools.cache
 def tool_versions() -> dict[str, str]:
-    """What takes part in the conversion."""
+    """Versions of what takes part in the conversion."""
     return {"amaranth": version("amaranth"), "yosys": ".".join(str(part) for part in yosys().version())}
 
 

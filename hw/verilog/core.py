@@ -59,7 +59,7 @@ SCRIPTS = "synth/synth.ys", "synth/synth.tcl"
 
 @dataclass(frozen=True)
 class BenchFiles:
-    """What simulates a design: the top module, its files, and files that it reads where it runs."""
+    """Files that simulate a design: the top module, its files, and files that it reads where it runs."""
 
     top: str
     files: Sequence[str]

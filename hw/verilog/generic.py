@@ -36,7 +36,7 @@ class Generic:
 
     @property
     def instance(self) -> str:
-        """What the instance begins with."""
+        """Start of the instance."""
         return f"{self.name} #({', '.join(f'.{each}({value})' for each, value in self.numbers.items())})"
 
 
@@ -61,7 +61,7 @@ class ModuleFamily:
         self._text = head + text.replace(_CONSTANT, "")
 
     def generic(self, component: Parametric, text: str) -> Generic | None:
-        """That of which ``component`` is an instance; none if it is made otherwise than its ``text`` says."""
+        """The module of which ``component`` is an instance; none if it is made otherwise than its ``text`` says."""
         if any(component.parameters[name] != value for name, value in self._fixed.items()):
             return None
         numbers = self._numbers(component)
@@ -114,7 +114,7 @@ def _split(component: Parametric, text: str) -> tuple[list[str], list[_Numerals]
 
 
 def _formulas(places: Sequence[_Numerals], known: Mapping[tuple[int, ...], str]) -> tuple[str, ...]:
-    """Of the numbers of one place, which is given of all samples; none where it is the same in all."""
+    """Formulas of the numbers of one place, which is given of all samples; none where it is the same in all."""
     if all(place.said == places[0].said for place in places):
         return ()
     columns = zip(*(place.numbers for place in places), strict=True)

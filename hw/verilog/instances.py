@@ -13,7 +13,7 @@ _INSTANCE = re.compile(r"^  (\w+)(?= \w+ \($)", re.MULTILINE)
 
 
 def with_parameters(modules: Mapping[str, ModuleText]) -> tuple[dict[str, ModuleText], dict[str, Generic]]:
-    """What ``modules`` are written as, by name, sorted; and of what those are instances that are not written."""
+    """Modules to write for ``modules``, by name, sorted; and of which of them all others are instances."""
     generics = {name: module.generic for name, module in modules.items() if module.generic is not None}
     found: dict[str, ModuleText] = {}
     for name, module in modules.items():
@@ -27,5 +27,5 @@ def with_parameters(modules: Mapping[str, ModuleText]) -> tuple[dict[str, Module
 
 
 def instantiated(module: str, generics: Mapping[str, Generic]) -> str:
-    """What an instance of ``module`` begins with."""
+    """Start of an instance of ``module``."""
     return generics[module].instance if module in generics else module

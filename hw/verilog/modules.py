@@ -41,22 +41,22 @@ class Parametric(wiring.Component):
         return repr({name: _stable(value) for name, value in self.parameters.items()})
 
     verilog_name: ClassVar[str] = ""
-    """What Verilog calls the component, in camel case, where that is not the name of its class."""
+    """Name of the component in Verilog, in camel case, where that is not the name of its class."""
     verilog_folder: ClassVar[str] = ""
-    """Where its module is written to, where that is not the room of its class."""
+    """Folder of its module, where that is not the room of its class."""
 
     @property
     def stem(self) -> str:
-        """What the component is, in camel case."""
+        """Name of what the component is, in camel case."""
         return self.verilog_name or type(self).__name__
 
     @property
     def spelling(self) -> Spelling:
-        """What the name of the module says besides the stem."""
+        """Words of the name of the module besides the stem."""
         return self.spell(self.parameters)
 
     def spell(self, parameters: Mapping[str, Any]) -> Spelling:
-        """What a name says of ``parameters``, which are all or some."""
+        """Words of a name about ``parameters``, which are all or some."""
         return spelled(parameters)
 
     @property
@@ -80,7 +80,7 @@ class Parametric(wiring.Component):
 
     @property
     def folder(self) -> str:
-        """Where the module is written to: the room of its class."""
+        """Folder of the module: the room of its class."""
         floor, _, rest = type(self).__module__.partition(".")
         room = rest.partition(".")[0]
         return self.verilog_folder or (_FOLDERS.get(room, room) if floor == "hw" else "units")

@@ -1,4 +1,4 @@
-"""What a module is called: what it is, and by which numbers it differs from others that are the same otherwise.
+"""Names of modules: what each is, and by which numbers it differs from others that are the same otherwise.
 
 A name is a function of the component alone, so it is the same in every design and in every process. Where it can not
 say all that makes the component, a digest of that follows.
@@ -131,7 +131,7 @@ def tile_words(*tiles: Words) -> tuple[str, ...]:
 
 
 def function_words(function: Any) -> tuple[str, ...]:
-    """What ``function`` is called, and its parameters that are numbers or words and not what they are by default."""
+    """The name of ``function``, and its parameters that are numbers or words and not what they are by default."""
     found = [snake_case(type(function).__name__)]
     for each in fields(function) if is_dataclass(function) else ():
         value = getattr(function, each.name)

@@ -76,7 +76,7 @@ class _Emitter(rtlil.ModuleEmitter):
                 self.value_names[cell.data] = f"{name}_next"
 
     def _outputs(self, index: int) -> _nir.Value | None:
-        """What a cell gives, if that is a register's value or a choice."""
+        """Outputs of a cell, if that is a register's value or a choice."""
         cell = self.netlist.cells[index]
         if not isinstance(cell, _nir.FlipFlop | _nir.AssignmentList):
             return None
@@ -101,7 +101,7 @@ class _ResetOnly(_Emitter):
     """Writes one module in which nothing has a value at power-on: a table is a choice of constants."""
 
     def collect_init_attrs(self) -> None:
-        """Where registers have no attribute ``init``, they have no value."""
+        """Registers without the attribute ``init`` have no value."""
 
     def emit_memory(self, cell_idx: int, cell: _nir.Memory) -> None:
         if self.memories[cell_idx].num_write_ports == 0:

@@ -53,7 +53,7 @@ def comment(lines: Any) -> str:
 
 
 def _lines(name: str, value: Any) -> Iterator[str]:
-    """What a parameter is: a line, or more that are indented; nothing of what is not there."""
+    """A parameter in words: a line, or more that are indented; nothing of what is not there."""
     if value is None or value is False or value in ((), []):
         return
     unit = next((UNITS[end] for end in UNITS if name.endswith(end)), "")
@@ -68,7 +68,7 @@ def _lines(name: str, value: Any) -> Iterator[str]:
 
 
 def _entries(value: Any) -> list[tuple[str, Any]]:
-    """What a value consists of, by name or number."""
+    """Parts of a value, by name or number."""
     if is_dataclass(value):
         return [(each.name, getattr(value, each.name)) for each in fields(value)]
     if isinstance(value, tuple | list):

@@ -26,7 +26,7 @@ def yosys() -> type[YosysBinary]:
 
 
 def run_yosys(script: str) -> str:
-    """What Yosys writes when it runs ``script``; `YosysError` with what it says where it fails."""
+    """Output of Yosys when it runs ``script``; `YosysError` with what it says where it fails."""
     with caching_tools():
         if getattr(yosys(), "YOSYS_PACKAGE", None) != _BUILTIN or _first_process() != os.getpid():
             return str(yosys().run(["-q", "-"], script, ignore_warnings=True))  # of any process that is left
@@ -85,7 +85,7 @@ class _YosysCall:
             self._failure = str(failed)
 
     def result(self) -> str:
-        """What it wrote; `YosysError` where it failed."""
+        """Its output; `YosysError` where it failed."""
         if self._failure is not None:
             raise YosysError(self._failure)
         return b"".join(self._written).decode()

@@ -39,7 +39,7 @@ def plan(function: Function, application: Application) -> RowPlan:
 
 @dataclass(frozen=True)
 class Arrangement:
-    """How the scalars of ``rows`` x ``cols`` become groups, of which one is folded in a cycle.
+    """Groups of the scalars of ``rows`` x ``cols``, of which one is folded in a cycle.
 
     A group is a *part* of a row, of ``across`` scalars, a power of two; or ``down`` whole rows.
     """

@@ -8,5 +8,5 @@ from step.lowering.plans.vector import VectorPlan, rounding, vector_plan
 
 
 def plan(function: Function, application: Application) -> VectorPlan:
-    """As any function of scalars: three cycles, cut at the table and behind it, and two per further stage."""
+    """A function of scalars like any other: three cycles, cut at the table and behind it, and two per further stage."""
     return vector_plan(application, cycles=1 + 2 * application.fabric.stages + rounding(application))

@@ -47,7 +47,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Which of the parts that are written each part that is read needs: first and last."""
+    """Parts written that each part that is read needs: first and last."""
 
     needs: tuple[tuple[int, int], ...]
 

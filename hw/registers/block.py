@@ -40,7 +40,7 @@ _STORED = (Access.CONSTANT, Access.SETTING, Access.LOCKED, Access.PULSE, Access.
 
 
 def address_bits(registers: Sequence[Register]) -> int:
-    """Signals of the slave."""
+    """Address bits of the slave."""
     return (registers[-1].address + WORD - 1).bit_length()
 
 

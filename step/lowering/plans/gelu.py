@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from step.language.function import Function
-from step.lowering.plans.plan import Application
-from step.lowering.plans.vector import VectorPlan, rounding, vector_plan
+from step.lowering.plans.vector import plan_by_stages
 
-
-def plan(function: Function, application: Application) -> VectorPlan:
-    """As any function of scalars: five cycles, and two per stage of `FabricConfig.stages`."""
-    return vector_plan(application, cycles=2 * application.fabric.stages + 5 + rounding(application))
+plan = plan_by_stages(lambda stages: 2 * stages + 5)
+"""As any function of scalars: five cycles, and two per stage of `FabricConfig.stages`."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from step.language.dtypes import BF16, STORED
+from step.language.function import Function
 from step.lowering.plans.plan import Application, Timing
 from step.lowering.plans.rows import largest, parts
 from step.lowering.plans.words import Schedule, Words
@@ -20,6 +22,15 @@ def vector_plan(application: Application, *, cycles: int) -> VectorPlan:
     return VectorPlan(
         operands, application.words(-1), fabric.vector_lanes, cycles, application.reduce, application.dynamic
     )
+
+
+def plan_by_stages(cycles: Callable[[int], int]) -> Callable[[Function, Application], VectorPlan]:
+    """The ``plan`` of functions whose lanes take these ``cycles`` for the stages of a fabric, and those to round."""
+
+    def plan(function: Function, application: Application) -> VectorPlan:
+        return vector_plan(application, cycles=cycles(application.fabric.stages) + rounding(application))
+
+    return plan
 
 
 @dataclass(frozen=True)

@@ -96,6 +96,8 @@ def _text(value: Any) -> str | None:
             return value.__name__
         case Parametric():
             return f"module {value.module_name}"
+        case _ if hasattr(value, "is_plain"):  # a format of tokens
+            return str(value)
         case Words():
             tile = f"{value.rows} x {value.cols} {value.dtype}"
             return f"{tile}, {_count(value.beats, 'word')} of {value.word_bits} bits"
@@ -108,8 +110,7 @@ def _text(value: Any) -> str | None:
         case tuple() | list() if all(isinstance(each, tuple) for each in value):
             texts = [_text(each) for each in value]
             return None if None in texts else "; ".join(map(str, texts))
-    parts = is_dataclass(value) and type(value).__str__ is object.__str__
-    return None if parts or isinstance(value, tuple | list | Mapping) else str(value)
+    return None if is_dataclass(value) or isinstance(value, tuple | list | Mapping) else str(value)
 
 
 def _count(number: int, what: str) -> str:

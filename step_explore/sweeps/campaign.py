@@ -48,10 +48,10 @@ def run_points(
             return [record.row(each) for each in points]
         search = Search(question.axes, question.objectives, question.seed)
         search.tell(record.rows)
-        while points := search.ask(min(running.together, most - search.told)):
+        while points := search.ask(min(running.together, most - search.ran)):
             rows = sorted(way(running, points), key=lambda row: points.index(row.point))
             for row in rows:
                 record.add(row)
             search.tell(rows)
-            tell(search.told, max(most, search.told))
+            tell(search.ran, max(most, search.ran))
         return record.rows

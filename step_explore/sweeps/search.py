@@ -52,7 +52,7 @@ class Search:
         return math.prod(len(each.values) for each in self._axes)
 
     @property
-    def told(self) -> int:
+    def ran(self) -> int:
         """The number of points that are known, but for those that were refused, which cost nothing."""
         return sum(row is not None and row.status != REFUSED for row in self._known.values())
 

@@ -38,23 +38,23 @@ class Surrogate:
         """A point that is not in ``known``, which has the costs of others; None: not there yet, or there are none."""
         left = [number for number, places in enumerate(self._grid) if places not in known]
         taken = [number for number, places in enumerate(self._grid) if places in known]
-        told = [number for number in taken if known[self._grid[number]] is not None]
+        ended = [number for number in taken if known[self._grid[number]] is not None]
         if not taken:
             return self._grid[self._random.choice(left)]
-        if len(taken) < BEGINNING or not told:
+        if len(taken) < BEGINNING or not ended:
             away = np.abs(self._at[left][:, None] - self._at[taken][None]).sum(-1).min(1)
             return self._grid[left[int(away.argmax())]]
-        costs = np.log1p(np.array([known[self._grid[number]] for number in told], float))
+        costs = np.log1p(np.array([known[self._grid[number]] for number in ended], float))
         costs = (costs - costs.mean(0)) / (costs.std(0) + 1e-9)
-        hopes, doubts = zip(*(self._expected(told, each, taken, left) for each in costs.T), strict=True)
+        hopes, doubts = zip(*(self._expected(ended, each, taken, left) for each in costs.T), strict=True)
         return self._grid[left[_best(costs, np.transpose(hopes) - np.transpose(doubts), np.max(doubts, 0))]]
 
     def _expected(
-        self, told: list[int], costs: np.ndarray, taken: list[int], left: list[int]
+        self, ended: list[int], costs: np.ndarray, taken: list[int], left: list[int]
     ) -> tuple[np.ndarray, np.ndarray]:
         """Mean and standard deviation of what is ``left``; those of ``taken`` will be known soon."""
-        scales = _likeliest(self._at[told], costs)
-        mean = _kernel(self._at[left], self._at[told], scales) @ np.linalg.solve(_own(self._at[told], scales), costs)
+        scales = _likeliest(self._at[ended], costs)
+        mean = _kernel(self._at[left], self._at[ended], scales) @ np.linalg.solve(_own(self._at[ended], scales), costs)
         near = _kernel(self._at[left], self._at[taken], scales)
         rest = 1 - (near * np.linalg.solve(_own(self._at[taken], scales), near.T).T).sum(1)
         return mean, np.sqrt(np.maximum(rest, 1e-9))

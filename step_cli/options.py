@@ -21,7 +21,7 @@ from step.programs.files.fitted import FittedFile
 from step.programs.program import Program, load_program
 from step_cli.console import warn
 from step_cli.files import writable
-from step_cli.verb import POSITIVE, Kind
+from step_cli.verb import POSITIVE, Note
 from step_explore.sweeps.axis import SWEEP, Value, parse_axis, parse_value
 
 Found = TypeVar("Found")
@@ -90,7 +90,7 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 Read = Annotated[Path | None, READ]
 Written = Annotated[Path | None, FILE, writable]
 Count = Annotated[int | None, POSITIVE]
-ProgramName = Annotated[str, Kind.ARGUMENT]
+ProgramName = Annotated[str, Note.ARGUMENT]
 Inputs = Annotated[Read, "Input data (.npz) instead of the program's own."]
 Arguments = Annotated[
     dict[str, Value],

@@ -20,7 +20,7 @@ Made = TypeVar("Made")
 POSITIVE, NATURAL = click.IntRange(min=1), click.IntRange(min=0)
 
 
-class Kind(Enum):
+class Note(Enum):
     """Notes on parameters: one without dashes, and one that has to be given though there may be several."""
 
     ARGUMENT = "argument"
@@ -40,7 +40,7 @@ def verb(function: Callable[..., None], kind: type[click.Command] = click.Comman
     A parameter is an option of its name, and its default that of the option. Without one, ``T | None`` is None, a bool
     False, and a ``tuple[T, ...]`` or dict, which may be repeated, empty; all others must be given. ``Annotated`` has
     notes on it, in any order: other spellings ("-o"), what stands for the value (in capitals: "NAME=VALUE"), the help,
-    a type of click, a `Kind`, a `Default`, and a function that makes the value of what was given. A
+    a type of click, a `Note`, a `Default`, and a function that makes the value of what was given. A
     dataclass is a group: each of its fields is an option, those of subclasses first.
 
     >>> @verb
@@ -96,13 +96,13 @@ def _option(name: str, hint: Any, default: Any) -> click.Parameter:
     several = not optional and (get_origin(kind) is dict or get_args(kind)[1:] == (...,))
     default = next((each.text for each in notes if isinstance(each, Default)), default)
     bare = default is inspect.Parameter.empty
-    required = Kind.REQUIRED in notes or (bare and not (several or optional or kind is bool))
+    required = Note.REQUIRED in notes or (bare and not (several or optional or kind is bool))
     common: dict[str, Any] = {
         "required": required,
         "callback": convert and (lambda context, option, value: value if value is None else convert(value)),
         "metavar": next((each for each in texts if each.isupper()), None),
     }
-    if Kind.ARGUMENT in notes:
+    if Note.ARGUMENT in notes:
         return click.Argument([name], type=_type(kind, notes), nargs=-1 if several else 1, **common)
     flags = [each for each in texts if each.startswith("-")] or [f"--{name.replace('_', '-')}"]
     if kind is bool:

@@ -24,7 +24,7 @@ class ElementPart:
 
 
 @dataclass(frozen=True)
-class TiledTensor:
+class BoardTensor:
     """A tensor as it lies in the image with this index: in tiles of ``tile_bytes``, padding included."""
 
     image: int
@@ -44,7 +44,7 @@ class TensorTable:
     outer: int
     height: int
     width: int
-    tilings: tuple[TiledTensor, ...]
+    tilings: tuple[BoardTensor, ...]
     node: Node | None
     access: Access
 
@@ -109,7 +109,7 @@ def _tensors(netlist: Netlist, design: BoardDesign) -> tuple[TensorTable, ...]:
             *others, height, width = netlist.graph.tensors[access.tensor].shape
             outer = math.prod(others)
         size = netlist.fabric.memory.beats(access.tile.bits) * board.beat_bytes
-        tiling = TiledTensor(images[node.name], ElementPart(rows, cols, access.tile.dtype.bits), size)
+        tiling = BoardTensor(images[node.name], ElementPart(rows, cols, access.tile.dtype.bits), size)
         before = found.get(name)
         tilings = () if before is None else before.tilings
         if all(each.image != tiling.image for each in tilings):

@@ -43,7 +43,7 @@ class StreamPort:
 
 
 @dataclass(frozen=True)
-class OffChipPort:
+class PortFacts:
     """A read or write port: its tensor takes ``beats`` beats from beat ``base``, ``size_beats`` for each tile.
 
     ``acknowledged``: a write port that is told when a beat is visible.
@@ -85,8 +85,8 @@ class BenchDesign:
     module: str
     sources: tuple[StreamPort, ...]
     sinks: tuple[StreamPort, ...]
-    reads: tuple[OffChipPort, ...]
-    writes: tuple[OffChipPort, ...]
+    reads: tuple[PortFacts, ...]
+    writes: tuple[PortFacts, ...]
     channels: tuple[str, ...]
     units: tuple[str, ...]
     buffers: tuple[str, ...]
@@ -152,7 +152,7 @@ def _stream(port: Mapping[str, Any]) -> StreamPort:
     return StreamPort(port["name"], port["port"], port["data_bits"], port["user_bits"])
 
 
-def _memory(port: Mapping[str, Any]) -> OffChipPort:
-    return OffChipPort(
+def _memory(port: Mapping[str, Any]) -> PortFacts:
+    return PortFacts(
         port["name"], port["port"], port["base"], port["beats"], port["size_beats"], port.get("acknowledged", False)
     )

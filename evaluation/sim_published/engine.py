@@ -38,7 +38,7 @@ class TimedFifo:
         """When whoever waits for it sees that it was closed; see `Context.follow`."""
 
 
-class OffChipMemory(Protocol):
+class TimedMemory(Protocol):
     """Off-chip memory: bursts of requests in, the time of the last answer of each out."""
 
     def issue(self, port: int, start: int, requests: int) -> None:
@@ -174,7 +174,7 @@ class Context:
 class ContextEngine:
     """Runs ``contexts`` until nothing moves any more."""
 
-    def __init__(self, memory: OffChipMemory) -> None:
+    def __init__(self, memory: TimedMemory) -> None:
         self.memory = memory
         self.contexts: list[Context] = []
         self.runnable: deque[Context] = deque()

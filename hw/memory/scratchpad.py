@@ -19,7 +19,7 @@ from hw.primitives.memories import BLOCK_RAM
 from hw.verilog.modules import Parametric
 
 
-class _Transfer:
+class _PageBurst:
     """The ``words`` of a tile, ``beats`` at most, on their way to or from the banks, one a cycle: the first one is at
     ``place``."""
 
@@ -120,7 +120,7 @@ class ScratchpadMemory(Parametric):
         there = is_fresh | Cat([ring.free for ring in rings]).any()
         return [there & ~Cat(takes[:at]).any() for at in range(len(rings))]
 
-    def _bursts(self, m: Module, what: str, rings: Sequence[Ring]) -> dict[int, _Transfer]:
+    def _bursts(self, m: Module, what: str, rings: Sequence[Ring]) -> dict[int, _PageBurst]:
         """Transfers of each share with words, those that it writes or reads."""
         bursts = {}
         for at, ring in enumerate(rings):
@@ -132,10 +132,10 @@ class ScratchpadMemory(Parametric):
             place = Signal(range(max(2, self._words)), name=f"{what}{at}_first_place")
             m.d.comb += place.eq(page * self.page_words + slot * ring.share.beats)
             words = ring.share.words_of(ring.filler.entry if fills else ring.reader.entry)
-            bursts[at] = _Transfer(m, f"{what}{at}", ring.share.beats, words, self.banks, begins, place)
+            bursts[at] = _PageBurst(m, f"{what}{at}", ring.share.beats, words, self.banks, begins, place)
         return bursts
 
-    def _granted(self, bursts: dict[int, _Transfer], at: int, before: Sequence[int]) -> Value:
+    def _granted(self, bursts: dict[int, _PageBurst], at: int, before: Sequence[int]) -> Value:
         """Whether nobody else needs the bank that share ``at`` wants."""
         bank = bursts[at].first_bank
         others = [each for number, each in bursts.items() if number != at]
@@ -144,7 +144,7 @@ class ScratchpadMemory(Parametric):
         return ~Cat(clashes).any() if clashes else Const(1)
 
     def _memory(
-        self, m: Module, rings: Sequence[Ring], fills: dict[int, _Transfer], reads: dict[int, _Transfer]
+        self, m: Module, rings: Sequence[Ring], fills: dict[int, _PageBurst], reads: dict[int, _PageBurst]
     ) -> None:
         depth = -(-self._words // self.banks)
         bits = max(share.word_bits for share in self.shares)

@@ -15,7 +15,7 @@ from step.running.backend import backend
 from step_cli.console import show_json, show_rows, show_written, working
 from step_cli.files import save_json
 from step_cli.options import Arguments, Json, Settings, Written, on_fabric, set_fabric
-from step_cli.verb import Kind, verb
+from step_cli.verb import Note, verb
 
 if TYPE_CHECKING:
     from step_check.calibration import UnitCycles
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @verb
 def command(
     *,
-    program: Annotated[str | None, Kind.ARGUMENT],
+    program: Annotated[str | None, Note.ARGUMENT],
     arguments: Arguments,
     settings: Settings,
     save: Annotated[Written, "Write what was measured to this file."],

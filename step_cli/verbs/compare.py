@@ -31,7 +31,7 @@ from step_cli.options import (
     explainer,
     on_fabric,
 )
-from step_cli.verb import Kind, call, verb
+from step_cli.verb import Note, call, verb
 from step_explore.sweeps.axis import Value
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 @verb
 def command(
     *,
-    programs: Annotated[tuple[str, ...], Kind.ARGUMENT, Kind.REQUIRED],
+    programs: Annotated[tuple[str, ...], Note.ARGUMENT, Note.REQUIRED],
     inputs: Inputs,
     arguments: Arguments,
     settings: Settings,

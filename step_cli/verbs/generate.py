@@ -13,7 +13,7 @@ from step.host.amounts import MEGAHERTZ
 from step.host.progress import silent
 from step_cli.console import show_json, talk
 from step_cli.options import Amount, Json
-from step_cli.verb import POSITIVE, Kind, verb
+from step_cli.verb import POSITIVE, Note, verb
 from step_torch.agreement import agreements
 from step_torch.text import TextModel
 
@@ -21,7 +21,7 @@ from step_torch.text import TextModel
 @verb
 def command(
     *,
-    folder: Annotated[Path, click.Path(path_type=Path, exists=True, file_okay=False), Kind.ARGUMENT],
+    folder: Annotated[Path, click.Path(path_type=Path, exists=True, file_okay=False), Note.ARGUMENT],
     prompt: Annotated[str | None, "What the text begins with."],
     check: Annotated[bool, "Compare with the texts of torch that are stored with the model."],
     tokens: Annotated[int, POSITIVE, "How many more to write."] = 16,

@@ -9,7 +9,7 @@ import click
 
 from step_cli.console import show_json, show_rows, show_written
 from step_cli.options import Count, Json, Read, Written
-from step_cli.verb import POSITIVE, Kind, call, verb
+from step_cli.verb import POSITIVE, Note, call, verb
 from step_torch.imported import Imported, load
 from step_torch.tiling import ROWS, Tiling
 
@@ -19,7 +19,7 @@ DEFAULT = Tiling()
 @verb
 def command(
     *,
-    model: Annotated[Path, Kind.ARGUMENT],
+    model: Annotated[Path, Note.ARGUMENT],
     output: Annotated[Written, "-o", "--output", "FILE", "Write the program (.json)."],
     inputs: Annotated[Read, "Input data (.npz) instead of that of the capture; dynamic axes may have other extents."],
     rows: Annotated[Count, f"Rows of a tile, by default the most up to {ROWS} that divide."],

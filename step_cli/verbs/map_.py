@@ -15,7 +15,7 @@ from step.running.result import Status
 from step_cli.console import show_written, talk, warn, working
 from step_cli.files import save as write
 from step_cli.options import Amount, Best, Json, Plot, Settings, Written, parse_axes
-from step_cli.verb import NATURAL, POSITIVE, Kind, call, verb
+from step_cli.verb import NATURAL, POSITIVE, Note, call, verb
 from step_cli.verbs.sweep import show_sweep
 from step_explore.sweeps.axis import Value
 from step_explore.sweeps.plot import check_plot
@@ -33,7 +33,7 @@ def _limit(name: str, text: str) -> float:
 @verb
 def command(
     *,
-    model: Annotated[Path, Kind.ARGUMENT],
+    model: Annotated[Path, Note.ARGUMENT],
     luts: Annotated[float, partial(_limit, AREA), "NUMBER", "The most LUT sites: 300k."],
     ram: Annotated[
         float | None,

@@ -8,11 +8,11 @@ import click
 
 from step.programs.files.json_file import schema, schema_names
 from step_cli.console import show_json
-from step_cli.verb import Kind, verb
+from step_cli.verb import Note, verb
 
 
 @verb
-def command(name: Annotated[str | None, Kind.ARGUMENT]) -> None:
+def command(name: Annotated[str | None, Note.ARGUMENT]) -> None:
     """Print the JSON Schema of a file format, or the names of all."""
     if name is None:
         click.echo("\n".join(schema_names()))

@@ -10,7 +10,7 @@ from step.errors import InputError
 from step.host.amounts import quantity
 from step_cli.console import show_json, show_rows, show_written, warn, working
 from step_cli.options import Count, Jobs, Json, Names, Per, Plot, ProgramAndInputs, Rows, Scheduler, Tokens, parse_axes
-from step_cli.verb import NATURAL, Default, Kind, call, verb
+from step_cli.verb import NATURAL, Default, Note, call, verb
 from step_explore.sweeps.axis import Value
 from step_explore.sweeps.front import check_objectives
 from step_explore.sweeps.plot import check_plot
@@ -31,7 +31,7 @@ def command(
     over: Annotated[
         dict[str, tuple[Value, ...]],
         parse_axes,
-        Kind.REQUIRED,
+        Note.REQUIRED,
         "NAME=VALUES",
         "memory.channels=1,2,4, fabric.matmul_lanes=16..256 (doubled), rows=4..12:4 (in steps); repeat for several.",
     ],

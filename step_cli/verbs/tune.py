@@ -29,7 +29,7 @@ from step_cli.options import (
     parted,
     percent,
 )
-from step_cli.verb import NATURAL, Default, Kind, call, verb
+from step_cli.verb import NATURAL, Default, Note, call, verb
 from step_cli.verbs.sweep import show_sweep, warn_of
 from step_explore.sweeps.axis import Value, named
 from step_explore.sweeps.plot import check_plot
@@ -47,7 +47,7 @@ def command(
     over: Annotated[
         dict[str, Any],
         partial(parse_axes, stays=LEGAL.fullmatch),
-        Kind.REQUIRED,
+        Note.REQUIRED,
         "NAME=VALUES",
         "As of step sweep, or 1..64:legal, the values of 1 to 64 with which there is a program; repeat for several.",
     ],

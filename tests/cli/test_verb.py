@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import click
 import pytest
 
-from step_cli.verb import POSITIVE, Default, Kind, call, is_given, verb
+from step_cli.verb import POSITIVE, Default, Note, call, is_given, verb
 
 Jobs = Annotated[int | None, POSITIVE, "Processes."]
 
@@ -30,7 +30,7 @@ def api(name: str, jobs: int = 7, size: float = 0.5, **others: Any) -> dict[str,
 @verb
 def command(
     *,
-    name: Annotated[str, Kind.ARGUMENT],
+    name: Annotated[str, Note.ARGUMENT],
     jobs: Jobs,
     size: Annotated[float, lambda text: float(text) / 100, Default("5"), "PERCENT"],
     kind: Literal["a", "b"] = "a",

@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from cosim.building.design import BenchDesign, OffChipPort, StreamPort
+from cosim.building.design import BenchDesign, PortFacts, StreamPort
 
 ICARUS = shutil.which("iverilog")
 
@@ -124,7 +124,7 @@ _READ = ("request__payload", "request__valid", "request__ready", "response__payl
 _WRITE = ("payload", "valid", "ready")
 
 
-def _read(port: OffChipPort, bits: int) -> list[str]:
+def _read(port: PortFacts, bits: int) -> list[str]:
     """A beat a cycle: the request is taken with its last one."""
     stem = port.port
     return [
@@ -143,7 +143,7 @@ def _read(port: OffChipPort, bits: int) -> list[str]:
     ]
 
 
-def _write(port: OffChipPort, bits: int) -> list[str]:
+def _write(port: PortFacts, bits: int) -> list[str]:
     stem = port.port
     return [
         f"  wire [{bits + 31}:0] {stem}__payload; wire {stem}__valid;",

@@ -12,26 +12,8 @@ ROOMS = ("step", "hw", "sim_approx", "cosim", *sorted(path.name for path in ROOT
 PER_OPERATOR = {"ops", "units", "rules", "functions", "plans", "lowerings"}
 """Folders with a file for each operator or function: there a name stands for the same one on every floor."""
 
-FLOORS = {
-    "Board": "the board of a program: where its images and registers lie, and the simulation that users run",
-    "Channel": "a channel between two units: of a netlist, as hardware, and as rules see it",
-    "Deliver": "tiles that memory delivers: as hardware, and their timing",
-    "Fabric": "the units and channels of a netlist: as hardware, and their timing",
-    "MemoryPort": "a port of off-chip memory: as hardware, and as its sidecar describes it",
-    "Rule": "a firing rule, translated into hardware and into C++",
-    "RuleError": "a rule that can not be translated into hardware, or into C++",
-    "Scratchpad": "an on-chip memory: in a netlist, and as hardware",
-    "Tiling": "a tensor in tiles; the public one of step_torch says how those of a whole model are cut",
-    "Unit": "an operator's hardware, as a circuit and as its timing",
-}
+FLOORS = {"Channel": "a channel between two units: of a netlist, and as rules see it"}
 """Names of one idea that stand on several floors, with the reason."""
-
-REMAINING = {
-    "Access", "Applied", "Bench", "Box", "Campaign", "Design", "Entry", "File", "Finding", "Function", "Given", "Kind",
-    "Layout", "Leaving", "Limit", "ModuleLibrary", "Names", "Place", "Port", "Record", "Run", "Sample", "Search",
-    "Simulator", "Sized", "Source", "Stream", "Wait", "Waits", "Work",
-}  # fmt: skip
-"""Names that still stand for several ideas."""
 
 VOCABULARY = ("point", "space", "search", "choice", "goal", "budget", "row", "table", "run")
 """Words of all that searches and measures; each is a class."""
@@ -55,7 +37,7 @@ def sources() -> list[tuple[Path, str]]:
 
 def test_a_class_name_stands_once() -> None:
     several = {name: where for name, where in places(sources()).items() if len(where) > 1}
-    assert {name: where for name, where in several.items() if name not in FLOORS.keys() | REMAINING} == {}
+    assert {name: where for name, where in several.items() if name not in FLOORS} == {}
     assert [name for name in FLOORS if name not in several] == [], "these stand once"
     assert len(FLOORS) <= 15
 

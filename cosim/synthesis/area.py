@@ -41,5 +41,5 @@ class Ecp5Area(Cells):
         return cls(*(cells.get(each, 0) for each in _CELLS))
 
 
-_CELLS = "LUT4", "TRELLIS_DPR16X4", "TRELLIS_CCU2C", "TRELLIS_FF", "MULT18X18D", "DP16KD"
+_CELLS = "LUT4", "TRELLIS_DPR16X4", "CCU2C", "TRELLIS_FF", "MULT18X18D", "DP16KD"
 """Types of cells, in the order of the fields."""

@@ -129,7 +129,7 @@ seen = set()
 for seed in range(200):
     made = program(seed, operators=(3, 12), roomy=True)
     kinds = {node.operator.name for node in made.graph}
-    functions = {node.operator.function.name for node in made.graph if hasattr(node.operator, "function")}
+    functions = {node.operator.function.name for node in made.graph if node.operator.function is not None}
     found = (kinds | functions) & {"permitted_store", "magnitude"}
     if found - seen:
         check(made)

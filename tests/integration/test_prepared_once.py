@@ -18,7 +18,7 @@ from step.functions import Add
 
 ONCE = {
     ("step/language/validate.py", "check"),
-    ("step/lowering/needs.py", "carried"),  # by which a lowering ends
+    ("step/lowering/needs.py", "needed_ports"),  # by which a lowering ends
     ("step/lowering/netlist.py", "insert_broadcasts"),
     ("step/lowering/feasible.py", "_check_node"),
     ("step/lowering/memory.py", "memory_map"),

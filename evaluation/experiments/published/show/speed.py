@@ -55,6 +55,6 @@ def text() -> str:
         "over firings that repeat: in turns on a busy machine of two cores, from the worst pair of runs to the best. "
         f"On another machine a reader of the project measured {span(factors('framework elsewhere'), '.1f')}. "
         "`python -m benchmarks.dam_speed` runs both on a checkout of DAM. All is in "
-        "`experiments/published/speed.csv`; the seconds that the paper states are of eight cores and of a build that "
-        "it does not name, probably one for debugging, and are no measure of either.\n\n"
+        "`evaluation/experiments/published/speed.csv`; the seconds that the paper states are of eight cores and of a "
+        "build that it does not name, probably one for debugging, and are no measure of either.\n\n"
     ) + "\n".join(lines)

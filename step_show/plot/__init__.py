@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import lazy_loader
+from step.host.lazy import exports
 
 # What there is stands in the stub, and is imported when it is first used: names of plots need little of it.
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = exports(__name__, __file__)

@@ -18,7 +18,8 @@ from sim_approx.compiled.handles import NOTHING_THERE, Handles
 from sim_approx.compiled.library import MachineLayout
 from sim_approx.engine.events import Watch
 from sim_approx.memory.channels import OffChipMemory
-from step.firing.machine import Channel, Machine, Sizes, Unread
+from sim_approx.placing.build import PlacedFabric
+from step.firing.machine import Machine, Sizes, Unread
 from step.language.loops import RegularStream, Stops, Walk
 from step.language.tokens import UNKNOWN, Token
 
@@ -68,7 +69,7 @@ class _Parts:
 
 
 class Packed:
-    """``machines`` and ``channels`` as they begin, for any number of runs, and how to read the state that comes back.
+    """``fabric`` as it begins, for any number of runs, and how to read the state that comes back.
 
     ``mask_words``: so many 64-bit words has a set of ports. Tokens that leave the program are kept if ``outputs``.
     Capacities of channels, and the memory, may be others in each run.
@@ -76,8 +77,7 @@ class Packed:
 
     def __init__(
         self,
-        machines: Sequence[Machine],
-        channels: Sequence[Channel],
+        fabric: PlacedFabric,
         layouts: Mapping[type[Machine], MachineLayout],
         handles: Handles,
         number: Callable[[Callable[..., Any]], int],
@@ -87,7 +87,8 @@ class Packed:
         watch: Watch,
     ) -> None:
         self._handles, self._number, self._layouts = handles, number, layouts
-        self._machines, self._channels, self._mask_words = machines, channels, mask_words
+        machines, channels = self._machines, self._channels = fabric.machines, fabric.all_channels
+        self._memory, self._mask_words = fabric.memory, mask_words
         self._banks, self._buffers, self._tiles = _Parts(), _Parts(), _Parts()
         self._token_notes, self._int_notes = _Parts(), _Parts()
         unread = [each for machine in machines for each in machine.outputs if isinstance(each, Unread)]
@@ -113,11 +114,9 @@ class Packed:
             fields.INT_NOTES: lambda value: (self._int_notes.place(value),),
         }
         packed = array("q", [len(machines)])
-        self._memories = [
-            each for each in machines if isinstance(each, OffChipMemory)
-        ]  # one at most, behind all others
-        for machine in machines[: len(machines) - len(self._memories)]:
-            packed.extend(self._machine(machine))
+        for machine in machines:
+            if machine is not fabric.memory:  # which is behind all others
+                packed.extend(self._machine(machine))
         head = array("q", [len(channels), len(every)])
         self._places: list[int] = []
         """Of each channel, where its space stands; its flags and its lag are the next numbers."""
@@ -148,8 +147,8 @@ class Packed:
 
         ``logged``: what passes the channels of the program is kept; ``recorded``: who put and took it, in all of them.
         """
-        memories = (np.array(self._memory(each), np.int64) for each in self._memories)
-        numbers = np.concatenate((self._numbers, *memories))
+        memory = [] if self._memory is None else self._of_memory(self._memory)
+        numbers = np.concatenate((self._numbers, np.array(memory, np.int64)))
         places = np.array(self._places)
         numbers[places] = np.array([each.capacity for each in self._every], np.int64) - self._filled
         numbers[places + 1] |= [LOGGED * (recorded or (logged and each.index >= 0)) for each in self._every]
@@ -195,7 +194,7 @@ class Packed:
         own = [word for name, kind in layout.fields.items() for word in self._pack[kind](getattr(machine, name))]
         return [layout.number, *self._base(machine), *own]
 
-    def _memory(self, memory: OffChipMemory) -> list[int]:
+    def _of_memory(self, memory: OffChipMemory) -> list[int]:
         config, ports = memory.config, memory.ports
         packed = [MEMORY, *self._base(memory), config.interval, config.interleave, config.channels]
         packed += [1 if config.bus is None else config.bus.burst_beats(config.beat_bytes), len(ports)]

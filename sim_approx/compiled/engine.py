@@ -15,7 +15,7 @@ from sim_approx.compiled.pack import Packed
 from sim_approx.engine.events import Ending, Events, Told, Watch
 from sim_approx.engine.record import FIRED, WAIT, Counted, RunRecord
 from sim_approx.engine.words import RowsOf, unknown
-from sim_approx.placing.build import PlacedFabric
+from sim_approx.placing.site import PlacedFabric
 from step.firing.words import number, only, targets_in
 from step.language.faults import Fault, Violation, rows_of
 from step.language.tokens import UNKNOWN

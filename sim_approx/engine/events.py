@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from sim_approx.engine.words import Crowded
-from sim_approx.placing.build import PlacedFabric
+from sim_approx.placing.site import PlacedFabric
 from step.firing.machine import COMPUTES, UNLIMITED, Channel, Machine, Starved, Unread, Waits
 from step.language.faults import Violation, rows_of
 from step.language.tokens import UNKNOWN, Token

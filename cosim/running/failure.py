@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from cosim.running.run_files import RawRun
 from hw.units import held_ports
-from sim_approx.running.model import Model, simulate
+from sim_approx.backend import Model, simulate
 from sim_approx.running.model_run import clearing_depths
 from step.errors import Deadlock, Runaway, SimulationError, StreamFault
 from step.language.faults import SHOWS_VALUES, Fault

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,9 @@ from sim_approx.compiled.handles import Handles
 from sim_approx.compiled.library import CALLBACK, library_for, mask_words, rules_for
 from sim_approx.compiled.pack import Packed
 from sim_approx.engine.events import Ending, Events, Told, Watch
-from sim_approx.engine.profile import Counted
-from sim_approx.engine.record import FIRED, WAIT, RunRecord
+from sim_approx.engine.record import FIRED, WAIT, Counted, RunRecord
 from sim_approx.engine.words import RowsOf, unknown
-from sim_approx.memory.channels import OffChipMemory
-from step.firing.machine import Channel, Machine
+from sim_approx.placing.site import PlacedFabric
 from step.firing.words import number, only, targets_in
 from step.language.faults import Fault, Violation, rows_of
 from step.language.tokens import UNKNOWN
@@ -99,27 +97,23 @@ def _counted(function: RowsOf) -> int:
 
 
 class CompiledEngine:
-    """Any number of runs, one after the other, of ``machines`` joined by ``channels``.
+    """Any number of runs of ``fabric``, one after the other.
 
     Raises `RuleError` and `NoLibrary` where there can be none.
 
     ``outputs``: whether what leaves the program is kept.
     """
 
-    repeats = True
-
-    def __init__(
-        self, machines: Sequence[Machine], channels: Sequence[Channel], watch: Watch, *, outputs: bool = True
-    ) -> None:
-        self._machines, self._channels, self._watch = machines, channels, watch
-        by_rule = [each for each in machines if not isinstance(each, OffChipMemory)]
+    def __init__(self, fabric: PlacedFabric, watch: Watch, *, outputs: bool) -> None:
+        self._machines, self._channels = fabric.machines, fabric.all_channels
+        self._watch = {channel.index: each for channel, each in watch.items()}
+        by_rule = [each for each in fabric.machines if each is not fabric.memory]
         rules, words = rules_for(map(type, by_rule)), mask_words(by_rule)
         self._library = library_for(rules.text, words)
         handles = Handles(rules.constants)
         self._functions = Functions(handles)
         self._packed = Packed(
-            machines,
-            channels,
+            fabric,
             rules.layouts,
             handles,
             self._functions.number,
@@ -134,24 +128,22 @@ class CompiledEngine:
         events: Events | None = None,
         told: Told | None = None,
         jump: bool = True,
-        counted: Counted | None = None,
-        record: RunRecord | None = None,
+        notes: Counted | RunRecord | None = None,
     ) -> Ending:
         """Run like `sim_approx.engine.events.PythonEngine.run`.
 
-        ``jump``: repetitions of a regular phase are counted, to the same end, where there is no ``record``, which gets
-        what every firing waited for.
+        ``jump``: repetitions of a regular phase are counted, to the same end, where there are no ``notes``, which get
+        what machines did when, or what every firing waited for.
         """
         library, functions, packed = self._library, self._functions, self._packed
         functions.forget()
         packed.rewind()
-        logged, recorded = events is not None, record is not None
-        callback, numbers = CALLBACK(functions.call), packed.numbers(logged=logged, recorded=recorded)
-        run = library.step_start(numbers.ctypes.data, callback, jump and counted is None, recorded)
+        recorded = isinstance(notes, RunRecord)
+        callback, numbers = CALLBACK(functions.call), packed.numbers(logged=events is not None, recorded=recorded)
+        run = library.step_start(numbers.ctypes.data, callback, jump and notes is None, recorded)
         try:
-            if counted is not None:
-                counted.begin(self._machines)
-                library.step_profile(run, counted.width, counted.cycles)
+            if isinstance(notes, Counted):
+                library.step_profile(run, notes.width, notes.cycles)
             limit, outcome = UNBOUNDED if max_cycles is None else max_cycles, GOES_ON
             while outcome == GOES_ON:
                 outcome = library.step_run(run, limit, SLICE)
@@ -164,11 +156,11 @@ class CompiledEngine:
                 raise functions.error
             if events is not None:
                 self._log(run, events)
-            if counted is not None:
-                counted.read(_array(library.step_profiled, run, WORD))
+            if isinstance(notes, Counted):
+                notes.fill(_array(library.step_profiled, run, WORD), self._machines)
             ending = self._ending(_array(library.step_report, run, WORD).tolist())
-            if record is not None:
-                record.fill(self._fired(run), _array(library.step_waits, run, WAIT), ending.cycles)
+            if isinstance(notes, RunRecord):
+                notes.fill(self._fired(run), _array(library.step_waits, run, WAIT), ending.cycles)
             return ending
         finally:
             library.step_end(run)
@@ -176,9 +168,8 @@ class CompiledEngine:
     def _show(self, run: int) -> None:
         """Show the tokens that were seen to those who watch."""
         if self._watch:
-            watchers = {channel.index: each for channel, each in self._watch.items()}
             for _, channel, word in _array(self._library.step_seen, run, EVENT).tolist():
-                watcher = watchers[channel]
+                watcher = self._watch[channel]
                 watcher.see(control_token(word & CONTROL, word >> CONTROL_BITS if watcher.rows else UNKNOWN))
             self._library.step_forget_seen(run)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Mapping, MutableSequence, Sequence
 from dataclasses import astuple
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from sim_approx.compiled.handles import NOTHING_THERE, Handles
 from sim_approx.compiled.library import MachineLayout
 from sim_approx.engine.events import Watch
 from sim_approx.memory.channels import OffChipMemory
-from step.firing.machine import Channel, Machine, Sizes, Unread
+from sim_approx.placing.site import PlacedFabric
+from step.firing.machine import Machine, Unread
 from step.language.loops import RegularStream, Stops, Walk
 from step.language.tokens import UNKNOWN, Token
 
@@ -42,33 +44,13 @@ def ints(entries: Sequence[int]) -> Sequence[int]:
     return array("q", (LISTED, len(entries), *entries))
 
 
-def pace_part(sizes: Sizes) -> Callable[[int, int], int]:
-    """The parts of a `Pace` by the number of rows, one by one."""
-
-    def part(rows: int, place: int) -> int:
-        return sizes(rows)[place]
-
-    return part
-
-
-class _Parts:
-    """Objects that several machines share, by the order in which they were met."""
-
-    def __init__(self) -> None:
-        self.all: list[Any] = []
-        self._places: dict[int, int] = {}
-
-    def place(self, part: Any) -> int:
-        if part is None:
-            return -1
-        if id(part) not in self._places:
-            self._places[id(part)] = len(self.all)
-            self.all.append(part)
-        return self._places[id(part)]
+def _place(shared: Handles, part: Any) -> Sequence[int]:
+    """The place of a ``part`` that machines share; -1: there is none."""
+    return (-1 if part is None else ~shared.number(part),)
 
 
 class Packed:
-    """``machines`` and ``channels`` as they begin, for any number of runs, and how to read the state that comes back.
+    """``fabric`` as it begins, for any number of runs, and how to read the state that comes back.
 
     ``mask_words``: so many 64-bit words has a set of ports. Tokens that leave the program are kept if ``outputs``.
     Capacities of channels, and the memory, may be others in each run.
@@ -76,8 +58,7 @@ class Packed:
 
     def __init__(
         self,
-        machines: Sequence[Machine],
-        channels: Sequence[Channel],
+        fabric: PlacedFabric,
         layouts: Mapping[type[Machine], MachineLayout],
         handles: Handles,
         number: Callable[[Callable[..., Any]], int],
@@ -87,9 +68,11 @@ class Packed:
         watch: Watch,
     ) -> None:
         self._handles, self._number, self._layouts = handles, number, layouts
-        self._machines, self._channels, self._mask_words = machines, channels, mask_words
-        self._banks, self._buffers, self._tiles = _Parts(), _Parts(), _Parts()
-        self._token_notes, self._int_notes = _Parts(), _Parts()
+        machines, channels = self._machines, self._channels = fabric.machines, fabric.all_channels
+        self._memory, self._mask_words = fabric.memory, mask_words
+        kinds = fields.BANKS, fields.BUFFERS, fields.TILES, fields.TOKEN_NOTES, fields.INT_NOTES
+        self._shared = {kind: Handles(()) for kind in kinds}
+        """Objects that several machines have together, by the order in which they were met."""
         unread = [each for machine in machines for each in machine.outputs if isinstance(each, Unread)]
         every = self._every = [*channels, *unread]
         self._index = {id(each): place for place, each in enumerate(every)}
@@ -106,18 +89,12 @@ class Packed:
             fields.TOKENS: self._tokens,
             fields.STREAM: self._stream,
             fields.FUNCTION: lambda value: (number(value),),
-            fields.BANKS: lambda value: (self._banks.place(value),),
-            fields.BUFFERS: lambda value: (self._buffers.place(value),),
-            fields.TILES: lambda value: (self._tiles.place(value),),
-            fields.TOKEN_NOTES: lambda value: (self._token_notes.place(value),),
-            fields.INT_NOTES: lambda value: (self._int_notes.place(value),),
+            **{kind: partial(_place, shared) for kind, shared in self._shared.items()},
         }
         packed = array("q", [len(machines)])
-        self._memories = [
-            each for each in machines if isinstance(each, OffChipMemory)
-        ]  # one at most, behind all others
-        for machine in machines[: len(machines) - len(self._memories)]:
-            packed.extend(self._machine(machine))
+        for machine in machines:
+            if machine is not fabric.memory:  # which is behind all others
+                packed.extend(self._machine(machine))
         head = array("q", [len(channels), len(every)])
         self._places: list[int] = []
         """Of each channel, where its space stands; its flags and its lag are the next numbers."""
@@ -132,13 +109,14 @@ class Packed:
             for token in channel.tokens:
                 head.extend(handles.words(token))
         self._filled = np.array(filled, np.int64)
-        head.extend((len(self._banks.all), *(each.count for each in self._banks.all)))
-        head.extend((len(self._buffers.all), len(self._tiles.all)))
-        for tiles in self._tiles.all:
+        banks, buffers, self._tiles, self._token_notes, self._int_notes = (
+            each.objects for each in self._shared.values()
+        )
+        head.extend((len(banks), *(each.count for each in banks), len(buffers), len(self._tiles)))
+        for tiles in self._tiles:
             wanted = any(each is not UNKNOWN for each in tiles)
             head.extend((len(tiles), number(tiles.__getitem__) if wanted else -1))
-        head.extend((len(self._token_notes.all), *[int(outputs)] * len(self._token_notes.all)))
-        head.append(len(self._int_notes.all))
+        head.extend((len(self._token_notes), *[int(outputs)] * len(self._token_notes), len(self._int_notes)))
         self._numbers = np.frombuffer(head + packed, np.int64)
         self._changed: list[tuple[MutableSequence[Any], int, Any]] = []
         self._objects = len(handles.objects)
@@ -148,8 +126,8 @@ class Packed:
 
         ``logged``: what passes the channels of the program is kept; ``recorded``: who put and took it, in all of them.
         """
-        memories = (np.array(self._memory(each), np.int64) for each in self._memories)
-        numbers = np.concatenate((self._numbers, *memories))
+        memory = [] if self._memory is None else self._of_memory(self._memory)
+        numbers = np.concatenate((self._numbers, np.array(memory, np.int64)))
         places = np.array(self._places)
         numbers[places] = np.array([each.capacity for each in self._every], np.int64) - self._filled
         numbers[places + 1] |= [LOGGED * (recorded or (logged and each.index >= 0)) for each in self._every]
@@ -158,7 +136,7 @@ class Packed:
 
     def rewind(self) -> None:
         """Forget what the last run left, where another one would add to it."""
-        for notes in (*self._token_notes.all, *self._int_notes.all):
+        for notes in (*self._token_notes, *self._int_notes):
             notes.clear()
         for tiles, place, value in self._changed:
             tiles[place] = value
@@ -185,17 +163,20 @@ class Packed:
 
     def _base(self, machine: Machine) -> list[int]:
         channels = self._pack[fields.CHANNELS]
+        sizes = machine.sizes
         base = [*channels(machine.inputs), *channels(machine.outputs), machine.latency, machine.interval]
-        base += [int(machine.ends_run), int(machine.contends), machine.burst, int(machine.sizes is not None)]
+        base += [int(machine.ends_run), int(machine.contends), machine.burst, int(sizes is not None)]
+        if sizes is None:
+            return base
         inside = [-1] * (len(machine.outputs) - len(machine.sized))  # outputs of the unit come first
-        return base + ([self._number(pace_part(machine.sizes)), *machine.sized, *inside] if machine.sizes else [])
+        return [*base, self._number(lambda rows, place: sizes(rows)[place]), *machine.sized, *inside]
 
     def _machine(self, machine: Machine) -> list[int]:
         layout = self._layouts[type(machine)]
         own = [word for name, kind in layout.fields.items() for word in self._pack[kind](getattr(machine, name))]
         return [layout.number, *self._base(machine), *own]
 
-    def _memory(self, memory: OffChipMemory) -> list[int]:
+    def _of_memory(self, memory: OffChipMemory) -> list[int]:
         config, ports = memory.config, memory.ports
         packed = [MEMORY, *self._base(memory), config.interval, config.interleave, config.channels]
         packed += [1 if config.bus is None else config.bus.burst_beats(config.beat_bytes), len(ports)]
@@ -212,7 +193,7 @@ class Packed:
     def note(self, numbers: Sequence[int]) -> None:
         """Bring the tokens that were noted since the last time to their lists."""
         at = 0
-        for notes in self._token_notes.all:
+        for notes in self._token_notes:
             count, at = numbers[at], at + 1
             notes.extend(self._handles.token(numbers[place : place + 4]) for place in range(at, at + 4 * count, 4))
             at += 4 * count
@@ -242,12 +223,12 @@ class Packed:
                 continue
             for name, kind in self._layouts[type(machine)].back.items():
                 setattr(machine, name, self._state(kind, getattr(machine, name), take))
-        for tiles in self._tiles.all:
+        for tiles in self._tiles:
             for place, number in enumerate(take(take(1)[0])):
                 if number != NOTHING_THERE and (value := self._handles.value(number)) is not UNKNOWN:
                     self._changed.append((tiles, place, tiles[place]))
                     tiles[place] = value
-        for notes in self._int_notes.all:
+        for notes in self._int_notes:
             notes.extend(take(take(1)[0]))
 
     def _state(self, kind: FieldKind, before: Any, take: Callable[[int], Sequence[int]]) -> Any:

@@ -10,11 +10,11 @@ from itertools import islice
 
 import numpy as np
 
+from sim_approx.backend import Model, simulate
 from sim_approx.engine.record import RunRecord
 from sim_approx.explain.causes import BANDWIDTH, DRAM, LATENCY, MEMORY, WORKS, Cause, Causes
 from sim_approx.explain.path import Path
-from sim_approx.placing.build import TimingOf, formula_timing
-from sim_approx.running.model import Model, simulate
+from sim_approx.placing.site import TimingOf, formula_timing
 from sim_approx.running.model_run import ModelRun
 from step.language.function import Function
 from step.language.graph import Graph, Node

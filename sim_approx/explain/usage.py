@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sim_approx.engine.record import RunRecord
-from sim_approx.placing.build import PlacedFabric
+from sim_approx.placing.site import PlacedFabric
 from step.firing.machine import COMPUTES
 from step.language.symbols import evaluate
 from step.language.types import is_dynamic, with_rows

@@ -14,11 +14,16 @@ SAID_AFTER = 1.0
 """Seconds from one line of progress to the next one."""
 
 
-class Speed:
-    """Says, once a second, how far a run has come and how fast."""
+class Telling:
+    """Says, once a second, how far a run of ``netlist`` has come and how fast, and tells each token of its sinks, which
+    ``outputs`` get, to ``on_token``."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(
+        self, progress: Progress, on_token: OnToken | None, netlist: Netlist, outputs: Mapping[str, list[Token]]
+    ) -> None:
         self._progress, self._tokens, self._time = progress, 0, time.perf_counter()
+        self._on_token, self._outputs = on_token, outputs
+        self._told = dict.fromkeys((each.name for each in netlist.units if each.operator.hands_out), 0)
 
     def told(self, cycle: int, tokens: int) -> None:
         """See `sim_approx.engine.events.Told`."""
@@ -27,18 +32,13 @@ class Speed:
             rate = (tokens - self._tokens) / (now - self._time)
             self._progress(f"cycle {cycle:,}, {rate:,.0f} tokens/s")
             self._tokens, self._time = tokens, now
-
-
-class Leaving:
-    """Tells of the tokens that left through sinks, each once."""
-
-    def __init__(self, netlist: Netlist, outputs: Mapping[str, list[Token]], tell: OnToken) -> None:
-        self._lists = {node.name: outputs[node.name] for node in netlist.units if node.operator.hands_out}
-        self._counts, self._tell = dict.fromkeys(self._lists, 0), tell
+        self.look()
 
     def look(self) -> None:
-        """Tell of those that left since the last time."""
-        for name, tokens in self._lists.items():
-            for token in tokens[self._counts[name] :]:
-                self._counts[name] += 1
-                self._tell(name, token)
+        """Tell of the tokens that left since the last time."""
+        if self._on_token is None:
+            return
+        for name, count in self._told.items():
+            for token in self._outputs[name][count:]:
+                self._told[name] += 1
+                self._on_token(name, token)

@@ -43,7 +43,7 @@ Sizes = Callable[[int], Pace]
 
 
 class Waits(Exception):
-    """A machine can not fire; the arguments are the channels of which one would have to change, if there are any."""
+    """A machine can not fire; its argument is the channel that would have to change, if that is a single one."""
 
 
 class Starved(Waits):
@@ -84,12 +84,10 @@ class Channel:
         "lag",
         "peak",
         "reader",
-        "reader_waits",
         "space",
         "taken",
         "tokens",
         "writer",
-        "writer_waits",
     )
 
     def __init__(self, capacity: int, index: int = -1, lag: int = 0, gathering: Gathering | None = None) -> None:
@@ -108,9 +106,7 @@ class Channel:
         self.peak = 0
         self.available = 0
         self.entered_last = -1
-        self.reader: Machine
-        self.writer: Machine
-        self.reader_waits = self.writer_waits = False
+        self.reader = self.writer = NOBODY
 
     @property
     def entered(self) -> int:
@@ -176,7 +172,11 @@ class Machine:
             self.interval, self.latency, self.burst = self.sizes(rows_of(tile))
 
     def switch(self, activity: int, now: int) -> None:
-        """From cycle ``now`` on, the machine's activity is another one."""
-        self.cycles_in[self.activity] += now - self.since
-        self.activity = activity
-        self.since = now
+        """From cycle ``now`` on, this is the machine's activity."""
+        if activity != self.activity:
+            self.cycles_in[self.activity] += now - self.since
+            self.activity, self.since = activity, now
+
+
+NOBODY = Machine(inputs=(), outputs=())
+"""Stands for the reader, or writer, of a channel without one."""

@@ -10,8 +10,8 @@ from same import both
 
 from cosim import backend as rtl
 from sim_approx import backend as approx
+from sim_approx.backend import simulate
 from sim_approx.explain.explanation import explain
-from sim_approx.running.model import simulate
 from sim_approx.units import bufferize
 from step import BF16, FabricConfig, Graph, Program, Simulator, Tile
 from step.errors import FabricError, TypeMismatch

@@ -18,6 +18,7 @@ from same import both
 from sim_approx.backend import run
 from sim_approx.compiled import library
 from sim_approx.compiled.library import Rules, rules_for
+from sim_approx.explain.explanation import explain
 from step.errors import EnvironmentProblem, InputError, SettingError
 from step.functions.cast import Cast
 from step.functions.elementwise import Add
@@ -29,6 +30,7 @@ from step.language.types import Selector, Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
 from step.programs.data.inputs import bind_inputs
+from step.programs.program import Program
 from step.running.result import Status
 
 FABRIC = FabricConfig()
@@ -81,6 +83,9 @@ def test_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh: Non
     assert (result.engine, result.engine_reason) == ("python", reason)
     with pytest.raises(EnvironmentProblem, match=re.escape(f"the compiled engine can not run this program: {reason}")):
         run(line(), {"x": [1, 2]}, FABRIC, engine="compiled")
+    text = f"a record of waits is made by the compiled engine alone, and here the Python engine runs: {reason}"
+    with pytest.raises(EnvironmentProblem, match=re.escape(text)):
+        explain(Program(line(), {"x": [1, 2]}))
     assert list(tmp_path.iterdir()) == []
 
 

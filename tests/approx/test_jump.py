@@ -21,8 +21,8 @@ from same import compare, texts, words
 from scenarios import FABRIC, SCENARIOS, Scenario
 
 import step
+from sim_approx.backend import Model, simulate
 from sim_approx.running import telling
-from sim_approx.running.model import Model, simulate
 from sim_approx.running.model_run import EngineName, ModelRun
 from step.errors import InputError
 from step.functions.cast import Cast

@@ -7,7 +7,7 @@ import pytest
 from same import both
 from scenarios import FABRIC, SCENARIOS
 
-from sim_approx.running.model import Model, simulate
+from sim_approx.backend import Model, simulate
 from step.functions.cast import Cast
 from step.language import loops
 from step.language.dtypes import BF16

@@ -9,8 +9,8 @@ from clocked import clocked
 from programs_of_one_kind import at_random
 from test_random import check
 
-from sim_approx.placing.build import formula_timing
-from sim_approx.running.model import simulate
+from sim_approx.backend import simulate
+from sim_approx.placing.site import formula_timing
 from step.lowering.dram import PRESETS
 from step.lowering.netlist import lower
 from step.lowering.off_chip import MemoryConfig

@@ -15,8 +15,7 @@ from scenarios import FABRIC, SCENARIOS
 from test_deadlock import fork_join
 
 import step
-from sim_approx.backend import run
-from sim_approx.running.model import Model, simulate
+from sim_approx.backend import Model, run, simulate
 from step.errors import Deadlock, EnvironmentProblem, FabricError, InputError, Runaway, StreamFault
 from step.functions.cast import Cast
 from step.language.dtypes import BF16

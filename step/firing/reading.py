@@ -106,13 +106,13 @@ class Rule:
         return tuple(RuleTerm(op, NONE, (*parts,), each) for each in statements for op, *parts in self._statement(each))
 
     def _statement(self, each: ast.stmt) -> Iterable[tuple[Any, ...]]:
-        """What ``each`` does, and with what; nothing for a docstring."""
+        """What ``each`` does, and with what; nothing for a docstring, or ``pass``."""
         match each:
             case ast.Assign(targets=[target], value=value):
                 yield self._assign(target, value)
             case ast.AugAssign(target=target, op=operation, value=value):
                 yield self._assign(target, ast.copy_location(ast.BinOp(target, operation, value), each))
-            case ast.Expr(value=ast.Constant(value=str())):
+            case ast.Pass() | ast.Expr(value=ast.Constant(value=str())):
                 pass
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=notes, attr="append"), args=[what])):
                 name = notes.attr if isinstance(notes, ast.Attribute) else ""

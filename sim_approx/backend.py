@@ -9,7 +9,6 @@ from functools import cached_property, partial
 from typing import Any
 
 from sim_approx.compiled.engine import CompiledEngine
-from sim_approx.compiled.rule import RuleError
 from sim_approx.engine.events import Events, PythonEngine, Watch, Watcher
 from sim_approx.engine.record import Counted, RunRecord
 from sim_approx.placing.build import build_fabric
@@ -18,6 +17,7 @@ from sim_approx.running.footprint import Footprint
 from sim_approx.running.model_run import EngineName, ModelRun, Values
 from sim_approx.running.telling import Telling
 from step.errors import EnvironmentProblem, InputError, SettingError
+from step.firing.terms import RuleError
 from step.host.progress import Progress, silent
 from step.language.graph import Graph
 from step.language.tokens import Token

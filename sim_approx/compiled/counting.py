@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sim_approx.compiled.fields import INT, INTS, STREAM, TILES, FieldKind
+from step.firing.terms import INT, INTS, STREAM, TILES, Kind
 
 
 @dataclass
@@ -25,11 +25,9 @@ class Counter:
     to: ast.expr | None = None
 
 
-def counter(
-    function: ast.FunctionDef, fields: Mapping[str, FieldKind], changed: Mapping[str, FieldKind]
-) -> Counter | None:
+def counter(function: ast.FunctionDef, fields: Mapping[str, Kind], changed: Mapping[str, Kind]) -> Counter | None:
     """The counter among the state words that ``function``, a rule of a machine with ``fields``, has ``changed``."""
-    for word in (name for name, kind in changed.items() if kind is INT):
+    for word in (name for name, kind in changed.items() if kind == INT):
         found = _Uses(function, fields, word).counter
         if found is not None:
             return found
@@ -39,7 +37,7 @@ def counter(
 class _Uses:
     """Finds the uses of ``word``; ``counter`` is None where one is none that a counter has."""
 
-    def __init__(self, function: ast.FunctionDef, fields: Mapping[str, FieldKind], word: str) -> None:
+    def __init__(self, function: ast.FunctionDef, fields: Mapping[str, Kind], word: str) -> None:
         self._fields, self._word = fields, word
         self._seen: set[int] = set()
         self._bounds: set[str] = set()
@@ -65,7 +63,7 @@ class _Uses:
                     self._to.append(to)
                 elif self._looks_up(value, INTS, "sent"):
                     self._to.append(to)
-            case ast.Subscript(value=ast.Attribute(attr=tiles), slice=place) if self._fields.get(tiles) is TILES:
+            case ast.Subscript(value=ast.Attribute(attr=tiles), slice=place) if self._fields.get(tiles) == TILES:
                 if self._looks_up(place, INTS, None):
                     self._note("tiles", tiles)
             case ast.Subscript():
@@ -76,11 +74,11 @@ class _Uses:
                     self._seen.add(id(word))
                     self._bounds.add(of.attr)
 
-    def _looks_up(self, node: ast.AST, kind: FieldKind, use: str | None) -> bool:
+    def _looks_up(self, node: ast.AST, kind: Kind, use: str | None) -> bool:
         """Whether ``node`` is an entry of a field of ``kind`` that nobody saw yet; it is noted as that ``use``."""
         match node:
             case ast.Subscript(value=ast.Attribute(value=ast.Name(id="self"), attr=field), slice=word):
-                if self._is_word(word) and id(word) not in self._seen and self._fields.get(field) is kind:
+                if self._is_word(word) and id(word) not in self._seen and self._fields.get(field) == kind:
                     self._seen.add(id(word))
                     if use is not None:
                         self._note(use, field)

@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any
 
 from sim_approx import units
-from sim_approx.compiled.fields import FieldKind
 from sim_approx.compiled.handles import Handles
-from sim_approx.compiled.rule import TranslatedRule
+from sim_approx.compiled.rule import TYPES, TranslatedRule
 from sim_approx.memory import masters, off_chip
 from step import rules
 from step.firing.machine import Machine
+from step.firing.terms import Kind
 from step.host import library
 from step.host.files import cache_directory
 from step.language.faults import Fault
@@ -97,8 +97,8 @@ class MachineLayout:
     """The form in which a machine travels: its number, its own ``fields`` in order, and those that come ``back``."""
 
     number: int
-    fields: dict[str, FieldKind]
-    back: dict[str, FieldKind]
+    fields: dict[str, Kind]
+    back: dict[str, Kind]
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def _rules(machines: tuple[type[Machine], ...]) -> Rules:
     for number, machine in enumerate(machines):
         rule = TranslatedRule(machine, handles.number)
         name = f"{machine.__name__}_{number}"
-        declared = "\n".join(f"    {kind.cpp} {field}{{}};" for field, kind in rule.fields.items())
+        declared = "\n".join(f"    {TYPES[kind]} {field}{{}};" for field, kind in rule.fields.items())
         saves = "\n".join(f"        ::save(out, {field});" for field in rule.changed)
         parts.append(RULE.format(name=name, fields=declared, saves=saves, traits=rule.traits, body=rule.body))
         chosen = "RULE_BY_PORTS" if rule.goes_over_ports else "RULE"

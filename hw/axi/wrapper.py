@@ -18,7 +18,6 @@ from hw.design.emit import top_text
 from hw.dma.wiring import FABRIC_RESET, add_streams
 from hw.memory.port import MEMORY_RESET
 from hw.verilog.convert import ModuleLibrary
-from hw.verilog.instances import with_parameters
 from hw.verilog.structure import Instance, Structure, Written, flat_ports, port_widths
 from step.lowering.board import BoardPlan, BoardPort, board_of
 from step.lowering.bus import BusConfig
@@ -96,9 +95,8 @@ def wrapper_files(wrapper: Structure, *, initial_values: bool = True) -> dict[st
     for instance in wrapper.instances:
         if not isinstance(instance.component, Written):
             library.require(instance.component)
-    modules, generics = with_parameters(library.texts())
-    texts = {module.file: module.text for module in modules.values()}
-    return {**texts, f"{wrapper.name}.sv": top_text(wrapper, generics)}
+    texts = {module.file: module.text for module in library.texts().values()}
+    return {**texts, f"{wrapper.name}.sv": top_text(wrapper)}
 
 
 def _is_limited(board: BoardPlan, port: BoardPort) -> bool:

@@ -15,8 +15,7 @@ from hw.functions.model import SOURCES
 from hw.memory.port import MEMORY_RESET
 from hw.verilog.convert import ModuleLibrary, ModuleText
 from hw.verilog.file_lists import list_files
-from hw.verilog.interfaces import interfaces_of
-from hw.verilog.structure import Structure, port_widths, separated
+from hw.verilog.structure import Structure, interfaces_of, port_widths, separated
 from step.errors import FabricError
 from step.host.installing import installing
 from step.host.progress import Progress, silent

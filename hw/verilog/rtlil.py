@@ -17,7 +17,6 @@ from amaranth.lib.wiring import In
 
 from hw.verilog.structure import flat_ports
 
-
 MOST_INPUT_BITS = 65_000
 """Bits of all inputs of a module as Amaranth counts them; those of wider ones come through buffers, one for each."""
 

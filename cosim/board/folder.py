@@ -22,8 +22,7 @@ from cosim.testbench.axi import AXI_MEMORY
 from hw.design.emit import WAIVERS, check_synthesisable
 from hw.registers.files import write_register_files
 from hw.registers.wrapper import board_design
-from hw.verilog.core import BenchFiles, core_files
-from hw.verilog.file_lists import file_list_text
+from hw.verilog.file_lists import BenchFiles, core_files, file_list_text
 from step.errors import InputError
 from step.host.progress import Progress, silent
 from step.lowering.board import BoardPlan, board_of

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from cosim.board.memory import PlacedImage
 from cosim.board.tables import Tables
 from cosim.board.texts import filled, masters_of
-from hw.verilog.interfaces import interfaces_of
+from hw.verilog.structure import interfaces_of
 from step.lowering.arrival import arrival
 
 

@@ -32,8 +32,8 @@ class ReadMaster(Parametric):
             members[f"request{at}"] = In(stream.Signature(32))
             members[f"response{at}"] = Out(wiring.Signature({"payload": Out(8 * lanes.beat), "valid": Out(1)}))
             members[f"base{at}"] = In(lanes.bus.address_bits)
-        channels = address_channel("ar", lanes.bus) | read_channel(lanes.bus)
-        super().__init__({**members, **channels, "idle": Out(1), **FAULT})
+        self.channels = address_channel("ar", lanes.bus) | read_channel(lanes.bus)
+        super().__init__({**members, **self.channels, "idle": Out(1), **FAULT})
         self.parameters = {"ports": self._ports, "lanes": self._lanes}
 
     def elaborate(self, platform: Any) -> Elaboratable:

@@ -35,8 +35,8 @@ class WriteMaster(Parametric):
             members[f"base{at}"] = In(lanes.bus.address_bits)
             if port.acknowledged:
                 members[f"written{at}"] = Out(1)
-        channels = address_channel("aw", lanes.bus) | write_channel(lanes.bus) | answer_channel()
-        super().__init__({**members, **channels, "cut": In(1), "idle": Out(1), **FAULT})
+        self.channels = address_channel("aw", lanes.bus) | write_channel(lanes.bus) | answer_channel()
+        super().__init__({**members, **self.channels, "cut": In(1), "idle": Out(1), **FAULT})
         self.parameters = {"ports": self._ports, "lanes": self._lanes}
 
     def elaborate(self, platform: Any) -> Elaboratable:

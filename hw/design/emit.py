@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,7 @@ from hw.functions.model import SOURCES
 from hw.memory.port import MEMORY_RESET
 from hw.verilog.convert import ModuleLibrary, ModuleText
 from hw.verilog.file_lists import list_files
-from hw.verilog.generic import Generic
-from hw.verilog.instances import instantiated, with_parameters
-from hw.verilog.interfaces import interfaces_of
-from hw.verilog.structure import Structure, port_widths, separated
+from hw.verilog.structure import Structure, interfaces_of, port_widths, separated
 from step.errors import FabricError
 from step.host.installing import installing
 from step.host.progress import Progress, silent
@@ -76,20 +72,17 @@ def emit(
     progress("writing Verilog")
     fabric = elaborate(netlist, probes=probes, waits=waits)
     library = ModuleLibrary(initial_values=initial_values)
-    for instance in fabric.structure.instances:
-        library.require(instance.component)
-    modules, generics = with_parameters(library.texts(progress))
+    used = Counter(library.require(instance.component) for instance in fabric.structure.instances)
+    modules = library.texts(progress)
     files = {module.file: module.text for module in modules.values()}
     top = f"{fabric.structure.name}.sv"
-    files[top] = top_text(fabric.structure, generics)
+    files[top] = top_text(fabric.structure)
     files[WAIVERS.name] = WAIVERS.read_text()
     cpp = SOURCES if any(module.model for module in modules.values()) else ()
     files |= {source.name: source.read_text() for source in cpp}
     sources = [name for name in files if name.endswith(".sv")]
     files |= list_files(fabric.structure.name, sources, [WAIVERS.name])
-    used = (each.component.module_name for each in fabric.structure.instances)
-    heavy = heavy_modules(Counter(generics[each].name if each in generics else each for each in used), modules)
-    design = EmittedDesign(files, sidecar(fabric, files, heavy), fabric.structure)
+    design = EmittedDesign(files, sidecar(fabric, files, heavy_modules(used, modules)), fabric.structure)
     files[top] = header(fabric, design.hash, initial_values) + files[top]
     if directory is not None:
         with installing(Path(directory), last=SIDECAR) as staged:
@@ -103,8 +96,8 @@ def check_synthesisable(netlist: Netlist) -> None:
         raise FabricError('arithmetic="model" can only be simulated; Verilog for synthesis needs arithmetic="rtl"')
 
 
-def top_text(structure: Structure, generics: Mapping[str, Generic] | None = None) -> str:
-    """SystemVerilog of the module that wires everything; ``generics``: of what modules are instances (`instances`)."""
+def top_text(structure: Structure) -> str:
+    """SystemVerilog of the module that wires everything."""
     ports = {"clk": ("input", 1), "rst": ("input", 1), **structure.ports}
     lines = [f"module {structure.name} ("]
     attributes = _interface_attributes(structure)
@@ -115,7 +108,7 @@ def top_text(structure: Structure, generics: Mapping[str, Generic] | None = None
     lines.append(");")
     lines += [f"  wire {_range(width)}{name};" for name, width in structure.wires.items()]
     for instance in structure.instances:
-        module = instantiated(instance.component.module_name, generics or {})
+        module = instance.component.reference
         reset = instance.connections.get("rst", "rst")
         clock: dict[str, str | int] = {"clk": "clk", "rst": reset} if instance.component.clocked else {}
         lines += ["", f"  // {instance.comment}", f"  {module} {instance.name} ("]

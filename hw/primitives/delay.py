@@ -24,8 +24,8 @@ class DelayLine(Parametric):
         self.parameters = {"word_bits": self._width, "cycles": self._cycles}
 
     @property
-    def samples(self) -> tuple[DelayLine, ...]:
-        return _samples(min(self._cycles, 4))
+    def generic(self) -> DelayLine:
+        return _generic(min(self._cycles, 4))
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
@@ -47,7 +47,9 @@ class DelayLine(Parametric):
 
 
 @cache
-def _samples(cycles: int) -> tuple[DelayLine, ...]:
-    """Lines of ``cycles``; 4 are for all from there on: a ring of two places has no comparison, less no ring."""
-    sizes = ((8, 6), (3, 17), (64, 72)) if cycles == 4 else ((2, cycles), (5, cycles))
-    return tuple(DelayLine(*each) for each in sizes)
+def _generic(cycles: int) -> DelayLine:
+    """The lines of ``cycles``; 4 are for all from there on: a ring of two places has no comparison, less no ring."""
+    if cycles < 4:
+        return DelayLine(100, cycles).as_generic(["word_bits"], ["WORD_BITS - 1"])
+    numbers = "WORD_BITS - 1", "CYCLES - 2", "$clog2(CYCLES - 1) - 1", "$clog2(CYCLES - 1)"
+    return DelayLine(100, 1000).as_generic(["word_bits", "cycles"], numbers)

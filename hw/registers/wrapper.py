@@ -11,7 +11,7 @@ from hw.design.emit import EmittedDesign, emit, top_text
 from hw.registers.block import AXIL, rdl_text, registers_structure, registers_text
 from hw.registers.run_control import RunControl
 from hw.verilog.convert import ModuleLibrary
-from hw.verilog.structure import Instance, Structure, Written, flat_ports, port_widths
+from hw.verilog.structure import Instance, Structure, Written, flat_ports
 from step.lowering.board import BoardPlan, board_of
 from step.lowering.bus import BusConfig
 from step.lowering.netlist import Netlist
@@ -114,17 +114,15 @@ def _top(name: str, inner: Structure, slave: Structure, control: RunControl, boa
     top.ports |= {each: port for each, port in slave.ports.items() if each in bus}
     settings = {each: width for each, (way, width) in slave.ports.items() if way == "output" and each not in bus}
     top.wires |= {f"set_{each}": width for each, width in settings.items()}
-    members = {each: member.flow for each, member, _ in flat_ports(control)}
-    top.wires |= {f"run_{each}": width for each, width in port_widths(control).items() if members[each] is Out}
-
+    wires: dict[str, str | int] = {each: f"run_{each}" for each, member, _ in flat_ports(control) if member.flow is Out}
+    wires |= _TO_CONTROL
+    wires["unit"] = f"{{{UNIT_BITS - inner.ports['fault_unit'][1]}'d0, fault_unit}}"
+    wires["moved"] = " | ".join(["wait_moved", *_moves(inner)])
+    top.add("control", control, wires, "starts and ends of runs, and the watchdog")
     connections = {each: each for each in bus} | {each: f"set_{each}" for each in settings} | _SHOWN | own
     top.instances.append(Instance("registers", Written(slave), {**connections}, "registers, an AXI4-Lite slave"))
     ports = {each: each for each in inner.ports if each != "idle"} | given | own
     top.instances.append(Instance("axi", Written(inner), {**ports}, "the program behind its masters"))
-    wires = {each: f"run_{each}" for each, flow in members.items() if flow is Out} | _TO_CONTROL
-    wires["unit"] = f"{{{UNIT_BITS - inner.ports['fault_unit'][1]}'d0, fault_unit}}"
-    wires["moved"] = " | ".join(["wait_moved", *_moves(inner)])
-    top.instances.append(Instance("control", control, {**wires}, "starts and ends of runs, and the watchdog"))
     return top
 
 

@@ -7,8 +7,8 @@ elaborated without a library (Amaranth's own simulator) it is an ordinary submod
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 from amaranth.hdl import ClockSignal, Elaboratable, Instance, Module, ResetSignal, Value
 from amaranth.lib import wiring
@@ -53,20 +53,42 @@ class Parametric(wiring.Component):
     @property
     def spelling(self) -> Spelling:
         """Words of the name of the module besides the stem."""
-        return self.spell(self.parameters)
-
-    def spell(self, parameters: Mapping[str, Any]) -> Spelling:
-        """Words of a name about ``parameters``, which are all or some."""
-        return spelled(parameters)
+        return spelled(self.parameters)
 
     @property
-    def samples(self) -> tuple[Parametric, ...]:
-        """Components from which this differs in numbers only; those that have the same samples are one module.
+    def generic(self) -> Parametric | None:
+        """The module with parameters of which this is an instance (`as_generic`); None: it has a module of its own."""
+        return None
 
-        These numbers, among `parameters`, are the parameters of that. None: this has a module of its own. Samples do
-        not depend on its numbers, and differ so much that no formula holds for all of them by chance.
+    variables: Mapping[str, int] = {}
+    """The numbers that are parameters of its Verilog, by their names there, and what they are in this sample."""
+    expressions: Sequence[str] = ()
+    """Numbers in its Verilog that depend on `variables`."""
+
+    def as_generic(self, variables: Sequence[str], expressions: Sequence[str]) -> Self:
+        """This as a sample of all that differ from it in ``variables``, which are names of `parameters`.
+
+        Where its Verilog has the value of one of the ``expressions`` of them, that is meant. So values differ, unless
+        either expression would do, and no other number is one of them.
         """
-        return ()
+        self.variables = {_in_verilog(each): self.parameters[each] for each in variables}
+        self.parameters = {name: each for name, each in self.parameters.items() if name not in variables}
+        self.expressions = expressions
+        return self
+
+    @property
+    def arguments(self) -> dict[str, int]:
+        """The parameters of an instance of its module."""
+        if self.generic is None:
+            return {}
+        named = {_in_verilog(name): each for name, each in self.parameters.items()}
+        return {name: named[name] for name in self.generic.variables}
+
+    @property
+    def reference(self) -> str:
+        """Start of an instance in Verilog."""
+        arguments = ", ".join(f".{name}({value})" for name, value in self.arguments.items())
+        return f"{self.generic.module_name} #({arguments})" if self.generic else self.module_name
 
     @property
     def module_name(self) -> str:
@@ -84,6 +106,10 @@ class Parametric(wiring.Component):
         floor, _, rest = type(self).__module__.partition(".")
         room = rest.partition(".")[0]
         return self.verilog_folder or (_FOLDERS.get(room, room) if floor == "hw" else "units")
+
+
+def _in_verilog(name: str) -> str:
+    return name.removesuffix("_tokens").upper()
 
 
 def _stable(value: Any) -> Any:
@@ -121,4 +147,5 @@ class Shared(wiring.Component):
                 ports[f"{direction}_{'__'.join(str(step) for step in path)}"] = value
         if self._component.clocked:
             ports |= {"i_clk": ClockSignal(), "i_rst": ResetSignal()}
+        ports |= {f"p_{name}": value for name, value in self._component.arguments.items()}
         return Instance(platform.require(self._component), **ports)

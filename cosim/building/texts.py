@@ -1,8 +1,9 @@
-"""Texts with places: files in which ``<NAME>`` stands for what is known later."""
+"""Texts of folders: files in which ``<NAME>`` stands for what is known later, and files as they are."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -16,3 +17,16 @@ def filled(path: Path, /, **values: object) -> str:
         return "".join(f"{line}\n" for line in lines) if alone else "\n".join(lines) + newline
 
     return re.sub(r"(^)?<(\w+)>(\n?)", value, path.read_text(), flags=re.MULTILINE)
+
+
+def copied(source: Path, directory: str) -> dict[str, str]:
+    """The files of the folder ``source``, by their names in ``directory``."""
+    return {f"{directory}/{each.name}": each.read_text() for each in sorted(source.iterdir()) if each.is_file()}
+
+
+def write_files(directory: Path, files: Mapping[str, str | bytes]) -> None:
+    """Write ``files`` into ``directory``, by their names there."""
+    for name, content in files.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())

@@ -15,6 +15,7 @@ from typing import Any
 
 from cosim.building.build import Build, build
 from cosim.building.design import load_design
+from cosim.building.texts import write_files
 from cosim.running.bench_run import cocotb_environment
 from hw.registers.wrapper import BoardDesign
 from step.errors import EnvironmentProblem, SimulationError
@@ -33,16 +34,11 @@ def check_models() -> None:
 
 def build_board(design: BoardDesign, *, optimize: bool = True, progress: Progress = silent) -> Build:
     """The simulator of ``design``, from the cache if it is there; raises what `cosim.building.build.build` raises."""
-    top = design.top
     with tempfile.TemporaryDirectory(prefix="step-board-") as made:
-        directory, sources = Path(made), []
-        for name, text in design.files.items():
-            if name.endswith(".sv"):
-                path = directory / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(text)
-                sources.append(path)
-        board = replace(load_design(design.fabric.sidecar, directory), module=top.name, verilog=tuple(sources), cpp=())
+        files, top = {name: text for name, text in design.files.items() if name.endswith(".sv")}, design.top
+        write_files(Path(made), files)
+        sources = tuple(Path(made) / name for name in files)
+        board = replace(load_design(design.fabric.sidecar, Path(made)), module=top.name, verilog=sources, cpp=())
         return build(board, edges=tuple(top.ports), optimize=optimize, progress=progress)
 
 

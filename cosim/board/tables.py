@@ -10,8 +10,23 @@ from step.language.graph import Node
 from step.language.operator import Access
 from step.language.types import ElementType, Selector, Tile
 from step.lowering.board import BoardStream
+from step.lowering.bus import BusConfig
+from step.lowering.dma import MOST_LIMIT
 from step.lowering.links import leaves
 from step.lowering.netlist import Netlist
+
+
+@dataclass(frozen=True)
+class PlacedImage:
+    """An image at ``address``, with room for ``bytes``."""
+
+    name: str
+    address: int
+    bytes: int
+
+    @property
+    def end(self) -> int:
+        return self.address + self.bytes
 
 
 @dataclass(frozen=True)
@@ -56,14 +71,13 @@ class TensorTable:
 
 @dataclass(frozen=True)
 class StreamTable:
-    """A stream that DMA serves; ``values`` and ``list``: indices of its images, None where there is none."""
+    """A stream that DMA serves; ``images``: the index of each part of it (``values`` and ``list``) that there is."""
 
     stream: BoardStream
     node: Node
     element: ElementType
     parts: tuple[ElementPart, ...]
-    values: int | None
-    list: int | None
+    images: dict[str, int]
 
     @property
     def name(self) -> str:
@@ -88,6 +102,26 @@ class Tables:
     def addresses(self) -> dict[str, int]:
         """Addresses of the registers, by name."""
         return {each.name: each.address for each in self.design.registers}
+
+    @property
+    def rtl(self) -> dict[str, str]:
+        """The Verilog, by its name in the folder."""
+        return {f"rtl/{name}": text for name, text in self.design.files.items() if name.endswith(".sv")}
+
+    def settings(self, place: PlacedImage) -> dict[str, tuple[int, int]]:
+        """Address and value of the registers of an image that there are: ``base_low``, ``base_high`` and ``limit``."""
+        name, addresses = place.name, self.addresses
+        registers = {
+            "base_low": (f"base_{name}_low", place.address & 0xFFFF_FFFF),
+            "base_high": (f"base_{name}_high", place.address >> 32),
+            "limit": (f"limit_{name}", min(place.bytes, MOST_LIMIT)),
+        }
+        return {kind: (addresses[each], value) for kind, (each, value) in registers.items() if each in addresses}
+
+
+def masters_of(bus: BusConfig) -> str:
+    """The number of a bus's masters, in words."""
+    return f"{bus.masters} AXI4 master{'s' * (bus.masters != 1)}"
 
 
 def tables_of(netlist: Netlist, design: BoardDesign) -> Tables:
@@ -127,7 +161,7 @@ def _streams(netlist: Netlist, design: BoardDesign) -> list[StreamTable]:
         element = types[0].element
         images = dict(zip(stream.plan.parts, stream.images, strict=True))
         parts = tuple(_part(each) for each in leaves(element)) if stream.plan.word_bytes else ()
-        found.append(StreamTable(stream, node, element, parts, images.get("values"), images.get("list")))
+        found.append(StreamTable(stream, node, element, parts, images))
     return found
 
 

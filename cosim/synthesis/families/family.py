@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
+from cosim.building.toolchain import checked
 from cosim.cache.builds import content_key
 from cosim.synthesis.cells import Cells
 from cosim.synthesis.jobs import Stop
-from cosim.synthesis.tools import check_tools
 
 Found = TypeVar("Found", bound=Cells)
 
@@ -101,7 +101,7 @@ class CellFamily(ABC, Generic[Found]):
 
     def check(self) -> str:
         """The identity of tools and `files`; raises `EnvironmentProblem` where one is missing or too old."""
-        found = [repr(sorted(check_tools(self.tools).items()))]
+        found = [repr(sorted((each, checked(each)) for each in self.tools))]
         return "".join([*found, *(content_key([each.read_bytes()]) for each in self.files.values())])
 
     def to_json(self) -> dict[str, Any]:

@@ -131,7 +131,8 @@ class _ArchiveReader:
             raise FormatError(f"'{self.path}' lacks {member}, the data of {name!r}: capture the module again")
         kept, shape = DTYPES.get(meta["dtype"]), [each["as_int"] for each in meta["sizes"]]
         if kept is None:
-            raise FormatError(f"'{self.path}': {name!r} has format {meta['dtype']}, which is none of {_known()}")
+            known = ", ".join(DTYPES.values())
+            raise FormatError(f"'{self.path}': {name!r} has format {meta['dtype']}, which is none of {known}")
         dtype = np.dtype(getattr(ml_dtypes, kept, kept))
         data = self._opened.read(f"{self._root}/{member}")
         if len(data) != prod(shape) * dtype.itemsize:
@@ -147,8 +148,7 @@ class _ArchiveReader:
         name = f"{self._root}/{member}"
         if name not in self._names:
             raise FormatError(f"'{self.path}' is no .pt2 file of torch.export: it lacks {member}, {what}")
-        read: dict[str, Any] = json.loads(self._opened.read(name))
-        return read
+        return json.loads(self._opened.read(name))
 
     def _arrays(self) -> dict[str, np.ndarray]:
         """Arrays that `step_torch.capture` stored beside the program."""
@@ -176,7 +176,3 @@ def _texts(found: dict[str, np.ndarray]) -> tuple[GeneratedText, ...]:
 
 def _numbers(array: np.ndarray) -> np.ndarray:
     return array.view(ml_dtypes.bfloat16) if array.dtype == np.uint16 else array
-
-
-def _known() -> str:
-    return ", ".join(DTYPES.values())

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from step.errors import FormatError, InputError
 from step.language.location import UNKNOWN_LOCATION, Location
 from step_torch.archive import DTYPES, Archive
@@ -95,10 +93,6 @@ class Nodes:
         found = (self.metas[name].unknown for name in node.results if name in self.metas)
         return next(filter(None, found), "")
 
-    def data(self, name: str, weights: Mapping[str, np.ndarray]) -> np.ndarray:
-        """The weight that the parameter ``name`` stands for."""
-        return weights[self.parameters[name]]
-
 
 def nodes_of(archive: Archive, shapes: Mapping[str, tuple[int, ...]] | None = None) -> Nodes:
     """The nodes of ``archive``.
@@ -117,7 +111,8 @@ def nodes_of(archive: Archive, shapes: Mapping[str, tuple[int, ...]] | None = No
         else:
             raise FormatError(f"'{archive.path}' has an input of the kind {kind!r}, which step_torch does not know")
     sizes = {name: each["sizes"] for name, each in graph["tensor_values"].items()}
-    taken = {name: each.shape for name, each in zip(inputs, _captured(archive), strict=False)}
+    captured = archive.results[0].inputs if archive.results else []
+    taken = {name: each.shape for name, each in zip(inputs, captured, strict=False)}
     for name in inputs:
         if name not in taken and name not in (shapes or {}):
             raise InputError(f"there is no data for input {name!r}: give inputs={{{name!r}: ...}}")
@@ -164,10 +159,6 @@ def _tensor(arg: Mapping[str, Any], what: str) -> str:
 
 
 _STORED = {"parameter": "parameter_name", "buffer": "buffer_name", "tensor_constant": "tensor_constant_name"}
-
-
-def _captured(archive: Archive) -> list[np.ndarray]:
-    return archive.results[0].inputs if archive.results else []
 
 
 def _bound(sizes: Mapping[str, list[Any]], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:

@@ -73,18 +73,17 @@ class Sources:
         axes, columns = given.axes
         row = axes[-1] if axes else None
         loop, rows = blocks(row, self.importer.rows(given, row) if row else 1)
-        layout = TileLayout((*map(_loop, axes[:-1]), *loop), rows, whole(columns[0] if columns else None))
+        outer = (AxisPart(axis, axis.extent) for axis in axes[:-1])
+        layout = TileLayout((*outer, *loop), rows, whole(columns[0] if columns else None))
         return self.read(given, layout)
 
     def read(self, given: Stored, wanted: TileLayout) -> Value:
         """The tensor in the layout ``wanted``: read so from memory, or from a buffer where it stays on chip."""
         at, graph, tile = self.importer, self.importer.graph, wanted.tile
-        tensor = self.tensor(given)
+        tensor, name = self.tensor(given), self.names(given)
         extents, strides = list(wanted.extents), self.strides(given, wanted)
-        count = tensor.shape[0] * tensor.shape[1] // prod(tile)
-        name = self.names(given)
-        if given.is_parameter and at.tiling.held and prod(extents) > count:
-            grid = (tensor.shape[0] // tile[0], tensor.shape[1] // tile[1])
+        grid = (tensor.shape[0] // tile[0], tensor.shape[1] // tile[1])
+        if given.is_parameter and at.tiling.held and prod(extents) > prod(grid):
             loaded = graph.load(tensor, tile=tile, name=name("load"), out=grid)
             held = loaded.bufferize(rank=2, name=name("held"))
             stream = held.streamify(out=extents or [1], stride=strides or [0], name=name("again"))
@@ -132,8 +131,7 @@ class Sources:
         outer, columns = given.axes
         rows, cols = wanted.tile
         width = given.width // cols
-        step: dict[TensorAxis, int] = {}
-        below = 1
+        step, below = dict[TensorAxis, int](), 1
         for axis in reversed(outer):
             step[axis] = below
             below *= axis.extent
@@ -145,10 +143,6 @@ class Sources:
             else:
                 strides.append(part.step // cols if part.axis in columns else 0)
         return strides
-
-
-def _loop(axis: TensorAxis) -> AxisPart:
-    return AxisPart(axis, axis.extent)
 
 
 def _check_tiles(given: Stored, wanted: TileLayout) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from cosim.board.tables import Tables
 from step.errors import Deadlock, SimulationError, StreamFault
-from step.language.faults import MEANING, Fault
+from step.language.faults import Fault
 from step.lowering.netlist import Netlist
 from step.running.deadlock import Blockage, find_cycle
 from step.running.result import Activity
@@ -32,11 +32,11 @@ def failure(tables: Tables, registers: Mapping[str, int], waits: Sequence[int]) 
         return None
     fault, units = Fault(code), tables.netlist.units
     if fault is Fault.NO_MOVEMENT:
-        return Deadlock("\n".join([f"{MEANING[fault]} ({registers['watchdog']:,})", *_waits(tables, registers, waits)]))
+        return Deadlock("\n".join([f"{fault.meaning} ({registers['watchdog']:,})", *_waits(tables, registers, waits)]))
     if fault in (Fault.BUS_ERROR, Fault.NO_DEVICE):
         port = tables.design.board.ports[registers["memory_fault"] >> 16]
         address = registers["memory_fault_high"] << 32 | registers["memory_fault_low"]
-        return SimulationError(f"memory port {port.name!r}, address {address:#x}: {MEANING[fault]}")
+        return SimulationError(f"memory port {port.name!r}, address {address:#x}: {fault.meaning}")
     node = units[unit]
     return StreamFault(f"{node.describe()}: {node.operator.fault_text(fault).format(fabric=tables.netlist.fabric)}")
 

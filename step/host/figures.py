@@ -11,15 +11,9 @@ from step.errors import InputError, missing_module
 
 FORMATS = (".svg", ".png", ".pdf")
 
-BLUE, ORANGE, GREEN, RED, SKY, PURPLE, BLACK = COLOURS = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#D55E00",
-    "#56B4E9",
-    "#CC79A7",
-    "#000000",
-)
+BLUE, ORANGE, GREEN, RED, SKY, PURPLE, BLACK = COLOURS = [
+    f"#{each}" for each in ("0072B2", "E69F00", "009E73", "D55E00", "56B4E9", "CC79A7", "000000")
+]
 """Colours that people with any colour vision tell apart: Okabe and Ito, https://jfly.uni-koeln.de/color/."""
 
 Place = tuple[float, float]

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 from step.errors import FormatError, ProgramError, TypeMismatch
-from step.host.nearest import did_you_mean
+from step.host.nearest import among
 from step.language.location import line_of_user
 from step.language.parameters import settled
 
@@ -93,8 +93,7 @@ def unbound(signature: inspect.Signature, what: str, given: tuple[Any, ...], nam
     by_place = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
     for name in named:
         if name not in by_name:
-            hint = did_you_mean(name, by_name)
-            return f"{what} has no parameter {name!r}; {hint}it has {', '.join(by_name) or 'none'}"
+            return f"{what} has no parameter {name!r}; {among(name, by_name)}"
         if name in by_place[: len(given)]:
             return f"{what} is given {name} twice"
     if len(given) > len(by_place) and not any(each.kind is each.VAR_POSITIONAL for each in parameters):

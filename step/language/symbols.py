@@ -13,7 +13,7 @@ from typing import Any
 import sympy
 
 from step.errors import InputError, StreamFault, UnboundSymbol
-from step.host.nearest import did_you_mean
+from step.host.nearest import among
 from step.language.checker import StreamChecker
 from step.language.dims import Dim, DimKind, of_all
 from step.language.graph import Graph
@@ -49,9 +49,11 @@ def measure(graph: Graph, checkers: Mapping[str, StreamChecker]) -> dict[str, in
             values[name] = next(iter(checker.extents[level]))
             shown.add(dim.extent)
     for stream in streams:
-        for symbol, extent in _tile_symbols(stream.type, checkers[str(stream)]):
+        checker = checkers[str(stream)]
+        for side, dim, symbol in _tile_dims(stream.type):
             if symbol.is_Symbol and not values[str(symbol)]:
-                values[str(symbol)] = extent
+                most = max(checker.tile_extents[side], default=0)
+                values[str(symbol)] = checker.tile_totals[side] if dim.is_ragged else most
     for stream in streams:
         for level, dim in enumerate(reversed(stream.shape)):
             if dim.kind is DimKind.DYNAMIC and checkers[str(stream)].extents[level]:
@@ -108,15 +110,6 @@ def _tile_dims(stream: StreamType) -> Iterator[tuple[int, Dim, sympy.Expr]]:
         for side, dim in enumerate((stream.element.rows, stream.element.cols)):
             if not dim.is_static:
                 yield side, dim, of_all(dim.extent, stream.count) if dim.is_ragged else dim.extent
-
-
-def _tile_symbols(stream: StreamType, checker: StreamChecker) -> Iterator[tuple[sympy.Expr, int]]:
-    """Symbols for rows and columns of the tiles of ``stream``, and the number of tiles.
-
-    Ragged ones are those of all tiles together (see `mean`), others those that every tile has.
-    """
-    for side, dim, whole in _tile_dims(stream):
-        yield whole, checker.tile_totals[side] if dim.is_ragged else max(checker.tile_extents[side], default=0)
 
 
 def _solve(dim: Dim, extent: int, values: dict[str, int], shown: set[sympy.Symbol]) -> None:
@@ -180,8 +173,6 @@ def check_values(values: Mapping[str, int], graph: Graph) -> None:
         raise InputError(f"values of symbols must be a dictionary, such as {{'N': 3}}, not {values!r}")
     for name, value in values.items():
         if name not in graph.symbols:
-            known = ", ".join(graph.symbols) or "none"
-            hint = did_you_mean(name, graph.symbols) if isinstance(name, str) else ""
-            raise UnboundSymbol(f"the program has no symbol {name!r}; {hint}it has {known}")
+            raise UnboundSymbol(f"the program has no symbol {name!r}; {among(name, graph.symbols)}")
         if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
             raise InputError(f"symbol {name!r} must be an integer >= 0, not {value!r}")

@@ -43,6 +43,8 @@ class Expand(Operator):
     rank: int = 1
     count: int | None = None
 
+    data = (0,)  # the reference only gives the stops
+
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         wanted = 2 if self.count is None else 1
         expect(len(inputs) == wanted, f"expand takes {wanted} streams here, not {len(inputs)}")
@@ -100,9 +102,6 @@ class Expand(Operator):
                     break
             if reference.done:
                 return
-
-    def passes_on(self, inputs: int, output: int) -> Sequence[int]:
-        return (0,)  # the reference only gives the stops
 
     def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
         return node.output_types[0].element.bytes

@@ -43,6 +43,8 @@ class Generate(Operator):
     before: tuple[Constant, ...] = ()
     behind: tuple[Constant, ...] = ()
 
+    data = ()  # the reference only says how many
+
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) <= 1, f"generate takes at most one reference, not {len(inputs)} streams")
         least = [1] * len(self.extents)
@@ -125,9 +127,6 @@ class Generate(Operator):
         for each in (values or [])[first + period :]:
             around.emit(0, Token(each))
         around.emit(0, DONE)
-
-    def passes_on(self, inputs: int, output: int) -> Sequence[int]:
-        return ()  # the reference only says how many
 
 
 @graph_method

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-import sympy
-
 from step.errors import TypeMismatch
 from step.language.affine import check_walk
 from step.language.dims import dim, shape
@@ -16,24 +14,20 @@ from step.language.graph import Graph, Tensor, graph_method
 from step.language.loops import Stops, Walk
 from step.language.operator import (
     Access,
-    Accounting,
-    Kind,
     Names,
-    Operator,
     Placed,
     Process,
     StreamType,
     Surroundings,
-    double_buffered,
     expect,
 )
 from step.language.stream import Stream
-from step.language.tiling import TiledTensor, rows_and_columns
+from step.language.tiling import _TiledAccess, rows_and_columns
 from step.language.tokens import DONE, Token, empty
 
 
 @dataclass(frozen=True)
-class LinearOffChipLoad(Operator):
+class LinearOffChipLoad(_TiledAccess):
     """Reads ``tensor`` in tiles: tile index = offset + sum(i_d * stride_d) over the tiled tensor, row-major.
 
     Without a reference the read happens once and the output is ``[1, *out]``; with one it is repeated per element of
@@ -45,17 +39,11 @@ class LinearOffChipLoad(Operator):
     >>> graph.load(weight, tile=(4, 4)).sink("tiles")
     """
 
-    tensor: Tensor
-    tile: tuple[int, int]
     out: tuple[int, ...]
     stride: tuple[int, ...]
     offset: int = 0
 
-    kind = Kind.OFF_CHIP
-
-    @property
-    def tiling(self) -> TiledTensor:
-        return TiledTensor(self.tensor, self.tile)
+    data = ()  # the reference only says when to read
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) <= 1, f"a linear load takes at most one reference, not {len(inputs)} streams")
@@ -88,14 +76,8 @@ class LinearOffChipLoad(Operator):
             done = reference.done or not node.input_types
         around.emit(0, DONE)
 
-    def passes_on(self, inputs: int, output: int) -> Sequence[int]:
-        return ()  # the reference only says when to read
-
     def reads(self, node: Placed) -> Access:
         return Access(self.tiling.element, self.tiling.count, tensor=self.tensor.name)
-
-    def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
-        return double_buffered(self.tiling.element, accounting)
 
 
 @graph_method

@@ -12,6 +12,7 @@ from step.errors import TypeMismatch
 from step.language.dims import Dim, DimKind, derive, dim
 from step.language.draft import HIGHEST_RANK, Draft, Piece
 from step.language.dtypes import BOOL
+from step.language.expecting import only
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect, expect_rank
 from step.language.padding import FLAGS, Padded, Padding
 from step.language.stream import Stream, stream_method
@@ -56,9 +57,8 @@ class Reshape(Operator):
     optional_outputs = ("padding",)
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
-        expect(len(inputs) == 1, f"reshape takes one stream, not {len(inputs)}")
         expect(self.chunk >= 1, f"chunk must be an integer >= 1, not {self.chunk!r}")
-        (stream,) = inputs
+        stream = only(inputs, "reshape takes")
         expect_rank(self.rank, 0, stream.rank)
         if self.rank:
             return self._split_type(stream)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -120,10 +120,7 @@ def open_program(
         raise FormatError(f"a program must be a Program, a Graph or the name of a file, not {program!r}")
     if fabric is not None:
         program = replace(program, fabric=fabric)
-    if inputs is not None:
-        data: MutableMapping[str, Any] = as_data(_data(inputs, program.graph))
-        program = replace(program, inputs=data, expected={}, tolerance=0.0)
-    return program
+    return program if inputs is None else program.on(as_data(_data(inputs, program.graph)))
 
 
 def warn(text: str) -> None:

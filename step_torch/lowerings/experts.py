@@ -52,8 +52,7 @@ class Chosen:
     @property
     def dims(self) -> Dims:
         """The dimensions of the rows."""
-        dims: Dims = self.of.dims
-        return dims
+        return self.of.dims
 
     def total(self) -> Chosen:
         """Their sum."""
@@ -131,8 +130,7 @@ def _by_turns(at: Importer, row: Value, weight: Chosen, gate_up: Stored, down: S
 
     def all_of(parts: list[Stream], name: str) -> Stream:
         gathered = graph.reassemble(parts, each, order="index", name=at.name(name))
-        listed: Stream = gathered.assume_shape([*row.stream.shape, k])
-        return listed
+        return gathered.assume_shape([*row.stream.shape, k])
 
     alone, before = list[Stream](), None
     for rank in range(1, k + 1):
@@ -150,8 +148,7 @@ def _by_turns(at: Importer, row: Value, weight: Chosen, gate_up: Stored, down: S
         tensor = at.sources.tensor(given)
         parts = tensor.shape[0] * tensor.shape[1] // (tile[0] * tile[1] * blocks)
         address = number.flat_map(ExpertTiles(parts, blocks, base), name=at.name(f"at_{name}"))
-        tiles: Stream = address.load_random(tensor, tile=tile, name=at.name(f"load_{name}"))
-        return tiles
+        return address.load_random(tensor, tile=tile, name=at.name(f"load_{name}"))
 
     y = swiglu.feed_whole_rows(
         row.stream.repeat(k, name=at.name("x")),
@@ -170,8 +167,7 @@ def _by_turns(at: Importer, row: Value, weight: Chosen, gate_up: Stored, down: S
 def _shares(at: Importer, probabilities: Stream, weight: Chosen) -> Stream:
     """How much each expert counts, zero for those that a row does not go to."""
     if weight.normalised:
-        share: Stream = top_k_weights(probabilities, weight.k, out=BF16, name=at.name("shares"))
-        return share
+        return top_k_weights(probabilities, weight.k, out=BF16, name=at.name("shares"))
     kept = probabilities.map(KeepTopK(weight.k), name=at.name("kept"))
     return at.rounded(kept)
 

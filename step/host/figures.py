@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from step.errors import InputError, missing_module
+from step.errors import InputError, needing
 
 FORMATS = (".svg", ".png", ".pdf")
 
@@ -101,8 +101,6 @@ PLACES = tuple(
 
 
 def _matplotlib() -> Any:
-    try:
+    with needing("a plot", "plots"):
         import matplotlib
-    except ModuleNotFoundError as error:
-        raise missing_module(error, "a plot", "plots") from None
     return matplotlib

@@ -164,7 +164,8 @@ class GrowingDraft(DraftInputs):
                     continue
             except TypeMismatch:
                 continue
-            own, streams = self._own(sample, piece), list[Stream]()
+            fitting = (at for at, one in enumerate(sample.elements) if one == piece.element and at not in sample.values)
+            own, streams = next(fitting, None), list[Stream]()
             for port, element in enumerate(sample.elements):
                 if port == own:
                     operand = piece
@@ -175,13 +176,6 @@ class GrowingDraft(DraftInputs):
                 streams.append(self.read(operand))
             return sample.function, streams
         return None
-
-    def _own(self, sample: Sample, piece: Piece) -> int | None:
-        """The operand that is ``piece`` itself."""
-        ports = [
-            port for port, each in enumerate(sample.elements) if each == piece.element and port not in sample.values
-        ]
-        return ports[0] if ports else None
 
     def _fits(self, sample: Sample, piece: Piece, result: ElementType) -> bool:
         """Whether operands can be had, and the result is not too large."""

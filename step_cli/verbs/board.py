@@ -16,9 +16,9 @@ from step.lowering.bus import PAGE, BusConfig
 from step.programs.data.inputs import bind_inputs
 from step.programs.data.npz import load_inputs
 from step.programs.prepare import prepare
-from step_cli.console import show_json, working
+from step_cli.console import show, working
 from step_cli.files import writing_folder
-from step_cli.options import READ, Amount, Binding, Folder, Json, ProgramAndInputs, Style
+from step_cli.options import READ, Amount, Binding, Folder, ProgramAndInputs, Style
 from step_cli.verb import options_for, verb
 
 BUS = BusConfig()
@@ -64,7 +64,6 @@ def command(
     clock: Annotated[float, Amount(MEGAHERTZ, 1), "For constraints, in MHz."] = 100.0,
     base: Annotated[int | None, _Address(), "Address of the memory image.  [default: 0x80000000, or 0]"],
     style: Style = "fpga",
-    as_json: Json,
 ) -> None:
     """Write a program as a block for a system on chip: AXI4 masters, registers, drivers, a bench.
 
@@ -86,11 +85,9 @@ def command(
             written = write_system(prepared, options, more, staged, progress)
         else:
             written = write_folder(prepared, options, staged, progress)
-    if as_json:
-        show_json({"module": written.tables.design.top.name, "directory": str(output)})
-    else:
-        tables = written.tables
-        click.echo(
-            f"{output}: {len(tables.rtl)} Verilog files, top module {tables.design.top.name}, "
-            f"{len(written.places)} images, {len(tables.design.registers)} registers"
-        )
+    tables = written.tables
+    show(
+        {"module": tables.design.top.name, "directory": str(output)},
+        f"{output}: {len(tables.rtl)} Verilog files, top module {tables.design.top.name}, "
+        f"{len(written.places)} images, {len(tables.design.registers)} registers",
+    )

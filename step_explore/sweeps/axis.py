@@ -87,9 +87,6 @@ def named(point: Point) -> str:
 
 
 def grid(axes: Sequence[Axis]) -> list[Point]:
-    """All points of ``axes``; the last one changes fastest. Raises `InputError` for an axis that is there twice."""
+    """All points of ``axes``; the last one changes fastest."""
     names = [each.name for each in axes]
-    for place, name in enumerate(names):
-        if name in names[:place]:
-            raise InputError(f"{name} is swept over twice")
     return [dict(zip(names, values, strict=True)) for values in itertools.product(*(each.values for each in axes))]

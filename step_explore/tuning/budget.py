@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from step.errors import InputError
-from step.host.nearest import did_you_mean
+from step.host.names import unknown
 from step.host.pairs import pairs
 from step.running.result import Status
 from step_explore.sweeps.row import BOUNDED, NUMBERS, OVER, Measure, Row
@@ -67,8 +67,7 @@ class Budget:
 
 def _check_name(name: str) -> None:
     if name not in LIMITED:
-        hint = did_you_mean(name, LIMITED)
-        raise InputError(f"there is no budget of {name!r}; {hint}there are {', '.join(LIMITED)}")
+        raise InputError(unknown("budget of", name, LIMITED))
 
 
 def measure(row: Row, name: str) -> float | None:

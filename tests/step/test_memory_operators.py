@@ -63,8 +63,7 @@ def test_stops_of_a_read() -> None:
         (2, "9 S1 E1 E1 S2 E2 D", "5 6 S2 E2 E2 S3 E3 D"),
     ],
 )
-def test_one_read_per_reference(rank: int, reference: str, text: str) -> None:
-    bench = Bench()
+def test_one_read_per_reference(rank: int, reference: str, text: str, bench: Bench) -> None:
     a = bench.graph.tensor("a", (1, 2), INT32)
     ref = bench.choose("ref", reference, 4, ["N", "M", "L"][: rank + 1])
     y = bench.graph.load(a, tile=(1, 1), out=(2,), stride=(1,), reference=ref)
@@ -103,15 +102,13 @@ def test_a_tile_without_rows() -> None:
 @pytest.mark.parametrize(
     ("rank", "text", "stored"), [(0, "D", []), (0, "1 2 D", [1, 2]), (1, "E1 1 2 S1 E1 3 S1 D", [1, 2, 3])]
 )
-def test_a_store_takes_the_tiles_in_order(rank: int, text: str, stored: list[int]) -> None:
-    bench = Bench()
+def test_a_store_takes_the_tiles_in_order(rank: int, text: str, stored: list[int], bench: Bench) -> None:
     bench.source("x", text, ["N", "R"][: rank + 1]).store("y")
     outputs = interpret(bench.graph, bench.inputs).outputs["y"]
     assert [int(token.value[0, 0]) for token in outputs if token.has_value] == stored
 
 
-def test_a_store_needs_tiles() -> None:
-    bench = Bench()
+def test_a_store_needs_tiles(bench: Bench) -> None:
     x = bench.source("x", "D", [2], Selector(3))
     with pytest.raises(TypeMismatch, match=r"a store needs tiles, not Selector"):
         x.store("y")

@@ -265,8 +265,9 @@ def element_of(number: int, element: Any) -> Any:
 
 
 @pytest.mark.parametrize(("text", "element", "dims"), SOURCES)
-def test_input_data_survives_a_round_trip(text: str, element: Any, dims: list[str], tmp_path: Path) -> None:
-    bench = Bench()
+def test_input_data_survives_a_round_trip(
+    text: str, element: Any, dims: list[str], tmp_path: Path, bench: Bench
+) -> None:
     stream = bench.graph.source("x", element, bench.dims(dims))
     stream.sink("y")
     tokens = [t._replace(value=element_of(t.value, element)) if t.has_value else t for t in parse(text)]
@@ -317,8 +318,7 @@ def test_bf16_is_stored_as_bits(tmp_path: Path) -> None:
         assert key == "a.bits" and archive[key].dtype == np.uint16 and archive[key].tolist() == [[0x3F80, 0xC020]]
 
 
-def test_a_program_without_data_has_no_data_file(tmp_path: Path) -> None:
-    bench = Bench()
+def test_a_program_without_data_has_no_data_file(tmp_path: Path, bench: Bench) -> None:
     bench.source("x", "D", [1]).sink("y")
     Program(bench.graph).save(tmp_path / "p.json")
     assert [each.name for each in tmp_path.iterdir()] == ["p.json"]

@@ -104,8 +104,7 @@ def test_unknown_operators_are_told_apart_from_known_ones(bench: Bench) -> None:
     assert {"accum", "flatten", "buffered"} <= set(dir(x))
 
 
-def test_symbols_know_where_they_were_born() -> None:
-    graph = Graph("g")
+def test_symbols_know_where_they_were_born(graph: Graph) -> None:
     graph.symbol("N")
     assert str(graph.symbols["N"].born) == here(1) and graph.symbols["N"].of == "g"
 
@@ -121,8 +120,7 @@ def test_a_stream_of_another_graph() -> None:
     assert str(error.value) == f"zip at {here(1)} reads y of graph 'other', which nobody writes in graph 'one'"
 
 
-def test_an_input_that_is_no_stream() -> None:
-    graph = Graph("one")
+def test_an_input_that_is_no_stream(graph: Graph) -> None:
     x = graph.source("x", NUMBER, [1])
     with pytest.raises(TypeMismatch) as error:
         x.zip((x, x))
@@ -177,8 +175,7 @@ def running_sums(graph: Graph, *, delayed: bool) -> Any:
     return edge, y
 
 
-def test_a_cycle_that_runs() -> None:
-    graph = Graph("loop")
+def test_a_cycle_that_runs(graph: Graph) -> None:
     edge, y = running_sums(graph, delayed=True)
     edge.close(y)
     y.sink("sums")
@@ -199,8 +196,7 @@ def test_a_stream_that_feeds_an_edge_is_read(bench: Bench) -> None:
         first.assume_shape([2])
 
 
-def test_a_cycle_without_a_first_token_starves() -> None:
-    graph = Graph("starved")
+def test_a_cycle_without_a_first_token_starves(graph: Graph) -> None:
     edge, y = running_sums(graph, delayed=False)
     edge.close(y)
     error = raised(Deadlock, lambda: interpret(graph, {"x": play("1 2 3 D", Tile(FP32))}))
@@ -210,16 +206,14 @@ def test_a_cycle_without_a_first_token_starves() -> None:
     )
 
 
-def test_a_feedback_edge_that_nobody_closes() -> None:
-    graph = Graph("open")
+def test_a_feedback_edge_that_nobody_closes(graph: Graph) -> None:
     edge, _ = running_sums(graph, delayed=True)
     for look in (lambda: check(graph), lambda: interpret(graph, {}), lambda: lower(graph, FabricConfig())):
         error = raised(GraphError, look)
         assert error == f"feedback 'before' ({edge.location}) is read, but nobody writes it; close it with a stream"
 
 
-def test_a_feedback_edge_of_another_type() -> None:
-    graph = Graph("wrong")
+def test_a_feedback_edge_of_another_type(graph: Graph) -> None:
     edge = graph.feedback(Tile(FP32), [3], name="before")
     born = here(1)
     x = graph.source("x", Tile(BF16), [3])
@@ -231,8 +225,7 @@ def test_a_feedback_edge_of_another_type() -> None:
     )
 
 
-def test_a_feedback_edge_closed_twice() -> None:
-    graph = Graph("wrong")
+def test_a_feedback_edge_closed_twice(graph: Graph) -> None:
     edge = graph.feedback(NUMBER, [3], name="before")
     born = here(1)
     edge.close(graph.source("x", NUMBER, [3]))
@@ -407,8 +400,7 @@ def test_a_feedback_edge_is_a_channel_with_the_readers_depth() -> None:
     assert (channel.name, channel.producer, channel.consumer, channel.depth) == ("x", ("x", 0), ("y", 0), 9)
 
 
-def test_inputs_of_a_graph_are_named() -> None:
-    graph = Graph("loads")
+def test_inputs_of_a_graph_are_named(graph: Graph) -> None:
     graph.load(graph.tensor("a", (2, 2), INT32), tile=(2, 2)).store("y")
     assert interpret(graph, {"a": np.zeros((2, 2), np.int32)}).outputs["y"][0].stop == 2
 

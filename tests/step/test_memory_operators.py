@@ -44,8 +44,7 @@ def test_affine_reads(shape: tuple[int, ...], tile: tuple[int, int], walk: Any, 
     assert loaded(shape, tile, **walk) == (out, first)
 
 
-def test_stops_of_a_read() -> None:
-    graph = Graph("load")
+def test_stops_of_a_read(graph: Graph) -> None:
     y = graph.load(graph.tensor("a", (2, 3), INT32), tile=(1, 1))
     run = interpret(graph, {"a": np.arange(6).reshape(2, 3)}, record=True)
     assert [token.stop for token in run.streams[str(y)]] == [0, 0, 1, 0, 0, 2, 0]
@@ -114,22 +113,19 @@ def test_a_store_needs_tiles(bench: Bench) -> None:
         x.store("y")
 
 
-def test_what_is_stored_is_what_was_loaded() -> None:
-    graph = Graph("copy")
+def test_what_is_stored_is_what_was_loaded(graph: Graph) -> None:
     graph.load(graph.tensor("a", (4, 6), FP32), tile=(2, 3)).store("b")
     data = np.random.default_rng(0).standard_normal((4, 6)).astype(np.float32)
     tiles = [token.value for token in interpret(graph, {"a": data}).outputs["b"]]
     assert np.array_equal(np.block([tiles[:2], tiles[2:]]), data)
 
 
-def test_tiles_of_a_tensor_in_three_dimensions_keep_their_scalars() -> None:
-    graph = Graph("load")
+def test_tiles_of_a_tensor_in_three_dimensions_keep_their_scalars(graph: Graph) -> None:
     y = graph.load(graph.tensor("a", (2, 2, 4), INT32), tile=(2, 2))
     run = interpret(graph, {"a": np.arange(16).reshape(2, 2, 4)}, record=True)
     values = [token.value.tolist() for token in run.streams[str(y)] if token.has_value]
     assert values == [[[0, 1], [4, 5]], [[2, 3], [6, 7]], [[8, 9], [12, 13]], [[10, 11], [14, 15]]]
 
 
-def test_type_of_a_load() -> None:
-    graph = Graph("load")
+def test_type_of_a_load(graph: Graph) -> None:
     assert graph.load(graph.tensor("a", (4, 8), BF16), tile=(2, 4)).element == Tile(BF16, 2, 4)

@@ -137,9 +137,8 @@ def test_rows_that_are_joined_are_moved_once(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(("ragged", "rows", "value"), [(True, [2, 3, 1], 6), (False, [2, 2, 2], 2)])
-def test_tiles_of_a_source_show_their_symbol(ragged: bool, rows: list[int], value: int) -> None:
+def test_tiles_of_a_source_show_their_symbol(ragged: bool, rows: list[int], value: int, graph: Graph) -> None:
     """A ragged one is the total, another one what each of them has."""
-    graph = Graph("tall")
     graph.source("x", Tile(BF16, graph.symbol("Q", ragged=ragged), 4), [3]).store("y")
     inputs = {"x": [np.ones((each, 4)) for each in rows]}
     values = bind(graph, inputs)
@@ -268,15 +267,13 @@ def test_wrong_names() -> None:
         metrics(copied()).bind({"N": 1})
 
 
-def test_evaluate() -> None:
-    graph = Graph("g")
+def test_evaluate(graph: Graph) -> None:
     n = graph.symbol("N").extent
     assert evaluate(sympy.ceiling(n / 4) * 3, {"N": 9}, graph) == 9
     assert evaluate(sympy.Integer(5), {}, graph) == 5
 
 
-def test_metrics_of_data_given_as_arrays() -> None:
-    graph = Graph("arrays")
+def test_metrics_of_data_given_as_arrays(graph: Graph) -> None:
     graph.source("x", Tile(FP32), [graph.symbol("N"), 2]).store("y")
     values = bind(graph, {"x": np.zeros((7, 2), np.float32)})
     assert values == {"N": 7} and metrics(graph).bind(values).off_chip_bytes == 56

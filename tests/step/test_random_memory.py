@@ -183,8 +183,7 @@ def places(text: str) -> str:
     return re.sub(r"\((?:[^ ()]*/)?(\w+\.py):\d+\)", r"(\1)", text)
 
 
-def test_a_load_that_does_not_wait_for_a_store_of_its_tensor_is_a_warning() -> None:
-    graph = Graph("race")
+def test_a_load_that_does_not_wait_for_a_store_of_its_tensor_is_a_warning(graph: Graph) -> None:
     stored_and_read(graph)
     assert [places(each) for each in check(graph)] == [
         "random_off_chip_load 'read' (test_random_memory.py) reads tensor 'cache', which random_off_chip_store 'write' "
@@ -195,8 +194,7 @@ def test_a_load_that_does_not_wait_for_a_store_of_its_tensor_is_a_warning() -> N
     assert all(f"({line})" in warning for line in lines) and lines[0] != lines[1]
 
 
-def test_an_order_through_a_feedback_edge_counts() -> None:
-    graph = Graph("loop")
+def test_an_order_through_a_feedback_edge_counts(graph: Graph) -> None:
     kept = graph.tensor("cache", (2, 4), INT32)
     again = graph.feedback(Tile(BOOL), [2], name="again")
     read = graph.load(kept, tile=(1, 2), out=(1,), reference=again.stream).flatten(0, 1)
@@ -204,8 +202,7 @@ def test_an_order_through_a_feedback_edge_counts() -> None:
     assert check(graph) == []
 
 
-def test_a_tile_that_is_changed_is_read_before_it_is_stored() -> None:
-    graph = Graph("changed")
+def test_a_tile_that_is_changed_is_read_before_it_is_stored(graph: Graph) -> None:
     kept = graph.tensor("cache", (2, 4), INT32)
     where = graph.source("at", ADDRESS, [2])
     tile = where.load_random(kept, tile=(1, 2), name="read")
@@ -232,8 +229,7 @@ def test_acknowledgements_that_nobody_reads_are_a_warning(bench: Bench) -> None:
     assert len(interpret(bench.graph, bench.inputs).outputs["cache"]) == 4
 
 
-def test_a_stored_tensor_is_cut_in_one_way() -> None:
-    graph = Graph("cuts")
+def test_a_stored_tensor_is_cut_in_one_way(graph: Graph) -> None:
     stored_and_read(graph, tile=(2, 2))
     error = raised(GraphError, lambda: check(graph))
     assert places(error) == (
@@ -243,8 +239,7 @@ def test_a_stored_tensor_is_cut_in_one_way() -> None:
     )
 
 
-def test_a_stored_tensor_has_a_name_of_its_own() -> None:
-    graph = Graph("names")
+def test_a_stored_tensor_has_a_name_of_its_own(graph: Graph) -> None:
     kept = graph.tensor("cache", (2, 4), INT32)
     stored = graph.source("data", Tile(INT32, 1, 2), [2]).store_random(kept, graph.source("at", ADDRESS, [2]))
     stored.sink("cache")

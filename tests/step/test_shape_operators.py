@@ -192,8 +192,7 @@ def test_zip(bench: Bench) -> None:
     assert bench.text(both) == "(1,4) S1 E1 (2,5) (3,6) S1 D"
 
 
-def test_a_type_error_names_the_lines_of_operator_and_inputs() -> None:
-    graph = Graph("lines")
+def test_a_type_error_names_the_lines_of_operator_and_inputs(graph: Graph) -> None:
     x = graph.source("x", NUMBER, [2, 3])
     y = graph.source("y", NUMBER, [2, 4])
     with pytest.raises(TypeMismatch) as error:

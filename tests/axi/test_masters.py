@@ -73,8 +73,7 @@ def test_a_bus_may_have_another_clock(period: int, tmp_path: Path) -> None:
     check(wrapped, Run(pauses=0), Run(seed=3, stop=40), Run(seed=4), Run(errors={"read": 2}), Run(seed=5))
 
 
-def test_tools_are_told_the_clock_of_each_bus() -> None:
-    graph = Graph("kept")
+def test_tools_are_told_the_clock_of_each_bus(graph: Graph) -> None:
     kept_rows(graph)
     netlist = lower(graph, FABRIC)
     text = top_text(wrapped(elaborate(netlist).structure, netlist, BUS, own_clock=True))

@@ -83,9 +83,8 @@ def test_a_run_that_fails_and_the_next_one(board: Board) -> None:
 
 
 @pytest.mark.slow
-def test_a_store_of_any_number_of_tiles_keeps_to_its_room() -> None:
+def test_a_store_of_any_number_of_tiles_keeps_to_its_room(graph: Graph) -> None:
     """Which is a page, where there are so few addresses."""
-    graph = Graph("any")
     graph.source("x", Tile(BF16, 4, 16), [graph.symbol("D", ragged=True)]).store("y")
     fabric = FabricConfig(link_bytes=8, memory=MemoryConfig(beat_bytes=8))
     program = Program(graph, {"x": np.ones((33, 4, 16))}, fabric=fabric)

@@ -213,8 +213,7 @@ def test_a_path_is_as_good_as_its_text(tmp_path: Path) -> None:
     assert str(error.value) == f"there is no file '{tmp_path}/none.py'"
 
 
-def test_an_operator_that_may_have_been_meant() -> None:
-    graph = Graph("g")
+def test_an_operator_that_may_have_been_meant(graph: Graph) -> None:
     x = graph.source("x", Tile(BF16), [3])
     with pytest.raises(AttributeError) as error:
         x.flaten(0, 1)

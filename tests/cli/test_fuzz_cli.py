@@ -315,8 +315,7 @@ class TestShrinking:
             made = smaller
         assert made.graph.feedbacks and len(made.graph.nodes) < before
 
-    def test_to_the_one_entry_that_it_takes(self) -> None:
-        graph = Graph("entries")
+    def test_to_the_one_entry_that_it_takes(self, graph: Graph) -> None:
         graph.source("x", Tile(FP32), [graph.symbol("N")]).sink("y")
         made = Program(graph, {"x": list(range(6))})
         for smaller in shrink(made, lambda made: bool(len(made.inputs.get("x", ())))):

@@ -69,15 +69,13 @@ def test_show_says_functions_tensors_ports_and_depths(step: Step) -> None:
         assert all(any(each.strip().startswith(port) for each in lines[at + 1 : at + 4]) for port in ports)
 
 
-def test_the_depth_of_a_channel_is_the_fabrics_where_the_program_gives_none(tmp_path: Path) -> None:
-    graph = Graph("deep")
+def test_the_depth_of_a_channel_is_the_fabrics_where_the_program_gives_none(tmp_path: Path, graph: Graph) -> None:
     graph.source("x", Tile(BF16), [2]).promote().buffered(7).sink("y")
     shown = text(graph, FabricConfig(channel_depth=3))
     assert "    in0: x, depth 3\n" in shown and "    in0: promote_0, depth 7\n" in shown
 
 
-def test_a_long_parameter_is_cut() -> None:
-    graph = Graph("long")
+def test_a_long_parameter_is_cut(graph: Graph) -> None:
     graph.generate(Tile(UINT32), range(3), (2,) * 9).sink("y")
     (line,) = (each for each in text(graph, FabricConfig()).splitlines() if "generate(" in each)
     assert "extents=[2, 2, 2, 2, 2, 2, 2, 2, ... 9 of them]" in line

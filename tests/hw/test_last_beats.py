@@ -12,8 +12,7 @@ from step.lowering.memory import memory_map
 from step.lowering.netlist import lower
 
 
-def test_requests_of_a_walk() -> None:
-    graph = Graph("last")
+def test_requests_of_a_walk(graph: Graph) -> None:
     at = graph.source("at", Tile(UINT32), [1])
     at.load_random(graph.tensor("much", ((1 << 32) - 64, 1), INT8), tile=(1, 1)).sink("y")
     graph.load(graph.tensor("x", (64, 1), INT8), tile=(1, 1), out=[2, 3], stride=[-20, -11], offset=63, name="ld").sink(

@@ -15,7 +15,6 @@ from sim_approx.placing.build import build_fabric
 from sim_approx.placing.site import PlacedFabric, TimingOf
 from sim_approx.running.footprint import Footprint
 from sim_approx.running.model_run import EngineName, ModelRun, Values
-from sim_approx.running.telling import Telling
 from step.errors import EnvironmentProblem, InputError, SettingError
 from step.firing.terms import RuleError
 from step.host.progress import Progress, silent
@@ -30,7 +29,7 @@ from step.lowering.regions import same_addresses
 from step.programs.data.inputs import BoundInputs
 from step.programs.prepare import Prepared, prepare
 from step.running.backend import Backend, checked_options
-from step.running.contracts import symbol_checks, timed_checks
+from step.running.contracts import ShapeChecks, symbol_checks, timed_checks
 from step.running.interpreter import OnToken
 from step.running.result import RunResult
 
@@ -73,6 +72,9 @@ def run(
 
 APPROX = Backend(run, timed=True)
 
+SAID_AFTER = 1.0
+"""Seconds from one line of progress to the next one."""
+
 
 @dataclass(eq=False)
 class Model:
@@ -94,9 +96,6 @@ class Model:
     jump: bool = True
 
     def __post_init__(self) -> None:
-        graph, data = self.netlist.graph, self.data
-        self._checks = self._checks_of_sources = timed_checks(graph, data)
-        self._shown = self._shown_by_sources = symbol_checks(graph, data, self._checks) if self.symbols else None
         self._made: tuple[PlacedFabric, PythonEngine | CompiledEngine] | None = None
         self._reason: str | None = None
 
@@ -112,8 +111,18 @@ class Model:
         return replace(self, data=data)
 
     @cached_property
+    def _promised(self) -> ShapeChecks:
+        """The checks of what is promised; those of sources are done."""
+        return timed_checks(self.netlist.graph, self.data)
+
+    @cached_property
+    def _showing(self) -> ShapeChecks | None:
+        """The checks of what else shows symbols."""
+        return symbol_checks(self.netlist.graph, self.data, self._promised) if self.symbols else None
+
+    @cached_property
     def _footprint(self) -> Footprint:
-        return Footprint(self.netlist, self._checks_of_sources.checkers)
+        return Footprint(self.netlist, self._promised.checkers)
 
     def run(
         self,
@@ -139,13 +148,13 @@ class Model:
         held = self.values == "all" and self.engine != "python"
         if events or held:
             self._footprint.check(values=held, events=events, max_cycles=max_cycles)
+        checks = self._checks = self._promised.copy()
+        shown = self._shown = self._showing and self._showing.copy()
         netlist = self.netlist.with_depths(depths or {}).with_memory(memory or self.netlist.fabric.memory)
         fabric, engine = self._made = self._ready(netlist)
-        checks = self._checks = self._checks_of_sources.copy()
-        shown = self._shown = None if self._shown_by_sources is None else self._shown_by_sources.copy()
         logged: Events | None = {each.index: ([], [], []) for each in netlist.channels} if events else None
         jump = self.jump if jump is None else jump
-        telling = Telling(progress, on_token, netlist, fabric.outputs)
+        telling = _Telling(progress, on_token, netlist, fabric.outputs)
         start = time.perf_counter()
         if isinstance(engine, CompiledEngine):
             ending = engine.run(max_cycles, logged, telling.told, jump, notes)
@@ -211,6 +220,36 @@ class Model:
         for checks in (self._checks, self._shown):
             if checks is not None and name in checks.checkers:
                 checks.see(name, token)
+
+
+class _Telling:
+    """Says, once a second, how far a run of ``netlist`` has come and how fast, and tells each token of its sinks, which
+    ``outputs`` get, to ``on_token``."""
+
+    def __init__(
+        self, progress: Progress, on_token: OnToken | None, netlist: Netlist, outputs: Mapping[str, list[Token]]
+    ) -> None:
+        self._progress, self._tokens, self._time = progress, 0, time.perf_counter()
+        self._on_token, self._outputs = on_token, outputs
+        self._told = dict.fromkeys((each.name for each in netlist.units if each.operator.hands_out), 0)
+
+    def told(self, cycle: int, tokens: int) -> None:
+        """See `sim_approx.engine.events.Told`."""
+        now = time.perf_counter()
+        if now - self._time >= SAID_AFTER:
+            rate = (tokens - self._tokens) / (now - self._time)
+            self._progress(f"cycle {cycle:,}, {rate:,.0f} tokens/s")
+            self._tokens, self._time = tokens, now
+        self.look()
+
+    def look(self) -> None:
+        """Tell of the tokens that left since the last time."""
+        if self._on_token is None:
+            return
+        for name, count in self._told.items():
+            for token in self._outputs[name][count:]:
+                self._told[name] += 1
+                self._on_token(name, token)
 
 
 def simulate(

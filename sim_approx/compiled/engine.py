@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,10 +13,8 @@ from sim_approx.compiled.library import CALLBACK, library_for, mask_words, rules
 from sim_approx.compiled.pack import Packed
 from sim_approx.engine.events import Ending, Events, Told, Watch
 from sim_approx.engine.record import FIRED, WAIT, Counted, RunRecord
-from sim_approx.engine.words import RowsOf, unknown
 from sim_approx.placing.site import PlacedFabric
-from step.firing.words import number, only, targets_in
-from step.language.faults import Fault, Violation, rows_of
+from step.language.faults import Fault, Violation
 from step.language.tokens import UNKNOWN
 from step.running.result import Status, control_token
 
@@ -37,64 +34,6 @@ CONTROL = (1 << CONTROL_BITS) - 1
 WORD = np.dtype(np.int64)
 EVENT = np.dtype([("cycle", np.int64), ("channel", np.int32), ("control", np.int32)])
 
-ERROR = -1
-"""The code of an exception, where others are faults."""
-
-
-def mask_piece(mask: int, piece: int) -> int:
-    """32 bits of a mask."""
-    return mask >> 32 * piece & 0xFFFFFFFF
-
-
-class Functions:
-    """The functions of a run by number; those that engines themselves call come first.
-
-    ``error`` is what one of them raised, which ends the run. A `Violation` does not: it is a fault of the unit.
-    """
-
-    def __init__(self, handles: Handles) -> None:
-        self._handles = handles
-        self._all: list[Callable[..., Any]] = [number, mask_piece, only, rows_of, targets_in, operator.neg]
-        self._last: dict[int, tuple[list[int], int]] = {}
-        self.error: BaseException | None = None
-
-    def number(self, function: Callable[..., Any]) -> int:
-        """The number by which C++ calls ``function``; < 0: it needs not, as nobody wants more than rows."""
-        if function is unknown:
-            return -1
-        if isinstance(function, RowsOf):
-            return _counted(function)
-        self._all.append(function)
-        return len(self._all) - 1
-
-    def forget(self) -> None:
-        """Keep no results."""
-        self._last.clear()
-        self.error = None
-
-    def call(self, function: int, count: int, arguments: Any, code: Any) -> int:
-        """Function ``function`` of values by their numbers; the last result of each is kept, as rules ask again."""
-        numbers = arguments[:count]
-        last = self._last.get(function)
-        if last is not None and last[0] == numbers:
-            return last[1]
-        try:
-            result = self._handles.number(self._all[function](*map(self._handles.value, numbers)))
-        except Violation as violation:
-            code[0] = violation.fault
-            return 0
-        except BaseException as error:
-            self.error = error
-            code[0] = ERROR
-            return 0
-        self._last[function] = numbers, result
-        return result
-
-
-def _counted(function: RowsOf) -> int:
-    """The form that ``Engine::apply`` reads: a bit for each of 32 operands, and above these how many more rows."""
-    return -2 - (sum(1 << place for place in function.of) | function.more << 32)
-
 
 class CompiledEngine:
     """Any number of runs of ``fabric``, one after the other.
@@ -110,17 +49,8 @@ class CompiledEngine:
         by_rule = [each for each in fabric.machines if each is not fabric.memory]
         rules, words = rules_for(map(type, by_rule)), mask_words(by_rule)
         self._library = library_for(rules.text, words)
-        handles = Handles(rules.constants)
-        self._functions = Functions(handles)
-        self._packed = Packed(
-            fabric,
-            rules.layouts,
-            handles,
-            self._functions.number,
-            mask_words=words,
-            outputs=outputs,
-            watch=watch,
-        )
+        self._handles = Handles(rules.constants)
+        self._packed = Packed(fabric, rules.layouts, self._handles, mask_words=words, outputs=outputs, watch=watch)
 
     def run(
         self,
@@ -135,11 +65,10 @@ class CompiledEngine:
         ``jump``: repetitions of a regular phase are counted, to the same end, where there are no ``notes``, which get
         what machines did when, or what every firing waited for.
         """
-        library, functions, packed = self._library, self._functions, self._packed
-        functions.forget()
+        library, handles, packed = self._library, self._handles, self._packed
         packed.rewind()
         recorded = isinstance(notes, RunRecord)
-        callback, numbers = CALLBACK(functions.call), packed.numbers(logged=events is not None, recorded=recorded)
+        callback, numbers = CALLBACK(handles.call), packed.numbers(logged=events is not None, recorded=recorded)
         run = library.step_start(numbers.ctypes.data, callback, jump and notes is None, recorded)
         try:
             if isinstance(notes, Counted):
@@ -152,8 +81,8 @@ class CompiledEngine:
                 if told is not None and outcome == GOES_ON:
                     told(library.step_now(run), library.step_entered(run))
             if outcome == BROKEN:
-                assert functions.error is not None
-                raise functions.error
+                assert handles.error is not None
+                raise handles.error
             if events is not None:
                 self._log(run, events)
             if isinstance(notes, Counted):

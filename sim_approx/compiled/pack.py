@@ -61,13 +61,12 @@ class Packed:
         fabric: PlacedFabric,
         layouts: Mapping[type[Machine], MachineLayout],
         handles: Handles,
-        number: Callable[[Callable[..., Any]], int],
         *,
         mask_words: int,
         outputs: bool,
         watch: Watch,
     ) -> None:
-        self._handles, self._number, self._layouts = handles, number, layouts
+        self._handles, self._layouts = handles, layouts
         machines, channels = self._machines, self._channels = fabric.machines, fabric.all_channels
         self._memory, self._mask_words = fabric.memory, mask_words
         kinds = fields.BANKS, fields.BUFFERS, fields.TILES, fields.TOKEN_NOTES, fields.INT_NOTES
@@ -88,7 +87,7 @@ class Packed:
             fields.PAIRS: lambda value: (len(value), *(each for pair in value for each in pair)),
             fields.TOKENS: self._tokens,
             fields.STREAM: self._stream,
-            fields.FUNCTION: lambda value: (number(value),),
+            fields.FUNCTION: lambda value: (handles.function(value),),
             **{kind: partial(_place, shared) for kind, shared in self._shared.items()},
         }
         packed = array("q", [len(machines)])
@@ -115,7 +114,7 @@ class Packed:
         head.extend((len(banks), *(each.count for each in banks), len(buffers), len(self._tiles)))
         for tiles in self._tiles:
             wanted = any(each is not UNKNOWN for each in tiles)
-            head.extend((len(tiles), number(tiles.__getitem__) if wanted else -1))
+            head.extend((len(tiles), handles.function(tiles.__getitem__) if wanted else -1))
         head.extend((len(self._token_notes), *[int(outputs)] * len(self._token_notes), len(self._int_notes)))
         self._numbers = np.frombuffer(head + packed, np.int64)
         self._changed: list[tuple[MutableSequence[Any], int, Any]] = []
@@ -169,7 +168,7 @@ class Packed:
         if sizes is None:
             return base
         inside = [-1] * (len(machine.outputs) - len(machine.sized))  # outputs of the unit come first
-        return [*base, self._number(lambda rows, place: sizes(rows)[place]), *machine.sized, *inside]
+        return [*base, self._handles.function(lambda rows, place: sizes(rows)[place]), *machine.sized, *inside]
 
     def _machine(self, machine: Machine) -> list[int]:
         layout = self._layouts[type(machine)]

@@ -71,21 +71,6 @@ class OffChipMemory(Machine):
     have passed; and one that was written can be read then.
     """
 
-    __slots__ = (
-        "_clock",
-        "_drams",
-        "_free_at",
-        "_idle",
-        "_later",
-        "_out_of_turn",
-        "_wants",
-        "before",
-        "config",
-        "last_read",
-        "last_write",
-        "ports",
-    )
-
     def __init__(self, config: MemoryConfig, clock: CycleClock, of: MemoryPorts) -> None:
         ports = [*of.reads, *of.writes]
         for number, port in enumerate(ports):

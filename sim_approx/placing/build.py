@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from sim_approx.engine.words import RowsOf, unknown
 from sim_approx.memory.channels import OffChipMemory
@@ -38,22 +38,11 @@ def build_fabric(
     ports, bus = placed.memory_ports, netlist.fabric.memory.bus
     placed.ports = *ports.reads, *ports.writes
     if bus is not None:
-        ports = share(board_of(netlist, bus), ports, placed.channel, placed.machines.append)
+        ports = share(board_of(netlist, bus), ports, placed.channel, placed.add)
     if placed.ports:
         placed.memory = OffChipMemory(netlist.fabric.memory, placed.clock, ports)
-        placed.machines.append(placed.memory)
-    join(placed.machines)
+        placed.add(placed.memory)
     return placed
-
-
-def join(machines: Sequence[Machine]) -> None:
-    """Tell machines their order, and channels who reads and writes them."""
-    for order, machine in enumerate(machines):
-        machine.order = order
-        for channel in machine.inputs:
-            channel.reader = machine
-        for channel in machine.outputs:
-            channel.writer = machine
 
 
 def place(site: UnitSite) -> Machine:

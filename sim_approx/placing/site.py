@@ -46,6 +46,7 @@ class PlacedFabric:
         self, netlist: Netlist, data: BoundInputs, computing: Collection[str], timing_of: TimingOf | None
     ) -> None:
         self.netlist, self.data, self.computing = netlist, data, computing
+        self.memory_map = memory_map(netlist)
         self.timing_of = timing_of or formula_timing(netlist)
         self.clock, self.tensors = CycleClock(), Tensors(netlist.graph, data)
         self.outputs, self.arrivals = dict[str, list[Token]](), dict[str, list[int]]()
@@ -64,6 +65,15 @@ class PlacedFabric:
         """A channel inside of a unit."""
         self.all_channels.append(Channel(depth))
         return self.all_channels[-1]
+
+    def add(self, machine: Machine) -> None:
+        """Place ``machine``, which reads and writes its channels from now on."""
+        machine.order = len(self.machines)
+        self.machines.append(machine)
+        for channel in machine.inputs:
+            channel.reader = machine
+        for channel in machine.outputs:
+            channel.writer = machine
 
     def change(self, netlist: Netlist) -> None:
         """Have the depths and the memory of ``netlist``, which is the same otherwise, in the runs that come."""
@@ -101,9 +111,9 @@ class UnitSite:
         self.beats_in = tuple(netlist.words(each, node.name) for each in before)
         self.beats_out = tuple(netlist.words(each, node.name) for each in behind)
         self.carries = any(each is not None and each.carries for each in behind)
-        self.fabric, self.most_rows = netlist.at(node), netlist.rows_from(node)
+        self.most_rows, self.fabric = netlist.rows_from(node), netlist.at(node)
         self.computes = node.name in placed.computing
-        self.memory, self.memory_map = placed.memory_ports, memory_map(netlist)
+        self.memory, self.memory_map = placed.memory_ports, placed.memory_map
         self.share = placed.shares.by_unit.get(node.name)
         self.channel, self.arrivals = placed.channel, placed.arrivals
 
@@ -175,7 +185,7 @@ class UnitSite:
 
     def add(self, machine: AnyMachine) -> AnyMachine:
         """Place ``machine``."""
-        self._placed.machines.append(machine)
+        self._placed.add(machine)
         self._placed.owners[machine] = self.node
         return machine
 

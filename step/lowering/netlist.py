@@ -238,11 +238,11 @@ def lower(graph: Graph, fabric: FabricConfig) -> Netlist:
 
 def lower_checked(graph: Graph, fabric: FabricConfig) -> Netlist:
     """`lower` for a ``graph`` that was checked."""
-    check_depths(graph, fabric)
-    regions_of(graph, fabric.memory)
     lowered = insert_broadcasts(graph)
+    check_depths(graph, fabric)
     producers = {(node.name, port): stream.key for node in lowered for port, stream in enumerate(node.inputs)}
     needed = needed_ports(lowered, producers)
+    regions_of(graph, fabric.memory)
     channels = [
         Channel(
             0,

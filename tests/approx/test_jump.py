@@ -21,8 +21,8 @@ from same import compare, texts, words
 from scenarios import FABRIC, SCENARIOS, Scenario
 
 import step
+from sim_approx import backend
 from sim_approx.backend import Model, simulate
-from sim_approx.running import telling
 from sim_approx.running.model_run import EngineName, ModelRun
 from step.errors import InputError
 from step.functions.cast import Cast
@@ -305,7 +305,7 @@ def test_the_switch_and_the_result() -> None:
 
 def test_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     """A jump is a step of progress; who is told may end the run, and the next one is whole."""
-    monkeypatch.setattr(telling, "SAID_AFTER", 0.0)
+    monkeypatch.setattr(backend, "SAID_AFTER", 0.0)
     prepared, told = built(programs.compute, 3000), list[str]()
     run = equal(prepared, progress=told.append)
     cycles = [int(re.match(r"cycle ([\d,]+), ", each)[1].replace(",", "")) for each in told]  # type: ignore[index]

@@ -10,7 +10,6 @@ from typing import Any
 from sim_approx.compiled.engine import CompiledEngine
 from sim_approx.engine.events import PythonEngine
 from sim_approx.engine.words import CycleClock
-from sim_approx.placing.build import join
 from sim_approx.units.sink import Sink
 from sim_approx.units.source import Source
 from step.firing.machine import COMPUTES, ENDS, Channel, Machine
@@ -76,7 +75,9 @@ def said_by(engine: Callable[[Any], CompiledEngine | PythonEngine]) -> tuple[str
     sink = Sink(inputs=(told,), outputs=())
     sink.ends_run = True
     machines = [source, Says(inputs=(asked,), outputs=(told,)), sink]
-    join(machines)
+    for order, machine in enumerate(machines):
+        machine.order = order
+    asked.writer, asked.reader, told.writer, told.reader = source, machines[1], machines[1], sink
     fabric = SimpleNamespace(machines=machines, all_channels=[asked, told], memory=None, clock=CycleClock())
     ending = engine(fabric).run()
     assert [token.stop for token in sink.collected] == [0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 1, 0, 0]

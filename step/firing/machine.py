@@ -60,6 +60,7 @@ class Entrance(Protocol):
     def append(self, item: tuple[Channel, Token], /) -> object: ...
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Channel:
     """A FIFO between two machines, as one cycle sees it.
 
@@ -69,48 +70,29 @@ class Channel:
     entered, and are not seen. Its values are ``addresses`` in memory times that number; 0: they are none.
     """
 
-    __slots__ = (
-        "addresses",
-        "available",
-        "capacity",
-        "closed",
-        "closing",
-        "coming",
-        "entered_last",
-        "entering",
-        "freed",
-        "gathering",
-        "index",
-        "lag",
-        "peak",
-        "reader",
-        "reader_waits",
-        "space",
-        "taken",
-        "tokens",
-        "writer",
-        "writer_waits",
-    )
+    capacity: int
+    index: int = -1
+    lag: int = 0
+    gathering: Gathering | None = None
+    space: int = field(init=False)
+    coming: int = field(default=0, init=False)
+    addresses: int = field(default=0, init=False)
+    tokens: deque[Token] = field(default_factory=deque, init=False)
+    entering: Entrance = field(init=False)
+    freed: list[Channel] = field(init=False)
+    closed: bool = field(default=False, init=False)
+    closing: list[tuple[Channel, int]] = field(init=False)
+    taken: int = field(default=0, init=False)
+    peak: int = field(default=0, init=False)
+    available: int = field(default=0, init=False)
+    entered_last: int = field(default=-1, init=False)
+    reader: Machine = field(init=False)
+    writer: Machine = field(init=False)
+    reader_waits: bool = field(default=False, init=False)
+    writer_waits: bool = field(default=False, init=False)
 
-    def __init__(self, capacity: int, index: int = -1, lag: int = 0, gathering: Gathering | None = None) -> None:
-        self.capacity = self.space = capacity
-        self.index = index
-        self.lag = lag
-        self.gathering = gathering
-        self.coming = 0
-        self.addresses = 0
-        self.tokens: deque[Token] = deque()
-        self.entering: Entrance
-        self.freed: list[Channel]
-        self.closed = False
-        self.closing: list[tuple[Channel, int]]
-        self.taken = 0
-        self.peak = 0
-        self.available = 0
-        self.entered_last = -1
-        self.reader: Machine
-        self.writer: Machine
-        self.reader_waits = self.writer_waits = False
+    def __post_init__(self) -> None:
+        self.space = self.capacity
 
     @property
     def entered(self) -> int:

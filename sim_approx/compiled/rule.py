@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from typing import Any
@@ -32,7 +31,9 @@ from step.firing.terms import (
     VALUE,
     Kind,
     RuleTerm,
+    within,
 )
+from step.firing.words import need_oldest, oldest
 from step.language.tokens import NOTHING
 
 TYPES: dict[Kind, str] = {
@@ -87,12 +88,9 @@ class TranslatedRule:
         self._constant = constant
         self.fields = rule.fields
         self.changed = {name: kind for name, kind in self.fields.items() if name in rule.changed}
-        indexed = {id(node.value) for node in rule.nodes if isinstance(node, ast.Subscript)}
-        self.goes_over_ports = any(
-            node.attr in ("inputs", "outputs") and id(node) not in indexed
-            for node in rule.nodes
-            if isinstance(node, ast.Attribute)
-        )
+        self._terms = [*within(rule.body)]
+        indexed = {id(each.parts[0]) for each in self._terms if each.op in ("entry", "butlast")}
+        self.goes_over_ports = any(each.op == "ports" and id(each) not in indexed for each in self._terms)
         """Whether it does something for all its inputs or outputs, which is faster if their number is known."""
         declared = [f"    {TYPES[kind]} {local(name)}{{}};" for name, kind in rule.locals.items()]
         self.body = "\n".join([*declared, *self._block(rule.body, 1), "    return FIRES;"])
@@ -100,17 +98,15 @@ class TranslatedRule:
 
     def _traits(self) -> Iterator[str]:
         """Members in C++ that say what a jump over repetitions has to know."""
-        calls = {id(each): each.func for each in self.rule.nodes if isinstance(each, ast.Call)}
-        for each in self.rule.nodes:  # a statement waits for any, whichever is oldest
-            if isinstance(each, ast.Expr):
-                calls.pop(id(each.value), None)
-        if {each.id for each in calls.values() if isinstance(each, ast.Name)} & {"oldest", "need_oldest"}:
+        waits = {id(each.parts[0]) for each in self._terms if each.op == "say"}  # for any, whichever is oldest
+        calls = (each.parts[0] for each in self._terms if each.op == "call" and id(each) not in waits)
+        if not {oldest, need_oldest}.isdisjoint(calls):
             yield "    bool compares_ages() const override { return true; }"
         if addresses := [f"&{each.name}" for each in fields(self.rule.machine) if each.type == "Address"]:
             yield f"    std::vector<int64_t*> addresses() override {{ return {{{', '.join(addresses)}}}; }}"
-        if (counts := counter(self.rule.tree, self.fields, self.changed)) is not None:
+        if (counts := counter(self.rule)) is not None:
             uses = (counts.word, counts.stream, counts.entries, counts.sent)
-            to = "nullptr" if counts.to is None else self._made(self.rule.want(counts.to, CHANNEL))
+            to = "nullptr" if counts.to is None else self._made(counts.to)
             parts = ", ".join([*(f"&{name}" if name else "nullptr" for name in uses), to, counts.tiles or "nullptr"])
             yield f"    Counter counter() override {{ return {{{parts}}}; }}"
 

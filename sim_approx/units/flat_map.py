@@ -9,13 +9,13 @@ from operator import getitem
 from typing import Any
 
 from sim_approx.engine.words import RowsOf, unknown
-from sim_approx.placing.site import UnitSite, rows_of_result
+from sim_approx.placing.site import Ports, UnitSite, rows_of_result
 from step.errors import FabricError
 from step.firing.machine import COMPUTES, ENDS, Channel, Machine, Pace, Sizes
 from step.firing.words import need, need_all, put, room, take, values
-from step.language.dims import Shape
 from step.language.faults import aligned
 from step.language.function import CountedFunction
+from step.language.loops import Stops
 from step.language.tokens import Token, empty
 from step.language.types import is_dynamic
 from step.lowering.plans.plan import Plan, Timing
@@ -71,20 +71,22 @@ class Arrive(Machine):
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Counted(Machine):
-    """One piece per firing, of as many as the operands say; none is an empty row.
+    """One piece per firing, of as many as the operands say; none is an empty row, or nothing in a stream of rank 0.
 
-    Word: ``index`` of the next piece.
+    ``nested``: there are rows. Word: ``index`` of the next piece.
     """
 
     pieces: Callable[..., int]
     piece: Callable[..., Any]
+    nested: bool = True
     index: int = 0
 
     def fire(self) -> int | None:
         tokens = need_all(self.inputs)
         x = aligned(*tokens)
         count = self.pieces(*values(tokens)) if x.has_value else 0
-        room(self.outputs[0])
+        if self.nested or count > 0 or x.done:
+            room(self.outputs[0])
         last = self.index >= count - 1
         if last:
             for each in self.inputs:
@@ -93,58 +95,14 @@ class Counted(Machine):
             put(self.outputs[0], x)
             return ENDS
         if count == 0:
-            put(self.outputs[0], empty(x.rank + 1, x.stop + 1))
+            if self.nested:
+                put(self.outputs[0], empty(x.rank + 1, x.stop + 1))
             return None
         piece = self.piece(self.index, *values(tokens))
         self.resize(count)
-        put(self.outputs[0], Token(piece, x.stop + 1 if last else 0))
+        put(self.outputs[0], Token(piece, x.stop + 1 if last and self.nested else 0))
         self.index = 0 if last else self.index + 1
         return COMPUTES
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
-class Rows(Machine):
-    """One piece per firing, of as many as the element has, in a stream of rank 0: without any it becomes nothing.
-
-    Word: ``index`` of the next piece.
-    """
-
-    pieces: Callable[..., int]
-    piece: Callable[..., Any]
-    index: int = 0
-
-    def fire(self) -> int | None:
-        x = need(self.inputs[0])
-        count = self.pieces(x.value) if x.has_value else 0
-        if count > 0 or x.done:
-            room(self.outputs[0])
-        last = self.index >= count - 1
-        if last:
-            take(self.inputs[0])
-        if x.done:
-            put(self.outputs[0], x)
-            return ENDS
-        if count == 0:
-            return None
-        self.resize(count)
-        put(self.outputs[0], Token(self.piece(self.index, x.value)))
-        self.index = 0 if last else self.index + 1
-        return COMPUTES
-
-
-def piece_stops(shape: Shape) -> tuple[int, ...]:
-    """The stop that follows each element of a stream of this static shape; the outermost dimension has none."""
-    pieces = 1
-    for each in shape:
-        pieces *= int(each)
-    stops = []
-    for piece in range(1, pieces + 1):
-        level, size = 0, 1
-        for each in reversed(shape[1:]):
-            size *= int(each)
-            level += piece % size == 0
-        stops.append(level)
-    return tuple(stops)
 
 
 def build(site: UnitSite) -> Machine:
@@ -160,7 +118,7 @@ def build(site: UnitSite) -> Machine:
         return _rows(site, timing)
     if not all(each.is_static for each in shape):
         raise FabricError(f"{site.node.describe()}: the fabric needs a fixed number of pieces, not {list(shape)}")
-    stops = piece_stops(shape)
+    stops = tuple(Stops(tuple(map(int, shape)), function.rank))
 
     inputs = site.inputs
     if is_dynamic(site.elements_out[0]):
@@ -211,15 +169,13 @@ def _rows(site: UnitSite, timing: Plan) -> Machine:
 
     piece, pieces = row if site.computes else unknown, RowsOf((0,))
     latency, interval = timing.latency, timing.initiation_interval
-    if depth == 0:
-        return site.add(Rows(**site.ports(), latency=latency, interval=interval, pieces=pieces, piece=piece))
-    if operator.function.rank:
-        return site.add(Counted(**site.ports(), latency=latency, interval=interval, pieces=pieces, piece=piece))
-    between, stops = (site.channel(2),), (0, 0, *range(1, depth + 1))
-    rows = site.add(
-        Counted(inputs=site.inputs, outputs=between, latency=latency, interval=interval, pieces=pieces, piece=piece)
-    )
-    site.add(HoldingFlatten(inputs=between, outputs=site.outputs, interval=interval, low=0, high=1, stops=stops))
+    holds = depth > 0 and not operator.function.rank
+    ports = Ports(inputs=site.inputs, outputs=(site.channel(2),) if holds else site.outputs)
+    rows = Counted(**ports, latency=latency, interval=interval, pieces=pieces, piece=piece, nested=depth > 0)
+    site.add(rows)
+    if holds:
+        ports, stops = Ports(inputs=rows.outputs, outputs=site.outputs), (0, 0, *range(1, depth + 1))
+        site.add(HoldingFlatten(**ports, interval=interval, low=0, high=1, stops=stops))
     return rows
 
 

@@ -57,7 +57,7 @@ from step.language.tokens import Token
 class Rule:
     """The rule of a ``machine`` class: the ``fields`` that are its own, those ``changed``, and its ``body``.
 
-    ``tree`` is its syntax, ``locals`` are the kinds of its names, ``scope`` has what its other names mean.
+    ``nodes`` are those of its syntax, ``locals`` are the kinds of its names, ``scope`` has what its other names mean.
     """
 
     def __init__(self, machine: type[Machine]) -> None:
@@ -65,7 +65,7 @@ class Rule:
         self._file = inspect.getsourcefile(machine.fire) or "?"
         (tree,) = ast.parse(textwrap.dedent("".join(lines))).body
         assert isinstance(tree, ast.FunctionDef)
-        self.machine, self.tree, self.nodes = machine, tree, [*ast.walk(tree)]
+        self.machine, self.nodes = machine, [*ast.walk(tree)]
         self.scope: dict[str, Any] = machine.fire.__globals__
         self.fields = self._fields()
         stored = [each for each in self.nodes if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store)]

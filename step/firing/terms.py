@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from step.errors import FabricError
@@ -74,6 +75,16 @@ class RuleTerm(NamedTuple):
 
     def __str__(self) -> str:
         return ast.unparse(self.node)
+
+
+def within(parts: Iterable[Any]) -> Iterator[RuleTerm]:
+    """All terms among ``parts``, and in these, each before its own."""
+    for each in parts:
+        if isinstance(each, RuleTerm):
+            yield each
+            yield from within(each.parts)
+        elif isinstance(each, tuple):
+            yield from within(each)
 
 
 Signature = tuple[tuple[Kind, ...], int, Kind]

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hw.axi.wrapper import wrapped, wrapper_files
-from hw.design.emit import SIDECAR, WAIVERS, EmittedDesign, emit
+from hw.axi.wrapper import wrapped
+from hw.design.emit import SIDECAR, WAIVERS, EmittedDesign, emit, structure_files
 from hw.verilog.file_lists import list_files
 from step.host.installing import installing
 from step.host.progress import Progress, silent
@@ -33,7 +33,7 @@ def design_of(
         return emit(netlist, directory, probes=probes, initial_values=initial_values, progress=progress)
     fabric = emit(netlist, probes=probes, initial_values=initial_values, progress=progress)
     structure = wrapped(fabric.structure, netlist, bus, limits=False)
-    wrapper, module = wrapper_files(structure, initial_values=initial_values), structure.name
+    wrapper, module = structure_files(structure, initial_values=initial_values), structure.name
     files = fabric.files | wrapper
     sources = [name for name in files if name.endswith(".sv")]
     files |= list_files(module, sources, [WAIVERS.name])

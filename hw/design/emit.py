@@ -15,7 +15,7 @@ from hw.functions.model import SOURCES
 from hw.memory.port import MEMORY_RESET
 from hw.verilog.convert import ModuleLibrary, ModuleText
 from hw.verilog.file_lists import list_files
-from hw.verilog.structure import Structure, interfaces_of, port_widths, separated
+from hw.verilog.structure import Structure, Written, interfaces_of, port_widths, separated
 from step.errors import FabricError
 from step.host.installing import installing
 from step.host.progress import Progress, silent
@@ -94,6 +94,16 @@ def check_synthesisable(netlist: Netlist) -> None:
     """Raise `FabricError` for a fabric that can only be simulated."""
     if netlist.fabric.arithmetic == "model":
         raise FabricError('arithmetic="model" can only be simulated; Verilog for synthesis needs arithmetic="rtl"')
+
+
+def structure_files(structure: Structure, *, initial_values: bool = True) -> dict[str, str]:
+    """SystemVerilog of ``structure`` and of the components in it, but not of other structures, by file name."""
+    library = ModuleLibrary(initial_values=initial_values)
+    for instance in structure.instances:
+        if not isinstance(instance.component, Written):
+            library.require(instance.component)
+    texts = {module.file: module.text for module in library.texts().values()}
+    return {**texts, f"{structure.name}.sv": top_text(structure)}
 
 
 def top_text(structure: Structure) -> str:

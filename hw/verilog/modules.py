@@ -133,12 +133,8 @@ class Shared(wiring.Component):
     def elaborate(self, platform: Any) -> Elaboratable:
         if not hasattr(platform, "require"):
             m = Module()
-            m.submodules.shared = component = self._component
-            for path, member, value in self.signature.flatten(self):
-                inner: Any = component
-                for step in path:
-                    inner = inner[step] if isinstance(step, int) else getattr(inner, step)
-                m.d.comb += inner.eq(value) if member.flow is In else value.eq(inner)
+            m.submodules.shared = self._component
+            wiring.connect(m, wiring.flipped(self), self._component)
             return m
         ports: dict[str, Any] = {}
         for path, member, value in self.signature.flatten(self):

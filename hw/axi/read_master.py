@@ -34,7 +34,6 @@ class ReadMaster(Parametric):
             members[f"base{at}"] = In(lanes.bus.address_bits)
         self.channels = address_channel("ar", lanes.bus) | read_channel(lanes.bus)
         super().__init__({**members, **self.channels, "idle": Out(1), **FAULT})
-        self.parameters = {"ports": self._ports, "lanes": self._lanes}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

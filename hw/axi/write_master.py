@@ -37,7 +37,6 @@ class WriteMaster(Parametric):
                 members[f"written{at}"] = Out(1)
         self.channels = address_channel("aw", lanes.bus) | write_channel(lanes.bus) | answer_channel()
         super().__init__({**members, **self.channels, "cut": In(1), "idle": Out(1), **FAULT})
-        self.parameters = {"ports": self._ports, "lanes": self._lanes}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

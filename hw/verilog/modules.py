@@ -8,6 +8,8 @@ elaborated without a library (Amaranth's own simulator) it is an ordinary submod
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
+from inspect import signature
 from typing import Any, ClassVar, Self
 
 from amaranth.hdl import ClockSignal, Elaboratable, Instance, Module, ResetSignal, Value
@@ -29,11 +31,21 @@ class Parametric(wiring.Component):
         True  # made to be asked for its name and ports, and often not elaborated: Amaranth need not warn
     )
 
-    parameters: Mapping[str, Any]
-    """All that distinguishes this component from others of its class, by name; reprs must be stable.
+    def __new__(cls, *args: Any, **others: Any) -> Self:
+        component: Self = super().__new__(cls, *args, **others)
+        bound = signature(cls.__init__).bind(component, *args, **others)
+        bound.apply_defaults()
+        component._given = dict([*bound.arguments.items()][1:])
+        return component
 
-    A name ends in ``_bits``, ``_bytes`` or ``_cycles`` where that is the unit. They are in the module's comment.
-    """
+    @cached_property
+    def parameters(self) -> Mapping[str, Any]:
+        """All that distinguishes this component from others of its class, by name: what it was made of.
+
+        Reprs must be stable. A name ends in ``_bits``, ``_bytes`` or ``_cycles`` where that is the unit. They are in
+        the module's comment.
+        """
+        return self._given
 
     @property
     def key(self) -> str:

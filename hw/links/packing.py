@@ -98,6 +98,33 @@ def unpack_header(header: int, format: TokenFormat, value: Any = None) -> Token:
     return Token(value, stop)
 
 
+def pack_transfers(token: Token, element: ElementType, format: TokenFormat) -> list[int]:
+    """The transfers of ``token``; each is ``tuser``, above it ``tlast``, above that ``tdata``."""
+    header = pack_header(token, format) & ((1 << format.header_bits) - 1)
+    words = [0]
+    if token.has_value and format.items:
+        words = [control_bits(token.value)] if format.control else pack_words(token.value, element, format) or [0]
+    lasts = [0] * (len(words) - 1) + [1]
+    return [(word << 1 | last) << format.header_bits | header for word, last in zip(words, lasts, strict=True)]
+
+
+def unpack_transfers(transfers: Iterable[int], element: ElementType, format: TokenFormat) -> list[Token]:
+    """The tokens in ``transfers``, as far as they are whole."""
+    tokens, words = [], []
+    for transfer in transfers:
+        header, word = transfer & ((1 << format.header_bits) - 1), transfer >> format.header_bits + 1
+        words.append(word)
+        if transfer >> format.header_bits & 1:
+            value = None
+            if header & 2 and format.control:
+                value = unpack_element(word, element)
+            elif header & 2:
+                value = unpack_words(words, element, format, header_rows(header, format))
+            tokens.append(unpack_header(header, format, value))
+            words = []
+    return tokens
+
+
 def pack_tiles(tiles: np.ndarray, tile: Tile, beat_bytes: int) -> bytes:
     """The memory image of ``tiles`` (``[n, rows, cols]``): one after the other, each padded to whole beats."""
     if tile.dtype == BOOL:

@@ -22,8 +22,8 @@ from amaranth._toolchain.yosys import YosysBinary, find_yosys
 from amaranth.hdl import UnusedElaboratable
 
 from hw.verilog.modules import Parametric
+from hw.verilog.naming import numbers, summary
 from hw.verilog.rtlil import plain_rtlil
-from hw.verilog.wording import numbers, summary
 from step.host.files import cache_directory, caching_tools, write_atomically, writing_cache
 from step.host.progress import Progress, silent
 from step.host.sources import source_digest

@@ -18,9 +18,8 @@ from cosim.running.bench_run import run_simulator
 from cosim.running.program_data import memory_image, source_transfers
 from hw.axi.wrapper import wrapped
 from hw.design.emit import emit, structure_files, top_text
-from hw.links.edge import unpack_transfers
 from hw.links.layout import input_formats
-from hw.links.packing import pack_tiles
+from hw.links.packing import pack_tiles, unpack_transfers
 from hw.verilog.structure import Instance, Structure, Written
 from step.language.faults import Fault
 from step.language.graph import Graph

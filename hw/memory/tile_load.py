@@ -70,14 +70,7 @@ class TileLoad(Parametric):
     """The two machines, the queues between them, and the assembly of tiles from beats."""
 
     def __init__(
-        self,
-        issue: FiringRule,
-        deliver: Deliver,
-        beat_bits: int,
-        beats: int,
-        outstanding_tiles: int,
-        *,
-        block_ram: bool,
+        self, issue: FiringRule, deliver: Deliver, beat_bits: int, beats: int, outstanding_tiles: int, block_ram: bool
     ) -> None:
         self.deep = block_ram
         self.issue, self.deliver = issue, deliver

@@ -17,10 +17,9 @@ from cosim.running.bench_run import NO_LIMIT, simulate, wave_kind
 from cosim.running.failure import broken_off, failure
 from cosim.running.program_data import memory_image, source_transfers
 from cosim.running.run_files import RawRun
-from hw.axi.design import design_of
-from hw.links.edge import unpack_transfers
+from hw.design.emit import design_of
 from hw.links.layout import input_formats
-from hw.links.packing import unpack_tiles
+from hw.links.packing import unpack_tiles, unpack_transfers
 from step.errors import SimulationError, StreamFault
 from step.host.files import cache_directory
 from step.host.progress import Progress, silent

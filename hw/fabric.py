@@ -180,7 +180,7 @@ def _add_unit(fabric: ElaboratedFabric, unit: PlacedUnit) -> None:
         if edge is not None:
             wires[name] = f"{channels[edge.index].stem}_{parts[part]}"
         elif end in behind:
-            wires[name] = 1 if part == "space" else ""
+            wires |= {name: 1} if part == "space" else {}  # what nobody reads stays open
         elif name in _STATUS:
             wires[name] = f"{unit.instance}_{name}"
         elif name in constants:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from hw.links.edge import pack_transfers
 from hw.links.layout import output_formats
-from hw.links.packing import pack_tiles
+from hw.links.packing import pack_tiles, pack_transfers
 from step.errors import FabricError
 from step.language.tiling import accessed
 from step.lowering.memory import memory_map

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hw.links.edge import data_bits, pack_transfers
-from hw.links.layout import TokenFormat, input_formats
-from hw.links.packing import pack_tiles
+from hw.links.layout import TokenFormat, data_bits, input_formats
+from hw.links.packing import pack_tiles, pack_transfers
 from step.language.dtypes import BOOL
 from step.language.faults import tuple_of
 from step.language.tokens import DONE, Token

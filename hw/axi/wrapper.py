@@ -14,10 +14,8 @@ from hw.axi.read_master import ReadMaster
 from hw.axi.status import RunStatus
 from hw.axi.store_limit import StoreLimit
 from hw.axi.write_master import WriteMaster
-from hw.design.emit import top_text
 from hw.dma.wiring import FABRIC_RESET, add_streams
 from hw.memory.port import MEMORY_RESET
-from hw.verilog.convert import ModuleLibrary
 from hw.verilog.structure import Instance, Structure, Written, flat_ports, port_widths
 from step.lowering.board import BoardPlan, BoardPort, board_of
 from step.lowering.bus import BusConfig
@@ -85,16 +83,6 @@ def wrapped(
         top.gathered["probe_writing"] = writing or ["1'd0"]
         top.gathered["fabric_done"] = ["probe_finished"]
     return top
-
-
-def wrapper_files(wrapper: Structure, *, initial_values: bool = True) -> dict[str, str]:
-    """SystemVerilog of what is `wrapped`, and its masters, by file name; that of the fabric is `hw.design.emit`'s."""
-    library = ModuleLibrary(initial_values=initial_values)
-    for instance in wrapper.instances:
-        if not isinstance(instance.component, Written):
-            library.require(instance.component)
-    texts = {module.file: module.text for module in library.texts().values()}
-    return {**texts, f"{wrapper.name}.sv": top_text(wrapper)}
 
 
 def _is_limited(board: BoardPlan, port: BoardPort) -> bool:

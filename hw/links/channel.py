@@ -10,7 +10,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hw.links.gears import Gears, are_gears, gathering
+from hw.links.gears import Gears, gathering
 from hw.links.gears import shown as shown_later
 from hw.links.layout import DynamicFormat, Format, TokenFormat
 from hw.primitives.memories import BLOCK_RAM, Shallow
@@ -85,7 +85,7 @@ class ChannelFifo(Parametric):
     ) -> None:
         self._format, self._depth, self._spare = format, depth, spare if format.word_bits else 0
         self._deep, self._gears = deep, None
-        if isinstance(format, TokenFormat) and read_as is not None and are_gears(format, read_as):
+        if isinstance(format, TokenFormat) and read_as is not None and format.word_bits != read_as.word_bits:
             self._gears = format, read_as
             self._spare += read_as.beats > format.beats
         reader = self._gears[1] if self._gears else format

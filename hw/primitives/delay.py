@@ -13,15 +13,14 @@ from hw.verilog.modules import Parametric
 
 
 class DelayLine(Parametric):
-    """``o`` is ``i`` of ``cycles`` (>= 1) before, ``width`` bits; zero where that is before the reset.
+    """``o`` is ``i`` of ``cycles`` (>= 1) before, ``word_bits`` wide; zero where that is before the reset.
 
     A ring in a memory, whose places are read in the cycle in which they are overwritten, and a register behind it.
     """
 
-    def __init__(self, width: int, cycles: int) -> None:
-        self._width, self._cycles = width, cycles
-        super().__init__({"i": In(width), "o": Out(width)})
-        self.parameters = {"word_bits": self._width, "cycles": self._cycles}
+    def __init__(self, word_bits: int, cycles: int) -> None:
+        self._width, self._cycles = word_bits, cycles
+        super().__init__({"i": In(word_bits), "o": Out(word_bits)})
 
     @property
     def generic(self) -> DelayLine:

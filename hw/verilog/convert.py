@@ -18,13 +18,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from amaranth._toolchain.yosys import YosysBinary, find_yosys
 from amaranth.hdl import UnusedElaboratable
 
 from hw.verilog.modules import Parametric
+from hw.verilog.naming import numbers, summary
 from hw.verilog.rtlil import plain_rtlil
-from hw.verilog.wording import numbers, summary
-from hw.verilog.yosys import run_yosys, yosys
-from step.host.files import cache_directory, write_atomically, writing_cache
+from step.host.files import cache_directory, caching_tools, write_atomically, writing_cache
 from step.host.progress import Progress, silent
 from step.host.sources import source_digest
 from step.host.usage import is_recent, mark_used
@@ -60,6 +60,12 @@ class ModuleText:
     def introduced(self) -> ModuleText:
         """With a comment that says what it is. It is not kept: digests of sources do not see docstrings."""
         return replace(self, text=summary(self.kind) + self.text)
+
+
+@functools.cache
+def yosys() -> type[YosysBinary]:
+    """One that is installed, or else Amaranth's own."""
+    return find_yosys(lambda found: found >= (0, 40))
 
 
 @functools.cache
@@ -189,7 +195,9 @@ def to_verilog(modules: dict[str, str]) -> dict[str, str]:
         *("read_rtlil <<rtlil", *modules.values(), "rtlil", "proc -nomux -norom", "memory_collect"),
         *("attrmap -remove full_case", "write_verilog -sv"),
     )
-    texts = {match[1]: laid_out(match[0]) for match in _MODULE.finditer(run_yosys("\n".join(script)))}
+    with caching_tools():
+        written = str(yosys().run(["-q", "-"], "\n".join(script), ignore_warnings=True))
+    texts = {match[1]: laid_out(match[0]) for match in _MODULE.finditer(written)}
     return {name: "\n".join(texts[each] for each in _NAMED.findall(text)) for name, text in modules.items()}
 
 

@@ -8,6 +8,8 @@ elaborated without a library (Amaranth's own simulator) it is an ordinary submod
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
+from inspect import signature
 from typing import Any, ClassVar, Self
 
 from amaranth.hdl import ClockSignal, Elaboratable, Instance, Module, ResetSignal, Value
@@ -29,11 +31,21 @@ class Parametric(wiring.Component):
         True  # made to be asked for its name and ports, and often not elaborated: Amaranth need not warn
     )
 
-    parameters: Mapping[str, Any]
-    """All that distinguishes this component from others of its class, by name; reprs must be stable.
+    def __new__(cls, *args: Any, **others: Any) -> Self:
+        component: Self = super().__new__(cls, *args, **others)
+        bound = signature(cls.__init__).bind(component, *args, **others)
+        bound.apply_defaults()
+        component._given = dict([*bound.arguments.items()][1:])
+        return component
 
-    A name ends in ``_bits``, ``_bytes`` or ``_cycles`` where that is the unit. They are in the module's comment.
-    """
+    @cached_property
+    def parameters(self) -> Mapping[str, Any]:
+        """All that distinguishes this component from others of its class, by name: what it was made of.
+
+        Reprs must be stable. A name ends in ``_bits``, ``_bytes`` or ``_cycles`` where that is the unit. They are in
+        the module's comment.
+        """
+        return self._given
 
     @property
     def key(self) -> str:
@@ -133,12 +145,8 @@ class Shared(wiring.Component):
     def elaborate(self, platform: Any) -> Elaboratable:
         if not hasattr(platform, "require"):
             m = Module()
-            m.submodules.shared = component = self._component
-            for path, member, value in self.signature.flatten(self):
-                inner: Any = component
-                for step in path:
-                    inner = inner[step] if isinstance(step, int) else getattr(inner, step)
-                m.d.comb += inner.eq(value) if member.flow is In else value.eq(inner)
+            m.submodules.shared = self._component
+            wiring.connect(m, wiring.flipped(self), self._component)
             return m
         ports: dict[str, Any] = {}
         for path, member, value in self.signature.flatten(self):

@@ -8,7 +8,7 @@ from cosim.building.design import SIDECAR
 from cosim.building.wrappers import write_wrappers
 from cosim.running.program_data import check_memory
 from cosim.testbench.folder import write_bench
-from hw.axi.design import design_of
+from hw.design.emit import design_of
 from step.errors import InputError
 from step.programs.prepare import prepare
 from step_cli.console import show, working

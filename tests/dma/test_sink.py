@@ -15,8 +15,8 @@ from streams import nested, netlist_of, wanted
 
 from hw.dma.images import sink_tokens
 from hw.dma.sink import PARTS, SinkDma
-from hw.links.edge import pack_transfers
 from hw.links.layout import input_formats
+from hw.links.packing import pack_transfers
 from step.errors import InputError
 from step.language.dims import DimKind, symbol
 from step.language.dtypes import BF16, INT32

@@ -14,7 +14,7 @@ from operator import add
 
 from cosim.synthesis.area import Ecp5Area
 from cosim.synthesis.families.ecp5 import Ecp5
-from cosim.synthesis.report import Component, Report
+from cosim.synthesis.report import Report
 from hw.design.emit import check_synthesisable
 from hw.fabric import ElaboratedFabric, elaborate
 from hw.verilog.convert import ModuleLibrary
@@ -136,21 +136,7 @@ def _width(match: re.Match[str], widths: dict[str, int]) -> int:
 def estimate(program: Netlist, family: Ecp5) -> Report:
     """The area of ``program``, roughly; no clock. Raises `FabricError` for a program that can not be synthesised."""
     fabric, counts = _counted(program)
-    area = {module: each.area for module, each in counts.items()}
-    units = tuple(
-        Component(each.node.name, each.node.operator.name, each.component.module_name, area[each.component.module_name])
-        for each in fabric.units
-    )
-    channels = tuple(
-        Component(each.edge.name, "channel", each.component.module_name, area[each.component.module_name])
-        for each in fabric.channels
-    )
-    units += tuple(
-        Component(each.name, "scratchpad", each.component.module_name, area[each.component.module_name])
-        for each in fabric.scratchpads
-    )
-    total = reduce(add, (area[each.component.module_name] for each in fabric.structure.instances), Ecp5Area())
-    return Report(program.graph.name, family, units, channels, total, None)
+    return Report.of(fabric, family, {module: each.area for module, each in counts.items()})
 
 
 def fabric_metrics(program: Netlist) -> dict[str, int]:

@@ -15,8 +15,7 @@ import numpy as np
 
 from cosim.running.bench_run import NO_LIMIT, simulate, wave_kind
 from cosim.running.failure import broken_off, failure
-from cosim.running.program_data import memory_image, source_transfers
-from cosim.running.run_files import RawRun
+from cosim.running.run_files import RawRun, memory_image, source_transfers
 from hw.axi.design import design_of
 from hw.links.edge import unpack_transfers
 from hw.links.layout import input_formats
@@ -112,8 +111,7 @@ def run_rtl(
                 max_cycles=min(max_cycles or NO_LIMIT, NO_LIMIT),
                 waves=waves,
                 optimize=optimize,
-                building=progress,
-                progress=lambda cycle: progress(f"simulating: cycle {cycle:,}"),
+                progress=progress,
                 leaving=None if on_token is None else partial(_left, netlist, on_token),
             )
         except SimulationError as broken:

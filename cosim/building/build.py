@@ -75,7 +75,7 @@ def build(
 
     Raises `EnvironmentProblem` for a missing tool, and `BuildError` with the first errors of a failed build.
     """
-    design = origin if isinstance(origin, BenchDesign) else load_design(origin)
+    design = load_design(origin)
     toolchain = find_toolchain()
     if waves == "fst" and not has_lz4():
         raise EnvironmentProblem(f"lz4.h is missing: {HINTS['lz4']}")

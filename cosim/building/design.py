@@ -103,11 +103,13 @@ class BenchDesign:
         return MemoryConfig.from_json({name: value for name, value in self.memory.items() if name != "beats_total"})
 
 
-def load_design(origin: Path | str | Mapping[str, Any], root: Path | None = None) -> BenchDesign:
+def load_design(origin: BenchDesign | Path | str | Mapping[str, Any], root: Path | None = None) -> BenchDesign:
     """The design in a directory with a sidecar, or of a sidecar whose files are relative to ``root``.
 
     Raises `FormatError` for a sidecar that is missing, not JSON, or without a field.
     """
+    if isinstance(origin, BenchDesign):
+        return origin
     if isinstance(origin, Mapping):
         return _from_sidecar(origin, root or Path.cwd(), "sidecar")
     path = Path(origin)

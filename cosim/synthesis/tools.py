@@ -13,7 +13,7 @@ from filelock import FileLock
 from cosim.building.steps import check_room, first_errors
 from cosim.building.toolchain import installed, show_version
 from cosim.cache.builds import failure_log
-from cosim.running.process import run_logged
+from cosim.running.process import how_ended, run_logged
 from cosim.synthesis.jobs import Stop
 from step.errors import BuildError
 from step.host.files import cache_directory, tool_environment, writing_cache
@@ -46,8 +46,7 @@ def failed(name: str, status: int, log: Path, entry: str) -> BuildError:
     check_room(log)
     kept = failure_log(entry)
     shutil.copyfile(log, kept)
-    how = f"killed by signal {-status}" if status < 0 else f"exit status {status}"
-    return BuildError("\n".join([f"{name} failed ({how}):", *first_errors(log), f"full log: {kept}"]))
+    return BuildError("\n".join([f"{name} failed ({how_ended(status)}):", *first_errors(log), f"full log: {kept}"]))
 
 
 def translate(name: str, start: Callable[[], int]) -> None:

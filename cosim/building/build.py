@@ -13,9 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cosim.building.design import BenchDesign, load_design
+from cosim.building.design import BenchDesign, Hierarchy, load_design
 from cosim.building.harness import HELPERS, TOP, bench_text, hardware
-from cosim.building.hierarchy import Hierarchy
 from cosim.building.steps import run_or_fail, tell_compiled
 from cosim.building.toolchain import HINTS, Toolchain, cocotb_libraries, find_toolchain, has_lz4, plain
 from cosim.cache.builds import cached, content_key
@@ -122,7 +121,7 @@ def verilation(design: BenchDesign, waves: str | None, edges: Sequence[str] = ()
     missing = [path for path in given if not path.is_file()]
     if missing:
         raise BuildError(f"{missing[0]} does not exist, but the sidecar names it")
-    hierarchy, top = Hierarchy.of(design), design.module if edges else TOP
+    hierarchy, top = Hierarchy(design), design.module if edges else TOP
     # Waves of separately compiled modules would show nothing but their ports.
     apart = hierarchy.worthwhile and not edges and waves is None
     written = {"control.vlt": hierarchy.control_file(apart, ("clk", "rst", *edges) if edges else ())}

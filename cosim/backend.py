@@ -41,12 +41,7 @@ from step.running.interpreter import OnToken
 from step.running.result import ChannelEvents, ChannelResult, OperatorResult, RunResult, Status, control_token
 from step.running.traffic import traffic
 
-_STATUS = {
-    "finished": Status.FINISHED,
-    "stalled": Status.DEADLOCK,
-    "runaway": Status.RUNAWAY,
-    "fault": Status.FAULT,
-}
+_STATUS = {"finished": Status.FINISHED, "stalled": Status.DEADLOCK, "runaway": Status.RUNAWAY, "fault": Status.FAULT}
 
 
 @dataclass(frozen=True)
@@ -213,12 +208,10 @@ def _stored(netlist: Netlist, node: Node, access: Access, raw: RawRun, content: 
 
     Raises `StreamFault` where there were more than its region has ``room`` for.
     """
-    element = access.tile
-    channel = netlist.by_consumer[node.name, access.port].index
-    controls = raw.enters["control"][raw.enters["channel"] == channel]
+    controls = raw.entered(netlist.by_consumer[node.name, access.port].index)
     if (count := int((controls & 2 > 0).sum())) > room:
         raise no_room(node, count)
-    tiles = iter(unpack_tiles(content, element, netlist.fabric.memory.beat_bytes))
+    tiles = iter(unpack_tiles(content, access.tile, netlist.fabric.memory.beat_bytes))
     return [control_token(int(each), next(tiles) if each & 2 else None) for each in controls if not each & 1]
 
 

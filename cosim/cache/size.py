@@ -97,14 +97,16 @@ def _size(path: Path) -> int:
 
 
 def _remove(root: Path, entry: CacheEntry, idle: float) -> bool:
-    if entry.lock is None:
-        return _unlink(entry.path)
     try:
+        if entry.lock is None:
+            entry.path.unlink()
+            return True
         with FileLock(root / f"{entry.lock}.lock", blocking=False):
             if not entry.path.exists() or time.time() - last_used(entry.path) < idle:
                 return False
             if not entry.path.is_dir() or entry.path.is_symlink():
-                return _unlink(entry.path)
+                entry.path.unlink()
+                return True
             partial = root / f"{entry.lock}.partial"  # an entry that exists is whole, also while it goes
             if entry.path != partial:
                 shutil.rmtree(partial, ignore_errors=True)
@@ -113,11 +115,3 @@ def _remove(root: Path, entry: CacheEntry, idle: float) -> bool:
             return True
     except (Timeout, OSError):
         return False
-
-
-def _unlink(path: Path) -> bool:
-    try:
-        path.unlink()
-    except OSError:
-        return False
-    return True

@@ -75,6 +75,10 @@ class RawRun:
         """Speed of the simulation."""
         return self.simulated / self.seconds if self.seconds else 0.0
 
+    def entered(self, channel: int) -> np.ndarray:
+        """``control`` of each token that entered a channel."""
+        return self.enters["control"][self.enters["channel"] == channel]
+
 
 def write_inputs(
     design: BenchDesign, directory: Path, sources: Mapping[str, Sequence[int]], memory: bytes = b""

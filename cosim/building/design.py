@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -121,6 +121,10 @@ class BenchDesign:
     buses: SharedBuses | None = None
 
     @property
+    def has_memory(self) -> bool:
+        return bool(self.reads or self.writes)
+
+    @property
     def memory_config(self) -> MemoryConfig:
         """The parameters of the off-chip memory."""
         return MemoryConfig.from_json({name: value for name, value in self.memory.items() if name != "beats_total"})
@@ -148,39 +152,28 @@ def load_design(origin: BenchDesign | Path | str | Mapping[str, Any], root: Path
 
 def _from_sidecar(sidecar: Mapping[str, Any], root: Path, where: str) -> BenchDesign:
     try:
-        return BenchDesign(
-            module=sidecar["module"],
-            sources=tuple(_stream(port) for port in sidecar["sources"]),
-            sinks=tuple(_stream(port) for port in sidecar["sinks"]),
-            reads=tuple(_memory(port) for port in sidecar["reads"]),
-            writes=tuple(_memory(port) for port in sidecar["writes"]),
-            channels=tuple(channel["name"] for channel in sidecar["channels"]),
-            units=tuple(unit["name"] for unit in sidecar["units"]),
-            buffers=tuple(buffer["name"] for buffer in sidecar["buffers"]),
-            memory=dict(sidecar["memory"]),
-            settling_cycles=sidecar["settling_cycles"],
-            verilog=tuple((root / file).resolve() for file in sidecar["files"]),
-            cpp=tuple((root / file).resolve() for file in sidecar.get("cpp", ())),
-            hierarchical=tuple(sidecar.get("hierarchical", ())),
-            buses=_buses(sidecar["board"], sidecar["memory"]["bus"]) if "board" in sidecar else None,
-        )
+        parts: dict[str, Any] = {"module": sidecar["module"]}
+        for kind, names in ((StreamPort, ("sources", "sinks")), (PortFacts, ("reads", "writes"))):
+            parts |= {each: tuple(_port(kind, port) for port in sidecar[each]) for each in names}
+        for each in ("channels", "units", "buffers"):
+            parts[each] = tuple(part["name"] for part in sidecar[each])
+        parts |= {each: sidecar[each] for each in ("memory", "settling_cycles")}
+        for each, files in (("verilog", sidecar["files"]), ("cpp", sidecar.get("cpp", ()))):
+            parts[each] = tuple((root / file).resolve() for file in files)
+        if "board" in sidecar:
+            board, bus = sidecar["board"], sidecar["memory"]["bus"]
+            images = {each["name"]: each["base"] for each in board["images"]}
+            reads, writes = tuple(board["reads"]), tuple(board["writes"])
+            parts["buses"] = SharedBuses(reads, writes, images, bus["bytes"], bus["address_bits"])
+        return BenchDesign(hierarchical=tuple(sidecar.get("hierarchical", ())), **parts)
     except KeyError as error:
         raise FormatError(f"{where} has no field {error.args[0]!r}") from None
 
 
-def _buses(board: Mapping[str, Any], bus: Mapping[str, int]) -> SharedBuses:
-    images = {each["name"]: each["base"] for each in board["images"]}
-    return SharedBuses(tuple(board["reads"]), tuple(board["writes"]), images, bus["bytes"], bus["address_bits"])
-
-
-def _stream(port: Mapping[str, Any]) -> StreamPort:
-    return StreamPort(port["name"], port["port"], port["data_bits"], port["user_bits"])
-
-
-def _memory(port: Mapping[str, Any]) -> PortFacts:
-    return PortFacts(
-        port["name"], port["port"], port["base"], port["beats"], port["size_beats"], port.get("acknowledged", False)
-    )
+def _port(kind: type[Any], plain: Mapping[str, Any]) -> Any:
+    """A ``kind`` of its fields in ``plain``, of which those with a default may be missing."""
+    needed = (each.name for each in fields(kind) if each.default is MISSING or each.name in plain)
+    return kind(**{name: plain[name] for name in needed})
 
 
 class Hierarchy:

@@ -106,7 +106,7 @@ def write_inputs(
 
 def _memory_contents(design: BenchDesign, memory: bytes) -> np.ndarray | None:
     """The whole memory as bytes [beats, bytes of a beat], None for a fabric without ports."""
-    if not design.reads and not design.writes:
+    if not design.has_memory:
         return None
     beats, beat = max(1, design.memory["beats_total"]), design.memory["beat_bytes"]
     if len(memory) > beats * beat:
@@ -212,7 +212,7 @@ def _memory_after(design: BenchDesign, directory: Path) -> bytes:
 
 def _beats(design: BenchDesign, directory: Path) -> list[int]:
     """Beats that passed at each port of the memory, if there is one."""
-    if not design.reads and not design.writes:
+    if not design.has_memory:
         return []
     if design.buses is None:
         return [int(line) for line in (directory / "memory.beats").read_text().splitlines()]

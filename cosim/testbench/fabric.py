@@ -23,7 +23,7 @@ STILL = 1 << 14
 def bench_parts(design: BenchDesign) -> tuple[Path, ...]:
     """Modules that the bench of ``design`` instantiates."""
     memory = AXI_MEMORY if design.buses is not None else PORT_MEMORY
-    return (*STREAMS, memory) if design.reads or design.writes else STREAMS
+    return (*STREAMS, memory) if design.has_memory else STREAMS
 
 
 def word_bytes(design: BenchDesign) -> int:
@@ -49,13 +49,13 @@ def bench_text(design: BenchDesign, top: Structure, lines: Mapping[str, int], hi
         body, nets = [*body, *memory], nets | more
         width = design.buses.address_bits
         nets |= {f"base_{name}": f"{width}'d{base}" for name, base in design.buses.images.items()}
-    elif design.reads or design.writes:
+    elif design.has_memory:
         body += _port_memory(design, words)
         nets |= {MEMORY_RESET: "rst"} | _port_nets(design)
     ports = ["clk", "rst", *top.ports]
     body += [f"  {design.module} fabric (", *separated(f"    .{each}({nets.get(each, '')})" for each in ports), "  );"]
-    sinks, has_memory = [each.port for each in design.sinks], bool(design.reads or design.writes)
-    last = {name: lines[f"{name}.hex"] - 1 for name in ("memory", "expected") if has_memory}
+    sinks = [each.port for each in design.sinks]
+    last = {name: lines[f"{name}.hex"] - 1 for name in ("memory", "expected") if design.has_memory}
     return filled(
         _HERE / "bench.sv.in",
         module=design.module,
@@ -65,8 +65,8 @@ def bench_text(design: BenchDesign, top: Structure, lines: Mapping[str, int], hi
         still=STILL,
         finished=" && ".join(["probe_finished", *(f"{each}_finished" for each in sinks)]),
         wrong=" + ".join(["0", *(f"{each}_wrong" for each in sinks)]),
-        load=filled(_HERE / "load.sv.in", **last).splitlines() if has_memory else [],
-        compare=(_HERE / "compare.sv.in").read_text().splitlines() if has_memory else [],
+        load=filled(_HERE / "load.sv.in", **last).splitlines() if design.has_memory else [],
+        compare=(_HERE / "compare.sv.in").read_text().splitlines() if design.has_memory else [],
         hint=hint_line(hint),
     )
 

@@ -16,7 +16,6 @@ from cosim.board.ipxact import component_text
 from cosim.board.memory import contents, places, wanted
 from cosim.board.readme_text import readme_text
 from cosim.board.tables import PlacedImage, StreamTable, Tables, TensorTable, tables_of
-from cosim.building.texts import copied, write_files
 from cosim.building.wrappers import write_wrappers
 from cosim.testbench.axi import AXI_MEMORY
 from hw.design.emit import WAIVERS, check_synthesisable
@@ -26,6 +25,7 @@ from hw.verilog.core import BenchFiles, core_files
 from hw.verilog.file_lists import file_list_text
 from step.errors import InputError
 from step.host.progress import Progress, silent
+from step.host.texts import copied, write_files
 from step.language.types import Selector
 from step.lowering.board import BoardPlan, board_of
 from step.lowering.bus import BusConfig

@@ -11,9 +11,9 @@ from cosim.board.batches import Batch, batch_of, batches_source, results_bytes
 from cosim.board.folder import Folder, Options, write_folder
 from cosim.board.memory import contents, wanted
 from cosim.building.design import Hierarchy, load_design
-from cosim.building.texts import copied, write_files
 from step.errors import InputError
 from step.host.progress import Progress, silent
+from step.host.texts import copied, write_files
 from step.language.tokens import Token
 from step.lowering.limits import power_of_two
 from step.programs.data.inputs import BoundInputs

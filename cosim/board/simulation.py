@@ -15,11 +15,11 @@ from typing import Any
 
 from cosim.building.build import Build, build
 from cosim.building.design import load_design
-from cosim.building.texts import write_files
 from cosim.running.bench_run import broken_off, cocotb_environment
 from hw.registers.wrapper import BoardDesign
 from step.errors import EnvironmentProblem, SimulationError
 from step.host.progress import Progress, silent
+from step.host.texts import write_files
 
 _BENCH = "cosim.board.simulated"
 

@@ -17,8 +17,8 @@ from cosim.building.design import BenchDesign, Hierarchy, load_design
 from cosim.building.harness import HELPERS, TOP, bench_text, hardware
 from cosim.building.steps import run_or_fail, tell_compiled
 from cosim.building.toolchain import HINTS, Toolchain, cocotb_libraries, find_toolchain, has_lz4, plain
-from cosim.cache.builds import cached, content_key
 from step.errors import BuildError, EnvironmentProblem
+from step.host.builds import cached, content_key
 from step.host.progress import Progress, silent
 
 IN_LOOPS = ("--expand-limit", "12")

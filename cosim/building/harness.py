@@ -9,9 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from cosim.building.design import BenchDesign, SharedBuses, StreamPort
-from cosim.building.texts import filled
 from hw.memory.port import MEMORY_RESET
 from hw.verilog.structure import separated
+from step.host.texts import filled
 
 TOP = "bench"
 

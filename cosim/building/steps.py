@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from cosim.building.toolchain import Toolchain
-from cosim.cache.builds import failure_log
-from cosim.running.process import run_logged
 from step.errors import BuildError, StepError
+from step.host.builds import failure_log
 from step.host.files import full_disk, has_room
+from step.host.process import run_logged
 from step.host.progress import Progress
 
 

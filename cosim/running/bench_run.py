@@ -16,10 +16,10 @@ from cocotb_tools.config import pygpi_entry_point
 from cosim.building.build import Build, build
 from cosim.building.design import BenchDesign, load_design
 from cosim.building.toolchain import Toolchain
-from cosim.running.process import how_ended, run_logged
 from cosim.running.run_files import RawRun, look_at_sinks, read_run, write_inputs
 from step.errors import InputError, SimulationError
 from step.host.files import FULL, check_writable, full_disk, has_room
+from step.host.process import how_ended, run_logged
 from step.host.progress import Progress, silent
 
 NO_LIMIT = 1 << 36

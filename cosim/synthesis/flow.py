@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cosim.cache.builds import content_key
 from cosim.synthesis.cells import Cells
 from cosim.synthesis.families.family import CellFamily, Timing
 from cosim.synthesis.jobs import Stop, kept
@@ -22,6 +21,7 @@ from cosim.synthesis.surround import TOP, behind_pins
 from cosim.synthesis.tools import run_tool
 from hw.verilog.convert import ModuleText
 from hw.verilog.structure import Structure
+from step.host.builds import content_key
 
 
 @dataclass(frozen=True)

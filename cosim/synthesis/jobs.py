@@ -10,7 +10,7 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-from cosim.cache.builds import cached
+from step.host.builds import cached
 from step.host.progress import Progress, silent
 
 Result = TypeVar("Result")

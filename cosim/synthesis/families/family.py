@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from cosim.building.toolchain import checked
-from cosim.cache.builds import content_key
 from cosim.synthesis.cells import Cells
 from cosim.synthesis.jobs import Stop
+from step.host.builds import content_key
 
 Found = TypeVar("Found", bound=Cells)
 

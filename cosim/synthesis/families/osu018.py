@@ -11,14 +11,14 @@ from typing import Any
 
 from cosim.building.steps import failed
 from cosim.building.toolchain import HINTS
-from cosim.cache.builds import content_key
-from cosim.running.process import how_ended, run_logged
 from cosim.synthesis.cells import Cells
 from cosim.synthesis.families.family import NETLIST, CellFamily, Timing
 from cosim.synthesis.jobs import Stop, kept
 from cosim.synthesis.surround import TOP
 from step.errors import EnvironmentProblem, SettingError
+from step.host.builds import content_key
 from step.host.files import tool_environment
+from step.host.process import how_ended, run_logged
 
 LIBERTY = Path("/usr/share/qflow/tech/osu018/osu018_stdcells.lib")
 """Where Debian's package has the library."""

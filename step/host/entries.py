@@ -10,9 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from step.host.amounts import prefix
+from step.host.files import locked
 from step.host.sizes import cache_limit
 from step.host.usage import DAY, last_used
 
@@ -101,7 +100,7 @@ def _remove(root: Path, entry: CacheEntry, idle: float) -> bool:
         if entry.lock is None:
             entry.path.unlink()
             return True
-        with FileLock(root / f"{entry.lock}.lock", blocking=False):
+        with locked(root / f"{entry.lock}.lock", wait=False):
             if not entry.path.exists() or time.time() - last_used(entry.path) < idle:
                 return False
             if not entry.path.is_dir() or entry.path.is_symlink():
@@ -113,5 +112,5 @@ def _remove(root: Path, entry: CacheEntry, idle: float) -> bool:
                 entry.path.rename(partial)
             shutil.rmtree(partial)
             return True
-    except (Timeout, OSError):
+    except OSError:
         return False

@@ -132,13 +132,18 @@ def _left(netlist: Netlist, tell: OnToken, name: str, transfers: list[int]) -> N
 
 
 def _result(netlist: Netlist, raw: RawRun, capacities: Mapping[str, int], error: SimulationError | None) -> RunResult:
+    fillers = [share.filler.name for pad in scratchpads(netlist) for share in pad.shares]
+    activity = dict(zip((node.name for node in netlist.units), raw.activity.tolist(), strict=True))
     return RunResult(
         backend="rtl",
         program=netlist.graph.name,
         status=Status.FAULT if isinstance(error, StreamFault) else _STATUS[raw.status],
         cycles=raw.cycles,
         outputs=_outputs(netlist, raw),
-        operators={node.name: _activity(raw, index) for index, node in enumerate(netlist.units)},
+        operators={
+            name: OperatorResult(busy, starved, blocked, finished)
+            for name, (starved, busy, blocked, finished) in activity.items()
+        },
         channels={
             each.name: ChannelResult(int(raw.tokens[each.index]), int(raw.peak[each.index]), capacities[each.name])
             for each in netlist.channels
@@ -146,23 +151,11 @@ def _result(netlist: Netlist, raw: RawRun, capacities: Mapping[str, int], error:
         wall_seconds=raw.seconds,
         arrivals=_arrivals(netlist, raw),
         error=None if error is None else str(error),
-        buffers=_buffers(netlist, raw),
+        buffers=dict(zip(fillers, (netlist.fabric.page_bytes * int(peak) for peak, _ in raw.pages), strict=True)),
         buffer_bytes=netlist.fabric.page_bytes * raw.all_pages,
         traffic=traffic(netlist, raw.beats),
         events=_events(netlist, raw),
     )
-
-
-def _buffers(netlist: Netlist, raw: RawRun) -> dict[str, int]:
-    """The most bytes of on-chip memory that each filler of buffers had."""
-    names = [share.filler.name for pad in scratchpads(netlist) for share in pad.shares]
-    return {name: netlist.fabric.page_bytes * int(peak) for name, (peak, _) in zip(names, raw.pages, strict=True)}
-
-
-def _activity(raw: RawRun, unit: int) -> OperatorResult:
-    """Cycles per activity of ``unit``."""
-    starved, busy, blocked, finished = (int(each) for each in raw.activity[unit])
-    return OperatorResult(busy, starved, blocked, finished)
 
 
 def _events(netlist: Netlist, raw: RawRun) -> dict[str, ChannelEvents]:

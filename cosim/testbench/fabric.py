@@ -90,13 +90,7 @@ def _stream(port: StreamPort, is_source: bool, lines: Mapping[str, int]) -> list
         body += [f"  wire {stem}_finished;", f"  wire [31:0] {stem}_wrong;"]
         connections += [f".finished({stem}_finished)", f".wrong({stem}_wrong)"]
     parameters = f'.BITS({port.bits}), .TRANSFERS({lines[f"{file}.hex"]}), .FILE("{file}")'
-    return [
-        *body,
-        f"  {module} #({parameters}) {stem}__bench (",
-        f"    {', '.join(connections)}",
-        "  );",
-        "",
-    ]
+    return [*body, f"  {module} #({parameters}) {stem}__bench (", f"    {', '.join(connections)}", "  );", ""]
 
 
 def _port_nets(design: BenchDesign) -> dict[str, str]:

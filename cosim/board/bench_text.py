@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from cosim.board.constraints import TEXTS
 from cosim.board.memory import ExpectedImage
 from cosim.board.tables import PlacedImage, Tables
-from cosim.building.texts import filled
 from cosim.testbench.axi import axi_memory
 from cosim.testbench.data import hex_lines
 from cosim.testbench.fabric import hint_line
 from hw.verilog.structure import separated
+from step.host.texts import filled
 from step.lowering.arrival import arrival
 
 RUNS = 2

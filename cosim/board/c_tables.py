@@ -6,22 +6,19 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple
 
-from cosim.board.tables import PlacedImage, StreamTable, Tables, TensorTable
+from cosim.board.tables import PlacedImage, StreamTable, Tables, TensorTable, part_of
 
 
 def tables_header(tables: Tables) -> str:
     """The header: numbers of images, tensors and streams, and the declaration of the tables."""
     name, upper = tables.name, tables.name.upper()
-    images = [each.name for each in tables.design.board.images]
+    images = tables.design.board.images
     lines = [f"/* The board of {tables.netlist.graph.name}, for step_board.h. */"]
     lines += [f"#ifndef {upper}_H", f"#define {upper}_H", "", '#include "step_board.h"', ""]
     lines.append(f"#define {upper}_IMAGES {len(images)}u")
-    for kind, names in (
-        ("IMAGE", images),
-        ("TENSOR", [each.name for each in tables.tensors]),
-        ("STREAM", [each.name for each in tables.streams]),
-    ):
-        lines += [f"#define {upper}_{kind}_{_macro(each)} {at}u" for at, each in enumerate(names)]
+    for kind, those in (("IMAGE", images), ("TENSOR", tables.tensors), ("STREAM", tables.streams)):
+        names = (re.sub(r"\W", "_", each.name).upper() for each in those)
+        lines += [f"#define {upper}_{kind}_{each} {at}u" for at, each in enumerate(names)]
     return "\n".join([*lines, "", f"extern const step_design {name};", "", "#endif"]) + "\n"
 
 
@@ -32,7 +29,7 @@ def tables_source(tables: Tables, places: Sequence[PlacedImage]) -> str:
     lines = [f'#include "{name}.h"', ""]
     lines += array("step_image", "images", (_image(tables, each, places[0].address) for each in places))
     for at, tensor in enumerate(tables.tensors):
-        tilings = ((astuple(each.part), each.tile_bytes, each.image) for each in tensor.tilings)
+        tilings = ((astuple(part_of(each)), tables.tile_bytes(each), image) for image, each in tensor.tilings.items())
         lines += array("step_tiling", f"tilings{at}", tilings)
     lines += array("step_tensor", "tensors", (_tensor(at, each) for at, each in enumerate(tables.tensors)))
     for at, stream in enumerate(tables.streams):
@@ -64,10 +61,6 @@ def array(kind: str, name: str, entries: Iterable[object]) -> list[str]:
 
 def _quoted(text: str) -> str:
     return f'"{text}"'
-
-
-def _macro(name: str) -> str:
-    return re.sub(r"\W", "_", name).upper()
 
 
 def _image(tables: Tables, place: PlacedImage, base: int) -> tuple[str, ...]:

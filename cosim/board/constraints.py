@@ -8,8 +8,8 @@ from pathlib import Path
 from textwrap import wrap
 
 from cosim.board.tables import masters_of
-from cosim.building.texts import filled
 from hw.verilog.structure import Structure
+from step.host.texts import filled
 from step.lowering.bus import BusConfig
 
 TEXTS = Path(__file__).parent / "text"

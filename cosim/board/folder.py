@@ -15,8 +15,7 @@ from cosim.board.constraints import sdc, xdc
 from cosim.board.ipxact import component_text
 from cosim.board.memory import contents, places, wanted
 from cosim.board.readme_text import readme_text
-from cosim.board.tables import PlacedImage, StreamTable, Tables, TensorTable, tables_of
-from cosim.building.texts import copied, write_files
+from cosim.board.tables import PlacedImage, Tables, tables_of
 from cosim.building.wrappers import write_wrappers
 from cosim.testbench.axi import AXI_MEMORY
 from hw.design.emit import WAIVERS, check_synthesisable
@@ -25,6 +24,7 @@ from hw.registers.wrapper import board_design
 from hw.verilog.file_lists import BenchFiles, core_files, file_list_text
 from step.errors import InputError
 from step.host.progress import Progress, silent
+from step.host.texts import copied, write_files
 from step.language.types import Selector
 from step.lowering.board import BoardPlan, board_of
 from step.lowering.bus import BusConfig
@@ -109,11 +109,7 @@ def _placed(board: BoardPlan, options: Options, sizes: Mapping[str, int]) -> tup
 
 
 def _files(
-    tables: Tables,
-    placed: Sequence[PlacedImage],
-    options: Options,
-    data: Mapping[str, bytes],
-    sizes: Mapping[str, int],
+    tables: Tables, placed: Sequence[PlacedImage], options: Options, data: Mapping[str, bytes], sizes: Mapping[str, int]
 ) -> dict[str, str | bytes]:
     """The files of the board by name, but for wrappers and those of PeakRDL."""
     design, name, top = tables.design, tables.name, tables.design.top
@@ -186,31 +182,16 @@ def _host_tables(tables: Tables) -> dict[str, Any]:
     The shape of a tensor that only the run tells begins with 0. An extent is None where a length says it, and the rows
     of a part are 0 there.
     """
-    return {
-        "fabric": tables.name,
-        "tensors": [_tensor(tables, each) for each in tables.tensors],
-        "streams": [_stream(each) for each in tables.streams],
-    }
-
-
-def _tensor(tables: Tables, tensor: TensorTable) -> dict[str, Any]:
-    declared = tables.netlist.graph.tensors.get(tensor.access.tensor or "")
-    shape = (tensor.outer, tensor.height, tensor.width) if declared is None else declared.shape
-    kind = {"read": declared is not None, "stored": tensor.is_stored}
-    return {"name": tensor.name, "shape": list(shape), "dtype": tensor.access.tile.dtype.name, **kind}
-
-
-def _stream(stream: StreamTable) -> dict[str, Any]:
-    plan, kinds = stream.stream.plan, [_kind(each) for each in leaves(stream.element)]
-    return {
-        "name": stream.name,
-        "read": stream.stream.is_source,
-        "stored": False,
-        "extents": list(plan.extents),
-        "rows": plan.rows,
-        "parts": [(each.rows, each.columns, kind) for each, kind in zip(stream.parts, kinds, strict=False)],
-    }
-
-
-def _kind(element: Any) -> str:
-    return "SELECTOR" if isinstance(element, Selector) else str(element.dtype.name)
+    tensors, streams = [], []
+    for tensor in tables.tensors:
+        declared = tables.netlist.graph.tensors.get(tensor.access.tensor or "")
+        shape = (tensor.outer, tensor.height, tensor.width) if declared is None else declared.shape
+        kind = {"read": declared is not None, "stored": tensor.is_stored}
+        tensors.append({"name": tensor.name, "shape": list(shape), "dtype": tensor.access.tile.dtype.name, **kind})
+    for stream in tables.streams:
+        plan, elements = stream.stream.plan, leaves(stream.element)
+        kinds = ["SELECTOR" if isinstance(each, Selector) else each.dtype.name for each in elements]
+        parts = [(each.rows, each.columns, kind) for each, kind in zip(stream.parts, kinds, strict=False)]
+        shape = {"extents": list(plan.extents), "rows": plan.rows, "parts": parts}
+        streams.append({"name": stream.name, "read": stream.stream.is_source, "stored": False, **shape})
+    return {"fabric": tables.name, "tensors": tensors, "streams": streams}

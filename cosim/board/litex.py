@@ -10,11 +10,10 @@ from pathlib import Path
 from cosim.board.batches import Batch, batch_of, batches_source, results_bytes
 from cosim.board.folder import Folder, Options, write_folder
 from cosim.board.memory import contents, wanted
-from cosim.building.design import load_design
-from cosim.building.hierarchy import Hierarchy
-from cosim.building.texts import copied, write_files
+from cosim.building.design import Hierarchy, load_design
 from step.errors import InputError
 from step.host.progress import Progress, silent
+from step.host.texts import copied, write_files
 from step.language.tokens import Token
 from step.lowering.limits import power_of_two
 from step.programs.data.inputs import BoundInputs
@@ -67,7 +66,7 @@ def write_system(
         made.append(batch_of(written.tables, data, outputs))
     text, arrays = batches_source(written.tables, made, places[-1].end - MEMORY)
     design, rtl = written.tables.design, written.tables.rtl
-    hierarchy = Hierarchy.of(load_design(design.fabric.sidecar, directory / "rtl"))
+    hierarchy = Hierarchy(load_design(design.fabric.sidecar, directory / "rtl"))
     board = {
         "top": design.top.name,
         "files": [f"../{each}" for each in rtl],

@@ -18,7 +18,6 @@ from step.errors import InputError
 from step.language.faults import rows_of
 from step.language.tiling import TiledTensor
 from step.language.tokens import DONE, Token, from_nested, to_nested
-from step.language.types import Tile
 from step.lowering.board import BoardPlan
 from step.lowering.bus import PAGE
 from step.lowering.dma import LENGTH_BYTES
@@ -38,9 +37,8 @@ def contents(tables: Tables, data: BoundInputs) -> dict[str, bytes]:
     """The images that the program reads, by name."""
     images, found, beat = tables.design.board.images, dict[str, bytes](), tables.design.board.beat_bytes
     for tensor in tables.tensors:
-        for tiling in tensor.tilings if tensor.access.tensor else ():
-            tile = Tile(tensor.access.tile.dtype, tiling.part.rows, tiling.part.columns)
-            found[images[tiling.image].name] = pack_tiles(data.tiles(tensor.name, tile.shape), tile, beat)
+        for image, tile in tensor.tilings.items() if tensor.access.tensor else ():
+            found[images[image].name] = pack_tiles(data.tiles(tensor.name, tile.shape), tile, beat)
     for stream in tables.streams:
         if stream.stream.is_source:
             for part, content in _packed(tables, stream, data.streams[stream.name]).items():
@@ -56,7 +54,7 @@ def wanted(tables: Tables, outputs: Mapping[str, Sequence[Token]]) -> dict[str, 
             values = [each.value for each in outputs[tensor.name] if each.has_value]
             tile = tensor.access.tile
             packed = pack_tiles(np.array(values, tile.dtype.numpy).reshape(-1, *tile.shape), tile, beat)
-            found[images[tensor.tilings[0].image].name] = ExpectedImage(packed, b"\xff" * len(packed))
+            found[images[next(iter(tensor.tilings))].name] = ExpectedImage(packed, b"\xff" * len(packed))
     for stream in tables.streams:
         if not stream.stream.is_source:
             found |= {f"{stream.name}_{part}": each for part, each in _left(tables, stream, outputs).items()}
@@ -168,8 +166,7 @@ def outputs_of(tables: Tables, images: Mapping[str, bytes]) -> dict[str, list[To
 
 def _stored(tables: Tables, tensor: TensorTable, images: Mapping[str, bytes]) -> list[Token]:
     board, access = tables.design.board, tensor.access
-    image, size = board.images[tensor.tilings[0].image].name, tensor.tilings[0].tile_bytes
-    content = images[image]
+    content, size = images[board.images[next(iter(tensor.tilings))].name], tables.tile_bytes(access.tile)
     if access.tensor is not None:
         tiling = TiledTensor(tables.netlist.graph.tensors[access.tensor], access.tile.shape)
         content = content[: tiling.count * size].ljust(tiling.count * size, b"\0")

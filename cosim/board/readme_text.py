@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from cosim.board.constraints import TEXTS
 from cosim.board.tables import PlacedImage, Tables, masters_of
-from cosim.building.texts import filled
 from hw.verilog.structure import interfaces_of
+from step.host.texts import filled
 from step.lowering.arrival import arrival
 
 

@@ -15,11 +15,11 @@ from typing import Any
 
 from cosim.building.build import Build, build
 from cosim.building.design import load_design
-from cosim.building.texts import write_files
-from cosim.running.bench_run import cocotb_environment
+from cosim.running.bench_run import broken_off, cocotb_environment
 from hw.registers.wrapper import BoardDesign
 from step.errors import EnvironmentProblem, SimulationError
 from step.host.progress import Progress, silent
+from step.host.texts import write_files
 
 _BENCH = "cosim.board.simulated"
 
@@ -80,7 +80,7 @@ class BoardProcess:
             return self._connection.recv()
         except (EOFError, OSError):
             self._process.wait()
-            error = self._broken()
+            error = broken_off(self._process.returncode, self._log)
             self.close()
             raise error from None
         except KeyboardInterrupt:
@@ -91,11 +91,6 @@ class BoardProcess:
     def close(self) -> None:
         """End the process; without it that happens with the last reference."""
         self._end()
-
-    def _broken(self) -> SimulationError:
-        lines = [each for each in self._log.read_text(errors="replace").splitlines() if each.strip()]
-        how = f"exit status {self._process.returncode}"
-        return SimulationError("\n".join([f"the simulator broke off ({how}):", *(f"  {each}" for each in lines[-8:])]))
 
 
 def _end(process: subprocess.Popen[bytes], connection: Connection, directory: Path) -> None:

@@ -13,13 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cosim.building.design import BenchDesign, load_design
+from cosim.building.design import BenchDesign, Hierarchy, load_design
 from cosim.building.harness import HELPERS, TOP, bench_text, hardware
-from cosim.building.hierarchy import Hierarchy
 from cosim.building.steps import run_or_fail, tell_compiled
 from cosim.building.toolchain import HINTS, Toolchain, cocotb_libraries, find_toolchain, has_lz4, plain
-from cosim.cache.builds import cached, content_key
 from step.errors import BuildError, EnvironmentProblem
+from step.host.builds import cached, content_key
 from step.host.progress import Progress, silent
 
 IN_LOOPS = ("--expand-limit", "12")
@@ -75,7 +74,7 @@ def build(
 
     Raises `EnvironmentProblem` for a missing tool, and `BuildError` with the first errors of a failed build.
     """
-    design = origin if isinstance(origin, BenchDesign) else load_design(origin)
+    design = load_design(origin)
     toolchain = find_toolchain()
     if waves == "fst" and not has_lz4():
         raise EnvironmentProblem(f"lz4.h is missing: {HINTS['lz4']}")
@@ -122,7 +121,7 @@ def verilation(design: BenchDesign, waves: str | None, edges: Sequence[str] = ()
     missing = [path for path in given if not path.is_file()]
     if missing:
         raise BuildError(f"{missing[0]} does not exist, but the sidecar names it")
-    hierarchy, top = Hierarchy.of(design), design.module if edges else TOP
+    hierarchy, top = Hierarchy(design), design.module if edges else TOP
     # Waves of separately compiled modules would show nothing but their ports.
     apart = hierarchy.worthwhile and not edges and waves is None
     written = {"control.vlt": hierarchy.control_file(apart, ("clk", "rst", *edges) if edges else ())}

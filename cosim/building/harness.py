@@ -9,9 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from cosim.building.design import BenchDesign, SharedBuses, StreamPort
-from cosim.building.texts import filled
 from hw.memory.port import MEMORY_RESET
 from hw.verilog.structure import separated
+from step.host.texts import filled
 
 TOP = "bench"
 
@@ -65,7 +65,7 @@ def bench_text(design: BenchDesign) -> str:
     if design.buses is not None:
         lines, more = _buses(design, design.buses)
         body += [_memory(design, len(design.buses.reads), len(design.buses.writes)), *lines]
-    elif design.reads or design.writes:
+    elif design.has_memory:
         more = _memory_connections(design)
         body.append(_memory(design, len(design.reads), len(design.writes)))
     else:

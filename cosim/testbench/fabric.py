@@ -7,10 +7,10 @@ from pathlib import Path
 
 from cosim.building.design import BenchDesign, StreamPort
 from cosim.building.harness import READ_PORT, WRITE_PORT
-from cosim.building.texts import filled
 from cosim.testbench.axi import AXI_MEMORY, axi_memory
 from hw.memory.port import MEMORY_RESET
 from hw.verilog.structure import Structure, separated
+from step.host.texts import filled
 
 _HERE = Path(__file__).parent / "verilog"
 STREAMS = _HERE / "step_stream_source.sv", _HERE / "step_stream_sink.sv"
@@ -23,7 +23,7 @@ STILL = 1 << 14
 def bench_parts(design: BenchDesign) -> tuple[Path, ...]:
     """Modules that the bench of ``design`` instantiates."""
     memory = AXI_MEMORY if design.buses is not None else PORT_MEMORY
-    return (*STREAMS, memory) if design.reads or design.writes else STREAMS
+    return (*STREAMS, memory) if design.has_memory else STREAMS
 
 
 def word_bytes(design: BenchDesign) -> int:
@@ -49,13 +49,13 @@ def bench_text(design: BenchDesign, top: Structure, lines: Mapping[str, int], hi
         body, nets = [*body, *memory], nets | more
         width = design.buses.address_bits
         nets |= {f"base_{name}": f"{width}'d{base}" for name, base in design.buses.images.items()}
-    elif design.reads or design.writes:
+    elif design.has_memory:
         body += _port_memory(design, words)
         nets |= {MEMORY_RESET: "rst"} | _port_nets(design)
     ports = ["clk", "rst", *top.ports]
     body += [f"  {design.module} fabric (", *separated(f"    .{each}({nets.get(each, '')})" for each in ports), "  );"]
-    sinks, has_memory = [each.port for each in design.sinks], bool(design.reads or design.writes)
-    last = {name: lines[f"{name}.hex"] - 1 for name in ("memory", "expected") if has_memory}
+    sinks = [each.port for each in design.sinks]
+    last = {name: lines[f"{name}.hex"] - 1 for name in ("memory", "expected") if design.has_memory}
     return filled(
         _HERE / "bench.sv.in",
         module=design.module,
@@ -65,8 +65,8 @@ def bench_text(design: BenchDesign, top: Structure, lines: Mapping[str, int], hi
         still=STILL,
         finished=" && ".join(["probe_finished", *(f"{each}_finished" for each in sinks)]),
         wrong=" + ".join(["0", *(f"{each}_wrong" for each in sinks)]),
-        load=filled(_HERE / "load.sv.in", **last).splitlines() if has_memory else [],
-        compare=(_HERE / "compare.sv.in").read_text().splitlines() if has_memory else [],
+        load=filled(_HERE / "load.sv.in", **last).splitlines() if design.has_memory else [],
+        compare=(_HERE / "compare.sv.in").read_text().splitlines() if design.has_memory else [],
         hint=hint_line(hint),
     )
 
@@ -90,13 +90,7 @@ def _stream(port: StreamPort, is_source: bool, lines: Mapping[str, int]) -> list
         body += [f"  wire {stem}_finished;", f"  wire [31:0] {stem}_wrong;"]
         connections += [f".finished({stem}_finished)", f".wrong({stem}_wrong)"]
     parameters = f'.BITS({port.bits}), .TRANSFERS({lines[f"{file}.hex"]}), .FILE("{file}")'
-    return [
-        *body,
-        f"  {module} #({parameters}) {stem}__bench (",
-        f"    {', '.join(connections)}",
-        "  );",
-        "",
-    ]
+    return [*body, f"  {module} #({parameters}) {stem}__bench (", f"    {', '.join(connections)}", "  );", ""]
 
 
 def _port_nets(design: BenchDesign) -> dict[str, str]:

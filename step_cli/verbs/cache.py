@@ -8,9 +8,9 @@ from typing import Annotated
 
 import click
 
-from cosim.cache.size import CacheEntry, down_to, entries, remove, size_text
 from step.errors import InputError
 from step.host.amounts import DAYS
+from step.host.entries import CacheEntry, down_to, entries, remove, size_text
 from step.host.files import cache_directory
 from step.host.sizes import cache_limit, parse_size
 from step.host.usage import DAY

@@ -122,7 +122,7 @@ def test_a_simulator_that_breaks_off_says_what_it_said(board: Board) -> None:
         other._simulation._process.kill()
         with pytest.raises(SimulationError) as caught:
             other.run()
-        assert str(caught.value).startswith("the simulator broke off (exit status -9):\n")
+        assert str(caught.value).startswith("the simulator broke off (killed by signal 9):\n")
         with raising(SimulationError, "the simulation of the board is over; make another Board"):
             other.run()
 

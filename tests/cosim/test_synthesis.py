@@ -87,7 +87,7 @@ def test_a_clock_that_is_missed_is_a_result(report: Report) -> None:
 
 
 def test_what_does_not_fit_is_not_placed(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measure._Jobs, "_time", lambda *_: pytest.fail("it was placed"))
+    monkeypatch.setattr(flow.MappedDesign, "time", lambda *_: pytest.fail("it was placed"))
     small = measure.measure(tiny(), Ecp5(Device("12k", 100, 28, 56)))
     assert small.clock is None and all(each.clock is None for each in small.units)
     assert small.area == report.area and small.misfit is not None
@@ -185,7 +185,7 @@ def test_jobs_end_when_one_fails() -> None:
         raise AssertionError("it was begun")
 
     with pytest.raises(BuildError, match="this one"):
-        side_by_side([fail, wait, never, never])
+        side_by_side([("", each) for each in (fail, wait, never, never)], "")
 
 
 def test_areas_add_up() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from amaranth.sim import Simulator
 from assembly import Assembly
 
-from cosim.running.program_data import memory_image, source_transfers
+from cosim.running.run_files import memory_image, source_transfers
 from hw.fabric import ElaboratedFabric, PlacedChannel, elaborate
 from hw.links.layout import DynamicFormat, TokenFormat
 from hw.links.packing import pack_header, pack_words, unpack_element, unpack_header, unpack_words

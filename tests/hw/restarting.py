@@ -11,7 +11,7 @@ from amaranth.hdl import ClockDomain, Elaboratable, Module, ResetSignal, Signal
 from amaranth.sim import Simulator
 from assembly import Assembly
 
-from cosim.running.program_data import memory_image, source_transfers
+from cosim.running.run_files import memory_image, source_transfers
 from hw.fabric import elaborate
 from step.lowering.netlist import Netlist
 from step.programs.data.inputs import BoundInputs

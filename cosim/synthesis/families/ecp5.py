@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cosim.cache.builds import content_key
 from cosim.synthesis.area import Ecp5Area
 from cosim.synthesis.devices import DEVICES, PACKAGE, Device
 from cosim.synthesis.families.family import NETLIST, CellFamily, Timing
 from cosim.synthesis.jobs import Stop, kept
 from cosim.synthesis.tools import run_tool
+from step.host.builds import content_key
 
 LOGIC = 0.4
 """The part of a cycle that LUTs and carry chains may take, as mapping sees it, which knows no wires: these take as long
@@ -59,9 +59,6 @@ class Ecp5(CellFamily[Ecp5Area]):
             f"{self._mapping}; synth_ecp5 -top {top} -run map_gates:json; "
             f"tee -q -o area.json stat -json; write_json {NETLIST}.json"
         )
-
-    def read(self, statistics: Mapping[str, Any]) -> Ecp5Area:
-        return Ecp5Area.of_cells(statistics.get("num_cells_by_type", {}))
 
     def time(self, netlist: Path, run: str, identity: str, stop: Stop) -> Timing:
         """Place and route; a clock slower than ``target`` is a result, too."""

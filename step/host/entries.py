@@ -10,9 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from step.host.amounts import prefix
+from step.host.files import locked
 from step.host.sizes import cache_limit
 from step.host.usage import DAY, last_used
 
@@ -97,27 +96,21 @@ def _size(path: Path) -> int:
 
 
 def _remove(root: Path, entry: CacheEntry, idle: float) -> bool:
-    if entry.lock is None:
-        return _unlink(entry.path)
     try:
-        with FileLock(root / f"{entry.lock}.lock", blocking=False):
+        if entry.lock is None:
+            entry.path.unlink()
+            return True
+        with locked(root / f"{entry.lock}.lock", wait=False):
             if not entry.path.exists() or time.time() - last_used(entry.path) < idle:
                 return False
             if not entry.path.is_dir() or entry.path.is_symlink():
-                return _unlink(entry.path)
+                entry.path.unlink()
+                return True
             partial = root / f"{entry.lock}.partial"  # an entry that exists is whole, also while it goes
             if entry.path != partial:
                 shutil.rmtree(partial, ignore_errors=True)
                 entry.path.rename(partial)
             shutil.rmtree(partial)
             return True
-    except (Timeout, OSError):
-        return False
-
-
-def _unlink(path: Path) -> bool:
-    try:
-        path.unlink()
     except OSError:
         return False
-    return True

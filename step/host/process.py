@@ -60,3 +60,8 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
         while time.monotonic() < limit:
             os.killpg(process.pid, 0)
             time.sleep(0.01)
+
+
+def how_ended(status: int) -> str:
+    """The exit status of a tool, in words."""
+    return f"killed by signal {-status}" if status < 0 else f"exit status {status}"

@@ -2,7 +2,7 @@
 
 An entry is a directory. It is made under another name and renamed when it is whole, so an entry that exists is good;
 a lock for each key lets parallel processes wait for each other instead of building twice. What was not used for long
-goes when there is too much (`cosim.cache.size`).
+goes when there is too much (`step.host.entries`).
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from filelock import FileLock
-
-from cosim.cache.size import make_room
-from step.host.files import cache_directory, writing_cache
+from step.host.entries import make_room
+from step.host.files import cache_directory, locked, writing_cache
 from step.host.usage import is_recent, mark_used
 
 
@@ -39,7 +37,7 @@ def cached(name: str, make: Callable[[Path], None]) -> Path:
     entry = root / name
     if entry.is_dir() and is_recent(entry):  # nobody throws it away while it is used
         return entry
-    with writing_cache(), FileLock(root / f"{name}.lock"):
+    with writing_cache(), locked(root / f"{name}.lock"):
         if entry.is_dir():
             mark_used(entry)
             return entry

@@ -21,8 +21,6 @@ from step_models.fabrics import fitting
 from step_models.kv_lengths import check_lengths
 from step_models.weights import blank_tensors, normal
 
-__all__ = ["Arrangement", "Attention", "cache_tiles", "program", "reference"]
-
 
 @workload
 def program(
@@ -92,11 +90,7 @@ def _with_data(attention: Attention, given: dict[str, np.ndarray], heads: int, f
     """Random queries, keys and values, the float64 result, and the caches with the new rows."""
     random, lengths = np.random.default_rng(0), given["length"]
     sequences, size, query_rows = attention.sequences, attention.size, attention.sequences * attention.group
-    inputs = {
-        **given,
-        "query": normal(random, query_rows, size),
-        "output": np.zeros((query_rows, size)),
-    }
+    inputs = {**given, "query": normal(random, query_rows, size), "output": np.zeros((query_rows, size))}
     caches = {}
     for name in ("keys", "values"):
         assert attention.places is not None

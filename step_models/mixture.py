@@ -103,8 +103,7 @@ class Mixture(metaclass=Checked):
         shares = top_k_weights(scores, experts_per_token, out=BF16, name=f"{prefix}scores")
         parts = shares.partition(choice, targets=self.experts, name=f"{prefix}route_scores")
         return Routes(
-            choice,
-            [each.map(Column(number), name=f"{self._prefix(number)}score") for number, each in enumerate(parts)],
+            choice, [each.map(Column(number), name=f"{self._prefix(number)}score") for number, each in enumerate(parts)]
         )
 
     def mix(self, graph: Graph, x: Stream, routes: Routes, *, order: Order = "arrival") -> Stream:

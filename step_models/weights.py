@@ -30,10 +30,7 @@ def blank_tensors(graph: Graph) -> dict[str, np.ndarray]:
 
 
 def expecting(
-    graph: Graph,
-    inputs: dict[str, np.ndarray],
-    results: dict[str, tuple[np.ndarray, np.ndarray]],
-    fabric: FabricConfig,
+    graph: Graph, inputs: dict[str, np.ndarray], results: dict[str, tuple[np.ndarray, np.ndarray]], fabric: FabricConfig
 ) -> Program:
     """A program with the float64 ``results`` of its outputs, each with a bound on the error per element."""
     return Program(

@@ -13,15 +13,7 @@ from step.language.dims import Dim, DimKind, FreshSymbol, derive, product, total
 from step.language.draft import HIGHEST_RANK, Draft
 from step.language.faults import aligned
 from step.language.function import RUN_TIME, CountedFunction, FlatMapFunction
-from step.language.operator import (
-    Names,
-    Placed,
-    Process,
-    StreamType,
-    Surroundings,
-    each_input,
-    expect,
-)
+from step.language.operator import Names, Placed, Process, StreamType, Surroundings, each_input, expect
 from step.language.padding import Padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty

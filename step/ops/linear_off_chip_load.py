@@ -12,15 +12,7 @@ from step.language.dims import dim, shape
 from step.language.draft import HIGHEST_RANK, Draft
 from step.language.graph import Graph, Tensor, graph_method
 from step.language.loops import Stops, Walk
-from step.language.operator import (
-    Access,
-    Names,
-    Placed,
-    Process,
-    StreamType,
-    Surroundings,
-    expect,
-)
+from step.language.operator import Access, Names, Placed, Process, StreamType, Surroundings, expect
 from step.language.stream import Stream
 from step.language.tiling import _TiledAccess, rows_and_columns
 from step.language.tokens import DONE, Token, empty

@@ -93,8 +93,7 @@ def _with_data(attention: Attention, given: dict[str, np.ndarray], heads: int, f
     inputs = {**given, "query": normal(random, query_rows, size), "output": np.zeros((query_rows, size))}
     caches = {}
     for name in ("keys", "values"):
-        assert attention.places is not None
-        cache = normal(random, attention.places, attention.tiles * attention.rows_in_memory, size)
+        cache = normal(random, attention.held, attention.tiles * attention.rows_in_memory, size)
         new = normal(random, sequences, size)
         for sequence, length in enumerate(np.repeat(lengths, heads)):
             cache[sequence, length:] = 0

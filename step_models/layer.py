@@ -155,8 +155,7 @@ class Layer:
 
     def _rows(self, tiles: Stream, name: str) -> Stream:
         """The rows [tokens] of a batch of tiles."""
-        split = rows_of_tiles(tiles, name=f"{self.prefix}{name}")
-        return split.flatten(0, 1, name=f"{self.prefix}{name}_each")
+        return rows_of_tiles(tiles, name=f"{self.prefix}{name}").flatten(0, 1, name=f"{self.prefix}{name}_each")
 
     def _project(self, x: Stream, name: str) -> Stream:
         weight, schedule = self.tensors[name], self.schedule

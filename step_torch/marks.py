@@ -230,8 +230,7 @@ class Marks:
 
 def configs_of(module: nn.Module) -> list[Any]:
     """The configurations of transformers in a module."""
-    found = {id(each.config): each.config for each in module.modules() if hasattr(each, "config")}
-    return list(found.values())
+    return list({id(each.config): each.config for each in module.modules() if hasattr(each, "config")}.values())
 
 
 def _refusal(what: str) -> Callable[[str], InputError]:

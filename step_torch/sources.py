@@ -74,8 +74,7 @@ class Sources:
         row = axes[-1] if axes else None
         loop, rows = blocks(row, self.importer.rows(given, row) if row else 1)
         outer = (AxisPart(axis, axis.extent) for axis in axes[:-1])
-        layout = TileLayout((*outer, *loop), rows, whole(columns[0] if columns else None))
-        return self.read(given, layout)
+        return self.read(given, TileLayout((*outer, *loop), rows, whole(columns[0] if columns else None)))
 
     def read(self, given: Stored, wanted: TileLayout) -> Value:
         """The tensor in the layout ``wanted``: read so from memory, or from a buffer where it stays on chip."""

@@ -81,8 +81,7 @@ def _check_equal(layers: list[list[TorchNode]], shapes: list[list[Any]], path: o
 
 def _row_in(layers: list[list[TorchNode]], nodes: Nodes, path: object) -> str:
     """The value that goes into the first layer: the others do not read it, as they do tables."""
-    made = {name for node in layers[0] for name in node.results}
-    given = {*made, *nodes.parameters, *nodes.inputs}
+    given = {*(name for node in layers[0] for name in node.results), *nodes.parameters, *nodes.inputs}
     entering = dict.fromkeys(name for node in layers[0] for name in node.reads if name not in given)
     others = {name for layer in layers[1:] for node in layer for name in node.reads}
     rows = [name for name in entering if name not in others] if layers[1:] else list(entering)[:1]

@@ -42,8 +42,7 @@ class LinearOffChipLoad(_TiledAccess):
         self.tiling.check()
         tiles = self.tiling.count
         check_walk(self.indices, tiles, f"tensor {self.tensor.name!r} has tiles 0 to {tiles - 1}")
-        outer = inputs[0].shape if inputs else (dim(1),)
-        return (StreamType(self.tiling.element, (*outer, *shape(self.out))),)
+        return (StreamType(self.tiling.element, (*(inputs[0].shape if inputs else (dim(1),)), *shape(self.out))),)
 
     @property
     def indices(self) -> Walk:
@@ -94,10 +93,7 @@ def load(
     *outer, height, width = tensor.shape
     extents = tuple(out) if out is not None else (*outer, height // rows, width // cols)
     if stride is None:
-        steps = [1]
-        for extent in reversed(extents[1:]):
-            steps.insert(0, steps[0] * extent)
-        stride = steps
+        stride = [prod(extents[place + 1 :]) for place in range(len(extents))]
     operator = LinearOffChipLoad(tensor, (rows, cols), extents, tuple(stride), offset)
     return graph.add(operator, [] if reference is None else [reference], name=name)[0]
 

@@ -168,8 +168,7 @@ def _shares(at: Importer, probabilities: Stream, weight: Chosen) -> Stream:
     """How much each expert counts, zero for those that a row does not go to."""
     if weight.normalised:
         return top_k_weights(probabilities, weight.k, out=BF16, name=at.name("shares"))
-    kept = probabilities.map(KeepTopK(weight.k), name=at.name("kept"))
-    return at.rounded(kept)
+    return at.rounded(probabilities.map(KeepTopK(weight.k), name=at.name("kept")))
 
 
 def _expert(
@@ -186,8 +185,7 @@ def _expert(
     tiles, keep = packing.packed(rows, size, prefix)
     y = swiglu.expert(graph, tiles, weights, depth=hidden, columns=columns, sum=at.tiling.sum, prefix=prefix)
     y = packing.unpacked(y, keep.buffered(room + size), rows, prefix)
-    own = share.assume_shape(y.shape).buffered(room)
-    factor = own.map(Column(number), name=f"{prefix}share")
+    factor = share.assume_shape(y.shape).buffered(room).map(Column(number), name=f"{prefix}share")
     rounded = y.map(Cast(BF16), name=f"{prefix}rounded")
     weighted: Stream = rounded.map(Mul(out=BF16), factor.buffered(room), name=f"{prefix}weighted")
     return weighted.buffered(room)

@@ -108,8 +108,7 @@ def sample(draft: Draft) -> None:
     rows, cols = tile.shape
     tensor = draft.tensor([*grid[:-2], grid[-2] * rows, grid[-1] * cols], tile)
     stride = [random.choice([1, 1, 2, 3, 0, -1, -2]) for _ in out]
-    ends = [(extent - 1) * each for extent, each in zip(out, stride, strict=True)]
-    first, last = sum(min(0, each) for each in ends), sum(max(0, each) for each in ends)
+    first, last = Walk(tuple(out), tuple(stride)).bounds
     if last - first >= prod(grid):
         stride, first, last = [0 for _ in out], 0, 0
     offset, read = random.randint(-first, prod(grid) - 1 - last), None if reference is None else draft.read(reference)

@@ -88,7 +88,13 @@ class Marks:
         if not configs:
             yield
             return
-        self._register()
+        from transformers.integrations.moe import ALL_EXPERTS_FUNCTIONS
+        from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
+        from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+        ALL_ATTENTION_FUNCTIONS.register("step", self._attention)
+        ALL_MASK_ATTENTION_FUNCTIONS.register("step", self._mask)
+        ALL_EXPERTS_FUNCTIONS.register("step", self._experts)
         self._paths = {id(each): path for path, each in module.named_modules()}
         self._again = cycle(self._plain)
         before = [(each, key, getattr(each, key, None)) for each in configs for key in _KEYS]
@@ -100,15 +106,6 @@ class Marks:
         finally:
             for config, key, value in before:
                 setattr(config, key, value)
-
-    def _register(self) -> None:
-        from transformers.integrations.moe import ALL_EXPERTS_FUNCTIONS
-        from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
-        from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
-
-        ALL_ATTENTION_FUNCTIONS.register("step", self._attention)
-        ALL_MASK_ATTENTION_FUNCTIONS.register("step", self._mask)
-        ALL_EXPERTS_FUNCTIONS.register("step", self._experts)
 
     # -- attention ------------------------------------------------------------------------------------------------
 
@@ -211,7 +208,8 @@ class Marks:
         if getattr(module._apply_gate, "__func__", None) is not _default_apply_gate:
             raise refused(f"have a gate of their own: {only}")
         if type(module.act_fn) not in (nn.SiLU, SiLUActivation):
-            raise refused(f"have the activation {_name(module.act_fn)}: {only}")
+            name = getattr(module.act_fn, "__name__", type(module.act_fn).__name__)
+            raise refused(f"have the activation {name}: {only}")
         if more or options:
             raise refused(f"are given more than rows, experts and weights: {only}")
         gate_up, down = module.gate_up_proj, module.down_proj
@@ -253,7 +251,3 @@ def check_window(window: int, keys: Any, refused: Callable[[str], InputError] = 
 
 def _shown(value: Any) -> str:
     return f"a tensor {list(value.shape)}" if isinstance(value, Tensor) else repr(value)
-
-
-def _name(function: Any) -> str:
-    return getattr(function, "__name__", type(function).__name__)

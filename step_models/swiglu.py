@@ -17,8 +17,7 @@ from step.functions import Add, Matmul, Mul, RetileCol, RetileStreamify, Silu
 from step.language.fused import Sum
 from step_models.checking import workload
 from step_models.division import check_divides
-from step_models.fabrics import fitting
-from step_models.weights import blank_tensors, expecting, normal, projection
+from step_models.weights import Data, finished, normal, projection
 
 
 @dataclass(frozen=True)
@@ -176,11 +175,9 @@ def program(
     x = graph.load(graph.tensor("x", (batch, hidden), BF16), tile=(rows, hidden), name="load_x").flatten(0, 2)
     y = expert(graph, x, Weights.declare(graph, "", hidden, inner), depth=depth, columns=columns, sum=sum)
     y.flat_map(RetileStreamify(1, "row"), name="y_rows").store("output")
-    fabric = fitting(graph) if fabric is None else fabric
-    if not values:
-        return Program(graph, blank_tensors(graph), fabric)
 
-    random = np.random.default_rng(0)
-    weights = random_weights(random, hidden, inner)
-    data = normal(random, batch, hidden)
-    return expecting(graph, {"x": data, **weights}, {"output": reference(data, weights)}, fabric)
+    def data(random: np.random.Generator) -> Data:
+        weights, x = random_weights(random, hidden, inner), normal(random, batch, hidden)
+        return {"x": x, **weights}, {"output": reference(x, weights)}
+
+    return finished(graph, fabric, data if values else None)

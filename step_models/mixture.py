@@ -186,16 +186,7 @@ class Mixture(metaclass=Checked):
         return [
             result
             for number, own in enumerate(self._dealt())
-            for result in multiplexed.region(
-                graph,
-                tiles[own],
-                hidden=self.hidden,
-                inner=self.inner,
-                depth=self.depth,
-                columns=self.columns,
-                sum=self.sum,
-                prefix=f"{self.prefix}region{number}_",
-            )
+            for result in multiplexed.region(self, graph, tiles[own], f"{self.prefix}region{number}_")
         ]
 
     def _dealt(self) -> list[slice]:

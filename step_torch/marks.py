@@ -66,6 +66,10 @@ EXPERTS: dict[str, tuple[bool, str]] = {
 _KEYS = ("_attn_implementation", "_experts_implementation")
 
 
+Refused = Callable[[str], InputError]
+"""Makes an error of why something is refused."""
+
+
 class Marks:
     """Attention and routed experts of transformers as marks.
 
@@ -139,25 +143,17 @@ class Marks:
             raise refused(f"has {rows} queries and {keys} keys: only as many, or a single query, have a lowering")
         if sliding_window is not None:
             check_window(sliding_window, keys, refused)
-        self._check_sight(module, attention_mask, is_causal, statically_known_true(rows == 1), refused)
+        if attention_mask is not None or not statically_known_true(rows == 1):
+            self._check_sight(module, attention_mask, is_causal, refused)
         scale = query.shape[-1] ** -0.5 if scaling is None else float(scaling)
         return attention(query, key, value, scale).transpose(1, 2).contiguous(), None
 
-    def _check_sight(
-        self,
-        module: nn.Module,
-        mask: Tensor | None,
-        is_causal: bool | None,
-        single: bool,
-        refused: Callable[[str], InputError],
-    ) -> None:
+    def _check_sight(self, module: nn.Module, mask: Tensor | None, is_causal: bool | None, refused: Refused) -> None:
         """Raise unless every row sees all rows up to its own, and no others."""
         if mask is not None:
             kind = next((kind for made, kind in self._masks if made is mask), "which was given")
             if kind:
                 raise refused(f"has a mask, {kind}: only causal attention without one has a lowering")
-            return
-        if single:
             return
         before = self._before.get(id(getattr(module, "config", None))) or CAUSAL[0]
         if before not in CAUSAL:
@@ -219,7 +215,7 @@ class Marks:
             raise refused(f"have weights {shapes}, not [count, 2 * inner, hidden] and [count, hidden, inner]")
         return experts(x, index, weight, gate_up, down)
 
-    def _refusal(self, module: nn.Module, what: str) -> Callable[[str], InputError]:
+    def _refusal(self, module: nn.Module, what: str) -> Refused:
         """Makes errors about the mark in ``module``."""
         path = self._paths.get(id(module), type(module).__name__)
         self.made[path] = None
@@ -231,7 +227,7 @@ def configs_of(module: nn.Module) -> list[Any]:
     return list({id(each.config): each.config for each in module.modules() if hasattr(each, "config")}.values())
 
 
-def _refusal(what: str) -> Callable[[str], InputError]:
+def _refusal(what: str) -> Refused:
     """Makes errors about ``what``."""
     return lambda why: InputError(f"{what} {why}")
 
@@ -239,7 +235,7 @@ def _refusal(what: str) -> Callable[[str], InputError]:
 OF_LAYERS = _refusal("attention of the layers")
 
 
-def check_window(window: int, keys: Any, refused: Callable[[str], InputError] = OF_LAYERS) -> None:
+def check_window(window: int, keys: Any, refused: Refused = OF_LAYERS) -> None:
     """Raise unless all ``keys`` are within the window."""
     if statically_known_true(keys <= window):
         return

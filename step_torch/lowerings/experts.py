@@ -150,15 +150,11 @@ def _by_turns(at: Importer, row: Value, weight: Chosen, gate_up: Stored, down: S
         address = number.flat_map(ExpertTiles(parts, blocks, base), name=at.name(f"at_{name}"))
         return address.load_random(tensor, tile=tile, name=at.name(f"load_{name}"))
 
-    y = swiglu.feed_whole_rows(
-        row.stream.repeat(k, name=at.name("x")),
-        load(gate_up, halves, (columns, hidden), "gate"),
-        load(gate_up, halves, (columns, hidden), "up", base=blocks),
-        load(down, number, (hidden, columns), "down"),
-        transposed=True,
-        down_transposed=True,
-        prefix=f"{at.name('expert')}_",
-    )
+    x = row.stream.repeat(k, name=at.name("x"))
+    gate = load(gate_up, halves, (columns, hidden), "gate")
+    up = load(gate_up, halves, (columns, hidden), "up", base=blocks)
+    weights = gate, up, load(down, number, (hidden, columns), "down")
+    y = swiglu.feed_whole_rows(x, weights, transposed=(True, True), prefix=f"{at.name('expert')}_")
     weighted = y.map(Cast(BF16), name=at.name("rounded")).map(Mul(out=BF16), share, name=at.name("weighted"))
     summed = weighted.accum(Add(), name=at.name("sum")).map(Cast(BF16), name=at.name())
     return replace(row, stream=summed, dtype=BF16)

@@ -20,14 +20,7 @@ from step_models.attending import Arrangement, Attention
 from step_models.configurations import Configuration
 from step_models.division import check_divides
 from step_models.mixture import Mixture, Routes
-from step_models.projection import (
-    batch_of_rows,
-    columns_of_tiles,
-    project,
-    rms_norm,
-    rows_of_tiles,
-    tiles_of_rows,
-)
+from step_models.projection import batch_of_rows, columns_of_tiles, project, rms_norm, rows_of_tiles, tiles_of_rows
 
 
 @dataclass(frozen=True)
@@ -69,13 +62,7 @@ class Layer:
     """
 
     def __init__(
-        self,
-        graph: Graph,
-        model: Configuration,
-        schedule: Schedule,
-        tokens: int,
-        tiles: int,
-        prefix: str = "",
+        self, graph: Graph, model: Configuration, schedule: Schedule, tokens: int, tiles: int, prefix: str = ""
     ) -> None:
         check_divides("rows, the rows of a tile,", schedule.rows, "the number of tokens", tokens)
         width = model.query_heads * model.head_size
@@ -152,9 +139,7 @@ class Layer:
         normed = self._normed(x, "attention")
         heads = {
             name: columns_of_tiles(
-                self._rows(self._project(normed, f"w{name}"), name),
-                model.head_size,
-                name=f"{prefix}{name}",
+                self._rows(self._project(normed, f"w{name}"), name), model.head_size, name=f"{prefix}{name}"
             )
             for name in ("q", "k", "v")
         }
@@ -170,8 +155,7 @@ class Layer:
 
     def _rows(self, tiles: Stream, name: str) -> Stream:
         """The rows [tokens] of a batch of tiles."""
-        split = rows_of_tiles(tiles, name=f"{self.prefix}{name}")
-        return split.flatten(0, 1, name=f"{self.prefix}{name}_each")
+        return rows_of_tiles(tiles, name=f"{self.prefix}{name}").flatten(0, 1, name=f"{self.prefix}{name}_each")
 
     def _project(self, x: Stream, name: str) -> Stream:
         weight, schedule = self.tensors[name], self.schedule

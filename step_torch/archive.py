@@ -98,7 +98,12 @@ class _ArchiveReader:
     def read(self) -> Archive:
         model = self._json("models/model.json", "the exported program")
         self._check_version(model)
-        self._check_fits()
+        size = sum(each.file_size for each in self._opened.infolist() if "/data/weights/" in each.filename)
+        check_fits(
+            2 * size,  # as they are read, and as a program has them
+            f"a program with the {size / 1e9:,.1f} GB of weights of '{self.path}'",
+            "capture fewer layers (step_torch.Layers(model, COUNT)), or take a machine with more",
+        )
         weights = {**self._weights("weights"), **self._weights("constants")}
         found = self._arrays()
         return Archive(self.path, model, weights, _results(found), _texts(found))
@@ -111,15 +116,6 @@ class _ArchiveReader:
                 f"'{self.path}' has schema {shown} of torch.export, by torch {written}; what can be read is schema "
                 f"{SCHEMA}: capture the module again with torch {TESTED}"
             )
-
-    def _check_fits(self) -> None:
-        """Weights are in memory twice: as they are read, and as a program has them."""
-        size = sum(each.file_size for each in self._opened.infolist() if "/data/weights/" in each.filename)
-        check_fits(
-            2 * size,
-            f"a program with the {size / 1e9:,.1f} GB of weights of '{self.path}'",
-            "capture fewer layers (step_torch.Layers(model, COUNT)), or take a machine with more",
-        )
 
     def _weights(self, kind: str) -> dict[str, np.ndarray]:
         config = self._json(f"data/{kind}/model_{kind}_config.json", f"the list of {kind}")["config"]
@@ -155,7 +151,8 @@ class _ArchiveReader:
         if f"{self._root}/{RESULTS}" not in self._names:
             return {}
         with np.load(io.BytesIO(self._opened.read(f"{self._root}/{RESULTS}"))) as arrays:
-            return {name: _numbers(each) for name, each in arrays.items()}
+            bits = ml_dtypes.bfloat16
+            return {key: each.view(bits) if each.dtype == np.uint16 else each for key, each in arrays.items()}
 
 
 def _results(found: dict[str, np.ndarray]) -> tuple[TorchResults, ...]:
@@ -172,7 +169,3 @@ def _texts(found: dict[str, np.ndarray]) -> tuple[GeneratedText, ...]:
     return tuple(
         GeneratedText(found[f"text_{each}"].tolist(), found[f"margin_{each}"].tolist()) for each in range(count)
     )
-
-
-def _numbers(array: np.ndarray) -> np.ndarray:
-    return array.view(ml_dtypes.bfloat16) if array.dtype == np.uint16 else array

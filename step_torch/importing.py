@@ -210,8 +210,7 @@ class Importer:
     def whole_rows(self, given: Any, why: str) -> Value:
         """``given`` in tiles that have all of the last axis."""
         value = self.value(given)
-        axes = value.dims[-1] if value.dims else ()
-        return self.joiner.whole(value, axes, why)
+        return self.joiner.whole(value, value.dims[-1] if value.dims else (), why)
 
     def rounded(self, stream: Stream) -> Stream:
         """``stream`` in the format that the node has in torch, if it is wider."""

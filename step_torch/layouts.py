@@ -72,8 +72,7 @@ class TileLayout:
         return TileLayout(tuple(map(new, self.loops)), rows, columns)
 
     def __str__(self) -> str:
-        loops = ", ".join(map(str, self.loops))
-        return f"[{loops}] of tiles [{self.rows or 1}, {self.columns or 1}]"
+        return f"[{', '.join(map(str, self.loops))}] of tiles [{self.rows or 1}, {self.columns or 1}]"
 
 
 @dataclass(frozen=True)

@@ -74,8 +74,7 @@ class Sources:
         row = axes[-1] if axes else None
         loop, rows = blocks(row, self.importer.rows(given, row) if row else 1)
         outer = (AxisPart(axis, axis.extent) for axis in axes[:-1])
-        layout = TileLayout((*outer, *loop), rows, whole(columns[0] if columns else None))
-        return self.read(given, layout)
+        return self.read(given, TileLayout((*outer, *loop), rows, whole(columns[0] if columns else None)))
 
     def read(self, given: Stored, wanted: TileLayout) -> Value:
         """The tensor in the layout ``wanted``: read so from memory, or from a buffer where it stays on chip."""
@@ -127,7 +126,10 @@ class Sources:
         return at.tensors[key]
 
     def strides(self, given: Stored, wanted: TileLayout) -> list[int]:
-        """In tiles, of every loop of ``wanted`` over the tensor; raises `Unsupported` where it has no such tiles."""
+        """In tiles, of every loop of ``wanted`` over the tensor; raises `Unsupported` where it has no such tiles.
+
+        Rows of a tile lie below each other in memory, and columns side by side.
+        """
         outer, columns = given.axes
         rows, cols = wanted.tile
         width = given.width // cols
@@ -135,7 +137,11 @@ class Sources:
         for axis in reversed(outer):
             step[axis] = below
             below *= axis.extent
-        _check_tiles(given, wanted)
+        for part, inner in ((wanted.rows, outer[-1:]), (wanted.columns, columns)):
+            if part is not None and part.count > 1 and (part.axis not in inner or part.step > 1):
+                raise Unsupported(f"{given.name!r} does not lie in memory as {wanted}")
+        if given.width % cols:
+            raise Unsupported(f"tiles of {cols} columns do not divide the {given.width} of {given.name!r}")
         strides = []
         for part in wanted.loops:
             if part.axis in step:
@@ -143,13 +149,3 @@ class Sources:
             else:
                 strides.append(part.step // cols if part.axis in columns else 0)
         return strides
-
-
-def _check_tiles(given: Stored, wanted: TileLayout) -> None:
-    """Rows of a tile lie below each other in memory, and columns side by side."""
-    outer, columns = given.axes
-    for part, axis in ((wanted.rows, outer[-1:]), (wanted.columns, columns)):
-        if part is not None and part.count > 1 and (part.axis not in axis or part.step > 1):
-            raise Unsupported(f"{given.name!r} does not lie in memory as {wanted}")
-    if given.width % wanted.tile[1]:
-        raise Unsupported(f"tiles of {wanted.tile[1]} columns do not divide the {given.width} of {given.name!r}")

@@ -205,8 +205,7 @@ class Graph(GraphMethods):
         self._claim(name, location or self.here)
         declared = StreamType(element, shape(dims))
         check_types([declared], self.symbols, self.name)
-        stream = Stream(self, name, 0, declared)
-        self.feedbacks[name] = Feedback(name, declared, location or self.here, stream)
+        self.feedbacks[name] = Feedback(name, declared, location or self.here, Stream(self, name, 0, declared))
         return self.feedbacks[name]
 
     @checked
@@ -235,8 +234,7 @@ class Graph(GraphMethods):
             check_types(types, self.symbols, self.name)
         except TypeMismatch as error:
             raise TypeMismatch(self._with_origins(str(error), operator, node_name, location, inputs)) from None
-        node = Node(node_name, operator, tuple(inputs), types, location)
-        self.nodes[node_name] = node
+        self.nodes[node_name] = Node(node_name, operator, tuple(inputs), types, location)
         return tuple(Stream(self, node_name, port, each) for port, each in enumerate(types))
 
     @checked

@@ -76,19 +76,13 @@ class Expand(Operator):
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         if self.count is not None:
-            yield from self._repeat(around, self.count)
-        else:
-            yield from self._follow(around)
-
-    def _repeat(self, around: Surroundings, count: int) -> Process:
-        while not (token := (yield 0)).done:
-            if token.has_value:
-                for _ in range(count - 1):
-                    around.emit(0, Token(token.value))
+            while not (token := (yield 0)).done:
+                if token.has_value:
+                    for _ in range(self.count - 1):
+                        around.emit(0, Token(token.value))
+                around.emit(0, token)
             around.emit(0, token)
-        around.emit(0, token)
-
-    def _follow(self, around: Surroundings) -> Process:
+            return
         while True:
             held = yield 0
             while True:

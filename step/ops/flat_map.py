@@ -9,19 +9,11 @@ from functools import partial
 import sympy
 
 from step.language.applying import _Applying, elements_of
-from step.language.dims import Dim, DimKind, FreshSymbol, derive, product, total
+from step.language.dims import DimKind, derive, product, total
 from step.language.draft import HIGHEST_RANK, Draft
 from step.language.faults import aligned
 from step.language.function import RUN_TIME, CountedFunction, FlatMapFunction
-from step.language.operator import (
-    Names,
-    Placed,
-    Process,
-    StreamType,
-    Surroundings,
-    each_input,
-    expect,
-)
+from step.language.operator import Names, Placed, Process, StreamType, Surroundings, each_input, expect
 from step.language.padding import Padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
@@ -53,7 +45,11 @@ class FlatMap(_Applying):
                 f"{self.function.name} makes selectors or addresses of selectors or addresses, "
                 f"not {result} of {', '.join(map(str, elements))}",
             )
-        joined = self._joined(outer, inner[0], inputs[0].count, partial(names.symbol, "joined", DimKind.RAGGED))
+        fresh = partial(names.symbol, "joined", DimKind.RAGGED)
+        if outer.extent == 1:
+            joined = total(inner[0], inputs[0].count, fresh)
+        else:  # ragged ones are told by the mean of an element
+            joined = derive([outer, inner[0]], outer.extent * inner[0].extent, fresh)
         rest = [
             names.symbol("pieces", DimKind.RAGGED)
             if each == RUN_TIME
@@ -61,13 +57,6 @@ class FlatMap(_Applying):
             for position, each in enumerate(inner[1:], start=1)
         ]
         return (StreamType(result, (*rows, joined, *rest)),)
-
-    @staticmethod
-    def _joined(outer: Dim, pieces: Dim, elements: sympy.Expr, fresh: FreshSymbol) -> Dim:
-        """The dimension of the ``pieces`` of all elements in a row; ragged ones are told by the mean of an element."""
-        if outer.extent == 1:
-            return total(pieces, elements, fresh)
-        return derive([outer, pieces], outer.extent * pieces.extent, fresh)
 
     def padded(self, node: Placed, applied: PaddedApplication, made: sympy.Expr) -> Padding:
         whole = rows_of(node.output_types[0].element) == applied.height  # pieces of one tile have the same rows

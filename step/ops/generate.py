@@ -56,8 +56,7 @@ class Generate(Operator):
             f"extents must be at least {least}, not {list(self.extents)}",
         )
         self._check_values()
-        outer = inputs[0].shape if inputs else ()
-        dims = (*outer, *shape(self.extents))
+        dims = (*(inputs[0].shape if inputs else ()), *shape(self.extents))
         more = len(self.before) + len(self.behind)
         if more:
             expect(len(dims) == 1, f"only a stream of rank 0 can have more before or behind, not {len(dims) - 1}")

@@ -12,15 +12,7 @@ from step.language.dims import dim, shape
 from step.language.draft import HIGHEST_RANK, Draft
 from step.language.graph import Graph, Tensor, graph_method
 from step.language.loops import Stops, Walk
-from step.language.operator import (
-    Access,
-    Names,
-    Placed,
-    Process,
-    StreamType,
-    Surroundings,
-    expect,
-)
+from step.language.operator import Access, Names, Placed, Process, StreamType, Surroundings, expect
 from step.language.stream import Stream
 from step.language.tiling import _TiledAccess, rows_and_columns
 from step.language.tokens import DONE, Token, empty
@@ -50,8 +42,7 @@ class LinearOffChipLoad(_TiledAccess):
         self.tiling.check()
         tiles = self.tiling.count
         check_walk(self.indices, tiles, f"tensor {self.tensor.name!r} has tiles 0 to {tiles - 1}")
-        outer = inputs[0].shape if inputs else (dim(1),)
-        return (StreamType(self.tiling.element, (*outer, *shape(self.out))),)
+        return (StreamType(self.tiling.element, (*(inputs[0].shape if inputs else (dim(1),)), *shape(self.out))),)
 
     @property
     def indices(self) -> Walk:
@@ -102,10 +93,7 @@ def load(
     *outer, height, width = tensor.shape
     extents = tuple(out) if out is not None else (*outer, height // rows, width // cols)
     if stride is None:
-        steps = [1]
-        for extent in reversed(extents[1:]):
-            steps.insert(0, steps[0] * extent)
-        stride = steps
+        stride = [prod(extents[place + 1 :]) for place in range(len(extents))]
     operator = LinearOffChipLoad(tensor, (rows, cols), extents, tuple(stride), offset)
     return graph.add(operator, [] if reference is None else [reference], name=name)[0]
 
@@ -120,8 +108,7 @@ def sample(draft: Draft) -> None:
     rows, cols = tile.shape
     tensor = draft.tensor([*grid[:-2], grid[-2] * rows, grid[-1] * cols], tile)
     stride = [random.choice([1, 1, 2, 3, 0, -1, -2]) for _ in out]
-    ends = [(extent - 1) * each for extent, each in zip(out, stride, strict=True)]
-    first, last = sum(min(0, each) for each in ends), sum(max(0, each) for each in ends)
+    first, last = Walk(tuple(out), tuple(stride)).bounds
     if last - first >= prod(grid):
         stride, first, last = [0 for _ in out], 0, 0
     offset, read = random.randint(-first, prod(grid) - 1 - last), None if reference is None else draft.read(reference)

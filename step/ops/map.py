@@ -11,15 +11,7 @@ from step.language.applying import _Applying, elements_of
 from step.language.draft import Draft
 from step.language.faults import Fault, Violation
 from step.language.function import MapFunction
-from step.language.operator import (
-    Accounting,
-    Names,
-    Placed,
-    Process,
-    StreamType,
-    Surroundings,
-    each_aligned,
-)
+from step.language.operator import Accounting, Names, Placed, Process, StreamType, Surroundings, each_aligned
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
 from step.language.types import ElementType, Selector

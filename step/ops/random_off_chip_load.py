@@ -10,15 +10,7 @@ from step.language.dtypes import UINT32
 from step.language.faults import Fault, Violation
 from step.language.function import NUMBER
 from step.language.graph import Tensor
-from step.language.operator import (
-    Access,
-    Names,
-    Placed,
-    Process,
-    StreamType,
-    Surroundings,
-    expect,
-)
+from step.language.operator import Access, Names, Placed, Process, StreamType, Surroundings, expect
 from step.language.stream import Stream, stream_method
 from step.language.tiling import _TiledAccess, rows_and_columns
 from step.language.types import Tile

@@ -12,16 +12,7 @@ from step.language.draft import Draft
 from step.language.dtypes import BOOL, UINT32
 from step.language.faults import Fault, Violation, aligned
 from step.language.graph import Tensor
-from step.language.operator import (
-    Access,
-    Names,
-    Placed,
-    Process,
-    StreamType,
-    Surroundings,
-    expect,
-    expect_same_shape,
-)
+from step.language.operator import Access, Names, Placed, Process, StreamType, Surroundings, expect, expect_same_shape
 from step.language.stream import Stream, stream_method
 from step.language.tiling import _TiledAccess, fills, rows_and_columns
 from step.language.types import Tile
@@ -89,12 +80,7 @@ class RandomOffChipStore(_TiledAccess):
 
 @stream_method
 def store_random(
-    data: Stream,
-    tensor: Tensor,
-    addresses: Stream,
-    *,
-    tile: Sequence[int] | None = None,
-    name: str | None = None,
+    data: Stream, tensor: Tensor, addresses: Stream, *, tile: Sequence[int] | None = None, name: str | None = None
 ) -> Stream:
     """Write every tile of ``data`` into ``tensor`` at its address; returns the acknowledgements.
 

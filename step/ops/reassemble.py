@@ -47,8 +47,7 @@ class Reassemble(Operator):
         expect_selectors(selector, "last", len(data), "data streams")
         expect_equal_chunks(data, self.rank)
         chosen = names.symbol("selected", DimKind.RAGGED)
-        inner = common_chunk(data, names)
-        return (together(data, (*selector.shape, chosen, *inner), names),)
+        return (together(data, (*selector.shape, chosen, *common_chunk(data, names)), names),)
 
     def padding(self, node: Placed, inputs: Sequence[Padding]) -> tuple[Padding, ...]:
         return (merged(node, inputs, range(len(inputs) - 1)),)

@@ -209,6 +209,6 @@ def _strides(draft: Draft, tiles: int) -> tuple[list[int], list[int]]:
     """Extents and strides of a read of up to four of the ``tiles`` of a buffer, which begins with the first one."""
     out = draft.random.choice([[1], [2], [3], [4], [2, 2]])
     stride = [draft.random.randint(0, 3) for _ in out]
-    if sum((extent - 1) * each for extent, each in zip(out, stride, strict=True)) >= tiles:
+    if Walk(tuple(out), tuple(stride)).bounds[1] >= tiles:
         stride = [0 for _ in out]
     return out, stride

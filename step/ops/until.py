@@ -85,6 +85,5 @@ def until(stream: Stream, selector: Stream, *, name: str | None = None) -> Strea
 def sample(draft: Draft) -> None:
     """A stream that may end before its last tensor."""
     if piece := draft.pick(lambda each: not each.timed):
-        masks = [int(not draft.chance(0.2)) for _ in piece.nested]
-        which = draft.selectors(1, masks, piece.stream.shape[:1])
+        which = draft.selectors(1, [int(not draft.chance(0.2)) for _ in piece.nested], piece.stream.shape[:1])
         draft.keep(draft.read(piece).until(draft.read(which)), timed=False)

@@ -101,12 +101,7 @@ def prepare(
     return Prepared(opened.graph, opened.inputs, opened.fabric)
 
 
-def open_program(
-    program: Openable,
-    *,
-    inputs: Inputs | None = None,
-    fabric: FabricConfig | None = None,
-) -> Program:
+def open_program(program: Openable, *, inputs: Inputs | None = None, fabric: FabricConfig | None = None) -> Program:
     """``program`` as a `Program`, with ``inputs`` and ``fabric`` in the place of its own where they are given.
 
     Other inputs have other outputs, so nothing is expected of these then. Raises `FormatError` for what is no program,

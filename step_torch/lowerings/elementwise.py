@@ -175,8 +175,7 @@ def together(at: Importer, x: Any, y: Any) -> tuple[Stream, Stream, Value]:
         wanted = _restricted(first.layout, follower.dims)
         second = at.in_layout(follower, wanted, "an operand is read as the other one comes")
     else:
-        value = at.value(other)
-        follower = renamed(value, first.dims)
+        follower = renamed(at.value(other), first.dims)
         widest = max(each.layout.tile[1] for each in (first, follower))
         why = "operands have tiles of one size"
         first, follower = (at.joiner.columns(each, widest, why) for each in (first, follower))

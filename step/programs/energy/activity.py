@@ -104,5 +104,4 @@ def _named(operation: str, dtypes: list[DType]) -> str:
         return "fp32_add"
     if not first.is_float:
         return "int8_multiply" if first.bits == 8 else "int32_multiply"
-    wide = any(each.bits == 32 for each in dtypes[:2])
-    return "fp32_multiply" if wide else "bf16_multiply"
+    return "fp32_multiply" if any(each.bits == 32 for each in dtypes[:2]) else "bf16_multiply"

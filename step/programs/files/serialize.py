@@ -91,7 +91,10 @@ def decode(value: Any, graph: Graph) -> Any:
                 raise FormatError(f"symbol {name!r} is used before it is declared")
             return graph.symbols[name].dim
         case {"dynamic": tree}:
-            return _dynamic(tree, graph)
+            extent = decode_extent(tree, graph.symbols)
+            if not extent.is_integer or extent.is_negative:
+                raise FormatError(f"an extent must be an integer >= 0, which {extent} is not")
+            return Dim(extent, DimKind.DYNAMIC)
         case {"dtype": str(name)}:
             return as_dtype(name)
         case {"tile": [str(dtype), rows, cols]}:
@@ -109,13 +112,6 @@ def decode(value: Any, graph: Graph) -> Any:
         case {"function": str(name), "parameters": dict(parameters)}:
             return _construct(function_named(name), parameters, graph)
     raise FormatError(f"a parameter can not be {value!r}")
-
-
-def _dynamic(tree: Any, graph: Graph) -> Dim:
-    extent = decode_extent(tree, graph.symbols)
-    if not extent.is_integer or extent.is_negative:
-        raise FormatError(f"an extent must be an integer >= 0, which {extent} is not")
-    return Dim(extent, DimKind.DYNAMIC)
 
 
 def _dims(values: list[Any], graph: Graph) -> tuple[Dim, ...]:

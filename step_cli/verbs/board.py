@@ -24,16 +24,12 @@ from step_cli.verb import options_for, verb
 BUS = BusConfig()
 
 
-class _Address(click.ParamType):
+def _address(text: str) -> int:
     """A number in decimal, or with 0x in hexadecimal."""
-
-    name = "address"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        try:
-            return value if isinstance(value, int) else int(str(value), 0)
-        except ValueError:
-            self.fail(f"{value!r} is no number", param, ctx)
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is no number") from None
 
 
 @verb
@@ -62,7 +58,7 @@ def command(
         Literal["memory", "edge"], "Whether DMA has the streams in memory, or they are AXI4-Stream ports."
     ] = "memory",
     clock: Annotated[float, Amount(MEGAHERTZ, 1), "For constraints, in MHz."] = 100.0,
-    base: Annotated[int | None, _Address(), "Address of the memory image.  [default: 0x80000000, or 0]"],
+    base: Annotated[int | None, _address, "ADDRESS", "Address of the memory image.  [default: 0x80000000, or 0]"],
     style: Style = "fpga",
 ) -> None:
     """Write a program as a block for a system on chip: AXI4 masters, registers, drivers, a bench.

@@ -30,7 +30,7 @@ def command() -> None:
     root, limit = cache_directory(), cache_limit()
     found, kinds = entries(root), dict[str, list[CacheEntry]]()
     for each in found:
-        kinds.setdefault(_kind(each), []).append(each)
+        kinds.setdefault("unfinished " * each.unfinished + each.kind, []).append(each)
     size, sizes = _total(found), {kind: _total(of) for kind, of in kinds.items()}
     plain = {kind: {"entries": len(of), "bytes": sizes[kind]} for kind, of in kinds.items()}
     largest = sorted(kinds.items(), key=lambda item: -sizes[item[0]])
@@ -80,10 +80,6 @@ def _chosen(root: Path, everything: bool, older_than: float | None, size: str | 
     if size is not None:
         return down_to(root, parse_size(size))
     return [each for each in entries(root) if everything or each.age > (older_than or 0) * DAY]
-
-
-def _kind(entry: CacheEntry) -> str:
-    return f"unfinished {entry.kind}" if entry.unfinished else entry.kind
 
 
 def _total(found: Iterable[CacheEntry]) -> int:

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 import sympy
 
 from step.errors import InputError, needing
-from step.lowering.netlist import Netlist
 from step.programs.metrics import UNITS, Metrics, metrics_of
 from step.programs.prepare import prepare
 from step.running.interpreter import bind
@@ -49,7 +48,9 @@ def command(
     if energy:
         rows |= _energy_metrics(found, energies)
     if fabric:
-        rows |= {name: sympy.Integer(value) for name, value in _fabric_metrics(prepared.netlist).items()}
+        with needing("--fabric", "rtl"):
+            from cosim.synthesis.estimate import fabric_metrics
+        rows |= {name: sympy.Integer(value) for name, value in fabric_metrics(prepared.netlist).items()}
     plain = {
         "program": opened.name,
         "accounting": accounting,
@@ -73,13 +74,6 @@ def _energy_metrics(found: Metrics, energies: Path | None) -> dict[str, sympy.Ex
     """The parts of the energy and their sum."""
     energy = found.energy_by(energies)
     return {**{f"energy.{part}": value for part, value in energy.parts.items()}, "energy": energy.total}
-
-
-def _fabric_metrics(netlist: Netlist) -> dict[str, int]:
-    """Resources that the Verilog of ``netlist`` takes; raises `EnvironmentProblem` where Amaranth is not installed."""
-    with needing("--fabric", "rtl"):
-        from cosim.synthesis.estimate import fabric_metrics
-    return fabric_metrics(netlist)
 
 
 def _plain(value: sympy.Expr) -> int | float | str:

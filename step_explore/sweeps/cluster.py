@@ -50,8 +50,7 @@ class Cluster(Workers[Task, Found]):
         return max(1, sum(self._threads()))
 
     def _done(self, flying: Collection[Future[Found]]) -> Collection[Future[Found]]:
-        done = super()._done(flying)
-        if not done:
+        if not (done := super()._done(flying)):
             self._check_workers()
         return done
 

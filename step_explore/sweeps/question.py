@@ -91,14 +91,15 @@ def axes_of(
 ) -> tuple[Axis, ...]:
     """The axes of what a user sweeps ``over``; raises `InputError` for a parameter that has a value in ``arguments`` or
     ``settings``, too."""
-    axes = tuple(_axis(name, values) for name, values in settled(over, Mapping, "over", InputError).items())
+    axes = tuple(axis_of(name, values) for name, values in settled(over, Mapping, "over", InputError).items())
     names = [each.name for each in axes]
     check_apart("over", names, "arguments", arguments or {})
     check_settings([*settings, *filter(is_of_fabric, names)])
     return axes
 
 
-def _axis(name: str, values: Sequence[Value] | str) -> Axis:
+def axis_of(name: str, values: Sequence[Value] | str) -> Axis:
+    """The axis of the parameter ``name``, with the ``values`` of a user; raises `InputError` where these are none."""
     if not isinstance(name, str):
         raise InputError(f"a parameter to sweep over must be a name, not {name!r}")
     if isinstance(values, str):

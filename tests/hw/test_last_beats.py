@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.sim import Simulator
+from driving import drive
 
 from hw.units import constants_of, unit_of
 from step import INT8, UINT32, FabricConfig, Graph, MemoryConfig, Tile
@@ -33,8 +33,5 @@ def test_requests_of_a_walk(graph: Graph) -> None:
             if bus.get(dut.request.valid):
                 asked.append(bus.get(dut.request.payload))
 
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-9)
-    simulator.add_testbench(bench)
-    simulator.run()
+    drive(dut, bench)
     assert asked == [(1 << 32) - 1 - each for each in (0, 11, 22, 20, 31, 42)]

@@ -130,14 +130,14 @@ def merged(nested: list[Any], rank: int, low: int, high: int) -> list[Any]:
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[int, int, int, list[Any]]:
+def merges(draw: st.DrawFn) -> tuple[int, int, int, list[Any]]:
     rank = draw(st.integers(1, 4))
     high = draw(st.integers(1, rank))
     low = draw(st.integers(0, high - 1))
     return rank, low, high, draw(nested_lists(rank))
 
 
-@given(cases())
+@given(merges())
 def test_flatten_is_what_it_is_on_nested_lists(case: tuple[int, int, int, list[Any]]) -> None:
     rank, low, high, nested = case
     graph = Graph("oracle")

@@ -98,8 +98,8 @@ class Simulator:
     def profile(self, inputs: Inputs | None = None, **options: Any) -> RunProfile:
         """What operators and off-chip memory did in at most so many ``intervals`` (400) of a run.
 
-        ``depths`` and ``memory`` as in `run`. Nothing is jumped over. Raises what `run` raises, and `EnvironmentProblem`
-        where there is no compiled engine.
+        ``depths`` and ``memory`` as in `run`. Nothing is jumped over. Raises what `run` raises, and
+        `EnvironmentProblem` where there is no compiled engine.
 
         >>> simulator.profile(intervals=4).busy("x").tolist()
         [0.5, 0.25, 0.125, 0.0]

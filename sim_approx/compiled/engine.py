@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,7 @@ class CompiledEngine:
         what machines did when, or what every firing waited for.
         """
         library, handles, packed = self._library, self._handles, self._packed
-        packed.rewind()
+        handles.forget()
         recorded = isinstance(notes, RunRecord)
         callback, numbers = CALLBACK(handles.call), packed.numbers(logged=events is not None, recorded=recorded)
         run = library.step_start(numbers.ctypes.data, callback, jump and notes is None, recorded)
@@ -77,7 +78,7 @@ class CompiledEngine:
             while outcome == GOES_ON:
                 outcome = library.step_run(run, limit, SLICE)
                 self._show(run)
-                packed.note(_array(library.step_notes, run, WORD).tolist())
+                packed.note(iter(_array(library.step_notes, run, WORD).tolist()))
                 if told is not None and outcome == GOES_ON:
                     told(library.step_now(run), library.step_entered(run))
             if outcome == BROKEN:
@@ -87,7 +88,7 @@ class CompiledEngine:
                 self._log(run, events)
             if isinstance(notes, Counted):
                 notes.fill(_array(library.step_profiled, run, WORD), self._machines)
-            ending = self._ending(_array(library.step_report, run, WORD).tolist())
+            ending = self._ending(iter(_array(library.step_report, run, WORD).tolist()))
             if isinstance(notes, RunRecord):
                 notes.fill(self._fired(run), _array(library.step_waits, run, WAIT), ending.cycles)
             return ending
@@ -126,23 +127,14 @@ class CompiledEngine:
         for index in np.unique(found["channel"]).tolist():
             yield index, found[bounds[index] : bounds[index + 1]]
 
-    def _ending(self, numbers: list[int]) -> Ending:
-        status, cycles, jumped, *_ = numbers
-        at = 3
+    def _ending(self, numbers: Iterator[int]) -> Ending:
+        status, cycles, jumped = islice(numbers, 3)
         activities, firings = {}, {}
         for machine in self._machines:
-            activities[machine], firings[machine] = numbers[at : at + 4], numbers[at + 4]
-            at += 5
-        entered = {}
-        for channel in self._channels:
-            entered[channel] = numbers[at], numbers[at + 1]
-            at += 2
-        count, at = numbers[at], at + 1
-        met = numbers[at : at + 2 * count]
-        self._packed.restore(numbers, at + 2 * count)
-        faults = [
-            (self._machines[machine], Violation(Fault(code))) for machine, code in zip(met[::2], met[1::2], strict=True)
-        ]
+            activities[machine], firings[machine] = list(islice(numbers, 4)), next(numbers)
+        entered = {channel: (next(numbers), next(numbers)) for channel in self._channels}
+        faults = [(self._machines[next(numbers)], Violation(Fault(next(numbers)))) for _ in range(next(numbers))]
+        self._packed.restore(numbers)
         return Ending(STATUS[status], cycles, activities, firings, entered, faults, jumped)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from sim_approx.engine.words import RowsOf, unknown
@@ -43,13 +43,17 @@ class Handles:
         for each in named:
             self.number(each)
 
-    def forget(self, count: int) -> None:
-        """Keep the first ``count`` objects only, and no results of functions."""
+    def keep(self) -> None:
+        """Keep the objects that are there by now in every run."""
+        self._kept = len(self.objects)
+
+    def forget(self) -> None:
+        """Keep no other objects, and no results of functions."""
         self._last.clear()
         self.error = None
-        for each in self.objects[count:]:
+        for each in self.objects[self._kept :]:
             del self._places[id(each)]
-        del self.objects[count:]
+        del self.objects[self._kept :]
 
     def number(self, value: Any) -> int:
         """The number of ``value``; objects are the same if they are one object, or equal integers."""
@@ -77,7 +81,7 @@ class Handles:
             return NOTHING_THERE, 0, 0, 0
         return self.number(token.value), token.stop, token.rank, token.done | 2
 
-    def token(self, words: Sequence[int]) -> Token | None:
+    def token(self, words: Iterable[int]) -> Token | None:
         """The opposite of `words`."""
         value, stop, rank, state = words
         return Token(self.value(value), stop, rank, bool(state & 1)) if state & 2 else None

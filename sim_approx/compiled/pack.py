@@ -6,9 +6,10 @@ Integers >= 0 stand for themselves, and for an object stands the complement of i
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping, MutableSequence, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import astuple
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ LOOPS = -1
 """Instead of the number of tokens: that of loops."""
 
 
-def ints(entries: Sequence[int]) -> Sequence[int]:
+def _ints(entries: Sequence[int]) -> Sequence[int]:
     """A list as its entries, loops as what they are made of."""
     match entries:
         case Walk():
@@ -83,7 +84,7 @@ class Packed:
             fields.VALUE: lambda value: (handles.number(value),),
             fields.CHANNEL: lambda value: (self._index[id(value)],),
             fields.CHANNELS: lambda value: (len(value), *(self._index[id(each)] for each in value)),
-            fields.INTS: ints,
+            fields.INTS: _ints,
             fields.PAIRS: lambda value: (len(value), *(each for pair in value for each in pair)),
             fields.TOKENS: self._tokens,
             fields.STREAM: self._stream,
@@ -118,13 +119,19 @@ class Packed:
         head.extend((len(self._token_notes), *[int(outputs)] * len(self._token_notes), len(self._int_notes)))
         self._numbers = np.frombuffer(head + packed, np.int64)
         self._changed: list[tuple[MutableSequence[Any], int, Any]] = []
-        self._objects = len(handles.objects)
+        handles.keep()
 
     def numbers(self, *, logged: bool, recorded: bool = False) -> np.ndarray:
-        """Numbers that a run begins with, with the channels and the memory as they are now.
+        """Numbers that a run begins with, with the channels and the memory as they are now; what the last one left is
+        forgotten.
 
         ``logged``: what passes the channels of the program is kept; ``recorded``: who put and took it, in all of them.
         """
+        for notes in (*self._token_notes, *self._int_notes):
+            notes.clear()
+        for tiles, place, value in self._changed:
+            tiles[place] = value
+        self._changed.clear()
         memory = [] if self._memory is None else self._of_memory(self._memory)
         numbers = np.concatenate((self._numbers, np.array(memory, np.int64)))
         places = np.array(self._places)
@@ -132,15 +139,6 @@ class Packed:
         numbers[places + 1] |= [LOGGED * (recorded or (logged and each.index >= 0)) for each in self._every]
         numbers[places + 2] = [each.lag for each in self._every]
         return numbers
-
-    def rewind(self) -> None:
-        """Forget what the last run left, where another one would add to it."""
-        for notes in (*self._token_notes, *self._int_notes):
-            notes.clear()
-        for tiles, place, value in self._changed:
-            tiles[place] = value
-        self._changed.clear()
-        self._handles.forget(self._objects)
 
     def _mask(self, mask: int) -> list[int]:
         words = [mask >> 64 * place & WORD for place in range(self._mask_words)]
@@ -155,7 +153,7 @@ class Packed:
     def _stream(self, tokens: Sequence[Token]) -> Sequence[int]:
         if not isinstance(tokens, RegularStream):
             return self._tokens(tokens)
-        words = array("q", (LOOPS, *ints(tokens.stops), tokens.values is not None))
+        words = array("q", (LOOPS, *_ints(tokens.stops), tokens.values is not None))
         if tokens.values is not None:
             words.extend(map(self._handles.number, tokens.values))
         return words
@@ -189,53 +187,46 @@ class Packed:
 
     # -- back ----------------------------------------------------------------------------------------------------------
 
-    def note(self, numbers: Sequence[int]) -> None:
+    def note(self, numbers: Iterator[int]) -> None:
         """Bring the tokens that were noted since the last time to their lists."""
-        at = 0
         for notes in self._token_notes:
-            count, at = numbers[at], at + 1
-            notes.extend(self._handles.token(numbers[place : place + 4]) for place in range(at, at + 4 * count, 4))
-            at += 4 * count
+            notes.extend(self._token(numbers) for _ in range(next(numbers)))
 
-    def restore(self, numbers: Sequence[int], at: int) -> None:
-        """Bring the state behind a run, which begins at place ``at`` of ``numbers``, into machines and channels."""
-
-        def take(count: int) -> Sequence[int]:
-            nonlocal at
-            at += count
-            return numbers[at - count : at]
-
+    def restore(self, numbers: Iterator[int]) -> None:
+        """Bring the state behind a run, which ``numbers`` go on with, into machines and channels."""
         for channel in self._channels:
-            channel.taken, channel.peak, channel.space, count = take(4)
+            channel.taken, channel.peak, channel.space, count = islice(numbers, 4)
             channel.tokens.clear()
-            for _ in range(count):
-                token = self._handles.token(take(4))
-                assert token is not None
-                channel.tokens.append(token)
+            channel.tokens.extend(self._token(numbers) for _ in range(count))
         for machine in self._machines:
-            machine.activity, machine.firings = take(2)
+            machine.activity, machine.firings = islice(numbers, 2)
             if machine.sizes is not None:
-                machine.interval, machine.latency, machine.burst = take(3)
+                machine.interval, machine.latency, machine.burst = islice(numbers, 3)
             if isinstance(machine, OffChipMemory):
                 for port in machine.ports:
-                    (port.beat,) = take(1)
+                    port.beat = next(numbers)
                 continue
             for name, kind in self._layouts[type(machine)].back.items():
-                setattr(machine, name, self._state(kind, getattr(machine, name), take))
+                setattr(machine, name, self._state(kind, getattr(machine, name), numbers))
         for tiles in self._tiles:
-            for place, number in enumerate(take(take(1)[0])):
+            for place, number in enumerate(islice(numbers, next(numbers))):
                 if number != NOTHING_THERE and (value := self._handles.value(number)) is not UNKNOWN:
                     self._changed.append((tiles, place, tiles[place]))
                     tiles[place] = value
         for notes in self._int_notes:
-            notes.extend(take(take(1)[0]))
+            notes.extend(islice(numbers, next(numbers)))
 
-    def _state(self, kind: Kind, before: Any, take: Callable[[int], Sequence[int]]) -> Any:
+    def _token(self, numbers: Iterator[int]) -> Token:
+        token = self._handles.token(islice(numbers, 4))
+        assert token is not None
+        return token
+
+    def _state(self, kind: Kind, before: Any, numbers: Iterator[int]) -> Any:
         if kind == fields.TOKEN:
-            return self._handles.token(take(4))
+            return self._handles.token(islice(numbers, 4))
         if kind == fields.MASK:
-            return sum((word & WORD) << 64 * place for place, word in enumerate(take(self._mask_words)))
-        (word,) = take(1)
+            return sum((word & WORD) << 64 * place for place, word in enumerate(islice(numbers, self._mask_words)))
+        word = next(numbers)
         if kind == fields.VALUE:
             return self._handles.value(word)
         return bool(word) if isinstance(before, bool) else word

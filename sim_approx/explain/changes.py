@@ -14,7 +14,7 @@ from sim_approx.backend import Model, simulate
 from sim_approx.engine.record import RunRecord
 from sim_approx.explain.causes import BANDWIDTH, DRAM, LATENCY, MEMORY, WORKS, Cause, Causes
 from sim_approx.explain.path import Path
-from sim_approx.placing.site import TimingOf, formula_timing
+from sim_approx.placing.site import TimingOf
 from sim_approx.running.model_run import ModelRun
 from step.language.function import Function
 from step.language.graph import Graph, Node
@@ -22,6 +22,7 @@ from step.language.parameters import fits
 from step.lowering.by_operator import NUMBERS
 from step.lowering.fabric import FABRIC, LIMITS, OWN, FabricConfig, is_of_fabric, with_settings
 from step.lowering.netlist import Netlist, lower
+from step.lowering.plans import plan_of
 from step.lowering.plans.plan import Plan, Timing
 from step.programs.data.inputs import BoundInputs
 from step.running.result import Activity
@@ -144,10 +145,9 @@ def _concerns(netlist: Netlist, parameter: str, cause: Cause) -> bool:
 
 def without_work(netlist: Netlist, name: str) -> TimingOf:
     """The plans, but that the function of the operator ``name`` can begin anew in every cycle."""
-    formula = formula_timing(netlist)
 
     def timing_of(node: Node, function: Function, reduce: bool) -> Plan:
-        found = formula(node, function, reduce)
+        found = plan_of(node, function, netlist.fabric, reduce=reduce)
         return Timing(1, found.latency, found.streams) if node.name == name else found
 
     return timing_of

@@ -85,9 +85,7 @@ def explain(
     prepared = prepared or prepare(program)
     record = RunRecord()
     simulation = Model.of(prepared).run(record, events=True, max_cycles=max_cycles)
-    result = simulation.result()
-    if simulation.error is not None:
-        simulation.fail(simulation.error, result)
+    result = simulation.finished()
     fabric, ending = simulation.fabric, simulation.ending
     path = critical_path(fabric, record, ending.cycles)
     advised = advice(fabric, record, path.shares(), ending.cycles)

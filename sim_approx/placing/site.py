@@ -47,7 +47,7 @@ class PlacedFabric:
     ) -> None:
         self.netlist, self.data, self.computing = netlist, data, computing
         self.memory_map = memory_map(netlist)
-        self.timing_of = timing_of or formula_timing(netlist)
+        self.timing_of = timing_of
         self.clock, self.tensors = CycleClock(), Tensors(netlist.graph, data)
         self.outputs, self.arrivals = dict[str, list[Token]](), dict[str, list[int]]()
         self.channels = [
@@ -84,11 +84,6 @@ class PlacedFabric:
         if self.memory is not None:
             self.memory.configure(netlist.fabric.memory)
         self.netlist = netlist
-
-
-def formula_timing(netlist: Netlist) -> TimingOf:
-    """Timing of functions by their plans."""
-    return lambda node, function, reduce: plan_of(node, function, netlist.fabric, reduce=reduce)
 
 
 class UnitSite:
@@ -158,8 +153,9 @@ class UnitSite:
 
     def plan(self, function: Function, *, reduce: bool, rows: int | None = None) -> Plan:
         """The plan of ``function``. No measured number replaces what follows from ``rows``."""
-        if not any(map(is_dynamic, (*self.elements_in, *self.elements_out))):
-            return self._placed.timing_of(self.node, function, reduce)
+        timing_of = self._placed.timing_of
+        if timing_of is not None and not any(map(is_dynamic, (*self.elements_in, *self.elements_out))):
+            return timing_of(self.node, function, reduce)
         plan = plan_of(self.node, function, self.fabric, reduce=reduce)
         return plan if rows is None else plan.at(rows)
 

@@ -126,7 +126,7 @@ class Reference:
         return found
 
 
-def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf) -> Reference:
+def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf | None) -> Reference:
     """Run ``netlist`` cycle by cycle, until nothing moved for as long as anything takes."""
     fabric = build_fabric(netlist, data, netlist.deciding, timing_of)
     memory_config = netlist.fabric.memory

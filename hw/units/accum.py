@@ -8,7 +8,6 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from hw.firing.machine import Firing
-from hw.firing.unit import Unit
 from hw.functions import datapath_of
 from hw.links.layout import input_formats, output_formats
 from hw.links.packing import pack_element
@@ -137,7 +136,6 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     initial = function.initial(result.element)
     whole = result.element.accepts(initial)  # else the result is only right after the promised number of values
     (format,) = output_formats(node, netlist)
-    (behind,) = netlist.outputs(node)
     rule = Accum(
         operands=input_formats(node, netlist),
         result=format,
@@ -148,4 +146,4 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
         joins=netlist.most_rows.get(node.name),
         distinct=operator.distinct,
     )
-    return Unit(rule, behind.depth if behind and rule.is_stamped else 0)
+    return rule.unit(node, netlist)

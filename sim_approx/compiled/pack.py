@@ -58,13 +58,13 @@ class _Parts:
         self.all: list[Any] = []
         self._places: dict[int, int] = {}
 
-    def place(self, part: Any) -> int:
+    def place(self, part: Any) -> tuple[int]:
         if part is None:
-            return -1
+            return (-1,)
         if id(part) not in self._places:
             self._places[id(part)] = len(self.all)
             self.all.append(part)
-        return self._places[id(part)]
+        return (self._places[id(part)],)
 
 
 class Packed:
@@ -88,8 +88,7 @@ class Packed:
     ) -> None:
         self._handles, self._number, self._layouts = handles, number, layouts
         self._machines, self._channels, self._mask_words = machines, channels, mask_words
-        self._banks, self._buffers, self._tiles = _Parts(), _Parts(), _Parts()
-        self._token_notes, self._int_notes = _Parts(), _Parts()
+        self._banks, self._buffers, self._tiles, self._token_notes, self._int_notes = (_Parts() for _ in range(5))
         unread = [each for machine in machines for each in machine.outputs if isinstance(each, Unread)]
         every = self._every = [*channels, *unread]
         self._index = {id(each): place for place, each in enumerate(every)}
@@ -106,11 +105,11 @@ class Packed:
             fields.TOKENS: self._tokens,
             fields.STREAM: self._stream,
             fields.FUNCTION: lambda value: (number(value),),
-            fields.BANKS: lambda value: (self._banks.place(value),),
-            fields.BUFFERS: lambda value: (self._buffers.place(value),),
-            fields.TILES: lambda value: (self._tiles.place(value),),
-            fields.TOKEN_NOTES: lambda value: (self._token_notes.place(value),),
-            fields.INT_NOTES: lambda value: (self._int_notes.place(value),),
+            fields.BANKS: self._banks.place,
+            fields.BUFFERS: self._buffers.place,
+            fields.TILES: self._tiles.place,
+            fields.TOKEN_NOTES: self._token_notes.place,
+            fields.INT_NOTES: self._int_notes.place,
         }
         packed = array("q", [len(machines)])
         self._memories = [

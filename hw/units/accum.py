@@ -60,7 +60,10 @@ class Accum(FunctionRule):
         firing.finish(token.done)
         for port in range(len(self.operands)):
             firing.take(port)
-        self._take_time(firing, token, puts & value, more, rows)
+        whole = token.value | (puts & value) if self.keeps_rows else token.value
+        pace = self.pace(rows if self.keeps_rows else more)  # a state of dynamic size takes its time without an element
+        firing.occupy(when=whole, cycles=pace.initiation_interval)
+        firing.reserve(0, when=puts & value, cycles=self.pace(rows).burst)
         if self.datapath is not None:
             self._compute(m, firing, token.value, fresh, puts & value, more, rows)
 
@@ -75,14 +78,6 @@ class Accum(FunctionRule):
             rank=Mux(token.rank > self.rank, token.rank - self.rank, 0),
             **self.field(rows),
         )
-
-    def _take_time(self, firing: Firing, token: Any, emits: Value, more: Any, rows: Any) -> None:
-        """An element of ``more`` rows keeps the unit busy; what leaves, of so many ``rows``, only the output."""
-        if self.keeps_rows:  # a state takes its time, with an element or not
-            firing.occupy(when=token.value | emits, cycles=self.pace(rows).initiation_interval)
-        else:
-            firing.occupy(when=token.value, cycles=self.pace(more).initiation_interval)
-        firing.reserve(0, when=emits, cycles=self.pace(rows).burst)
 
     def _counted(self, m: Module, firing: Firing, token: Any) -> Signal:
         """Values of the reduction, with this one; saturates above ``count``."""

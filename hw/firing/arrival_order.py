@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
 from itertools import combinations
+from operator import or_
 from typing import Any
 
-from amaranth.hdl import Cat, Elaboratable, Module, Signal, Value
+from amaranth.hdl import Cat, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hw.verilog.modules import Parametric
@@ -37,3 +40,8 @@ class ArrivalOrder(Parametric):
             before[low].append(candidates[high] & ~lower_first)
         m.d.comb += self.first.eq(candidates & ~Cat(Cat(each).any() for each in before))
         return m
+
+
+def selected(which: Signal, values: Sequence[Value]) -> Value:
+    """The one of ``values`` whose bit is set in ``which``; zero if none is."""
+    return reduce(or_, (Mux(which[each], value, 0) for each, value in enumerate(values)))

@@ -49,18 +49,14 @@ class Holding(Calls):
 
     def drops(self, port: int) -> Number:
         """When the words of the oldest value of the held input ``port`` go: it goes out, or nobody gets it."""
-        taken, before, fresh, ahead = self.taken(self.end, port), const(0), const(0), self.goes(self.end, port)
-        for name in self._keepers(port):
-            before, _, fresh = self._holds(self.end, name, port)
+        taken, ahead = self.taken(self.end, port), self.goes(self.end, port)
+        (name,) = (name for name, each in self.words.held.items() if each == port)
+        before, _, fresh = self._holds(self.end, name, port)
         goes = self.goes(self.end, port, None)
         stays, lost = both(ahead, invert(taken)), both(taken, invert(either(goes, either(before, fresh))))
         live = self.end.flag("live")
         goes = goes if self.never(both(live, stays), self.end) else both(goes, invert(stays))
         return goes if self.never(both(live, lost), self.end) else either(goes, lost)
-
-    def _keepers(self, port: int) -> list[str]:
-        """The state word that holds tokens of input ``port``."""
-        return [name for name, each in self.words.held.items() if each == port]
 
     def taken(self, path: Path, port: int) -> Number:
         """Whether a value is taken from input ``port``."""

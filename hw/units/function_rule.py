@@ -9,12 +9,15 @@ from amaranth.hdl import Module, Mux, Signal, Value
 
 from hw.firing.machine import Firing
 from hw.firing.rule import FiringRule
+from hw.firing.unit import Unit
 from hw.functions.datapath import Datapath
 from hw.links.layout import DynamicFormat, TokenFormat
 from hw.links.words import in_words, whole
 from hw.primitives.timing import delayed
 from hw.verilog.modules import Shared
 from step.language.faults import Fault
+from step.language.graph import Node
+from step.lowering.netlist import Netlist
 from step.lowering.plans.plan import UnitPlan
 from step.lowering.plans.rows import largest
 
@@ -102,6 +105,11 @@ class FunctionRule(FiringRule):
     def field(self, rows: Any) -> dict[str, Any]:
         """Field of the header of a result with so many ``rows``."""
         return {"rows": rows} if self.most_rows else {}
+
+    def unit(self, node: Node, netlist: Netlist) -> Unit:
+        """The unit of ``node`` with this rule."""
+        (behind,) = netlist.outputs(node)
+        return Unit(self, behind.depth if behind and self.is_stamped else 0)
 
     initiation_interval = property(lambda self: self.plan.initiation_interval)
     latency = property(lambda self: self.plan.latency)

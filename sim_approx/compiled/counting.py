@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from step.firing.reading import Rule
-from step.firing.terms import INT, INTS, STREAM, Kind, RuleTerm, within
+from step.firing.terms import INT, INTS, STREAM, TILES, Kind, RuleTerm, within
 from step.firing.words import put
 from step.language.tokens import Token
 
@@ -55,16 +55,16 @@ class _Uses:
 
     def _look(self, term: RuleTerm) -> None:
         match term.op, *term.parts:
-            case "set", self._word, RuleTerm(op="+", parts=(word, RuleTerm(op="constant", parts=(1,)))):
-                if self._is_word(word):
-                    self._seen.add(id(word))
+            case "set", self._word, RuleTerm(op=op, parts=parts):
+                self._fits &= op == "+" and self._is_word(parts[0]) and parts[1].parts == (1,)
+                self._seen |= {id(parts[0])}
             case "call", word, to, RuleTerm(parts=(made, RuleTerm(op="as", parts=(value,)))) if word is put:
                 if made is Token and self._is_word(value):
                     self._seen.add(id(value))
                     self._to.append(to)
                 elif made is Token and self._looks_up(value, INTS, "sent"):
                     self._to.append(to)
-            case "entry", RuleTerm(kind="tiles", parts=(tiles,)), place:
+            case "entry", RuleTerm(op="field", kind=kind, parts=(tiles,)), place if kind == TILES:
                 if self._looks_up(place, INTS, None):
                     self._note("tiles", tiles)
             case "entry", *_:

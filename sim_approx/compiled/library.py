@@ -188,25 +188,17 @@ def _command(mask_words: int, compiler: str) -> list[str]:
 
 def _declare(engine: ctypes.CDLL) -> ctypes.CDLL:
     run, number, count = ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64)
-    for name, result, arguments in (
+    for names, result, arguments in (
         ("start", run, (run, CALLBACK, number, number)),
         ("profile", None, (run, number, number)),
-        ("profiled", run, (run, count)),
         ("run", number, (run, number, number)),
-        ("now", number, (run,)),
-        ("entered", number, (run,)),
-        ("end", None, (run,)),
-        ("report", run, (run, count)),
-        ("notes", run, (run, count)),
-        ("events", run, (run, count)),
-        ("leaves", run, (run, count)),
-        ("seen", run, (run, count)),
-        ("fired", run, (run, count)),
-        ("waits", run, (run, count)),
-        ("forget_seen", None, (run,)),
+        ("now entered", number, (run,)),
+        ("end forget_seen", None, (run,)),
+        ("profiled report notes events leaves seen fired waits", run, (run, count)),
     ):
-        function = getattr(engine, f"step_{name}")
-        function.restype, function.argtypes = result, arguments
+        for name in names.split():
+            function = getattr(engine, f"step_{name}")
+            function.restype, function.argtypes = result, arguments
     return engine
 
 

@@ -20,6 +20,7 @@ from step.language.tokens import Token, empty
 from step.language.types import is_dynamic
 from step.lowering.plans.plan import Plan, Timing
 from step.ops.flat_map import FlatMap as Operator
+from step.rules.broadcast import Broadcast
 from step.rules.flatten import HoldingFlatten
 
 
@@ -53,20 +54,6 @@ class FlatMap(Machine):
             take(self.inputs[0])
         self.index = 0 if last else self.index + 1
         return COMPUTES
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
-class Arrive(Machine):
-    """Takes tiles, which are whole when they leave."""
-
-    def fire(self) -> int | None:
-        x = need(self.inputs[0])
-        room(self.outputs[0])
-        take(self.inputs[0])
-        put(self.outputs[0], x)
-        if x.has_value:
-            return COMPUTES
-        return ENDS if x.done else None
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -149,7 +136,7 @@ def build(site: UnitSite) -> Machine:
 def _arriving(site: UnitSite) -> Channel:
     """The tiles of dynamic size that have come as a whole, two at most: one comes while the one before leaves."""
     channel = site.channel(2)
-    machine = site.add(Arrive(inputs=site.inputs, outputs=(channel,)))
+    machine = site.add(Broadcast(inputs=site.inputs, outputs=(channel,)))
 
     def pace(rows: int) -> Pace:
         cycles = site.beats_with(rows)[0]

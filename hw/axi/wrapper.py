@@ -17,36 +17,27 @@ from hw.axi.write_master import WriteMaster
 from hw.dma.wiring import FABRIC_RESET, add_streams
 from hw.memory.port import MEMORY_RESET
 from hw.verilog.structure import Instance, Structure, Written, flat_ports, port_widths
-from step.lowering.board import BoardPlan, BoardPort, board_of
-from step.lowering.bus import BusConfig
+from step.lowering.board import BoardPlan, BoardPort
 from step.lowering.netlist import Netlist
 
 _WRITES = "write"
 
 
 def wrapped(
-    fabric: Structure,
-    netlist: Netlist,
-    bus: BusConfig,
-    *,
-    own_clock: bool = False,
-    streams: bool = False,
-    limits: bool = True,
+    fabric: Structure, netlist: Netlist, board: BoardPlan, *, own_clock: bool = False, limits: bool = True
 ) -> Structure:
-    """``fabric``, the top module of ``netlist``, with the masters of ``bus``, as the module ``fabric_NAME_axi``.
+    """``fabric``, the top module of ``netlist``, with the masters of ``board``, as the module ``fabric_NAME_axi``.
 
     It has the ports of the fabric but for those of memory, with ``rst`` that of the bus as well; those of
     `MasterControl`; ``base_IMAGE``, the byte address of each image of the plan; and ``m_axi0_araddr`` and so on. With
-    ``own_clock`` these are in the clock ``bus_clk``, with the reset ``bus_rst`` (`Crossing`). With ``streams`` DMA has
-    the streams, with ``limit_IMAGE`` of what sinks write (`hw.dma.wiring`); with ``limits`` stores of any number of
+    ``own_clock`` these are in the clock ``bus_clk``, with the reset ``bus_rst`` (`Crossing`). DMA has the streams of
+    the plan, with ``limit_IMAGE`` of what sinks write (`hw.dma.wiring`); with ``limits`` stores of any number of
     tiles have them, too (`StoreLimit`). Where the fabric tells who waits for whom (`hw.firing.waits`),
     ``wait_transfers`` has a bit for each transfer of data. Where it has probes, there are ``probe_taken``, a bit for
     each port that a master serves in this cycle, and ``probe_writing``, whether any master has something to write, or
     to tell of it.
-
-    Raises `FabricError` as `board_of` does.
     """
-    board = board_of(netlist, bus, streams=streams)
+    bus = board.bus
     top = Structure(f"{fabric.name}_axi")
     for name, (way, width) in fabric.ports.items():
         if name.partition("__")[0] in {each.name for each in board.ports} and "__" in name:
@@ -59,8 +50,7 @@ def wrapped(
     connections |= {"clk": "clk", "rst": FABRIC_RESET, "done": "fabric_done", MEMORY_RESET: "rst"}
     top.instances.append(Instance("fabric", Written(fabric), connections, "the fabric"))
     top.ports |= {f"base_{image.name}": ("input", bus.address_bits) for image in board.images}
-    if streams:
-        add_streams(top, netlist, board)
+    add_streams(top, netlist, board)
     limited = [each for each in board.ports if limits and _is_limited(board, each)]
     for each in limited:
         _add_limit(top, board, each)

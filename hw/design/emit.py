@@ -112,14 +112,14 @@ def design_of(
     if bus is None:
         return emit(netlist, directory, probes=probes, initial_values=initial_values, progress=progress)
     fabric = emit(netlist, probes=probes, initial_values=initial_values, progress=progress)
-    structure = wrapped(fabric.structure, netlist, bus, limits=False)
+    board = board_of(netlist, bus)
+    structure = wrapped(fabric.structure, netlist, board, limits=False)
     wrapper, module = structure_files(structure, initial_values=initial_values), structure.name
     files = fabric.files | wrapper
     sources = [name for name in files if name.endswith(".sv")]
     files |= list_files(module, sources, [WAIVERS.name])
     digest = hashlib.sha256(json.dumps([fabric.hash, sorted(wrapper.items())]).encode()).hexdigest()
-    board = _plan(board_of(netlist, bus))
-    sidecar = {**fabric.sidecar, "module": module, "board": board, "files": sources, "hash": digest}
+    sidecar = {**fabric.sidecar, "module": module, "board": _plan(board), "files": sources, "hash": digest}
     return EmittedDesign(files, sidecar, structure).put(directory)
 
 

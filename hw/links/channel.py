@@ -7,13 +7,12 @@ from typing import Any
 
 from amaranth.hdl import Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from hw.links.gears import Gears, gathering
 from hw.links.gears import shown as shown_later
 from hw.links.layout import DynamicFormat, Format, TokenFormat
-from hw.primitives.memories import BLOCK_RAM, Shallow
+from hw.primitives.memories import Deep, Shallow
 from hw.verilog.modules import Parametric
 from hw.verilog.naming import Spelling, spelled
 
@@ -185,15 +184,9 @@ class ChannelFifo(Parametric):
             m.d.sync += write_place.eq(Mux(begins, slot, write_place + 1))
         else:
             write_place = place(m, "word_place", room, arrives)
-        if self._deep:
-            m.submodules.words = ring = Memory(shape=self._format.word_bits, depth=room, init=[], attrs=BLOCK_RAM)
-            write, read = ring.write_port(), ring.read_port()
-            m.d.comb += [write.addr.eq(write_place), write.data.eq(self.i.word), write.en.eq(arrives)]
-            m.d.comb += [read.addr.eq(following), read.en.eq(1), self.o.word.eq(read.data)]
-        else:
-            words = Shallow(m, "words", self._format.word_bits, room)
-            words.write(arrives, write_place, self.i.word)
-            m.d.comb += self.o.word.eq(words.read(address))
+        ring = (Deep if self._deep else Shallow)(m, "words", self._format.word_bits, room)
+        ring.write(arrives, write_place, self.i.word)
+        m.d.comb += self.o.word.eq(ring.read(following if self._deep else address))
 
     def _geared(self, m: Module, written: TokenFormat, read: TokenFormat, begins: Value, arrives: Value) -> None:
         """The words, in places of the wider ones."""

@@ -58,7 +58,7 @@ def pack_words(value: Any, element: ElementType, format: TokenFormat) -> list[in
 def unpack_words(packed: Iterable[int], element: ElementType, format: TokenFormat, rows: int = 0) -> Any:
     """The opposite of `pack_words`; a tile of dynamic size has so many ``rows``."""
     if format.control:
-        return unpack_element(*packed, element)
+        return unpack_element(next(iter(packed)), element)
     word, shift, left = 0, 0, iter(packed)
     _, items, counts = _sizes(element, format, rows)
     for bits, count in zip(items, counts, strict=True):

@@ -82,7 +82,7 @@ def board_design(
     check_counts(units, channels)
     fabric = emit(netlist, probes=False, waits=True, initial_values=initial_values)
     registers = registers_of(board, fabric.hash, units, channels)
-    inner = wrapped(fabric.structure, netlist, bus, own_clock=own_clock, streams=streams)
+    inner = wrapped(fabric.structure, netlist, board, own_clock=own_clock)
     name = f"{fabric.sidecar['module']}_registers"
     top = _top(f"{fabric.sidecar['module']}_board", inner, registers_structure(name, registers), board)
     files = {each: text for each, text in fabric.files.items() if each.endswith(".sv")}

@@ -94,7 +94,8 @@ class Wrapped:
     def _emit(self, design: Path) -> Structure:
         """Write all Verilog into ``design``; returns the top module."""
         fabric = emit(self.netlist, design, probes=False, initial_values=False).structure
-        structure = wrapped(fabric, self.netlist, self.bus, own_clock=self.bus_period is not None)
+        board = board_of(self.netlist, self.bus)
+        structure = wrapped(fabric, self.netlist, board, own_clock=self.bus_period is not None)
         for name, text in structure_files(structure, initial_values=False).items():
             (design / name).parent.mkdir(exist_ok=True)
             (design / name).write_text(text)

@@ -41,10 +41,10 @@ def data_files(
             found = wanted[place.name]
             after[at : at + len(found.content)] = found.content
             mask[at : at + len(found.mask)] = found.mask
-    width, found = tables.design.board.bus.bytes, dict[str, bytes]()
+    width, files = tables.design.board.bus.bytes, dict[str, bytes]()
     for name, content in (("memory", before), ("expected", after), ("mask", mask)):
-        found |= {f"{name}.bin": bytes(content), f"{name}.hex": hex_lines(bytes(content), width).encode()}
-    return found
+        files |= {f"{name}.bin": bytes(content), f"{name}.hex": hex_lines(bytes(content), width).encode()}
+    return files
 
 
 def bench_text(tables: Tables, places: Sequence[PlacedImage]) -> str:

@@ -89,8 +89,8 @@ def write_folder(prepared: Prepared, options: Options, directory: Path, progress
         name: len(each.content) for name, each in after.items()
     }
     placed = _placed(design.board, options, sizes)
-    data = data_files(tables, placed, before, after)
-    write_files(directory, _files(tables, placed, options, data, sizes))
+    images = data_files(tables, placed, before, after)
+    write_files(directory, _files(tables, placed, options, images, sizes))
     write_wrappers(directory)
     (directory / "registers").mkdir()
     write_register_files(f"{tables.name}_registers", design.registers, directory / "registers")
@@ -189,9 +189,9 @@ def _host_tables(tables: Tables) -> dict[str, Any]:
         kind = {"read": declared is not None, "stored": tensor.is_stored}
         tensors.append({"name": tensor.name, "shape": list(shape), "dtype": tensor.access.tile.dtype.name, **kind})
     for stream in tables.streams:
-        plan, elements = stream.stream.plan, leaves(stream.element)
+        plan, elements = stream.stream.plan, list[Any](leaves(stream.element))
         kinds = ["SELECTOR" if isinstance(each, Selector) else each.dtype.name for each in elements]
         parts = [(each.rows, each.columns, kind) for each, kind in zip(stream.parts, kinds, strict=False)]
-        shape = {"extents": list(plan.extents), "rows": plan.rows, "parts": parts}
-        streams.append({"name": stream.name, "read": stream.stream.is_source, "stored": False, **shape})
+        told = {"name": stream.name, "read": stream.stream.is_source, "stored": False}
+        streams.append({**told, "extents": list(plan.extents), "rows": plan.rows, "parts": parts})
     return {"fabric": tables.name, "tensors": tensors, "streams": streams}

@@ -76,7 +76,7 @@ def write_system(
         "rom": power_of_two(CODE + len(arrays)),
         "sram": power_of_two(CODE + results_bytes(made)),
     }
-    files = {
+    files: dict[str, str | bytes] = {
         **copied(SYSTEM, "soc"),
         "soc/batches.c": text,
         "soc/batches.bin": arrays,

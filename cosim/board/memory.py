@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cosim.board.tables import PlacedImage, StreamTable, Tables, TensorTable
-from cosim.testbench.data import all_ones
+from cosim.testbench.data import all_ones, packed_tiles
 from hw.dma.images import sink_tokens, source_images
 from hw.links.layout import input_formats, output_formats
 from hw.links.packing import pack_tiles, unpack_tiles
@@ -51,9 +51,7 @@ def wanted(tables: Tables, outputs: Mapping[str, Sequence[Token]]) -> dict[str, 
     images, found, beat = tables.design.board.images, dict[str, ExpectedImage](), tables.design.board.beat_bytes
     for tensor in tables.tensors:
         if tensor.is_stored:
-            values = [each.value for each in outputs[tensor.name] if each.has_value]
-            tile = tensor.access.tile
-            packed = pack_tiles(np.array(values, tile.dtype.numpy).reshape(-1, *tile.shape), tile, beat)
+            packed = packed_tiles(outputs[tensor.name], tensor.access.tile, beat)
             found[images[next(iter(tensor.tilings))].name] = ExpectedImage(packed, b"\xff" * len(packed))
     for stream in tables.streams:
         if not stream.stream.is_source:

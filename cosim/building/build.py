@@ -213,7 +213,7 @@ class Common:
         if self.waves is None:
             objects = [*(f"{part}.o" for part in RUNTIME_PARTS), *_HELPER_OBJECTS]
             files, targets = files | {"headers.h.fast": HEADERS}, [*objects, "headers.h.fast.gch"]
-        parts = [HEADERS, *objects, *(path.read_bytes() for path in HELPERS)]
+        parts: list[str | bytes] = [HEADERS, *objects, *(path.read_bytes() for path in HELPERS)]
         places = sorted({str(plain(path.parent)) for path in HELPERS})
         return self._kept("runtime", "compiling Verilator's library, once", parts, files, targets, places)
 
@@ -227,7 +227,7 @@ class Common:
         self,
         kind: str,
         doing: str,
-        parts: list[str | bytes],
+        parts: Sequence[str | bytes],
         files: Mapping[str, str],
         targets: list[str],
         places: list[str],
@@ -243,7 +243,7 @@ class Common:
             rules += [f"VM_{each} = 0" for each in ("COVERAGE", "SC", "TIMING", "TRACE_SAIF")]
             rules += [f"VM_TRACE{each} = {int(used)}" for each, used in kinds.items()]
             rules += [f"include {root}/include/verilated.mk", f"VPATH += {' '.join(places)}", ""]
-            for file, text in (files | {"Makefile": "\n".join(rules)}).items():
+            for file, text in {**files, "Makefile": "\n".join(rules)}.items():
                 (directory / file).write_text(text)
             levels = [f"OPT_FAST={self.optimization}", f"OPT_SLOW={NO_OPTIMIZATION}"]
             run_or_fail([*self.make, *levels], directory, self.toolchain, name)

@@ -19,6 +19,7 @@ from cosim.building.toolchain import Toolchain
 from cosim.running.run_files import RawRun, look_at_sinks, read_run, write_inputs
 from step.errors import InputError, SimulationError
 from step.host.files import FULL, check_writable, full_disk, has_room
+from step.host.paths import named_file
 from step.host.process import how_ended, run_logged
 from step.host.progress import Progress, silent
 
@@ -154,9 +155,7 @@ def wave_kind(waves: Path | None) -> str | None:
     """``"vcd"`` or ``"fst"``; raises `InputError` where ``waves`` can not be written, or end in something else."""
     if waves is None:
         return None
-    kind = waves.suffix.removeprefix(".")
-    if kind not in ("vcd", "fst"):
-        raise InputError(f"waves must go to a file that ends in .vcd or .fst, not {str(waves)!r}")
+    kind = named_file(waves, "waves", ".vcd", ".fst").suffix.removeprefix(".")
     if not waves.absolute().parent.is_dir():
         raise InputError(f"waves can not go to {waves}: {waves.parent} is no directory")
     try:

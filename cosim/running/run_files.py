@@ -95,24 +95,14 @@ def write_inputs(
         if port.name not in sources:
             raise InputError(f"source {port.name!r} has no tokens")
         (directory / f"source.{port.name}").write_bytes(_stream_bytes(port, sources[port.name]))
-    contents = _memory_contents(design, memory)
-    if contents is not None:
+    if design.has_memory:
+        beats, beat = max(1, design.memory["beats_total"]), design.memory["beat_bytes"]
+        if len(memory) > beats * beat:
+            raise InputError(f"the memory has {beats * beat} bytes, but {len(memory)} were given")
+        contents = np.frombuffer(memory.ljust(beats * beat, b"\0"), np.uint8).reshape(beats, beat)
         (directory / "memory").write_bytes(contents[:, ::-1].tobytes())
-        parameters = design.memory_config.timing()
-        lines = [f"{name} {value}\n" for name, value in parameters.items()]
-        (directory / "memory.timing").write_text("".join(lines))
-
-
-def _memory_contents(design: BenchDesign, memory: bytes) -> np.ndarray | None:
-    """The whole memory as bytes [beats, bytes of a beat], None for a fabric without ports."""
-    if not design.has_memory:
-        return None
-    beats, beat = max(1, design.memory["beats_total"]), design.memory["beat_bytes"]
-    if len(memory) > beats * beat:
-        raise InputError(f"the memory has {beats * beat} bytes, but {len(memory)} were given")
-    contents = np.zeros(beats * beat, np.uint8)
-    contents[: len(memory)] = np.frombuffer(memory, np.uint8)
-    return contents.reshape(beats, beat)
+        timing = design.memory_config.timing()
+        (directory / "memory.timing").write_text("".join(f"{name} {value}\n" for name, value in timing.items()))
 
 
 def _stream_bytes(port: StreamPort, transfers: Sequence[int]) -> bytes:

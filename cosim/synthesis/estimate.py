@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, fields
 from functools import cache, reduce
 from operator import add
 
-from cosim.synthesis.area import Ecp5Area
-from cosim.synthesis.families.ecp5 import Ecp5
+from cosim.synthesis.families.ecp5 import Ecp5, Ecp5Area
 from cosim.synthesis.report import Report
 from hw.design.emit import check_synthesisable
 from hw.fabric import ElaboratedFabric, elaborate

@@ -16,19 +16,12 @@ from step.host.progress import Progress, silent
 Result = TypeVar("Result")
 
 
-class Stop:
+class Stop(threading.Event):
     """Tells jobs that their results are no longer wanted."""
 
-    def __init__(self) -> None:
-        self._event = threading.Event()
-
-    def set(self) -> None:
-        """Ask all jobs to end."""
-        self._event.set()
-
     def check(self) -> None:
-        """Raises `CancelledError` once they are asked to."""
-        if self._event.is_set():
+        """Raises `CancelledError` once it is set."""
+        if self.is_set():
             raise CancelledError
 
 

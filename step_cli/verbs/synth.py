@@ -8,9 +8,8 @@ from typing import Annotated, Any
 
 import click
 
-from cosim.synthesis.devices import DEVICES, SPEEDS
 from cosim.synthesis.estimate import estimate
-from cosim.synthesis.families.ecp5 import Ecp5
+from cosim.synthesis.families.ecp5 import DEVICES, SPEEDS, Ecp5
 from cosim.synthesis.families.family import CellFamily
 from cosim.synthesis.families.osu018 import LIBERTY, Osu018
 from cosim.synthesis.families.ultrascale import UltraScale

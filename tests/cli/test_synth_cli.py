@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from commanding import Step
 
-from cosim.synthesis.devices import DEVICES, Device
+from cosim.synthesis.families.ecp5 import DEVICES, Device
 
 PROGRAM = """
 from step import FP32, FabricConfig, Graph, Program, Tile

@@ -13,10 +13,8 @@ import pytest
 from kept_tools import cold_cache
 
 from cosim.synthesis import flow, measure, tools
-from cosim.synthesis.area import Ecp5Area
-from cosim.synthesis.devices import DEVICES, Device
 from cosim.synthesis.estimate import Counts, estimate, fabric_metrics
-from cosim.synthesis.families.ecp5 import Ecp5
+from cosim.synthesis.families.ecp5 import DEVICES, Device, Ecp5, Ecp5Area
 from cosim.synthesis.families.family import Timing
 from cosim.synthesis.jobs import Stop, side_by_side
 from cosim.synthesis.report import ClockResult, Component, Report

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -28,13 +29,8 @@ class Timing:
 
     def path(self, names: Mapping[str, str]) -> tuple[str, ...]:
         """Parts on the slowest path, by the ``names`` of the design's instances, each once in a row."""
-        found: list[str] = []
-        for cell in self.cells:
-            _, _, inside = cell.partition("design.")
-            name = names.get(inside.partition(".")[0])
-            if name is not None and name not in found[-1:]:
-                found.append(name)
-        return tuple(found)
+        instances = (cell.partition("design.")[2].partition(".")[0] for cell in self.cells)
+        return tuple(name for name, _ in groupby(filter(None, map(names.get, instances))))
 
 
 class CellFamily(ABC, Generic[Found]):

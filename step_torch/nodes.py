@@ -190,13 +190,10 @@ def _bound(sizes: Mapping[str, list[Any]], shapes: Mapping[str, tuple[int, ...]]
 
 def _node(read: Mapping[str, Any], symbols: Mapping[str, int]) -> TorchNode:
     args = [(each["name"], each["kind"], _argument(each["arg"], symbols)) for each in read["inputs"]]
-    return TorchNode(
-        read["target"].removeprefix("torch.ops."),
-        tuple(value for _, kind, value in args if kind == 1),
-        {name: value for name, kind, value in args if kind != 1},
-        tuple(name for each in read["outputs"] for name in _results(each)),
-        _place(read["metadata"]),
-    )
+    ordered = tuple(value for _, kind, value in args if kind == 1)
+    named = {name: value for name, kind, value in args if kind != 1}
+    results = tuple(name for each in read["outputs"] for name in _results(each))
+    return TorchNode(read["target"].removeprefix("torch.ops."), ordered, named, results, _place(read["metadata"]))
 
 
 def _argument(arg: Mapping[str, Any], symbols: Mapping[str, int]) -> Any:

@@ -219,9 +219,7 @@ def _argument(arg: Mapping[str, Any], symbols: Mapping[str, int]) -> Any:
 
 def _symbol(value: Mapping[str, Any], symbols: Mapping[str, int]) -> int | Ref:
     """An integer, or one that a node made, as far as it is known."""
-    if "as_int" in value:
-        return int(value["as_int"])
-    return symbols.get(value["as_name"], Ref(value["as_name"]))
+    return int(value["as_int"]) if "as_int" in value else symbols.get(value["as_name"], Ref(value["as_name"]))
 
 
 def _results(output: Mapping[str, Any]) -> list[str]:

@@ -57,22 +57,9 @@ def program(
     lengths = check_lengths(lengths, room)
     tiles = cache_tiles(lengths, rows, room)
     graph = Graph(name)
-    attention = Attention(
-        graph,
-        len(lengths) * heads,
-        tiles,
-        rows,
-        size,
-        group,
-        regions,
-        arrangement,
-        block,
-        assigned,
-        online,
-        scaled,
-        places=None if places is None else places * heads,
-        sum=sum,
-    )
+    caches, at_once = (len(lengths) * heads, tiles, rows, size, group), (regions, arrangement, block, assigned)
+    held = None if places is None else places * heads
+    attention = Attention(graph, *caches, *at_once, online=online, scaled=scaled, places=held, sum=sum)
     length = graph.source("length", Tile(UINT32), [len(lengths)])
     given = {"length": lengths}
     if gaps is not None:

@@ -73,41 +73,16 @@ class Layer:
         check_divides("columns, the extent of a weight tile,", schedule.columns, "key_value_heads * head_size", narrow)
         self.graph, self.model, self.schedule, self.prefix = graph, model, schedule, prefix
         self.tokens = tokens
-        self.attention = Attention(
-            graph,
-            self.tokens * model.key_value_heads,
-            tiles,
-            schedule.cache_rows,
-            model.head_size,
-            model.group,
-            schedule.regions,
-            schedule.arrangement,
-            in_memory=False,
-            prefix=prefix,
-            sum=schedule.sum,
-        )
-        self.mixture = Mixture(
-            model.experts,
-            model.hidden,
-            model.inner,
-            schedule.expert_rows,
-            schedule.depth_of(model.hidden),
-            schedule.columns,
-            schedule.expert_regions,
-            prefix,
-            schedule.sum,
-        )
-        self.tensors = {
-            name: graph.tensor(f"{prefix}{name}", shape, BF16)
-            for name, shape in (
-                ("attention_norm", (1, model.hidden)),
-                ("wq", (model.hidden, width)),
-                ("wk", (model.hidden, narrow)),
-                ("wv", (model.hidden, narrow)),
-                ("wo", (width, model.hidden)),
-                ("experts_norm", (1, model.hidden)),
-            )
-        }
+        caches = self.tokens * model.key_value_heads, tiles, schedule.cache_rows, model.head_size, model.group
+        regions = schedule.regions, schedule.arrangement
+        self.attention = Attention(graph, *caches, *regions, in_memory=False, prefix=prefix, sum=schedule.sum)
+        tile = schedule.expert_rows, schedule.depth_of(model.hidden), schedule.columns
+        experts = model.experts, model.hidden, model.inner
+        self.mixture = Mixture(*experts, *tile, schedule.expert_regions, prefix, schedule.sum)
+        hidden = model.hidden
+        weights = {"wq": (hidden, width), "wk": (hidden, narrow), "wv": (hidden, narrow), "wo": (width, hidden)}
+        shapes = {"attention_norm": (1, hidden), **weights, "experts_norm": (1, hidden)}
+        self.tensors = {name: graph.tensor(f"{prefix}{name}", shape, BF16) for name, shape in shapes.items()}
 
     def apply(self, x: Stream, length: Stream, route: Callable[[Stream], Routes] | None = None) -> Stream:
         """Rows ``x`` [tokens] of BF16 tiles [1, hidden] -> the same behind the layer; ``length`` [tokens] of caches.

@@ -129,17 +129,10 @@ class Mixture(metaclass=Checked):
 
     def tensors(self, weights: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
         """The data of the weight tensors, of the gate, up and down of every expert."""
+        kind, tensors = "expert", list(weights)
         if self.regions is not None:
-            return {
-                f"{self.prefix}region{number}_{name}": each
-                for number, own in enumerate(self._dealt())
-                for name, each in multiplexed.tensors(weights[own]).items()
-            }
-        return {
-            f"{self._prefix(number)}{name}": each
-            for number, of_expert in enumerate(weights)
-            for name, each in of_expert.items()
-        }
+            kind, tensors = "region", [multiplexed.tensors(weights[own]) for own in self._dealt()]
+        return {f"{self.prefix}{kind}{at}_{name}": each for at, own in enumerate(tensors) for name, each in own.items()}
 
     def _experts(self, graph: Graph, rows: Sequence[Stream], room: int) -> list[Stream]:
         if self.regions is not None:

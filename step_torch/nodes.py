@@ -190,13 +190,10 @@ def _bound(sizes: Mapping[str, list[Any]], shapes: Mapping[str, tuple[int, ...]]
 
 def _node(read: Mapping[str, Any], symbols: Mapping[str, int]) -> TorchNode:
     args = [(each["name"], each["kind"], _argument(each["arg"], symbols)) for each in read["inputs"]]
-    return TorchNode(
-        read["target"].removeprefix("torch.ops."),
-        tuple(value for _, kind, value in args if kind == 1),
-        {name: value for name, kind, value in args if kind != 1},
-        tuple(name for each in read["outputs"] for name in _results(each)),
-        _place(read["metadata"]),
-    )
+    ordered = tuple(value for _, kind, value in args if kind == 1)
+    named = {name: value for name, kind, value in args if kind != 1}
+    results = tuple(name for each in read["outputs"] for name in _results(each))
+    return TorchNode(read["target"].removeprefix("torch.ops."), ordered, named, results, _place(read["metadata"]))
 
 
 def _argument(arg: Mapping[str, Any], symbols: Mapping[str, int]) -> Any:
@@ -222,9 +219,7 @@ def _argument(arg: Mapping[str, Any], symbols: Mapping[str, int]) -> Any:
 
 def _symbol(value: Mapping[str, Any], symbols: Mapping[str, int]) -> int | Ref:
     """An integer, or one that a node made, as far as it is known."""
-    if "as_int" in value:
-        return int(value["as_int"])
-    return symbols.get(value["as_name"], Ref(value["as_name"]))
+    return int(value["as_int"]) if "as_int" in value else symbols.get(value["as_name"], Ref(value["as_name"]))
 
 
 def _results(output: Mapping[str, Any]) -> list[str]:

@@ -48,14 +48,8 @@ class Stored:
 
     def formed(self, name: str, form: Callable[[np.ndarray], np.ndarray], dims: Dims) -> Stored:
         """The tensor that ``form`` makes of the data; ``name`` tells it from others of the same tensor."""
-        return Stored(
-            f"{self.name}_{name}",
-            form(self.data),
-            dims,
-            self.is_parameter,
-            self.of or self.name,
-            lambda data: form(self.form(data)),
-        )
+        name, of = f"{self.name}_{name}", self.of or self.name
+        return Stored(name, form(self.data), dims, self.is_parameter, of, lambda data: form(self.form(data)))
 
 
 @dataclass

@@ -20,7 +20,7 @@ from step.lowering.memory import MemoryMap, ScratchpadPlan, memory_map, scratchp
 from step.lowering.netlist import Netlist, lower_checked
 from step.programs.data.inputs import BoundInputs, as_data, bind_inputs
 from step.programs.data.npz import load_inputs
-from step.programs.program import Program, load_program
+from step.programs.program import Program, load_program, with_inputs
 
 Inputs = Mapping[str, Any] | BoundInputs | Path | str
 """Data by name, or the name of an .npz file (docs/inputs.md)."""
@@ -115,7 +115,7 @@ def open_program(program: Openable, *, inputs: Inputs | None = None, fabric: Fab
         raise FormatError(f"a program must be a Program, a Graph or the name of a file, not {program!r}")
     if fabric is not None:
         program = replace(program, fabric=fabric)
-    return program if inputs is None else program.on(as_data(_data(inputs, program.graph)))
+    return program if inputs is None else with_inputs(program, as_data(_data(inputs, program.graph)))
 
 
 def warn(text: str) -> None:

@@ -95,10 +95,6 @@ class Program(metaclass=Checked):
     def _repr_svg_(self) -> str | None:
         return self.graph._repr_svg_()
 
-    def on(self, inputs: MutableMapping[str, Any]) -> Program:
-        """The same with other ``inputs``, of which nothing is expected: they have other outputs."""
-        return replace(self, inputs=inputs, expected={}, tolerance=0.0)
-
     def save(self, path: Path | str) -> None:
         """Write the program to ``path`` (.json), and its inputs and expected outputs, if any, beside it (.npz).
 
@@ -175,7 +171,12 @@ def load_program(
     of that data.
     """
     program = _only(load_programs(spec, arguments), str(spec), _how_to_choose(spec))
-    return program if inputs is None else program.on(load_inputs(inputs, program.graph))
+    return program if inputs is None else with_inputs(program, load_inputs(inputs, program.graph))
+
+
+def with_inputs(program: Program, inputs: MutableMapping[str, Any]) -> Program:
+    """``program`` with other ``inputs``, of which nothing is expected: they have other outputs."""
+    return replace(program, inputs=inputs, expected={}, tolerance=0.0)
 
 
 def _how_to_choose(spec: str | Path) -> str:

@@ -109,14 +109,11 @@ Fitted = Annotated[Read, "The fabric in this file, which `step fit --save` wrote
 Binding = Annotated[Read, "Depths of channels from this file, which `step fifos --save` wrote."]
 Bindings = Annotated[dict[str, int], parse_bindings, "--bind", "NAME=VALUE"]
 
-Rows = Annotated[
-    Path | None, FILE, "FILE", "Keep the rows in this file (.csv or .parquet), and do not run again what it has."
-]
+Rows = Annotated[Path | None, FILE, "Keep the rows in this file (.csv or .parquet), and do not run again what it has."]
 Best = Annotated[
     Path | None,
     FILE,
     lambda path: writable(named_file(path, "a program", ".json")),
-    "FILE",
     "Write the best program with its fabric there (.json).",
 ]
 Plot = Annotated[Written, "Draw the front (.svg, .png or .pdf)."]

@@ -46,7 +46,6 @@ def command(
         tuple[Path, ...],
         READ,
         "--batch",
-        "FILE",
         "More data (.npz) that the firmware of --target litex runs after the program's own; repeat for several.",
     ],
     masters: Annotated[int | None, f"AXI4 masters, 1 to 4.  [default: {BUS.masters}]"],

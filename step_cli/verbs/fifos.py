@@ -32,7 +32,7 @@ def command(
     loss: Annotated[float | None, Amount(PERCENT), "PERCENT", "Cycles that --save may lose.  [default: 0]"],
     keep: Annotated[bool, "Save the least that keeps the cycles of the depths asked for."],
     least: Annotated[bool, "Save the depths that only do not deadlock."],
-    save: Annotated[Written, "FILE", "Write depths to this file, which run, compare and verilog take as --binding."],
+    save: Annotated[Written, "Write depths to this file, which run, compare and verilog take as --binding."],
     begin: Annotated[Read, "--binding", "Depths to go on from, which an earlier search saved with --save."],
     bound: Annotated[bool, "Prove below which storage the program deadlocks, whatever the depths."],
     choices: Annotated[Count, "End after so many choices of depths.  [default: no limit]"],

@@ -20,7 +20,7 @@ DEFAULT = Tiling()
 def command(
     *,
     model: Annotated[Path, Note.ARGUMENT],
-    output: Annotated[Written, "-o", "--output", "FILE", "Write the program (.json)."],
+    output: Annotated[Written, "-o", "--output", "Write the program (.json)."],
     inputs: Annotated[Read, "Input data (.npz) instead of that of the capture; dynamic axes may have other extents."],
     rows: Annotated[Count, f"Rows of a tile, by default the most up to {ROWS} that divide."],
     columns: Annotated[int, POSITIVE, "Columns of a tile of weights."] = DEFAULT.columns,

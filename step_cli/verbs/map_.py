@@ -52,7 +52,7 @@ def command(
     candidates: Annotated[int, POSITIVE, "That get hardware."] = CANDIDATES,
     finalists: Annotated[int, POSITIVE, "That get links of their own."] = FINALISTS,
     runs: Annotated[int, NATURAL, "Neighbours of the best one."] = RUNS,
-    save: Annotated[Written, "FILE", "Write the rows to a new file (.csv or .parquet)."],
+    save: Annotated[Written, "Write the rows to a new file (.csv or .parquet)."],
     best: Best,
     plot: Plot,
 ) -> None:

@@ -231,10 +231,10 @@ class TestFindings:
     ) -> None:
         checking = FuzzCampaign.check
 
-        def interrupted(self: FuzzCampaign, seed: int) -> bool:
+        def interrupted(self: FuzzCampaign, seed: int, *, roomy: bool = False) -> bool:
             if self.findings:
                 raise KeyboardInterrupt
-            return checking(self, seed)
+            return checking(self, seed, roomy=roomy)
 
         monkeypatch.setattr(FuzzCampaign, "check", interrupted)
         result = step("fuzz", "--save", tmp_path)

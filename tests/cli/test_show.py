@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from commanding import Step
+from commanding import Step, program
 
 from step import BF16, FabricConfig, Graph, Tile
 from step.language.dtypes import UINT32
@@ -17,23 +17,8 @@ from step.programs.pictures.outline import text
 
 SIMPLE = "examples/moe_simple.py"
 
-PROGRAM = """
-from step import BF16, Graph, Tile
 
-def program():
-    graph = Graph("small")
-    x = graph.source("x", Tile(BF16), [graph.symbol("N"), 2])
-    x.flatten(0, 1, name="flat").store("y")
-    x.promote(name="unread")
-    return graph
-"""
-
-
-@pytest.fixture
-def small(tmp_path: Path) -> Path:
-    path = tmp_path / "small.py"
-    path.write_text(PROGRAM)
-    return path
+small = program("small")
 
 
 def test_show_as_text(step: Step, small: Path) -> None:

@@ -7,25 +7,11 @@ import re
 from pathlib import Path
 
 import pytest
-from commanding import Step
+from commanding import Step, program
 
 from cosim.synthesis.families.ecp5 import DEVICES, Device
 
-PROGRAM = """
-from step import FP32, FabricConfig, Graph, Program, Tile
-
-def program():
-    graph = Graph("tiny")
-    graph.source("x", Tile(FP32), [3]).promote(name="up").sink("y")
-    return Program(graph, {"x": [1, 2, 3]}, FabricConfig())
-"""
-
-
-@pytest.fixture
-def tiny(tmp_path: Path) -> Path:
-    path = tmp_path / "tiny.py"
-    path.write_text(PROGRAM)
-    return path
+tiny = program("tiny")
 
 
 def test_a_table_of_area_and_clock(step: Step, tiny: Path) -> None:

@@ -43,6 +43,9 @@ CALLBACK = ctypes.CFUNCTYPE(
 )
 """Calls function `number` of `count` values, by their numbers, and gets the code of a fault."""
 
+ANSWERS = "profiled", "report", "notes", "events", "leaves", "seen", "fired", "waits"
+"""What the engine gives as a pointer to so many items."""
+
 CPP = Path(__file__).parent / "cpp"
 SHIPPED = Path(__file__).parent / "shipped"
 FLAGS = ("-std=c++17", "-O2", "-fno-tree-slp-vectorize", "-fPIC", "-shared", "-fno-plt", "-pipe")
@@ -112,13 +115,13 @@ class Rules:
 
 def own_machines() -> tuple[type[Machine], ...]:
     """The machines of all operators of the project."""
-    found = []
     names = [f"{room.__name__}.{each.name}" for room in (rules, units) for each in pkgutil.iter_modules(room.__path__)]
-    for module in [masters, off_chip, *map(import_module, names)]:
-        for each in vars(module).values():
-            if isinstance(each, type) and issubclass(each, Machine) and each.__module__ == module.__name__:
-                found.append(each)
-    return tuple(found)
+    return tuple(
+        each
+        for module in [masters, off_chip, *map(import_module, names)]
+        for each in vars(module).values()
+        if isinstance(each, type) and issubclass(each, Machine) and each.__module__ == module.__name__
+    )
 
 
 def rules_for(machines: Iterable[type[Machine]]) -> Rules:
@@ -148,10 +151,7 @@ def _rules(machines: tuple[type[Machine], ...]) -> Rules:
 def mask_words(machines: Collection[Machine]) -> int:
     """64-bit words for a set of ports of the machine that has the most of them: a power of two."""
     ports = max((max(len(each.inputs), len(each.outputs)) for each in machines), default=1)
-    words = 1
-    while 64 * words < ports:
-        words *= 2
-    return words
+    return 1 << max(0, (ports - 1).bit_length() - 6)
 
 
 def library_for(text: str, mask_words: int) -> ctypes.CDLL:
@@ -177,11 +177,6 @@ def content_hash(text: str, mask_words: int) -> str:
     return digest.hexdigest()[:32]
 
 
-def compile_to(path: Path, text: str, mask_words: int, compiler: str) -> None:
-    """Compile ``text`` to the library ``path``, which is there as a whole or not at all; raises `NoLibrary`."""
-    library.compile_to(path, text, _command(mask_words, compiler), "the engine")
-
-
 def _command(mask_words: int, compiler: str) -> list[str]:
     return [compiler, *FLAGS, f"-DMASK_WORDS={mask_words}", f"-I{CPP}"]
 
@@ -191,19 +186,12 @@ def _declare(engine: ctypes.CDLL) -> ctypes.CDLL:
     for name, result, arguments in (
         ("start", run, (run, CALLBACK, number, number)),
         ("profile", None, (run, number, number)),
-        ("profiled", run, (run, count)),
         ("run", number, (run, number, number)),
         ("now", number, (run,)),
         ("entered", number, (run,)),
         ("end", None, (run,)),
-        ("report", run, (run, count)),
-        ("notes", run, (run, count)),
-        ("events", run, (run, count)),
-        ("leaves", run, (run, count)),
-        ("seen", run, (run, count)),
-        ("fired", run, (run, count)),
-        ("waits", run, (run, count)),
         ("forget_seen", None, (run,)),
+        *((name, run, (run, count)) for name in ANSWERS),
     ):
         function = getattr(engine, f"step_{name}")
         function.restype, function.argtypes = result, arguments
@@ -215,7 +203,7 @@ def ship(folder: Path) -> Path:
     text = rules_for(()).text
     shutil.rmtree(folder, ignore_errors=True)
     path = folder / f"{content_hash(text, 1)}.so"
-    compile_to(path, text, 1, library.compiler())
+    library.compile_to(path, text, _command(1, library.compiler()), "the engine")
     return path
 
 

@@ -55,12 +55,9 @@ def _kept(graph: Graph, own: Mapping[str, Any], keep: Collection[str]) -> BoundI
             raise InputError(f"the program has no tensor or source {name!r}; it has {', '.join(known) or 'none'}")
         if name not in own:
             raise InputError(f"input {name!r} can not be kept: the program has no data")
-    if not keep:
-        return BoundInputs({}, {})
-    bound = bind_inputs(graph, own)
+    bound = bind_inputs(graph, own) if keep else BoundInputs({}, {})
     return BoundInputs(
-        {name: each for name, each in bound.tensors.items() if name in keep},
-        {name: each for name, each in bound.streams.items() if name in keep},
+        *({name: each for name, each in part.items() if name in keep} for part in (bound.tensors, bound.streams))
     )
 
 

@@ -108,8 +108,9 @@ class Pieces(FiringRule):
     def gather(self, m: Module, number: Signal, word: Value) -> Signal:
         """The last element of which all words have come."""
         element, last = Signal(self.token.bits, reset_less=True), self.token.beats - 1
+        now = whole(m, "element", word, number, self.token, last)
         with m.If(number == last):
-            m.d.sync += element.eq(whole(m, "element", word, number, self.token, last))
+            m.d.sync += element.eq(now)
         return element
 
 

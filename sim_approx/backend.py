@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
-from sim_approx.placing.build import TimingOf
-from sim_approx.running.model import Model
-from sim_approx.running.model_run import EngineName, Values
+from sim_approx.compiled.engine import CompiledEngine
+from sim_approx.engine.events import Events, PythonEngine, Watch, Watcher
+from sim_approx.engine.record import Counted, RunRecord
+from sim_approx.placing.build import build_fabric
+from sim_approx.placing.site import PlacedFabric, TimingOf
+from sim_approx.running.footprint import Footprint
+from sim_approx.running.model_run import EngineName, ModelRun, Values
+from step.errors import EnvironmentProblem, InputError, SettingError
+from step.firing.terms import RuleError
 from step.host.progress import Progress, silent
 from step.language.graph import Graph
+from step.language.tokens import Token
+from step.language.types import has_rows
 from step.language.validate import check_outputs
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist
+from step.lowering.off_chip import MemoryConfig
+from step.lowering.regions import same_addresses
 from step.programs.data.inputs import BoundInputs
 from step.programs.prepare import Prepared, prepare
 from step.running.backend import Backend, checked_options
+from step.running.contracts import ShapeChecks, symbol_checks, timed_checks
 from step.running.interpreter import OnToken
 from step.running.result import RunResult
 
@@ -51,32 +65,195 @@ def run(
     as its ``result``; `FabricError` for what the fabric can not do, and for depths of channels that do not exist;
     `EnvironmentProblem` where the compiled engine was asked for and can not be made.
     """
-    model = model_of(
-        prepare(program, inputs, fabric),
-        values=values,
-        timing_of=timing_of,
-        engine=engine,
-        jump=jump,
-    )
+    model = Model.of(prepare(program, inputs, fabric), values=values, timing_of=timing_of, engine=engine, jump=jump)
     ended = model.run(depths=depths, events=events, max_cycles=max_cycles, progress=progress, on_token=on_token)
     return ended.finished()
 
 
 APPROX = Backend(run, timed=True)
 
+SAID_AFTER = 1.0
+"""Seconds from one line of progress to the next one."""
 
-def model_of(
-    prepared: Prepared,
-    *,
-    values: Values = "control",
-    timing_of: TimingOf | None = None,
-    engine: EngineName | None = None,
-    jump: bool = True,
-    symbols: bool = False,
-) -> Model:
-    """The model of what is ``prepared``; see `run` for the options and errors, and `step.Simulator` for ``symbols``."""
-    checked_options({"values": values, "engine": engine})
-    check_outputs(prepared.graph)
-    return Model(
-        prepared.netlist, prepared.data, values=values, timing_of=timing_of, engine=engine, symbols=symbols, jump=jump
-    )
+
+@dataclass(eq=False)
+class Model:
+    """``netlist`` with ``data``, ready for any number of runs, one after the other (options: `run`).
+
+    What it takes to begin is made once where the compiled engine runs: other depths of channels, and another memory
+    in which everything has the same address, are changes of a few numbers there. On the Python engine, and for a memory
+    with other addresses, every run makes a fabric. ``symbols``: runs show their values (`step.Simulator`); ``jump`` is
+    that of runs which say nothing else.
+    """
+
+    netlist: Netlist
+    data: BoundInputs
+    _: KW_ONLY
+    values: Values = "control"
+    timing_of: TimingOf | None = None
+    engine: EngineName | None = None
+    symbols: bool = False
+    jump: bool = True
+
+    def __post_init__(self) -> None:
+        self._made: tuple[PlacedFabric, PythonEngine | CompiledEngine] | None = None
+        self._reason: str | None = None
+
+    @classmethod
+    def of(cls, prepared: Prepared, **options: Any) -> Model:
+        """The model of what is ``prepared``; raises `InputError` for bad options."""
+        checked_options(options)
+        check_outputs(prepared.graph)
+        return cls(prepared.netlist, prepared.data, **options)
+
+    def with_data(self, data: BoundInputs) -> Model:
+        """Another model of the same program, with other ``data``."""
+        return replace(self, data=data)
+
+    @cached_property
+    def _promised(self) -> ShapeChecks:
+        """The checks of what is promised; those of sources are done."""
+        return timed_checks(self.netlist.graph, self.data)
+
+    @cached_property
+    def _showing(self) -> ShapeChecks | None:
+        """The checks of what else shows symbols."""
+        return symbol_checks(self.netlist.graph, self.data, self._promised) if self.symbols else None
+
+    @cached_property
+    def _footprint(self) -> Footprint:
+        return Footprint(self.netlist, self._promised.checkers)
+
+    def run(
+        self,
+        notes: Counted | RunRecord | None = None,
+        *,
+        depths: Mapping[str, int] | None = None,
+        memory: MemoryConfig | None = None,
+        events: bool = False,
+        max_cycles: int | None = None,
+        jump: bool | None = None,
+        progress: Progress = silent,
+        on_token: OnToken | None = None,
+    ) -> ModelRun:
+        """Run to whatever end it comes, with other ``depths`` of channels, by name, and another ``memory``.
+
+        What the last run left in the fabric is gone then. ``on_token`` as in `run`. ``notes`` get what machines did
+        when, or what every firing waited for; nothing is jumped over then. Raises `FabricError` for depths that can not
+        be, `InputError` where there are no values to tell of, and `EnvironmentProblem` for a run that does not fit into
+        memory, and where the compiled engine can not be and was asked for, or is to take ``notes``, with the reason.
+        """
+        if on_token is not None and self.values != "all":
+            raise InputError('the fast model computes what leaves through sinks with values="all"; on_token needs that')
+        held = self.values == "all" and self.engine != "python"
+        if events or held:
+            self._footprint.check(values=held, events=events, max_cycles=max_cycles)
+        checks = self._checks = self._promised.copy()
+        shown = self._shown = self._showing and self._showing.copy()
+        netlist = self.netlist.with_depths(depths or {}).with_memory(memory or self.netlist.fabric.memory)
+        fabric, engine = self._made = self._ready(netlist)
+        logged: Events | None = {each.index: ([], [], []) for each in netlist.channels} if events else None
+        jump = self.jump if jump is None else jump
+        telling = _Telling(progress, on_token, netlist, fabric.outputs)
+        start = time.perf_counter()
+        if isinstance(engine, CompiledEngine):
+            ending = engine.run(max_cycles, logged, telling.told, jump, notes)
+        elif notes is None:
+            ending = engine.run(max_cycles, logged, telling.told)
+        else:
+            raise EnvironmentProblem(
+                f"{notes.noun} is made by the compiled engine alone, and here the Python engine runs: "
+                f"{self._reason or 'it was asked for'}"
+            )
+        telling.look()
+        return ModelRun(
+            netlist,
+            fabric,
+            checks,
+            ending,
+            logged,
+            values=self.values,
+            seconds=time.perf_counter() - start,
+            engine="compiled" if isinstance(engine, CompiledEngine) else "python",
+            reason=self._reason,
+            max_cycles=max_cycles,
+            again=lambda others: self.run(
+                depths={**(depths or {}), **others}, memory=memory, max_cycles=max_cycles, jump=jump
+            ),
+            shown=shown,
+        )
+
+    def _ready(self, netlist: Netlist) -> tuple[PlacedFabric, PythonEngine | CompiledEngine]:
+        """A fabric with what ``netlist`` has, in which a run can begin, and the fastest engine that there is for it."""
+        if self._made is not None:
+            fabric, engine = self._made
+            before, memory = fabric.netlist.fabric.memory, netlist.fabric.memory
+            same_kind = (before.dram is None) == (memory.dram is None) and before.bus == memory.bus
+            if isinstance(engine, CompiledEngine) and same_kind and same_addresses(before, memory):
+                fabric.change(netlist)
+                return fabric, engine
+        computing = frozenset(node.name for node in netlist.units) if self.values == "all" else netlist.deciding
+        fabric = build_fabric(netlist, self.data, computing, self.timing_of)
+        shown = {} if self._shown is None else self._shown.checkers
+        watch = {
+            channel: Watcher(partial(self._see, each.name), each.name in shown and has_rows(each.type.element))
+            for each, channel in zip(netlist.channels, fabric.channels, strict=True)
+            if each.name in {**self._checks.checkers, **shown} and each.name not in self.data.streams
+        }
+        return fabric, self._compiled(fabric, watch) or PythonEngine(fabric, watch)
+
+    def _compiled(self, fabric: PlacedFabric, watch: Watch) -> CompiledEngine | None:
+        """The compiled engine, unless another one is wanted, or it can not be, which is the reason for that one."""
+        if self.engine == "python":
+            return None
+        try:
+            return CompiledEngine(fabric, watch, outputs=self.values == "all")
+        except SettingError:
+            raise
+        except (EnvironmentProblem, RuleError) as error:
+            if self.engine == "compiled":
+                raise EnvironmentProblem(f"the compiled engine can not run this program: {error}") from error
+            self._reason = str(error)
+            return None
+
+    def _see(self, name: str, token: Token) -> None:
+        for checks in (self._checks, self._shown):
+            if checks is not None and name in checks.checkers:
+                checks.see(name, token)
+
+
+class _Telling:
+    """Says, once a second, how far a run of ``netlist`` has come and how fast, and tells each token of its sinks, which
+    ``outputs`` get, to ``on_token``."""
+
+    def __init__(
+        self, progress: Progress, on_token: OnToken | None, netlist: Netlist, outputs: Mapping[str, list[Token]]
+    ) -> None:
+        self._progress, self._tokens, self._time = progress, 0, time.perf_counter()
+        self._on_token, self._outputs = on_token, outputs
+        self._told = dict.fromkeys((each.name for each in netlist.units if each.operator.hands_out), 0)
+
+    def told(self, cycle: int, tokens: int) -> None:
+        """See `sim_approx.engine.events.Told`."""
+        now = time.perf_counter()
+        if now - self._time >= SAID_AFTER:
+            rate = (tokens - self._tokens) / (now - self._time)
+            self._progress(f"cycle {cycle:,}, {rate:,.0f} tokens/s")
+            self._tokens, self._time = tokens, now
+        self.look()
+
+    def look(self) -> None:
+        """Tell of the tokens that left since the last time."""
+        if self._on_token is None:
+            return
+        for name, count in self._told.items():
+            for token in self._outputs[name][count:]:
+                self._told[name] += 1
+                self._on_token(name, token)
+
+
+def simulate(
+    netlist: Netlist, data: BoundInputs, *, events: bool = False, max_cycles: int | None = None, **options: Any
+) -> ModelRun:
+    """Run ``netlist`` once, to whatever end it comes; ``options`` are those of `Model`."""
+    return Model(netlist, data, **options).run(events=events, max_cycles=max_cycles)

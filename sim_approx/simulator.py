@@ -10,9 +10,8 @@ from dataclasses import replace
 from threading import Event
 from typing import Any
 
-from sim_approx.backend import model_of
-from sim_approx.engine.profile import Counted
-from sim_approx.running.model import Model
+from sim_approx.backend import Model
+from sim_approx.engine.record import Counted
 from sim_approx.running.model_run import ModelRun
 from step.errors import InputError
 from step.host.progress import Progress, silent
@@ -50,9 +49,9 @@ class Simulator:
         fabric: FabricConfig | None = None,
         **options: Any,
     ) -> None:
-        asked = options_for(model_of, options, "step.Simulator")
+        asked = options_for(Model, options, "step.Simulator")
         self.program = open_program(program, inputs=inputs, fabric=fabric)
-        self._model = model_of(prepare(self.program), **asked)
+        self._model = Model.of(prepare(self.program), **asked)
         self._idle = [self._model]
 
     @property
@@ -99,7 +98,8 @@ class Simulator:
     def profile(self, inputs: Inputs | None = None, **options: Any) -> RunProfile:
         """What operators and off-chip memory did in at most so many ``intervals`` (400) of a run.
 
-        ``depths`` and ``memory`` as in `run`. Nothing is jumped over. Raises what `run` raises.
+        ``depths`` and ``memory`` as in `run`. Nothing is jumped over. Raises what `run` raises, and
+        `EnvironmentProblem` where there is no compiled engine.
 
         >>> simulator.profile(intervals=4).busy("x").tolist()
         [0.5, 0.25, 0.125, 0.0]

@@ -81,11 +81,8 @@ def _functions(owner: type[Fluent]) -> Iterator[Callable[..., Any]]:
     """The methods that are built in, by name."""
     for home in HOMES:
         load_package(home)
-    return (
-        each
-        for _, each in sorted(owner.methods.items())
-        if each.__module__.startswith(tuple(f"{home}." for home in HOMES))
-    )
+    homes = tuple(f"{home}." for home in HOMES)
+    return (each for _, each in sorted(owner.methods.items()) if each.__module__.startswith(homes))
 
 
 def _method(function: Callable[..., Any]) -> ast.FunctionDef:

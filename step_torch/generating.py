@@ -8,13 +8,13 @@ there is a next step.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from step import BF16, BOOL, UINT32, Dim, FabricConfig, Graph, MemoryConfig, Program, Selector, Stream, Tile
+from step import BF16, BOOL, UINT32, FabricConfig, Graph, MemoryConfig, Program, Selector, Stream, Tile
 from step.errors import InputError
 from step.functions import ArgMax, Compare, SelectValid, Where
 from step.host.memory import check_fits
@@ -178,23 +178,15 @@ def _given(prompt: Sequence[int], count: int, end: int | None, layers: int, ever
     }
 
 
-@dataclass
 class _DecodingLoops:
-    """The two loops of the program, around the nodes of ``model``."""
+    """The two loops of the program, around the nodes of ``model``.
 
-    model: LanguageModel
-    importer: Importer
-    values: bool
-    rounds: Dim = field(init=False)
-    steps: Dim = field(init=False)
-    """Rows that enter the layers."""
-    asked: Dim = field(init=False)
-    """Rows that leave them."""
+    ``steps`` are the rows that enter the layers, ``asked`` those that leave them.
+    """
 
-    def __post_init__(self) -> None:
-        self.rounds, self.steps, self.asked = (
-            self.importer.graph.symbol(name) for name in ("rounds", "steps", "asked_rows")
-        )
+    def __init__(self, model: LanguageModel, importer: Importer, values: bool) -> None:
+        self.model, self.importer, self.values = model, importer, values
+        self.rounds, self.steps, self.asked = map(importer.graph.symbol, ("rounds", "steps", "asked_rows"))
 
     def place(self) -> None:
         """Place all operators."""
@@ -241,10 +233,9 @@ class _DecodingLoops:
         flags = graph.feedback(Selector(1), [self.rounds], name="another")
         found = dict[str, Stream]()
         for name in ("position", "layer", "enters", "entering", "leaves", "given", "asked", "quiet"):
-            if name in ("position", "layer"):
-                all_of_it = graph.source(name, Tile(UINT32), [most])
-            else:
-                all_of_it = graph.selectors(name, 1 if name in ("entering", "quiet") else 2, [most])
+            is_number, is_single = name in ("position", "layer"), name in ("entering", "quiet")
+            element = Tile(UINT32) if is_number else Selector(1 if is_single else 2)
+            all_of_it = graph.source(name, element, [most])
             found[name] = all_of_it.until(flags.stream, name=f"{name}_now").assume_shape([self.rounds])
         (always,) = found["quiet"].partition(found["quiet"], targets=1, name="always")
         another = graph.reassemble([always, goes_on], found["asked"], order="index", name="another_each")

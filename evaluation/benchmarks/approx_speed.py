@@ -20,7 +20,7 @@ from collections.abc import Callable
 from random import Random
 from statistics import median
 
-from sim_approx.running.model import Model, simulate
+from sim_approx.backend import Model, simulate
 from step.functions.cast import Cast
 from step.functions.elementwise import Add
 from step.functions.matmul import Matmul

@@ -30,7 +30,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.approx_speed import TARGETS, anywhere, bound, chain, compute, experts, selector, timing_of
-from sim_approx.running.model import Model, simulate
+from sim_approx.backend import Model, simulate
 from step.language.graph import Graph
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower

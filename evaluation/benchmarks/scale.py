@@ -17,7 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from sim_approx.running.model import Model
+from sim_approx.backend import Model
 from step.functions.cast import Cast
 from step.functions.elementwise import Mul
 from step.functions.matmul import Matmul

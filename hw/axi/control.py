@@ -38,7 +38,6 @@ class MasterControl(Parametric):
                 "memory_fault_address": Out(64),
             }
         )
-        self.parameters = {"masters": self._masters}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

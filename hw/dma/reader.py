@@ -47,7 +47,6 @@ class BeatReader(Parametric):
                 MEMORY_RESET: In(1),
             }
         )
-        self.parameters = {"beat_bytes": self._beat, "word_bytes": self._word, "depth": self._depth}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

@@ -9,8 +9,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from hw.dma.writer import Writer
-from hw.links.edge import AxiStreamSignature
-from hw.links.layout import TokenFormat, WriteFormat
+from hw.links.layout import AxiStreamSignature, TokenFormat, WriteFormat
 from hw.memory.port import MEMORY_RESET
 from hw.verilog.modules import Parametric, Shared
 from step.language.faults import Fault

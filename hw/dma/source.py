@@ -11,8 +11,7 @@ from amaranth.utils import ceil_log2
 
 from hw.dma.lengths import LENGTH, Lengths, length
 from hw.dma.reader import BeatReader
-from hw.links.edge import AxiStreamSignature, data_bits
-from hw.links.layout import TokenFormat
+from hw.links.layout import AxiStreamSignature, TokenFormat, data_bits
 from hw.memory.port import MEMORY_RESET
 from hw.primitives.counts import larger
 from hw.verilog.modules import Parametric, Shared

@@ -47,7 +47,6 @@ class Writer(Parametric):
                 MEMORY_RESET: In(1),
             }
         )
-        self.parameters = {"beat_bytes": self._beat, "word_bytes": self._word, "first": self._first}
 
     @property
     def _depth(self) -> int:

@@ -17,14 +17,13 @@ from hw.verilog.modules import Parametric
 class ArrivalOrder(Parametric):
     """``first``: of the inputs in ``among``, the one that is ``waiting`` since the earliest cycle; then the lowest.
 
-    All are masks of ``count`` inputs; ``first`` has one bit, or none where none of them waits, and is there at once.
+    All are masks of so many ``inputs``; ``first`` has one bit, or none where none of them waits, and is there at once.
     What is kept is a bit per pair of inputs, who of the two came first: there are no times, and none that overflow.
     """
 
-    def __init__(self, count: int) -> None:
-        self._count = count
-        super().__init__({"waiting": In(count), "among": In(count), "first": Out(count)})
-        self.parameters = {"inputs": self._count}
+    def __init__(self, inputs: int) -> None:
+        self._count = inputs
+        super().__init__(dict.fromkeys(("waiting", "among"), In(inputs)) | {"first": Out(inputs)})
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

@@ -27,7 +27,6 @@ class ProgramStatus(Parametric):
         super().__init__(
             {**ports, "done": Out(1), "fault": Out(4), "fault_unit": Out(max(1, (units - 1).bit_length()))}
         )
-        self.parameters = {"units": self._units, "enders": self._enders}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

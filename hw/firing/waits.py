@@ -43,7 +43,6 @@ class WaitReport(Parametric):
                 "awaited": Out(UNIT_BITS),
             }
         )
-        self.parameters = {"units": self._units, "channels": self._channels, "fillers": self._fillers}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

@@ -7,13 +7,13 @@ from typing import Any
 from amaranth.hdl import Module
 
 from hw.functions.datapath import no_datapath
-from hw.functions.generator import Generator
+from hw.functions.wires import Generator
 from step.functions.counting import CountFrom
 from step.language.function import Function
-from step.lowering.plans.plan import Application, Plan
+from step.lowering.plans.plan import Application, Wires
 
 
-def datapath(function: Function, application: Application, plan: Plan) -> Generator:
+def datapath(function: Function, application: Application, plan: Wires) -> Generator:
     """The generator."""
     if not isinstance(function, CountFrom):
         raise no_datapath(function)
@@ -23,15 +23,9 @@ def datapath(function: Function, application: Application, plan: Plan) -> Genera
 class CountFromGenerator(Generator):
     """``operand0`` plus the index, ``operand1`` times."""
 
-    def __init__(self, plan: Plan) -> None:
-        super().__init__(plan, [32, 32], 32)
-        self.parameters = {}
-
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        m.d.comb += [
-            self.none.eq(self.operand1 == 0),
-            self.last.eq(self.index == self.operand1 - 1),
-            self.result.eq(self.operand0 + self.index),
-        ]
-        return m
+    def outputs(self, m: Module) -> dict[str, Any]:
+        return {
+            "none": self.operand1 == 0,
+            "last": self.index == self.operand1 - 1,
+            "result": self.operand0 + self.index,
+        }

@@ -25,15 +25,6 @@ from step.language.numerics import fp32_bits
 class ArithmeticLane(Lane):
     """A function of scalars in FP32, then rounded to ``out``, or of integers, whose lowest bits ``out`` keeps."""
 
-    @property
-    def operation_depth(self) -> int:
-        """Registers between operands and the result in FP32, or that of integers."""
-        return 0
-
-    @property
-    def depth(self) -> int:
-        return self.operation_depth + (self.out is BF16)
-
     def connect(self, m: Module, name: str, operands: Sequence[Value]) -> Value:
         """Place what is called ``name``; returns its result."""
         if not self.out.is_float:
@@ -65,10 +56,6 @@ class LeafLane(ArithmeticLane):
         """It; its inputs are the operands, in FP32 or as narrow as they are."""
         leaf: Staged = self.arithmetic(self.stages)
         return leaf
-
-    @property
-    def operation_depth(self) -> int:
-        return self.leaf.depth if self.out.is_float else 0
 
     def compute(self, m: Module, name: str, *operands: Value) -> Value:
         leaf = self.leaf
@@ -109,10 +96,6 @@ class MulLane(LeafLane):
     def leaf(self) -> Staged:
         return multiplier(self.formats[:2], self.out, self.stages)
 
-    @property
-    def operation_depth(self) -> int:
-        return self.leaf.depth
-
     def integers(self, m: Module, name: str, *operands: Value) -> Value:
         return placed(m, name, self.leaf, *operands)
 
@@ -133,10 +116,6 @@ class ScaleLane(ArithmeticLane):
         """The multiplier, for two numbers in the operand's format or in FP32."""
         return Fp32Multiply(self.stages) if self.out.is_float else multiplier(2 * self.formats, self.out, self.stages)
 
-    @property
-    def operation_depth(self) -> int:
-        return self.leaf.depth
-
     def compute(self, m: Module, name: str, *operands: Value) -> Value:
         (value,) = operands
         assert isinstance(self.function, Scale)
@@ -154,10 +133,6 @@ class MulAddLane(ArithmeticLane):
     @property
     def _multiplier(self) -> Staged:
         return multiplier(self.formats[:2], self.out, self.stages)
-
-    @property
-    def operation_depth(self) -> int:
-        return self._multiplier.depth + 1 + (Fp32Add(self.stages).depth if self.out.is_float else 0)
 
     def compute(self, m: Module, name: str, *operands: Value) -> Value:
         multiply = self._multiplier

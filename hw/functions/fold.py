@@ -25,23 +25,13 @@ class Fold(abc.ABC):
     """Bits of that format."""
     identity: int
     """The neutral element: it changes no scalar that it is joined with, once that has entered."""
-    depth = 0
-    """Registers inside of `join`."""
-    rounds = 0
-    """Cycles of `leave`."""
-    terms = 1
-    """So many scalars become one at once, by `gather`."""
-
-    def cycles(self, levels: int) -> int:
-        """Cycles of so many levels of a tree."""
-        return levels * (1 + self.depth)
 
     def enter(self, m: Module, name: str, scalar: Value, column: Value) -> Value:
         """A scalar of ``source``, in ``column``, in the format of the fold, without registers."""
         return scalar
 
     def gather(self, m: Module, name: str, scalars: list[Value]) -> Value:
-        """One scalar of `terms`."""
+        """One scalar of several, where so many become one at once."""
         raise NotImplementedError
 
     @abc.abstractmethod
@@ -64,14 +54,6 @@ class FloatSum(Fold):
     bits = 32
     identity = 1 << 31
 
-    @property
-    def depth(self) -> int:  # type: ignore[override]
-        return Fp32Add(self.stages).depth
-
-    @property
-    def rounds(self) -> int:  # type: ignore[override]
-        return int(self.out is not FP32)
-
     def enter(self, m: Module, name: str, scalar: Value, column: Value) -> Value:
         return as_fp32(scalar, self.source)
 
@@ -82,7 +64,7 @@ class FloatSum(Fold):
         return result
 
     def leave(self, m: Module, name: str, scalar: Value) -> Value:
-        if not self.rounds:
+        if self.out is FP32:
             return scalar
         m.submodules[name] = convert = Shared(Convert(FP32, self.out))
         m.d.comb += convert.value.eq(registered(m, scalar, name))
@@ -95,10 +77,6 @@ class FusedSum(FloatSum):
     """The sum in FP32, of which so many ``terms`` are added at once."""
 
     terms: int
-
-    def cycles(self, levels: int) -> int:
-        above = levels - (self.terms.bit_length() - 1)
-        return 1 + FusedNumbers(self.terms, self.stages).depth + above * (1 + self.depth)
 
     def gather(self, m: Module, name: str, scalars: list[Value]) -> Value:
         m.submodules[name] = add = Shared(FusedNumbers(self.terms, self.stages))

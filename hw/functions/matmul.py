@@ -21,4 +21,4 @@ def datapath(function: Function, application: Application, plan: MatmulPlan) -> 
     if isinstance(plan, RowsMatmulPlan):
         return RowsMatmulDatapath(plan)
     rtl = MatmulDatapath(plan)
-    return MatmulModel(rtl) if application.fabric.arithmetic == "model" and rtl.dtype is BF16 else rtl
+    return MatmulModel(rtl) if application.fabric.arithmetic == "model" and plan.operands[0].dtype is BF16 else rtl

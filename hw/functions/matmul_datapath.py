@@ -11,10 +11,9 @@ from hw.functions.matmul_operands import Operands
 from hw.functions.matmul_order import Order
 from hw.functions.matmul_result import States, leave
 from hw.functions.matmul_slots import Slots
-from hw.functions.matmul_sums import accumulate, lane_of, product_words
+from hw.functions.matmul_sums import accumulate, product_words
 from hw.primitives.timing import delayed
 from hw.verilog.naming import Spelling
-from step.language.dtypes import BF16
 from step.lowering.plans.matmul_plan import MatmulPlan
 
 
@@ -26,19 +25,6 @@ class MatmulDatapath(Datapath):
     """
 
     plan: MatmulPlan
-
-    def __init__(self, plan: MatmulPlan) -> None:
-        rows, self.dtype = plan.arrangement.rows, plan.operands[0].dtype
-        depth = any(plan.deep_operands) + 1 + lane_of(plan).depth + (plan.result.dtype is BF16)
-        super().__init__(
-            plan,
-            [each.word_bits for each in plan.operands],
-            plan.result.word_bits,
-            reduce=plan.reduce,
-            latency=plan.latency - plan.depth + depth,
-            busy=max(plan.loads(rows), plan.arrangement.interval(rows)),
-        )
-        self.parameters = {"plan": self.plan}
 
     @property
     def spelling(self) -> Spelling:

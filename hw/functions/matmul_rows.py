@@ -12,11 +12,10 @@ from hw.functions.matmul_moves import item_bits, result_moves
 from hw.functions.matmul_operands import Operands
 from hw.functions.matmul_order import Working
 from hw.functions.matmul_slots import Slots
-from hw.functions.matmul_sums import accumulate, lane_of, product_words
+from hw.functions.matmul_sums import accumulate, product_words
 from hw.primitives.timing import counter, delayed, window_place
 from hw.verilog.modules import Shared
 from hw.verilog.naming import Spelling
-from step.language.dtypes import BF16
 from step.lowering.plans.matmul_rows import RowsMatmulPlan
 from step.lowering.plans.rows import entry, largest, parts
 
@@ -26,20 +25,6 @@ class RowsMatmulDatapath(Datapath):
 
     plan: RowsMatmulPlan
     leaves_early = True
-
-    def __init__(self, plan: RowsMatmulPlan) -> None:
-        self.dtype = plan.operands[0].dtype
-        depth = any(plan.deep_operands) + 1 + lane_of(plan).depth + (plan.result.dtype is BF16)
-        super().__init__(
-            plan,
-            [each.word_bits for each in plan.operands],
-            plan.result.word_bits,
-            reduce=plan.reduce,
-            latency=plan.latency - plan.depth + depth,
-            busy=plan.initiation_interval,
-            most_rows=plan.arrangement.rows,
-        )
-        self.parameters = {"plan": self.plan}
 
     @property
     def spelling(self) -> Spelling:

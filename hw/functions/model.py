@@ -92,9 +92,7 @@ class DatapathModel(Datapath):
 
     def __init__(self, rtl: Datapath, beats: Sequence[int], result_beats: int) -> None:
         self.rtl, self.beats, self.result_beats = rtl, tuple(beats), result_beats
-        operands = [member.shape for path, member, _ in rtl.signature.flatten(rtl) if path[0].startswith("operand")]
-        reduce = "first" in rtl.signature.members
-        super().__init__(rtl.plan, operands, rtl.result.shape().width, reduce=reduce, latency=rtl.latency)
+        super().__init__(rtl.plan)
         self.parameters = {"datapath": type(self.rtl).__name__, **self.rtl.parameters}
 
     def elaborate(self, platform: Any) -> Module:

@@ -43,7 +43,7 @@ def _format(share: Share, scratchpad: ScratchpadPlan, netlist: Netlist) -> Share
 
 def hardware(scratchpad: ScratchpadPlan, netlist: Netlist) -> ScratchpadMemory:
     """The memory of ``scratchpad``."""
-    formats = [_format(share, scratchpad, netlist) for share in scratchpad.shares]
+    formats = tuple(_format(share, scratchpad, netlist) for share in scratchpad.shares)
     return ScratchpadMemory(formats, scratchpad.page_words, scratchpad.banks, netlist.fabric.block_ram_words)
 
 

@@ -51,7 +51,6 @@ class RunControl(Parametric):
                 },
             }
         )
-        self.parameters = {}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

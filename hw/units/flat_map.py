@@ -13,7 +13,7 @@ from hw.firing.machine import Firing
 from hw.firing.rule import FiringRule
 from hw.firing.unit import Unit
 from hw.functions import datapath_of
-from hw.functions.generator import INDEX_BITS, Generator
+from hw.functions.wires import INDEX_BITS, Generator
 from hw.links.layout import DynamicFormat, HeaderFormat, TokenFormat, cycles_of, input_formats, output_formats
 from hw.primitives.timing import window_place
 from hw.units.columns import Columns

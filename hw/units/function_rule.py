@@ -18,7 +18,7 @@ from hw.verilog.modules import Shared
 from step.language.faults import Fault
 from step.language.graph import Node
 from step.lowering.netlist import Netlist
-from step.lowering.plans.plan import DynamicPlan, UnitPlan
+from step.lowering.plans.plan import UnitPlan
 from step.lowering.plans.rows import largest
 
 
@@ -56,7 +56,7 @@ class FunctionRule(FiringRule):
         """Cycles of a firing with tiles of so many ``rows``, where these are dynamic."""
         if not self.most_rows:
             return self.plan
-        assert self.datapath is not None and isinstance(self.datapath.plan, DynamicPlan)
+        assert self.datapath is not None
         operands = tuple(each.words_of(rows) for each in self.operands)
         return UnitPlan(self.datapath.plan.at(rows), operands, self.result.words_of(rows), stored=self.stored)
 

@@ -58,7 +58,7 @@ class Pieces(FiringRule):
 
     def within(self, m: Module, firing: Firing, index: Signal, at_result: Callable[[Value], Value]) -> Value:
         """Piece ``index`` out of the word that it lies in, when that is there; ``at_result``: its number then."""
-        pieces = min(self.token.bits, self.token.link_bits) // self.slicer.plan.piece_bits  # of a word
+        pieces = min(self.token.bits, self.token.link_bits) // self.slicer.plan.result_bits  # of a word
         within: Value = index
         if self.token.beats > 1:
             shift = pieces.bit_length() - 1

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,9 @@ from sim_approx.compiled.handles import Handles
 from sim_approx.compiled.library import CALLBACK, library_for, mask_words, rules_for
 from sim_approx.compiled.pack import Packed
 from sim_approx.engine.events import Ending, Events, Told, Watch
-from sim_approx.engine.profile import Counted
-from sim_approx.engine.record import FIRED, WAIT, RunRecord
-from sim_approx.engine.words import RowsOf, unknown
-from sim_approx.memory.channels import OffChipMemory
-from step.firing.machine import Channel, Machine
-from step.firing.words import number, only, targets_in
-from step.language.faults import Fault, Violation, rows_of
+from sim_approx.engine.record import FIRED, WAIT, Counted, RunRecord
+from sim_approx.placing.site import PlacedFabric
+from step.language.faults import Fault, Violation
 from step.language.tokens import UNKNOWN
 from step.running.result import Status, control_token
 
@@ -39,94 +35,23 @@ CONTROL = (1 << CONTROL_BITS) - 1
 WORD = np.dtype(np.int64)
 EVENT = np.dtype([("cycle", np.int64), ("channel", np.int32), ("control", np.int32)])
 
-ERROR = -1
-"""The code of an exception, where others are faults."""
-
-
-def mask_piece(mask: int, piece: int) -> int:
-    """32 bits of a mask."""
-    return mask >> 32 * piece & 0xFFFFFFFF
-
-
-class Functions:
-    """The functions of a run by number; those that engines themselves call come first.
-
-    ``error`` is what one of them raised, which ends the run. A `Violation` does not: it is a fault of the unit.
-    """
-
-    def __init__(self, handles: Handles) -> None:
-        self._handles = handles
-        self._all: list[Callable[..., Any]] = [number, mask_piece, only, rows_of, targets_in, operator.neg]
-        self._last: dict[int, tuple[list[int], int]] = {}
-        self.error: BaseException | None = None
-
-    def number(self, function: Callable[..., Any]) -> int:
-        """The number by which C++ calls ``function``; < 0: it needs not, as nobody wants more than rows."""
-        if function is unknown:
-            return -1
-        if isinstance(function, RowsOf):
-            return _counted(function)
-        self._all.append(function)
-        return len(self._all) - 1
-
-    def forget(self) -> None:
-        """Keep no results."""
-        self._last.clear()
-        self.error = None
-
-    def call(self, function: int, count: int, arguments: Any, code: Any) -> int:
-        """Function ``function`` of values by their numbers; the last result of each is kept, as rules ask again."""
-        numbers = arguments[:count]
-        last = self._last.get(function)
-        if last is not None and last[0] == numbers:
-            return last[1]
-        try:
-            result = self._handles.number(self._all[function](*map(self._handles.value, numbers)))
-        except Violation as violation:
-            code[0] = violation.fault
-            return 0
-        except BaseException as error:
-            self.error = error
-            code[0] = ERROR
-            return 0
-        self._last[function] = numbers, result
-        return result
-
-
-def _counted(function: RowsOf) -> int:
-    """The form that ``Engine::apply`` reads: a bit for each of 32 operands, and above these how many more rows."""
-    return -2 - (sum(1 << place for place in function.of) | function.more << 32)
-
 
 class CompiledEngine:
-    """Any number of runs, one after the other, of ``machines`` joined by ``channels``.
+    """Any number of runs of ``fabric``, one after the other.
 
     Raises `RuleError` and `NoLibrary` where there can be none.
 
     ``outputs``: whether what leaves the program is kept.
     """
 
-    repeats = True
-
-    def __init__(
-        self, machines: Sequence[Machine], channels: Sequence[Channel], watch: Watch, *, outputs: bool = True
-    ) -> None:
-        self._machines, self._channels, self._watch = machines, channels, watch
-        by_rule = [each for each in machines if not isinstance(each, OffChipMemory)]
+    def __init__(self, fabric: PlacedFabric, watch: Watch, *, outputs: bool) -> None:
+        self._machines, self._channels = fabric.machines, fabric.all_channels
+        self._watch = {channel.index: each for channel, each in watch.items()}
+        by_rule = [each for each in fabric.machines if each is not fabric.memory]
         rules, words = rules_for(map(type, by_rule)), mask_words(by_rule)
         self._library = library_for(rules.text, words)
-        handles = Handles(rules.constants)
-        self._functions = Functions(handles)
-        self._packed = Packed(
-            machines,
-            channels,
-            rules.layouts,
-            handles,
-            self._functions.number,
-            mask_words=words,
-            outputs=outputs,
-            watch=watch,
-        )
+        self._handles = Handles(rules.constants)
+        self._packed = Packed(fabric, rules.layouts, self._handles, mask_words=words, outputs=outputs, watch=watch)
 
     def run(
         self,
@@ -134,41 +59,38 @@ class CompiledEngine:
         events: Events | None = None,
         told: Told | None = None,
         jump: bool = True,
-        counted: Counted | None = None,
-        record: RunRecord | None = None,
+        notes: Counted | RunRecord | None = None,
     ) -> Ending:
         """Run like `sim_approx.engine.events.PythonEngine.run`.
 
-        ``jump``: repetitions of a regular phase are counted, to the same end, where there is no ``record``, which gets
-        what every firing waited for.
+        ``jump``: repetitions of a regular phase are counted, to the same end, where there are no ``notes``, which get
+        what machines did when, or what every firing waited for.
         """
-        library, functions, packed = self._library, self._functions, self._packed
-        functions.forget()
-        packed.rewind()
-        logged, recorded = events is not None, record is not None
-        callback, numbers = CALLBACK(functions.call), packed.numbers(logged=logged, recorded=recorded)
-        run = library.step_start(numbers.ctypes.data, callback, jump and counted is None, recorded)
+        library, handles, packed = self._library, self._handles, self._packed
+        handles.forget()
+        recorded = isinstance(notes, RunRecord)
+        callback, numbers = CALLBACK(handles.call), packed.numbers(logged=events is not None, recorded=recorded)
+        run = library.step_start(numbers.ctypes.data, callback, jump and notes is None, recorded)
         try:
-            if counted is not None:
-                counted.begin(self._machines)
-                library.step_profile(run, counted.width, counted.cycles)
+            if isinstance(notes, Counted):
+                library.step_profile(run, notes.width, notes.cycles)
             limit, outcome = UNBOUNDED if max_cycles is None else max_cycles, GOES_ON
             while outcome == GOES_ON:
                 outcome = library.step_run(run, limit, SLICE)
                 self._show(run)
-                packed.note(_array(library.step_notes, run, WORD).tolist())
+                packed.note(iter(_array(library.step_notes, run, WORD).tolist()))
                 if told is not None and outcome == GOES_ON:
                     told(library.step_now(run), library.step_entered(run))
             if outcome == BROKEN:
-                assert functions.error is not None
-                raise functions.error
+                assert handles.error is not None
+                raise handles.error
             if events is not None:
                 self._log(run, events)
-            if counted is not None:
-                counted.read(_array(library.step_profiled, run, WORD))
-            ending = self._ending(_array(library.step_report, run, WORD).tolist())
-            if record is not None:
-                record.fill(self._fired(run), _array(library.step_waits, run, WAIT), ending.cycles)
+            if isinstance(notes, Counted):
+                notes.fill(_array(library.step_profiled, run, WORD), self._machines)
+            ending = self._ending(iter(_array(library.step_report, run, WORD).tolist()))
+            if isinstance(notes, RunRecord):
+                notes.fill(self._fired(run), _array(library.step_waits, run, WAIT), ending.cycles)
             return ending
         finally:
             library.step_end(run)
@@ -176,9 +98,8 @@ class CompiledEngine:
     def _show(self, run: int) -> None:
         """Show the tokens that were seen to those who watch."""
         if self._watch:
-            watchers = {channel.index: each for channel, each in self._watch.items()}
             for _, channel, word in _array(self._library.step_seen, run, EVENT).tolist():
-                watcher = watchers[channel]
+                watcher = self._watch[channel]
                 watcher.see(control_token(word & CONTROL, word >> CONTROL_BITS if watcher.rows else UNKNOWN))
             self._library.step_forget_seen(run)
 
@@ -206,23 +127,14 @@ class CompiledEngine:
         for index in np.unique(found["channel"]).tolist():
             yield index, found[bounds[index] : bounds[index + 1]]
 
-    def _ending(self, numbers: list[int]) -> Ending:
-        status, cycles, jumped, *_ = numbers
-        at = 3
+    def _ending(self, numbers: Iterator[int]) -> Ending:
+        status, cycles, jumped = islice(numbers, 3)
         activities, firings = {}, {}
         for machine in self._machines:
-            activities[machine], firings[machine] = numbers[at : at + 4], numbers[at + 4]
-            at += 5
-        entered = {}
-        for channel in self._channels:
-            entered[channel] = numbers[at], numbers[at + 1]
-            at += 2
-        count, at = numbers[at], at + 1
-        met = numbers[at : at + 2 * count]
-        self._packed.restore(numbers, at + 2 * count)
-        faults = [
-            (self._machines[machine], Violation(Fault(code))) for machine, code in zip(met[::2], met[1::2], strict=True)
-        ]
+            activities[machine], firings[machine] = list(islice(numbers, 4)), next(numbers)
+        entered = {channel: (next(numbers), next(numbers)) for channel in self._channels}
+        faults = [(self._machines[next(numbers)], Violation(Fault(next(numbers)))) for _ in range(next(numbers))]
+        self._packed.restore(numbers)
         return Ending(STATUS[status], cycles, activities, firings, entered, faults, jumped)
 
 

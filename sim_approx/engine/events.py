@@ -8,16 +8,14 @@ to be tried again only when the channel that it waits for changes.
 from __future__ import annotations
 
 import heapq
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from operator import attrgetter, methodcaller
-from typing import NamedTuple, TypeVar
+from operator import attrgetter
+from typing import Any, NamedTuple
 
-from sim_approx.engine.profile import Counted
-from sim_approx.engine.words import Crowded, CycleClock
-from sim_approx.memory.channels import OffChipMemory
-from step.firing.machine import COMPUTES, Blocked, Channel, Machine, Starved, Unread
+from sim_approx.engine.words import Crowded
+from sim_approx.placing.site import PlacedFabric
+from step.firing.machine import COMPUTES, UNLIMITED, Channel, Machine, Starved, Unread, Waits
 from step.language.faults import Violation, rows_of
 from step.language.tokens import UNKNOWN, Token
 from step.running.result import Activity, Status, control_word
@@ -27,10 +25,7 @@ BETWEEN = 4096
 
 STARVED, BUSY, BLOCKED, FINISHED = map(int, Activity)
 
-_ORDER = attrgetter("order")
-
 Entry = tuple[Channel, Token]
-Noted = TypeVar("Noted")
 Events = dict[int, tuple[list[int], list[int], list[int]]]
 """By channel of the program, the cycles in which tokens entered it, the control of each, and the cycles in which they
 left."""
@@ -74,174 +69,73 @@ class Ending:
     jumped: int = 0
 
 
-class Watched(deque[Token]):
-    """The tokens of a channel, which are shown to a ``watcher`` when they enter."""
+class _Entrance:
+    """Entrance of a channel behind ``machine``: tokens enter its latency later."""
 
-    def __init__(self, watcher: Watcher) -> None:
-        super().__init__()
-        self._watcher = watcher
-
-    def append(self, token: Token) -> None:
-        self._watcher.told(token)
-        super().append(token)
-
-
-class _Later:
-    """The entrance of a channel behind a latency: tokens enter that much later."""
-
-    __slots__ = ("_agenda", "_latency")
-
-    def __init__(self, agenda: _Agenda, latency: int) -> None:
-        self._agenda, self._latency = agenda, latency
+    def __init__(self, engine: PythonEngine, machine: Machine) -> None:
+        self._engine, self._machine = engine, machine
 
     def append(self, item: Entry) -> None:
-        self.at(self._agenda.clock.now + self._latency, item)
+        self._engine.at(self._engine.clock.now + self._machine.latency, self._engine.enter, *item)
 
     def at(self, cycle: int, item: Entry) -> None:
-        self._agenda.arrivals_in(cycle).append(item)
+        self._engine.at(cycle, self._engine.enter, *item)
 
 
-class SizedEntrance:
-    """The entrance of a channel behind a machine whose pace follows the rows of tiles, as those do that come here.
+class _SizedEntrance(_Entrance):
+    """Entrance of a channel behind a machine whose pace follows the rows of tiles, as those do that come here.
 
-    What is no value has the latency of a tile without rows, and no words. Tokens stay in order: one that is faster
-    waits until the words of the one before have passed. ``last``: the cycle in which the last one enters, ``words`` of
-    it, and how long the channel ``gathers`` these.
+    A token without a value has the latency of a tile without rows, and no words. Tokens stay in order: one that is
+    faster waits until the words of the one before have passed. ``last``: the cycle in which the last one enters, with
+    so many ``words``.
     """
 
-    __slots__ = ("_agenda", "_machine", "_tiles", "gathers", "last", "words")
-
-    def __init__(self, agenda: _Agenda, machine: Machine, *, tiles: bool) -> None:
-        self._agenda, self._machine, self._tiles = agenda, machine, tiles
-        self.last, self.words, self.gathers = -1, 1, 0
+    def __init__(self, engine: PythonEngine, machine: Machine, *, tiles: bool) -> None:
+        super().__init__(engine, machine)
+        self._tiles, self._last, self._words = tiles, -1, 1
 
     def append(self, item: Entry) -> None:
         channel, token = item
         if self._tiles:
             self._machine.resize(token.value if token.has_value else 0)
         if not isinstance(channel, Unread):
-            self.last = max(self.last + self.words, self._agenda.clock.now + self._machine.latency)
-            self.words = self._machine.burst if self._tiles and token.has_value else 1
-            self.gathers = channel.lag_of(token) - channel.lag
-            self._agenda.arrivals_in(self.last).append(item)
-
-
-class _Agenda:
-    """Events of later cycles: machines to be tried, tokens that enter, and channels that take more."""
-
-    __slots__ = ("appearances", "arrivals", "clock", "cycles", "openings", "wakes")
-
-    def __init__(self, clock: CycleClock) -> None:
-        self.clock = clock
-        self.cycles: list[int] = []
-        self.wakes: dict[int, list[Machine]] = {}
-        self.arrivals: dict[int, list[Entry]] = {}
-        self.appearances: dict[int, list[Entry]] = {}
-        self.openings: dict[int, list[Channel]] = {}
-
-    def wakes_in(self, cycle: int) -> list[Machine]:
-        return self._noted(self.wakes, cycle)
-
-    def arrivals_in(self, cycle: int) -> list[Entry]:
-        return self._noted(self.arrivals, cycle)
-
-    def appearances_in(self, cycle: int) -> list[Entry]:
-        return self._noted(self.appearances, cycle)
-
-    def openings_in(self, cycle: int) -> list[Channel]:
-        return self._noted(self.openings, cycle)
-
-    def _noted(self, what: dict[int, list[Noted]], cycle: int) -> list[Noted]:
-        found = what.get(cycle)
-        if found is None:
-            found = what[cycle] = []
-            heapq.heappush(self.cycles, cycle)
-        return found
-
-    def after(self, now: int, awake: list[Machine]) -> tuple[int | None, list[Machine]]:
-        """The next cycle in which anything is to happen, and the machines to be tried in it, with those ``awake``."""
-        cycles = self.cycles
-        if awake:
-            now += 1
-        elif cycles:
-            now = cycles[0]
-        else:
-            return None, awake
-        while cycles and cycles[0] <= now:
-            heapq.heappop(cycles)
-        woken = self.wakes.pop(now, None)
-        if woken is not None:
-            awake = awake + woken
-        for channel in self.openings.pop(now, ()):
-            channel.closed = False
-            if channel.writer_waits:
-                channel.writer_waits = False
-                if channel.writer.asleep:
-                    channel.writer.asleep = False
-                    awake.append(channel.writer)
-        return now, awake
+            self._last = max(self._last + self._words, self._engine.clock.now + self._machine.latency)
+            self._words = self._machine.burst if self._tiles and token.has_value else 1
+            self.at(self._last, item)
 
 
 class PythonEngine:
-    """One run of ``machines`` joined by ``channels``; the memory, if there is one, is among the machines."""
+    """One run of ``fabric``, whose memory, if there is one, is among the machines."""
 
-    repeats = False
-    attempt: Callable[[Machine], int | None] = staticmethod(methodcaller("fire"))
-    """How a machine is tried."""
-    _switch: Callable[[Machine, int, int], None] = staticmethod(Machine.switch)
-    """How a machine changes what it does."""
-
-    def __init__(
-        self,
-        machines: Sequence[Machine],
-        channels: Sequence[Channel],
-        clock: CycleClock,
-        memory: OffChipMemory | None,
-        watch: Watch,
-    ) -> None:
-        self._machines, self._clock, self._memory = machines, clock, memory
-        self._agenda = _Agenda(clock)
-        self._entering: list[Entry] = []
+    def __init__(self, fabric: PlacedFabric, watch: Watch) -> None:
+        self._machines, self._channels, self._memory = fabric.machines, fabric.all_channels, fabric.memory
+        self.clock, self._watch = fabric.clock, watch
+        self._cycles: list[int] = []
+        self._agenda: dict[int, list[tuple[Any, ...]]] = {}
+        self._awake = list(fabric.machines)
         self._freed: list[Channel] = []
         self._closing: list[tuple[Channel, int]] = []
+        self._events: Events | None = None
         self._faults: Faults = []
-        self._open = sum(machine.ends_run for machine in machines)
-        self._channels = channels
-        self._contended = any(machine.contends for machine in machines)
-        self._has_lags = any(channel.lag or channel.gathering for channel in channels)
-        for channel, watcher in watch.items():
-            channel.tokens = Watched(watcher)
-        for channel in channels:
+        self._unfinished = sum(machine.ends_run for machine in fabric.machines)
+        for channel in fabric.all_channels:
             channel.freed, channel.closing = self._freed, self._closing
-        for machine in machines:
+        for machine in fabric.machines:
             for output, channel in enumerate(machine.outputs):
                 if machine.sizes is not None and output < len(machine.sized):
-                    channel.entering = SizedEntrance(self._agenda, machine, tiles=machine.sized[output])
+                    channel.entering = _SizedEntrance(self, machine, tiles=machine.sized[output])
                 elif not isinstance(channel, Unread):
-                    channel.entering = _Later(self._agenda, machine.latency) if machine.latency else self._entering
+                    channel.entering = _Entrance(self, machine)
 
-    def run(
-        self,
-        max_cycles: int | None = None,
-        events: Events | None = None,
-        told: Told | None = None,
-        jump: bool = True,
-        counted: Counted | None = None,
-    ) -> Ending:
+    def run(self, max_cycles: int | None = None, events: Events | None = None, told: Told | None = None) -> Ending:
         """Run until nothing moves, or for ``max_cycles``, and say how the run ended.
 
         The run ends, and what is counted stands still, with the cycle in which all that ends it has ended, or with the
         first fault; what still moves then goes on, and may meet faults. ``events`` gets what entered and left
-        the channels, also behind the end; ``counted`` what machines did when. This engine never jumps.
+        the channels, also behind the end.
         """
-        if counted is not None:
-            counted.begin(self._machines)
-            self._switch = counted.switch
-            if self._memory is not None:
-                counted.watch(self._memory, self._clock)
-        limit = max_cycles if max_cycles is not None else 1 << 62
-        current = list(self._machines)
-        last = None if self._open else -1
+        self._events, limit = events, UNLIMITED if max_cycles is None else max_cycles
+        last = None if self._unfinished else -1
         ending: Ending | None = None
         now: int | None = 0
         rounds = 0
@@ -249,27 +143,18 @@ class PythonEngine:
             rounds += 1
             if told is not None and rounds % BETWEEN == 0:
                 told(now, sum(each.entered for each in self._channels if each.index >= 0))
-            self._clock.now = now
+            self.clock.now = now
             if ending is None and last is not None and last < now:
                 ending = self._ending(Status.FINISHED, last + 1)
-            awake = self._fire(current, now)
+            self._fire(now)
             if self._faults and (ending is None or ending.status != Status.FAULT):
                 ending = self._ending(Status.FAULT, now)
-            for channel, cycles in self._closing:
-                self._agenda.openings_in(now + cycles).append(channel)
-            self._closing.clear()
-            if self._freed:
-                if events is not None:
-                    for channel in self._freed:
-                        if channel.index >= 0:
-                            events[channel.index][2].append(now)
-                self._free(awake, now)
-            self._enter(awake, now, events)
-            if last is None and not self._open:
+            self._free(now)
+            for happens, *to in self._agenda.pop(now, ()):
+                happens(*to)
+            if last is None and not self._unfinished:
                 last = self._last_cycle(now)
-            now, current = self._agenda.after(now, awake)
-        if counted is not None:
-            counted.end()
+            now = self._next(now)
         if ending is not None:
             return ending
         if last is not None and last < limit:
@@ -278,102 +163,94 @@ class PythonEngine:
             return self._ending(Status.DEADLOCK, stopped)
         return self._ending(Status.RUNAWAY, limit)
 
-    def _fire(self, current: list[Machine], now: int) -> list[Machine]:
-        """Try the machines in ``current``; returns those to be tried again in the next cycle."""
-        awake: list[Machine] = []
-        if self._contended:
-            current.sort(key=_ORDER)
-        wakes_in, attempt, switch = self._agenda.wakes_in, self.attempt, self._switch
+    def at(self, cycle: int, happens: Callable[..., None], *to: Any) -> None:
+        """At the end of ``cycle``, the present one or a later one, this happens to something."""
+        if cycle not in self._agenda:
+            self._agenda[cycle] = []
+            heapq.heappush(self._cycles, cycle)
+        self._agenda[cycle].append((happens, *to))
+
+    def _next(self, now: int) -> int | None:
+        """The next cycle in which anything happens."""
+        while self._cycles and self._cycles[0] <= now:
+            heapq.heappop(self._cycles)
+        if self._awake:
+            return now + 1
+        return self._cycles[0] if self._cycles else None
+
+    def _fire(self, now: int) -> None:
+        """Try the machines that are awake, in their order, as some contend for a thing."""
+        current, self._awake = sorted(self._awake, key=attrgetter("order")), []
         for machine in current:
             try:
-                outcome = attempt(machine)
-            except Starved:
-                machine.asleep = True
-                if machine.activity != STARVED:
-                    switch(machine, STARVED, now)
-            except Crowded:
-                awake.append(machine)
-                if machine.activity != BLOCKED:
-                    switch(machine, BLOCKED, now)
-            except Blocked:
-                machine.asleep = True
-                if machine.activity != BLOCKED:
-                    switch(machine, BLOCKED, now)
+                outcome = machine.fire()
+            except Waits as wait:
+                machine.asleep = not isinstance(wait, Crowded)
+                if not machine.asleep:
+                    self._awake.append(machine)
+                machine.switch(STARVED if isinstance(wait, Starved) else BLOCKED, now)
             except Violation as violation:
                 self._faults.append((machine, violation))
             else:
                 machine.firings += 1
-                if machine.activity != BUSY:
-                    switch(machine, BUSY, now)
-                if outcome is None:
-                    awake.append(machine)
+                machine.switch(BUSY, now)
+                if outcome is None or (outcome == COMPUTES and machine.interval == 1):
+                    self._awake.append(machine)
                 elif outcome == COMPUTES:
-                    if machine.interval == 1:
-                        awake.append(machine)
-                    else:
-                        wakes_in(now + machine.interval).append(machine)
+                    self.at(now + machine.interval - 1, self._try, machine)
                 else:
-                    switch(machine, FINISHED, now + 1)
-                    self._open -= machine.ends_run
-        return awake
+                    machine.switch(FINISHED, now + 1)
+                    self._unfinished -= machine.ends_run
 
-    def _free(self, awake: list[Machine], now: int) -> None:
-        """Give back the slots of the tokens that were taken in this cycle; wake those who waited for one."""
+    def _try(self, machine: Machine) -> None:
+        """In the next cycle ``machine`` is tried."""
+        machine.asleep = False
+        self._awake.append(machine)
+
+    def _free(self, now: int) -> None:
+        """Give back the slots of the tokens that were taken in this cycle, and close outputs that are busy."""
+        for channel, cycles in self._closing:
+            self.at(now + cycles - 1, self._reopen, channel)
+        self._closing.clear()
         for channel in self._freed:
+            if self._events is not None and channel.index >= 0:
+                self._events[channel.index][2].append(now)
             channel.available = now + 1
             channel.space += 1
-            if channel.writer_waits:
-                channel.writer_waits = False
-                machine = channel.writer
-                if machine.asleep:
-                    machine.asleep = False
-                    awake.append(machine)
+            if channel.writer.asleep:
+                self._try(channel.writer)
         self._freed.clear()
 
-    def _enter(self, awake: list[Machine], now: int, events: Events | None) -> None:
-        """Let the tokens in whose time has come; wake those who waited for one."""
-        entering = self._entering
-        arrived = self._agenda.arrivals.pop(now, None)
-        if arrived is not None:
-            entering += arrived
-        if events is not None:
-            for channel, token in entering:
-                if channel.index >= 0:
-                    cycles, controls, _ = events[channel.index]
-                    cycles.append(now)
-                    controls.append(control_word(token))
-        for channel, token in self._shown(now) if self._has_lags else entering:
-            tokens = channel.tokens
-            if channel.lag or channel.gathering:
-                channel.coming -= 1
-            else:
-                channel.entered_last = now
-            if not tokens:
-                channel.available = now + 1
-                if channel.reader_waits:
-                    channel.reader_waits = False
-                    machine = channel.reader
-                    if machine.asleep:
-                        machine.asleep = False
-                        awake.append(machine)
-            tokens.append(token)
-            if len(tokens) > channel.peak:
-                channel.peak = len(tokens)
-        entering.clear()
+    def _reopen(self, channel: Channel) -> None:
+        channel.closed = False
+        if channel.writer.asleep:
+            self._try(channel.writer)
 
-    def _shown(self, now: int) -> list[Entry]:
-        """Tokens seen from the next cycle on: those that enter now, or entered before in channels with a lag."""
-        shown = self._agenda.appearances.pop(now, [])
-        for channel, token in self._entering:
-            if not channel.lag and not channel.gathering:
-                shown.append((channel, token))
-                continue
-            channel.entered_last = now
-            channel.coming += 1
-            channel.peak = max(channel.peak, channel.entered - channel.taken)
-            lag = channel.lag_of(token)
-            (self._agenda.appearances_in(now + lag) if lag else shown).append((channel, token))
-        return shown
+    def enter(self, channel: Channel, token: Token) -> None:
+        """``token``, whose time has come, enters ``channel``, in which it is seen now or later."""
+        now = self.clock.now
+        if self._events is not None and channel.index >= 0:
+            cycles, controls, _ = self._events[channel.index]
+            cycles.append(now)
+            controls.append(control_word(token))
+        channel.entered_last = now
+        channel.coming += 1
+        channel.peak = max(channel.peak, len(channel.tokens) + channel.coming)
+        if lag := channel.lag_of(token):
+            self.at(now + lag, self._show, channel, token)
+        else:
+            self._show(channel, token)
+
+    def _show(self, channel: Channel, token: Token) -> None:
+        """``token`` is seen in ``channel`` from the next cycle on."""
+        channel.coming -= 1
+        if channel in self._watch:
+            self._watch[channel].told(token)
+        if not channel.tokens:
+            channel.available = self.clock.now + 1
+            if channel.reader.asleep:
+                self._try(channel.reader)
+        channel.tokens.append(token)
 
     def _ending(self, status: Status, cycles: int) -> Ending:
         """The end of the run, with what was counted up to it."""

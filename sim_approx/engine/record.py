@@ -1,17 +1,21 @@
-"""The record of a run: its events, and what each of them waited for.
+"""What the compiled engine notes of a run besides its tokens: its events, what each of them waited for, and a profile.
 
 An event is a firing of a machine, or a beat that a memory channel grants to a port. Its cycle follows from another
 event, its *origin*: the firing before it where the machine fires as soon as it can, else the one whose token, or whose
-freed slot, it waited for last. The Python engine notes them in `RecordingEngine`, the compiled engine in
-``compiled/cpp/record.hpp``.
+freed slot, it waited for last (``compiled/cpp/record.hpp``).
 """
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
+
+from step.firing.machine import Machine
+from step.running.result import Activity
 
 NOBODY = -1
 
@@ -72,6 +76,7 @@ or of space in it; `NOBODY`: others were in the banks that it wanted."""
 class RunRecord:
     """All ``events`` of a run (`FIRED`) in the order of time, and the ``waits`` between them (`WAIT`)."""
 
+    noun: ClassVar = "a record of waits"
     events: np.ndarray = field(default_factory=lambda: np.zeros(0, FIRED))
     waits: np.ndarray = field(default_factory=lambda: np.zeros(0, WAIT))
 
@@ -81,3 +86,22 @@ class RunRecord:
         waits = waits[waits["since"] < cycles]
         waits["end"] = np.minimum(waits["end"], cycles)
         self.waits = waits
+
+
+class Counted:
+    """Intervals of ``width`` cycles in the first ``cycles`` of a run.
+
+    When it is over, ``spent`` [machine, activity, interval] are cycles, and ``beats`` [2, interval] those that memory
+    granted to reads, and to writes.
+    """
+
+    noun = "a profile"
+
+    def __init__(self, width: int, cycles: int) -> None:
+        self.width, self.cycles = width, cycles
+
+    def fill(self, numbers: np.ndarray, machines: Sequence[Machine]) -> None:
+        """Take what the engine counted of ``machines``."""
+        intervals = -(-self.cycles // self.width)
+        spent, beats = np.split(numbers, [len(machines) * len(Activity) * intervals])
+        self.spent, self.beats = spent.reshape(-1, len(Activity), intervals), beats.reshape(2, intervals)

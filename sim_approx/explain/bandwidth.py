@@ -15,7 +15,7 @@ import numpy as np
 from sim_approx.engine.record import RunRecord
 from sim_approx.explain.causes import BANDWIDTH, DRAM, LATENCY, MEMORY, PORT, Cause
 from sim_approx.memory.dram import DramChannel
-from sim_approx.placing.build import PlacedFabric
+from sim_approx.placing.site import PlacedFabric
 from step.lowering.fabric import FABRIC, LIMITS, is_of_fabric
 from step.lowering.off_chip import MemoryConfig
 from step.running.result import Activity

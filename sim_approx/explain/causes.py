@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sim_approx.engine.record import Reason
-from sim_approx.placing.build import PlacedFabric
+from sim_approx.placing.site import PlacedFabric
 
 MEMORY = "off-chip memory"
 BUSES = "shared buses"

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
 import numpy as np
 
+from sim_approx.backend import Model, simulate
 from sim_approx.engine.record import RunRecord
 from sim_approx.explain.causes import BANDWIDTH, DRAM, LATENCY, MEMORY, WORKS, Cause, Causes
 from sim_approx.explain.path import Path
-from sim_approx.placing.build import TimingOf, formula_timing
-from sim_approx.running.model import Model, simulate
+from sim_approx.placing.site import TimingOf
 from sim_approx.running.model_run import ModelRun
 from step.language.function import Function
 from step.language.graph import Graph, Node
@@ -22,7 +22,7 @@ from step.language.parameters import fits
 from step.lowering.by_operator import NUMBERS
 from step.lowering.fabric import FABRIC, LIMITS, OWN, FabricConfig, is_of_fabric, with_settings
 from step.lowering.netlist import Netlist, lower
-from step.lowering.off_chip import MemoryConfig
+from step.lowering.plans import plan_of
 from step.lowering.plans.plan import Plan, Timing
 from step.programs.data.inputs import BoundInputs
 from step.running.result import Activity
@@ -41,18 +41,14 @@ LEAST = 3
 
 @dataclass(frozen=True)
 class Change:
-    """The fabric of the netlist that it can ``make`` instead of the present one; ``text`` says what is different.
+    """Another fabric, about ``cycles`` of the critical path: how to ``run``, given the model of the present one.
 
-    It is about ``cycles`` of the critical path. ``timing_of`` replaces the plans of functions. Where nothing else is
-    different, ``depths`` are those of channels, or there is another ``memory`` of beats as wide.
+    ``text`` says what is different.
     """
 
     text: str
     cycles: int
-    make: Callable[[], Netlist]
-    timing_of: TimingOf | None = None
-    depths: Mapping[str, int] | None = None
-    memory: MemoryConfig | None = None
+    run: Callable[[Model], ModelRun]
 
 
 @dataclass(frozen=True)
@@ -79,15 +75,8 @@ def what_if(
         tried.append(_with_settings(graph, netlist.fabric, advised, cycles))
     promising = sorted(tried, key=lambda each: -each.cycles)
     model = Model(netlist, data)
-    found = [WhatIf(change.text, _cycles(change, data, model)) for change in promising[:tries]]
+    found = [WhatIf(change.text, change.run(model).ending.cycles) for change in promising[:tries]]
     return sorted((each for each in found if each.cycles < simulation.ending.cycles), key=lambda each: each.cycles)
-
-
-def _cycles(change: Change, data: BoundInputs, model: Model) -> int:
-    """Cycles of a run with ``change``; ``model`` is that of the present fabric."""
-    if change.depths is not None or change.memory is not None:
-        return model.run(depths=change.depths, memory=change.memory).ending.cycles
-    return simulate(change.make(), data, timing_of=change.timing_of).ending.cycles
 
 
 def changes(graph: Graph, simulation: ModelRun, record: RunRecord, path: Path) -> Iterator[Change]:
@@ -111,11 +100,11 @@ def changes(graph: Graph, simulation: ModelRun, record: RunRecord, path: Path) -
     for number, _ in blocked.most_common(CHANNELS):
         each, link = netlist.channels[number], causes.link(number)
         cycles = sum(cycles for cause, cycles in shares.items() if cause.what == link)
-        yield Change(f"{link}: never full", cycles, partial(_same, netlist), depths={each.name: depths[each.name]})
+        yield Change(f"{link}: never full", cycles, partial(Model.run, depths={each.name: depths[each.name]}))
     if blocked:
         links = {causes.link(number) for number in blocked}
         cycles = sum(cycles for cause, cycles in shares.items() if cause.what in links)
-        yield Change("no channel ever full", cycles, partial(_same, netlist), depths=depths)
+        yield Change("no channel ever full", cycles, partial(Model.run, depths=depths))
     units = simulation.fabric.units
     work = (
         (cause.what, cycles)
@@ -123,18 +112,19 @@ def changes(graph: Graph, simulation: ModelRun, record: RunRecord, path: Path) -
         if cause.why == WORKS and cause.what in netlist.graph.nodes and units[cause.what].sizes is None
     )
     for name, cycles in islice(work, OPERATORS):
-        yield Change(f"{name}: as fast as its links", cycles, partial(_same, netlist), without_work(netlist, name))
+        yield Change(f"{name}: as fast as its links", cycles, partial(_with_timing, without_work(netlist, name)))
 
 
 def _with_settings(graph: Graph, fabric: FabricConfig, settings: Sequence[str], cycles: int) -> Change:
     """The change that ``settings`` are, which is about so many ``cycles`` of the path."""
     text, other = " ".join(f"--set {each}" for each in settings), with_settings(fabric, settings)
-    same = replace(other, memory=fabric.memory) == fabric and other.memory.beat_bytes == fabric.memory.beat_bytes
-    return Change(text, cycles, partial(lower, graph, other), memory=other.memory if same else None)
+    if replace(other, memory=fabric.memory) == fabric and other.memory.beat_bytes == fabric.memory.beat_bytes:
+        return Change(text, cycles, partial(Model.run, memory=other.memory))
+    return Change(text, cycles, lambda model: simulate(lower(graph, other), model.data))
 
 
-def _same(netlist: Netlist) -> Netlist:
-    return netlist
+def _with_timing(timing_of: TimingOf, model: Model) -> ModelRun:
+    return simulate(model.netlist, model.data, timing_of=timing_of)
 
 
 def _concerns(netlist: Netlist, parameter: str, cause: Cause) -> bool:
@@ -155,10 +145,9 @@ def _concerns(netlist: Netlist, parameter: str, cause: Cause) -> bool:
 
 def without_work(netlist: Netlist, name: str) -> TimingOf:
     """The plans, but that the function of the operator ``name`` can begin anew in every cycle."""
-    formula = formula_timing(netlist)
 
     def timing_of(node: Node, function: Function, reduce: bool) -> Plan:
-        found = formula(node, function, reduce)
+        found = plan_of(node, function, netlist.fabric, reduce=reduce)
         return Timing(1, found.latency, found.streams) if node.name == name else found
 
     return timing_of

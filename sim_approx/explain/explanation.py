@@ -6,15 +6,14 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
+from sim_approx.backend import Model
 from sim_approx.engine.record import RunRecord
 from sim_approx.explain.bandwidth import Advice, advice
 from sim_approx.explain.changes import WhatIf, what_if
 from sim_approx.explain.path import Path, critical_path
 from sim_approx.explain.usage import Usage, usage
 from sim_approx.explain.waits import Account, accounts
-from sim_approx.running.model import simulate
 from sim_approx.running.model_run import ModelRun
-from step.language.validate import check_outputs
 from step.programs.files.json_file import format_of
 from step.programs.folding import folded
 from step.programs.prepare import Prepared, prepare
@@ -84,23 +83,20 @@ def explain(
     that fails has no end to begin with.
     """
     prepared = prepared or prepare(program)
-    netlist = prepared.netlist
-    check_outputs(netlist.graph)
-    data, record = prepared.data, RunRecord()
-    simulation = simulate(netlist, data, events=True, max_cycles=max_cycles, record=record)
-    result = simulation.result()
-    if simulation.error is not None:
-        simulation.fail(simulation.error, result)
+    record = RunRecord()
+    simulation = Model.of(prepared).run(record, events=True, max_cycles=max_cycles)
+    result = simulation.finished()
     fabric, ending = simulation.fabric, simulation.ending
     path = critical_path(fabric, record, ending.cycles)
     advised = advice(fabric, record, path.shares(), ending.cycles)
+    settings = advised.settings if advised else ()
     return Explanation(
         program,
         result,
         path,
         accounts(fabric, record, ending.activities),
         usage(program, fabric, record, result),
-        what_if(program.graph, data, simulation, record, path, advised.settings if advised else ()) if changes else [],
+        what_if(program.graph, prepared.data, simulation, record, path, settings) if changes else [],
         advised,
         simulation,
         record,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sim_approx.engine.record import RunRecord
-from sim_approx.placing.build import PlacedFabric
+from sim_approx.placing.site import PlacedFabric
 from step.firing.machine import COMPUTES
 
 

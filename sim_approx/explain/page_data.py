@@ -128,11 +128,8 @@ def _channels(found: Explanation) -> list[Any]:
 
 def _levels(events: ChannelEvents, capacity: int, cycles: int) -> np.ndarray:
     """Cycles in which the channel held 0, 1, ... ``capacity`` tokens."""
-    times = np.minimum(np.concatenate([[-1], events.cycles, events.leaves, [cycles - 1]]) + 1, cycles)
-    steps = np.concatenate([[0], np.ones(len(events.cycles)), -np.ones(len(events.leaves)), [0]])
-    order = np.argsort(times, kind="stable")
-    held = np.maximum(np.cumsum(steps[order])[:-1].astype(int), 0)
-    return np.bincount(held, np.diff(times[order]), capacity + 1)
+    times, held = events.levels()
+    return np.bincount(held, np.diff(np.minimum(np.append(times, cycles), cycles)), capacity + 1)
 
 
 def _histogram(levels: np.ndarray) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_approx.engine.record import NOBODY, Reason, RunRecord
 from sim_approx.explain.causes import Cause, Causes
-from sim_approx.placing.build import PlacedFabric
+from sim_approx.placing.site import PlacedFabric
 from step.firing.machine import ENDS
 
 TRANSIT, LATENCY = len(Reason), len(Reason) + 1

@@ -109,17 +109,10 @@ def _channels(result: RunResult, process: int, title: str, window: Window) -> It
     assert result.events is not None
     yield _named("process_name", process, 0, title)
     for name, each in result.events.items():
-        times = np.concatenate([each.cycles, each.leaves]) + 1  # a token is seen in the cycle behind that
-        moves = np.concatenate([np.ones(len(each.cycles), np.int64), -np.ones(len(each.leaves), np.int64)])
-        order = np.argsort(times, kind="stable")
-        times, levels = times[order], np.cumsum(moves[order])
-        last = np.append(times[1:] != times[:-1], True)[: len(times)]
-        times, levels = times[last], levels[last]
-        before = int(np.searchsorted(times, window.first, side="right"))
-        yield _counter(process, name, window.first, int(levels[before - 1]) if before else 0)
-        for cycle, level in zip(times[before:].tolist(), levels[before:].tolist(), strict=True):
-            if cycle >= window.end:
-                break
+        times, levels = each.levels()
+        before, behind = int(np.searchsorted(times, window.first, side="right")), np.searchsorted(times, window.end)
+        yield _counter(process, name, window.first, int(levels[before - 1]))
+        for cycle, level in zip(times[before:behind].tolist(), levels[before:behind].tolist(), strict=True):
             yield _counter(process, name, cycle, level)
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sim_approx.engine.record import RunRecord
-from sim_approx.placing.build import PlacedFabric
+from sim_approx.placing.site import PlacedFabric
 from step.firing.machine import COMPUTES
 from step.language.symbols import evaluate
 from step.language.types import is_dynamic, with_rows
@@ -18,9 +18,6 @@ from step.programs.program import Program
 from step.programs.useful import useful_of
 from step.running.interpreter import bind
 from step.running.result import ChannelEvents, RunResult
-
-VALUE = 2
-"""The bit of a token's control that says that it has a value."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +111,7 @@ def _words(events: ChannelEvents, beats: int, cycles: int) -> int:
     """Words that passed a channel before the end of a run, one a cycle: ``beats`` a value; of tiles of dynamic size,
     whose rows no event tells, as many as there may have been before the next token."""
     room = np.diff(np.append(events.cycles, cycles))
-    return int(np.minimum(beats, room)[events.control & VALUE > 0].sum())
+    return int(np.minimum(beats, room)[events.valued].sum())
 
 
 def _operations(fabric: PlacedFabric, record: RunRecord) -> dict[str, int]:

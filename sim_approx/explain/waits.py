@@ -12,7 +12,7 @@ import numpy as np
 
 from sim_approx.engine.record import NOBODY, RunRecord
 from sim_approx.explain.causes import BANKS, Causes
-from sim_approx.placing.build import PlacedFabric
+from sim_approx.placing.site import PlacedFabric
 from step.firing.machine import Machine
 from step.running.result import Activity
 

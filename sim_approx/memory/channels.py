@@ -8,7 +8,6 @@ whose data can pass first; what a port gets comes in the order in which it asked
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from sim_approx.engine.words import CycleClock, put_at
@@ -72,23 +71,6 @@ class OffChipMemory(Machine):
     have passed; and one that was written can be read then.
     """
 
-    __slots__ = (
-        "_clock",
-        "_drams",
-        "_free_at",
-        "_idle",
-        "_later",
-        "_out_of_turn",
-        "_waiting",
-        "_wants",
-        "before",
-        "config",
-        "last_read",
-        "last_write",
-        "ports",
-        "told",
-    )
-
     def __init__(self, config: MemoryConfig, clock: CycleClock, of: MemoryPorts) -> None:
         ports = [*of.reads, *of.writes]
         for number, port in enumerate(ports):
@@ -108,9 +90,6 @@ class OffChipMemory(Machine):
         self._free_at = [0] * config.channels
         self._drams = [DramChannel(config) for _ in range(config.channels)] if config.dram else []
         self._out_of_turn = [0] * config.channels
-        self._waiting = 0
-        self.told: Callable[[BeatPort], None] | None = None
-        """Who is told of every beat that a memory channel grants, before it is."""
         self.last_read = self.last_write = -config.latency
         """Cycle in which the last beat is on a read port, or is visible in memory."""
 
@@ -120,25 +99,16 @@ class OffChipMemory(Machine):
 
     def fire(self) -> int | None:
         """Do what the memory does in this cycle; starves where no port presents a beat."""
-        idle = [port for port in self._idle if not self._present(port)]
-        if not self._waiting:
-            self._idle = idle
-            for port in idle:
-                port.asks.reader_waits = True
+        self._idle = [port for port in self._idle if not self._present(port)]
+        wanted = [channel for channel, wants in enumerate(self._wants) if wants]
+        if not wanted:
             raise Starved
-        now, waiting, rest = self._clock.now, self._waiting, 0
-        while waiting:
-            low = waiting & -waiting
-            waiting ^= low
-            channel = low.bit_length() - 1
+        now = self._clock.now
+        for channel in wanted:
             if self._free_at[channel] <= now:
                 winner = self._next_in_dram(channel, now) if self._drams else self._next_in_turn(channel)
                 if winner >= 0:
-                    idle.append(self._grant(channel, winner, now))
-            if self._wants[channel]:
-                rest |= low
-        self._waiting = rest
-        self._idle = idle
+                    self._idle.append(self._grant(channel, winner, now))
         return None
 
     def _present(self, port: BeatPort) -> bool:
@@ -147,7 +117,6 @@ class OffChipMemory(Machine):
         port.address = port.asks.tokens[0].value + (0 if port.writes else port.beat)
         channel = port.address // self.config.interleave & (self.config.channels - 1)
         self._wants[channel] |= 1 << port.number
-        self._waiting |= 1 << channel
         return True
 
     def _next_in_turn(self, channel: int) -> int:
@@ -179,8 +148,6 @@ class OffChipMemory(Machine):
         self._later[channel] = -1 << (number + 1)
         self._free_at[channel] = now + self.config.interval
         port = self.ports[number]
-        if self.told is not None:
-            self.told(port)
         arrival = now
         if self._drams:
             dram = self._drams[channel]

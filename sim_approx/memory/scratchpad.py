@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypedDict, TypeVar
+from typing import Any, TypeVar
 
 from sim_approx.engine.words import Banks, Buffers, CycleClock
 from step.firing.machine import Channel, Machine
@@ -19,17 +19,6 @@ from step.lowering.memory import IN_FLIGHT, Share, scratchpads
 from step.lowering.netlist import Netlist
 
 AnyMachine = TypeVar("AnyMachine", bound=Machine)
-
-
-class SharePorts(TypedDict):
-    """A share as a machine that fills or reads it knows it."""
-
-    slots: int
-    in_flight: Channel
-    taken: tuple[Channel, ...]
-    buffers: Buffers
-    number: int
-    page_words: int
 
 
 @dataclass(frozen=True)
@@ -66,16 +55,10 @@ class ShareSite:
         """Channels that get a token with every page that this share takes."""
         return self.pages, *self.rivals, *self.counted
 
-    def ports(self) -> SharePorts:
+    def ports(self) -> dict[str, Any]:
         """Keyword arguments of a machine that fills or reads the share."""
-        return {
-            "slots": self.share.slots,
-            "in_flight": self.in_flight,
-            "taken": self.taken,
-            "buffers": self.buffers,
-            "number": self.number,
-            "page_words": self.page_words,
-        }
+        names = "in_flight", "taken", "buffers", "number", "page_words"
+        return {"slots": self.share.slots} | {name: getattr(self, name) for name in names}
 
     def used_by(self, machine: AnyMachine) -> AnyMachine:
         """``machine``, which fills or reads the share, as those of the rivals do in the same cycle."""
@@ -83,44 +66,39 @@ class ShareSite:
         return machine
 
 
-@dataclass(frozen=True)
 class ShareSites:
-    """All shares of a netlist, by the names of their units; ``all_pages`` is what is counted of all together."""
+    """All shares of ``netlist``, by the names of their units; ``all_pages`` is what is counted of all together.
 
-    by_unit: dict[str, ShareSite]
-    by_filler: dict[str, ShareSite]
-    all_pages: Channel | None
+    ``channel`` makes a channel of a depth.
+    """
 
-
-def share_sites(netlist: Netlist, channel: Callable[[int], Channel], clock: CycleClock) -> ShareSites:
-    """Place what the scratchpads of ``netlist`` are made of; ``channel`` makes a channel of a depth."""
-    by_filler: dict[str, ShareSite] = {}
-    pads = scratchpads(netlist)
-    everything = channel(sum(pad.pages for pad in pads)) if pads else None
-    for pad in pads:
-        fresh = channel(pad.pages)
-        fresh.tokens.extend(Token(page) for page in range(pad.pages))
-        fresh.space = 0
-        returned = [channel(pad.pages) for _ in pad.shares]
-        pages = [channel(pad.pages) for _ in pad.shares]
-        fills, reads = Banks(pad.banks, clock), Banks(pad.banks, clock)
-        for at, share in enumerate(pad.shares):
-            assert everything is not None
-            site = ShareSite(
-                share,
-                channel(IN_FLIGHT),
-                pages[at],
-                (*pages[:at], *pages[at + 1 :]),
-                channel(pad.pages),
-                everything,
-                (*reversed(returned), fresh),
-                returned[at],
-                Buffers(),
-                fills if share.words and len(pad.shares) > 1 else None,
-                reads if share.words and len(pad.shares) > 1 else None,
-                at,
-                pad.page_words,
-            )
-            by_filler[share.filler.name] = site
-    by_reader = {site.share.reader.name: site for site in by_filler.values()}
-    return ShareSites(by_filler | by_reader, by_filler, everything)
+    def __init__(self, netlist: Netlist, channel: Callable[[int], Channel], clock: CycleClock) -> None:
+        self.by_filler: dict[str, ShareSite] = {}
+        pads = scratchpads(netlist)
+        everything = self.all_pages = channel(sum(pad.pages for pad in pads)) if pads else None
+        for pad in pads:
+            fresh = channel(pad.pages)
+            fresh.tokens.extend(Token(page) for page in range(pad.pages))
+            fresh.space = 0
+            returned = [channel(pad.pages) for _ in pad.shares]
+            pages = [channel(pad.pages) for _ in pad.shares]
+            fills, reads = Banks(pad.banks, clock), Banks(pad.banks, clock)
+            for at, share in enumerate(pad.shares):
+                assert everything is not None
+                several = share.words and len(pad.shares) > 1
+                self.by_filler[share.filler.name] = ShareSite(
+                    share,
+                    channel(IN_FLIGHT),
+                    pages[at],
+                    (*pages[:at], *pages[at + 1 :]),
+                    channel(pad.pages),
+                    everything,
+                    (*reversed(returned), fresh),
+                    returned[at],
+                    Buffers(),
+                    fills if several else None,
+                    reads if several else None,
+                    at,
+                    pad.page_words,
+                )
+        self.by_unit = self.by_filler | {site.share.reader.name: site for site in self.by_filler.values()}

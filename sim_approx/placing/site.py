@@ -1,4 +1,4 @@
-"""The program as a unit sees it when its machines are placed, and the pace of those that take dynamic tiles.
+"""A fabric whose machines are placed, as a unit sees it meanwhile, and the pace of those that take dynamic tiles.
 
 Tiles of dynamic size: a firing with one of n rows takes the time of these rows. A value is its rows here: where nobody
 wants to know the scalars, their number stands for the tile, or for a tuple of such tiles.
@@ -6,73 +6,113 @@ wants to know the scalars, their number stands for the tile, or for a tuple of s
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableSequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, MutableSequence
 from functools import cache
-from typing import Any, TypedDict
+from typing import Any
 
-from sim_approx.engine.words import RowsOf, unknown
-from sim_approx.memory.channels import MemoryPorts
-from sim_approx.memory.scratchpad import AnyMachine, ShareSite
+from sim_approx.engine.words import CycleClock, RowsOf, unknown
+from sim_approx.memory.channels import BeatPort, MemoryPorts, OffChipMemory
+from sim_approx.memory.scratchpad import AnyMachine, ShareSites
 from step.errors import FabricError
 from step.firing.declared import Declared
-from step.firing.machine import Channel, Machine, Pace, Sizes, Stream
+from step.firing.machine import Channel, Machine, Pace, Sizes, Stream, Unread
 from step.language.function import Function
 from step.language.graph import Node
 from step.language.loops import RegularStream
 from step.language.tokens import UNKNOWN, Token
 from step.language.types import ElementType, Tile, is_dynamic
-from step.lowering.fabric import FabricConfig
 from step.lowering.links import data_words, link_words
-from step.lowering.memory import MemoryMap
+from step.lowering.memory import memory_map
+from step.lowering.netlist import Netlist
 from step.lowering.plans import plan_of
-from step.lowering.plans.plan import DynamicPlan, Plan, UnitPlan
+from step.lowering.plans.plan import Plan, UnitPlan
 from step.programs.data.inputs import BoundInputs
 from step.programs.data.stored import Tensors
 
-
-class Ports(TypedDict):
-    """The channels of a unit that is one machine."""
-
-    inputs: tuple[Channel, ...]
-    outputs: tuple[Channel, ...]
+TimingOf = Callable[[Node, Function, bool], Plan]
+"""By node, function, and whether it reduces, the plan that replaces its own."""
 
 
-@dataclass(frozen=True)
+class PlacedFabric:
+    """All machines of ``netlist`` with ``data``; those of units in ``computing`` compute the values that they send.
+
+    ``units``: per unit the machine whose activity is the unit's; ``owners`` has the unit of every machine.
+    ``channels``: those of the netlist, by its order; ``all_channels`` are also those inside of units. ``tensors``,
+    ``outputs`` and ``arrivals`` (see `step.running.result.RunResult`) fill up during the run. ``ports``: those of the
+    units at off-chip memory, ``memory_ports`` those of the ``memory`` itself. ``timing_of`` replaces plans.
+    """
+
+    def __init__(
+        self, netlist: Netlist, data: BoundInputs, computing: Collection[str], timing_of: TimingOf | None
+    ) -> None:
+        self.netlist, self.data, self.computing = netlist, data, computing
+        self.memory_map = memory_map(netlist)
+        self.timing_of = timing_of
+        self.clock, self.tensors = CycleClock(), Tensors(netlist.graph, data)
+        self.outputs, self.arrivals = dict[str, list[Token]](), dict[str, list[int]]()
+        self.channels = [
+            Channel(each.depth, each.index, netlist.lag(each), netlist.gathering(each)) for each in netlist.channels
+        ]
+        self.all_channels = list(self.channels)
+        self.machines: list[Machine] = []
+        self.units: dict[str, Machine] = {}
+        self.owners: dict[Machine, Node] = {}
+        self.shares = ShareSites(netlist, self.channel, self.clock)
+        self.memory_ports, self.ports = MemoryPorts(), tuple[BeatPort, ...]()
+        self.memory: OffChipMemory | None = None
+
+    def channel(self, depth: int) -> Channel:
+        """A channel inside of a unit."""
+        self.all_channels.append(Channel(depth))
+        return self.all_channels[-1]
+
+    def add(self, machine: Machine) -> None:
+        """Place ``machine``, which reads and writes its channels from now on."""
+        machine.order = len(self.machines)
+        self.machines.append(machine)
+        for channel in machine.inputs:
+            channel.reader = machine
+        for channel in machine.outputs:
+            channel.writer = machine
+
+    def change(self, netlist: Netlist) -> None:
+        """Have the depths and the memory of ``netlist``, which is the same otherwise, in the runs that come."""
+        for before, each, channel in zip(self.netlist.channels, netlist.channels, self.channels, strict=True):
+            if each.depth != before.depth:
+                channel.capacity += each.depth - before.depth
+                channel.lag = netlist.lag(each)
+        if self.memory is not None:
+            self.memory.configure(netlist.fabric.memory)
+        self.netlist = netlist
+
+
 class UnitSite:
-    """The place of the unit of ``node``.
+    """The place of the unit of ``node`` in ``placed``.
 
     ``elements_in`` and ``elements_out`` are what passes of values at each port, ``beats_in`` and ``beats_out`` the
     cycles that it takes, of a tile of dynamic size those with the most rows; ``carries``: somebody reads values of
     an output. ``computes``: whether they are wanted in this run. ``share``: the buffers that the unit fills or reads.
-    ``most_rows``: of tiles of dynamic size that begin here.
-    ``channel`` makes an internal channel of a depth, ``timing_of`` looks up the plan of a function;
-    ``outputs_of_run``, ``arrivals`` (see `step.running.result.RunResult`) and ``machines`` collect what is placed.
+    ``most_rows``: of tiles of dynamic size that begin here. ``channel`` makes an internal channel of a depth.
     """
 
-    node: Node
-    inputs: tuple[Channel, ...]
-    outputs: tuple[Channel, ...]
-    elements_in: tuple[ElementType | None, ...]
-    elements_out: tuple[ElementType | None, ...]
-    beats_in: tuple[int, ...]
-    beats_out: tuple[int, ...]
-    carries: bool
-    fabric: FabricConfig
-    data: BoundInputs
-    tensors: Tensors
-    computes: bool
-    memory: MemoryPorts
-    memory_map: MemoryMap
-    share: ShareSite | None
-    most_rows: int
-    channel: Callable[[int], Channel]
-    timing_of: Callable[[Node, Function, bool], Plan]
-    outputs_of_run: dict[str, list[Token]]
-    arrivals: dict[str, list[int]]
-    machines: list[Machine]
+    def __init__(self, node: Node, placed: PlacedFabric) -> None:
+        netlist = placed.netlist
+        before, behind = netlist.inputs(node), netlist.outputs(node)
+        self.node, self._placed = node, placed
+        self.inputs = tuple(placed.channels[each.index] for each in before)
+        self.outputs = tuple(Unread() if each is None else placed.channels[each.index] for each in behind)
+        self.elements_in = tuple(each.element for each in before)
+        self.elements_out = tuple(None if each is None else each.element for each in behind)
+        self.beats_in = tuple(netlist.words(each, node.name) for each in before)
+        self.beats_out = tuple(netlist.words(each, node.name) for each in behind)
+        self.carries = any(each is not None and each.carries for each in behind)
+        self.most_rows, self.fabric = netlist.rows_from(node), netlist.at(node)
+        self.computes = node.name in placed.computing
+        self.memory, self.memory_map = placed.memory_ports, placed.memory_map
+        self.share = placed.shares.by_unit.get(node.name)
+        self.channel, self.arrivals = placed.channel, placed.arrivals
 
-    def ports(self) -> Ports:
+    def ports(self) -> dict[str, Any]:
         """Keyword arguments of a machine that has the unit's channels for its own."""
         return {"inputs": self.inputs, "outputs": self.outputs}
 
@@ -113,21 +153,19 @@ class UnitSite:
 
     def plan(self, function: Function, *, reduce: bool, rows: int | None = None) -> Plan:
         """The plan of ``function``. No measured number replaces what follows from ``rows``."""
-        if not any(map(is_dynamic, (*self.elements_in, *self.elements_out))):
-            return self.timing_of(self.node, function, reduce)
+        timing_of = self._placed.timing_of
+        if timing_of is not None and not any(map(is_dynamic, (*self.elements_in, *self.elements_out))):
+            return timing_of(self.node, function, reduce)
         plan = plan_of(self.node, function, self.fabric, reduce=reduce)
-        if rows is None:
-            return plan
-        assert isinstance(plan, DynamicPlan)
-        return plan.at(rows)
+        return plan if rows is None else plan.at(rows)
 
     def tiles(self) -> MutableSequence[Any]:
         """The tiles of the declared tensor that the unit reads or writes, as far as they are wanted."""
-        return self.tensors.tiles(self.node, known=self.computes)
+        return self._placed.tensors.tiles(self.node, known=self.computes)
 
     def stream(self) -> Stream:
         """Tokens to play, with values only where they are wanted; tiles of dynamic size have rows in any case."""
-        tokens = self.data.streams[self.node.name]
+        tokens = self._placed.data.streams[self.node.name]
         if self.computes or not self.node.output_types[0].element.is_static:
             return tokens
         if isinstance(tokens, RegularStream):
@@ -136,11 +174,12 @@ class UnitSite:
 
     def output(self) -> list[Token]:
         """The list that gets the tokens which leave the program through this unit."""
-        return self.outputs_of_run.setdefault(self.node.name, [])
+        return self._placed.outputs.setdefault(self.node.name, [])
 
     def add(self, machine: AnyMachine) -> AnyMachine:
         """Place ``machine``."""
-        self.machines.append(machine)
+        self._placed.add(machine)
+        self._placed.owners[machine] = self.node
         return machine
 
 

@@ -11,7 +11,7 @@ from typing import Literal, NoReturn
 import numpy as np
 
 from sim_approx.engine.events import Ending, Events
-from sim_approx.placing.build import PlacedFabric
+from sim_approx.placing.site import PlacedFabric
 from step.errors import Deadlock, Runaway, SimulationError, StreamFault
 from step.lowering.netlist import Netlist
 from step.running.contracts import ShapeChecks, first_fault, overflow, stream_fault

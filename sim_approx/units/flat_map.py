@@ -9,7 +9,7 @@ from operator import getitem
 from typing import Any
 
 from sim_approx.engine.words import RowsOf, unknown
-from sim_approx.placing.site import Ports, UnitSite, rows_of_result
+from sim_approx.placing.site import UnitSite, rows_of_result
 from step.errors import FabricError
 from step.firing.machine import COMPUTES, ENDS, Channel, Machine, Pace, Sizes
 from step.firing.words import need, need_all, put, room, take, values
@@ -157,12 +157,23 @@ def _rows(site: UnitSite, timing: Plan) -> Machine:
     piece, pieces = row if site.computes else unknown, RowsOf((0,))
     latency, interval = timing.latency, timing.initiation_interval
     holds = depth > 0 and not operator.function.rank
-    ports = Ports(inputs=site.inputs, outputs=(site.channel(2),) if holds else site.outputs)
-    rows = Counted(**ports, latency=latency, interval=interval, pieces=pieces, piece=piece, nested=depth > 0)
-    site.add(rows)
+    rows = site.add(
+        Counted(
+            inputs=site.inputs,
+            outputs=(site.channel(2),) if holds else site.outputs,
+            latency=latency,
+            interval=interval,
+            pieces=pieces,
+            piece=piece,
+            nested=depth > 0,
+        )
+    )
     if holds:
-        ports, stops = Ports(inputs=rows.outputs, outputs=site.outputs), (0, 0, *range(1, depth + 1))
-        site.add(HoldingFlatten(**ports, interval=interval, low=0, high=1, stops=stops))
+        stops = (0, 0, *range(1, depth + 1))
+        flatten = HoldingFlatten(
+            inputs=rows.outputs, outputs=site.outputs, interval=interval, low=0, high=1, stops=stops
+        )
+        site.add(flatten)
     return rows
 
 

@@ -43,7 +43,7 @@ Sizes = Callable[[int], Pace]
 
 
 class Waits(Exception):
-    """A machine can not fire; the arguments are the channels of which one would have to change, if there are any."""
+    """A machine can not fire; its argument is the channel that would have to change, if that is a single one."""
 
 
 class Starved(Waits):
@@ -86,10 +86,8 @@ class Channel:
     peak: int = field(default=0, init=False)
     available: int = field(default=0, init=False)
     entered_last: int = field(default=-1, init=False)
-    reader: Machine = field(init=False)
-    writer: Machine = field(init=False)
-    reader_waits: bool = field(default=False, init=False)
-    writer_waits: bool = field(default=False, init=False)
+    reader: Machine = field(default_factory=lambda: NOBODY, init=False)
+    writer: Machine = field(default_factory=lambda: NOBODY, init=False)
 
     def __post_init__(self) -> None:
         self.space = self.capacity
@@ -158,7 +156,11 @@ class Machine:
             self.interval, self.latency, self.burst = self.sizes(rows_of(tile))
 
     def switch(self, activity: int, now: int) -> None:
-        """From cycle ``now`` on, the machine's activity is another one."""
-        self.cycles_in[self.activity] += now - self.since
-        self.activity = activity
-        self.since = now
+        """From cycle ``now`` on, this is the machine's activity."""
+        if activity != self.activity:
+            self.cycles_in[self.activity] += now - self.since
+            self.activity, self.since = activity, now
+
+
+NOBODY = Machine(inputs=(), outputs=())
+"""Stands for the reader, or writer, of a channel without one."""

@@ -33,7 +33,6 @@ def need(channel: Channel) -> Token:
     """The token in front of ``channel``."""
     if channel.tokens:
         return channel.tokens[0]
-    channel.reader_waits = True
     raise Starved(channel)
 
 
@@ -66,16 +65,13 @@ def need_oldest(channels: Sequence[Channel], mask: Mask) -> int:
     """The `oldest`; there must be one."""
     best = oldest(channels, mask)
     if best < 0:
-        for port in bits(mask):
-            channels[port].reader_waits = True
-        raise Starved(*(channels[port] for port in bits(mask)))
+        raise Starved
     return best
 
 
 def room(channel: Channel) -> None:
     """``channel`` must have space for one more token."""
     if channel.closed or not channel.space:
-        channel.writer_waits = True
         raise Blocked(channel)
 
 

@@ -66,6 +66,7 @@ class Channel:
 class Netlist:
     """Units and channels of a lowered program, in a fixed order; ``derived``: see `derived`.
 
+    ``deciding``: names of the units whose values decide what some unit does.
     ``most_rows``: of the tiles of dynamic size that begin at an operator, where that is less than the fabric's.
     """
 
@@ -73,6 +74,7 @@ class Netlist:
     fabric: FabricConfig
     units: tuple[Node, ...]
     channels: tuple[Channel, ...]
+    deciding: frozenset[str]
     most_rows: Mapping[str, int] = field(default_factory=dict)
     derived: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
@@ -83,11 +85,6 @@ class Netlist:
     @cached_property
     def by_consumer(self) -> dict[tuple[str, int], Channel]:
         return {channel.consumer: channel for channel in self.channels}
-
-    @cached_property
-    def deciding(self) -> frozenset[str]:
-        """Names of the units whose values decide what some unit does."""
-        return deciding(self.units, {consumer: channel.producer for consumer, channel in self.by_consumer.items()})
 
     @cached_property
     def is_fixed(self) -> bool:
@@ -238,11 +235,11 @@ def lower(graph: Graph, fabric: FabricConfig) -> Netlist:
 
 def lower_checked(graph: Graph, fabric: FabricConfig) -> Netlist:
     """`lower` for a ``graph`` that was checked."""
-    check_depths(graph, fabric)
-    regions_of(graph, fabric.memory)
     lowered = insert_broadcasts(graph)
+    check_depths(graph, fabric)
     producers = {(node.name, port): stream.key for node in lowered for port, stream in enumerate(node.inputs)}
     needed = needed_ports(lowered, producers)
+    regions_of(graph, fabric.memory)
     channels = [
         Channel(
             0,
@@ -260,7 +257,8 @@ def lower_checked(graph: Graph, fabric: FabricConfig) -> Netlist:
     order = {node.name: at for at, node in enumerate(lowered)}
     channels.sort(key=lambda channel: (order[channel.producer[0]], channel.producer[1]))
     numbered = tuple(replace(each, index=index) for index, each in enumerate(channels))
-    return Netlist(lowered, fabric, tuple(lowered), numbered).with_depths(graph.depths).with_most_rows(graph.most_rows)
+    netlist = Netlist(lowered, fabric, tuple(lowered), numbered, deciding(lowered, producers))
+    return netlist.with_depths(graph.depths).with_most_rows(graph.most_rows)
 
 
 def insert_broadcasts(graph: Graph) -> Graph:

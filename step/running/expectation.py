@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -75,8 +74,4 @@ def _of_output(program: Program, name: str, outputs: Mapping[str, list[Token]]) 
 
 def _line(name: str, got: np.ndarray, expected: np.ndarray, place: int) -> str:
     index = ", ".join(str(int(each)) for each in np.unravel_index(place, expected.shape))
-    return f"output {name!r} is {_number(got[place])} at [{index}], but {_number(expected.flat[place])} is expected"
-
-
-def _number(value: Any) -> str:
-    return f"{float(value):.6g}"
+    return f"output {name!r} is {got[place]:.6g} at [{index}], but {expected.flat[place]:.6g} is expected"

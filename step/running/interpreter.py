@@ -55,20 +55,24 @@ class Interpretation:
 
 class _Interpreter:
     """One run, with zeros as results of the nodes ``blanks``; also what the processes see of it
-    (`step.language.operator.Surroundings`)."""
+    (`step.language.operator.Surroundings`).
+
+    On the fabric of a ``netlist`` tiles have so many rows at most as that has room for.
+    """
 
     def __init__(
         self,
         graph: Graph,
         inputs: BoundInputs,
-        record: bool,
-        arrivals: Mapping[str, Sequence[int]],
-        netlist: Netlist | None,
-        blanks: frozenset[str],
-        on_token: OnToken | None,
+        *,
+        record: bool = False,
+        arrivals: Mapping[str, Sequence[int]] | None = None,
+        netlist: Netlist | None = None,
+        blanks: frozenset[str] = frozenset(),
+        on_token: OnToken | None = None,
     ) -> None:
         self.on_token = on_token
-        self.graph, self.inputs, self.orders, self.blanks = graph, inputs, arrivals, blanks
+        self.graph, self.inputs, self.orders, self.blanks = graph, inputs, arrivals or {}, blanks
         self.netlist = netlist
         self.tiled = frozenset[tuple[str, int]]() if netlist is None else netlist.tiled
         self.tensors = Tensors(graph, inputs)
@@ -239,7 +243,8 @@ def interpret(
         raise InputError(f'a graph must be interpreted, not {graph!r}; step.run(PROGRAM, "interpret") takes programs')
     settled(arrivals or {}, Mapping, "arrivals", InputError)
     check(graph)
-    return _measured(graph, insert_broadcasts(graph), bind_inputs(graph, inputs), record, arrivals)
+    lowered, data = insert_broadcasts(graph), bind_inputs(graph, inputs)
+    return _measured(graph, _Interpreter(lowered, data, record=record, arrivals=arrivals))
 
 
 def meaning(
@@ -247,23 +252,13 @@ def meaning(
 ) -> Interpretation:
     """`interpret` for what is ``prepared``; what no fabric can be is refused, too."""
     graph, netlist = prepared.graph, prepared.netlist
-    return _measured(graph, netlist.graph, prepared.data, False, arrivals, netlist, on_token=on_token)
+    data, lowered = prepared.data, netlist.graph
+    return _measured(graph, _Interpreter(lowered, data, arrivals=arrivals, netlist=netlist, on_token=on_token))
 
 
-def _measured(
-    graph: Graph,
-    lowered: Graph,
-    data: BoundInputs,
-    record: bool,
-    arrivals: Mapping[str, Sequence[int]] | None,
-    netlist: Netlist | None = None,
-    on_token: OnToken | None = None,
-) -> Interpretation:
-    """The run of the ``lowered`` graph; raises `StreamFault` where symbols of ``graph`` have several values in it.
-
-    On the fabric of a ``netlist`` tiles have so many rows at most as that has room for.
-    """
-    result = _Interpreter(lowered, data, record, arrivals or {}, netlist, frozenset(), on_token).run()
+def _measured(graph: Graph, interpreter: _Interpreter) -> Interpretation:
+    """The run, with the symbols of ``graph``; raises `StreamFault` where they have several values in it."""
+    result = interpreter.run()
     result.symbols = measure(graph, result.checkers)
     return result
 
@@ -283,4 +278,4 @@ def bind(program: Openable, inputs: Inputs | None = None) -> dict[str, int]:
     producers = {(node.name, port): each.key for node in lowered for port, each in enumerate(node.inputs)}
     blanks = frozenset(lowered.nodes) - deciding(lowered, producers)
     data = bind_inputs(opened.graph, opened.inputs)
-    return determined(opened.graph, _Interpreter(lowered, data, False, {}, None, blanks, None).run().checkers)
+    return determined(opened.graph, _Interpreter(lowered, data, blanks=blanks).run().checkers)

@@ -92,6 +92,20 @@ class ChannelEvents:
     control: np.ndarray
     leaves: np.ndarray
 
+    @property
+    def valued(self) -> np.ndarray:
+        """Whether each token has a value."""
+        return np.asarray(self.control & 2 > 0)
+
+    def levels(self) -> tuple[np.ndarray, np.ndarray]:
+        """Cycles from which on another number of tokens is in the channel, from 0 on, and these numbers."""
+        times = np.concatenate([self.cycles, self.leaves]) + 1  # a token is seen in the cycle behind that
+        moves = np.repeat([1, -1], [len(self.cycles), len(self.leaves)])
+        order = np.argsort(times, kind="stable")
+        times, levels = np.append(0, times[order]), np.append(0, np.cumsum(moves[order]))
+        last = np.append(np.diff(times) > 0, True)
+        return times[last], levels[last]
+
     @classmethod
     def of_json(cls, data: Mapping[str, Any]) -> ChannelEvents:
         """Events from lists of numbers by the name of a field."""

@@ -21,7 +21,7 @@ from step.language.graph import Graph, Node
 from step.language.operator import StreamType
 from step.language.stream import Stream
 from step.language.symbols import check_values
-from step.language.tokens import Token, from_nested, to_nested
+from step.language.tokens import Token, extents_of, from_nested, to_nested
 from step.language.types import ElementType, Selector, Tile, Tuple
 from step.programs.data.inputs import BoundInputs, bind_inputs
 from step.running.interpreter import interpret
@@ -232,10 +232,8 @@ class _InputMaker:
 
     def see(self, stream: StreamType, tokens: Iterable[Token]) -> None:
         """Note the extents of a stream's symbols, unless they are known."""
-        nested = [to_nested(tokens, stream.rank)]
-        for dim in stream.shape:
-            extents = [len(each) for each in nested]
-            nested = [part for each in nested for part in each]
+        nested = to_nested(tokens, stream.rank)
+        for dim, extents in zip(stream.shape, extents_of([nested], len(stream.shape)), strict=True):
             if not dim.extent.is_Symbol:
                 continue
             if dim.is_ragged:

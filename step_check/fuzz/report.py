@@ -38,17 +38,8 @@ class FuzzFinding:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, as the schema ``fuzz`` describes it."""
-        return {
-            "format": format_of("fuzz"),
-            "version": version(),
-            "seeds": list(self.seeds),
-            "fabric": self.fabric,
-            "operators": list(self.operators),
-            "rtl": self.rtl,
-            "kind": self.kind,
-            "text": self.text,
-            "program": None if self.program is None else f"{self.name}.json",
-        }
+        file = None if self.program is None else f"{self.name}.json"
+        return {"format": format_of("fuzz"), "version": version(), **vars(self), "program": file}
 
     def save(self, directory: Path | str) -> Path:
         """Write the report, and the program beside it, to ``directory``; returns the path of the report."""

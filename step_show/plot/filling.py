@@ -126,12 +126,7 @@ def _levels(events: ChannelEvents, cycles: int) -> tuple[np.ndarray, np.ndarray]
 
     Of more than `BINS` changes the highest of every interval.
     """
-    times = np.concatenate([events.cycles, events.leaves]) + 1  # a token is seen in the cycle behind that
-    moves = np.concatenate([np.ones(len(events.cycles), np.int64), -np.ones(len(events.leaves), np.int64)])
-    order = np.argsort(times, kind="stable")
-    times, levels = np.append(0, times[order]), np.append(0, np.cumsum(moves[order]))
-    last = np.append(np.diff(times) > 0, True)
-    times, levels = times[last], levels[last]
+    times, levels = events.levels()
     inside = times < cycles
     times, levels = times[inside], levels[inside]
     if len(times) > BINS:

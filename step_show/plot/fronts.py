@@ -41,11 +41,9 @@ def front(
     if len(given) < 2:
         raise InputError(f"a plot needs two objectives, as in {given[0]},channel_bytes")
     names = {name: None for row in rows for name in row.point}
-    if by is not None and by not in names:
-        raise InputError(f"the rows have no parameter {by!r}; {did_you_mean(by, names)}they have {', '.join(names)}")
     each = getattr(sweep, "per", ()) if per is None else (per,) if isinstance(per, str) else tuple(per)
-    for name in each:
-        if name not in names:
+    for name in (by, *each):
+        if name is not None and name not in names:
             raise InputError(
                 f"the rows have no parameter {name!r}; {did_you_mean(name, names)}they have {', '.join(names)}"
             )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from step.programs.folding import members, starred
+
 _PART = re.compile(r"(.*?[A-Za-z_]\d+)_")
-_NUMBER = re.compile(r"\d+")
 
 
 def part_of(name: str) -> str | None:
@@ -15,14 +16,8 @@ def part_of(name: str) -> str | None:
     return found and found[1]
 
 
-def repeated(name: str) -> str:
-    """The name that operators share which differ in their numbers: ``expert*_gate_projection``."""
-    return _NUMBER.sub("*", name)
-
-
 def grouped(names: Iterable[str]) -> dict[str, list[str]]:
-    """``names`` by what they share, in the order in which these come first; one that is alone has its own name."""
-    found: dict[str, list[str]] = {}
-    for name in names:
-        found.setdefault(repeated(name), []).append(name)
+    """``names`` by what they share, ``expert*_gate_projection``, in the order in which these come first; one that is
+    alone has its own name."""
+    found = members({name: starred(name) for name in names})
     return {shared if len(each) > 1 else each[0]: each for shared, each in found.items()}

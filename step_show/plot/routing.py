@@ -18,9 +18,6 @@ from step.running.result import ChannelEvents
 from step.running.run import Run
 from step_show.plot.recorded import events_of
 
-VALUE = 2
-"""The bit of a token's control that says that it has a value."""
-
 
 def tokens_per_expert(run: Run, *, operator: str | None = None, ax: Any = None) -> Any:
     """Values that went each way behind an operator that routes them in ``run``: tokens of each expert.
@@ -64,8 +61,7 @@ def _routing(netlist: Netlist, operator: str | None) -> list[Node]:
 
 def _counts(node: Node, netlist: Netlist, events: Mapping[str, ChannelEvents]) -> np.ndarray:
     """Values that left each output of ``node``."""
-    values = [None if each is None else events[each.name].control & VALUE > 0 for each in netlist.outputs(node)]
-    return np.array([0 if each is None else int(each.sum()) for each in values])
+    return np.array([0 if each is None else int(events[each.name].valued.sum()) for each in netlist.outputs(node)])
 
 
 def _selects(node: Node) -> bool:

@@ -11,6 +11,7 @@ from step.lowering.netlist import Channel, Netlist
 from step.running.result import ChannelEvents
 from step_show.waves.passages import TokenPassage, passages
 
+Kind = Literal["wire", "integer", "string"]
 Value = int | str
 Steps = dict[int, Value]
 """Values of a signal, by the cycle from which on it has them."""
@@ -21,7 +22,7 @@ class Signal:
     """A signal that is ``initial`` in the first cycle, and takes the values of ``changes`` in later ones."""
 
     name: str
-    kind: Literal["wire", "integer", "string"]
+    kind: Kind
     initial: Value
     changes: Mapping[int, Value]
 
@@ -40,26 +41,20 @@ def channel_signals(netlist: Netlist, channel: Channel, events: ChannelEvents, f
     tokens = [(each.entered, each) for each in near]
     left = [each.left for each in near if each.left is not None]
 
-    def wire(name: str, pulses: Iterable[tuple[int, Value]]) -> Signal:
-        return _clipped(name, "wire", 0, _pulses(pulses, 0), first, end)
-
-    def integer(name: str, steps: Steps) -> Signal:
-        return _clipped(name, "integer", 0, steps, first, end)
-
-    def string(name: str, steps: Steps) -> Signal:
-        return _clipped(name, "string", "-", steps, first, end)
+    def signal(name: str, kind: Kind, steps: Steps) -> Signal:
+        return _clipped(name, kind, "-" if kind == "string" else 0, steps, first, end)
 
     return [
-        string("token", _pulses([(cycle, _text(each)) for cycle, each in tokens], "-")),
-        wire("enters", [(cycle, 1) for cycle, _ in tokens]),
-        wire("value", [(cycle, int(each.token.has_value)) for cycle, each in tokens]),
-        wire("done", [(cycle, int(each.token.done)) for cycle, each in tokens]),
-        integer("stop", _pulses([(cycle, each.token.stop) for cycle, each in tokens], 0)),
-        integer("rank", _pulses([(cycle, each.token.rank) for cycle, each in tokens], 0)),
-        integer("beat", _beats([cycle for cycle, each in tokens if each.token.has_value], beats)),
-        string("front", _front(near, 1 + netlist.lag(channel))),
-        wire("leaves", [(cycle, 1) for cycle in left]),
-        integer("level", _level([cycle for cycle, _ in tokens], left)),
+        signal("token", "string", _pulses([(cycle, _text(each)) for cycle, each in tokens], "-")),
+        signal("enters", "wire", _pulses([(cycle, 1) for cycle, _ in tokens])),
+        signal("value", "wire", _pulses([(cycle, int(each.token.has_value)) for cycle, each in tokens])),
+        signal("done", "wire", _pulses([(cycle, int(each.token.done)) for cycle, each in tokens])),
+        signal("stop", "integer", _pulses([(cycle, each.token.stop) for cycle, each in tokens])),
+        signal("rank", "integer", _pulses([(cycle, each.token.rank) for cycle, each in tokens])),
+        signal("beat", "integer", _beats([cycle for cycle, each in tokens if each.token.has_value], beats)),
+        signal("front", "string", _front(near, 1 + netlist.lag(channel))),
+        signal("leaves", "wire", _pulses([(cycle, 1) for cycle in left])),
+        signal("level", "integer", _level([cycle for cycle, _ in tokens], left)),
     ]
 
 
@@ -68,7 +63,7 @@ def _text(passage: TokenPassage) -> str:
     return f"{passage.number}:{passage.text.replace(' ', ',')}"
 
 
-def _pulses(pulses: Iterable[tuple[int, Value]], idle: Value) -> Steps:
+def _pulses(pulses: Iterable[tuple[int, Value]], idle: Value = 0) -> Steps:
     """The values of ``pulses`` for a cycle each, and ``idle`` between them."""
     steps: Steps = {}
     for cycle, value in pulses:
@@ -79,7 +74,7 @@ def _pulses(pulses: Iterable[tuple[int, Value]], idle: Value) -> Steps:
 
 def _beats(entered: Iterable[int], beats: int) -> Steps:
     """The words of a value enter in the cycles behind its header, one a cycle."""
-    return _pulses(((cycle + beat, beat) for cycle in entered for beat in range(1, beats + 1)), 0)
+    return _pulses((cycle + beat, beat) for cycle in entered for beat in range(1, beats + 1))
 
 
 def _front(near: Sequence[TokenPassage], delay: int) -> Steps:
@@ -106,9 +101,7 @@ def _level(entered: Iterable[int], left: Iterable[int]) -> Steps:
     return steps
 
 
-def _clipped(
-    name: str, kind: Literal["wire", "integer", "string"], idle: Value, steps: Steps, first: int, end: int
-) -> Signal:
+def _clipped(name: str, kind: Kind, idle: Value, steps: Steps, first: int, end: int) -> Signal:
     before = max((cycle for cycle in steps if cycle <= first), default=None)
     changes = {cycle: steps[cycle] for cycle in sorted(steps) if first < cycle < end}
     return Signal(name, kind, idle if before is None else steps[before], changes)

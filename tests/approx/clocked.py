@@ -15,7 +15,8 @@ from typing import Any, NoReturn
 from sim_approx.engine.words import Banks
 from sim_approx.memory.channels import OffChipMemory
 from sim_approx.memory.dram import DramChannel
-from sim_approx.placing.build import PlacedFabric, TimingOf, build_fabric
+from sim_approx.placing.build import build_fabric
+from sim_approx.placing.site import PlacedFabric, TimingOf
 from step.firing.machine import COMPUTES, ENDS, Channel, Machine, Unread
 from step.language.faults import Fault
 from step.language.tokens import Token
@@ -125,7 +126,7 @@ class Reference:
         return found
 
 
-def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf) -> Reference:
+def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf | None) -> Reference:
     """Run ``netlist`` cycle by cycle, until nothing moved for as long as anything takes."""
     fabric = build_fabric(netlist, data, netlist.deciding, timing_of)
     memory_config = netlist.fabric.memory

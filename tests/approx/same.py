@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from sim_approx.backend import simulate
 from sim_approx.memory.channels import OffChipMemory
-from sim_approx.placing.build import TimingOf
-from sim_approx.running.model import simulate
+from sim_approx.placing.site import TimingOf
 from sim_approx.running.model_run import ModelRun, Values
 from step.firing.machine import Machine
 from step.language.tokens import Token

@@ -18,6 +18,7 @@ from same import both
 from sim_approx.backend import run
 from sim_approx.compiled import library
 from sim_approx.compiled.library import Rules, rules_for
+from sim_approx.explain.explanation import explain
 from step.errors import EnvironmentProblem, InputError, SettingError
 from step.functions.cast import Cast
 from step.functions.elementwise import Add
@@ -29,6 +30,7 @@ from step.language.types import Selector, Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
 from step.programs.data.inputs import bind_inputs
+from step.programs.program import Program
 from step.running.result import Status
 
 FABRIC = FabricConfig()
@@ -81,6 +83,9 @@ def test_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh: Non
     assert (result.engine, result.engine_reason) == ("python", reason)
     with pytest.raises(EnvironmentProblem, match=re.escape(f"the compiled engine can not run this program: {reason}")):
         run(line(), {"x": [1, 2]}, FABRIC, engine="compiled")
+    text = f"a record of waits is made by the compiled engine alone, and here the Python engine runs: {reason}"
+    with pytest.raises(EnvironmentProblem, match=re.escape(text)):
+        explain(Program(line(), {"x": [1, 2]}))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -144,9 +149,8 @@ def test_threads() -> None:
         assert [each.result().cycles for each in runs] == [count + 4 for count in range(20)]
 
 
-def test_an_interrupt_stops_a_run() -> None:
+def test_an_interrupt_stops_a_run(graph: Graph) -> None:
     """One that would go on for a billion cycles."""
-    graph = Graph("long")
     graph.source("x", Tile(BF16), [graph.symbol("N")]).repeat(1_000_000_000).sink("y")
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
@@ -167,8 +171,7 @@ def test_more_targets_than_a_word_has_bits() -> None:
     assert both(netlist, data, values="all") == Status.FINISHED
 
 
-def test_computed_selectors() -> None:
-    graph = Graph("padded")
+def test_computed_selectors(graph: Graph) -> None:
     n = [graph.symbol("N")]
     x = graph.source("x", Tile(BF16), n).map(Add(), graph.source("z", Tile(BF16), n))
     data, padding = x.reshape(4)

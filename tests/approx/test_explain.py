@@ -20,13 +20,12 @@ from programs_of_one_kind import compute_bound, memory_bound
 from scenarios import FABRIC, SCENARIOS, Scenario, one_of
 from test_dynamic_tiles import data, expert
 
-from sim_approx.backend import run
+from sim_approx.backend import run, simulate
 from sim_approx.engine.record import NOBODY
 from sim_approx.explain.changes import without_work
 from sim_approx.explain.explanation import Explanation, explain
 from sim_approx.explain.occupation import occupied
 from sim_approx.explain.report import report
-from sim_approx.running.model import simulate
 from step import BF16, FabricConfig, Tile
 from step.functions import Exp, Mul
 from step.language.graph import Graph

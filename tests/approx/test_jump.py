@@ -21,8 +21,8 @@ from same import compare, texts, words
 from scenarios import FABRIC, SCENARIOS, Scenario
 
 import step
-from sim_approx.running import telling
-from sim_approx.running.model import Model, simulate
+from sim_approx import backend
+from sim_approx.backend import Model, simulate
 from sim_approx.running.model_run import EngineName, ModelRun
 from step.errors import InputError
 from step.functions.cast import Cast
@@ -136,9 +136,8 @@ def test_the_end_of_a_stream() -> None:
 
 
 @pytest.mark.parametrize("rows", [8, 12, 15])
-def test_bursts(rows: int) -> None:
+def test_bursts(rows: int, graph: Graph) -> None:
     """A result takes longer on its way out than what it was made of, and the next one has to wait for that."""
-    graph = Graph("bursts")
     n = graph.symbol("N")
     a = graph.source("a", Tile(BF16, 16, 1), [n, rows])
     b = graph.source("b", Tile(BF16, 1, 16), [n, rows])
@@ -306,7 +305,7 @@ def test_the_switch_and_the_result() -> None:
 
 def test_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     """A jump is a step of progress; who is told may end the run, and the next one is whole."""
-    monkeypatch.setattr(telling, "SAID_AFTER", 0.0)
+    monkeypatch.setattr(backend, "SAID_AFTER", 0.0)
     prepared, told = built(programs.compute, 3000), list[str]()
     run = equal(prepared, progress=told.append)
     cycles = [int(re.match(r"cycle ([\d,]+), ", each)[1].replace(",", "")) for each in told]  # type: ignore[index]

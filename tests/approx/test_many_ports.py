@@ -9,8 +9,7 @@ from clocked import clocked
 from programs_of_one_kind import at_random
 from test_random import check
 
-from sim_approx.placing.build import formula_timing
-from sim_approx.running.model import simulate
+from sim_approx.backend import simulate
 from step.lowering.dram import PRESETS
 from step.lowering.netlist import lower
 from step.lowering.off_chip import MemoryConfig
@@ -29,4 +28,4 @@ def test_who_waits_for_how_long(kind: str, queue: int, out_of_turn: int, burst_b
     program = at_random(12, loads=16, stores=8, config=config)
     netlist = lower(program.graph, program.fabric)
     data = bind_inputs(program.graph, program.inputs)
-    check(simulate(netlist, data, events=True), clocked(netlist, data, formula_timing(netlist)))
+    check(simulate(netlist, data, events=True), clocked(netlist, data, None))

@@ -15,8 +15,7 @@ from scenarios import FABRIC, SCENARIOS
 from test_deadlock import fork_join
 
 import step
-from sim_approx.backend import run
-from sim_approx.running.model import Model, simulate
+from sim_approx.backend import Model, run, simulate
 from step.errors import Deadlock, EnvironmentProblem, FabricError, InputError, Runaway, StreamFault
 from step.functions.cast import Cast
 from step.language.dtypes import BF16
@@ -155,7 +154,7 @@ def test_threads() -> None:
 def test_progress(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Long runs say how far they are; who is told may end them, and the next run begins anew."""
     for what, value in (
-        ("running.telling.SAID_AFTER", 0),
+        ("backend.SAID_AFTER", 0),
         ("compiled.engine.SLICE", 20),
         ("engine.events.BETWEEN", 4),
     ):
@@ -178,7 +177,7 @@ def test_progress(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nobody_waits_for_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs that nobody wants any more end soon."""
-    monkeypatch.setattr("sim_approx.running.telling.SAID_AFTER", 0)
+    monkeypatch.setattr("sim_approx.backend.SAID_AFTER", 0)
     endless = Graph("endless")
     endless.source("x", Tile(BF16), [endless.symbol("N")]).sink("y")
     tokens = np.broadcast_to(np.zeros((), BF16.numpy), (10**12, 1, 1))

@@ -9,7 +9,7 @@ import pytest
 from clocked import Reference, clocked
 from random_graphs import Program
 
-from sim_approx.running.model import simulate
+from sim_approx.backend import simulate
 from sim_approx.running.model_run import ModelRun
 from step.errors import Deadlock, StreamFault
 from step.lowering.netlist import lower

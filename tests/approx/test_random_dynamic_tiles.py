@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from same import both
 
-from sim_approx.running.model import simulate
+from sim_approx.backend import simulate
 from step import BF16, FabricConfig, Graph, MemoryConfig, Stream, Tile
 from step.functions import Cast, Matmul, Mul, RetileRow, RetileStreamify, Silu
 from step.lowering.netlist import Netlist, lower

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
 
 from sim_approx.compiled.engine import CompiledEngine
 from sim_approx.engine.events import PythonEngine
 from sim_approx.engine.words import CycleClock
-from sim_approx.placing.build import join
 from sim_approx.units.sink import Sink
 from sim_approx.units.source import Source
 from step.firing.machine import COMPUTES, ENDS, Channel, Machine
@@ -67,20 +68,23 @@ class Says(Machine):
 SAID = "7 -9 HUGE HUGE True 'behind integers' -3 -1 True False NOTHING 11 -5".replace("HUGE", str(1 << 70))
 
 
-def said_by(engine: Callable[[list[Machine], list[Channel]], CompiledEngine | PythonEngine]) -> tuple[str, int]:
+def said_by(engine: Callable[[Any], CompiledEngine | PythonEngine]) -> tuple[str, int]:
     """The values that `Says` says, and the cycles that it takes."""
     asked, told = Channel(2, 0), Channel(2, 1)
     source = Source(inputs=(), outputs=(asked,), tokens=[*[Token(UNKNOWN)] * 13, DONE], most_rows=0)
     sink = Sink(inputs=(told,), outputs=())
     sink.ends_run = True
     machines = [source, Says(inputs=(asked,), outputs=(told,)), sink]
-    join(machines)
-    ending = engine(machines, [asked, told]).run()
+    for order, machine in enumerate(machines):
+        machine.order = order
+    asked.writer, asked.reader, told.writer, told.reader = source, machines[1], machines[1], sink
+    fabric = SimpleNamespace(machines=machines, all_channels=[asked, told], memory=None, clock=CycleClock())
+    ending = engine(fabric).run()
     assert [token.stop for token in sink.collected] == [0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 1, 0, 0]
     return " ".join(repr(token.value) for token in sink.collected), ending.cycles
 
 
 def test_values() -> None:
-    compiled = said_by(lambda machines, channels: CompiledEngine(machines, channels, {}))
-    python = said_by(lambda machines, channels: PythonEngine(machines, channels, CycleClock(), None, {}))
+    compiled = said_by(lambda fabric: CompiledEngine(fabric, {}, outputs=True))
+    python = said_by(lambda fabric: PythonEngine(fabric, {}))
     assert compiled == python == (SAID, 16)

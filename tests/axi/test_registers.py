@@ -12,8 +12,8 @@ pytest.importorskip("peakrdl_regblock", reason="needs PeakRDL: pip install 'step
 from boards import ICARUS
 from registered import DATA, DEADLOCK, DONE, FAULT, SHORT, WATCHDOG, Registered, Started, kept_board
 
-from cosim.board.waiting import Hang
-from sim_approx.running.model import simulate
+from cosim.board.failing import Hang
+from sim_approx.backend import simulate
 from step.language.faults import Fault
 from step.lowering.registers import MAGIC, VERSION
 from step.programs.data.inputs import bind_inputs

@@ -31,7 +31,7 @@ struct Event {
 
 constexpr int CONTROL_BITS = 10;  // of the control of what is watched; above these stand the rows of a tile
 
-// What machines did, and the beats of memory, in equal intervals of the first `cycles` of a run: `sim_approx.engine.profile`.
+// What machines did, and the beats of memory, in equal intervals of the first `cycles` of a run: `sim_approx.engine.record.Counted`.
 struct Profile {
     int64_t width = 0, cycles = 0, intervals = 0;  // no width: nobody asks
     std::vector<int64_t> spent;  // by machine, activity and interval; then the beats that were read, and those written

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
 from step.lowering.plans.blocks import Arrangement
+from step.lowering.plans.plan import DatapathPlan, Timing
 from step.lowering.plans.words import Words
 
 SHIFTED = 4
@@ -19,7 +21,7 @@ DEEP = 64
 
 
 @dataclass(frozen=True)
-class MatmulPlan:
+class MatmulPlan(DatapathPlan):
     """While a product is computed, the operands of the next one come in, and the last result leaves (that of a
     reduction only if it is due).
 
@@ -41,19 +43,18 @@ class MatmulPlan:
     terms: int = 1
     deep: int = DEEP
 
-    streams = True
+    takes_rows = False
 
     @property
-    def lanes(self) -> int:
+    def lanes(self) -> int:  # type: ignore[override]
         return self.arrangement.lanes * self.terms
 
-    @property
+    @cached_property
     def initiation_interval(self) -> int:
-        return self.interval_of(self.arrangement.rows)
+        return self.interval_of(self.rows)
 
-    @property
-    def latency(self) -> int:
-        return self.latency_of(self.arrangement.rows)
+    def at(self, rows: Any) -> Timing:
+        return Timing(self.interval_of(rows), self.latency_of(rows), streams=True)
 
     def interval_of(self, rows: int) -> int:
         """Cycles from the start of a product of so many ``rows`` to the next one."""

@@ -24,17 +24,18 @@ class RowsMatmulPlan(MatmulPlan):
 
     assembled = (False, False)
     shifts = False
+    takes_rows = True
+    most_rows = property(lambda self: self.arrangement.rows)
 
-    @property
+    @cached_property
     def initiation_interval(self) -> int:
         return max(self._intervals)
 
-    @property
+    @cached_property
     def latency(self) -> int:
         return max(self._latencies)
 
     def at(self, rows: Any) -> Timing:
-        """The cycles with so many ``rows``."""
         return Timing(entry(rows, self._intervals), entry(rows, self._latencies), streams=True)
 
     @cached_property

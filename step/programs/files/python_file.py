@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from step.errors import FormatError, InputError, ProgramError, StepError, UserCodeError
-from step.host.nearest import did_you_mean
+from step.host.nearest import among
 from step.language.location import raised_at, where_raised
 from step.language.parameters import plain
 
@@ -35,8 +35,7 @@ def made_by(path: Path, function: str, arguments: Mapping[str, Any] | None = Non
         maker = getattr(module, function, None)
         if not callable(maker):
             known = [key for key, each in vars(module).items() if inspect.isfunction(each) and each.__module__ == name]
-            hint = did_you_mean(function, known)
-            raise FormatError(f"{path} has no function {function!r}; {hint}it has {', '.join(known) or 'none'}")
+            raise FormatError(f"{path} has no function {function!r}; {among(function, known)}")
         return call(f"{path}:{function}", maker, arguments or {})
     finally:
         sys.path.pop(0)
@@ -63,8 +62,7 @@ def _check_arguments(what: str, maker: Callable[..., Any], arguments: Mapping[st
     known = [each.name for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
     for name in arguments:
         if name not in known:
-            hint = did_you_mean(name, known)
-            raise InputError(f"{what} has no parameter {name!r}; {hint}it has {', '.join(known) or 'none'}")
+            raise InputError(f"{what} has no parameter {name!r}; {among(name, known)}")
 
 
 _VALUES: dict[str, tuple[str, tuple[type, ...]]] = {

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from cosim.building import harness
-from cosim.building.build import NO_OPTIMIZATION, cached_runtime
+from cosim.building.build import NO_OPTIMIZATION, Common
 from cosim.building.design import BenchDesign, StreamPort
 from cosim.building.toolchain import find_toolchain
 from cosim.running.run_files import write_inputs
@@ -27,7 +27,7 @@ def build(design: BenchDesign, directory: Path, sources: Mapping[str, Sequence[i
     files = ["restarting.sv", *design.verilog, *MEMORY, *design.cpp, Path(__file__).with_name("bench.cpp")]
     flags = ["--cc", "--exe", "--top-module", "restarting", "-Mdir", "objects", "--no-timing"]
     flags += ["-Wno-fatal", "-Wno-lint", "-Wno-style"]
-    library = cached_runtime(tools, None, NO_OPTIMIZATION, lambda text: None)
+    library = Common(tools, NO_OPTIMIZATION).runtime()
     there = " ".join(str(library / f"verilated{part}.o") for part in ("", "_dpi", "_threads"))
     levels = ["OPT_FAST=-O1", "OPT_SLOW=-O0", "VM_GLOBAL_FAST=", "VM_GLOBAL_SLOW=", f"USER_LDLIBS={there}"]
     commands = [

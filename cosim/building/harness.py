@@ -72,13 +72,7 @@ def bench_text(design: BenchDesign) -> str:
     connections += [(f"probe_{each}",) * 2 for names, those in probes.items() if those for each in names.split()]
     unused = [", ".join(f"probe_{each} = '0" for each in names.split()) for names, those in probes.items() if not those]
     channels, units, buffers = (max(1, len(each)) for each in probes.values())
-    bits = {
-        "channel": channels,
-        "token": 10 * channels,
-        "activity": 2 * units,
-        "fault": 4 * units,
-        "page": 16 * buffers,
-    }
+    bits = {"enter": channels, "token": 10 * channels, "activity": 2 * units, "fault": 4 * units, "page": 16 * buffers}
     return filled(
         _HERE / "bench.sv.in",
         module=design.module,

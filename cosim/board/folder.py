@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -31,6 +30,7 @@ from step.lowering.board import BoardPlan, board_of
 from step.lowering.bus import BusConfig
 from step.lowering.feasible import check_feasible
 from step.lowering.links import leaves
+from step.programs.files.json_file import json_bytes
 from step.programs.prepare import Prepared
 from step.running.interpreter import interpret
 
@@ -128,19 +128,15 @@ def _files(
         f"sw/{name}.c": tables_source(tables, placed),
         **copied(HERE / "host", "host"),
         **{f"data/{each}": content for each, content in data.items()},
-        "data/memory.json": _json(_memory_map(tables, placed, sizes)),
+        "data/memory.json": json_bytes(_memory_map(tables, placed, sizes)),
         **core_files(core, "board", top.name, list(rtl), [waivers], constraints, simulated),
         **bench,
         f"constraints/{name}.sdc": sdc(top, options.mhz),
         f"constraints/{name}.xdc": xdc(top.name, options.mhz, options.bus),
         "ip/component.xml": component_text(design, list(rtl), options.mhz),
         "README.md": readme_text(tables, placed, core, options.mhz),
-        SIDECAR: _json(_sidecar(tables, options)),
+        SIDECAR: json_bytes(_sidecar(tables, options)),
     }
-
-
-def _json(plain: dict[str, Any]) -> str:
-    return json.dumps(plain, indent=1) + "\n"
 
 
 def _memory_map(tables: Tables, placed: Sequence[PlacedImage], sizes: Mapping[str, int]) -> dict[str, Any]:

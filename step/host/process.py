@@ -8,7 +8,11 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+
+spawned = partial(subprocess.Popen, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, start_new_session=True)
+"""A process in a group of its own, whose errors go where its output goes."""
 
 
 def run_logged(
@@ -25,15 +29,7 @@ def run_logged(
     before it passes on.
     """
     with log.open("ab") as output:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            cwd=directory,
-            env=dict(environment),
-            start_new_session=True,
-        )
+        process = spawned(command, stdout=output, cwd=directory, env=dict(environment))
         try:
             if poll is None:
                 return process.wait()

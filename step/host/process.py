@@ -11,7 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-spawned = partial(subprocess.Popen, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, start_new_session=True)
+spawned: Callable[..., subprocess.Popen[bytes]] = partial(
+    subprocess.Popen, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, start_new_session=True
+)
 """A process in a group of its own, whose errors go where its output goes."""
 
 

@@ -8,13 +8,14 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
+from typing import Any
 
-spawned: Callable[..., subprocess.Popen[bytes]] = partial(
-    subprocess.Popen, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, start_new_session=True
-)
-"""A process in a group of its own, whose errors go where its output goes."""
+
+def spawned(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
+    """The process of ``command``, in a group of its own, whose errors go where its output goes."""
+    fixed: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT, "start_new_session": True}
+    return subprocess.Popen(command, **fixed, **options)
 
 
 def run_logged(

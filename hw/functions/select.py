@@ -6,21 +6,12 @@ from typing import Any
 
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 
-from hw.functions.datapath import Datapath, no_datapath
+from hw.functions.datapath import Datapath, made_by
 from hw.functions.order import ordered, scalar_of
 from hw.functions.wires import WiresDatapath
 from hw.primitives.timing import counter, delayed, window
 from step.functions.select import KeepTopK, SelectAll, SelectIndices, SelectValid, TargetIndices, TopK
-from step.language.function import Function
-from step.lowering.plans.plan import Application
 from step.lowering.plans.select import IndicesPlan, TopKPlan
-
-
-def datapath(function: Function, application: Application, plan: Any) -> Datapath:
-    """The datapath: wires, except for `TopK`, `KeepTopK` and `TargetIndices`."""
-    if type(function) not in DATAPATHS:
-        raise no_datapath(function)
-    return DATAPATHS[type(function)](plan)
 
 
 class SelectValidDatapath(WiresDatapath):
@@ -148,11 +139,13 @@ class KeepTopKDatapath(_Ranking):
         m.d.comb += self.result.eq(Cat(Mux(chosen[at], each, 0) for at, each in enumerate(scalars)))
 
 
-DATAPATHS: dict[type[Function], type[Datapath]] = {
-    KeepTopK: KeepTopKDatapath,
-    SelectAll: SelectAllDatapath,
-    SelectIndices: SelectIndicesDatapath,
-    SelectValid: SelectValidDatapath,
-    TargetIndices: TargetIndicesDatapath,
-    TopK: TopKDatapath,
-}
+datapath = made_by(
+    {
+        KeepTopK: KeepTopKDatapath,
+        SelectAll: SelectAllDatapath,
+        SelectIndices: SelectIndicesDatapath,
+        SelectValid: SelectValidDatapath,
+        TargetIndices: TargetIndicesDatapath,
+        TopK: TopKDatapath,
+    }
+)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from step.language.function import Function
 from step.language.graph import Node
-from step.language.types import ElementType, is_dynamic, with_rows
+from step.language.types import ElementType, Selector, is_dynamic, with_rows
 from step.lowering.fabric import FabricConfig
 from step.lowering.plans.rows import largest
 from step.lowering.plans.words import Words
@@ -93,7 +93,8 @@ class DatapathPlan(abc.ABC):
 class Wires(DatapathPlan):
     """A ``function`` whose result is there at once, as ``streams`` or not; of operands and to a result of these widths.
 
-    Of control, and of a piece that an index counts: these come in one piece.
+    Of control, and of a piece that an index counts: these come in one piece. The first operand may be ``chosen``, by a
+    selector.
     """
 
     function: Function
@@ -101,6 +102,7 @@ class Wires(DatapathPlan):
     result_width: int
     reduce: bool
     streams: bool
+    chosen: bool = False
 
     takes_rows = False
     rows = 1
@@ -110,8 +112,9 @@ class Wires(DatapathPlan):
     @classmethod
     def of(cls, function: Function, application: Application, *, streams: bool = True) -> Wires:
         """Those of a function at its place in the fabric."""
-        widths = tuple(each.bits for each in application.inputs)
-        return cls(function, widths, application.result.bits, application.reduce, streams)
+        inputs, result = application.inputs, application.result
+        chosen = isinstance(inputs[0], Selector)
+        return cls(function, tuple(each.bits for each in inputs), result.bits, application.reduce, streams, chosen)
 
     def at(self, rows: Any) -> Timing:
         return Timing(1, 0, self.streams)

@@ -61,17 +61,9 @@ class Datapath(Parametric):
     def stem(self) -> str:
         return super().stem.removesuffix("Datapath")
 
-    @property
-    def initiation_interval(self) -> int:
-        return self.plan.initiation_interval
-
-    @property
-    def latency(self) -> int:
-        return self.plan.latency
-
-    @property
-    def streams(self) -> bool:
-        return self.plan.streams
+    initiation_interval = property(lambda self: self.plan.initiation_interval)
+    latency = property(lambda self: self.plan.latency)
+    streams = property(lambda self: self.plan.streams)
 
     def rows_now(self, m: Module) -> Value:
         """The rows of the operands that came last."""

@@ -60,7 +60,7 @@ class VectorDatapath(Datapath):
 
     @property
     def key(self) -> str:
-        return f"{type(self.lane).__module__} {super().key}"
+        return f"{type(self.lane.function).__module__} {super().key}"
 
     @property
     def spelling(self) -> Spelling:

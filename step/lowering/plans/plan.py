@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from step.language.function import Function
 from step.language.graph import Node
@@ -15,29 +15,14 @@ from step.lowering.plans.rows import largest
 from step.lowering.plans.words import Words
 
 
-class Plan(Protocol):
-    """Cycles of a function on a fabric.
+@dataclass(frozen=True)
+class Timing:
+    """Cycles of a function on a fabric: of what was measured, or by a plan with rows, which may be hardware.
 
     ``initiation_interval``: from one start to the next, at least. ``latency``: from a start to its result. With
     ``streams`` that is from the first word of the operands to the first one of the result; else all operands have to be
     there at the start.
-
-    Where tiles have a dynamic number of rows these are the cycles with the most rows (see `DatapathPlan.at`).
     """
-
-    @property
-    def initiation_interval(self) -> int: ...
-
-    @property
-    def latency(self) -> int: ...
-
-    @property
-    def streams(self) -> bool: ...
-
-
-@dataclass(frozen=True)
-class Timing:
-    """A `Plan` that is the numbers alone: of what was measured, or with rows, which may be hardware."""
 
     initiation_interval: Any
     latency: Any
@@ -87,6 +72,10 @@ class DatapathPlan(abc.ABC):
     @cached_property
     def latency(self) -> int:
         return int(self.at(self.rows).latency)
+
+
+Plan = DatapathPlan | Timing
+"""The cycles of a function; of tiles with a dynamic number of rows those with the most (see `DatapathPlan.at`)."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from raising import raising
 
 from step import functions
 from step.errors import TypeMismatch
@@ -32,5 +31,6 @@ NAMES: dict[str, Any] = {
 def test_text(case: str, text: str) -> None:
     written, _, operands = case.removeprefix("reduction ").partition(" of")
     function, inputs = eval(written, NAMES), eval(f"[{operands}]", NAMES)
-    with raising(TypeMismatch, text.strip()):
+    with pytest.raises(TypeMismatch) as caught:
         function.state_type(shape([2]), *inputs) if case.startswith("reduction ") else function.result_type(*inputs)
+    assert str(caught.value) == text.strip()

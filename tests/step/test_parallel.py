@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from cases import cases
-from raising import raising
 from running import here
 from scenarios import FABRIC, Bench
 
@@ -176,8 +175,9 @@ def test_a_slow_region_gets_less(graph: Graph) -> None:
 def test_what_can_not_be_handed_out(options: dict[str, Any], message: str) -> None:
     graph = Graph("parallel")
     x = graph.source("x", TILE, [graph.symbol("B"), 3])
-    with raising(ProgramError, f"parallelize 'parallel' ({here(1)}): {message}"):
+    with pytest.raises(ProgramError) as error:
         parallelize(x, doubled(), **{"regions": 2, "rank": 1, **options})
+    assert str(error.value) == f"parallelize 'parallel' ({here(1)}): {message}"
 
 
 def test_other_chunks(graph: Graph) -> None:

@@ -8,7 +8,7 @@ import pytest
 from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
-from raising import raised, raising
+from raising import raised
 from running import NUMBER, Bench, here, play, refusal
 
 from step.errors import GraphError, InputError, StreamFault, TypeMismatch
@@ -269,5 +269,6 @@ def test_selectors_are_named_by_their_own_method() -> None:
 def test_a_second_source_of_that_name() -> None:
     graph = Graph("twice")
     graph.source("x", NUMBER, [1])
-    with raising(GraphError, f"the name 'x' is used twice: {here(3)} and {here(1)}"):
+    with pytest.raises(GraphError) as error:
         graph.source("x", NUMBER, [1])
+    assert str(error.value) == f"the name 'x' is used twice: {here(3)} and {here(1)}"

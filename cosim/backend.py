@@ -15,12 +15,10 @@ import numpy as np
 
 from cosim.running.bench_run import NO_LIMIT, simulate, wave_kind
 from cosim.running.failure import broken_off, failure
-from cosim.running.program_data import memory_image, source_transfers
-from cosim.running.run_files import RawRun
-from hw.axi.design import design_of
-from hw.links.edge import unpack_transfers
+from cosim.running.run_files import RawRun, memory_image, source_transfers
+from hw.design.emit import design_of
 from hw.links.layout import input_formats
-from hw.links.packing import unpack_tiles
+from hw.links.packing import unpack_tiles, unpack_transfers
 from step.errors import SimulationError, StreamFault
 from step.host.files import cache_directory
 from step.host.progress import Progress, silent
@@ -42,12 +40,7 @@ from step.running.interpreter import OnToken
 from step.running.result import ChannelEvents, ChannelResult, OperatorResult, RunResult, Status, control_token
 from step.running.traffic import traffic
 
-_STATUS = {
-    "finished": Status.FINISHED,
-    "stalled": Status.DEADLOCK,
-    "runaway": Status.RUNAWAY,
-    "fault": Status.FAULT,
-}
+_STATUS = {"finished": Status.FINISHED, "stalled": Status.DEADLOCK, "runaway": Status.RUNAWAY, "fault": Status.FAULT}
 
 
 @dataclass(frozen=True)
@@ -112,8 +105,7 @@ def run_rtl(
                 max_cycles=min(max_cycles or NO_LIMIT, NO_LIMIT),
                 waves=waves,
                 optimize=optimize,
-                building=progress,
-                progress=lambda cycle: progress(f"simulating: cycle {cycle:,}"),
+                progress=progress,
                 leaving=None if on_token is None else partial(_left, netlist, on_token),
             )
         except SimulationError as broken:
@@ -139,13 +131,18 @@ def _left(netlist: Netlist, tell: OnToken, name: str, transfers: list[int]) -> N
 
 
 def _result(netlist: Netlist, raw: RawRun, capacities: Mapping[str, int], error: SimulationError | None) -> RunResult:
+    fillers = [share.filler.name for pad in scratchpads(netlist) for share in pad.shares]
+    activity = dict(zip((node.name for node in netlist.units), raw.activity.tolist(), strict=True))
     return RunResult(
         backend="rtl",
         program=netlist.graph.name,
         status=Status.FAULT if isinstance(error, StreamFault) else _STATUS[raw.status],
         cycles=raw.cycles,
         outputs=_outputs(netlist, raw),
-        operators={node.name: _activity(raw, index) for index, node in enumerate(netlist.units)},
+        operators={
+            name: OperatorResult(busy, starved, blocked, finished)
+            for name, (starved, busy, blocked, finished) in activity.items()
+        },
         channels={
             each.name: ChannelResult(int(raw.tokens[each.index]), int(raw.peak[each.index]), capacities[each.name])
             for each in netlist.channels
@@ -153,23 +150,11 @@ def _result(netlist: Netlist, raw: RawRun, capacities: Mapping[str, int], error:
         wall_seconds=raw.seconds,
         arrivals=_arrivals(netlist, raw),
         error=None if error is None else str(error),
-        buffers=_buffers(netlist, raw),
+        buffers=dict(zip(fillers, (netlist.fabric.page_bytes * int(peak) for peak, _ in raw.pages), strict=True)),
         buffer_bytes=netlist.fabric.page_bytes * raw.all_pages,
         traffic=traffic(netlist, raw.beats),
         events=_events(netlist, raw),
     )
-
-
-def _buffers(netlist: Netlist, raw: RawRun) -> dict[str, int]:
-    """The most bytes of on-chip memory that each filler of buffers had."""
-    names = [share.filler.name for pad in scratchpads(netlist) for share in pad.shares]
-    return {name: netlist.fabric.page_bytes * int(peak) for name, (peak, _) in zip(names, raw.pages, strict=True)}
-
-
-def _activity(raw: RawRun, unit: int) -> OperatorResult:
-    """Cycles per activity of ``unit``."""
-    starved, busy, blocked, finished = (int(each) for each in raw.activity[unit])
-    return OperatorResult(busy, starved, blocked, finished)
 
 
 def _events(netlist: Netlist, raw: RawRun) -> dict[str, ChannelEvents]:
@@ -215,12 +200,10 @@ def _stored(netlist: Netlist, node: Node, access: Access, raw: RawRun, content: 
 
     Raises `StreamFault` where there were more than its region has ``room`` for.
     """
-    element = access.tile
-    channel = netlist.by_consumer[node.name, access.port].index
-    controls = raw.enters["control"][raw.enters["channel"] == channel]
+    controls = raw.entered(netlist.by_consumer[node.name, access.port].index)
     if (count := int((controls & 2 > 0).sum())) > room:
         raise no_room(node, count)
-    tiles = iter(unpack_tiles(content, element, netlist.fabric.memory.beat_bytes))
+    tiles = iter(unpack_tiles(content, access.tile, netlist.fabric.memory.beat_bytes))
     return [control_token(int(each), next(tiles) if each & 2 else None) for each in controls if not each & 1]
 
 

@@ -1,9 +1,12 @@
-"""Hooks of the docs site: the README is its start page, and files that pages link to outside of docs/ are in it."""
+"""Hooks of the docs site: the README is its start page, files that pages link to outside of docs/ are in it, and the
+tables of the evaluation are made of their results."""
 
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from mkdocs.structure.files import File, Files, InclusionLevel
@@ -17,7 +20,9 @@ CODE = {".py": "python", ".json": "json", ".sv": "systemverilog"}
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the start page, and a page for every file that a page links to."""
+    """Add the start page, the tables of the evaluation, and a page for every file that a page links to."""
+    for path, content in _evaluation().items():
+        files.append(File.generated(config, path, content=content, inclusion=InclusionLevel.NOT_IN_NAV))
     linked = {path for file in files.documentation_pages() for path in OUTSIDE.findall(file.content_string)}
     added = File.generated(config, "index.md", content=(ROOT / README).read_text().replace("](docs/", "]("))
     files.append(added)
@@ -36,6 +41,17 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         if page.file.src_uri.count("/") == 0
         else markdown
     )
+
+
+def _evaluation() -> dict[str, bytes]:
+    """The page of tables and its pictures; the experiments need not be installed for it."""
+    sys.path.append(str(ROOT / "evaluation"))
+    from experiments.page import write_page
+    from experiments.rows import RESULTS
+
+    with TemporaryDirectory() as folder:
+        write_page(Path(folder), RESULTS)
+        return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
 
 
 def _address(path: str) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from amaranth.hdl import Value
 from amaranth.lib.wiring import In
 
 from hw.firing.status import ProgramStatus
@@ -16,7 +17,7 @@ from hw.memory.port import MEMORY_RESET
 from hw.memory.scratchpads import hardware, ports
 from hw.units import constants_of, unit_of
 from hw.verilog.modules import Parametric
-from hw.verilog.structure import Instance, Structure, flat_ports, port_widths
+from hw.verilog.structure import Structure, flat_ports, port_widths
 from step.errors import FabricError
 from step.language.graph import Node
 from step.lowering.feasible import check_feasible
@@ -24,9 +25,8 @@ from step.lowering.memory import MemoryMap, ScratchpadPlan, memory_map, scratchp
 from step.lowering.netlist import Channel as Edge
 from step.lowering.netlist import Netlist
 
-_CHANNEL_PORT = re.compile(r"(input|output)(\d+)__(\w+)")
 _AXI = re.compile(r"t(data|valid|ready|last|user)")
-_SCRATCHPAD = "scratchpad__"
+_SCRATCHPAD = "scratchpad"
 _STATUS = ("activity", "fault", "finished")
 
 
@@ -143,102 +143,73 @@ def _place_channel(edge: Edge, components: Mapping[str, Parametric], netlist: Ne
 
 
 _WRITER = {"space": "space", "claim": "claim", "valid": "enter", "header": "entering", "word": "entering_word"}
-_READER = {
-    "valid": "present",
-    "header": "front",
-    "word": "front_word",
-    "ready": "take",
-    "drop": "drop",
-    "open": "open",
-    "offset": "offset",
-}
+_READER = {"valid": "present", "header": "front", "word": "front_word", "ready": "take"}
+_READER |= {each: each for each in ("drop", "open", "offset")}
 """Ports of a channel, and how its wires end. No external port ends like this."""
 
 
 def _add_channel(structure: Structure, channel: PlacedChannel) -> None:
-    edge = channel.edge
-    widths = port_widths(channel.component)
-    connections: dict[str, str | int] = {f"i__{port}": f"{channel.stem}_{wire}" for port, wire in _WRITER.items()}
-    connections |= {f"o__{port}": f"{channel.stem}_{wire}" for port, wire in _READER.items()}
-    connections = {port: wire for port, wire in connections.items() if port in widths}
-    structure.wires |= {str(wire): widths[port] for port, wire in connections.items()}
+    edge, stem = channel.edge, channel.stem
+    wires = {f"i__{port}": f"{stem}_{wire}" for port, wire in _WRITER.items()}
+    wires |= {f"o__{port}": f"{stem}_{wire}" for port, wire in _READER.items()}
     comment = f"{edge.name}, {edge.type}: {edge.producer[0]} to input {edge.consumer[1]} of {edge.consumer[0]}"
-    structure.instances.append(Instance(channel.stem, channel.component, connections, comment))
+    structure.add(stem, channel.component, wires, comment)
 
 
 def _add_scratchpad(structure: Structure, pad: PlacedScratchpad) -> None:
-    widths = port_widths(pad.component)
-    connections: dict[str, str | int] = {port: f"{pad.stem}_{port}" for port in widths}
-    structure.wires |= {f"{pad.stem}_{port}": width for port, width in widths.items()}
     names = ", ".join(share.filler.name for share in pad.scratchpad.shares)
-    structure.instances.append(Instance(pad.stem, pad.component, connections, f"the buffers of {names}"))
+    wires = {port: f"{pad.stem}_{port}" for port in port_widths(pad.component)}
+    structure.add(pad.stem, pad.component, wires, f"the buffers of {names}")
 
 
 def _add_unit(fabric: ElaboratedFabric, unit: PlacedUnit) -> None:
     node, netlist, structure, channels = unit.node, fabric.netlist, fabric.structure, fabric.channels
-    inputs, outputs = netlist.inputs(node), netlist.outputs(node)
-    constants = constants_of(node, fabric.memory)
-    connections: dict[str, str | int] = {}
-    widths = port_widths(unit.component)
-    for name, member, _ in flat_ports(unit.component):
-        match = _CHANNEL_PORT.fullmatch(name)
-        if match and match[1] == "input":
-            connections[name] = f"{channels[inputs[int(match[2])].index].stem}_{_READER[match[3]]}"
-        elif match:
-            edge = outputs[int(match[2])]
-            if edge is not None:
-                connections[name] = f"{channels[edge.index].stem}_{_WRITER[match[3]]}"
-            elif match[3] == "space":
-                connections[name] = 1
+    constants, wires = constants_of(node, fabric.memory), dict[str, str | int]()
+    ends = {f"input{at}": (each, _READER) for at, each in enumerate(netlist.inputs(node))}
+    behind = {f"output{at}": (each, _WRITER) for at, each in enumerate(netlist.outputs(node))}
+    for name, member, value in flat_ports(unit.component):
+        end, _, part = name.partition("__")
+        edge, parts = (ends | behind).get(end, (None, {}))
+        if edge is not None:
+            wires[name] = f"{channels[edge.index].stem}_{parts[part]}"
+        elif end in behind:
+            wires |= {name: 1} if part == "space" else {}  # what nobody reads stays open
         elif name in _STATUS:
-            connections[name] = f"{unit.instance}_{name}"
-            structure.wires[f"{unit.instance}_{name}"] = widths[name]
+            wires[name] = f"{unit.instance}_{name}"
         elif name in constants:
-            connections[name] = constants[name]
-        elif name.startswith(_SCRATCHPAD):
+            wires[name] = constants[name]
+        elif end == _SCRATCHPAD:
             (pad,) = (each for each in fabric.scratchpads if node.name in each.ports)
-            connections[name] = f"{pad.stem}_{pad.ports[node.name]}__{name.removeprefix(_SCRATCHPAD)}"
-        elif name == MEMORY_RESET:
-            connections[name] = name
-            structure.ports[name] = ("input", 1)
+            wires[name] = f"{pad.stem}_{pad.ports[node.name]}__{part}"
         else:
             outside = name.removeprefix("external__")
-            port = f"{node.name}_{outside}" if _AXI.fullmatch(outside) else f"{node.name}__{outside}"
-            if port in structure.ports:
+            port = name if name == MEMORY_RESET else f"{node.name}{'_' if _AXI.fullmatch(outside) else '__'}{outside}"
+            if port in structure.ports and name != MEMORY_RESET:
                 raise FabricError(f"{node.describe()}: another operator's ports have the name {port!r} too; rename one")
-            connections[name] = port
-            structure.ports[port] = ("input" if member.flow is In else "output", widths[name])
-    structure.instances.append(Instance(unit.instance, unit.component, connections, node.describe()))
+            wires[name] = port
+            structure.ports[port] = "input" if member.flow is In else "output", len(Value.cast(value))
+    structure.add(unit.instance, unit.component, wires, node.describe())
 
 
 def _add_status(fabric: ElaboratedFabric) -> None:
-    units, structure, enders = fabric.units, fabric.structure, _enders(fabric)
-    component = ProgramStatus(len(units), len(enders))
-    connections: dict[str, str | int] = {f"fault{at}": f"{each.instance}_fault" for at, each in enumerate(units)}
-    connections |= {f"finished{at}": f"{each}_finished" for at, each in enumerate(enders)}
-    widths = port_widths(component)
-    for port in ("done", "fault", "fault_unit"):
-        connections[port] = port
-        structure.ports[port] = ("output", widths[port])
-    structure.instances.append(Instance("status", component, connections, "whether the program is over, or failed"))
+    units, enders = fabric.units, _enders(fabric)
+    wires = {f"fault{at}": f"{each.instance}_fault" for at, each in enumerate(units)}
+    wires |= {f"finished{at}": f"{each}_finished" for at, each in enumerate(enders)}
+    component, comment = ProgramStatus(len(units), len(enders)), "whether the program is over, or failed"
+    fabric.structure.add("status", component, wires, comment, outside="")
 
 
 def _add_waits(fabric: ElaboratedFabric) -> None:
-    units, channels, structure = fabric.units, fabric.channels, fabric.structure
+    units, channels = fabric.units, fabric.channels
     numbers = {each.node.name: at for at, each in enumerate(units)}
     fillers = {share.filler.name for pad in fabric.scratchpads for share in pad.scratchpad.shares}
     writers = [each.edge.producer[0] for each in channels]
     ends = tuple((numbers[each.edge.producer[0]], numbers[each.edge.consumer[0]]) for each in channels)
     component = WaitReport(len(units), ends, tuple(at for at, name in enumerate(writers) if name in fillers))
-    connections: dict[str, str | int] = {f"activity{at}": f"{each.instance}_activity" for at, each in enumerate(units)}
+    wires = {f"activity{at}": f"{each.instance}_activity" for at, each in enumerate(units)}
     for at, channel in enumerate(channels):
-        connections |= {f"{wire}{at}": f"{channel.stem}_{wire}" for wire in ("enter", "space", "present")}
-    widths = port_widths(component)
-    for name, member, _ in flat_ports(component):
-        if name not in connections:
-            connections[name] = f"wait_{name}"
-            structure.ports[f"wait_{name}"] = "input" if member.flow is In else "output", widths[name]
-    structure.instances.append(Instance("waits", component, connections, "who waits for whom"))
+        wires |= {f"{wire}{at}": f"{channel.stem}_{wire}" for wire in ("enter", "space", "present")}
+    fabric.structure.add("waits", component, wires, "who waits for whom", outside="wait_")
 
 
 def _add_probes(fabric: ElaboratedFabric) -> None:

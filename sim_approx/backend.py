@@ -9,7 +9,6 @@ from functools import cached_property, partial
 from typing import Any
 
 from sim_approx.compiled.engine import CompiledEngine
-from sim_approx.compiled.rule import RuleError
 from sim_approx.engine.events import Events, PythonEngine, Watch, Watcher
 from sim_approx.engine.record import Counted, RunRecord
 from sim_approx.placing.build import build_fabric
@@ -17,6 +16,7 @@ from sim_approx.placing.site import PlacedFabric, TimingOf
 from sim_approx.running.footprint import Footprint
 from sim_approx.running.model_run import EngineName, ModelRun, Values
 from step.errors import EnvironmentProblem, InputError, SettingError
+from step.firing.terms import RuleError
 from step.host.progress import Progress, silent
 from step.language.graph import Graph
 from step.language.tokens import Token

@@ -25,6 +25,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 INTERRUPTED = 130
@@ -90,11 +92,14 @@ class EnvironmentProblem(StepError):
     exit_code = 3
 
 
-def missing_module(error: ModuleNotFoundError, what: str, extra: str = "sim") -> EnvironmentProblem:
-    """The error for ``what`` needs a module that is not installed, which the ``extra`` of this toolkit brings."""
-    return EnvironmentProblem(
-        f"{what} needs the module {error.name}; install it with: pip install 'step-fabric[{extra}]'"
-    )
+@contextmanager
+def needing(what: str, extra: str = "sim") -> Iterator[None]:
+    """Imports for ``what``: a module that is not installed, which the ``extra`` of this toolkit brings, is an error."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        install = f"install it with: pip install 'step-fabric[{extra}]'"
+        raise EnvironmentProblem(f"{what} needs the module {error.name}; {install}") from None
 
 
 class RegistrationError(EnvironmentProblem):

@@ -17,7 +17,7 @@ import click
 from rich.markup import escape
 
 from step.errors import INTERRUPTED, EnvironmentProblem, StepError
-from step.host.nearest import did_you_mean
+from step.host.names import unknown
 from step_cli.console import talk
 from step_cli.explained import drop, explained
 
@@ -68,8 +68,7 @@ class Verbs(click.Group):
         """Raises `click.UsageError`, with the verb that may have been meant, where there is none of the name."""
         name, known = arguments[0], self.list_commands(context)
         if not name.startswith("-") and name not in known:
-            hint = did_you_mean(name, known)
-            raise click.UsageError(f"there is no verb {name!r}; {hint}there are {', '.join(known)}", context)
+            raise click.UsageError(unknown("verb", name, known), context)
         found, command, rest = super().resolve_command(context, arguments)
         if command is not None:
             _check_once(_context_of(command, context, found), rest)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import click
@@ -36,63 +36,67 @@ def warn(warnings: Iterable[str]) -> None:
         talk(f"[yellow]warning:[/] {escape(warning)}")
 
 
-def show_rows(
-    title: str, headings: Sequence[str], rows: Iterable[Iterable[object]], names: Collection[str] = ()
-) -> None:
-    """A table on stdout whose first column, and those called ``names``, have names, and the others numbers.
+def show(plain: Any, texts: str | Iterable[str], *written: Path | None) -> None:
+    """The result of the running verb on stdout: ``plain`` data, or what returns it, with ``--json``; else its
+    ``texts``, and a line for each of the files ``written`` besides."""
+    if as_json():
+        click.echo(json.dumps(plain() if callable(plain) else plain, indent=1))
+        return
+    for text in (texts,) if isinstance(texts, str) else texts:
+        click.echo(text, color=True)
+    show_written(*written)
+
+
+def show_written(*paths: Path | None) -> None:
+    """A line on stdout, without ``--json``, for each file that a command wrote besides its result."""
+    for path in paths:
+        if path is not None and not as_json():
+            click.echo(f"written: {path}")
+
+
+def as_json() -> bool:
+    """Whether the running verb prints JSON."""
+    return bool(click.get_current_context().params["as_json"])
+
+
+def table(title: str, headings: Sequence[str], rows: Iterable[Iterable[object]], names: Collection[str] = ()) -> str:
+    """A table whose first column, and those called ``names``, have names, and the others numbers.
 
     None is what is not known. It has no frame, so that it fits a terminal of 80 columns and other programs can read it:
     names are folded where the terminal is too narrow for them, and whole in a pipe or file.
     """
-    table = Table(box=None, pad_edge=False)
+    whole, columns = Table(box=None, pad_edge=False), Table(box=None, pad_edge=False)
     for position, heading in enumerate(headings):
         name = position == 0 or heading in names
-        table.add_column(heading, justify="left" if name else "right", overflow="fold", no_wrap=not name)
+        for each in (whole, columns):
+            each.add_column(heading, justify="left" if name else "right", overflow="fold", no_wrap=not name)
     for row in rows:
-        table.add_row(*map(_text, row))
+        whole.add_row(*map(_text, row))
+    # All cells of a column as the lines of one look the same where nothing is folded. Rich takes a quarter of the time
+    # for it: with hundreds of operators that is more than their run takes.
+    columns.add_row(*("\n".join(map(str, each.cells)) for each in whole.columns))
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=LONGER_THAN_ANY_ROW)
-    columns = _as_columns(table)
     fits = console.measure(columns).maximum <= console.width
     with console.capture() as captured:
         console.print(escape(title), style="bold", soft_wrap=True)
-        console.print(columns if fits else table)
-    for line in captured.get().splitlines():
-        click.echo(line.rstrip(), color=True)
+        console.print(columns if fits else whole)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
 def _text(cell: object) -> str:
     return "-" if cell is None else f"{cell:,}" if isinstance(cell, int) else escape(str(cell))
 
 
-def _as_columns(table: Table) -> Table:
-    """``table`` with all cells of a column as the lines of one, which looks the same where nothing is folded.
-
-    Rich takes a quarter of the time for it: with hundreds of operators that is more than their run takes.
-    """
-    columns = Table(box=None, pad_edge=False)
-    for each in table.columns:
-        columns.add_column(each.header, justify=each.justify, overflow=each.overflow, no_wrap=each.no_wrap)
-    columns.add_row(*("\n".join(map(str, each.cells)) for each in table.columns))
-    return columns
-
-
-def show_written(*paths: Path | None) -> None:
-    """A line on stdout for each file that a command wrote besides its result."""
-    for path in paths:
-        if path is not None:
-            click.echo(f"written: {path}")
+def both(left: int | None, right: int | None) -> str:
+    """Two numbers as one cell of a table, the second where it differs."""
+    return _text(left) if left == right else f"{_text(left)} | {_text(right)}"
 
 
 def share(cycles: int, of: int) -> str:
     """``cycles`` in percent of all, as a cell of a table."""
     return f"{cycles / of:.0%}" if of else "-"
-
-
-def show_json(data: Any) -> None:
-    """Plain data on stdout."""
-    click.echo(json.dumps(data, indent=1))
 
 
 @contextmanager
@@ -107,32 +111,26 @@ def working() -> Iterator[Progress]:
         finally:
             shown.end()
     else:
-        with Heartbeat(lambda text: talk(escape(text))) as heartbeat:
-            yield heartbeat
+        with heartbeat(lambda text: talk(escape(text))) as progress:
+            yield progress
 
 
-class Heartbeat:
+@contextmanager
+def heartbeat(say: Callable[[str], None]) -> Iterator[Progress]:
     """Progress (`step.host.progress`) that a thread passes on to ``say``: nothing of short work, of long work a line
     now and then, also where one stage takes minutes."""
+    texts, over = deque(["starting"], maxlen=1), threading.Event()
+    thread = threading.Thread(target=_beat, args=(say, texts, over), daemon=True)
+    thread.start()
+    try:
+        yield texts.append
+    finally:
+        over.set()
+        thread.join()
 
-    def __init__(self, say: Callable[[str], None]) -> None:
-        self._say, self._text = say, "starting"
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._beat, args=(FIRST, RAREST), daemon=True)
 
-    def __call__(self, text: str) -> None:
-        self._text = text
-
-    def __enter__(self) -> Heartbeat:
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def _beat(self, pause: float, rarest: float) -> None:
-        started = time.monotonic()
-        while not self._over.wait(pause):
-            self._say(f"{self._text} ({time.monotonic() - started:.0f} s)")
-            pause = min(2 * pause, rarest)
+def _beat(say: Callable[[str], None], texts: Sequence[str], over: threading.Event) -> None:
+    started, pause = time.monotonic(), FIRST
+    while not over.wait(pause):
+        say(f"{texts[-1]} ({time.monotonic() - started:.0f} s)")
+        pause = min(2 * pause, RAREST)

@@ -49,11 +49,8 @@ class Elsewhere:
             for task, each in running.rows(tasks):
                 found[task] = each
                 progress(f"{len(found)} of {len(tasks)} programs are compared")
-        ended = [(task, found[task]) for task in tasks]
-        return (
-            {task: each for task, each in ended if isinstance(each, Comparison)},
-            next((each for _, each in ended if isinstance(each, StepError)), None),
-        )
+        errors = (each for task in tasks if isinstance(each := found[task], StepError))
+        return {task: each for task in tasks if isinstance(each := found[task], Comparison)}, next(errors, None)
 
 
 def _lost(task: Task, reason: str) -> Done:

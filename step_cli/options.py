@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import click
 
@@ -19,12 +20,10 @@ from step.lowering.settings import check_settings, in_effect
 from step.programs.files.depths import DepthBinding
 from step.programs.files.fitted import FittedFile
 from step.programs.program import Program, load_program
-from step_cli.console import warn
+from step_cli.console import as_json, warn
 from step_cli.files import writable
 from step_cli.verb import POSITIVE, Note
 from step_explore.sweeps.axis import SWEEP, Value, parse_axis, parse_value
-
-Found = TypeVar("Found")
 
 
 class Amount(click.ParamType):
@@ -110,14 +109,11 @@ Fitted = Annotated[Read, "The fabric in this file, which `step fit --save` wrote
 Binding = Annotated[Read, "Depths of channels from this file, which `step fifos --save` wrote."]
 Bindings = Annotated[dict[str, int], parse_bindings, "--bind", "NAME=VALUE"]
 
-Rows = Annotated[
-    Path | None, FILE, "FILE", "Keep the rows in this file (.csv or .parquet), and do not run again what it has."
-]
+Rows = Annotated[Path | None, FILE, "Keep the rows in this file (.csv or .parquet), and do not run again what it has."]
 Best = Annotated[
     Path | None,
     FILE,
     lambda path: writable(named_file(path, "a program", ".json")),
-    "FILE",
     "Write the best program with its fabric there (.json).",
 ]
 Plot = Annotated[Written, "Draw the front (.svg, .png or .pdf)."]
@@ -136,7 +132,6 @@ Style = Annotated[
     Literal["fpga", "asic"], "Whether registers have a value at power-on (fpga), or only from reset (asic)."
 ]
 Explain = Annotated[bool, "Say where the cycles went (see step explain)."]
-Json = Annotated[bool, "--json", "Print the result as JSON."]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,8 +155,10 @@ class ProgramOptions:
         if self.fitted is None:
             return self.settings, {}
         program = self._loaded()
-        found, depths = _read_fitted(self.fitted, lambda file: (tuple(file.of_program(program)), dict(file.depths)))
-        return (*in_effect(found, (*self.settings, *over)), *self.settings), depths
+        with _named(self.fitted):
+            file = FittedFile.load(self.fitted)
+            found = tuple(file.of_program(program))
+        return (*in_effect(found, (*self.settings, *over)), *self.settings), dict(file.depths)
 
     def _loaded(self) -> Program:
         return load_program(self.program, self.inputs, self.arguments)
@@ -178,14 +175,16 @@ def on_fabric(program: Program, fitted: Path | None, settings: tuple[str, ...]) 
     """``program`` on the fabric, and with the depths, of a file of ``step fit``, if there is one, and then with
     ``settings``."""
     if fitted is not None:
-        program = _read_fitted(fitted, lambda file: file.applied(program))
+        with _named(fitted):
+            program = FittedFile.load(fitted).applied(program)
     return replace(program, fabric=set_fabric(program.fabric, settings))
 
 
-def _read_fitted(path: Path, take: Callable[[FittedFile], Found]) -> Found:
-    """Anything that ``take`` makes of the file at ``path``; raises `FormatError` with its name."""
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """What takes the file at ``path``: a `FormatError` has its name."""
     try:
-        return take(FittedFile.load(path))
+        yield
     except FormatError as error:
         raise error if str(error).startswith(str(path)) else FormatError(f"{path}: {error}") from None
 
@@ -205,19 +204,17 @@ def set_fabric(fabric: FabricConfig, settings: tuple[str, ...]) -> FabricConfig:
 
 def bound(program: Program, binding: Path) -> Program:
     """``program`` with the depths of ``binding``, and warnings where they were found for something else."""
-    depths = DepthBinding.load(binding)
-    try:
+    with _named(binding):
+        depths = DepthBinding.load(binding)
         made = depths.applied(program)
-    except FormatError as error:
-        raise FormatError(f"{binding}: {error}") from None
     warn(f"{binding}: {doubt}" for doubt in depths.doubts(program))
     return made
 
 
-def explainer(as_json: bool) -> Callable[[Program, int | None], None]:
+def explainer() -> Callable[[Program, int | None], Iterator[str]]:
     """The function behind ``--explain``; raises `InputError` where what it shows would not be seen."""
-    if as_json:
+    if as_json():
         raise InputError("--explain has no effect with --json; step explain --json has it as data")
-    from step_cli.explain_tables import show_path_of
+    from step_cli.explain_tables import path_of
 
-    return show_path_of
+    return path_of

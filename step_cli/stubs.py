@@ -45,10 +45,8 @@ _EXPORTS = '''\
 
 def stubs() -> dict[Path, str]:
     """The text of every stub; needs ruff, which sorts their imports and lays them out."""
-    texts = {
-        Path(fluent.__file__): _fluent(),
-        **{Path(str(each.__file__)): _exports(each) for each in (functions, ops)},
-    }
+    texts = {Path(str(each.__file__)): _exports(each) for each in (functions, ops)}
+    texts[Path(fluent.__file__)] = _fluent()
     return {path.with_suffix(".pyi"): _laid_out(text) for path, text in texts.items()}
 
 
@@ -81,11 +79,8 @@ def _functions(owner: type[Fluent]) -> Iterator[Callable[..., Any]]:
     """The methods that are built in, by name."""
     for home in HOMES:
         load_package(home)
-    return (
-        each
-        for _, each in sorted(owner.methods.items())
-        if each.__module__.startswith(tuple(f"{home}." for home in HOMES))
-    )
+    homes = tuple(f"{home}." for home in HOMES)
+    return (each for _, each in sorted(owner.methods.items()) if each.__module__.startswith(homes))
 
 
 def _method(function: Callable[..., Any]) -> ast.FunctionDef:

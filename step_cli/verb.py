@@ -34,8 +34,11 @@ class Default:
     text: str
 
 
-def verb(function: Callable[..., None], kind: type[click.Command] = click.Command, **settings: Any) -> Any:
-    """``function`` as a command, with its docstring as help.
+def verb(
+    function: Callable[..., None], kind: type[click.Command] = click.Command, *, json: bool = True, **settings: Any
+) -> Any:
+    """``function`` as a command, with its docstring as help, and unless ``json`` is False with the option ``--json``,
+    which `step_cli.console.show` reads.
 
     A parameter is an option of its name, and its default that of the option. Without one, ``T | None`` is None, a bool
     False, and a ``tuple[T, ...]`` or dict, which may be repeated, empty; all others must be given. ``Annotated`` has
@@ -54,9 +57,11 @@ def verb(function: Callable[..., None], kind: type[click.Command] = click.Comman
     for each in parameters:
         group = groups.get(each.name)
         options += [_option(each.name, hints[each.name], each.default)] if group is None else _grouped(group)
+    options += [click.Option(["--json", "as_json"], is_flag=True, help="Print the result as JSON.")] if json else []
 
     def run(**values: Any) -> None:
         check_kept(click.get_current_context())
+        values.pop("as_json", None)
         for name, group in groups.items():
             values[name] = group(**{each.name: values.pop(each.name) for each in fields(group) if each.init})
         function(**values)

@@ -84,14 +84,13 @@ class Attention(metaclass=Checked):
                 f"not {self.block} of {self.arrangement!r}"
             )
         self._check_assigned()
-        if self.places is None:
-            self.places = self.sequences
-        if self.sequences > self.places:
+        self.held = self.sequences if self.places is None else self.places
+        if self.sequences > self.held:
             raise InputError(
                 f"a batch of {self.sequences} sequences, the KV heads of all requests, is larger than the cache, "
-                f"which has places for {self.places}"
+                f"which has places for {self.held}"
             )
-        cache = (self.places * self.tiles * self.rows_in_memory, self.size)
+        cache = (self.held * self.tiles * self.rows_in_memory, self.size)
         self.keys = self.graph.tensor(f"{self.prefix}keys", cache, BF16)
         self.values = self.graph.tensor(f"{self.prefix}values", cache, BF16)
         if self.in_memory:
@@ -131,9 +130,8 @@ class Attention(metaclass=Checked):
         A ``query`` [sequences] of tiles [group, size] becomes the third item of the result.
         """
         graph, prefix = self.graph, self.prefix
-        assert self.places is not None
         sequence = graph.count([self.sequences], name=f"{prefix}sequence")
-        end = sequence.map(CacheEnd(self.places, self.tiles, self.rows_in_memory), length, name=f"{prefix}end")
+        end = sequence.map(CacheEnd(self.held, self.tiles, self.rows_in_memory), length, name=f"{prefix}end")
         keys = self._store("keys", self.keys, end, length, new)
         stored = keys.zip(self._store("values", self.values, end, length, new), name=f"{prefix}stored")
         one = graph.constant(1, dtype=UINT32, reference=length, name=f"{prefix}one")
@@ -198,10 +196,9 @@ class Attention(metaclass=Checked):
         Where queries are not in memory they are ``query`` [n], or the third item of ``work``. The second stream is one
         of keys [n, tiles]: behind the last one of a sequence the next sequence can begin.
         """
-        assert self.places is not None
         tile = (self.rows_in_memory, self.size)
         sequence, length = work.item_of(0, name=f"{prefix}sequence"), work.item_of(1, name=f"{prefix}length")
-        tiles = CacheTiles(self.places, self.tiles, self.rows_in_memory)
+        tiles = CacheTiles(self.held, self.tiles, self.rows_in_memory)
         address = sequence.flat_map(tiles, length, name=f"{prefix}address")  # [n, tiles], as keys and values
         key = address.load_random(self.keys, tile=tile, name=f"{prefix}key")
         if self.rows is None:

@@ -8,6 +8,7 @@ request is called a sequence here.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import sqrt
 
 import numpy as np
@@ -17,11 +18,8 @@ from step.language.fused import Sum
 from step_models.arrivals import check_gaps, paced
 from step_models.attending import Arrangement, Attention, cache_tiles
 from step_models.checking import workload
-from step_models.fabrics import fitting
 from step_models.kv_lengths import check_lengths
-from step_models.weights import blank_tensors, normal
-
-__all__ = ["Arrangement", "Attention", "cache_tiles", "program", "reference"]
+from step_models.weights import Data, finished, normal
 
 
 @workload
@@ -59,22 +57,9 @@ def program(
     lengths = check_lengths(lengths, room)
     tiles = cache_tiles(lengths, rows, room)
     graph = Graph(name)
-    attention = Attention(
-        graph,
-        len(lengths) * heads,
-        tiles,
-        rows,
-        size,
-        group,
-        regions,
-        arrangement,
-        block,
-        assigned,
-        online,
-        scaled,
-        places=None if places is None else places * heads,
-        sum=sum,
-    )
+    caches, at_once = (len(lengths) * heads, tiles, rows, size, group), (regions, arrangement, block, assigned)
+    held = None if places is None else places * heads
+    attention = Attention(graph, *caches, *at_once, online=online, scaled=scaled, places=held, sum=sum)
     length = graph.source("length", Tile(UINT32), [len(lengths)])
     given = {"length": lengths}
     if gaps is not None:
@@ -82,25 +67,18 @@ def program(
         length = paced(graph, length)
     every = length.repeat(heads, name="heads").flatten(0, 1, name="lengths")
     attention.store(attention.results(attention.append(every, attention.load_new)))
-    fabric = fitting(graph, rows=tiles if rows is None else 1) if fabric is None else fabric
-    if not values:
-        return Program(graph, blank_tensors(graph) | given, fabric)
-    return _with_data(attention, given, heads, fabric)
+    data = partial(_data, attention, given, heads) if values else None
+    return finished(graph, fabric, data, given, tiles if rows is None else 1)
 
 
-def _with_data(attention: Attention, given: dict[str, np.ndarray], heads: int, fabric: FabricConfig) -> Program:
+def _data(attention: Attention, given: dict[str, np.ndarray], heads: int, random: np.random.Generator) -> Data:
     """Random queries, keys and values, the float64 result, and the caches with the new rows."""
-    random, lengths = np.random.default_rng(0), given["length"]
+    lengths = given["length"]
     sequences, size, query_rows = attention.sequences, attention.size, attention.sequences * attention.group
-    inputs = {
-        **given,
-        "query": normal(random, query_rows, size),
-        "output": np.zeros((query_rows, size)),
-    }
+    inputs = {**given, "query": normal(random, query_rows, size), "output": np.zeros((query_rows, size))}
     caches = {}
     for name in ("keys", "values"):
-        assert attention.places is not None
-        cache = normal(random, attention.places, attention.tiles * attention.rows_in_memory, size)
+        cache = normal(random, attention.held, attention.tiles * attention.rows_in_memory, size)
         new = normal(random, sequences, size)
         for sequence, length in enumerate(np.repeat(lengths, heads)):
             cache[sequence, length:] = 0
@@ -112,13 +90,8 @@ def _with_data(attention: Attention, given: dict[str, np.ndarray], heads: int, f
     for sequence, length in enumerate(np.repeat(lengths, heads) + 1):
         key, value = (caches[name][sequence, :length] for name in ("keys", "values"))
         expected[sequence], bound[sequence] = reference(query[sequence], key, value, scaled=attention.scaled)
-    return Program(
-        attention.graph,
-        inputs,
-        fabric,
-        expected={name: each.reshape(-1, size) for name, each in {"output": expected, **caches}.items()},
-        tolerance=float(bound.max() / np.abs(expected).max()),
-    )
+    exact = {name: (each.reshape(-1, size), np.zeros(1)) for name, each in caches.items()}
+    return inputs, {"output": (expected.reshape(-1, size), bound), **exact}
 
 
 def reference(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from math import sqrt
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from step import BF16, UINT32, FabricConfig, Graph, Program, Stream, Tile
 from step.errors import InputError
+from step.programs.data.npz import Arrays
 from step_models import attention, moe, swiglu
 from step_models.attending import cache_tiles
 from step_models.checking import workload
@@ -112,7 +114,7 @@ def _with_data(
     random = np.random.default_rng(0)
     x = normal(random, len(lengths), layers[0].model.hidden)
     inputs: dict[str, Any] = {"x": x, "length": lengths}
-    expected, rows = dict[str, np.ndarray](), x.astype(np.float64)
+    rows = x.astype(np.float64)
     for layer, routing in zip(layers, routings, strict=True):
         model, prefix = layer.model, layer.prefix
         data = {
@@ -130,41 +132,28 @@ def _with_data(
         weights = [swiglu.random_weights(random, model.hidden, model.inner) for _ in range(model.experts)]
         inputs |= {f"{prefix}{name}": each for name, each in data.items()}
         inputs |= layer.mixture.routed(routing, score) | layer.mixture.tensors(weights)
-        rows = reference(model, rows, lengths, data, caches, routing, score, weights)
-    expected["output"] = rows
-    return Program(layers[0].graph, inputs, fabric, expected=expected, tolerance=sqrt(len(layers)) * TOLERANCE)
+        mix = partial(_mixed, routing=routing, score=score, weights=weights)
+        rows = reference(model, rows, lengths, data | caches, mix)
+    return Program(layers[0].graph, inputs, fabric, {"output": rows}, sqrt(len(layers)) * TOLERANCE)
+
+
+def _mixed(x: np.ndarray, **how: Any) -> np.ndarray:
+    return moe.mixture_reference(x, **how)[0]
 
 
 def reference(
-    model: Configuration,
-    x: np.ndarray,
-    lengths: np.ndarray,
-    data: dict[str, np.ndarray],
-    caches: dict[str, np.ndarray],
-    routing: np.ndarray,
-    score: np.ndarray,
-    weights: Sequence[dict[str, np.ndarray]],
+    model: Configuration, x: np.ndarray, lengths: np.ndarray, data: Arrays, mix: Callable[[np.ndarray], np.ndarray]
 ) -> np.ndarray:
-    """A layer in float64 on rows ``x``; ``caches`` are [tokens, key-value heads, rows, head size]."""
+    """A layer in float64 on rows ``x`` that experts ``mix``; caches are [tokens, key-value heads, rows, head size]."""
     normed = norm_reference(x, data["attention_norm"], model.norm_epsilon)
-    query, key, value = (normed @ data[name].astype(np.float64) for name in ("wq", "wk", "wv"))
-    attended = np.empty((len(x), model.query_heads, model.head_size))
-    for token, length in enumerate(lengths):
-        for head in range(model.key_value_heads):
-            group = slice(head * model.group, (head + 1) * model.group)
-            rows = {
-                name: np.concatenate(
-                    [
-                        caches[name][token, head, :length].astype(np.float64),
-                        new[token].reshape(-1, model.head_size)[head : head + 1],
-                    ]
-                )
-                for name, new in (("keys", key), ("values", value))
-            }
-            queries = query[token].reshape(-1, model.head_size)[group]
-            attended[token, group], _ = attention.reference(queries, rows["keys"], rows["values"])
+    heads = len(x), model.key_value_heads, -1, model.head_size
+    query, key, value = ((normed @ data[name].astype(np.float64)).reshape(heads) for name in ("wq", "wk", "wv"))
+    attended = np.empty_like(query)
+    for token, head in np.ndindex(heads[:2]):
+        rows = (
+            np.concatenate([data[name][token, head, : lengths[token]].astype(np.float64), new[token, head]])
+            for name, new in (("keys", key), ("values", value))
+        )
+        attended[token, head], _ = attention.reference(query[token, head], *rows)
     between: np.ndarray = x + attended.reshape(len(x), -1) @ data["wo"].astype(np.float64)
-    mixed, _ = moe.mixture_reference(
-        norm_reference(between, data["experts_norm"], model.norm_epsilon), routing, score, weights
-    )
-    return between + mixed
+    return between + mix(norm_reference(between, data["experts_norm"], model.norm_epsilon))

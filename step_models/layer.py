@@ -20,14 +20,7 @@ from step_models.attending import Arrangement, Attention
 from step_models.configurations import Configuration
 from step_models.division import check_divides
 from step_models.mixture import Mixture, Routes
-from step_models.projection import (
-    batch_of_rows,
-    columns_of_tiles,
-    project,
-    rms_norm,
-    rows_of_tiles,
-    tiles_of_rows,
-)
+from step_models.projection import batch_of_rows, columns_of_tiles, project, rms_norm, rows_of_tiles, tiles_of_rows
 
 
 @dataclass(frozen=True)
@@ -69,13 +62,7 @@ class Layer:
     """
 
     def __init__(
-        self,
-        graph: Graph,
-        model: Configuration,
-        schedule: Schedule,
-        tokens: int,
-        tiles: int,
-        prefix: str = "",
+        self, graph: Graph, model: Configuration, schedule: Schedule, tokens: int, tiles: int, prefix: str = ""
     ) -> None:
         check_divides("rows, the rows of a tile,", schedule.rows, "the number of tokens", tokens)
         width = model.query_heads * model.head_size
@@ -86,41 +73,16 @@ class Layer:
         check_divides("columns, the extent of a weight tile,", schedule.columns, "key_value_heads * head_size", narrow)
         self.graph, self.model, self.schedule, self.prefix = graph, model, schedule, prefix
         self.tokens = tokens
-        self.attention = Attention(
-            graph,
-            self.tokens * model.key_value_heads,
-            tiles,
-            schedule.cache_rows,
-            model.head_size,
-            model.group,
-            schedule.regions,
-            schedule.arrangement,
-            in_memory=False,
-            prefix=prefix,
-            sum=schedule.sum,
-        )
-        self.mixture = Mixture(
-            model.experts,
-            model.hidden,
-            model.inner,
-            schedule.expert_rows,
-            schedule.depth_of(model.hidden),
-            schedule.columns,
-            schedule.expert_regions,
-            prefix,
-            schedule.sum,
-        )
-        self.tensors = {
-            name: graph.tensor(f"{prefix}{name}", shape, BF16)
-            for name, shape in (
-                ("attention_norm", (1, model.hidden)),
-                ("wq", (model.hidden, width)),
-                ("wk", (model.hidden, narrow)),
-                ("wv", (model.hidden, narrow)),
-                ("wo", (width, model.hidden)),
-                ("experts_norm", (1, model.hidden)),
-            )
-        }
+        caches = self.tokens * model.key_value_heads, tiles, schedule.cache_rows, model.head_size, model.group
+        regions = schedule.regions, schedule.arrangement
+        self.attention = Attention(graph, *caches, *regions, in_memory=False, prefix=prefix, sum=schedule.sum)
+        tile = schedule.expert_rows, schedule.depth_of(model.hidden), schedule.columns
+        experts = model.experts, model.hidden, model.inner
+        self.mixture = Mixture(*experts, *tile, schedule.expert_regions, prefix, schedule.sum)
+        hidden = model.hidden
+        weights = {"wq": (hidden, width), "wk": (hidden, narrow), "wv": (hidden, narrow), "wo": (width, hidden)}
+        shapes = {"attention_norm": (1, hidden), **weights, "experts_norm": (1, hidden)}
+        self.tensors = {name: graph.tensor(f"{prefix}{name}", shape, BF16) for name, shape in shapes.items()}
 
     def apply(self, x: Stream, length: Stream, route: Callable[[Stream], Routes] | None = None) -> Stream:
         """Rows ``x`` [tokens] of BF16 tiles [1, hidden] -> the same behind the layer; ``length`` [tokens] of caches.
@@ -152,9 +114,7 @@ class Layer:
         normed = self._normed(x, "attention")
         heads = {
             name: columns_of_tiles(
-                self._rows(self._project(normed, f"w{name}"), name),
-                model.head_size,
-                name=f"{prefix}{name}",
+                self._rows(self._project(normed, f"w{name}"), name), model.head_size, name=f"{prefix}{name}"
             )
             for name in ("q", "k", "v")
         }
@@ -170,8 +130,7 @@ class Layer:
 
     def _rows(self, tiles: Stream, name: str) -> Stream:
         """The rows [tokens] of a batch of tiles."""
-        split = rows_of_tiles(tiles, name=f"{self.prefix}{name}")
-        return split.flatten(0, 1, name=f"{self.prefix}{name}_each")
+        return rows_of_tiles(tiles, name=f"{self.prefix}{name}").flatten(0, 1, name=f"{self.prefix}{name}_each")
 
     def _project(self, x: Stream, name: str) -> Stream:
         weight, schedule = self.tensors[name], self.schedule

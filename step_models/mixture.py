@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,8 +23,6 @@ from step_models import multiplexed
 from step_models.packing import joined, packed, separate, unpacked
 from step_models.routing import MOST
 from step_models.swiglu import Weights, check_tiles, expert
-
-Order = Literal["arrival", "index"]
 
 
 @dataclass(frozen=True)
@@ -103,12 +101,11 @@ class Mixture(metaclass=Checked):
         shares = top_k_weights(scores, experts_per_token, out=BF16, name=f"{prefix}scores")
         parts = shares.partition(choice, targets=self.experts, name=f"{prefix}route_scores")
         return Routes(
-            choice,
-            [each.map(Column(number), name=f"{self._prefix(number)}score") for number, each in enumerate(parts)],
+            choice, [each.map(Column(number), name=f"{self._prefix(number)}score") for number, each in enumerate(parts)]
         )
 
-    def mix(self, graph: Graph, x: Stream, routes: Routes, *, order: Order = "arrival") -> Stream:
-        """The same with ``routes`` of whatever origin; the results of a token are added up in this ``order``."""
+    def mix(self, graph: Graph, x: Stream, routes: Routes) -> Stream:
+        """The same with ``routes`` of whatever origin; the results of a token are added up as they come."""
         tokens, prefix = int(x.shape[0]), self.prefix
         rows = x.partition(routes.choice, targets=self.experts, name=f"{prefix}route")
 
@@ -118,7 +115,7 @@ class Mixture(metaclass=Checked):
         for number, (y, row_scores) in enumerate(zip(self._experts(graph, rows, room), routes.shares, strict=True)):
             matching = row_scores.assume_shape(y.shape).buffered(room)
             weighted.append(y.map(Mul(), matching, name=f"{prefix}expert{number}_weighted").buffered(room))
-        gathered = graph.reassemble(weighted, routes.choice.buffered(room), order=order, name=f"{prefix}gather")
+        gathered = graph.reassemble(weighted, routes.choice.buffered(room), name=f"{prefix}gather")
         return gathered.accum(Add(), name=f"{prefix}sum")
 
     def routed(self, routing: np.ndarray, score: np.ndarray) -> dict[str, np.ndarray]:
@@ -132,17 +129,10 @@ class Mixture(metaclass=Checked):
 
     def tensors(self, weights: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
         """The data of the weight tensors, of the gate, up and down of every expert."""
+        kind, tensors = "expert", list(weights)
         if self.regions is not None:
-            return {
-                f"{self.prefix}region{number}_{name}": each
-                for number, own in enumerate(self._dealt())
-                for name, each in multiplexed.tensors(weights[own]).items()
-            }
-        return {
-            f"{self._prefix(number)}{name}": each
-            for number, of_expert in enumerate(weights)
-            for name, each in of_expert.items()
-        }
+            kind, tensors = "region", [multiplexed.tensors(weights[own]) for own in self._dealt()]
+        return {f"{self.prefix}{kind}{at}_{name}": each for at, own in enumerate(tensors) for name, each in own.items()}
 
     def _experts(self, graph: Graph, rows: Sequence[Stream], room: int) -> list[Stream]:
         if self.regions is not None:
@@ -155,9 +145,8 @@ class Mixture(metaclass=Checked):
         assert self.rows is not None
         prefix = self._prefix(number)
         tiles, keep = packed(rows, self.rows, prefix)
-        y = self._alone(graph, tiles, prefix)
         # The flags of several tiles wait while these are in the expert's pipeline.
-        return unpacked(y, keep.buffered(8 * self.rows), rows, prefix)
+        return unpacked(self._alone(graph, tiles, prefix), keep.buffered(8 * self.rows), rows, prefix)
 
     def _dynamic(self, graph: Graph, rows: Stream, number: int) -> Stream:
         """An expert on one tile of as many rows as there are; [n] rows -> [n] rows."""
@@ -176,8 +165,7 @@ class Mixture(metaclass=Checked):
         waiting = [each.buffered(room) for each in rows]
         if self.rows is None:
             whole = [joined(each, prefix) for each, prefix in zip(waiting, prefixes, strict=True)]
-            results = self._by_turns(graph, whole)
-            return [separate(*each) for each in zip(results, rows, prefixes, strict=True)]
+            return [separate(*each) for each in zip(self._by_turns(graph, whole), rows, prefixes, strict=True)]
         pairs = [packed(each, self.rows, prefix) for each, prefix in zip(waiting, prefixes, strict=True)]
         tiles, flags = zip(*pairs, strict=True)
         # The flags of several tiles wait while these are in the region's pipeline.
@@ -191,16 +179,7 @@ class Mixture(metaclass=Checked):
         return [
             result
             for number, own in enumerate(self._dealt())
-            for result in multiplexed.region(
-                graph,
-                tiles[own],
-                hidden=self.hidden,
-                inner=self.inner,
-                depth=self.depth,
-                columns=self.columns,
-                sum=self.sum,
-                prefix=f"{self.prefix}region{number}_",
-            )
+            for result in multiplexed.region(self, graph, tiles[own], f"{self.prefix}region{number}_")
         ]
 
     def _dealt(self) -> list[slice]:

@@ -9,11 +9,10 @@ import numpy as np
 from step import BF16, FabricConfig, Graph, Program
 from step.language.fused import Sum
 from step_models.checking import workload
-from step_models.fabrics import fitting
 from step_models.mixture import Mixture, check_dealt
 from step_models.routing import check_routing
 from step_models.swiglu import random_weights, reference
-from step_models.weights import blank_tensors, expecting, normal
+from step_models.weights import Data, finished, normal
 
 
 @workload
@@ -45,17 +44,15 @@ def program(
     tokens, chosen = routing.shape
     x = graph.load(graph.tensor("x", (tokens, hidden), BF16), tile=(1, hidden), name="load_x")
     mixture.apply(graph, x.flatten(0, 2, name="rows"), chosen).store("output")
-    fabric = fitting(graph, rows=len(routing) if rows is None else 1) if fabric is None else fabric
-    if not values:
-        inputs = blank_tensors(graph) | mixture.routed(routing, np.zeros(routing.shape))
-        return Program(graph, inputs, fabric)
 
-    random = np.random.default_rng(0)
-    data = normal(random, tokens, hidden)
-    score = random_scores(random, routing)
-    weights = [random_weights(random, hidden, inner) for _ in range(experts)]
-    inputs = {"x": data, **mixture.routed(routing, score), **mixture.tensors(weights)}
-    return expecting(graph, inputs, {"output": mixture_reference(data, routing, score, weights)}, fabric)
+    def data(random: np.random.Generator) -> Data:
+        x, score = normal(random, tokens, hidden), random_scores(random, routing)
+        weights = [random_weights(random, hidden, inner) for _ in range(experts)]
+        inputs = {"x": x, **mixture.routed(routing, score), **mixture.tensors(weights)}
+        return inputs, {"output": mixture_reference(x, routing, score, weights)}
+
+    blank = mixture.routed(routing, np.zeros(routing.shape))
+    return finished(graph, fabric, data if values else None, blank, tokens if rows is None else 1)
 
 
 @workload

@@ -7,27 +7,20 @@ decides where its weights lie, and to whom the results go back.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from step import BF16, Graph, Stream
 from step.functions import ExpertTiles
-from step.language.fused import Sum
 from step_models.swiglu import feed_forward
 
+if TYPE_CHECKING:
+    from step_models.mixture import Mixture
 
-def region(
-    graph: Graph,
-    tiles: Sequence[Stream],
-    *,
-    hidden: int,
-    inner: int,
-    depth: int,
-    columns: int,
-    sum: Sum = "ordered",
-    prefix: str,
-) -> list[Stream]:
-    """Experts on the ``tiles`` [n] of each of them, by turns; gives the tiles [n] of each.
+
+def region(of: Mixture, graph: Graph, tiles: Sequence[Stream], prefix: str) -> list[Stream]:
+    """Experts of a mixture on the ``tiles`` [n] of each of them, by turns; gives the tiles [n] of each.
 
     The weights of all of them are one tensor for each of gate, up and down (see `tensors`), in tiles of [columns,
     depth]. Gate and up lie transposed, so that all three are used in the order in which their tiles lie.
@@ -41,19 +34,15 @@ def region(
     merged, which = graph.eager_merge(chunks, rank=1, name=f"{prefix}turns")
 
     # For every tile, the addresses of the weights of its expert: [chunks, tiles, blocks, steps].
-    blocks, steps = inner // columns, hidden // depth
+    blocks, steps = of.inner // of.columns, of.hidden // of.depth
     expert = which.reshape(1, name=f"{prefix}alone")[0].expand(merged, name=f"{prefix}expert")
     listed = expert.flat_map(ExpertTiles(len(tiles), blocks * steps), name=f"{prefix}addresses")
     addresses = listed.assume_shape([*merged.shape, blocks * steps]).reshape(steps, name=f"{prefix}blocks")[0]
-    gate, up, down = (
-        addresses.load_random(
-            graph.tensor(f"{prefix}{name}", (len(tiles) * inner, hidden), BF16),
-            tile=(columns, depth),
-            name=f"{prefix}load_{name}",
-        )
-        for name in ("gate", "up", "down")
-    )
-    y = feed_forward(merged, gate, up, down, transposed=True, sum=sum, prefix=prefix)
+    weights = []
+    for name in ("gate", "up", "down"):
+        tensor = graph.tensor(f"{prefix}{name}", (len(tiles) * of.inner, of.hidden), BF16)
+        weights.append(addresses.load_random(tensor, tile=(of.columns, of.depth), name=f"{prefix}load_{name}"))
+    y = feed_forward(merged, weights, transposed=True, sum=of.sum, prefix=prefix)
 
     back = y.partition(which, targets=len(tiles), rank=1, name=f"{prefix}back")
     return [

@@ -25,8 +25,7 @@ from step.functions import (
 from step.language.fused import Sum
 from step_models.checking import workload
 from step_models.division import check_divides
-from step_models.fabrics import fitting
-from step_models.weights import blank_tensors, expecting, normal, projection
+from step_models.weights import Data, finished, normal, projection
 
 
 def rms_norm(graph: Graph, x: Stream, scale: Tensor, epsilon: float, *, prefix: str = "") -> Stream:
@@ -196,28 +195,23 @@ def program(
         normed = layer_norm(graph, tiles, scale, graph.tensor("bias", (1, hidden), BF16), epsilon)
     else:
         normed = rms_norm(graph, tiles, scale, epsilon)
-    for each, count in (("q", heads), ("k", groups), ("v", groups)):
+    counts = {"q": heads, "k": groups, "v": groups}
+    for each, count in counts.items():
         weight = graph.tensor(f"w{each}", (hidden, count * head), BF16)
         projected = project(graph, normed, weight, depth=depth, columns=columns, held=held, sum=sum)
         rows_of_tiles(projected, name=each).store(each)
-    fabric = fitting(graph) if fabric is None else fabric
-    if not values:
-        return Program(graph, blank_tensors(graph), fabric)
 
-    random = np.random.default_rng(0)
-    inputs = {
-        "x": normal(random, tokens, hidden, deviation=3),
-        "norm": random_scale(random, hidden),
-        **{
-            f"w{each}": projection(random, hidden, n * head) for each, n in (("q", heads), ("k", groups), ("v", groups))
-        },
-    }
-    if norm == "layer":
-        inputs["bias"] = normal(random, 1, hidden)
-        exact = layer_norm_reference(inputs["x"], inputs["norm"], inputs["bias"], epsilon)
-    else:
-        exact = norm_reference(inputs["x"], inputs["norm"], epsilon)
-    return expecting(graph, inputs, {each: reference(exact, inputs[f"w{each}"]) for each in ("q", "k", "v")}, fabric)
+    def data(random: np.random.Generator) -> Data:
+        inputs = {"x": normal(random, tokens, hidden, deviation=3), "norm": random_scale(random, hidden)}
+        inputs |= {f"w{each}": projection(random, hidden, count * head) for each, count in counts.items()}
+        if norm == "layer":
+            inputs["bias"] = normal(random, 1, hidden)
+            exact = layer_norm_reference(inputs["x"], inputs["norm"], inputs["bias"], epsilon)
+        else:
+            exact = norm_reference(inputs["x"], inputs["norm"], epsilon)
+        return inputs, {each: reference(exact, inputs[f"w{each}"]) for each in counts}
+
+    return finished(graph, fabric, data if values else None)
 
 
 @workload
@@ -246,13 +240,12 @@ def output_program(
     weight = graph.tensor("wo", (inner, hidden), BF16)
     projected = project(graph, x.flatten(0, 1, name="rows"), weight, depth=depth, columns=columns, held=held, sum=sum)
     rows_of_tiles(projected, name="o").store("o")
-    fabric = fitting(graph) if fabric is None else fabric
-    if not values:
-        return Program(graph, blank_tensors(graph), fabric)
 
-    random = np.random.default_rng(0)
-    inputs = {"x": normal(random, tokens, inner), "wo": projection(random, inner, hidden)}
-    return expecting(graph, inputs, {"o": reference(inputs["x"].astype(np.float64), inputs["wo"])}, fabric)
+    def data(random: np.random.Generator) -> Data:
+        inputs = {"x": normal(random, tokens, inner), "wo": projection(random, inner, hidden)}
+        return inputs, {"o": reference(inputs["x"].astype(np.float64), inputs["wo"])}
+
+    return finished(graph, fabric, data if values else None)
 
 
 def random_scale(random: np.random.Generator, hidden: int) -> np.ndarray:

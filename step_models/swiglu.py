@@ -7,6 +7,7 @@ multiplied as it is: one pass over the columns of gate and up, and the rows of d
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +18,7 @@ from step.functions import Add, Matmul, Mul, RetileCol, RetileStreamify, Silu
 from step.language.fused import Sum
 from step_models.checking import workload
 from step_models.division import check_divides
-from step_models.fabrics import fitting
-from step_models.weights import blank_tensors, expecting, normal, projection
+from step_models.weights import Data, finished, normal, projection
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,12 @@ class Weights:
     @classmethod
     def declare(cls, graph: Graph, prefix: str, hidden: int, inner: int) -> Weights:
         """Declare them as off-chip tensors of a program."""
-        return cls(
-            graph.tensor(f"{prefix}gate", (hidden, inner), BF16),
-            graph.tensor(f"{prefix}up", (hidden, inner), BF16),
-            graph.tensor(f"{prefix}down", (inner, hidden), BF16),
-        )
+        return cls(*(graph.tensor(f"{prefix}{name}", each, BF16) for name, each in shapes(hidden, inner).items()))
+
+
+def shapes(hidden: int, inner: int) -> dict[str, tuple[int, int]]:
+    """Shapes of the weights of an expert, in their order."""
+    return {"gate": (hidden, inner), "up": (hidden, inner), "down": (inner, hidden)}
 
 
 def check_tiles(hidden: int, inner: int, depth: int, columns: int) -> None:
@@ -64,31 +65,24 @@ def expert(
     gate = load("gate", weights.gate, (depth, columns), (1, blocks))
     up = load("up", weights.up, (depth, columns), (1, blocks))
     down = load("down", weights.down, (columns, depth), (steps, 1))
-    return feed_forward(x, gate, up, down, sum=sum, prefix=prefix)
+    return feed_forward(x, (gate, up, down), sum=sum, prefix=prefix)
 
 
 def feed_forward(
-    x: Stream,
-    gate: Stream,
-    up: Stream,
-    down: Stream,
-    *,
-    transposed: bool = False,
-    sum: Sum = "ordered",
-    prefix: str = "",
+    x: Stream, weights: Sequence[Stream], *, transposed: bool = False, sum: Sum = "ordered", prefix: str = ""
 ) -> Stream:
-    """The expert on tiles ``[rows, hidden]`` of ``x``, with weights that come in tiles: [..] -> [..] of FP32 tiles.
+    """The expert on tiles ``[rows, hidden]`` of ``x``, with ``weights``, gate, up and down, that come in tiles: [..] ->
+    [..] of FP32 tiles.
 
     For every tile of ``x`` they are [blocks of inner, blocks of hidden] tiles; those of gate and up may be
     ``transposed``. ``sum`` is that of the products.
     """
+    gate, up, down = weights
     blocks, steps = (int(each) for each in down.shape[-2:])
     if steps == 1:
-        gate, up, down = (
-            each.flatten(0, 1, name=f"{prefix}{name}_blocks")
-            for each, name in ((gate, "gate"), (up, "up"), (down, "down"))
-        )
-        return feed_whole_rows(x, gate, up, down, transposed=transposed, sum=sum, prefix=prefix)
+        names = (f"{prefix}{name}_blocks" for name in ("gate", "up", "down"))
+        rows = [each.flatten(0, 1, name=name) for each, name in zip(weights, names, strict=True)]
+        return feed_whole_rows(x, rows, transposed=(transposed, False), sum=sum, prefix=prefix)
 
     project, back = Matmul(transposed, sum=sum), Matmul(sum=sum)
     repeated = x.repeat(blocks, name=f"{prefix}x_repeated")
@@ -106,23 +100,16 @@ def feed_forward(
 
 
 def feed_whole_rows(
-    x: Stream,
-    gate: Stream,
-    up: Stream,
-    down: Stream,
-    *,
-    transposed: bool = False,
-    down_transposed: bool = False,
-    sum: Sum = "ordered",
-    prefix: str = "",
+    x: Stream, weights: Sequence[Stream], *, transposed: tuple[bool, bool], sum: Sum = "ordered", prefix: str = ""
 ) -> Stream:
-    """The expert on tiles ``[rows, hidden]`` of ``x``, with weights in tiles that have all of hidden: [..] -> [..].
+    """The expert on tiles ``[rows, hidden]`` of ``x``, with ``weights`` in tiles that have all of hidden: [..] -> [..].
 
-    For every tile of ``x`` they are [blocks of inner] tiles. Nothing is split, and the sum over the blocks of inner is
-    the reduction of a matmul.
+    For every tile of ``x`` they are [blocks of inner] tiles; ``transposed`` are those of gate and up, and those of
+    down. Nothing is split, and the sum over the blocks of inner is the reduction of a matmul.
     """
+    gate, up, down = weights
     repeated = x.repeat(int(down.shape[-1]), name=f"{prefix}x_repeated")
-    project, back = Matmul(transposed, sum=sum), Matmul(down_transposed, sum=sum)
+    project, back = (Matmul(each, sum=sum) for each in transposed)
     gates = repeated.map(project, gate, name=f"{prefix}gate_projection")
     ups = repeated.map(project, up, name=f"{prefix}up_projection")
     state = gates.map(Silu(), name=f"{prefix}activation").map(Mul(out=BF16), ups, name=f"{prefix}gated")
@@ -131,8 +118,7 @@ def feed_whole_rows(
 
 def random_weights(random: np.random.Generator, hidden: int, inner: int) -> dict[str, np.ndarray]:
     """Gate, up and down."""
-    shapes = {"gate": (hidden, inner), "up": (hidden, inner), "down": (inner, hidden)}
-    return {name: projection(random, *shape) for name, shape in shapes.items()}
+    return {name: projection(random, *shape) for name, shape in shapes(hidden, inner).items()}
 
 
 def reference(x: np.ndarray, weights: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -176,11 +162,9 @@ def program(
     x = graph.load(graph.tensor("x", (batch, hidden), BF16), tile=(rows, hidden), name="load_x").flatten(0, 2)
     y = expert(graph, x, Weights.declare(graph, "", hidden, inner), depth=depth, columns=columns, sum=sum)
     y.flat_map(RetileStreamify(1, "row"), name="y_rows").store("output")
-    fabric = fitting(graph) if fabric is None else fabric
-    if not values:
-        return Program(graph, blank_tensors(graph), fabric)
 
-    random = np.random.default_rng(0)
-    weights = random_weights(random, hidden, inner)
-    data = normal(random, batch, hidden)
-    return expecting(graph, {"x": data, **weights}, {"output": reference(data, weights)}, fabric)
+    def data(random: np.random.Generator) -> Data:
+        weights, x = random_weights(random, hidden, inner), normal(random, batch, hidden)
+        return {"x": x, **weights}, {"output": reference(x, weights)}
+
+    return finished(graph, fabric, data if values else None)

@@ -26,9 +26,7 @@ from step.language.fused import Sum
 
 def scaled(product: Stream, scale: float | None, prefix: str) -> Stream:
     """Scores of products of queries and keys; they are the scores where ``scale`` is None."""
-    if scale is None:
-        return product
-    return product.map(Scale(scale), name=f"{prefix}score")
+    return product if scale is None else product.map(Scale(scale), name=f"{prefix}score")
 
 
 def online(score: Stream, value: Stream, *, sum: Sum = "ordered", prefix: str = "") -> tuple[Stream, Stream]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
 import ml_dtypes
 import numpy as np
 
 from step import FabricConfig, Graph, Program
 from step.language.graph import Tensor
+from step_models.fabrics import fitting
 
 
 def normal(random: np.random.Generator, *shape: int, deviation: float = 1.0) -> np.ndarray:
@@ -29,17 +33,25 @@ def blank_tensors(graph: Graph) -> dict[str, np.ndarray]:
     return {name: blank(tensor) for name, tensor in graph.tensors.items()}
 
 
-def expecting(
+Data = tuple[dict[str, np.ndarray], dict[str, tuple[np.ndarray, np.ndarray]]]
+"""Inputs, and the float64 results of outputs, each with a bound on the error per element."""
+
+
+def finished(
     graph: Graph,
-    inputs: dict[str, np.ndarray],
-    results: dict[str, tuple[np.ndarray, np.ndarray]],
-    fabric: FabricConfig,
+    fabric: FabricConfig | None,
+    make: Callable[[np.random.Generator], Data] | None,
+    given: Mapping[str, np.ndarray] = MappingProxyType({}),
+    rows: int = 1,
 ) -> Program:
-    """A program with the float64 ``results`` of its outputs, each with a bound on the error per element."""
-    return Program(
-        graph,
-        inputs,
-        fabric,
-        expected={name: result for name, (result, _) in results.items()},
-        tolerance=float(max(bound.max() / np.abs(result).max() for result, bound in results.values())),
-    )
+    """The program of ``graph`` on ``fabric``, by default the smallest one that has room for its tiles, of so many
+    ``rows`` where these are dynamic.
+
+    ``make`` makes its data; without it all but what is ``given`` is zeros, and nothing is expected.
+    """
+    fabric = fitting(graph, rows=rows) if fabric is None else fabric
+    if make is None:
+        return Program(graph, {**blank_tensors(graph), **given}, fabric)
+    inputs, results = make(np.random.default_rng(0))
+    tolerance = float(max(bound.max() / np.abs(result).max() for result, bound in results.values()))
+    return Program(graph, inputs, fabric, {name: result for name, (result, _) in results.items()}, tolerance)

@@ -5,24 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from step.errors import EnvironmentProblem
-from step_torch.imported import Check, Imported, load
-from step_torch.joins import Join
-from step_torch.mapping.mapping import Mapped, map
-from step_torch.tiling import Tiling
-
-__all__ = [
-    "Check",
-    "Imported",
-    "Join",
-    "Layers",
-    "Mapped",
-    "Tiling",
-    "capture",
-    "capture_decoding",
-    "load",
-    "map",
-    "tables",
-]
+from step_torch.imported import Check as Check
+from step_torch.imported import Imported as Imported
+from step_torch.imported import load as load
+from step_torch.joins import Join as Join
+from step_torch.mapping.mapping import Mapped as Mapped
+from step_torch.mapping.mapping import map as map
+from step_torch.tiling import Tiling as Tiling
 
 _OF_TORCH = ("Layers", "capture", "capture_decoding", "tables")
 

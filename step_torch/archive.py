@@ -98,7 +98,10 @@ class _ArchiveReader:
     def read(self) -> Archive:
         model = self._json("models/model.json", "the exported program")
         self._check_version(model)
-        self._check_fits()
+        size = sum(each.file_size for each in self._opened.infolist() if "/data/weights/" in each.filename)
+        what = f"a program with the {size / 1e9:,.1f} GB of weights of '{self.path}'"
+        advice = "capture fewer layers (step_torch.Layers(model, COUNT)), or take a machine with more"
+        check_fits(2 * size, what, advice)  # as they are read, and as a program has them
         weights = {**self._weights("weights"), **self._weights("constants")}
         found = self._arrays()
         return Archive(self.path, model, weights, _results(found), _texts(found))
@@ -112,15 +115,6 @@ class _ArchiveReader:
                 f"{SCHEMA}: capture the module again with torch {TESTED}"
             )
 
-    def _check_fits(self) -> None:
-        """Weights are in memory twice: as they are read, and as a program has them."""
-        size = sum(each.file_size for each in self._opened.infolist() if "/data/weights/" in each.filename)
-        check_fits(
-            2 * size,
-            f"a program with the {size / 1e9:,.1f} GB of weights of '{self.path}'",
-            "capture fewer layers (step_torch.Layers(model, COUNT)), or take a machine with more",
-        )
-
     def _weights(self, kind: str) -> dict[str, np.ndarray]:
         config = self._json(f"data/{kind}/model_{kind}_config.json", f"the list of {kind}")["config"]
         return {name: self._weight(name, kind, each) for name, each in config.items()}
@@ -131,7 +125,8 @@ class _ArchiveReader:
             raise FormatError(f"'{self.path}' lacks {member}, the data of {name!r}: capture the module again")
         kept, shape = DTYPES.get(meta["dtype"]), [each["as_int"] for each in meta["sizes"]]
         if kept is None:
-            raise FormatError(f"'{self.path}': {name!r} has format {meta['dtype']}, which is none of {_known()}")
+            known = ", ".join(DTYPES.values())
+            raise FormatError(f"'{self.path}': {name!r} has format {meta['dtype']}, which is none of {known}")
         dtype = np.dtype(getattr(ml_dtypes, kept, kept))
         data = self._opened.read(f"{self._root}/{member}")
         if len(data) != prod(shape) * dtype.itemsize:
@@ -147,15 +142,15 @@ class _ArchiveReader:
         name = f"{self._root}/{member}"
         if name not in self._names:
             raise FormatError(f"'{self.path}' is no .pt2 file of torch.export: it lacks {member}, {what}")
-        read: dict[str, Any] = json.loads(self._opened.read(name))
-        return read
+        return json.loads(self._opened.read(name))
 
     def _arrays(self) -> dict[str, np.ndarray]:
         """Arrays that `step_torch.capture` stored beside the program."""
         if f"{self._root}/{RESULTS}" not in self._names:
             return {}
         with np.load(io.BytesIO(self._opened.read(f"{self._root}/{RESULTS}"))) as arrays:
-            return {name: _numbers(each) for name, each in arrays.items()}
+            bits = ml_dtypes.bfloat16
+            return {key: each.view(bits) if each.dtype == np.uint16 else each for key, each in arrays.items()}
 
 
 def _results(found: dict[str, np.ndarray]) -> tuple[TorchResults, ...]:
@@ -172,11 +167,3 @@ def _texts(found: dict[str, np.ndarray]) -> tuple[GeneratedText, ...]:
     return tuple(
         GeneratedText(found[f"text_{each}"].tolist(), found[f"margin_{each}"].tolist()) for each in range(count)
     )
-
-
-def _numbers(array: np.ndarray) -> np.ndarray:
-    return array.view(ml_dtypes.bfloat16) if array.dtype == np.uint16 else array
-
-
-def _known() -> str:
-    return ", ".join(DTYPES.values())

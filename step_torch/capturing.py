@@ -24,13 +24,14 @@ from torch import Tensor, nn
 from step.errors import InputError
 from step.host.files import write_atomically, writing
 from step.host.paths import named_file
+from step.programs.data.npz import Arrays
 from step_torch.archive import RESULTS
 from step_torch.calling import calling, check_arguments, check_call
 from step_torch.differences import difference
 from step_torch.lacking import PARTS, lacking, listed, parts_missing, scales
 from step_torch.layers import Layers, name_of, tables
 from step_torch.marks import Marks
-from step_torch.references import references
+from step_torch.references import Given, references
 
 WHOLE = ("linear", "silu", "gelu", "softmax", "layer_norm", "scaled_dot_product_attention", "split", "addmm")
 """Operators of ATen that are not taken apart."""
@@ -185,13 +186,7 @@ def capture(
     return _capture(module, [tuple(each) for each in (args, *samples)], path, dynamic_shapes, {})
 
 
-def _capture(
-    module: nn.Module,
-    given: Sequence[tuple[Tensor, ...]],
-    path: Path | str,
-    dynamic_shapes: Any,
-    arrays: dict[str, np.ndarray],
-) -> Path:
+def _capture(module: nn.Module, given: Given, path: Path | str, dynamic_shapes: Any, arrays: Arrays) -> Path:
     """The same for all that is ``given``, with ``arrays`` beside the results."""
     path = named_file(path, "a captured module", ".pt2")
     module = module.eval()

@@ -20,8 +20,7 @@ def with_depths(program: Program, *, routed: bool = False) -> Program:
     Those that its lowerings asked for stay, as they hold for other data too. Where data is ``routed``, other data may
     need more: a channel that has to be deeper gets room for all of its tokens. Raises `Deadlock` where no depths help.
     """
-    netlist = lower(program.graph, program.fabric)
-    runs = Runs(netlist, [Simulator(program)], threads=1)
+    runs = Runs(lower(program.graph, program.fabric), [Simulator(program)], threads=1)
     asked, deep = runs.asked, dict[str, int]()
     while (outcome := runs.outcome({**asked, **deep})).cycles is None:
         full = [name for name, peak in outcome.peaks.items() if name not in deep and peak >= asked[name]]

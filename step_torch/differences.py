@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from typing import Any
 
 Tried = Callable[[], Any]
@@ -21,13 +22,11 @@ def difference(parts: Mapping[str, Any], whole: Tried, step: Tried, off: Callabl
 
         return hook
 
-    hooks = [module.register_forward_pre_hook(told(place), with_kwargs=True) for place, module in parts.items()]
-    try:
+    with ExitStack() as hooks:
+        for place, module in parts.items():
+            hooks.enter_context(module.register_forward_pre_hook(told(place), with_kwargs=True))
         for call in (whole, step):
             seen.append({})
             call()
-    finally:
-        for each in hooks:
-            each.remove()
     one, other = seen
     return next((place for place in parts if place in one and place in other and off(other[place], one[place])), "")

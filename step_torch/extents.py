@@ -5,19 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from math import prod
+from operator import floordiv, mod
 from typing import Any
 
 from step.errors import FormatError
 
 _FUNCTIONS: Mapping[str, Callable[..., int]] = {
-    "Integer": lambda value: value,
+    "Integer": int,
     "Add": lambda *terms: sum(terms),
     "Mul": lambda *factors: prod(factors),
-    "Pow": lambda base, exponent: base**exponent,
-    "Max": max,
-    "Min": min,
-    "FloorDiv": lambda left, right: left // right,
-    "Mod": lambda left, right: left % right,
+    **{"Max": max, "Min": min, "Pow": pow, "FloorDiv": floordiv, "Mod": mod},
 }
 
 

@@ -8,13 +8,13 @@ there is a next step.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from step import BF16, BOOL, UINT32, Dim, FabricConfig, Graph, MemoryConfig, Program, Selector, Stream, Tile
+from step import BF16, BOOL, UINT32, FabricConfig, Graph, MemoryConfig, Program, Selector, Stream, Tile
 from step.errors import InputError
 from step.functions import ArgMax, Compare, SelectValid, Where
 from step.host.memory import check_fits
@@ -111,11 +111,8 @@ class LanguageModel:
             raise InputError(f"there is no token {unknown[0]}: the model has tokens 0 to {self.vocabulary - 1}")
         program = self._program(tiling or Tiling(), fabric, values)
         caches = sum(each.nbytes for name, each in program.inputs.items() if values and "_cache_" in name)
-        check_fits(
-            2 * caches,
-            f"a run with caches of {self.room:,} tokens in {self.parts.count} layers",
-            "capture the model with less room",
-        )
+        what = f"a run with caches of {self.room:,} tokens in {self.parts.count} layers"
+        check_fits(2 * caches, what, "capture the model with less room")
         every = every or self.parts.count == 1  # rows of one layer have to wait for each other
         # A deadlock shows while rows of the prompt are in all layers, or behind that.
         short = replace(program, inputs={**program.inputs, **_given(self.begins, 2, None, self.parts.count, every)})
@@ -178,23 +175,15 @@ def _given(prompt: Sequence[int], count: int, end: int | None, layers: int, ever
     }
 
 
-@dataclass
 class _DecodingLoops:
-    """The two loops of the program, around the nodes of ``model``."""
+    """The two loops of the program, around the nodes of ``model``.
 
-    model: LanguageModel
-    importer: Importer
-    values: bool
-    rounds: Dim = field(init=False)
-    steps: Dim = field(init=False)
-    """Rows that enter the layers."""
-    asked: Dim = field(init=False)
-    """Rows that leave them."""
+    ``steps`` are the rows that enter the layers, ``asked`` those that leave them.
+    """
 
-    def __post_init__(self) -> None:
-        self.rounds, self.steps, self.asked = (
-            self.importer.graph.symbol(name) for name in ("rounds", "steps", "asked_rows")
-        )
+    def __init__(self, model: LanguageModel, importer: Importer, values: bool) -> None:
+        self.model, self.importer, self.values = model, importer, values
+        self.rounds, self.steps, self.asked = map(importer.graph.symbol, ("rounds", "steps", "asked_rows"))
 
     def place(self) -> None:
         """Place all operators."""
@@ -241,10 +230,9 @@ class _DecodingLoops:
         flags = graph.feedback(Selector(1), [self.rounds], name="another")
         found = dict[str, Stream]()
         for name in ("position", "layer", "enters", "entering", "leaves", "given", "asked", "quiet"):
-            if name in ("position", "layer"):
-                all_of_it = graph.source(name, Tile(UINT32), [most])
-            else:
-                all_of_it = graph.selectors(name, 1 if name in ("entering", "quiet") else 2, [most])
+            is_number, is_single = name in ("position", "layer"), name in ("entering", "quiet")
+            element = Tile(UINT32) if is_number else Selector(1 if is_single else 2)
+            all_of_it = graph.source(name, element, [most])
             found[name] = all_of_it.until(flags.stream, name=f"{name}_now").assume_shape([self.rounds])
         (always,) = found["quiet"].partition(found["quiet"], targets=1, name="always")
         another = graph.reassemble([always, goes_on], found["asked"], order="index", name="another_each")

@@ -69,9 +69,8 @@ class Imported:
     @property
     def intermediate_bytes(self) -> int:
         """Bytes of the results of all operators of torch."""
-        made = [name for node in self.nodes.nodes for name in node.results]
-        metas = [self.nodes.metas[name] for name in made if name in self.nodes.metas]  # and no numbers
-        return sum(prod(each.shape) * FORMATS[each.dtype].bytes for each in metas if each.dtype in FORMATS)
+        made = (self.nodes.metas.get(name) for node in self.nodes.nodes for name in node.results)
+        return sum(prod(each.shape) * FORMATS[each.dtype].bytes for each in made if each and each.dtype in FORMATS)
 
     @property
     def host(self) -> list[str]:
@@ -134,4 +133,4 @@ def _lowered(
     importer = Importer(archive, nodes, data, tiling, Graph(re.sub(r"\W", "_", name)))
     importer.run()
     program = Program(importer.graph, importer.inputs, fitting(importer.graph))
-    return program, tuple(importer.notes), tuple(importer.joins)
+    return program, tuple(importer.notes), tuple(importer.joiner.placed)

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,10 @@ import numpy as np
 from step import BF16, BOOL, FP32, DType, Graph, Stream
 from step.errors import GraphError, InputError, TypeMismatch
 from step.functions import Cast, RetileStreamify
+from step.host.names import unused
 from step.language.location import UNKNOWN_LOCATION
 from step_torch.archive import Archive
-from step_torch.joins import Join, Joiner, NoJoin
+from step_torch.joins import Joiner, NoJoin
 from step_torch.layouts import TensorAxis, TileLayout, Value, dividing
 from step_torch.nodes import Meta, Nodes, Origin, Ref, TorchNode
 from step_torch.registry import lowering_of
@@ -26,6 +26,9 @@ from step_torch.tiling import ROWS, Tiling
 
 FORMATS: dict[str, DType] = {"bfloat16": BF16, "float32": FP32, "bool": BOOL}
 """Formats of torch that streams have."""
+
+_OUTPUT = TorchNode("output", (), {}, ("output",), Origin(UNKNOWN_LOCATION, ""))
+"""The node before there is another one."""
 
 
 @dataclass
@@ -38,21 +41,16 @@ class Importer:
     tiling: Tiling
     graph: Graph
     inputs: dict[str, Any] = field(default_factory=dict)
-    joins: list[Join] = field(default_factory=list)
     values: dict[str, Any] = field(default_factory=dict)
-    cuts: dict[Any, Value] = field(default_factory=dict)
     tensors: dict[tuple[Any, ...], Any] = field(default_factory=dict)
     """Those of the program, by what they are made of, and how."""
     notes: dict[str, None] = field(default_factory=dict)
     """What was chosen for the user."""
-    sources: Sources = field(init=False)
-    node: TorchNode = field(init=False)
+    node: TorchNode = _OUTPUT
+    """The one that is lowered now."""
 
     def __post_init__(self) -> None:
-        self.sources = Sources(self)
-        self.node = TorchNode(
-            "output", (), {}, ("output",), Origin(UNKNOWN_LOCATION, "")
-        )  # before there is another one
+        self.joiner, self.sources = Joiner(self), Sources(self)
 
     def run(self) -> None:
         """Lower all nodes, and store the outputs; raises `InputError` with all that can not be."""
@@ -81,7 +79,8 @@ class Importer:
             if target not in names:
                 own = _NOT_IN_NAMES.sub("_", target)
                 own = own if own[0].isalpha() else f"weight_{own}"  # of modules that have numbers for names
-                names[target] = _unlike(own, {*names.values(), *self.nodes.inputs, *self.nodes.output_names})
+                others = {*names.values(), *self.nodes.inputs, *self.nodes.output_names}
+                names[target] = unused(own, others.__contains__)
             self.values[name] = self.stored(names[target], self.archive.weights[target], is_parameter=True)
 
     def check_format(self, given: Stored) -> None:
@@ -132,8 +131,7 @@ class Importer:
 
         What reads a value that is missing for that is listed only if no operator of its kind has a lowering.
         """
-        failed: dict[str, None] = {}
-        lost = set[str]()
+        failed, lost = dict[str, None](), set[str]()
         for node in nodes:
             lowering, unknown = lowering_of(node.op), self.nodes.unknown(node)
             late, is_number = lost.intersection(node.reads), node.op.startswith("_operator.")  # of extents
@@ -194,29 +192,8 @@ class Importer:
 
     def free(self, stem: str) -> str:
         """``stem``, or with a number behind it where another operator or tensor is called so."""
-        name, number = stem, 1
-        while self._is_taken(name):
-            number += 1
-            name = f"{stem}_{number}"
-        return name
-
-    def _is_taken(self, name: str) -> bool:
-        own, nodes = (*self.nodes.inputs, *self.nodes.output_names), self.graph.nodes
-        return name in nodes or name in self.graph.tensors or f"{name}_chunks" in nodes or name in own
-
-    @property
-    def joiner(self) -> Joiner:
-        """Joins in front of this node."""
-        return Joiner(
-            self.graph,
-            self.node.name,
-            self.node.place,
-            self.joins,
-            self.tiling.on_chip,
-            self.name,
-            self.cuts,
-            self.inputs,
-        )
+        taken = {*self.nodes.inputs, *self.nodes.output_names}, self.graph.nodes, self.graph.tensors
+        return unused(stem, lambda name: f"{name}_chunks" in self.graph.nodes or any(name in each for each in taken))
 
     def value(self, given: Any) -> Value:
         """``given`` as a stream, in the layout that comes by itself."""
@@ -233,8 +210,7 @@ class Importer:
     def whole_rows(self, given: Any, why: str) -> Value:
         """``given`` in tiles that have all of the last axis."""
         value = self.value(given)
-        axes = value.dims[-1] if value.dims else ()
-        return self.joiner.whole(value, axes, why)
+        return self.joiner.whole(value, value.dims[-1] if value.dims else (), why)
 
     def rounded(self, stream: Stream) -> Stream:
         """``stream`` in the format that the node has in torch, if it is wider."""
@@ -263,12 +239,6 @@ _FAILURES = (Unsupported, NoJoin, TypeMismatch, GraphError)
 """What a lowering raises for what it can not do, or the graph for operators that do not fit each other."""
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
-
-
-def _unlike(name: str, others: set[str]) -> str:
-    """``name``, or with a number behind it where others have it."""
-    names = (name if number == 1 else f"{name}_{number}" for number in count(1))
-    return next(each for each in names if each not in others)
 
 
 def with_dtype(value: Value, stream: Stream, dtype: DType) -> Value:

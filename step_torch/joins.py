@@ -7,17 +7,21 @@ way through off-chip memory for what is larger than on-chip memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from math import prod
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from step import Graph, Stream
+from step import Stream
 from step.functions import Max, RetileCol, RetileRow, RetileStreamify, Transpose
 from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value
 from step_torch.nodes import Origin
+
+if TYPE_CHECKING:
+    from step_torch.importing import Importer
 
 Side = Literal["row", "col"]
 
@@ -42,20 +46,12 @@ class NoJoin(Exception):
 
 @dataclass
 class Joiner:
-    """Converters of ``graph`` in front of one node; all that are placed are entered in ``placed``.
+    """Converters in front of the node that is lowered now; all that are ``placed`` are entered there."""
 
-    ``on_chip``: bytes that one buffer may have. ``name`` gives names that no operator has.
-    """
-
-    graph: Graph
-    node: str
-    place: Origin
-    placed: list[Join]
-    on_chip: int
-    name: Callable[[str], str]
-    made: dict[tuple[tuple[str, int], Side, int], Value]
+    at: Importer
+    placed: list[Join] = field(default_factory=list)
+    made: dict[tuple[tuple[str, int], Side, int], Value] = field(default_factory=dict)
     """Tiles that were cut or joined for another node: of which stream, and to how many rows or columns."""
-    inputs: dict[str, Any]
 
     def to(self, value: Value, wanted: TileLayout, why: str) -> Value:
         """``value`` in the layout ``wanted``; raises `NoJoin`."""
@@ -75,7 +71,7 @@ class Joiner:
         if own and rows is not None and rows.axis == axes[0]:
             value = self.rows(value, 1, why)  # which lie side by side then
         elif axes and rows is not None and rows.axis == axes[0]:
-            stream = value.stream.map(Transpose(), name=self.name("turned"))
+            stream = value.stream.map(Transpose(), name=self.at.name("turned"))
             self._enter("Transpose", _tile_bytes(value), why)
             value = replace(value, stream=stream, layout=replace(value.layout, rows=columns, columns=rows))
         elif (columns.axis if columns else None) != (axes[0] if axes else None):
@@ -93,13 +89,11 @@ class Joiner:
     def reordered(self, value: Value, loops: Sequence[AxisPart], why: str) -> Value:
         """``value`` with these loops; those that it has not repeat it."""
         have, loops = value.layout.loops, tuple(loops)
-        same = next(
-            (at for at, (a, b) in enumerate(zip(have, loops, strict=False)) if a != b), min(len(have), len(loops))
-        )
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(have, loops, strict=False)))
         stream = value.stream
         if same == len(have):
             for part in loops[same:]:
-                stream = stream.repeat(part.count, name=self.name(f"each_{part.axis.name}"))
+                stream = stream.repeat(part.count, name=self.at.name(f"each_{part.axis.name}"))
                 self._enter(f"Repeat along {part}", 0, why)
         else:
             stream = self._buffered(value, same, loops, why)
@@ -107,8 +101,7 @@ class Joiner:
 
     def _cut(self, value: Value, side: Side, size: int, why: str) -> Value:
         """Tiles of another number of rows or columns."""
-        layout = value.layout
-        part = layout.columns if side == "col" else layout.rows
+        part = value.layout.columns if side == "col" else value.layout.rows
         if part is None or part.count == size:
             return value
         key = value.stream.key, side, size
@@ -125,7 +118,7 @@ class Joiner:
         if part.count > size:
             cut, tile = part.count // size, AxisPart(part.axis, size, part.step)
             on = inner is not None and inner.axis == part.axis and inner.step == part.count * part.step
-            pieces = value.stream.flat_map(RetileStreamify(size, side, rank=0 if on else 1), name=self.name("cut"))
+            pieces = value.stream.flat_map(RetileStreamify(size, side, rank=0 if on else 1), name=self.at.name("cut"))
             self._enter(f"RetileStreamify to {tile}", _tile_bytes(value), why)
             loops = layout.loops[:-1] if on else layout.loops
             count = cut * (inner.count if on and inner is not None else 1)
@@ -134,9 +127,9 @@ class Joiner:
         loop, joined = value.layout.loops[-1], size // part.count
         stream, loops = value.stream, value.layout.loops[:-1]
         if joined < loop.count:
-            stream = stream.reshape(joined, name=self.name("chunks"))[0]
+            stream = stream.reshape(joined, name=self.at.name("chunks"))[0]
             loops = (*loops, AxisPart(part.axis, loop.count // joined, size * part.step))
-        stream = stream.accum(RetileCol() if side == "col" else RetileRow(), name=self.name("joined"))
+        stream = stream.accum(RetileCol() if side == "col" else RetileRow(), name=self.at.name("joined"))
         tile = AxisPart(part.axis, size, part.step)
         self._enter(f"Retile to {tile}", joined * _tile_bytes(value), why)
         return self._with_tile(value, stream, loops, side, tile)
@@ -153,7 +146,7 @@ class Joiner:
             if (outer.axis, outer.step) != (inner.axis, inner.count * inner.step):
                 break
             both = AxisPart(inner.axis, outer.count * inner.count, inner.step)
-            stream = value.stream.flatten(0, 1, name=self.name("flat"))
+            stream = value.stream.flatten(0, 1, name=self.at.name("flat"))
             self._enter(f"Flatten to {both}", 0, why)
             value = replace(value, stream=stream, layout=replace(value.layout, loops=(*loops, both)))
         return value
@@ -162,7 +155,7 @@ class Joiner:
         """The loops from ``same`` on in another order, out of a buffer or out of memory."""
         held = value.layout.loops[same:]
         size = prod(each.count for each in held) * _tile_bytes(value)
-        if size > self.on_chip:
+        if size > self.at.tiling.on_chip:
             same, held = 0, value.layout.loops
         strides = []
         for part in loops[same:]:
@@ -175,29 +168,27 @@ class Joiner:
         if missing := [each for each in held if each not in loops]:
             raise NoJoin(f"the loop over {missing[0]} in {value.layout} is not wanted")
         extents = [each.count for each in loops[same:]]
-        if size > self.on_chip:
+        if size > self.at.tiling.on_chip:
             return self._through_memory(value, extents, strides, why)
-        buffers = value.stream.bufferize(rank=len(held), name=self.name("held"))
+        buffers = value.stream.bufferize(rank=len(held), name=self.at.name("held"))
         self._enter("Bufferize and Streamify", size, why)
-        again: Stream = buffers.streamify(out=extents, stride=strides, name=self.name("again"))
-        return again
+        return buffers.streamify(out=extents, stride=strides, name=self.at.name("again"))
 
     def _through_memory(self, value: Value, extents: list[int], strides: list[int], why: str) -> Stream:
         """The value is stored, and read when all of it is there."""
         rows, columns = value.layout.tile
         count = prod(value.layout.extents)
         kept = value.stream.element.tiles[0].dtype
-        tensor = self.graph.tensor(self.name("spilled"), (count * rows, columns), kept)
-        self.inputs[tensor.name] = np.broadcast_to(np.zeros((), kept.numpy), tensor.shape)
-        address = self.graph.count(reference=value.stream, name=self.name("address"))
-        stored = value.stream.store_random(tensor, address, name=self.name("store"))
-        numbers = self.graph.count(reference=stored, name=self.name("stored"))
-        last = numbers.accum(Max(), rank=len(value.layout.loops), name=self.name("last"))
+        tensor = self.at.graph.tensor(self.at.name("spilled"), (count * rows, columns), kept)
+        self.at.inputs[tensor.name] = np.broadcast_to(np.zeros((), kept.numpy), tensor.shape)
+        address = self.at.graph.count(reference=value.stream, name=self.at.name("address"))
+        stored = value.stream.store_random(tensor, address, name=self.at.name("store"))
+        numbers = self.at.graph.count(reference=stored, name=self.at.name("stored"))
+        last = numbers.accum(Max(), rank=len(value.layout.loops), name=self.at.name("last"))
         self._enter("a way through off-chip memory", 2 * _tile_bytes(value), why)
-        read: Stream = self.graph.load(
-            tensor, tile=(rows, columns), out=extents, stride=strides, reference=last, name=self.name("reload")
+        return self.at.graph.load(
+            tensor, tile=(rows, columns), out=extents, stride=strides, reference=last, name=self.at.name("reload")
         )
-        return read
 
     def _with_tile(
         self, value: Value, stream: Stream, loops: tuple[AxisPart, ...], side: Side, tile: AxisPart
@@ -207,7 +198,7 @@ class Joiner:
         return replace(value, stream=stream, layout=TileLayout(loops, rows, columns))
 
     def _enter(self, kind: str, size: int, why: str) -> None:
-        self.placed.append(Join(self.node, kind, size, why, self.place))
+        self.placed.append(Join(self.at.node.name, kind, size, why, self.at.node.place))
 
 
 def _tile_bytes(value: Value) -> int:

@@ -51,8 +51,7 @@ def layers_of(model: Any) -> Any:
 def parts_missing(model: Any) -> str:
     """The parts of a step that the body of ``model`` lacks, if it has some of them."""
     body = getattr(model, "base_model", model)
-    absent = [[name for name in kind if not hasattr(body, name)] for kind in PARTS]
-    fewest = min(absent, key=len)
+    fewest = min(([name for name in kind if not hasattr(body, name)] for kind in PARTS), key=len)
     return "" if len(fewest) == len(PARTS[0]) else f"; {type(body).__name__} has no {', '.join(fewest)}"
 
 

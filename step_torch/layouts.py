@@ -7,7 +7,7 @@ of an axis together count all of it, so a layout says for every tile which scala
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -49,7 +49,7 @@ class TileLayout:
     @property
     def tile(self) -> tuple[int, int]:
         """Rows and columns of a tile."""
-        return _count(self.rows), _count(self.columns)
+        return self.rows.count if self.rows else 1, self.columns.count if self.columns else 1
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -62,28 +62,17 @@ class TileLayout:
         rows, columns = (each if each and each.count > 1 else None for each in (self.rows, self.columns))
         return tuple(each for each in self.loops if each.count > 1), rows, columns
 
-    @property
-    def parts(self) -> list[AxisPart]:
-        """The parts of the loops, the rows and the columns."""
-        return [*self.loops, *(each for each in (self.rows, self.columns) if each is not None)]
-
     def renamed(self, names: dict[TensorAxis, TensorAxis]) -> TileLayout:
         """The same with other axes of the same extents."""
+        return self.changed(lambda part: replace(part, axis=names.get(part.axis, part.axis)))
 
-        def new(part: AxisPart) -> AxisPart:
-            return replace(part, axis=names.get(part.axis, part.axis))
-
-        return self.changed(new)
-
-    def changed(self, new: object) -> TileLayout:
+    def changed(self, new: Callable[[AxisPart], AxisPart]) -> TileLayout:
         """The layout with ``new(part)`` in the place of every part."""
-        assert callable(new)
         rows, columns = (each and new(each) for each in (self.rows, self.columns))
         return TileLayout(tuple(map(new, self.loops)), rows, columns)
 
     def __str__(self) -> str:
-        loops = ", ".join(map(str, self.loops))
-        return f"[{loops}] of tiles [{self.rows or 1}, {self.columns or 1}]"
+        return f"[{', '.join(map(str, self.loops))}] of tiles [{self.rows or 1}, {self.columns or 1}]"
 
 
 @dataclass(frozen=True)
@@ -97,11 +86,6 @@ class Value:
     dims: Dims
     layout: TileLayout
     dtype: DType
-
-    @property
-    def bytes(self) -> int:
-        """Bytes of all tiles."""
-        return prod(self.layout.extents) * prod(self.layout.tile) * self.stream.element.tiles[0].dtype.bytes
 
     def over(self, dims: Dims) -> Value:
         """The same value, whose dimensions are seen as ``dims``."""
@@ -129,13 +113,3 @@ def dividing(extent: int, most: int) -> int:
 def sizes(dims: Sequence[Sequence[TensorAxis]]) -> tuple[int, ...]:
     """The extents of a tensor."""
     return tuple(prod(axis.extent for axis in each) for each in dims)
-
-
-def of_one(axes: Sequence[TensorAxis]) -> TensorAxis | None:
-    """The axis of a dimension that has at most one."""
-    assert len(axes) <= 1
-    return axes[0] if axes else None
-
-
-def _count(part: AxisPart | None) -> int:
-    return 1 if part is None else part.count

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 def in_one_loop(at: Importer, value: Value, name: str) -> Stream:
     """All tiles of all rounds in one loop."""
     loops = len(value.layout.loops)
-    flat: Stream = value.stream.flatten(0, loops, name=at.name(f"{name}_flat")) if loops else value.stream
-    return flat
+    return value.stream.flatten(0, loops, name=at.name(f"{name}_flat")) if loops else value.stream
 
 
 def in_loops(at: Importer, stream: Stream, like: Value) -> Stream:

@@ -66,6 +66,10 @@ EXPERTS: dict[str, tuple[bool, str]] = {
 _KEYS = ("_attn_implementation", "_experts_implementation")
 
 
+Refused = Callable[[str], InputError]
+"""Makes an error of why something is refused."""
+
+
 class Marks:
     """Attention and routed experts of transformers as marks.
 
@@ -88,7 +92,13 @@ class Marks:
         if not configs:
             yield
             return
-        self._register()
+        from transformers.integrations.moe import ALL_EXPERTS_FUNCTIONS
+        from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
+        from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+        ALL_ATTENTION_FUNCTIONS.register("step", self._attention)
+        ALL_MASK_ATTENTION_FUNCTIONS.register("step", self._mask)
+        ALL_EXPERTS_FUNCTIONS.register("step", self._experts)
         self._paths = {id(each): path for path, each in module.named_modules()}
         self._again = cycle(self._plain)
         before = [(each, key, getattr(each, key, None)) for each in configs for key in _KEYS]
@@ -100,15 +110,6 @@ class Marks:
         finally:
             for config, key, value in before:
                 setattr(config, key, value)
-
-    def _register(self) -> None:
-        from transformers.integrations.moe import ALL_EXPERTS_FUNCTIONS
-        from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
-        from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
-
-        ALL_ATTENTION_FUNCTIONS.register("step", self._attention)
-        ALL_MASK_ATTENTION_FUNCTIONS.register("step", self._mask)
-        ALL_EXPERTS_FUNCTIONS.register("step", self._experts)
 
     # -- attention ------------------------------------------------------------------------------------------------
 
@@ -142,25 +143,17 @@ class Marks:
             raise refused(f"has {rows} queries and {keys} keys: only as many, or a single query, have a lowering")
         if sliding_window is not None:
             check_window(sliding_window, keys, refused)
-        self._check_sight(module, attention_mask, is_causal, statically_known_true(rows == 1), refused)
+        if attention_mask is not None or not statically_known_true(rows == 1):
+            self._check_sight(module, attention_mask, is_causal, refused)
         scale = query.shape[-1] ** -0.5 if scaling is None else float(scaling)
         return attention(query, key, value, scale).transpose(1, 2).contiguous(), None
 
-    def _check_sight(
-        self,
-        module: nn.Module,
-        mask: Tensor | None,
-        is_causal: bool | None,
-        single: bool,
-        refused: Callable[[str], InputError],
-    ) -> None:
+    def _check_sight(self, module: nn.Module, mask: Tensor | None, is_causal: bool | None, refused: Refused) -> None:
         """Raise unless every row sees all rows up to its own, and no others."""
         if mask is not None:
             kind = next((kind for made, kind in self._masks if made is mask), "which was given")
             if kind:
                 raise refused(f"has a mask, {kind}: only causal attention without one has a lowering")
-            return
-        if single:
             return
         before = self._before.get(id(getattr(module, "config", None))) or CAUSAL[0]
         if before not in CAUSAL:
@@ -211,7 +204,8 @@ class Marks:
         if getattr(module._apply_gate, "__func__", None) is not _default_apply_gate:
             raise refused(f"have a gate of their own: {only}")
         if type(module.act_fn) not in (nn.SiLU, SiLUActivation):
-            raise refused(f"have the activation {_name(module.act_fn)}: {only}")
+            name = getattr(module.act_fn, "__name__", type(module.act_fn).__name__)
+            raise refused(f"have the activation {name}: {only}")
         if more or options:
             raise refused(f"are given more than rows, experts and weights: {only}")
         gate_up, down = module.gate_up_proj, module.down_proj
@@ -221,7 +215,7 @@ class Marks:
             raise refused(f"have weights {shapes}, not [count, 2 * inner, hidden] and [count, hidden, inner]")
         return experts(x, index, weight, gate_up, down)
 
-    def _refusal(self, module: nn.Module, what: str) -> Callable[[str], InputError]:
+    def _refusal(self, module: nn.Module, what: str) -> Refused:
         """Makes errors about the mark in ``module``."""
         path = self._paths.get(id(module), type(module).__name__)
         self.made[path] = None
@@ -230,11 +224,10 @@ class Marks:
 
 def configs_of(module: nn.Module) -> list[Any]:
     """The configurations of transformers in a module."""
-    found = {id(each.config): each.config for each in module.modules() if hasattr(each, "config")}
-    return list(found.values())
+    return list({id(each.config): each.config for each in module.modules() if hasattr(each, "config")}.values())
 
 
-def _refusal(what: str) -> Callable[[str], InputError]:
+def _refusal(what: str) -> Refused:
     """Makes errors about ``what``."""
     return lambda why: InputError(f"{what} {why}")
 
@@ -242,7 +235,7 @@ def _refusal(what: str) -> Callable[[str], InputError]:
 OF_LAYERS = _refusal("attention of the layers")
 
 
-def check_window(window: int, keys: Any, refused: Callable[[str], InputError] = OF_LAYERS) -> None:
+def check_window(window: int, keys: Any, refused: Refused = OF_LAYERS) -> None:
     """Raise unless all ``keys`` are within the window."""
     if statically_known_true(keys <= window):
         return
@@ -254,7 +247,3 @@ def check_window(window: int, keys: Any, refused: Callable[[str], InputError] = 
 
 def _shown(value: Any) -> str:
     return f"a tensor {list(value.shape)}" if isinstance(value, Tensor) else repr(value)
-
-
-def _name(function: Any) -> str:
-    return getattr(function, "__name__", type(function).__name__)

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from step.errors import FormatError, InputError
 from step.language.location import UNKNOWN_LOCATION, Location
 from step_torch.archive import DTYPES, Archive
@@ -95,10 +93,6 @@ class Nodes:
         found = (self.metas[name].unknown for name in node.results if name in self.metas)
         return next(filter(None, found), "")
 
-    def data(self, name: str, weights: Mapping[str, np.ndarray]) -> np.ndarray:
-        """The weight that the parameter ``name`` stands for."""
-        return weights[self.parameters[name]]
-
 
 def nodes_of(archive: Archive, shapes: Mapping[str, tuple[int, ...]] | None = None) -> Nodes:
     """The nodes of ``archive``.
@@ -117,7 +111,8 @@ def nodes_of(archive: Archive, shapes: Mapping[str, tuple[int, ...]] | None = No
         else:
             raise FormatError(f"'{archive.path}' has an input of the kind {kind!r}, which step_torch does not know")
     sizes = {name: each["sizes"] for name, each in graph["tensor_values"].items()}
-    taken = {name: each.shape for name, each in zip(inputs, _captured(archive), strict=False)}
+    captured = archive.results[0].inputs if archive.results else []
+    taken = {name: each.shape for name, each in zip(inputs, captured, strict=False)}
     for name in inputs:
         if name not in taken and name not in (shapes or {}):
             raise InputError(f"there is no data for input {name!r}: give inputs={{{name!r}: ...}}")
@@ -166,46 +161,36 @@ def _tensor(arg: Mapping[str, Any], what: str) -> str:
 _STORED = {"parameter": "parameter_name", "buffer": "buffer_name", "tensor_constant": "tensor_constant_name"}
 
 
-def _captured(archive: Archive) -> list[np.ndarray]:
-    return archive.results[0].inputs if archive.results else []
-
-
 def _bound(sizes: Mapping[str, list[Any]], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
     """Extents of dynamic axes, from the shapes of the inputs."""
     extents = dict[str, int]()
     for name, declared in sizes.items():
-        shape = shapes.get(name)
-        if shape is None:
-            continue
-        if len(shape) != len(declared):
-            raise InputError(f"input {name!r} has {len(declared)} dimensions, not {len(shape)}")
-        for axis, (size, extent) in enumerate(zip(declared, shape, strict=True)):
-            if "as_int" in size and size["as_int"] != extent:
-                raise InputError(
-                    f"axis {axis} of input {name!r} is {size['as_int']} in all captures, not {extent}: "
-                    "name it in dynamic_shapes"
-                )
-            symbol, value = solved(size, extent)
-            if symbol and value is not None:
-                extents.setdefault(symbol, value)
-    for name, declared in sizes.items():
-        for axis, (size, extent) in enumerate(zip(declared, shapes.get(name, ()), strict=False)):
-            wanted = extent_of(size, extents)
-            if wanted != extent:
-                says = f"{wanted}, as that of another input" if isinstance(wanted, int) else f"a whole {wanted}"
-                raise InputError(f"axis {axis} of input {name!r} is {extent}, but must be {says}")
+        if len(shapes[name]) != len(declared):
+            raise InputError(f"input {name!r} has {len(declared)} dimensions, not {len(shapes[name])}")
+    axes = [
+        (f"axis {axis} of input {name!r} is", *pair)
+        for name, declared in sizes.items()
+        for axis, pair in enumerate(zip(declared, shapes[name], strict=True))
+    ]
+    for says, size, extent in axes:
+        if "as_int" in size and size["as_int"] != extent:
+            raise InputError(f"{says} {size['as_int']} in all captures, not {extent}: name it in dynamic_shapes")
+        symbol, value = solved(size, extent)
+        if symbol and value is not None:
+            extents.setdefault(symbol, value)
+    for says, size, extent in axes:
+        if (wanted := extent_of(size, extents)) != extent:
+            other = f"{wanted}, as that of another input" if isinstance(wanted, int) else f"a whole {wanted}"
+            raise InputError(f"{says} {extent}, but must be {other}")
     return extents
 
 
 def _node(read: Mapping[str, Any], symbols: Mapping[str, int]) -> TorchNode:
     args = [(each["name"], each["kind"], _argument(each["arg"], symbols)) for each in read["inputs"]]
-    return TorchNode(
-        read["target"].removeprefix("torch.ops."),
-        tuple(value for _, kind, value in args if kind == 1),
-        {name: value for name, kind, value in args if kind != 1},
-        tuple(name for each in read["outputs"] for name in _results(each)),
-        _place(read["metadata"]),
-    )
+    ordered = tuple(value for _, kind, value in args if kind == 1)
+    named = {name: value for name, kind, value in args if kind != 1}
+    results = tuple(name for each in read["outputs"] for name in _results(each))
+    return TorchNode(read["target"].removeprefix("torch.ops."), ordered, named, results, _place(read["metadata"]))
 
 
 def _argument(arg: Mapping[str, Any], symbols: Mapping[str, int]) -> Any:
@@ -231,9 +216,7 @@ def _argument(arg: Mapping[str, Any], symbols: Mapping[str, int]) -> Any:
 
 def _symbol(value: Mapping[str, Any], symbols: Mapping[str, int]) -> int | Ref:
     """An integer, or one that a node made, as far as it is known."""
-    if "as_int" in value:
-        return int(value["as_int"])
-    return symbols.get(value["as_name"], Ref(value["as_name"]))
+    return int(value["as_int"]) if "as_int" in value else symbols.get(value["as_name"], Ref(value["as_name"]))
 
 
 def _results(output: Mapping[str, Any]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
@@ -48,8 +48,7 @@ def references(module: nn.Module, given: Given, marks: Marks) -> list[dict[str, 
     found = list[dict[str, list[Tensor]]]()
     for args, twice, bf16, mine in zip(given, doubled, plain, marked, strict=True):
         results = _exactly(exact, twice)
-        for number, pair in enumerate(zip(mine, results, strict=False)):
-            off = _off(*pair)
+        for number, off in enumerate(map(_off, mine, results)):
             if not (worst := float(off.max())) <= SAME:
                 place = [int(each) for each in np.unravel_index(int(off.argmax()), off.shape)]
                 raise InputError(
@@ -104,14 +103,11 @@ def _told(module: nn.Module, marks: Marks) -> Iterator[dict[str, Tensor]]:
     def hook(path: str) -> Any:
         return lambda _module, _args, result: results.__setitem__(path, _leading(result))
 
-    hooks = [each.register_forward_hook(hook(path)) for path, each in module.named_modules() if path in marks.made]
-    try:
+    with ExitStack() as hooks:
+        for path in marks.made:
+            hooks.enter_context(module.get_submodule(path).register_forward_hook(hook(path)))
         yield results
-    finally:
-        for each in hooks:
-            each.remove()
 
 
 def _leading(result: Any) -> Tensor:
-    first: Tensor = result[0] if isinstance(result, tuple | list) else result
-    return first
+    return result[0] if isinstance(result, tuple | list) else result

@@ -38,8 +38,7 @@ class EveryRow(Sources):
     def embedded(self, table: Stored, numbers: Stored) -> Stream:
         number = self.numbers[numbers.name]
         tile = (1, table.width)
-        stream: Stream = number.load_random(self.tensor(table), tile=tile, name=self.importer.name())
-        return stream
+        return number.load_random(self.tensor(table), tile=tile, name=self.importer.name())
 
 
 @dataclass

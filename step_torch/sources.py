@@ -48,14 +48,8 @@ class Stored:
 
     def formed(self, name: str, form: Callable[[np.ndarray], np.ndarray], dims: Dims) -> Stored:
         """The tensor that ``form`` makes of the data; ``name`` tells it from others of the same tensor."""
-        return Stored(
-            f"{self.name}_{name}",
-            form(self.data),
-            dims,
-            self.is_parameter,
-            self.of or self.name,
-            lambda data: form(self.form(data)),
-        )
+        name, of = f"{self.name}_{name}", self.of or self.name
+        return Stored(name, form(self.data), dims, self.is_parameter, of, lambda data: form(self.form(data)))
 
 
 @dataclass
@@ -73,18 +67,16 @@ class Sources:
         axes, columns = given.axes
         row = axes[-1] if axes else None
         loop, rows = blocks(row, self.importer.rows(given, row) if row else 1)
-        layout = TileLayout((*map(_loop, axes[:-1]), *loop), rows, whole(columns[0] if columns else None))
-        return self.read(given, layout)
+        outer = (AxisPart(axis, axis.extent) for axis in axes[:-1])
+        return self.read(given, TileLayout((*outer, *loop), rows, whole(columns[0] if columns else None)))
 
     def read(self, given: Stored, wanted: TileLayout) -> Value:
         """The tensor in the layout ``wanted``: read so from memory, or from a buffer where it stays on chip."""
         at, graph, tile = self.importer, self.importer.graph, wanted.tile
-        tensor = self.tensor(given)
+        tensor, name = self.tensor(given), self.names(given)
         extents, strides = list(wanted.extents), self.strides(given, wanted)
-        count = tensor.shape[0] * tensor.shape[1] // prod(tile)
-        name = self.names(given)
-        if given.is_parameter and at.tiling.held and prod(extents) > count:
-            grid = (tensor.shape[0] // tile[0], tensor.shape[1] // tile[1])
+        grid = (tensor.shape[0] // tile[0], tensor.shape[1] // tile[1])
+        if given.is_parameter and at.tiling.held and prod(extents) > prod(grid):
             loaded = graph.load(tensor, tile=tile, name=name("load"), out=grid)
             held = loaded.bufferize(rank=2, name=name("held"))
             stream = held.streamify(out=extents or [1], stride=strides or [0], name=name("again"))
@@ -128,16 +120,22 @@ class Sources:
         return at.tensors[key]
 
     def strides(self, given: Stored, wanted: TileLayout) -> list[int]:
-        """In tiles, of every loop of ``wanted`` over the tensor; raises `Unsupported` where it has no such tiles."""
+        """In tiles, of every loop of ``wanted`` over the tensor; raises `Unsupported` where it has no such tiles.
+
+        Rows of a tile lie below each other in memory, and columns side by side.
+        """
         outer, columns = given.axes
         rows, cols = wanted.tile
         width = given.width // cols
-        step: dict[TensorAxis, int] = {}
-        below = 1
+        step, below = dict[TensorAxis, int](), 1
         for axis in reversed(outer):
             step[axis] = below
             below *= axis.extent
-        _check_tiles(given, wanted)
+        for part, inner in ((wanted.rows, outer[-1:]), (wanted.columns, columns)):
+            if part is not None and part.count > 1 and (part.axis not in inner or part.step > 1):
+                raise Unsupported(f"{given.name!r} does not lie in memory as {wanted}")
+        if given.width % cols:
+            raise Unsupported(f"tiles of {cols} columns do not divide the {given.width} of {given.name!r}")
         strides = []
         for part in wanted.loops:
             if part.axis in step:
@@ -145,17 +143,3 @@ class Sources:
             else:
                 strides.append(part.step // cols if part.axis in columns else 0)
         return strides
-
-
-def _loop(axis: TensorAxis) -> AxisPart:
-    return AxisPart(axis, axis.extent)
-
-
-def _check_tiles(given: Stored, wanted: TileLayout) -> None:
-    """Rows of a tile lie below each other in memory, and columns side by side."""
-    outer, columns = given.axes
-    for part, axis in ((wanted.rows, outer[-1:]), (wanted.columns, columns)):
-        if part is not None and part.count > 1 and (part.axis not in axis or part.step > 1):
-            raise Unsupported(f"{given.name!r} does not lie in memory as {wanted}")
-    if given.width % wanted.tile[1]:
-        raise Unsupported(f"tiles of {wanted.tile[1]} columns do not divide the {given.width} of {given.name!r}")

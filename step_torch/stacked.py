@@ -41,7 +41,11 @@ def stacked(nodes: Nodes, path: object) -> Stacked:
     """The parts of ``nodes``; raises `InputError` where they are no stack of equal layers."""
     layers, before, behind = _parts(nodes, path)
     first, shapes = layers[0], [_shape(each, nodes) for each in layers]
-    _check_equal(layers, [shape for shape, _ in shapes], path)
+    for number, (shape, _) in enumerate(shapes):
+        if shape != shapes[0][0]:
+            at = next((i for i, (a, b) in enumerate(zip(shape, shapes[0][0], strict=False)) if a != b), -1)
+            node = layers[number][at]
+            raise InputError(f"layer {number} of '{path}' is not as layer 0: {node.op} at {node.place}")
     row_in = _row_in(layers, nodes, path)
     made = [{name for node in each for name in node.results} for each in layers]
     last = next((name for node in behind for name in node.reads if name in made[-1]), None)
@@ -71,18 +75,9 @@ def _parts(nodes: Nodes, path: object) -> tuple[list[list[TorchNode]], list[Torc
     return [groups[number] for number in sorted(groups)], before, behind
 
 
-def _check_equal(layers: list[list[TorchNode]], shapes: list[list[Any]], path: object) -> None:
-    for number, shape in enumerate(shapes):
-        if shape != shapes[0]:
-            at = next((i for i, (a, b) in enumerate(zip(shape, shapes[0], strict=False)) if a != b), -1)
-            node = layers[number][at]
-            raise InputError(f"layer {number} of '{path}' is not as layer 0: {node.op} at {node.place}")
-
-
 def _row_in(layers: list[list[TorchNode]], nodes: Nodes, path: object) -> str:
     """The value that goes into the first layer: the others do not read it, as they do tables."""
-    made = {name for node in layers[0] for name in node.results}
-    given = {*made, *nodes.parameters, *nodes.inputs}
+    given = {*(name for node in layers[0] for name in node.results), *nodes.parameters, *nodes.inputs}
     entering = dict.fromkeys(name for node in layers[0] for name in node.reads if name not in given)
     others = {name for layer in layers[1:] for node in layer for name in node.reads}
     rows = [name for name in entering if name not in others] if layers[1:] else list(entering)[:1]
@@ -109,23 +104,17 @@ def _own(nodes: Sequence[TorchNode], of: Nodes) -> list[str]:
 
 def _shape(nodes: Sequence[TorchNode], of: Nodes) -> tuple[list[Any], list[str]]:
     """The nodes as all layers must have them, and the weights of this one in the order in which they are read."""
-    known: dict[str, str] = {}
-    own = _own(nodes, of)
-    for node in nodes:
-        for name in node.results:
-            known[name] = f"result {len(known)}"
-    seen: dict[str, str] = {}
+    results = (name for node in nodes for name in node.results)
+    known, seen = {name: f"result {number}" for number, name in enumerate(results)}, dict[str, str]()
 
     def same(arg: Any) -> Any:
         if isinstance(arg, list):
             return [same(each) for each in arg]
         if not isinstance(arg, Ref):
             return arg
-        if arg.name in known:
-            return known[arg.name]
-        return seen.setdefault(arg.name, f"value {len(seen)} {of.metas.get(arg.name)}")
+        return known.get(arg.name) or seen.setdefault(arg.name, f"value {len(seen)} {of.metas.get(arg.name)}")
 
     shape = [
         (node.op, [same(arg) for arg in node.args], {k: same(arg) for k, arg in node.options.items()}) for node in nodes
     ]
-    return shape, [of.parameters[name] for name in own]
+    return shape, [of.parameters[name] for name in _own(nodes, of)]

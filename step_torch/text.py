@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,7 @@ class TextModel:
     def written(self, run: Run, prompt: str, count: int) -> str:
         """The text that ``run`` wrote behind ``prompt``, up to the token that ends a text."""
         tokens = np.asarray(run.outputs["tokens"]).reshape(-1)[self.model.before(prompt) :][:count]
-        return self.text(list(_until_end(tokens.tolist())))
+        return self.text([*takewhile(lambda each: each != END, tokens.tolist())])
 
     def generate(
         self, prompt: str, count: int, backend: str = "approx", *, say: Callable[[str], object] = silent
@@ -114,10 +115,3 @@ class Writing:
         elif self.given < 0 and self.count:
             self.count -= 1
             self.say(self.model.symbols[number])
-
-
-def _until_end(tokens: Sequence[int]) -> Iterator[int]:
-    for each in tokens:
-        if each == END:
-            return
-        yield each

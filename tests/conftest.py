@@ -11,9 +11,11 @@ import gc
 import os
 import signal
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 from step.__main__ import YOUNG_OBJECTS
+from step.language.graph import Graph
 
 os.environ.setdefault("STEP_OPTIMIZE", "0")
 
@@ -29,3 +31,9 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
+
+
+@pytest.fixture
+def graph() -> Graph:
+    """An empty one, whose name is no matter."""
+    return Graph("g")

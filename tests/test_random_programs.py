@@ -35,9 +35,8 @@ def test_every_operator_occurs() -> None:
 
 
 @pytest.mark.parametrize("seed", [2, 1006])
-def test_a_program_is_listed(seed: int) -> None:
+def test_a_program_is_listed(seed: int, graph: Graph) -> None:
     """One whose streams go around, too."""
-    graph = Graph("random")
     build(seed, graph)
     lines = listing(seed).splitlines()
     assert bool(graph.feedbacks) == (seed == 1006)

@@ -9,9 +9,8 @@ from step.functions import Add, Mul
 from step.language.types import Tile
 
 
-def test_a_program_of_five_operators() -> None:
+def test_a_program_of_five_operators(graph: Graph) -> None:
     """Rows of two tiles, doubled and summed: 1+2 and 3+4 become 6 and 14."""
-    graph = Graph("tiny")
     x = graph.load(graph.tensor("x", (2, 2), BF16), tile=(1, 1)).flatten(1, 2, name="rows")
     two = graph.source("two", Tile(BF16), [2, 2])
     x.map(Mul(), two).accum(Add()).store("y")

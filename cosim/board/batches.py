@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
+from cosim.board.c_tables import array, initializer
 from cosim.board.tables import StreamTable, Tables, TensorTable
 from hw.dma.images import entries
 from hw.links.packing import control_bits
@@ -28,26 +29,22 @@ class Array:
     lengths: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
-class Batch:
-    """``tensors`` and ``sources`` are written before a run, ``stored`` and ``sinks`` are there after it."""
-
-    tensors: tuple[Array, ...]
-    sources: tuple[Array, ...]
-    stored: tuple[Array, ...]
-    sinks: tuple[Array, ...]
+Batch = dict[str, list[Array]]
+"""Arrays by kind: ``tensors`` and ``sources`` are written before a run, ``stored`` and ``sinks`` are there after it."""
 
 
 def batch_of(tables: Tables, data: BoundInputs, outputs: dict[str, list[Token]]) -> Batch:
     """The batch with ``data``, of which the program makes ``outputs``."""
-    tensors = list(enumerate(tables.tensors))
-    streams = list(enumerate(tables.streams))
-    return Batch(
-        tuple(Array(at, data.tensors[each.name].tobytes()) for at, each in tensors if each.access.tensor),
-        tuple(_stream(at, each, data.streams[each.name]) for at, each in streams if each.stream.is_source),
-        tuple(Array(at, _matrices(each, outputs[each.name])) for at, each in tensors if each.is_stored),
-        tuple(_stream(at, each, outputs[each.name]) for at, each in streams if not each.stream.is_source),
-    )
+    found: Batch = {kind: [] for kind in ("tensors", "sources", "stored", "sinks")}
+    for at, tensor in enumerate(tables.tensors):
+        if tensor.access.tensor:
+            found["tensors"].append(Array(at, data.tensors[tensor.name].tobytes()))
+        if tensor.is_stored:
+            found["stored"].append(Array(at, _matrices(tensor, outputs[tensor.name])))
+    for at, stream in enumerate(tables.streams):
+        kind, tokens = ("sources", data.streams) if stream.stream.is_source else ("sinks", outputs)
+        found[kind].append(_stream(at, stream, tokens[stream.name]))
+    return found
 
 
 def _matrices(tensor: TensorTable, tokens: Sequence[Token]) -> bytes:
@@ -84,47 +81,32 @@ def _scalars(value: object, element: ElementType) -> bytes:
     return value.tobytes()
 
 
-@dataclass
-class _Arrays:
-    """Bytes one after the other, and where each piece is."""
-
-    data: bytearray = field(default_factory=bytearray)
-
-    def place(self, content: bytes) -> int:
-        """The place of ``content``, which is entered."""
-        self.data += bytes(-len(self.data) % ALIGNED)
-        at = len(self.data)
-        self.data += content
-        return at
-
-    def entry(self, array: Array) -> str:
-        """The C of ``array``."""
-        values = self.place(array.values)
-        lengths = self.place(np.array(array.lengths, "<u4").tobytes())
-        words = f"(const uint32_t *)(batch_data + {lengths:#x})"
-        return f"{{{array.number}u, batch_data + {values:#x}, {len(array.values)}u, {words}, {len(array.lengths)}u}}"
-
-
 def results_bytes(batches: Sequence[Batch]) -> int:
     """Bytes of the largest result with its lengths, in whole words."""
-    results = [each for batch in batches for each in (*batch.stored, *batch.sinks)]
+    results = [each for batch in batches for each in (*batch["stored"], *batch["sinks"])]
     return max(LENGTH_BYTES * (-(-len(each.values) // LENGTH_BYTES) + len(each.lengths)) for each in results)
 
 
 def batches_source(tables: Tables, batches: Sequence[Batch], image_bytes: int) -> tuple[str, bytes]:
     """``batches.c`` (`batch.h`), and ``batches.bin`` with the arrays of all."""
-    arrays, name, rows = _Arrays(), tables.name, list[str]()
+    data, name, rows = bytearray(), tables.name, list[str]()
+
+    def placed(content: bytes) -> str:
+        data.extend(bytes(-len(data) % ALIGNED) + content)
+        return f"batch_data + {len(data) - len(content):#x}"
+
+    def entry(each: Array) -> tuple[object, ...]:
+        values, lengths = placed(each.values), placed(np.array(each.lengths, "<u4").tobytes())
+        return each.number, values, len(each.values), f"(const uint32_t *)({lengths})", len(each.lengths)
+
     lines = [f'#include "{name}.h"', "", '#include "batch.h"', "", "extern const uint8_t batch_data[];", ""]
     lines += [f"const step_design *const design = &{name};", f"step_region regions[{name.upper()}_IMAGES];"]
     words = results_bytes(batches) // LENGTH_BYTES
     lines += [f"const size_t image_bytes = {image_bytes:#x};", f"uint32_t results[{words}];", ""]
     for at, batch in enumerate(batches):
-        kinds = {"tensors": batch.tensors, "sources": batch.sources, "stored": batch.stored, "sinks": batch.sinks}
-        for kind, each in kinds.items():
-            if each:
-                lines += [f"static const batch_array {kind}{at}[] = {{", *(f"    {arrays.entry(one)}," for one in each)]
-                lines += ["};", ""]
-        pointers = [f"{kind}{at}" if each else "NULL" for kind, each in kinds.items()]
-        rows.append(f"    {{{', '.join([*pointers, *(f'{len(each)}u' for each in kinds.values())])}}},")
+        for kind, those in batch.items():
+            lines += array("batch_array", f"{kind}{at}", map(entry, those))
+        pointers = (f"{kind}{at}" if those else "NULL" for kind, those in batch.items())
+        rows.append(f"    {initializer((*pointers, *map(len, batch.values())))},")
     lines += ["const batch batches[] = {", *rows, "};", f"const unsigned batch_count = {len(batches)}u;"]
-    return "\n".join(lines) + "\n", bytes(arrays.data)
+    return "\n".join(lines) + "\n", bytes(data)

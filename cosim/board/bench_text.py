@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from cosim.board.memory import ExpectedImage, PlacedImage
-from cosim.board.tables import Tables
-from cosim.board.texts import filled
+from cosim.board.constraints import TEXTS
+from cosim.board.memory import ExpectedImage
+from cosim.board.tables import PlacedImage, Tables
 from cosim.testbench.axi import axi_memory
 from cosim.testbench.data import hex_lines
 from cosim.testbench.fabric import hint_line
 from hw.verilog.structure import separated
+from step.host.texts import filled
 from step.lowering.arrival import arrival
-from step.lowering.dma import MOST_LIMIT
 
 RUNS = 2
 """One after the other, without a reset."""
@@ -41,10 +41,10 @@ def data_files(
             found = wanted[place.name]
             after[at : at + len(found.content)] = found.content
             mask[at : at + len(found.mask)] = found.mask
-    width = tables.design.board.bus.bytes
-    words = {"memory": bytes(before), "expected": bytes(after), "mask": bytes(mask)}
-    lines = {f"{name}.hex": hex_lines(each, width).encode() for name, each in words.items()}
-    return {**{f"{name}.bin": each for name, each in words.items()}, **lines}
+    width, files = tables.design.board.bus.bytes, dict[str, bytes]()
+    for name, content in (("memory", before), ("expected", after), ("mask", mask)):
+        files |= {f"{name}.bin": bytes(content), f"{name}.hex": hex_lines(bytes(content), width).encode()}
+    return files
 
 
 def bench_text(tables: Tables, places: Sequence[PlacedImage]) -> str:
@@ -61,7 +61,7 @@ def bench_text(tables: Tables, places: Sequence[PlacedImage]) -> str:
     memory, nets = axi_memory(top, words, base)
     nets |= {each: each for each in ports if each.startswith("s_axil_") or each in ("clk", "rst", "interrupt")}
     return filled(
-        "bench.sv",
+        TEXTS / "bench.sv",
         name=tables.name,
         top=top.name,
         words=words,
@@ -72,18 +72,13 @@ def bench_text(tables: Tables, places: Sequence[PlacedImage]) -> str:
         memory=memory,
         ports=separated(f"    .{each}({nets.get(each, '')})" for each in ports),
         registers=[f"  localparam [31:0] {each.upper()} = 'h{addresses[each]:x};" for each in _REGISTERS],
-        settings=[f"    write({each});" for place in places for each in _settings(addresses, place)],
+        settings=[
+            f"    write(32'h{address:x}, 32'h{value:x});"
+            for place in places
+            for address, value in tables.settings(place).values()
+        ],
         hint=hint_line(arrival(tables.netlist)),
     )
 
 
 _REGISTERS = ("control", "status", "fault", "cycles_low", "watchdog", "interrupt_enable", "interrupt")
-
-
-def _settings(addresses: Mapping[str, int], place: PlacedImage) -> Iterator[str]:
-    """Registers to write for an image."""
-    yield f"32'h{addresses[f'base_{place.name}_low']:x}, 32'h{place.address & 0xFFFF_FFFF:x}"
-    if high := addresses.get(f"base_{place.name}_high"):
-        yield f"32'h{high:x}, 32'h{place.address >> 32:x}"
-    if limit := addresses.get(f"limit_{place.name}"):
-        yield f"32'h{limit:x}, 32'h{min(place.bytes, MOST_LIMIT):x}"

@@ -8,11 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from cosim.board.failing import failure
-from cosim.board.memory import PlacedImage, check_places, contents, places
-from cosim.board.results import outputs_of
+from cosim.board.memory import check_places, contents, outputs_of, places
 from cosim.board.simulation import BoardProcess, build_board, check_models
-from cosim.board.tables import Tables, tables_of
-from cosim.board.texts import masters_of
+from cosim.board.tables import PlacedImage, Tables, masters_of, tables_of
 from hw.registers.wrapper import board_design
 from step.errors import Deadlock, InputError
 from step.host.progress import Progress, silent
@@ -20,7 +18,7 @@ from step.host.watching import watched
 from step.language.parameters import settled
 from step.lowering.board import board_of
 from step.lowering.bus import BusConfig
-from step.lowering.dma import MOST_LIMIT, REQUEST
+from step.lowering.dma import REQUEST
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist
 from step.lowering.registers import PATIENCE
@@ -142,17 +140,10 @@ class Board:
         least = min(ROOM, (1 << board.bus.address_bits) // (4 * len(board.images)))
         placed = places(board, self._base, {name: len(each) for name, each in given.items()}, least)
         placed = check_places(placed, bases, board)
-        ask, settings = self._simulation.ask, dict[str, int]()
-        for place in placed:
-            settings |= {f"base_{place.name}_low": place.address & 0xFFFF_FFFF}
-            settings |= {
-                f"base_{place.name}_high": place.address >> 32,
-                f"limit_{place.name}": min(place.bytes, MOST_LIMIT),
-            }
         empty = bytes(REQUEST * board.beat_bytes)
         lists = {f"{each.name}_list": empty for each in self._tables.streams if not each.stream.is_source}
-        ask("put", [(place.address, (given | lists).get(place.name, b"")) for place in placed])
-        self._set({name: value for name, value in settings.items() if name in self._tables.addresses})
+        self._simulation.ask("put", [(place.address, (given | lists).get(place.name, b"")) for place in placed])
+        self._simulation.ask("set", [each for place in placed for each in self._tables.settings(place).values()])
         self._placed = placed
 
     def _ended(self) -> RunResult:

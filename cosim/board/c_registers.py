@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from step.language.faults import MEANING, Fault
+from step.language.faults import Fault
 from step.lowering.fabric import FabricConfig
 from step.lowering.registers import IMAGES, MAGIC, VERSION, Register
 
@@ -20,7 +20,7 @@ def registers_header(registers: Sequence[Register], fabric: FabricConfig) -> str
         if register.address < IMAGES:
             lines += _register(register)
     lines += ["", *(f"#define STEP_FAULT_{each.name} {each.value}u" for each in Fault), ""]
-    texts = {0: "no fault"} | {each.value: MEANING[each].format(fabric=fabric) for each in Fault}
+    texts = {0: "no fault"} | {each.value: each.meaning.format(fabric=fabric) for each in Fault}
     lines.append("#define STEP_FAULT_TEXTS { \\")
     lines += [f'    "{texts.get(code, "unknown")}", \\' for code in range(max(texts) + 1)]
     return "\n".join([*lines, "}", "", "#endif"]) + "\n"

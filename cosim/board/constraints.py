@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import permutations
+from pathlib import Path
 from textwrap import wrap
 
-from cosim.board.texts import filled, masters_of
+from cosim.board.tables import masters_of
 from hw.verilog.structure import Structure
+from step.host.texts import filled
 from step.lowering.bus import BusConfig
 
+TEXTS = Path(__file__).parent / "text"
 BUS_CLOCK = "bus_clk"
 """Of buses that have another clock than the fabric (`own_clock`)."""
 
@@ -35,7 +38,7 @@ def sdc(top: Structure, mhz: float) -> str:
     for one, other in permutations(clocks, 2):
         ends = f"-from [get_clocks {one}] -to [get_clocks {other}]"
         lines += ["", f"set_max_delay $step_period {ends}", f"set_false_path -hold {ends}"]
-    return filled("board.sdc", name=top.name, delays=lines, **_clock_values(mhz))
+    return filled(TEXTS / "board.sdc", name=top.name, delays=lines, **_clock_values(mhz))
 
 
 def _clock(port: str, clocks: Sequence[str]) -> str:
@@ -49,4 +52,4 @@ def _clock_values(mhz: float) -> dict[str, str]:
 
 def xdc(name: str, mhz: float, bus: BusConfig) -> str:
     """XDC for Vivado, of the board as a design of its own; as a block of another one the clock comes from there."""
-    return filled("board.xdc", name=name, masters=masters_of(bus), bits=8 * bus.bytes, **_clock_values(mhz))
+    return filled(TEXTS / "board.xdc", name=name, masters=masters_of(bus), bits=8 * bus.bytes, **_clock_values(mhz))

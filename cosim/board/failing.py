@@ -1,13 +1,28 @@
-"""From the registers of a board to the error that says what went wrong."""
+"""From the registers of a board to what went wrong, in the terms of the report of a deadlock."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import enum
+from collections.abc import Iterable, Mapping, Sequence
 
 from cosim.board.tables import Tables
-from cosim.board.waiting import waits_of
 from step.errors import Deadlock, SimulationError, StreamFault
-from step.language.faults import MEANING, Fault
+from step.language.faults import Fault
+from step.lowering.netlist import Netlist
+from step.running.deadlock import Blockage, find_cycle
+from step.running.result import Activity
+
+_STARVED, _BLOCKED = 1, 2
+"""Bits of ``wait_edge``."""
+
+
+class Hang(enum.Enum):
+    """Why nothing moves; the value says what to do."""
+
+    MEMORY = "memory does not answer"
+    DEADLOCK = "operators wait for each other in a cycle"
+    NOT_READ = "a host does not read a sink"
+    NOT_GIVEN = "a host has not given a source all its tokens"
 
 
 def failure(tables: Tables, registers: Mapping[str, int], waits: Sequence[int]) -> SimulationError | None:
@@ -17,11 +32,11 @@ def failure(tables: Tables, registers: Mapping[str, int], waits: Sequence[int]) 
         return None
     fault, units = Fault(code), tables.netlist.units
     if fault is Fault.NO_MOVEMENT:
-        return Deadlock("\n".join([f"{MEANING[fault]} ({registers['watchdog']:,})", *_waits(tables, registers, waits)]))
+        return Deadlock("\n".join([f"{fault.meaning} ({registers['watchdog']:,})", *_waits(tables, registers, waits)]))
     if fault in (Fault.BUS_ERROR, Fault.NO_DEVICE):
         port = tables.design.board.ports[registers["memory_fault"] >> 16]
         address = registers["memory_fault_high"] << 32 | registers["memory_fault_low"]
-        return SimulationError(f"memory port {port.name!r}, address {address:#x}: {MEANING[fault]}")
+        return SimulationError(f"memory port {port.name!r}, address {address:#x}: {fault.meaning}")
     node = units[unit]
     return StreamFault(f"{node.describe()}: {node.operator.fault_text(fault).format(fabric=tables.netlist.fabric)}")
 
@@ -34,3 +49,31 @@ def _waits(tables: Tables, registers: Mapping[str, int], waits: Sequence[int]) -
         what, awaited = "room" if wait.full else "a token", nodes[wait.awaited()]
         lines.append(f"  {wait.unit.describe()} waits for {what} of {awaited.describe()}")
     return lines
+
+
+def waits_of(netlist: Netlist, edges: Iterable[int]) -> list[Blockage]:
+    """The waits in ``edges``, the values of ``wait_edge`` for ``wait_index`` 0, 1, 2, ..., by unit.
+
+    They are those of `step.running.deadlock.find_waits` for the same state, but for on-chip memory: a unit that fills
+    buffers waits for space in its output, and one that lacks a page is not there.
+    """
+    found = []
+    for channel, edge in zip(netlist.channels, edges, strict=False):
+        if edge & (_STARVED | _BLOCKED):
+            full = not edge & _STARVED
+            unit = (channel.producer if full else channel.consumer)[0]
+            found.append(Blockage(netlist.graph.nodes[unit], channel, full))
+    places = {node.name: at for at, node in enumerate(netlist.units)}
+    return sorted(found, key=lambda wait: places[wait.unit.name])
+
+
+def hang_of(netlist: Netlist, activities: Sequence[int], waits: list[Blockage], *, memory_waits: bool) -> Hang:
+    """The kind of a hang, by the values of ``wait_unit`` (``activities``) and ``memory_waits`` of ``status``."""
+    if memory_waits:
+        return Hang.MEMORY
+    if find_cycle(waits):
+        return Hang.DEADLOCK
+    for node, activity in zip(netlist.units, activities, strict=False):
+        if activity == Activity.BLOCKED and not any(netlist.outputs(node)):
+            return Hang.NOT_READ
+    return Hang.NOT_GIVEN

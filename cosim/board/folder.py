@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,23 +11,25 @@ from cosim.board.bench_text import bench_text, data_files
 from cosim.board.c_registers import HEADER, registers_header
 from cosim.board.c_tables import tables_header, tables_source
 from cosim.board.constraints import sdc, xdc
-from cosim.board.host_files import host_tables, write_host
 from cosim.board.ipxact import component_text
-from cosim.board.memory import PlacedImage, contents, places, wanted
+from cosim.board.memory import contents, places, wanted
 from cosim.board.readme_text import readme_text
-from cosim.board.tables import Tables, tables_of
+from cosim.board.tables import PlacedImage, Tables, tables_of
 from cosim.building.wrappers import write_wrappers
 from cosim.testbench.axi import AXI_MEMORY
 from hw.design.emit import WAIVERS, check_synthesisable
 from hw.registers.files import write_register_files
 from hw.registers.wrapper import board_design
-from hw.verilog.core import BenchFiles, core_files
-from hw.verilog.file_lists import file_list_text
+from hw.verilog.file_lists import BenchFiles, core_files, file_list_text
 from step.errors import InputError
 from step.host.progress import Progress, silent
+from step.host.texts import copied, write_files
+from step.language.types import Selector
 from step.lowering.board import BoardPlan, board_of
 from step.lowering.bus import BusConfig
 from step.lowering.feasible import check_feasible
+from step.lowering.links import leaves
+from step.programs.files.json_file import json_bytes
 from step.programs.prepare import Prepared
 from step.running.interpreter import interpret
 
@@ -65,7 +66,6 @@ class Folder:
 
     tables: Tables
     places: tuple[PlacedImage, ...]
-    rtl: tuple[str, ...]
 
 
 def write_folder(prepared: Prepared, options: Options, directory: Path, progress: Progress = silent) -> Folder:
@@ -85,16 +85,15 @@ def write_folder(prepared: Prepared, options: Options, directory: Path, progress
     progress("running the program for its memory image")
     before = contents(tables, data)
     after = wanted(tables, interpret(prepared.graph, data).outputs)
-    sizes = {name: len(each) for name, each in before.items()} | {
-        name: len(each.content) for name, each in after.items()
-    }
+    sizes = {name: len(each) for name, each in before.items()}
+    sizes |= {name: len(each.content) for name, each in after.items()}
     placed = _placed(design.board, options, sizes)
-    rtl = _write_rtl(tables, directory)
-    _write_drivers(tables, placed, prepared, directory)
-    write_host(directory)
-    _write_data(tables, placed, data_files(tables, placed, before, after), sizes, directory)
-    _write_for_tools(tables, placed, rtl, options, directory)
-    return Folder(tables, placed, rtl)
+    images = data_files(tables, placed, before, after)
+    write_files(directory, _files(tables, placed, options, images, sizes))
+    write_wrappers(directory)
+    (directory / "registers").mkdir()
+    write_register_files(f"{tables.name}_registers", design.registers, directory / "registers")
+    return Folder(tables, placed)
 
 
 def _placed(board: BoardPlan, options: Options, sizes: Mapping[str, int]) -> tuple[PlacedImage, ...]:
@@ -108,80 +107,46 @@ def _placed(board: BoardPlan, options: Options, sizes: Mapping[str, int]) -> tup
     return placed
 
 
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
+def _files(
+    tables: Tables, placed: Sequence[PlacedImage], options: Options, data: Mapping[str, bytes], sizes: Mapping[str, int]
+) -> dict[str, str | bytes]:
+    """The files of the board by name, but for wrappers and those of PeakRDL."""
+    design, name, top = tables.design, tables.name, tables.design.top
+    rtl, core = tables.rtl, f"{top.name}.core"
+    constraints = {f"constraints/{name}.{kind}": kind.upper() for kind in ("sdc", "xdc")}
+    bench = {f"bench/{AXI_MEMORY.name}": AXI_MEMORY.read_text(), f"bench/{name}_bench.sv": bench_text(tables, placed)}
+    words, waivers = [f"data/{each}.hex" for each in ("memory", "expected", "mask")], f"rtl/{WAIVERS.name}"
+    simulated = BenchFiles(f"{name}_bench", list(bench), words)
+    return {
+        **rtl,
+        waivers: WAIVERS.read_text() + _WAIVED,
+        "rtl.f": file_list_text(list(rtl)),
+        **copied(HERE / "c", "sw"),
+        f"sw/{HEADER}": registers_header(design.registers, tables.netlist.fabric),
+        f"sw/{name}.h": tables_header(tables),
+        f"sw/{name}.c": tables_source(tables, placed),
+        **copied(HERE / "host", "host"),
+        **{f"data/{each}": content for each, content in data.items()},
+        "data/memory.json": json_bytes(_memory_map(tables, placed, sizes)),
+        **core_files(core, "board", top.name, list(rtl), [waivers], constraints, simulated),
+        **bench,
+        f"constraints/{name}.sdc": sdc(top, options.mhz),
+        f"constraints/{name}.xdc": xdc(top.name, options.mhz, options.bus),
+        "ip/component.xml": component_text(design, list(rtl), options.mhz),
+        "README.md": readme_text(tables, placed, core, options.mhz),
+        SIDECAR: json_bytes(_sidecar(tables, options)),
+    }
 
 
-def _write_rtl(tables: Tables, directory: Path) -> tuple[str, ...]:
-    names = []
-    for name, text in tables.design.files.items():
-        if name.endswith(".sv"):
-            names.append(f"rtl/{name}")
-            _write(directory / "rtl" / name, text)
-    _write(directory / "rtl" / WAIVERS.name, WAIVERS.read_text() + _WAIVED)
-    _write(directory / "rtl.f", file_list_text(names))
-    return tuple(names)
-
-
-def _write_drivers(tables: Tables, placed: Sequence[PlacedImage], prepared: Prepared, directory: Path) -> None:
-    software, registers = directory / "sw", directory / "registers"
-    for source in sorted((HERE / "c").iterdir()):
-        _write(software / source.name, source.read_text())
-    _write(software / HEADER, registers_header(tables.design.registers, prepared.fabric))
-    _write(software / f"{tables.name}.h", tables_header(tables))
-    _write(software / f"{tables.name}.c", tables_source(tables, placed))
-    registers.mkdir()
-    write_register_files(f"{tables.name}_registers", tables.design.registers, registers)
-
-
-def _write_data(
-    tables: Tables, placed: Sequence[PlacedImage], files: dict[str, bytes], sizes: dict[str, int], directory: Path
-) -> None:
-    data = directory / "data"
-    data.mkdir()
-    for name, content in files.items():
-        (data / name).write_bytes(content)
-    _write(data / "memory.json", json.dumps(_memory_map(tables, placed, sizes), indent=1) + "\n")
-
-
-def _memory_map(tables: Tables, placed: Sequence[PlacedImage], sizes: dict[str, int]) -> dict[str, Any]:
+def _memory_map(tables: Tables, placed: Sequence[PlacedImage], sizes: Mapping[str, int]) -> dict[str, Any]:
     """``memory.json``: images with their addresses and registers; ``data_bytes``: what the program's data takes."""
-    addresses, images = tables.addresses, []
-    for place in placed:
-        registers = {
-            kind: addresses[name]
-            for kind, name in (
-                ("base_low", f"base_{place.name}_low"),
-                ("base_high", f"base_{place.name}_high"),
-                ("limit", f"limit_{place.name}"),
-            )
-            if name in addresses
-        }
-        images.append({**asdict(place), "data_bytes": sizes.get(place.name, 0), "registers": registers})
+    images = [
+        asdict(place)
+        | {"data_bytes": sizes.get(place.name, 0)}
+        | {"registers": {kind: address for kind, (address, _) in tables.settings(place).items()}}
+        for place in placed
+    ]
     return {"base": placed[0].address, "bytes": placed[-1].end - placed[0].address, "images": images}
-
-
-def _write_for_tools(
-    tables: Tables, placed: Sequence[PlacedImage], rtl: tuple[str, ...], options: Options, directory: Path
-) -> None:
-    top, name = tables.design.top.name, tables.name
-    core, constraints = f"{top}.core", {f"constraints/{name}.{kind}": kind.upper() for kind in ("sdc", "xdc")}
-    bench = BenchFiles(
-        f"{name}_bench",
-        [f"bench/{AXI_MEMORY.name}", f"bench/{name}_bench.sv"],
-        [f"data/{each}.hex" for each in ("memory", "expected", "mask")],
-    )
-    for file, text in core_files(core, "board", top, rtl, [f"rtl/{WAIVERS.name}"], constraints, bench).items():
-        _write(directory / file, text)
-    _write(directory / "bench" / AXI_MEMORY.name, AXI_MEMORY.read_text())
-    _write(directory / "bench" / f"{name}_bench.sv", bench_text(tables, placed))
-    write_wrappers(directory)
-    _write(directory / "constraints" / f"{name}.sdc", sdc(tables.design.top, options.mhz))
-    _write(directory / "constraints" / f"{name}.xdc", xdc(top, options.mhz, options.bus))
-    _write(directory / "ip" / "component.xml", component_text(tables.design, rtl, options.mhz))
-    _write(directory / "README.md", readme_text(tables, placed, core, options.mhz))
-    _write(directory / SIDECAR, json.dumps(_sidecar(tables, options), indent=1) + "\n")
 
 
 def _sidecar(tables: Tables, options: Options) -> dict[str, Any]:
@@ -194,6 +159,27 @@ def _sidecar(tables: Tables, options: Options) -> dict[str, Any]:
         "registers": tables.addresses,
         "ports": [asdict(each) for each in board.ports],
         "streams": [asdict(each) for each in board.streams],
-        "host": host_tables(tables),
+        "host": _host_tables(tables),
         "fabric": tables.design.fabric.sidecar,
     }
+
+
+def _host_tables(tables: Tables) -> dict[str, Any]:
+    """Names, shapes and types of tensors and streams, by their numbers in the driver.
+
+    The shape of a tensor that only the run tells begins with 0. An extent is None where a length says it, and the rows
+    of a part are 0 there.
+    """
+    tensors, streams = [], []
+    for tensor in tables.tensors:
+        declared = tables.netlist.graph.tensors.get(tensor.access.tensor or "")
+        shape = (tensor.outer, tensor.height, tensor.width) if declared is None else declared.shape
+        kind = {"read": declared is not None, "stored": tensor.is_stored}
+        tensors.append({"name": tensor.name, "shape": list(shape), "dtype": tensor.access.tile.dtype.name, **kind})
+    for stream in tables.streams:
+        plan, elements = stream.stream.plan, list[Any](leaves(stream.element))
+        kinds = ["SELECTOR" if isinstance(each, Selector) else each.dtype.name for each in elements]
+        parts = [(each.rows, each.columns, kind) for each, kind in zip(stream.parts, kinds, strict=False)]
+        told = {"name": stream.name, "read": stream.stream.is_source, "stored": False}
+        streams.append({**told, "extents": list(plan.extents), "rows": plan.rows, "parts": parts})
+    return {"fabric": tables.name, "tensors": tensors, "streams": streams}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,13 +9,14 @@ from pathlib import Path
 from cosim.board.batches import Batch, batch_of, batches_source, results_bytes
 from cosim.board.folder import Folder, Options, write_folder
 from cosim.board.memory import contents, wanted
-from cosim.building.design import load_design
-from cosim.building.hierarchy import Hierarchy
+from cosim.building.design import Hierarchy, load_design
 from step.errors import InputError
 from step.host.progress import Progress, silent
+from step.host.texts import copied, write_files
 from step.language.tokens import Token
 from step.lowering.limits import power_of_two
 from step.programs.data.inputs import BoundInputs
+from step.programs.files.json_file import json_bytes
 from step.programs.prepare import Prepared
 from step.running.interpreter import interpret
 
@@ -65,26 +65,25 @@ def write_system(
         _check_room(written, name, data, outputs)
         made.append(batch_of(written.tables, data, outputs))
     text, arrays = batches_source(written.tables, made, places[-1].end - MEMORY)
-    system = directory / "soc"
-    system.mkdir()
-    for source in sorted(SYSTEM.iterdir()):
-        if source.is_file():
-            (system / source.name).write_text(source.read_text())
-    (system / "batches.c").write_text(text)
-    (system / "batches.bin").write_bytes(arrays)
-    design = written.tables.design
-    hierarchy = Hierarchy.of(load_design(design.fabric.sidecar, directory / "rtl"))
-    (system / "control.vlt").write_text(hierarchy.control_file(False, ()))
+    design, rtl = written.tables.design, written.tables.rtl
+    hierarchy = Hierarchy(load_design(design.fabric.sidecar, directory / "rtl"))
     board = {
         "top": design.top.name,
-        "files": [f"../{each}" for each in written.rtl],
+        "files": [f"../{each}" for each in rtl],
         "bytes": options.bus.bytes,
         "masters": options.bus.masters,
         "register_bits": design.top.ports["s_axil_araddr"][1],
         "rom": power_of_two(CODE + len(arrays)),
         "sram": power_of_two(CODE + results_bytes(made)),
     }
-    (system / "soc.json").write_text(json.dumps(board, indent=1) + "\n")
+    files: dict[str, str | bytes] = {
+        **copied(SYSTEM, "soc"),
+        "soc/batches.c": text,
+        "soc/batches.bin": arrays,
+        "soc/control.vlt": hierarchy.control_file(False, ()),
+        "soc/soc.json": json_bytes(board),
+    }
+    write_files(directory, files)
     return written
 
 

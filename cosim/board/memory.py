@@ -9,32 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from cosim.board.tables import StreamTable, Tables
-from cosim.testbench.data import all_ones
-from hw.dma.images import source_images
+from cosim.board.tables import PlacedImage, StreamTable, Tables, TensorTable
+from cosim.testbench.data import all_ones, packed_tiles
+from hw.dma.images import sink_tokens, source_images
 from hw.links.layout import input_formats, output_formats
-from hw.links.packing import pack_tiles
+from hw.links.packing import pack_tiles, unpack_tiles
 from step.errors import InputError
 from step.language.faults import rows_of
-from step.language.tokens import DONE, Token, to_nested
-from step.language.types import Tile
+from step.language.tiling import TiledTensor
+from step.language.tokens import DONE, Token, from_nested, to_nested
 from step.lowering.board import BoardPlan
 from step.lowering.bus import PAGE
 from step.lowering.dma import LENGTH_BYTES
 from step.programs.data.inputs import BoundInputs
-
-
-@dataclass(frozen=True)
-class PlacedImage:
-    """An image at ``address``, with room for ``bytes``."""
-
-    name: str
-    address: int
-    bytes: int
-
-    @property
-    def end(self) -> int:
-        return self.address + self.bytes
+from step.programs.data.stored import as_output
 
 
 @dataclass(frozen=True)
@@ -49,9 +37,8 @@ def contents(tables: Tables, data: BoundInputs) -> dict[str, bytes]:
     """The images that the program reads, by name."""
     images, found, beat = tables.design.board.images, dict[str, bytes](), tables.design.board.beat_bytes
     for tensor in tables.tensors:
-        for tiling in tensor.tilings if tensor.access.tensor else ():
-            tile = Tile(tensor.access.tile.dtype, tiling.part.rows, tiling.part.columns)
-            found[images[tiling.image].name] = pack_tiles(data.tiles(tensor.name, tile.shape), tile, beat)
+        for image, tile in tensor.tilings.items() if tensor.access.tensor else ():
+            found[images[image].name] = pack_tiles(data.tiles(tensor.name, tile.shape), tile, beat)
     for stream in tables.streams:
         if stream.stream.is_source:
             for part, content in _packed(tables, stream, data.streams[stream.name]).items():
@@ -64,10 +51,8 @@ def wanted(tables: Tables, outputs: Mapping[str, Sequence[Token]]) -> dict[str, 
     images, found, beat = tables.design.board.images, dict[str, ExpectedImage](), tables.design.board.beat_bytes
     for tensor in tables.tensors:
         if tensor.is_stored:
-            values = [each.value for each in outputs[tensor.name] if each.has_value]
-            tile = tensor.access.tile
-            packed = pack_tiles(np.array(values, tile.dtype.numpy).reshape(-1, *tile.shape), tile, beat)
-            found[images[tensor.tilings[0].image].name] = ExpectedImage(packed, b"\xff" * len(packed))
+            packed = packed_tiles(outputs[tensor.name], tensor.access.tile, beat)
+            found[images[next(iter(tensor.tilings))].name] = ExpectedImage(packed, b"\xff" * len(packed))
     for stream in tables.streams:
         if not stream.stream.is_source:
             found |= {f"{stream.name}_{part}": each for part, each in _left(tables, stream, outputs).items()}
@@ -133,9 +118,10 @@ def _left(tables: Tables, stream: StreamTable, outputs: Mapping[str, Sequence[To
     """The images of a stream as a sink writes it."""
     plan, tokens = stream.stream.plan, [*outputs[stream.name], DONE]
     found = {}
-    if stream.values is not None:
-        element = stream.element
-        ones = [each._replace(value=all_ones(each.value, element)) if each.has_value else each for each in tokens]
+    if "values" in stream.images:
+        ones = [
+            each._replace(value=all_ones(each.value, stream.element)) if each.has_value else each for each in tokens
+        ]
         found["values"] = ExpectedImage(*(_packed(tables, stream, each)["values"] for each in (tokens, ones)))
     lengths = list[int]()
     count = _lengths(to_nested(tokens, len(plan.extents) - 1), len(plan.extents), plan.rows, lengths)
@@ -155,3 +141,38 @@ def _lengths(part: Any, levels: int, rows: bool, found: list[int]) -> int:
     count = sum(_lengths(each, levels - 1, rows, found) for each in part)
     found.append(len(part))
     return count
+
+
+def outputs_of(tables: Tables, images: Mapping[str, bytes]) -> dict[str, list[Token]]:
+    """Tokens of sinks, tiles that were stored, and declared tensors that were, in the order of the units; without Done.
+
+    A store of any number of tiles is left out: a board does not say how many there were.
+    """
+    found: dict[str, list[Token]] = {}
+    for node in tables.netlist.units:
+        for stream in tables.streams:
+            if stream.node is node and not stream.stream.is_source:
+                (format,) = input_formats(node, tables.netlist)
+                parts = {part: images.get(f"{stream.name}_{part}", b"") for part in ("values", "list")}
+                tokens = sink_tokens(parts, stream.element, stream.stream.plan, format)
+                found[stream.name] = [each for each in tokens if not each.done]
+        for tensor in tables.tensors:
+            if tensor.node is node and tensor.outer:
+                found[tensor.name] = _stored(tables, tensor, images)
+    return found
+
+
+def _stored(tables: Tables, tensor: TensorTable, images: Mapping[str, bytes]) -> list[Token]:
+    board, access = tables.design.board, tensor.access
+    content, size = images[board.images[next(iter(tensor.tilings))].name], tables.tile_bytes(access.tile)
+    if access.tensor is not None:
+        tiling = TiledTensor(tables.netlist.graph.tensors[access.tensor], access.tile.shape)
+        content = content[: tiling.count * size].ljust(tiling.count * size, b"\0")
+        return as_output(tiling, list(unpack_tiles(content, access.tile, board.beat_bytes)))
+    assert tensor.node is not None
+    content = content[: tensor.outer * size].ljust(tensor.outer * size, b"\0")
+    nested: list[object] = list(unpack_tiles(content, access.tile, board.beat_bytes))
+    shape = [int(each) for each in tensor.node.input_types[access.port].shape]
+    for extent in reversed(shape[1:]):
+        nested = [nested[start : start + extent] for start in range(0, len(nested), extent)]
+    return from_nested(nested, len(shape) - 1)[:-1]

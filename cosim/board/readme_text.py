@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cosim.board.memory import PlacedImage
-from cosim.board.tables import Tables
-from cosim.board.texts import filled, masters_of
-from hw.verilog.interfaces import interfaces_of
+from cosim.board.constraints import TEXTS
+from cosim.board.tables import PlacedImage, Tables, masters_of
+from hw.verilog.structure import interfaces_of
+from step.host.texts import filled
 from step.lowering.arrival import arrival
 
 
@@ -24,7 +24,7 @@ def readme_text(tables: Tables, places: Sequence[PlacedImage], core: str, mhz: f
         data = next((port for name, port in each.ports.items() if name in ("WDATA", "TDATA")), None)
         interfaces.append(f"| `{each.name}_` | {kind} | {top.ports[data][1] if data else 0} |")
     return filled(
-        "README.md.in",
+        TEXTS / "README.md.in",
         top=top.name,
         name=tables.name,
         program=tables.netlist.graph.name,

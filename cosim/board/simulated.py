@@ -15,46 +15,27 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
-from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiSlave
+from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiSlave, SparseMemoryRegion
 
 PAGE = 4096
 
 
-class WrittenPages:
-    """Pages that were written; others read as zeros."""
+class WrittenPages(SparseMemoryRegion):
+    """Pages that were written; others read as zeros. What a bus reads comes ``latency`` cycles later."""
 
     def __init__(self, clock: Any, latency: int) -> None:
+        super().__init__()
         self.clock, self.latency = clock, latency
-        self.pages: dict[int, bytearray] = {}
 
-    async def read(self, address: int, length: int, **_: Any) -> bytes:
+    async def _read(self, address: int, length: int, **_: Any) -> bytes:
         for _cycle in range(self.latency):
             await RisingEdge(self.clock)
-        return self.look(address, length)
-
-    async def write(self, address: int, data: bytes, **_: Any) -> None:
-        self.put(address, data)
-
-    def look(self, address: int, length: int) -> bytes:
-        found = bytearray()
-        while length:
-            page, at = divmod(address, PAGE)
-            size = min(length, PAGE - at)
-            found += self.pages.get(page, bytes(PAGE))[at : at + size]
-            address, length = address + size, length - size
-        return bytes(found)
-
-    def put(self, address: int, data: bytes) -> None:
-        while data:
-            page, at = divmod(address, PAGE)
-            part, data = data[: PAGE - at], data[PAGE - at :]
-            self.pages.setdefault(page, bytearray(PAGE))[at : at + len(part)] = part
-            address += len(part)
+        return bytes(self.mem.read(address, length))
 
     def written(self, address: int, length: int) -> bytes:
         """Bytes from ``address`` on, up to the last page that was written."""
-        last = max((page for page in self.pages if address // PAGE <= page < (address + length) / PAGE), default=-1)
-        return self.look(address, max(0, min(length, (last + 1) * PAGE - address)))
+        ends = [page + PAGE for page in self.mem.segs if address - PAGE < page < address + length]
+        return bytes(self.mem.read(address, max(0, min(length, max(ends, default=0) - address))))
 
 
 def _rests(share: float) -> Iterator[bool]:
@@ -89,7 +70,7 @@ class BusModels:
         """One command: ``put`` and ``get`` memory, ``set`` and ``read`` registers, or wait for the ``interrupt``."""
         if what == "put":
             for address, data in given:
-                self.memory.put(address, data)
+                self.memory.mem.write(address, data)
         elif what == "get":
             return [self.memory.written(address, length) for address, length in given]
         elif what == "set":

@@ -15,10 +15,12 @@ from typing import Any
 
 from cosim.building.build import Build, build
 from cosim.building.design import load_design
-from cosim.running.bench_run import cocotb_environment
+from cosim.running.bench_run import broken_off, simulator_environment
 from hw.registers.wrapper import BoardDesign
 from step.errors import EnvironmentProblem, SimulationError
+from step.host.process import spawned
 from step.host.progress import Progress, silent
+from step.host.texts import write_files
 
 _BENCH = "cosim.board.simulated"
 
@@ -33,16 +35,11 @@ def check_models() -> None:
 
 def build_board(design: BoardDesign, *, optimize: bool = True, progress: Progress = silent) -> Build:
     """The simulator of ``design``, from the cache if it is there; raises what `cosim.building.build.build` raises."""
-    top = design.top
     with tempfile.TemporaryDirectory(prefix="step-board-") as made:
-        directory, sources = Path(made), []
-        for name, text in design.files.items():
-            if name.endswith(".sv"):
-                path = directory / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(text)
-                sources.append(path)
-        board = replace(load_design(design.fabric.sidecar, directory), module=top.name, verilog=tuple(sources), cpp=())
+        files, top = {name: text for name, text in design.files.items() if name.endswith(".sv")}, design.top
+        write_files(Path(made), files)
+        sources = tuple(Path(made) / name for name in files)
+        board = replace(load_design(design.fabric.sidecar, Path(made)), module=top.name, verilog=sources, cpp=())
         return build(board, edges=tuple(top.ports), optimize=optimize, progress=progress)
 
 
@@ -57,22 +54,12 @@ class BoardProcess:
         self._log = self._directory / "simulator.log"
         self._connection, other = Pipe()
         environment = {
-            **built.toolchain.environment,
-            **cocotb_environment(built.toolchain, built.top, _BENCH),
-            "COCOTB_RESULTS_FILE": str(self._directory / "results.xml"),
+            **simulator_environment(built, _BENCH, self._directory),
             "STEP_BOARD_CONNECTION": str(other.fileno()),
         }
         with other, self._log.open("wb") as output:
-            self._process = subprocess.Popen(
-                [str(built.executable)],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                cwd=self._directory,
-                env=environment,
-                start_new_session=True,
-                pass_fds=[other.fileno()],
-            )
+            command, passed = [str(built.executable)], [other.fileno()]
+            self._process = spawned(command, stdout=output, cwd=self._directory, env=environment, pass_fds=passed)
         self._end = weakref.finalize(self, _end, self._process, self._connection, self._directory)
         self.ask("begin", plan)
 
@@ -84,7 +71,7 @@ class BoardProcess:
             return self._connection.recv()
         except (EOFError, OSError):
             self._process.wait()
-            error = self._broken()
+            error = broken_off(self._process.returncode, self._log)
             self.close()
             raise error from None
         except KeyboardInterrupt:
@@ -95,11 +82,6 @@ class BoardProcess:
     def close(self) -> None:
         """End the process; without it that happens with the last reference."""
         self._end()
-
-    def _broken(self) -> SimulationError:
-        lines = [each for each in self._log.read_text(errors="replace").splitlines() if each.strip()]
-        how = f"exit status {self._process.returncode}"
-        return SimulationError("\n".join([f"the simulator broke off ({how}):", *(f"  {each}" for each in lines[-8:])]))
 
 
 def _end(process: subprocess.Popen[bytes], connection: Connection, directory: Path) -> None:

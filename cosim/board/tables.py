@@ -10,8 +10,23 @@ from step.language.graph import Node
 from step.language.operator import Access
 from step.language.types import ElementType, Selector, Tile
 from step.lowering.board import BoardStream
+from step.lowering.bus import BusConfig
+from step.lowering.dma import MOST_LIMIT
 from step.lowering.links import leaves
 from step.lowering.netlist import Netlist
+
+
+@dataclass(frozen=True)
+class PlacedImage:
+    """An image at ``address``, with room for ``bytes``."""
+
+    name: str
+    address: int
+    bytes: int
+
+    @property
+    def end(self) -> int:
+        return self.address + self.bytes
 
 
 @dataclass(frozen=True)
@@ -24,27 +39,19 @@ class ElementPart:
 
 
 @dataclass(frozen=True)
-class BoardTensor:
-    """A tensor as it lies in the image with this index: in tiles of ``tile_bytes``, padding included."""
-
-    image: int
-    part: ElementPart
-    tile_bytes: int
-
-
-@dataclass(frozen=True)
 class TensorTable:
     """A tensor of ``outer`` matrices; 0: only a run tells how many tiles a store writes.
 
-    ``tilings``: one for each operator that reads it, or the one in which it is stored. ``node``: the operator that
-    stores it, if one does; ``access``: that of the last operator.
+    ``tilings``: its tile in each image, by the index of that: one for each operator that reads it, or
+    the one in which it is stored. ``node``: the operator that stores it, if one does; ``access``: that of the last
+    operator.
     """
 
     name: str
     outer: int
     height: int
     width: int
-    tilings: tuple[BoardTensor, ...]
+    tilings: dict[int, Tile]
     node: Node | None
     access: Access
 
@@ -56,14 +63,13 @@ class TensorTable:
 
 @dataclass(frozen=True)
 class StreamTable:
-    """A stream that DMA serves; ``values`` and ``list``: indices of its images, None where there is none."""
+    """A stream that DMA serves; ``images``: the index of each part of it (``values`` and ``list``) that there is."""
 
     stream: BoardStream
     node: Node
     element: ElementType
     parts: tuple[ElementPart, ...]
-    values: int | None
-    list: int | None
+    images: dict[str, int]
 
     @property
     def name(self) -> str:
@@ -89,6 +95,30 @@ class Tables:
         """Addresses of the registers, by name."""
         return {each.name: each.address for each in self.design.registers}
 
+    @property
+    def rtl(self) -> dict[str, str]:
+        """The Verilog, by its name in the folder."""
+        return {f"rtl/{name}": text for name, text in self.design.files.items() if name.endswith(".sv")}
+
+    def tile_bytes(self, tile: Tile) -> int:
+        """Bytes of a tile in memory, padding included."""
+        return self.netlist.fabric.memory.beats(tile.bits) * self.design.board.beat_bytes
+
+    def settings(self, place: PlacedImage) -> dict[str, tuple[int, int]]:
+        """Address and value of the registers of an image that there are: ``base_low``, ``base_high`` and ``limit``."""
+        name, addresses = place.name, self.addresses
+        registers = {
+            "base_low": (f"base_{name}_low", place.address & 0xFFFF_FFFF),
+            "base_high": (f"base_{name}_high", place.address >> 32),
+            "limit": (f"limit_{name}", min(place.bytes, MOST_LIMIT)),
+        }
+        return {kind: (addresses[each], value) for kind, (each, value) in registers.items() if each in addresses}
+
+
+def masters_of(bus: BusConfig) -> str:
+    """The number of a bus's masters, in words."""
+    return f"{bus.masters} AXI4 master{'s' * (bus.masters != 1)}"
+
 
 def tables_of(netlist: Netlist, design: BoardDesign) -> Tables:
     """The tables of ``design``, which is the board of ``netlist``."""
@@ -96,8 +126,8 @@ def tables_of(netlist: Netlist, design: BoardDesign) -> Tables:
 
 
 def _tensors(netlist: Netlist, design: BoardDesign) -> tuple[TensorTable, ...]:
-    board, found = design.board, dict[str, TensorTable]()
-    images = {port.name: port.image for port in board.ports}
+    found = dict[str, TensorTable]()
+    images = {port.name: port.image for port in design.board.ports}
     for node in netlist.units:
         written = node.operator.writes(node)
         access = written or node.operator.reads(node)
@@ -108,12 +138,9 @@ def _tensors(netlist: Netlist, design: BoardDesign) -> tuple[TensorTable, ...]:
         if access.tensor is not None:
             *others, height, width = netlist.graph.tensors[access.tensor].shape
             outer = math.prod(others)
-        size = netlist.fabric.memory.beats(access.tile.bits) * board.beat_bytes
-        tiling = BoardTensor(images[node.name], ElementPart(rows, cols, access.tile.dtype.bits), size)
         before = found.get(name)
-        tilings = () if before is None else before.tilings
-        if all(each.image != tiling.image for each in tilings):
-            tilings = (*tilings, tiling)
+        tilings = {} if before is None else before.tilings
+        tilings.setdefault(images[node.name], access.tile)
         storer = node if written is not None else None if before is None else before.node
         found[name] = TensorTable(name, outer, height, width, tilings, storer, access)
     return tuple(found.values())
@@ -126,12 +153,13 @@ def _streams(netlist: Netlist, design: BoardDesign) -> list[StreamTable]:
         types = node.output_types if stream.is_source else node.input_types
         element = types[0].element
         images = dict(zip(stream.plan.parts, stream.images, strict=True))
-        parts = tuple(_part(each) for each in leaves(element)) if stream.plan.word_bytes else ()
-        found.append(StreamTable(stream, node, element, parts, images.get("values"), images.get("list")))
+        parts = tuple(part_of(each) for each in leaves(element)) if stream.plan.word_bytes else ()
+        found.append(StreamTable(stream, node, element, parts, images))
     return found
 
 
-def _part(element: ElementType) -> ElementPart:
+def part_of(element: ElementType) -> ElementPart:
+    """A tile, or a selector, of an element."""
     if isinstance(element, Selector):
         return ElementPart(1, element.targets, 1)
     assert isinstance(element, Tile)

@@ -1,1 +1,1 @@
-"""From a fabric to an executable simulation: tools, bench, hierarchy, build."""
+"""From a fabric to an executable simulation: tools, bench, build."""

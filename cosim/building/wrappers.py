@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from step.host.texts import copied, write_files
+
 WRAPPERS = Path(__file__).parent / "bin"
 
 
 def write_wrappers(directory: Path) -> None:
     """Write ``bin/`` into ``directory``: `verilator` and `yosys`, for a place in front of ``PATH``."""
-    (directory / "bin").mkdir()
-    for tool in sorted(WRAPPERS.iterdir()):
-        copy = directory / "bin" / tool.name
-        copy.write_text(tool.read_text())
-        copy.chmod(0o755)
+    files = copied(WRAPPERS, "bin")
+    write_files(directory, files)
+    for name in files:
+        (directory / name).chmod(0o755)

@@ -235,24 +235,20 @@ def _compare_events(
     exact: Mapping[str, ChannelEvents], approximate: Mapping[str, ChannelEvents]
 ) -> tuple[Counter[str], str | None]:
     """Number of tokens that differ in each channel, and a line about the earliest."""
-    mismatches = Counter[str]()
-    earliest: tuple[int, str] | None = None
+    mismatches, lines = Counter[str](), list[tuple[int, str]]()
     for name, left in exact.items():
         right = approximate[name]
-        common = min(len(left.cycles), len(right.cycles))
+        counts = len(left.cycles), len(right.cycles)
+        common = min(counts)
         differ = (left.cycles[:common] != right.cycles[:common]) | (left.control[:common] != right.control[:common])
-        mismatches[name] = int(differ.sum()) + abs(len(left.cycles) - len(right.cycles))
+        mismatches[name] = int(differ.sum()) + abs(counts[0] - counts[1])
         if differ.any():
             token = int(np.argmax(differ))
             cycle = int(left.cycles[token])
-            if earliest is None or cycle < earliest[0]:
-                earliest = (
-                    cycle,
-                    f"{name}: token {token} at {cycle} in the RTL, {int(right.cycles[token])} in the model",
-                )
-        elif len(left.cycles) != len(right.cycles) and earliest is None:
-            earliest = 1 << 62, f"{name}: {len(left.cycles)} tokens in the RTL, {len(right.cycles)} in the model"
-    return mismatches, earliest[1] if earliest else None
+            lines.append((cycle, f"{name}: token {token} at {cycle} in the RTL, {right.cycles[token]} in the model"))
+        elif counts[0] != counts[1]:
+            lines.append((1 << 62, f"{name}: {counts[0]} tokens in the RTL, {counts[1]} in the model"))
+    return mismatches, min(lines, key=lambda each: each[0])[1] if lines else None
 
 
 def _compare_outputs(exact: Mapping[str, list[Token]], meaning: Mapping[str, list[Token]]) -> str | None:

@@ -16,10 +16,12 @@ from cocotb_tools.config import pygpi_entry_point
 from cosim.building.build import Build, build
 from cosim.building.design import BenchDesign, load_design
 from cosim.building.toolchain import Toolchain
-from cosim.running.process import run_logged
-from cosim.running.run_files import RawRun, SinkFiles, read_run, write_inputs
+from cosim.running.run_files import RawRun, look_at_sinks, read_run, write_inputs
 from step.errors import InputError, SimulationError
 from step.host.files import FULL, check_writable, full_disk, has_room
+from step.host.paths import named_file
+from step.host.process import how_ended, run_logged
+from step.host.progress import Progress, silent
 
 NO_LIMIT = 1 << 36
 
@@ -34,42 +36,42 @@ def simulate(
     log: bool = True,
     waves: Path | None = None,
     optimize: bool = True,
-    progress: Callable[[int], None] | None = None,
-    building: Callable[[str], None] | None = None,
+    progress: Progress = silent,
     leaving: Callable[[str, list[int]], None] | None = None,
 ) -> RawRun:
     """Build (through the cache) and run a design.
 
     ``sources`` are the transfers of each source, ``memory`` the contents from beat 0 on (the rest is zero). It goes
     on until nothing moved for ``watchdog`` cycles (the design's ``settling_cycles``), and ``max_cycles`` at most.
-    ``waves`` is a path ending in ``.vcd`` or ``.fst``. ``progress`` is told the cycle now and then, ``building`` the
-    steps of a build, and ``leaving`` the name of a sink and the transfers of each token that leaves there.
+    ``waves`` is a path ending in ``.vcd`` or ``.fst``. ``progress`` is told the steps of a build, and the cycle now and
+    then, ``leaving`` the name of a sink and the transfers of each token that leaves there.
 
     Raises `InputError` for data that does not fit the ports, `BuildError`, `EnvironmentProblem`, and
     `SimulationError` where the simulator breaks; a stalled, runaway or faulty run is a result.
     """
-    design = origin if isinstance(origin, BenchDesign) else load_design(origin)
-    kind = wave_kind(waves)
+    design, kind = load_design(origin), wave_kind(waves)
     with run_directory() as directory:
         write_inputs(design, directory, sources or {}, memory)
-        built = build(design, waves=kind, optimize=optimize, progress=building)
-        arguments = [f"+max_cycles={max_cycles}", *(["+log"] if log else [])]
+        built = build(design, waves=kind, optimize=optimize, progress=progress)
+        arguments = [f"+max_cycles={max_cycles}", *(["+log"] if log else []), *(["+prompt"] if leaving else [])]
         if watchdog is not None:
             arguments.append(f"+watchdog={watchdog}")
-        look = None if leaving is None else SinkFiles(design, directory, leaving).look
-        if look is not None:
-            arguments.append("+prompt")
         if waves is not None:
             waves.unlink(missing_ok=True)
             arguments += ["--trace", "--trace-file", str(waves.absolute())]
-        with whole_or_gone(waves):
-            run_simulator(built, "cosim.running.bench", directory, arguments, progress, look)
-        if look is not None:
+        look = look_at_sinks(design, directory, leaving) if leaving else lambda: None
+
+        def poll() -> None:
+            with contextlib.suppress(OSError, ValueError):
+                progress(f"simulating: cycle {int((directory / 'progress').read_text()):,}")
             look()
-        run = read_run(design, directory, built.seconds)
-    if waves is not None and (not waves.is_file() or waves.stat().st_size == 0):
-        raise SimulationError(f"the simulator wrote no waves to {waves}")
-    return run
+
+        with whole_or_gone(waves):
+            run_simulator(built, "cosim.running.bench", directory, arguments, poll)
+            if waves is not None and (not waves.is_file() or waves.stat().st_size == 0):
+                raise SimulationError(f"the simulator wrote no waves to {waves}")
+        look()
+        return read_run(design, directory, built.seconds)
 
 
 @contextlib.contextmanager
@@ -108,37 +110,29 @@ def whole_or_gone(waves: Path | None) -> Iterator[None]:
 
 
 def run_simulator(
-    built: Build,
-    module: str,
-    directory: Path,
-    arguments: Sequence[str],
-    progress: Callable[[int], None] | None = None,
-    look: Callable[[], None] | None = None,
+    built: Build, module: str, directory: Path, arguments: Sequence[str], poll: Callable[[], None] | None = None
 ) -> None:
     """Run the cocotb tests of ``module`` in the simulator; `SimulationError` with the end of its log if it breaks.
 
-    ``look`` is called now and then.
+    ``poll`` is called now and then.
     """
-    environment = {
-        **built.toolchain.environment,
-        **cocotb_environment(built.toolchain, built.top, module),
-        "COCOTB_RESULTS_FILE": str(directory / "results.xml"),
-        "STEP_RUN_DIRECTORY": str(directory),
-    }
-    log = directory / "simulator.log"
-
-    def poll() -> None:
-        if progress is not None:
-            _report(directory, progress)
-        if look is not None:
-            look()
-
-    command = [str(built.executable), f"+directory={directory}", *arguments]
+    environment = simulator_environment(built, module, directory)
+    log, command = directory / "simulator.log", [str(built.executable), f"+directory={directory}", *arguments]
     status = run_logged(command, log, directory=directory, environment=environment, poll=poll)
     if status != 0 or not (directory / "bench.json").is_file():
-        lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
-        how = f"killed by signal {-status}" if status < 0 else f"exit status {status}"
-        raise SimulationError("\n".join([f"the simulator broke off ({how}):", *(f"  {line}" for line in lines[-8:])]))
+        raise broken_off(status, log)
+
+
+def broken_off(status: int, log: Path) -> SimulationError:
+    """The error of a simulator that ended with this ``status``, with the end of its ``log``."""
+    lines = [f"  {line}" for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    return SimulationError("\n".join([f"the simulator broke off ({how_ended(status)}):", *lines[-8:]]))
+
+
+def simulator_environment(built: Build, module: str, directory: Path) -> dict[str, str]:
+    """The environment of a simulator that runs in ``directory``."""
+    here = {"COCOTB_RESULTS_FILE": str(directory / "results.xml"), "STEP_RUN_DIRECTORY": str(directory)}
+    return {**built.toolchain.environment, **cocotb_environment(built.toolchain, built.top, module), **here}
 
 
 def cocotb_environment(toolchain: Toolchain, top: str, module: str) -> dict[str, str]:
@@ -158,18 +152,11 @@ def cocotb_environment(toolchain: Toolchain, top: str, module: str) -> dict[str,
     }
 
 
-def _report(directory: Path, progress: Callable[[int], None]) -> None:
-    with contextlib.suppress(OSError, ValueError):
-        progress(int((directory / "progress").read_text()))
-
-
 def wave_kind(waves: Path | None) -> str | None:
     """``"vcd"`` or ``"fst"``; raises `InputError` where ``waves`` can not be written, or end in something else."""
     if waves is None:
         return None
-    kind = waves.suffix.removeprefix(".")
-    if kind not in ("vcd", "fst"):
-        raise InputError(f"waves must go to a file that ends in .vcd or .fst, not {str(waves)!r}")
+    kind = named_file(waves, "waves", ".vcd", ".fst").suffix.removeprefix(".")
     if not waves.absolute().parent.is_dir():
         raise InputError(f"waves can not go to {waves}: {waves.parent} is no directory")
     try:

@@ -60,7 +60,7 @@ def _faults(netlist: Netlist, data: BoundInputs, raw: RawRun) -> dict[str, Strea
         heads, held = {}, held_ports(node)
         for port, channel in enumerate(netlist.inputs(node)):
             at = int((raw.leaves["channel"] == channel.index).sum()) - (port in held)
-            entered = raw.enters["control"][raw.enters["channel"] == channel.index]
+            entered = raw.entered(channel.index)
             if at < len(entered):
                 heads[port] = at, control_token(int(entered[at]))
         found[node.name] = stream_fault(node, Fault(code), heads, netlist)
@@ -80,6 +80,6 @@ def _checks(netlist: Netlist, data: BoundInputs, raw: RawRun) -> ShapeChecks:
     checks = timed_checks(netlist.graph, data)
     for channel in netlist.channels:
         if channel.name in checks.checkers and channel.name not in data.streams:
-            for control in raw.enters["control"][raw.enters["channel"] == channel.index]:
+            for control in raw.entered(channel.index):
                 checks.see(channel.name, control_token(int(control)))
     return checks

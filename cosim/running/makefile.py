@@ -9,10 +9,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from cosim.building.build import OPTIMIZATION, simulator_main, verilator_flags
+from cosim.building.build import OPTIMIZATION, verilation
 from cosim.building.design import load_design
-from cosim.building.harness import TOP, bench_text, hardware
-from cosim.building.hierarchy import Hierarchy
+from cosim.building.harness import TOP
 from cosim.building.toolchain import find_toolchain, plain
 from cosim.running.bench_run import cocotb_environment
 from cosim.running.run_files import read_run
@@ -21,34 +20,24 @@ from step.errors import SimulationError, StepError
 
 def prepare(origin: Path, output: Path, waves: str | None) -> None:
     """Write all that make needs to build the design in ``origin`` in the directory ``output``."""
-    design = load_design(origin)
-    tools = find_toolchain()
-    hierarchy = Hierarchy.of(design)
-    apart = hierarchy.worthwhile and waves is None
+    tools, read = find_toolchain(), verilation(load_design(origin), waves)
     output.mkdir(parents=True, exist_ok=True)
-    (output / "bench.sv").write_text(bench_text(design))
-    (output / "control.vlt").write_text(hierarchy.control_file(apart, ()))
-    given = [plain(path) for path in (*design.verilog, *design.cpp, *hardware(design))]
-    sources = [simulator_main(), "control.vlt", "bench.sv", *given]
-    flags = verilator_flags(TOP, waves, apart)
-    (output / "verilator.f").write_text("\n".join([*_quoted(flags), *map(str, sources)]) + "\n")
+    for name, text in read.written.items():
+        (output / name).write_text(text)
+    quoted = (f'"{flag}"' if " " in flag else flag for flag in read.flags)
+    (output / "verilator.f").write_text("\n".join([*quoted, *read.files]) + "\n")
     environment = cocotb_environment(tools, TOP, "cosim.running.bench")
     if tools.verilator.root is not None:
         environment["VERILATOR_ROOT"] = str(tools.verilator.root)
     lines = [
         f"VERILATOR := {tools.verilator.path}",
-        f"OBJECTS_MK := {'Vtop_hier.mk' if apart else 'Vtop.mk'}",
+        f"OBJECTS_MK := {'Vtop_hier.mk' if read.apart else 'Vtop.mk'}",
         f"OPTIMIZATION := {OPTIMIZATION}",
         f"TOOL_VARIABLES := {' '.join(tools.make_variables)}",
-        f"SOURCES := {' '.join(map(str, given))}",
+        f"SOURCES := {' '.join(str(plain(path)) for path in read.given)}",
         *(f"export {name} := {value}" for name, value in environment.items()),
     ]
     (output / "tools.mk").write_text("\n".join(lines) + "\n")
-
-
-def _quoted(flags: list[str]) -> list[str]:
-    """The flags as an argument file wants them, one option with its value on each line."""
-    return [f'"{flag}"' if " " in flag else flag for flag in flags]
 
 
 def report(origin: Path, directory: Path) -> str:

@@ -1,4 +1,4 @@
-"""The files between a run and the simulation hardware: tokens and memory in, what was recorded out.
+"""The files between a run and the simulation hardware: tokens and memory of a program in, what was recorded out.
 
 The formats are told at the head of each module in ``verilog/``.
 """
@@ -6,6 +6,7 @@ The formats are told at the head of each module in ``verilog/``.
 from __future__ import annotations
 
 import json
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +14,18 @@ from pathlib import Path
 import numpy as np
 
 from cosim.building.design import BenchDesign, StreamPort
-from step.errors import InputError
+from hw.links.layout import output_formats
+from hw.links.packing import pack_tiles, pack_transfers
+from step.errors import FabricError, InputError
+from step.language.tiling import accessed
+from step.lowering.memory import memory_map
+from step.lowering.netlist import Netlist
+from step.programs.data.inputs import BoundInputs
 
 STATUS = {1: "finished", 2: "stalled", 3: "runaway", 4: "fault"}
+
+MOST_BYTES = (1 << 31) - 1
+"""Of the memory in ``sim_memory.sv``, which counts them with an ``int``."""
 
 ENTER = np.dtype([("cycle", np.int64), ("channel", np.int32), ("control", np.uint16)])
 """A token that enters a channel; ``control``: bit 0 done, bit 1 value, bits 5:2 stop, bits 9:6 rank."""
@@ -64,6 +74,10 @@ class RawRun:
         """Speed of the simulation."""
         return self.simulated / self.seconds if self.seconds else 0.0
 
+    def entered(self, channel: int) -> np.ndarray:
+        """``control`` of each token that entered a channel."""
+        return self.enters["control"][self.enters["channel"] == channel]
+
 
 def write_inputs(
     design: BenchDesign, directory: Path, sources: Mapping[str, Sequence[int]], memory: bytes = b""
@@ -81,24 +95,14 @@ def write_inputs(
         if port.name not in sources:
             raise InputError(f"source {port.name!r} has no tokens")
         (directory / f"source.{port.name}").write_bytes(_stream_bytes(port, sources[port.name]))
-    contents = _memory_contents(design, memory)
-    if contents is not None:
+    if design.has_memory:
+        beats, beat = max(1, design.memory["beats_total"]), design.memory["beat_bytes"]
+        if len(memory) > beats * beat:
+            raise InputError(f"the memory has {beats * beat} bytes, but {len(memory)} were given")
+        contents = np.frombuffer(memory.ljust(beats * beat, b"\0"), np.uint8).reshape(beats, beat)
         (directory / "memory").write_bytes(contents[:, ::-1].tobytes())
-        parameters = design.memory_config.timing()
-        lines = [f"{name} {value}\n" for name, value in parameters.items()]
-        (directory / "memory.timing").write_text("".join(lines))
-
-
-def _memory_contents(design: BenchDesign, memory: bytes) -> np.ndarray | None:
-    """The whole memory as bytes [beats, bytes of a beat], None for a fabric without ports."""
-    if not design.reads and not design.writes:
-        return None
-    beats, beat = max(1, design.memory["beats_total"]), design.memory["beat_bytes"]
-    if len(memory) > beats * beat:
-        raise InputError(f"the memory has {beats * beat} bytes, but {len(memory)} were given")
-    contents = np.zeros(beats * beat, np.uint8)
-    contents[: len(memory)] = np.frombuffer(memory, np.uint8)
-    return contents.reshape(beats, beat)
+        timing = design.memory_config.timing()
+        (directory / "memory.timing").write_text("".join(f"{name} {value}\n" for name, value in timing.items()))
 
 
 def _stream_bytes(port: StreamPort, transfers: Sequence[int]) -> bytes:
@@ -107,6 +111,50 @@ def _stream_bytes(port: StreamPort, transfers: Sequence[int]) -> bytes:
         if transfer < 0 or transfer >> port.bits:
             raise InputError(f"source {port.name!r} takes transfers of {port.bits} bits, not {transfer:#x}")
     return b"".join(transfer.to_bytes(width, "big") for transfer in transfers)
+
+
+def source_transfers(netlist: Netlist, data: BoundInputs) -> dict[str, list[int]]:
+    """The transfers of every source."""
+    return {
+        node.name: [
+            transfer
+            for token in data.streams[node.name]
+            for transfer in pack_transfers(token, node.output_types[0].element, *output_formats(node, netlist))
+        ]
+        for node in netlist.units
+        if node.operator.given() is not None
+    }
+
+
+def check_memory(netlist: Netlist) -> None:
+    """Raise `FabricError` for more off-chip memory than the bench holds, or than addresses of its buses reach."""
+    memory = netlist.fabric.memory
+    size, bus = memory_map(netlist).beats * memory.beat_bytes, memory.bus
+    what = f"program {netlist.graph.name!r} takes {size:,} bytes of off-chip memory"
+    if size > MOST_BYTES:
+        raise FabricError(
+            f"{what}, more than the {MOST_BYTES:,} that a simulation of the RTL holds; take smaller tensors, or the "
+            "fast model"
+        )
+    if bus is not None and size > 1 << bus.address_bits:
+        raise FabricError(
+            f"{what} in a simulation of the RTL, more than bus.address_bits = {bus.address_bits} reach; give more"
+        )
+
+
+def memory_image(netlist: Netlist, data: BoundInputs) -> bytes:
+    """Off-chip memory before a run: the declared tensors in their regions; raises what `check_memory` raises."""
+    check_memory(netlist)
+    layout = memory_map(netlist)
+    beat = netlist.fabric.memory.beat_bytes
+    image = bytearray(layout.beats * beat)
+    for node in netlist.units:
+        access = accessed(node)
+        if access is not None and access.tensor is not None:
+            start = (layout.loads.get(node.name) or layout.stores[node.name]).base * beat
+            packed = pack_tiles(data.tiles(access.tensor, access.tile.shape), access.tile, beat)
+            image[start : start + len(packed)] = packed
+    return bytes(image)
 
 
 def read_run(design: BenchDesign, directory: Path, build_seconds: float = 0.0) -> RawRun:
@@ -153,7 +201,7 @@ def _memory_after(design: BenchDesign, directory: Path) -> bytes:
 
 def _beats(design: BenchDesign, directory: Path) -> list[int]:
     """Beats that passed at each port of the memory, if there is one."""
-    if not design.reads and not design.writes:
+    if not design.has_memory:
         return []
     if design.buses is None:
         return [int(line) for line in (directory / "memory.beats").read_text().splitlines()]
@@ -179,29 +227,23 @@ def _events(path: Path) -> tuple[np.ndarray, np.ndarray]:
     return enters, leaves
 
 
-class SinkFiles:
-    """Sinks of a run that goes on in ``directory``, told token by token.
+def look_at_sinks(design: BenchDesign, directory: Path, tell: Callable[[str, list[int]], None]) -> Callable[[], None]:
+    """A look at the sinks of a run that goes on in ``directory``.
 
-    ``tell(name, transfers)`` gets the transfers of a token.
+    ``tell(name, transfers)`` gets the transfers of each token that is whole by then, and was not told before.
     """
+    seen, begun = Counter[str](), defaultdict[str, list[int]](list)
 
-    def __init__(self, design: BenchDesign, directory: Path, tell: Callable[[str, list[int]], None]) -> None:
-        self._files = [(port, directory / f"sink.{port.name}") for port in design.sinks]
-        self._seen = dict.fromkeys((port.name for port in design.sinks), 0)
-        self._begun: dict[str, list[int]] = {port.name: [] for port in design.sinks}
-        self._tell = tell
-
-    def look(self) -> None:
-        """Tell of all that is whole by now, and was not told before."""
-        for port, path in self._files:
-            if not path.is_file():
-                continue
-            for transfer in _transfers(path, port.bits, self._seen[port.name]):
-                self._seen[port.name] += 1
-                self._begun[port.name].append(transfer)
+    def look() -> None:
+        for port in design.sinks:
+            path = directory / f"sink.{port.name}"
+            for transfer in _transfers(path, port.bits, seen[port.name]) if path.is_file() else ():
+                seen[port.name] += 1
+                begun[port.name].append(transfer)
                 if transfer >> port.user_bits & 1:
-                    self._tell(port.name, self._begun[port.name])
-                    self._begun[port.name] = []
+                    tell(port.name, begun.pop(port.name))
+
+    return look
 
 
 def _transfers(path: Path, bits: int, first: int = 0) -> list[int]:

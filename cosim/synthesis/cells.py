@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
+from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass, fields
 from typing import Any, ClassVar, Self
 
@@ -13,6 +14,14 @@ class Cells(ABC):
 
     heads: ClassVar[tuple[str, ...]]
     """What tables call the fields."""
+
+    types: ClassVar[tuple[Mapping[str, int], ...]]
+    """Types of cells that each field counts, with how many one stands for."""
+
+    @classmethod
+    def of_cells(cls, cells: Mapping[str, int]) -> Self:
+        """From the number of cells of each type."""
+        return cls(*(sum(number * cells.get(cell, 0) for cell, number in each.items()) for each in cls.types))
 
     @property
     def columns(self) -> dict[str, int]:

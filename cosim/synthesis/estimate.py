@@ -7,14 +7,13 @@ states the error.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field, fields
 from functools import cache, reduce
 from operator import add
 
-from cosim.synthesis.area import Ecp5Area
-from cosim.synthesis.families.ecp5 import Ecp5
-from cosim.synthesis.report import Component, Report
+from cosim.synthesis.families.ecp5 import Ecp5, Ecp5Area
+from cosim.synthesis.report import Report
 from hw.design.emit import check_synthesisable
 from hw.fabric import ElaboratedFabric, elaborate
 from hw.verilog.convert import ModuleLibrary
@@ -57,12 +56,7 @@ class Counts:
     registers: tuple[tuple[int, int], ...] = ()
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(
-            self.bits + other.bits,
-            self.memories + other.memories,
-            self.blocks + other.blocks,
-            self.registers + other.registers,
-        )
+        return Counts(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
 
     @classmethod
     def of(cls, text: str) -> Counts:
@@ -77,20 +71,15 @@ class Counts:
                 _count(bits, value, width, widths)
             elif len(indent) > 4:
                 bits["row" if ":" in indent else "branch"] += width
-        memories: list[tuple[int, int]] = []
-        blocks: list[tuple[int, int]] = []
-        registers: list[tuple[int, int]] = []
+        found = defaultdict[str, list[tuple[int, int]]](list)
         for style, high, _, last in _MEMORY.findall(text):
             width, depth = int(high or 0) + 1, int(last) + 1
-            table = width * depth > SMALL_TABLE and depth > LUT_RAM_WORDS * 4
-            if style == "registers":
-                registers.append((width, depth))
-            elif style == "block" or table:
-                blocks.append((width, depth))
-            else:
-                memories.append((width, depth))
+            is_table = width * depth > SMALL_TABLE and depth > LUT_RAM_WORDS * 4
+            kind = "registers" if style == "registers" else "blocks" if style == "block" or is_table else "memories"
+            found[kind].append((width, depth))
+            if kind == "memories":
                 bits["bank"] += width * (-(-depth // LUT_RAM_WORDS) - 1)
-        return cls(bits, tuple(memories), tuple(blocks), tuple(registers))
+        return cls(bits, **{kind: tuple(sizes) for kind, sizes in found.items()})
 
     @property
     def all_memories(self) -> tuple[tuple[int, int], ...]:
@@ -136,21 +125,7 @@ def _width(match: re.Match[str], widths: dict[str, int]) -> int:
 def estimate(program: Netlist, family: Ecp5) -> Report:
     """The area of ``program``, roughly; no clock. Raises `FabricError` for a program that can not be synthesised."""
     fabric, counts = _counted(program)
-    area = {module: each.area for module, each in counts.items()}
-    units = tuple(
-        Component(each.node.name, each.node.operator.name, each.component.module_name, area[each.component.module_name])
-        for each in fabric.units
-    )
-    channels = tuple(
-        Component(each.edge.name, "channel", each.component.module_name, area[each.component.module_name])
-        for each in fabric.channels
-    )
-    units += tuple(
-        Component(each.name, "scratchpad", each.component.module_name, area[each.component.module_name])
-        for each in fabric.scratchpads
-    )
-    total = reduce(add, (area[each.component.module_name] for each in fabric.structure.instances), Ecp5Area())
-    return Report(program.graph.name, family, units, channels, total, None)
+    return Report.of(fabric, family, {module: each.area for module, each in counts.items()})
 
 
 def fabric_metrics(program: Netlist) -> dict[str, int]:

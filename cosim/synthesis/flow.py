@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cosim.cache.builds import content_key
 from cosim.synthesis.cells import Cells
 from cosim.synthesis.families.family import CellFamily, Timing
 from cosim.synthesis.jobs import Stop, kept
@@ -22,6 +21,7 @@ from cosim.synthesis.surround import TOP, behind_pins
 from cosim.synthesis.tools import run_tool
 from hw.verilog.convert import ModuleText
 from hw.verilog.structure import Structure
+from step.host.builds import content_key
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Flow:
         return MappedDesign(structure.name, kept(name, make, stop), self.identity, self.family)
 
     def _prepared(self, module: str, stop: Stop) -> Path:
-        sources = {name: self.texts[name].text for name in self._below(module)}
+        sources = {name: self.texts[name].text for name in sorted(self._below(module))}
         script = (
             f"read_verilog -sv {' '.join(f'{name}.sv' for name in sources)}; "
             f"{self.family.prepare(module)}; write_rtlil -selected prepared.il; {self.family.finish(module)}; "
@@ -76,16 +76,9 @@ class Flow:
 
         return kept(name, make, stop)
 
-    def _below(self, module: str) -> list[str]:
-        """``module`` and all that it is made of, sorted."""
-        found: set[str] = set()
-        waiting = [module]
-        while waiting:
-            name = waiting.pop()
-            if name not in found:
-                found.add(name)
-                waiting += self.texts[name].children
-        return sorted(found)
+    def _below(self, module: str) -> set[str]:
+        """``module`` and all that it is made of."""
+        return {module}.union(*map(self._below, self.texts[module].children))
 
     def _yosys(self, script: str, directory: Path, entry: str, stop: Stop) -> None:
         for name, source in self.family.files.items():

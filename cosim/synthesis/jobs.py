@@ -5,37 +5,42 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-from cosim.cache.builds import cached
+from step.host.builds import cached
+from step.host.progress import Progress, silent
 
 Result = TypeVar("Result")
 
 
-class Stop:
+class Stop(threading.Event):
     """Tells jobs that their results are no longer wanted."""
 
-    def __init__(self) -> None:
-        self._event = threading.Event()
-
-    def set(self) -> None:
-        """Ask all jobs to end."""
-        self._event.set()
-
     def check(self) -> None:
-        """Raises `CancelledError` once they are asked to."""
-        if self._event.is_set():
+        """Raises `CancelledError` once it is set."""
+        if self.is_set():
             raise CancelledError
 
 
-def side_by_side(jobs: Iterable[Callable[[Stop], Result]]) -> list[Result]:
-    """The results of ``jobs``, in their order. The first exception, or Ctrl-C, ends all, and passes on."""
-    stop = Stop()
+def side_by_side(
+    jobs: Sequence[tuple[str, Callable[[Stop], Result]]], doing: str, progress: Progress = silent
+) -> list[Result]:
+    """The results of ``jobs``, in their order; ``progress`` is told the name of each that begins.
+
+    The first exception, or Ctrl-C, ends all, and passes on.
+    """
+    stop, lock, begun = Stop(), threading.Lock(), iter(range(1, len(jobs) + 1))
+
+    def start(what: str, job: Callable[[Stop], Result]) -> Result:
+        with lock:
+            progress(f"{doing} {what} ({next(begun)} of {len(jobs)})")
+        return job(stop)
+
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        futures = [pool.submit(job, stop) for job in jobs]
+        futures = [pool.submit(start, *each) for each in jobs]
         try:
             return [future.result() for future in futures]
         except BaseException:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import reduce
+from operator import add
 from statistics import median
 from typing import Any
 
 from cosim.synthesis.cells import Cells
 from cosim.synthesis.families.family import CellFamily
+from hw.fabric import ElaboratedFabric
 
 LARGEST = 3
 """Modules that are named where a design does not fit."""
@@ -54,7 +58,21 @@ class Report:
     units: tuple[Component, ...]
     channels: tuple[Component, ...]
     area: Cells
-    clock: ClockResult | None
+    clock: ClockResult | None = None
+
+    @classmethod
+    def of(cls, fabric: ElaboratedFabric, family: CellFamily[Any], areas: Mapping[str, Cells]) -> Report:
+        """The areas of ``fabric``, of whose modules these are known."""
+
+        def part(name: str, kind: str, module: str) -> Component:
+            return Component(name, kind, module, areas[module])
+
+        units = [part(each.node.name, each.node.operator.name, each.component.module_name) for each in fabric.units]
+        units += [part(each.name, "scratchpad", each.component.module_name) for each in fabric.scratchpads]
+        channels = [part(each.edge.name, "channel", each.component.module_name) for each in fabric.channels]
+        every = (areas[each.component.module_name] for each in fabric.structure.instances)
+        area = reduce(add, every, family.nothing)
+        return cls(fabric.netlist.graph.name, family, tuple(units), tuple(channels), area)
 
     @property
     def misfit(self) -> str | None:

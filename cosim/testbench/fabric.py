@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from cosim.building.design import BenchDesign, StreamPort
+from cosim.building.harness import READ_PORT, WRITE_PORT
 from cosim.testbench.axi import AXI_MEMORY, axi_memory
 from hw.memory.port import MEMORY_RESET
 from hw.verilog.structure import Structure, separated
+from step.host.texts import filled
 
 _HERE = Path(__file__).parent / "verilog"
 STREAMS = _HERE / "step_stream_source.sv", _HERE / "step_stream_sink.sv"
@@ -21,11 +23,11 @@ STILL = 1 << 14
 def bench_parts(design: BenchDesign) -> tuple[Path, ...]:
     """Modules that the bench of ``design`` instantiates."""
     memory = AXI_MEMORY if design.buses is not None else PORT_MEMORY
-    return (*STREAMS, memory) if design.reads or design.writes else STREAMS
+    return (*STREAMS, memory) if design.has_memory else STREAMS
 
 
 def word_bytes(design: BenchDesign) -> int:
-    """Cycles of the bench's memory."""
+    """Bytes of a word of the bench's memory."""
     return int(design.memory["beat_bytes"]) if design.buses is None else design.buses.bytes
 
 
@@ -47,32 +49,26 @@ def bench_text(design: BenchDesign, top: Structure, lines: Mapping[str, int], hi
         body, nets = [*body, *memory], nets | more
         width = design.buses.address_bits
         nets |= {f"base_{name}": f"{width}'d{base}" for name, base in design.buses.images.items()}
-    elif design.reads or design.writes:
+    elif design.has_memory:
         body += _port_memory(design, words)
         nets |= {MEMORY_RESET: "rst"} | _port_nets(design)
     ports = ["clk", "rst", *top.ports]
     body += [f"  {design.module} fabric (", *separated(f"    .{each}({nets.get(each, '')})" for each in ports), "  );"]
     sinks = [each.port for each in design.sinks]
-    has_memory = bool(design.reads or design.writes)
-    end = _END.format(
+    last = {name: lines[f"{name}.hex"] - 1 for name in ("memory", "expected") if design.has_memory}
+    return filled(
+        _HERE / "bench.sv.in",
         module=design.module,
+        words=words,
+        bits=8 * word_bytes(design),
+        body=body,
         still=STILL,
         finished=" && ".join(["probe_finished", *(f"{each}_finished" for each in sinks)]),
         wrong=" + ".join(["0", *(f"{each}_wrong" for each in sinks)]),
-        load=_LOAD.format(*(lines[f"{each}.hex"] - 1 for each in ("memory", "expected"))) if has_memory else "",
-        compare=_COMPARE if has_memory else "",
+        load=filled(_HERE / "load.sv.in", **last).splitlines() if design.has_memory else [],
+        compare=(_HERE / "compare.sv.in").read_text().splitlines() if design.has_memory else [],
         hint=hint_line(hint),
     )
-    head = [
-        "`timescale 1ns / 1ps",
-        f"// Plays the data of the program into {design.module}, and compares what comes out.",
-        f"module {design.module}_bench;",
-        f"  localparam WORDS = {words}, BITS = {8 * word_bytes(design)};",
-        "  reg clk = 0, rst = 1;",
-        "  always #5 clk = ~clk;",
-        "",
-    ]
-    return "\n".join([*head, *body, end]) + "\n"
 
 
 def hint_line(hint: str | None) -> str:
@@ -94,30 +90,13 @@ def _stream(port: StreamPort, is_source: bool, lines: Mapping[str, int]) -> list
         body += [f"  wire {stem}_finished;", f"  wire [31:0] {stem}_wrong;"]
         connections += [f".finished({stem}_finished)", f".wrong({stem}_wrong)"]
     parameters = f'.BITS({port.bits}), .TRANSFERS({lines[f"{file}.hex"]}), .FILE("{file}")'
-    return [
-        *body,
-        f"  {module} #({parameters}) {stem}__bench (",
-        f"    {', '.join(connections)}",
-        "  );",
-        "",
-    ]
-
-
-_READ = {
-    "request": "request__payload",
-    "request_valid": "request__valid",
-    "request_ready": "request__ready",
-    "response": "response__payload",
-    "response_valid": "response__valid",
-}
-_WRITE = {"write": "payload", "write_valid": "valid", "write_ready": "ready", "written": "written"}
-"""Ports of the memory, and those of the fabric behind the name of an operator."""
+    return [*body, f"  {module} #({parameters}) {stem}__bench (", f"    {', '.join(connections)}", "  );", ""]
 
 
 def _port_nets(design: BenchDesign) -> dict[str, str]:
     """Connections of the memory ports of the fabric."""
     nets, beat = dict[str, str](), 8 * design.memory["beat_bytes"]
-    for ports, members in ((design.reads, _READ), (design.writes, _WRITE)):
+    for ports, members in ((design.reads, READ_PORT), (design.writes, WRITE_PORT)):
         for at, port in enumerate(ports):
             for net, member in members.items():
                 width = _width(net, beat)
@@ -134,7 +113,7 @@ def _port_memory(design: BenchDesign, words: int) -> list[str]:
     beat = 8 * design.memory["beat_bytes"]
     reads, writes = max(1, len(design.reads)), max(1, len(design.writes))
     lines = list[str]()
-    for count, ports, members in ((reads, design.reads, _READ), (writes, design.writes, _WRITE)):
+    for count, ports, members in ((reads, design.reads, READ_PORT), (writes, design.writes, WRITE_PORT)):
         lines += [f"  wire [{count * _width(net, beat) - 1}:0] {net};" for net in members]
         if not ports:
             lines.append(f"  assign {next(each for each in members if each.endswith('_valid'))} = 0;")
@@ -143,60 +122,8 @@ def _port_memory(design: BenchDesign, words: int) -> list[str]:
         "  step_port_memory #(",
         f"    .READS({reads}), .WRITES({writes}), .BYTES({beat // 8}), .WORDS(WORDS), .REQUEST_BEATS({{{sizes}}})",
         "  ) memory (",
-        f"    .clk(clk), .rst(rst), {', '.join(f'.{each}({each})' for each in (*_READ, *_WRITE))}",
+        f"    .clk(clk), .rst(rst), {', '.join(f'.{each}({each})' for each in (*READ_PORT, *WRITE_PORT))}",
         "  );",
         "",
     ]
     return lines
-
-
-_LOAD = """\
-    for (at = 0; at < WORDS; at = at + 1) begin
-      memory.words[at] = 0;
-      expected[at] = 0;
-    end
-    $readmemh("memory.hex", memory.words, 0, {});
-    $readmemh("expected.hex", expected, 0, {});
-"""
-
-_COMPARE = """\
-    for (at = 0; at < WORDS; at = at + 1)
-      if (memory.words[at] !== expected[at]) begin
-        if (wrong == 0) $display("word %0d of memory is %h, not %h", at, memory.words[at], expected[at]);
-        wrong = wrong + 1;
-      end
-"""
-
-_END = """
-  reg [BITS-1:0] expected[0:WORDS-1];
-  integer at, cycles, still, wrong;
-
-  initial begin
-{load}    repeat (8) @(posedge clk);
-    #1 rst = 0;
-    cycles = 0;
-    still = 0;
-    while (!({finished})) begin
-      @(posedge clk);
-      cycles = cycles + 1;
-      still = (|probe_enter || |probe_leave) ? 0 : still + 1;
-      if (|probe_fault) begin
-        $display("FAILED: a unit met a fault in cycle %0d; four bits for each: %h", cycles, probe_fault);
-        $fatal(1);
-      end
-      if (still > {still}) begin
-        $display("FAILED: nothing moves since cycle %0d", cycles - still);
-        $fatal(1);
-      end
-      #1;
-    end
-    repeat (64) @(posedge clk);
-    wrong = {wrong};
-{compare}    if (wrong != 0) begin
-      $display("FAILED: %0d words differ", wrong);{hint}
-      $fatal(1);
-    end
-    $display("PASSED: %0d cycles", cycles);
-    $finish;
-  end
-endmodule"""

@@ -20,9 +20,8 @@ import numpy as np
 from scipy.optimize import nnls
 
 from benchmarks.area_designs import designs
-from cosim.synthesis.area import Ecp5Area
 from cosim.synthesis.estimate import estimate
-from cosim.synthesis.families.ecp5 import Ecp5
+from cosim.synthesis.families.ecp5 import Ecp5, Ecp5Area
 from step.errors import FabricError
 from step.lowering.netlist import Netlist
 from step.programs.prepare import prepare

@@ -15,10 +15,9 @@ import tempfile
 from functools import partial
 
 from cosim.backend import run
-from cosim.building.build import NO_OPTIMIZATION, OPTIMIZATION, cached_runtime
+from cosim.building.build import NO_OPTIMIZATION, OPTIMIZATION, Common
 from cosim.building.toolchain import find_toolchain
 from hw.design.emit import emit
-from step.host.progress import silent
 from step.language.graph import Graph
 from step.lowering.netlist import lower
 from step_check.fuzz.farm import side_by_side
@@ -37,7 +36,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as cache:
         os.environ["STEP_CACHE"] = cache
         for flags in (OPTIMIZATION, NO_OPTIMIZATION):
-            cached_runtime(find_toolchain(), None, flags, silent)
+            Common(find_toolchain(), flags).runtime()
         emit(lower(graph, config), probes=True)
         taken = []
         for optimize, flags in ((True, OPTIMIZATION), (False, NO_OPTIMIZATION)):

@@ -25,8 +25,8 @@ from hw.axi.write_master import WriteMaster
 from hw.dma.images import source_images
 from hw.dma.sink import SinkDma
 from hw.dma.source import SourceDma
-from hw.links.edge import pack_transfers
 from hw.links.layout import input_formats, output_formats
+from hw.links.packing import pack_transfers
 from hw.verilog.convert import ModuleLibrary
 from step.language.dtypes import BF16
 from step.language.graph import Graph

@@ -29,7 +29,7 @@ VOCABULARY = (
     *("step/language", "step/ops", "step/functions", "step/host", "step/lowering/plans"),
     *("sim_approx/units", "hw/units", "hw/functions"),
 )
-PROCESS = "cosim/running/process.py"
+PROCESS = "step/host/process.py"
 """Starts the process in which the hardware runs."""
 
 

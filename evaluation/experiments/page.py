@@ -1,4 +1,4 @@
-"""The page of the evaluation, made of the result files."""
+"""The page of all tables of the evaluation, made of the result files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from experiments.published.show.results import FigureRows, told
 from experiments.said import filled, laid_out, nested
 from step.host.files import write_atomically
 
-NAME = "evaluation.md"
+NAME = "evaluation_tables.md"
 TIMINGS = ("published", "fabric")
 
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from experiments import rows
 from experiments.rows import Row
 from step.errors import InputError, StepError
+from step.host.files import locked
 from step.host.progress import Progress
 from step_explore.sweeps.cluster import workers
 
@@ -124,14 +123,14 @@ def _lost(task: Task, reason: str) -> Found:
 @contextmanager
 def _alone(results: Path) -> Iterator[None]:
     """Nobody else writes to ``results`` meanwhile; raises `InputError` where somebody does, or nobody can."""
-    try:
-        results.mkdir(parents=True, exist_ok=True)
-        held = FileLock(results / ".lock", timeout=0).acquire()
-    except Timeout:
-        raise InputError(f"another run writes to {results}; wait for it, or give another --results") from None
-    except OSError as error:
-        raise InputError(f"{results} can not be written: {error.strerror}") from None
-    with held:
+    with ExitStack() as held:
+        try:
+            results.mkdir(parents=True, exist_ok=True)
+            held.enter_context(locked(results / ".lock", wait=False))
+        except BlockingIOError:
+            raise InputError(f"another run writes to {results}; wait for it, or give another --results") from None
+        except OSError as error:
+            raise InputError(f"{results} can not be written: {error.strerror}") from None
         yield
 
 

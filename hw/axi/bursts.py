@@ -28,7 +28,6 @@ class Bursts(Parametric):
         super().__init__(
             {"i": In(stream.Signature(tile)), "o": Out(stream.Signature(burst)), "busy": Out(1), **members}
         )
-        self.parameters = {"ports": self._ports, "lanes": self._lanes}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

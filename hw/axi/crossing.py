@@ -72,7 +72,6 @@ class Crossing(Parametric):
         for name, member in self._fields.items():
             members |= {f"i__{name}": member.flip(), f"o__{name}": member}
         super().__init__({**members, "bus_clk": In(1), "bus_rst": In(1)})
-        self.parameters = {"bus": self._bus}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

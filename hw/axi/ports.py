@@ -110,13 +110,24 @@ def answer_channel() -> dict[str, Any]:
     return {"bid": In(1), "bresp": In(2), "bvalid": In(1), "bready": Out(1)}
 
 
-def drive_constants(m: Module, master: Any, prefix: str, lanes: Lanes) -> None:
-    """Drive signals that are the same in every burst: one ID, so all answers come in order."""
+def ask_for_bursts(m: Module, master: Any, prefix: str, bursts: Any, lanes: Lanes, due: Any, word: Value) -> None:
+    """Offer the addresses of ``bursts``, and keep a ``word`` of each that is ``due``.
+
+    All else is the same in every burst: one ID, so all answers come in order.
+    """
+    valid, address, length = (getattr(master, f"{prefix}{each}") for each in ("valid", "addr", "len"))
     m.d.comb += [
+        bursts.o.ready.eq((~valid | getattr(master, f"{prefix}ready")) & due.space),
+        due.push.eq(bursts.o.valid & bursts.o.ready),
+        due.word.eq(word),
         getattr(master, f"{prefix}size").eq(lanes.shift),
         getattr(master, f"{prefix}burst").eq(INCR),
         getattr(master, f"{prefix}cache").eq(MODIFIABLE),
     ]
+    with m.If(due.push):
+        m.d.sync += [valid.eq(1), address.eq(bursts.o.payload.address), length.eq(bursts.o.payload.length)]
+    with m.Elif(getattr(master, f"{prefix}ready")):
+        m.d.sync += valid.eq(0)
 
 
 FAULT: dict[str, Any] = {"fault": Out(4), "fault_port": Out(8), "fault_address": Out(64), "quiet": In(1)}

@@ -9,7 +9,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.axi.bursts import Bursts
-from hw.axi.ports import FAULT, Lanes, Port, address_channel, drive_constants, note_error, read_channel
+from hw.axi.ports import FAULT, Lanes, Port, address_channel, ask_for_bursts, note_error, read_channel
 from hw.axi.queue import Queue
 from hw.axi.turns import turns
 from hw.verilog.modules import Parametric, Shared
@@ -32,9 +32,8 @@ class ReadMaster(Parametric):
             members[f"request{at}"] = In(stream.Signature(32))
             members[f"response{at}"] = Out(wiring.Signature({"payload": Out(8 * lanes.beat), "valid": Out(1)}))
             members[f"base{at}"] = In(lanes.bus.address_bits)
-        channels = address_channel("ar", lanes.bus) | read_channel(lanes.bus)
-        super().__init__({**members, **channels, "idle": Out(1), **FAULT})
-        self.parameters = {"ports": self._ports, "lanes": self._lanes}
+        self.channels = address_channel("ar", lanes.bus) | read_channel(lanes.bus)
+        super().__init__({**members, **self.channels, "idle": Out(1), **FAULT})
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
@@ -53,16 +52,7 @@ class ReadMaster(Parametric):
 
         burst = bursts.o.payload
         due = Queue(m, "due", len(burst.port) + len(burst.address), lanes.bus.outstanding)
-        m.d.comb += [
-            bursts.o.ready.eq((~self.arvalid | self.arready) & due.space),
-            due.push.eq(bursts.o.valid & bursts.o.ready),
-            due.word.eq(Cat(burst.port, burst.address)),
-        ]
-        drive_constants(m, self, "ar", lanes)
-        with m.If(due.push):
-            m.d.sync += [self.arvalid.eq(1), self.araddr.eq(burst.address), self.arlen.eq(burst.length)]
-        with m.Elif(self.arready):
-            m.d.sync += self.arvalid.eq(0)
+        ask_for_bursts(m, self, "ar", bursts, lanes, due, Cat(burst.port, burst.address))
         m.d.comb += self.idle.eq(~valids.any() & ~bursts.busy & ~due.valid)
         self._answers(m, due)
         return m

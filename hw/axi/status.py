@@ -24,7 +24,6 @@ class RunStatus(Parametric):
         members |= {f"done{at}": In(1) for at in range(sinks)}
         members |= {"fabric_done": In(1), "fabric_fault": In(4), "fabric_fault_unit": In(bits)}
         super().__init__({**members, "finished": Out(1), "fault": Out(4), "fault_unit": Out(bits)})
-        self.parameters = {"watched": self._watched, "sinks": self._sinks, "units": self._units}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

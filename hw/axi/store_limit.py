@@ -25,7 +25,6 @@ class StoreLimit(Parametric):
         self._beats, self._beat_bytes = beats, beat_bytes
         beat = stream.Signature(32 + 8 * beat_bytes)
         super().__init__({"i": In(beat), "o": Out(beat), "limit": In(32), "fault": Out(4), MEMORY_RESET: In(1)})
-        self.parameters = {"beats": self._beats, "beat_bytes": self._beat_bytes}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

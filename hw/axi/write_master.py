@@ -9,7 +9,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from hw.axi.bursts import Bursts
-from hw.axi.ports import FAULT, Lanes, Port, address_channel, answer_channel, drive_constants, note_error, write_channel
+from hw.axi.ports import FAULT, Lanes, Port, address_channel, answer_channel, ask_for_bursts, note_error, write_channel
 from hw.axi.queue import Queue
 from hw.axi.turns import turns
 from hw.verilog.modules import Parametric, Shared
@@ -35,9 +35,8 @@ class WriteMaster(Parametric):
             members[f"base{at}"] = In(lanes.bus.address_bits)
             if port.acknowledged:
                 members[f"written{at}"] = Out(1)
-        channels = address_channel("aw", lanes.bus) | write_channel(lanes.bus) | answer_channel()
-        super().__init__({**members, **channels, "cut": In(1), "idle": Out(1), **FAULT})
-        self.parameters = {"ports": self._ports, "lanes": self._lanes}
+        self.channels = address_channel("aw", lanes.bus) | write_channel(lanes.bus) | answer_channel()
+        super().__init__({**members, **self.channels, "cut": In(1), "idle": Out(1), **FAULT})
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
@@ -50,18 +49,11 @@ class WriteMaster(Parametric):
         burst = bursts.o.payload
         transfers = Queue(m, "transfers", lanes.lane_bits + len(burst.length), bus.outstanding)
         due = Queue(m, "due", len(burst.port) + len(burst.length) + len(burst.address), bus.outstanding)
+        ask_for_bursts(m, self, "aw", bursts, lanes, due, Cat(burst.port, burst.length, burst.address))
         m.d.comb += [
-            bursts.o.ready.eq((~self.awvalid | self.awready) & due.space),
-            due.push.eq(bursts.o.valid & bursts.o.ready),
-            due.word.eq(Cat(burst.port, burst.length, burst.address)),
             transfers.push.eq(due.push),
             transfers.word.eq(Cat(burst.address[lanes.shift :][: lanes.lane_bits], burst.length)),
         ]
-        drive_constants(m, self, "aw", lanes)
-        with m.If(due.push):
-            m.d.sync += [self.awvalid.eq(1), self.awaddr.eq(burst.address), self.awlen.eq(burst.length)]
-        with m.Elif(self.awready):
-            m.d.sync += self.awvalid.eq(0)
         self._transfer(m, beats, transfers)
         telling = self._answers(m, due)
         m.d.comb += self.idle.eq(~offered & ~began & ~bursts.busy & ~beats.valid & ~due.valid & ~telling)

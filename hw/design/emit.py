@@ -1,28 +1,27 @@
-"""Verilog of a program's fabric, and the sidecar that describes it."""
+"""Verilog of a program, its fabric alone or behind the masters of its memory, and the sidecar that describes it."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hw.design.header import header
-from hw.design.sidecar import sidecar
+from hw.axi.wrapper import wrapped
+from hw.design.sidecar import header, sidecar
 from hw.fabric import elaborate
 from hw.functions.model import SOURCES
 from hw.memory.port import MEMORY_RESET
 from hw.verilog.convert import ModuleLibrary, ModuleText
 from hw.verilog.file_lists import list_files
-from hw.verilog.generic import Generic
-from hw.verilog.instances import instantiated, with_parameters
-from hw.verilog.interfaces import interfaces_of
-from hw.verilog.structure import Structure, port_widths, separated
+from hw.verilog.structure import Structure, Written, interfaces_of, port_widths, separated
 from step.errors import FabricError
 from step.host.installing import installing
 from step.host.progress import Progress, silent
+from step.lowering.board import BoardPlan, board_of
 from step.lowering.netlist import Netlist
 
 SIDECAR = "fabric.json"
@@ -45,6 +44,13 @@ class EmittedDesign:
     def hash(self) -> str:
         """Digest of everything but the comment at the head of the top module, which has it."""
         return str(self.sidecar["hash"])
+
+    def put(self, directory: Path | str | None) -> EmittedDesign:
+        """This, written into ``directory``, if one is given, where no file of an earlier one is left."""
+        if directory is not None:
+            with installing(Path(directory), last=SIDECAR) as staged:
+                self.write(staged)
+        return self
 
     def write(self, directory: Path) -> None:
         """Write the files and the sidecar into ``directory``."""
@@ -76,25 +82,57 @@ def emit(
     progress("writing Verilog")
     fabric = elaborate(netlist, probes=probes, waits=waits)
     library = ModuleLibrary(initial_values=initial_values)
-    for instance in fabric.structure.instances:
-        library.require(instance.component)
-    modules, generics = with_parameters(library.texts(progress))
+    used = Counter(library.require(instance.component) for instance in fabric.structure.instances)
+    modules = library.texts(progress)
     files = {module.file: module.text for module in modules.values()}
     top = f"{fabric.structure.name}.sv"
-    files[top] = top_text(fabric.structure, generics)
+    files[top] = top_text(fabric.structure)
     files[WAIVERS.name] = WAIVERS.read_text()
     cpp = SOURCES if any(module.model for module in modules.values()) else ()
     files |= {source.name: source.read_text() for source in cpp}
     sources = [name for name in files if name.endswith(".sv")]
     files |= list_files(fabric.structure.name, sources, [WAIVERS.name])
-    used = (each.component.module_name for each in fabric.structure.instances)
-    heavy = heavy_modules(Counter(generics[each].name if each in generics else each for each in used), modules)
-    design = EmittedDesign(files, sidecar(fabric, files, heavy), fabric.structure)
+    design = EmittedDesign(files, sidecar(fabric, files, heavy_modules(used, modules)), fabric.structure)
     files[top] = header(fabric, design.hash, initial_values) + files[top]
-    if directory is not None:
-        with installing(Path(directory), last=SIDECAR) as staged:
-            design.write(staged)
-    return design
+    return design.put(directory)
+
+
+def design_of(
+    netlist: Netlist,
+    directory: Path | str | None = None,
+    *,
+    probes: bool,
+    initial_values: bool = True,
+    progress: Progress = silent,
+) -> EmittedDesign:
+    """`emit`, and where ``fabric.memory.bus`` says that ports share buses, the wrapper with the masters around it.
+
+    Raises `FabricError` as `emit` and `board_of` do.
+    """
+    bus = netlist.fabric.memory.bus
+    if bus is None:
+        return emit(netlist, directory, probes=probes, initial_values=initial_values, progress=progress)
+    fabric = emit(netlist, probes=probes, initial_values=initial_values, progress=progress)
+    board = board_of(netlist, bus)
+    structure = wrapped(fabric.structure, netlist, board, limits=False)
+    wrapper, module = structure_files(structure, initial_values=initial_values), structure.name
+    files = fabric.files | wrapper
+    sources = [name for name in files if name.endswith(".sv")]
+    files |= list_files(module, sources, [WAIVERS.name])
+    digest = hashlib.sha256(json.dumps([fabric.hash, sorted(wrapper.items())]).encode()).hexdigest()
+    sidecar = {**fabric.sidecar, "module": module, "board": _plan(board), "files": sources, "hash": digest}
+    return EmittedDesign(files, sidecar, structure).put(directory)
+
+
+def _plan(board: BoardPlan) -> dict[str, Any]:
+    """Facts that a bench has to know: masters that read and that write, the image of each port, and bases in memory."""
+    every = range(board.bus.masters)
+    return {
+        "reads": [number for number in every if board.of(number, writes=False)],
+        "writes": [number for number in every if board.of(number, writes=True)],
+        "ports": [{"name": each.name, "master": each.master, "writes": each.writes} for each in board.ports],
+        "images": [{"name": each.name, "base": each.base * board.beat_bytes} for each in board.images],
+    }
 
 
 def check_synthesisable(netlist: Netlist) -> None:
@@ -103,8 +141,18 @@ def check_synthesisable(netlist: Netlist) -> None:
         raise FabricError('arithmetic="model" can only be simulated; Verilog for synthesis needs arithmetic="rtl"')
 
 
-def top_text(structure: Structure, generics: Mapping[str, Generic] | None = None) -> str:
-    """SystemVerilog of the module that wires everything; ``generics``: of what modules are instances (`instances`)."""
+def structure_files(structure: Structure, *, initial_values: bool = True) -> dict[str, str]:
+    """SystemVerilog of ``structure`` and of the components in it, but not of other structures, by file name."""
+    library = ModuleLibrary(initial_values=initial_values)
+    for instance in structure.instances:
+        if not isinstance(instance.component, Written):
+            library.require(instance.component)
+    texts = {module.file: module.text for module in library.texts().values()}
+    return {**texts, f"{structure.name}.sv": top_text(structure)}
+
+
+def top_text(structure: Structure) -> str:
+    """SystemVerilog of the module that wires everything."""
     ports = {"clk": ("input", 1), "rst": ("input", 1), **structure.ports}
     lines = [f"module {structure.name} ("]
     attributes = _interface_attributes(structure)
@@ -115,7 +163,7 @@ def top_text(structure: Structure, generics: Mapping[str, Generic] | None = None
     lines.append(");")
     lines += [f"  wire {_range(width)}{name};" for name, width in structure.wires.items()]
     for instance in structure.instances:
-        module = instantiated(instance.component.module_name, generics or {})
+        module = instance.component.reference
         reset = instance.connections.get("rst", "rst")
         clock: dict[str, str | int] = {"clk": "clk", "rst": reset} if instance.component.clocked else {}
         lines += ["", f"  // {instance.comment}", f"  {module} {instance.name} ("]
@@ -164,23 +212,14 @@ def _range(width: int) -> str:
 
 def heavy_modules(top: Counter[str], modules: dict[str, ModuleText]) -> list[str]:
     """The outermost modules that are large and instantiated several times; ``top`` counts the top's instances."""
-    weights: dict[str, int] = {}
 
+    @cache
     def weight(name: str) -> int:
-        if name not in weights:
-            weights[name] = len(modules[name].text) + sum(weight(child) for child in modules[name].children)
-        return weights[name]
+        return len(modules[name].text) + sum(map(weight, modules[name].children))
 
-    chosen: list[str] = []
-    level = top
+    chosen, level = set[str](), top
     while level:
-        below: Counter[str] = Counter()
-        for name, count in level.items():
-            if weight(name) < HEAVY:
-                continue
-            if count > 1:
-                chosen.append(name)
-            else:
-                below.update(modules[name].children)
-        level = below
-    return sorted(set(chosen))
+        heavy = {name: count for name, count in level.items() if weight(name) >= HEAVY}
+        chosen |= {name for name, count in heavy.items() if count > 1}
+        level = Counter(child for name, count in heavy.items() if count == 1 for child in modules[name].children)
+    return sorted(chosen)

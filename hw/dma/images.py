@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hw.links.layout import TokenFormat
-from hw.links.packing import control_bits, pack_words, unpack_element, unpack_words
+from hw.links.packing import pack_words, unpack_words
 from step.errors import InputError
 from step.language.faults import rows_of
 from step.language.tokens import Token, from_nested, to_nested
@@ -64,8 +64,7 @@ def sink_tokens(
         at += -(-len(given) // plan.unit_bytes) * plan.unit_bytes
         parts = [given[place : place + plan.word_bytes] for place in range(0, len(given), plan.word_bytes)]
         numbers = [int.from_bytes(each, "little") for each in parts]
-        control = unpack_element(numbers[0], element) if format.control else None
-        values.append(control if format.control else unpack_words(numbers, element, format, rows))
+        values.append(unpack_words(numbers, element, format, rows))
     found = iter(values)
     tokens = from_nested(nested, format.rank)
     return [each._replace(value=next(found)) if each.has_value else each for each in tokens]
@@ -94,6 +93,5 @@ def _value(value: Any, element: ElementType, plan: StreamPlan, format: TokenForm
     """The words of ``value``, to the end of a unit."""
     if not plan.word_bytes:
         return b""
-    words = [control_bits(value)] if format.control else pack_words(value, element, format)
-    data = b"".join(each.to_bytes(plan.word_bytes, "little") for each in words)
+    data = b"".join(each.to_bytes(plan.word_bytes, "little") for each in pack_words(value, element, format))
     return data + bytes(-len(data) % plan.unit_bytes)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
 from itertools import combinations
+from operator import or_
 from typing import Any
 
-from amaranth.hdl import Cat, Elaboratable, Module, Signal, Value
+from amaranth.hdl import Cat, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hw.verilog.modules import Parametric
@@ -14,14 +17,13 @@ from hw.verilog.modules import Parametric
 class ArrivalOrder(Parametric):
     """``first``: of the inputs in ``among``, the one that is ``waiting`` since the earliest cycle; then the lowest.
 
-    All are masks of ``count`` inputs; ``first`` has one bit, or none where none of them waits, and is there at once.
+    All are masks of so many ``inputs``; ``first`` has one bit, or none where none of them waits, and is there at once.
     What is kept is a bit per pair of inputs, who of the two came first: there are no times, and none that overflow.
     """
 
-    def __init__(self, count: int) -> None:
-        self._count = count
-        super().__init__({"waiting": In(count), "among": In(count), "first": Out(count)})
-        self.parameters = {"inputs": self._count}
+    def __init__(self, inputs: int) -> None:
+        self._count = inputs
+        super().__init__(dict.fromkeys(("waiting", "among"), In(inputs)) | {"first": Out(inputs)})
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
@@ -38,3 +40,8 @@ class ArrivalOrder(Parametric):
             before[low].append(candidates[high] & ~lower_first)
         m.d.comb += self.first.eq(candidates & ~Cat(Cat(each).any() for each in before))
         return m
+
+
+def selected(which: Signal, values: Sequence[Value]) -> Value:
+    """The one of ``values`` whose bit is set in ``which``; zero if none is."""
+    return reduce(or_, (Mux(which[each], value, 0) for each, value in enumerate(values)))

@@ -7,6 +7,7 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Signal, Value
 
 from hw.primitives.delay import DelayLine
+from hw.primitives.timing import registered
 from hw.verilog.modules import Shared
 from step.running.result import Activity
 
@@ -89,10 +90,7 @@ class Mechanism:
 
     def registered(self, value: Any) -> Signal:
         """``value`` as it was a cycle ago, which is the time of the data; it is data, so a reset does not clear it."""
-        value = Value.cast(value)
-        register = Signal(value.shape(), name="lagging", reset_less=True)
-        self._m.d.sync += register.eq(value)
-        return register
+        return registered(self._m, Value.cast(value), "lagging")
 
     def delayed(self, value: Any) -> Value:
         """``value`` as it was when the tokens fired that enter the outputs now; zero where that is before the reset."""

@@ -17,28 +17,15 @@ class Stamps(Parametric):
     """A header that comes with ``claim`` is ``entering``, with ``enters``, ``cycles`` later, and not before the
     ``words`` (>= 1) of the one before have passed.
 
-    ``width`` bits; so never more than ``most`` cycles later, as who claims waits until his words are through. It waits
-    beside the time at which it enters; ``depth`` of them wait at most.
+    ``header_bits`` wide; so never more than ``most_cycles`` later, as who claims waits until his words are through. It
+    waits beside the time at which it enters; ``depth`` of them wait at most.
     """
 
-    def __init__(self, width: int, depth: int, most: int, most_words: int) -> None:
-        self._width, self._depth, self._most, self._most_words = width, depth, most, most_words
-        super().__init__(
-            {
-                "claim": In(1),
-                "header": In(width),
-                "cycles": In(range(most + 1)),
-                "words": In(range(most_words + 1)),
-                "enters": Out(1),
-                "entering": Out(width),
-            }
-        )
-        self.parameters = {
-            "header_bits": self._width,
-            "depth": self._depth,
-            "most_cycles": self._most,
-            "most_words": self._most_words,
-        }
+    def __init__(self, header_bits: int, depth: int, most_cycles: int, most_words: int) -> None:
+        self._width, self._depth, self._most, self._most_words = header_bits, depth, most_cycles, most_words
+        times = {"cycles": In(range(most_cycles + 1)), "words": In(range(most_words + 1))}
+        claimed = {"claim": In(1), "header": In(header_bits), **times}
+        super().__init__({**claimed, "enters": Out(1), "entering": Out(header_bits)})
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

@@ -34,10 +34,6 @@ class CastLane(Lane):
         """Whether an integer goes to less than FP32, by way of it."""
         return self._leaf is not None and self.out.is_float and self.out is not FP32
 
-    @property
-    def depth(self) -> int:
-        return (0 if self._leaf is None else self._leaf.depth) + self._rounds
-
     def connect(self, m: Module, name: str, operands: Sequence[Value]) -> Value:
         (value,), (source,) = operands, self.formats
         if source is BOOL:

@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any, ClassVar
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import C, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
-from hw.verilog.modules import Parametric
+from hw.primitives.delay import DelayLine
+from hw.primitives.timing import delayed, window, window_place
+from hw.verilog.modules import Parametric, Shared
 from step.errors import FabricError
 from step.language.function import Function
-from step.lowering.plans.plan import Plan
+from step.lowering.plans.plan import Application, DatapathPlan
 
 
-class PlanError(Exception):
-    """A datapath that is not what its plan says: a mistake in one of the two, found when the datapath is made."""
+def made_by(kinds: Mapping[type[Function], Callable[[Any], Any]]) -> Callable[[Function, Application, Any], Any]:
+    """The ``datapath`` of a module whose functions have the hardware that ``kinds`` make of their plans."""
 
+    def datapath(function: Function, application: Application, plan: Any) -> Any:
+        if type(function) not in kinds:
+            raise FabricError(f"there is no datapath for the function {function.name!r}")
+        return kinds[type(function)](plan)
 
-def check_plan(datapath: Parametric, plan: Plan, *, latency: int, busy: int = 1) -> None:
-    """Raise `PlanError` unless ``plan`` has the ``latency`` of ``datapath``, and starts it when it is not ``busy``."""
-    name = type(datapath).__name__
-    if latency != plan.latency:
-        raise PlanError(f"{name} has a latency of {latency} cycles, and its plan has {plan.latency}")
-    if busy > plan.initiation_interval:
-        raise PlanError(f"{name} is busy for {busy} cycles, and its plan has an interval of {plan.initiation_interval}")
-
-
-def no_datapath(function: Function) -> FabricError:
-    """The error of a family that has no hardware for one of its functions."""
-    return FabricError(f"there is no datapath for the function {function.name!r}")
+    return datapath
 
 
 class Datapath(Parametric):
-    """A function made hardware, as its ``plan`` says.
+    """A function made hardware, as its ``plan`` declares it: the fields of that are all that makes it.
 
     In a cycle with ``start`` the ``operand``\\ s are right; `latency` cycles later ``result`` is. Starts come
     `initiation_interval` cycles apart or more. A reduction has ``first`` as well: the element begins a new one.
@@ -45,51 +41,29 @@ class Datapath(Parametric):
     ``first`` without ``start`` says that nothing was reduced. The words of a state are out when the next one leaves.
     A reduction may go on behind an ``emit``; then its elements leave the words of a state the time to go out.
 
-    One for tiles with a dynamic number of rows, ``most_rows`` at most, has their ``rows`` (>= 1) with ``start``. Where
-    the latency follows from them (`DynamicPlan`), the words of the result begin with ``leave`` (see `leaves_early`).
+    One for tiles with a dynamic number of rows has their ``rows`` (>= 1) with ``start``. Where the latency follows from
+    them (`DatapathPlan.at`), the words of the result begin with ``leave`` (see `leaves_early`).
     """
 
     leaves_early: ClassVar[bool] = False
     """``leave`` comes a cycle before the first word of the result, as this lies in block RAM."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        operands: Sequence[int],
-        result: int,
-        *,
-        reduce: bool,
-        latency: int,
-        busy: int = 1,
-        most_rows: int = 0,
-    ) -> None:
-        """``operands`` and ``result`` are widths in bits, ``latency`` and ``busy`` cycles of what is built.
-
-        Raises `PlanError` where these are others than the ``plan`` has.
-        """
+    def __init__(self, plan: DatapathPlan) -> None:
         self.plan = plan
-        check_plan(self, plan, latency=latency, busy=busy)
-        members = {"start": In(1)} | ({"first": In(1)} if reduce else {})
-        members |= {"emit": In(1)} if reduce and self.streams else {}
-        members |= {"rows": In(range(most_rows + 1)), "leave": In(1)} if most_rows else {}
-        members |= {f"operand{port}": In(width) for port, width in enumerate(operands)}
-        super().__init__({**members, "result": Out(result)})
+        members = {"start": In(1)} | ({"first": In(1)} if plan.reduce else {})
+        members |= {"emit": In(1)} if plan.reduce and plan.streams else {}
+        members |= {"rows": In(range(plan.most_rows + 1)), "leave": In(1)} if plan.most_rows else {}
+        members |= {f"operand{port}": In(width) for port, width in enumerate(plan.operand_bits)}
+        super().__init__({**members, "result": Out(plan.result_bits)})
+        self.parameters = {each.name: getattr(plan, each.name) for each in fields(plan)}  # type: ignore[arg-type]
 
     @property
     def stem(self) -> str:
         return super().stem.removesuffix("Datapath")
 
-    @property
-    def initiation_interval(self) -> int:
-        return self.plan.initiation_interval
-
-    @property
-    def latency(self) -> int:
-        return self.plan.latency
-
-    @property
-    def streams(self) -> bool:
-        return self.plan.streams
+    initiation_interval = property(lambda self: self.plan.initiation_interval)
+    latency = property(lambda self: self.plan.latency)
+    streams = property(lambda self: self.plan.streams)
 
     def rows_now(self, m: Module) -> Value:
         """The rows of the operands that came last."""
@@ -97,3 +71,21 @@ class Datapath(Parametric):
         m.d.comb += rows.eq(Mux(self.start, self.rows, held))
         m.d.sync += held.eq(rows)
         return rows
+
+    def leaving(self, m: Module, words: int) -> tuple[Value, Value]:
+        """The number of the word that leaves, of so many, and whether it is the last one; of dynamic ones never."""
+        if self.plan.most_rows:
+            return window_place(m, "word", self.leave, words), C(0, 1)
+        begins: Value = self.start
+        if self.latency > 1:
+            m.submodules.begins = line = Shared(DelayLine(1, self.latency - 1))
+            m.d.comb += line.i.eq(self.start)
+            begins = line.o
+        _, word, last = window(m, "word", begins, words)
+        return word, last
+
+    def emitted(self, m: Module, words: int, dynamic: bool) -> Value:
+        """The number of the word of a state that leaves, of so many, or of at most as many in a ``dynamic`` one."""
+        if dynamic:
+            return delayed(m, window_place(m, "word", self.emit, words - 1), 1, "word")
+        return window(m, "word", self.emit, words)[1]

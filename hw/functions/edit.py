@@ -7,7 +7,7 @@ from typing import Any
 
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value, signed
 
-from hw.functions.datapath import Datapath, no_datapath
+from hw.functions.datapath import Datapath, made_by
 from hw.links.packing import pack_element
 from hw.primitives.timing import named, registered, word_window
 from hw.verilog.naming import Spelling, tile_words
@@ -15,25 +15,9 @@ from step.functions.edit import AppendRow, CausalMask, FilterLastTile, SetRow, p
 from step.language.function import Function
 from step.language.types import Tile
 from step.lowering.plans.edit import EditPlan
-from step.lowering.plans.plan import Application
-from step.lowering.plans.words import Words
 
-
-def datapath(function: Function, application: Application, plan: EditPlan) -> Datapath:
-    """The datapath for a tile, a number, and what else there is."""
-    tile, *more = map(application.words, range(len(application.inputs)))
-    match function:
-        case SetRow():
-            return EditDatapath(plan, "set", tile, more[1], 0, by_rows=True)
-        case AppendRow():
-            return EditDatapath(plan, "append", tile, more[1], 0, by_rows=True)
-        case FilterLastTile():
-            pad = pack_element(padding(function, tile.dtype, function.pad), Tile(tile.dtype))
-            return EditDatapath(plan, "filter", tile, None, pad, by_rows=function.axis == "row")
-        case CausalMask():
-            pad = pack_element(padding(function, tile.dtype, function.pad), Tile(tile.dtype))
-            return EditDatapath(plan, "causal", tile, more[1], pad, by_rows=False)
-    raise no_datapath(function)
+KINDS: dict[type[Function], str] = {SetRow: "set", AppendRow: "append", FilterLastTile: "filter", CausalMask: "causal"}
+"""What is done to a tile, in a word."""
 
 
 class EditDatapath(Datapath):
@@ -48,19 +32,13 @@ class EditDatapath(Datapath):
 
     plan: EditPlan
 
-    def __init__(self, plan: EditPlan, edit: str, tile: Words, row: Words | None, pad: int, *, by_rows: bool) -> None:
-        self.edit, self.tile, self.row, self.pad, self.by_rows = edit, tile, row, pad, by_rows
-        widths = [tile.word_bits, 32, *([] if row is None else [row.word_bits])]
-        most_rows = tile.rows if plan.dynamic else 0
-        super().__init__(plan, widths, tile.word_bits, reduce=False, latency=1, busy=tile.beats, most_rows=most_rows)
-        self.parameters = {
-            "edit": self.edit,
-            "tile": self.tile,
-            "row": self.row,
-            "pad": self.pad,
-            "by_rows": self.by_rows,
-            "dynamic": self.plan.dynamic,
-        }
+    def __init__(self, plan: EditPlan) -> None:
+        super().__init__(plan)
+        self.edit, self.tile, self.row = KINDS[type(plan.function)], plan.tile, plan.row
+        function: Any = plan.function
+        axis = getattr(function, "axis", "col" if self.edit == "causal" else "row")
+        self.by_rows, dtype = axis == "row", self.tile.dtype
+        self.pad = pack_element(padding(function, dtype, getattr(function, "pad", 0)), Tile(dtype))
 
     @property
     def spelling(self) -> Spelling:
@@ -129,3 +107,6 @@ class EditDatapath(Datapath):
 def _chosen(values: Sequence[Value], which: Sequence[int], number: Value) -> Value:
     """The one of ``values`` that word ``number`` wants."""
     return values[which[0]] if len({*which}) == 1 else Array(values[each] for each in which)[number]
+
+
+datapath = made_by(dict.fromkeys(KINDS, EditDatapath))

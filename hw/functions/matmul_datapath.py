@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import C, Module
+from amaranth.hdl import C, Module, Value
 
 from hw.functions.datapath import Datapath
 from hw.functions.matmul_operands import Operands
-from hw.functions.matmul_order import Order
+from hw.functions.matmul_order import Order, Working
 from hw.functions.matmul_result import States, leave
 from hw.functions.matmul_slots import Slots
-from hw.functions.matmul_sums import accumulate, lane_of, product_words
+from hw.functions.matmul_sums import accumulate, product_words
 from hw.primitives.timing import delayed
 from hw.verilog.naming import Spelling
-from step.language.dtypes import BF16
 from step.lowering.plans.matmul_plan import MatmulPlan
 
 
@@ -27,30 +26,31 @@ class MatmulDatapath(Datapath):
 
     plan: MatmulPlan
 
-    def __init__(self, plan: MatmulPlan) -> None:
-        rows, self.dtype = plan.arrangement.rows, plan.operands[0].dtype
-        depth = any(plan.deep_operands) + 1 + lane_of(plan).depth + (plan.result.dtype is BF16)
-        super().__init__(
-            plan,
-            [each.word_bits for each in plan.operands],
-            plan.result.word_bits,
-            reduce=plan.reduce,
-            latency=plan.latency - plan.depth + depth,
-            busy=max(plan.loads(rows), plan.arrangement.interval(rows)),
-        )
-        self.parameters = {"plan": self.plan}
-
     @property
     def spelling(self) -> Spelling:
         return product_words(self.plan)
 
     def elaborate(self, platform: Any) -> Module:
         m, plan = Module(), self.plan
-        operands = Operands(m, plan, self.start, plan.begin, plan.loads(plan.arrangement.rows))
-        order = (Slots if plan.arrangement.products > 1 else Order)(m, plan, operands.begins)
+        rows = self.rows_now(m) if plan.most_rows else plan.rows
+        operands = Operands(m, plan, self.start, plan.begin_of(rows), plan.loads(rows))
+        slots = plan.arrangement.products > 1
+        order = Slots(m, plan, operands.begins) if slots else self.order(m, operands.begins, rows)
         scalars = operands.scalars([self.operand0, self.operand1], order)
-        states = States(m, plan, self.start, self.first, self.emit, operands.begins) if plan.reduce else None
+        states = self.states(m, operands.begins) if plan.reduce else None
         sums = accumulate(m, plan, scalars, order, order.first_k & (states.first if states else C(1, 1)))
         complete = delayed(m, order.active & order.last_k, plan.depth, "complete")
-        m.d.comb += self.result.eq(leave(m, plan, sums, complete, self.start, states))
+        m.d.comb += self.result.eq(self.kept(m, sums, complete, order, states))
         return m
+
+    def order(self, m: Module, begins: Value, rows: Any) -> Working:
+        """The order of a product with so many ``rows``, where none shares a turn."""
+        return Order(m, self.plan, begins)
+
+    def states(self, m: Module, begins: Value) -> Any:
+        """States of a reduction, for the product with which the lanes begin."""
+        return States(m, self.plan, self.start, self.first, self.emit, begins)
+
+    def kept(self, m: Module, sums: Value, complete: Value, order: Any, states: Any) -> Value:
+        """The words that leave, of the ``complete`` sums, which are kept for that."""
+        return leave(m, self.plan, sums, complete, self.start, states)

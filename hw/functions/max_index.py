@@ -6,68 +6,43 @@ from typing import Any
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
-from hw.functions.datapath import Datapath
+from hw.functions.datapath import Datapath, made_by
 from hw.functions.order import ordered, scalar_of
 from hw.links.packing import pack_element
 from hw.primitives.delay import DelayLine
 from hw.primitives.timing import word_window
 from hw.verilog.modules import Shared
 from step.functions.max_index import MaxIndex
+from step.language.dtypes import UINT32
 from step.language.types import Tile
-from step.lowering.links import word_bits, words
+from step.lowering.links import words
 from step.lowering.plans.max_index import MaxIndexPlan
-from step.lowering.plans.plan import Application
 from step.lowering.plans.words import Words
-
-
-def datapath(function: MaxIndex, application: Application, plan: MaxIndexPlan) -> Datapath:
-    """The datapath: a comparison for every scalar."""
-    one = Tile(plan.values.dtype)
-    smallest, _ = function.initial(function.state_type((), one, Tile("UINT32")))
-    return MaxIndexDatapath(plan, pack_element(smallest, one))
 
 
 class MaxIndexDatapath(Datapath):
     """A state of keys: a value as an ordered number, and below it the index inverted, so that the larger key wins.
 
-    It begins with the value ``smallest``, and no index.
+    It begins with the smallest value, and no index.
     """
 
     plan: MaxIndexPlan
 
-    def __init__(self, plan: MaxIndexPlan, smallest: int) -> None:
-        self.values, self.indices, self.smallest, self.link_bits = plan.values, plan.indices, smallest, plan.link_bits
-        self.collecting = max(self.values.beats, self.indices.beats)
-        self.items = self.values.bits, self.indices.bits
-        super().__init__(
-            plan,
-            [self.values.word_bits, self.indices.word_bits],
-            word_bits(self.items, self.link_bits // 8),
-            reduce=True,
-            latency=self.collecting + 1,
-            busy=self.collecting,
-        )
-        self.parameters = {
-            "values": self.values,
-            "indices": self.indices,
-            "smallest": self.smallest,
-            "link_bits": self.link_bits,
-        }
-
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        number, comes = word_window(m, self.start, [self.values.beats, self.indices.beats])
-        values, indices = (
-            self._collected(m, port, each, number, comes[port]) for port, each in enumerate((self.values, self.indices))
-        )
-        m.submodules.tags = tags = Shared(DelayLine(3, self.collecting))
+        operands = self.plan.values, self.plan.indices
+        number, comes = word_window(m, self.start, [each.beats for each in operands])
+        values, indices = (self._collected(m, port, each, number, comes[port]) for port, each in enumerate(operands))
+        m.submodules.tags = tags = Shared(DelayLine(3, self.initiation_interval))
         m.d.comb += tags.i.eq(Cat(self.start, self.first, self.emit))
         updates, fresh, leaves = tags.o
-        dtype, bits = self.values.dtype, self.values.dtype.bits
+        dtype = operands[0].dtype
+        bits, one = dtype.bits, Tile(dtype)
+        smallest, _ = MaxIndex().initial(MaxIndex().state_type((), one, Tile(UINT32)))
         nothing = Signal(bits + 32)
-        m.d.comb += nothing.eq(Cat(C(0, 32), ordered(m, "smallest", C(self.smallest, bits), dtype)))
+        m.d.comb += nothing.eq(Cat(C(0, 32), ordered(m, "smallest", C(pack_element(smallest, one), bits), dtype)))
         largest: list[Value] = []
-        for at in range(self.values.scalars):
+        for at in range(operands[0].scalars):
             state = Signal(bits + 32, name=f"state_{at}", reset_less=True)
             before, key = Signal.like(state, name=f"before_{at}"), Signal.like(state, name=f"key_{at}")
             order = ordered(m, f"order_{at}", values.word_select(at, bits), dtype)
@@ -97,10 +72,13 @@ class MaxIndexDatapath(Datapath):
     def _leave(self, m: Module, begins: Value, items: tuple[Value, ...]) -> None:
         """The words of ``items``, one after the other, from the cycle with ``begins`` on."""
         width, leaving = len(self.result), list[Value]()
-        for item, count in zip(items, words(self.items, self.link_bits // 8), strict=True):
+        for item, count in zip(items, words(self.plan.items, self.plan.link_bits // 8), strict=True):
             parts = [item[at * width : (at + 1) * width] for at in range(count)]
             leaving += [Cat(each, C(0, width - len(each))) for each in parts]
         first, *others = leaving
         rest = Signal(width * len(others), reset_less=True)
         m.d.sync += rest.eq(Mux(begins, Cat(others), rest >> width))
         m.d.comb += self.result.eq(Mux(begins, first, rest[:width]))
+
+
+datapath = made_by({MaxIndex: MaxIndexDatapath})

@@ -8,8 +8,8 @@ from typing import Any
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 
 from hw.functions.datapath import Datapath
-from hw.functions.store import Parts, Store
-from hw.primitives.timing import delayed, window_place
+from hw.functions.store import Store
+from step.lowering.plans import words
 from step.lowering.plans.retile import JoinPlan
 
 
@@ -23,55 +23,38 @@ class PackedRows(Datapath):
     adds_rows = True
     """The state has the rows of all elements together."""
 
-    def __init__(self, plan: JoinPlan) -> None:
-        self.join = plan
-        self.word = min(plan.link_bits, plan.bits)  # of a link that is wider than the largest result, as much as that
-        self.left = Parts(-(-plan.bits // self.word), self.word)
-        self.unit = math.gcd(plan.row or plan.width, self.word)
-        super().__init__(
-            plan,
-            [min(self.word, plan.width)],
-            self.left.bits,
-            reduce=True,
-            latency=1,
-            busy=-(-plan.width // self.word),
-            most_rows=plan.width // plan.row if plan.row else 0,
-        )
-        self.parameters = {
-            "most_bits": self.join.bits,
-            "width": self.join.width,
-            "word_bits": self.word,
-            "row_bits": self.join.row,
-        }
+    plan: JoinPlan
 
     def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        word, units = self.word // self.unit, self.join.width // self.unit  # of a word, of an element at most
-        total = self.rows * (self.join.row // self.unit) if self.join.row else C(units)
+        m, plan = Module(), self.plan
+        bits = plan.store.read.bits  # of a word
+        unit = math.gcd(plan.row or plan.width, bits)
+        word, units = bits // unit, plan.width // unit  # of a word, of an element at most
+        total = self.rows * (plan.row // unit) if plan.row else C(units)
         coming, left = Signal(range(units + 1), name="coming"), Signal(range(units + 1), name="left")
         fresh, size = Signal(init=1, name="fresh"), Signal(range(word + 1), name="size")
         m.d.comb += [coming.eq(Mux(self.start, total, left)), size.eq(Mux(coming > word, word, coming))]
         m.d.sync += [left.eq(coming - size), fresh.eq(self.emit | (fresh & ~self.start))]
         comes, first = coming != 0, self.start & fresh
 
-        rest, offset = Signal(self.word, name="rest"), Signal(range(word), name="offset")
-        whole = Signal(range(self.left.count + 1), name="whole")  # words in the store
+        rest, offset = Signal(bits, name="rest"), Signal(range(word), name="offset")
+        whole = Signal(range(plan.store.read.count + 1), name="whole")  # words in the store
         names = ("rest_before", "offset_before", "whole_before")
         before = [Signal.like(each, name=name) for each, name in zip((rest, offset, whole), names, strict=True)]
         m.d.comb += [now.eq(Mux(first, 0, each)) for now, each in zip(before, (rest, offset, whole), strict=True)]
-        parts = [self.operand0[at * self.unit : (at + 1) * self.unit] for at in range(len(self.operand0) // self.unit)]
+        parts = [self.operand0[at * unit : (at + 1) * unit] for at in range(len(self.operand0) // unit)]
         given = Cat(Mux(at < size, part, 0) for at, part in enumerate(parts))
-        shifted = Array(Cat(C(0, at * self.unit), given) for at in range(word))[before[1]]
-        both = Signal(2 * self.word, name="both")
+        shifted = Array(Cat(C(0, at * unit), given) for at in range(word))[before[1]]
+        both = Signal(2 * bits, name="both")
         m.d.comb += both.eq(before[0] | shifted)
         end = Signal(range(2 * word + 1), name="end")
         m.d.comb += end.eq(before[1] + size)
         fills = comes & (end >= word)
-        after = Mux(fills, both[self.word :], both[: self.word])
+        after = Mux(fills, both[bits:], both[:bits])
         with m.If(comes):
             m.d.sync += [rest.eq(after), offset.eq(Mux(fills, end - word, end)), whole.eq(before[2] + fills)]
-        store = Store(m, "tiles", self.left, self.left, 1)
-        store.write(fills, before[2], C(0, 1), both[: self.left.bits])
+        store = Store(m, "tiles", words.Store(plan.store.read, plan.store.read))
+        store.write(fills, before[2], both[:bits])
         m.d.comb += self.result.eq(
             self._leaving(m, store, comes, size != coming, (rest, after), (whole, before[2] + fills))
         )
@@ -90,5 +73,5 @@ class PackedRows(Datapath):
         m.d.sync += follows.eq(keeps & comes & more)
         with m.If(keeps):
             m.d.sync += [tail.eq(Mux(comes, rest[1], rest[0])), last.eq(Mux(comes, whole[1], whole[0]))]
-        word = delayed(m, window_place(m, "word", self.emit, self.left.count - 1), 1, "word")
-        return Mux(word == last, tail, store.read(word, C(0, 1)))
+        word = self.emitted(m, self.plan.store.read.count, dynamic=True)
+        return Mux(word == last, tail, store.read(word))

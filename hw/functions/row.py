@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
-from hw.functions.datapath import Datapath, no_datapath
+from hw.functions.datapath import Datapath, made_by
 from hw.functions.fold import FloatSum, Fold, FusedSum, IntegerSum, Largest, LargestColumn
-from hw.functions.store import Parts, Store, WordRegisters
-from hw.primitives.delay import DelayLine
+from hw.functions.store import Groups, regrouped
 from hw.primitives.timing import (
     counter,
     delayed,
@@ -20,31 +20,9 @@ from hw.primitives.timing import (
     window_place,
     word_window,
 )
-from hw.verilog.modules import Shared
 from hw.verilog.naming import Spelling, function_words, tile_words
 from step.functions.row import ArgMax, RowMax, RowSum
-from step.language.function import Function
-from step.lowering.plans.plan import Application
 from step.lowering.plans.row import RowPlan
-
-
-def datapath(function: Function, application: Application, plan: RowPlan) -> Datapath:
-    """The datapath for a tile, on at most `vector_lanes` scalars a cycle."""
-    source, out = plan.tile.dtype, plan.result.dtype
-    match function:
-        case RowSum() if source.is_float and plan.terms > 1:
-            fold: Fold = FusedSum(source, out, application.fabric.stages, plan.terms)
-        case RowSum() if source.is_float:
-            fold = FloatSum(source, out, application.fabric.stages)
-        case RowSum():
-            fold = IntegerSum(source, out)
-        case RowMax():
-            fold = Largest(source, out)
-        case ArgMax():
-            fold = LargestColumn(source, out, plan.tile.cols)
-        case _:
-            raise no_datapath(function)
-    return RowDatapath(plan, fold)
 
 
 class RowDatapath(Datapath):
@@ -57,76 +35,56 @@ class RowDatapath(Datapath):
 
     plan: RowPlan
 
-    def __init__(self, plan: RowPlan, fold: Fold) -> None:
-        self.fold, self.tile, self.shape, self.arrangement = fold, plan.tile, plan.result, plan.arrangement
-        folding = fold.cycles(plan.levels) + fold.rounds
-        super().__init__(
-            plan,
-            [self.tile.word_bits],
-            self.shape.word_bits,
-            reduce=False,
-            latency=plan.gathering + folding + plan.waiting,
-            busy=self.arrangement.groups,
-            most_rows=self.tile.rows if plan.dynamic else 0,
-        )
-        self.parameters = {
-            "fold": self.fold,
-            "tile": self.tile,
-            "result": self.shape,
-            "arrangement": self.arrangement,
-            "dynamic": self.plan.dynamic,
-        }
+    def __init__(self, fold: type[Fold], plan: RowPlan) -> None:
+        super().__init__(plan)
+        self.fold = fold(plan)
+        self.tile, self.shape, self.arrangement = plan.tile, plan.result, plan.arrangement
+
+    @property
+    def stem(self) -> str:
+        return type(self.plan.function).__name__
 
     @property
     def spelling(self) -> Spelling:
-        rows = "dynamic" if self.plan.dynamic else ""
-        return Spelling.some(*function_words(self.fold), *tile_words(self.tile), rows, f"lanes{self.arrangement.lanes}")
-
-    @property
-    def _group_bits(self) -> int:
-        return self.arrangement.lanes * self.tile.dtype.bits
+        rows, words = "dynamic" if self.plan.most_rows else "", function_words(self.plan.function)[1:]
+        return Spelling.some(*words, *tile_words(self.tile), rows, f"lanes{self.arrangement.lanes}")
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         scalars, arrives, ends, last_part = self._groups(m)
-        shape, fold = self.arrangement, self.fold
+        shape, plan = self.arrangement, self.plan
+        within = (shape.across - 1).bit_length()
         rows = [self._tree(m, row, scalars[row], last_part) for row in range(shape.down)]
-        arrives = delayed(m, arrives, fold.cycles((shape.across - 1).bit_length()), "tree")
+        arrives = delayed(m, arrives, plan.folding(within), "tree")
         parts = shape.parts
-        for level in range((shape.across - 1).bit_length(), self.plan.levels):
+        for level in range(within, plan.levels):
             ((rows[0], arrives), parts) = self._in_time(m, level, rows[0], arrives, parts), -(-parts // 2)
-        results = Cat(fold.leave(m, f"leave_{row}", each) for row, each in enumerate(rows))
-        arrives = delayed(m, arrives, fold.rounds, "rounded")
-        if self.plan.dynamic:
-            cycles = fold.cycles(self.plan.levels) + fold.rounds
-            self._leave_known(m, results, arrives, delayed(m, ends, cycles, "ends"))
-        else:
-            self._leave(m, results, arrives)
+        results = Cat(self.fold.leave(m, f"leave_{row}", each) for row, each in enumerate(rows))
+        arrives = delayed(m, arrives, plan.rounds, "rounded")
+        self._leave(m, results, arrives, ends)
         return m
 
     def _groups(self, m: Module) -> tuple[list[list[Value]], Value, Value, Value]:
         """The scalars of each row of the group that is there, entered, whether one is, if it is a tile's last, and if a
         row's."""
-        shape, fold, bits = self.arrangement, self.fold, self.tile.dtype.bits
+        shape, fold, plan = self.arrangement, self.fold, self.plan
         number, (comes,) = word_window(m, self.start, [self.tile.beats])
+        begins = self.start if plan.gathering <= 1 else number == plan.gathering - 1
+        arrives: Value = comes
         last: Value = C(0, 1)
-        if self.plan.dynamic:
-            arrives, last = window_from_start(m, self.start, self.plan.groups_of(self.rows), shape.groups)
-            found = self.operand0
-            if not self.plan.direct:
-                group = window_place(m, "group", self.start, shape.groups)
+        place: Value = C(0, 1)
+        if plan.most_rows:
+            arrives, last = window_from_start(m, self.start, plan.groups_of(self.rows), shape.groups)
+            if not plan.direct:
+                place = window_place(m, "group", self.start, shape.groups)
                 arrives, last = delayed(m, arrives, 1, "arrives"), delayed(m, last, 1, "last")
-                group = delayed(m, group, 1, "group")
-                found = self._kept(m, 1, comes, number, C(0, 1), group, C(0, 1))
-        elif self.plan.direct:
-            found, arrives = self.operand0, comes
-        else:
-            lag, copies = self.plan.gathering, self.plan.uses.copies(self.plan.gathering, self.initiation_interval)
-            begins = self.start if lag == 1 else number == lag - 1
-            arrives, group, last = window(m, "group", begins, shape.groups)
-            into, _ = counter(m, copies, "written", comes & (number == self.tile.beats - 1))
-            out, _ = counter(m, copies, "read", arrives & last)
-            found = self._kept(m, copies, comes, number, into, group, out)
+                place = delayed(m, place, 1, "group")
+        elif not plan.direct:
+            arrives, place, last = window(m, "group", begins, shape.groups)
+        found = self.operand0
+        if plan.store is not None:
+            group = Groups(begins, arrives, place, last)
+            found = regrouped(m, "operand", plan.store, self._picked, (comes, number, found), group)
         found = named(m, found, "scalars")
         part, last_part = counter(m, shape.parts, "part", arrives)
         width = min(shape.across, shape.cols)
@@ -138,38 +96,25 @@ class RowDatapath(Datapath):
                     rows[-1].append(C(fold.identity, fold.bits))
                     continue
                 column = Cat(C(col, (shape.across - 1).bit_length()), part)
-                scalar = fold.enter(m, f"enter_{row}_{col}", found.word_select(row * width + col, bits), column)
-                beyond = (shape.parts - 1) * shape.across + col >= shape.cols  # of a row, in its last group
-                rows[-1].append(Mux(last_part, C(fold.identity, fold.bits), scalar) if beyond else scalar)
+                scalar = found.word_select(row * width + col, self.tile.dtype.bits)
+                scalar = fold.enter(m, f"enter_{row}_{col}", scalar, column)
+                rows[-1].append(self._unless_beyond(col, last_part, scalar))
         return rows, arrives, last, last_part
 
-    def _kept(
-        self, m: Module, copies: int, comes: Value, number: Value, into: Value, group: Value, out: Value
-    ) -> Value:
-        """The scalars of ``group``, out of the words that came."""
-        shape, tile = self.arrangement, self.tile
-        narrow, wide = sorted((self._group_bits, tile.word_bits))
-        fit = wide % narrow == 0 and (wide // narrow).bit_count() == 1
-        if shape.in_order and (tile.beats == 1 or shape.groups == 1 or fit):
-            store = Store(
-                m, "operand", Parts(tile.beats, tile.word_bits), Parts(shape.groups, self._group_bits), copies
-            )
-            store.write(comes, number, into, self.operand0)
-            return store.read(group, out)
-        registers = WordRegisters(m, "operand", tile.beats, tile.word_bits, copies)
-        registers.write(comes, number, into, self.operand0)
-        scalars = tile.rows * tile.cols
+    def _unless_beyond(self, col: int, last_part: Value, scalar: Value) -> Value:
+        """``scalar``, of column ``col`` of a group, or what changes none where the last group of a row has no such."""
+        beyond = (self.arrangement.parts - 1) * self.arrangement.across + col >= self.arrangement.cols
+        return Mux(last_part, C(self.fold.identity, self.fold.bits), scalar) if beyond else scalar
 
-        def parts(element: Value) -> list[Value]:
-            places = [[shape.place(at, slot) for slot in range(shape.lanes)] for at in range(shape.groups)]
-            bits = tile.dtype.bits
-            return [Cat(element.word_select(min(at, scalars - 1), bits) for at in each) for each in places]
-
-        return registers.read(out, parts, group)
+    def _picked(self, element: Value) -> list[Value]:
+        """The groups of a whole tile."""
+        shape, bits, last = self.arrangement, self.tile.dtype.bits, self.tile.scalars - 1
+        places = [[min(shape.place(at, slot), last) for slot in range(shape.lanes)] for at in range(shape.groups)]
+        return [Cat(element.word_select(at, bits) for at in each) for each in places]
 
     def _tree(self, m: Module, row: int, scalars: list[Value], last_part: Value) -> Value:
         """The scalars of a group's row in one, a register in front of every level."""
-        if self.fold.terms > 1:
+        if self.plan.terms > 1:
             scalars = self._gathered(m, row, scalars, last_part)
         level = 0
         while len(scalars) > 1:
@@ -180,15 +125,12 @@ class RowDatapath(Datapath):
 
     def _gathered(self, m: Module, row: int, scalars: list[Value], last_part: Value) -> list[Value]:
         """One scalar for all that become one at once; behind the last ones of a row what changes no sum."""
-        shape, fold = self.arrangement, self.fold
+        terms = self.plan.terms
         before = [registered(m, each, f"term_{row}_{at}") for at, each in enumerate(scalars)]
-        last_part = delayed(m, last_part, fold.cycles((fold.terms - 1).bit_length()), f"last_part_{row}")
-        found = []
-        for at in range(0, shape.across, fold.terms):
-            one = fold.gather(m, f"gather_{row}_{at}", before[at : at + fold.terms])
-            beyond = (shape.parts - 1) * shape.across + at >= shape.cols
-            found.append(Mux(last_part, C(fold.identity, fold.bits), one) if beyond else one)
-        return found
+        last_part = delayed(m, last_part, self.plan.folding((terms - 1).bit_length()), f"last_part_{row}")
+        places = range(0, self.arrangement.across, terms)
+        found = [self.fold.gather(m, f"gather_{row}_{at}", before[at : at + terms]) for at in places]
+        return [self._unless_beyond(at, last_part, each) for at, each in zip(places, found, strict=True)]
 
     def _join(self, m: Module, name: str, first: Value, second: Value) -> Value:
         registers = (registered(m, each, f"{name}_operand") for each in (first, second))
@@ -203,34 +145,34 @@ class RowDatapath(Datapath):
             m.d.sync += held.eq(scalar)
         alone = C(self.fold.identity, self.fold.bits)
         joined = self._join(m, f"later_{level}", Mux(second, held, scalar), Mux(second, scalar, alone))
-        return joined, delayed(m, arrives & (second | last), 1 + self.fold.depth, f"later_{level}")
+        return joined, delayed(m, arrives & (second | last), self.plan.join, f"later_{level}")
 
-    def _leave_known(self, m: Module, results: Value, arrives: Value, ends: Value) -> None:
-        """Let them leave when that is told; ``ends``: they are the last ones of a tile."""
-        groups = -(-self.tile.rows // self.arrangement.down)
-        group = Signal(range(groups), name="result_group")
-        with m.If(arrives):
-            m.d.sync += group.eq(Mux(ends, 0, group + 1))
-        store = Store(m, "result", Parts(groups, len(results)), Parts(self.shape.beats, len(self.result)), 1)
-        store.write(arrives, group, C(0, 1), results)
-        m.d.comb += self.result.eq(store.read(window_place(m, "word", self.leave, self.shape.beats), C(0, 1)))
-
-    def _leave(self, m: Module, results: Value, arrives: Value) -> None:
-        """Let the ``results`` of so many rows as come at once leave as words."""
-        groups = -(-self.tile.rows // self.arrangement.down)
-        copies = self.plan.leaving.copies(self.plan.waiting, self.initiation_interval)
-        group, last = counter(m, groups, "result_group", arrives)
-        into, _ = counter(m, copies, "result_written", arrives & last)
-        m.submodules.begins = begins = Shared(DelayLine(1, self.latency - 1))
-        m.d.comb += begins.i.eq(self.start)
-        leaves, word, last_word = window(m, "word", begins.o, self.shape.beats)
-        out, _ = counter(m, copies, "result_read", leaves & last_word)
-        registers = WordRegisters(m, "result", groups, len(results), copies)
-        registers.write(arrives, group, into, results)
-        bits, link = self.shape.word_bits, self.shape.link_bits
+    def _leave(self, m: Module, results: Value, arrives: Value, ends: Value) -> None:
+        """Let the ``results`` of so many rows as come at once leave as words; a tile's last group, as it came, ``ends``
+        it."""
+        plan, part = self.plan, self.plan.result_store
+        if plan.most_rows:
+            ends = delayed(m, ends, plan.folding(plan.levels) + plan.rounds, "ends")
+            group = Signal(range(part.written.count), name="result_group")
+            with m.If(arrives):
+                m.d.sync += group.eq(Mux(ends, 0, group + 1))
+        else:
+            group, ends = counter(m, part.written.count, "result_group", arrives)
+        word, last = self.leaving(m, part.read.count)
+        padding = C(0, part.read.count * self.shape.link_bits)
 
         def words(element: Value) -> list[Value]:
-            padded = Cat(element[: self.shape.bits], C(0, self.shape.beats * link))
-            return [padded[at * link : at * link + bits] for at in range(self.shape.beats)]
+            padded = Cat(element[: self.shape.bits], padding)
+            return [padded[at * self.shape.link_bits :][: part.read.bits] for at in range(part.read.count)]
 
-        m.d.comb += self.result.eq(registers.read(out, words, word))
+        into = arrives, group, results
+        m.d.comb += self.result.eq(regrouped(m, "result", part, words, into, Groups(ends, last, word, last)))
+
+
+def _sum(plan: RowPlan) -> RowDatapath:
+    """The sum of a row, of floating point numbers or of integers."""
+    floats = FusedSum if plan.terms > 1 else FloatSum
+    return RowDatapath(floats if plan.tile.dtype.is_float else IntegerSum, plan)
+
+
+datapath = made_by({RowSum: _sum, RowMax: partial(RowDatapath, Largest), ArgMax: partial(RowDatapath, LargestColumn)})

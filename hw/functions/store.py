@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 
 from hw.primitives.memories import Shallow
+from hw.primitives.timing import counter
+from step.lowering.plans.words import Parts
+from step.lowering.plans.words import Store as Part
 
-
-@dataclass(frozen=True)
-class Parts:
-    """An element as ``count`` parts of ``bits`` bits."""
-
-    count: int
-    bits: int
+ONLY = C(0, 1)
+"""The copy where there is one."""
 
 
 class Store:
     """``copies`` elements that are written and read in parts; so many of the narrower ones as fit make a wider one."""
 
-    def __init__(self, m: Module, name: str, written: Parts, read: Parts, copies: int) -> None:
-        self._written, self._read = written, read
+    def __init__(self, m: Module, name: str, part: Part) -> None:
+        self._written, self._read = written, read = part.written, part.read
         self._narrow, self._wide = sorted((written, read), key=lambda each: each.bits)
         self._rows = self._wide.count
         self._ratio = self._narrow.count if self._rows == 1 else self._wide.bits // self._narrow.bits
-        self._places = copies * self._rows
+        self._places = part.copies * self._rows
         banks = self._ratio if written is self._narrow else 1
         self._banks = [
             Shallow(m, f"{name}_{at}" if banks > 1 else name, written.bits, self._places) for at in range(banks)
@@ -49,7 +47,7 @@ class Store:
     def _address(self, row: Value, copy: Value) -> Value:
         return row if self._places == self._rows else row + copy * self._rows
 
-    def write(self, enable: Value, number: Value, copy: Value, part: Value) -> None:
+    def write(self, enable: Value, number: Value, part: Value, copy: Value = ONLY) -> None:
         """Write ``part`` at its ``number``, if ``enable``.
 
         The last part of an element whose last row is not full writes zeros into the end of that row: a row is read as a
@@ -66,7 +64,7 @@ class Store:
             else:
                 bank.write(enable & (place == at), address, part)
 
-    def read(self, number: Value, copy: Value) -> Value:
+    def read(self, number: Value, copy: Value = ONLY) -> Value:
         """The part ``number``, in the same cycle."""
         address = self._address(self._row(number, self._read), copy)
         row = Cat(bank.read(address) for bank in self._banks)
@@ -77,28 +75,62 @@ class Store:
         return Array(parts)[self._place(number, self._read)]
 
 
-class WordRegisters:
-    """``copies`` elements of ``count`` words in registers, of which parts can be made of any bits."""
+class Picked(Store):
+    """As a `Store`, of registers: ``parts`` makes the parts of an element that are read, of all its bits."""
 
-    def __init__(self, m: Module, name: str, count: int, bits: int, copies: int) -> None:
-        self._m = m
+    def __init__(self, m: Module, name: str, part: Part, parts: Callable[[Value], Sequence[Value]]) -> None:
+        self._m, self._parts = m, parts
         self._words = [
-            [Signal(bits, name=f"{name}_{copy}_{number}", reset_less=True) for number in range(count)]
-            for copy in range(copies)
+            [Signal(part.written.bits, name=f"{name}_{copy}_{at}", reset_less=True) for at in range(part.written.count)]
+            for copy in range(part.copies)
         ]
 
-    def write(self, enable: Value, number: Value, copy: Value, word: Value) -> None:
-        """Write ``word`` at its ``number``, if ``enable``."""
+    def write(self, enable: Value, number: Value, part: Value, copy: Value = ONLY) -> None:
         for at, words in enumerate(self._words):
             for place, register in enumerate(words):
                 with self._m.If(enable & (number == place) & (copy == at)):
-                    self._m.d.sync += register.eq(word)
+                    self._m.d.sync += register.eq(part)
 
-    def read(self, copy: Value, parts: Callable[[Value], Sequence[Value]], number: Value) -> Value:
-        """The one with ``number`` of the ``parts`` that an element has."""
+    def read(self, number: Value, copy: Value = ONLY) -> Value:
         found = []
         for words in self._words:
             element = Signal(sum(map(len, words)))
             self._m.d.comb += element.eq(Cat(words))
-            found.append(Array(parts(element))[number])
+            found.append(Array(self._parts(element))[number])
         return found[0] if len(found) == 1 else Array(found)[copy]
+
+
+class Groups(NamedTuple):
+    """The groups of an element, one a cycle behind ``begins``: if one is there, its ``number``, if it is the last."""
+
+    begins: Value
+    valid: Value
+    number: Value
+    last: Value
+
+
+def regrouped(
+    m: Module,
+    name: str,
+    part: Part,
+    parts: Callable[[Value], Sequence[Value]],
+    word: tuple[Value, Value, Value],
+    group: Groups,
+    toggles: Value | None = None,
+) -> Value:
+    """The ``group`` that is read out of the ``part`` of a datapath.
+
+    Into it goes ``word``: whether it comes, its number, and itself. ``parts`` makes what is picked out of an element.
+    Elements begin with ``toggles``, if these have fewer words than there may be.
+    """
+    comes, number, bits = word
+    store = Picked(m, name, part, parts) if part.picked else Store(m, name, part)
+    if toggles is not None and part.copies == 2:
+        filled = Signal(name=f"{name}_filled", init=1)
+        into: Value = filled ^ toggles
+        m.d.sync += filled.eq(into)
+    else:
+        into, _ = counter(m, part.copies, f"{name}_written", comes & (number == part.written.count - 1))
+    out, _ = counter(m, part.copies, f"{name}_read", group.valid & group.last)
+    store.write(comes, number, bits, into)
+    return store.read(group.number, out)

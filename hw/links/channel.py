@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 from amaranth.hdl import Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hw.links.gears import Gears, are_gears, gathering
+from hw.links.gears import Gears, gathering
 from hw.links.gears import shown as shown_later
 from hw.links.layout import DynamicFormat, Format, TokenFormat
-from hw.primitives.memories import BLOCK_RAM, Shallow
+from hw.primitives.memories import Deep, Shallow
 from hw.verilog.modules import Parametric
 from hw.verilog.naming import Spelling, spelled
 
@@ -86,7 +84,7 @@ class ChannelFifo(Parametric):
     ) -> None:
         self._format, self._depth, self._spare = format, depth, spare if format.word_bits else 0
         self._deep, self._gears = deep, None
-        if isinstance(format, TokenFormat) and read_as is not None and are_gears(format, read_as):
+        if isinstance(format, TokenFormat) and read_as is not None and format.word_bits != read_as.word_bits:
             self._gears = format, read_as
             self._spare += read_as.beats > format.beats
         reader = self._gears[1] if self._gears else format
@@ -111,8 +109,9 @@ class ChannelFifo(Parametric):
         """The most cycles that a header waits for words that are gathered."""
         return max(0, self._gears[0].beats - self._gears[1].beats) if self._gears else 0
 
-    def spell(self, parameters: Mapping[str, Any]) -> Spelling:
-        numbers = dict(parameters)
+    @property
+    def spelling(self) -> Spelling:
+        numbers = dict(self.parameters)
         words, bits = numbers.pop("words", ""), numbers.pop("word_bits", "")
         if not self._format.word_bits:
             return Spelling(("headers",)) + spelled(numbers)
@@ -120,11 +119,13 @@ class ChannelFifo(Parametric):
         return Spelling((value,) if value else ()) + spelled(numbers)
 
     @property
-    def samples(self) -> tuple[ChannelFifo, ...]:
-        plain = not (self._gears or isinstance(self._format, DynamicFormat) or self._places < self._most)
-        if not plain or self._depth == 1 or not self._format.header.size:
-            return ()
-        return _samples(min(self._format.beats, 2), min(self._depth, 3), self._spare, self._deep)
+    def generic(self) -> ChannelFifo | None:
+        beats, special = self._format.beats, self._gears or isinstance(self._format, DynamicFormat)
+        if special or self._places < self._most or not self._format.header.size or self._spare > 1:
+            return None
+        if self._depth == 1 or (self._depth == 2 and beats & (beats - 1)):
+            return None
+        return _generic(min(beats, 2), min(self._depth, 3), self._spare, self._deep)
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
@@ -183,15 +184,9 @@ class ChannelFifo(Parametric):
             m.d.sync += write_place.eq(Mux(begins, slot, write_place + 1))
         else:
             write_place = place(m, "word_place", room, arrives)
-        if self._deep:
-            m.submodules.words = ring = Memory(shape=self._format.word_bits, depth=room, init=[], attrs=BLOCK_RAM)
-            write, read = ring.write_port(), ring.read_port()
-            m.d.comb += [write.addr.eq(write_place), write.data.eq(self.i.word), write.en.eq(arrives)]
-            m.d.comb += [read.addr.eq(following), read.en.eq(1), self.o.word.eq(read.data)]
-        else:
-            words = Shallow(m, "words", self._format.word_bits, room)
-            words.write(arrives, write_place, self.i.word)
-            m.d.comb += self.o.word.eq(words.read(address))
+        ring = (Deep if self._deep else Shallow)(m, "words", self._format.word_bits, room)
+        ring.write(arrives, write_place, self.i.word)
+        m.d.comb += self.o.word.eq(ring.read(following if self._deep else address))
 
     def _geared(self, m: Module, written: TokenFormat, read: TokenFormat, begins: Value, arrives: Value) -> None:
         """The words, in places of the wider ones."""
@@ -213,13 +208,23 @@ class ChannelFifo(Parametric):
 
 
 @cache
-def _samples(words: int, depth: int, spare: int, deep: bool) -> tuple[ChannelFifo, ...]:
-    """With no words, one, or (2) more, and two slots, or (3) more."""
-    found = []
-    for rank, many, bits, slots in ((0, 7, 16, 6), (2, 2, 32, 8), (4, 9, 512, 3)):
-        items = ((many if words == 2 else words) * bits,) if words else ()
-        found.append(ChannelFifo(TokenFormat(rank, items, bits), slots if depth == 3 else depth, spare, deep=deep))
-    return tuple(found)
+def _generic(words: int, depth: int, spare: int, deep: bool) -> ChannelFifo:
+    """With no words, one, or (2) more, and two slots, where there are 1, 2, 4, .. words, or (3) more."""
+    variables, numbers = ["header_bits"], ["HEADER_BITS - 1"]
+    if words:
+        variables, numbers = ["word_bits", *variables], ["WORD_BITS - 1", *numbers]
+    if depth == 3:
+        variables += ["depth_tokens"]
+        numbers += ["DEPTH - 1", "DEPTH", "$clog2(DEPTH) - 1", "$clog2(DEPTH + 1) - 1", "$clog2(DEPTH + 1)"]
+    if words == 2:
+        variables = ["words", *variables]
+        slots = ["(DEPTH - 1)", "DEPTH", "(DEPTH + 1)"] if depth == 3 else ["1", "2", "3"]
+        room, last = (f"{each} * WORDS" for each in (slots[1 + spare], slots[spare]))
+        numbers += ["WORDS", "$clog2(WORDS) - 1", "$clog2(WORDS + 1) - 1", "$clog2(WORDS + 1)"]
+        numbers += [f"{room} - 1", last, f"$clog2({room}) - 1", f"$clog2({room})"]
+    format = TokenFormat(1 << 19, (104 * 16 ** (words - 1),) if words else (), 104)
+    sample = ChannelFifo(format, 256 if depth == 3 else depth, spare, deep=deep)
+    return sample.as_generic(variables, numbers)
 
 
 def count(m: Module, name: str, most: int, *, up: Value, down: Value, by: int = 1, reset_less: bool = False) -> Signal:

@@ -17,11 +17,6 @@ from hw.verilog.modules import Shared
 from step.lowering.links import Gathering
 
 
-def are_gears(one: TokenFormat, other: TokenFormat) -> bool:
-    """Whether the words of a stream of format ``one`` are others in ``other``."""
-    return one.word_bits != other.word_bits
-
-
 class Gears:
     """Places for the words of ``written``, which are read as those of ``read``; ``room`` places in all."""
 
@@ -89,7 +84,7 @@ class Gears:
 
 def gathering(written: TokenFormat, read: TokenFormat) -> int | Gathering:
     """Cycles that a header waits until its words can be read without a gap; those of tiles of dynamic size by rows."""
-    if not are_gears(written, read) or written.word_bits > read.word_bits:
+    if written.word_bits >= read.word_bits:
         return 0
     if isinstance(written, DynamicFormat):
         return Gathering(written.row_bits, written.link_bits, read.link_bits)

@@ -14,7 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
-from amaranth.lib import data
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
 
 from step.language.graph import Node
 from step.language.types import ElementType, is_dynamic, with_rows
@@ -239,3 +240,23 @@ class AddressFormat:
     @property
     def header(self) -> data.StructLayout:
         return data.StructLayout({"address": 32})
+
+
+class AxiStreamSignature(wiring.Signature):
+    """A stream of tokens in ``format``, as its writer sees it.
+
+    A value is as many transfers as it has words (`TokenFormat.edge_bits` each, in whole bytes), any other token is
+    one, as is a tile without rows; ``tlast`` is with the last transfer of a token, ``tuser`` is its header, the same
+    all along. The control of a selector is its data here.
+    """
+
+    def __init__(self, format: TokenFormat) -> None:
+        members = {"tvalid": Out(1), "tlast": Out(1), "tuser": Out(format.header_bits)}
+        if format.edge_bits:
+            members["tdata"] = Out(data_bits(format))
+        super().__init__(members | {"tready": In(1)})
+
+
+def data_bits(format: TokenFormat) -> int:
+    """Width of ``tdata``; 0: there is none."""
+    return -(-format.edge_bits // 8) * 8

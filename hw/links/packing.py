@@ -18,7 +18,7 @@ from step.lowering.links import leaves, words
 def pack_element(value: Any, element: ElementType) -> int:
     """The data bits of ``value``."""
     if isinstance(element, Tile):
-        return int.from_bytes(_tile_bytes(value, element), "little")
+        return int.from_bytes(pack_tiles(value[None], element, 1), "little")
     if isinstance(element, Tuple):
         word, shift = 0, 0
         for part, item in zip(value, element.items, strict=True):
@@ -44,7 +44,9 @@ def unpack_element(word: int, element: ElementType, rows: int = 0) -> Any:
 
 
 def pack_words(value: Any, element: ElementType, format: TokenFormat) -> list[int]:
-    """The words of ``value`` on a link of ``format``."""
+    """The words of ``value`` on a link of ``format``; control is one word."""
+    if format.control:
+        return [control_bits(value)]
     mask = (1 << format.link_bits) - 1
     packed = []
     element, _, counts = _sizes(element, format, rows_of(value) if format.most_rows else 0)
@@ -55,6 +57,8 @@ def pack_words(value: Any, element: ElementType, format: TokenFormat) -> list[in
 
 def unpack_words(packed: Iterable[int], element: ElementType, format: TokenFormat, rows: int = 0) -> Any:
     """The opposite of `pack_words`; a tile of dynamic size has so many ``rows``."""
+    if format.control:
+        return unpack_element(next(iter(packed)), element)
     word, shift, left = 0, 0, iter(packed)
     _, items, counts = _sizes(element, format, rows)
     for bits, count in zip(items, counts, strict=True):
@@ -98,6 +102,29 @@ def unpack_header(header: int, format: TokenFormat, value: Any = None) -> Token:
     return Token(value, stop)
 
 
+def pack_transfers(token: Token, element: ElementType, format: TokenFormat) -> list[int]:
+    """The transfers of ``token``; each is ``tuser``, above it ``tlast``, above that ``tdata``."""
+    header = pack_header(token, format) & ((1 << format.header_bits) - 1)
+    words = (pack_words(token.value, element, format) if token.has_value and format.items else []) or [0]
+    lasts = [0] * (len(words) - 1) + [1]
+    return [(word << 1 | last) << format.header_bits | header for word, last in zip(words, lasts, strict=True)]
+
+
+def unpack_transfers(transfers: Iterable[int], element: ElementType, format: TokenFormat) -> list[Token]:
+    """The tokens in ``transfers``, as far as they are whole."""
+    tokens, words = [], []
+    for transfer in transfers:
+        header, word = transfer & ((1 << format.header_bits) - 1), transfer >> format.header_bits + 1
+        words.append(word)
+        if transfer >> format.header_bits & 1:
+            value = None
+            if header & 2:
+                value = unpack_words(words, element, format, header_rows(header, format))
+            tokens.append(unpack_header(header, format, value))
+            words = []
+    return tokens
+
+
 def pack_tiles(tiles: np.ndarray, tile: Tile, beat_bytes: int) -> bytes:
     """The memory image of ``tiles`` (``[n, rows, cols]``): one after the other, each padded to whole beats."""
     if tile.dtype == BOOL:
@@ -139,12 +166,6 @@ def _items(value: Any, element: ElementType) -> Iterator[int]:
             yield from _items(part, item)
     else:
         yield pack_element(value, element)
-
-
-def _tile_bytes(value: np.ndarray, tile: Tile) -> bytes:
-    if tile.dtype == BOOL:
-        return np.packbits(value.reshape(-1), bitorder="little").tobytes()
-    return np.ascontiguousarray(value, tile.dtype.numpy).tobytes()
 
 
 def _tile_from_bytes(content: bytes, tile: Tile) -> np.ndarray:

@@ -17,25 +17,19 @@ from step.lowering.storage import queued_tiles
 
 
 class TileQueue(Parametric):
-    """Up to ``depth`` tiles; each comes as ``beats`` beats of ``beat_bits`` bits, and leaves in the words of ``tile``.
+    """Up to ``depth_tiles``; each comes as ``beats`` beats of ``beat_bits`` bits, and leaves in the words of ``tile``.
 
     There is room for every beat: whoever asks for tiles sees to that. And for a tile more, as a slot is free when its
     tile is taken, although the words of that are still being read: memory may be faster than the link. A tile is seen
-    in the cycle after its last beat, and read in the one after that: so words may be in block RAM (``deep``) without a
-    cycle more. Where it has no words, its beats are only counted.
+    in the cycle after its last beat, and read in the one after that: so words may be in ``block_ram`` without a cycle
+    more. Where it has no words, its beats are only counted.
     """
 
-    def __init__(self, tile: TileFormat, beat_bits: int, beats: int, depth: int, *, deep: bool) -> None:
-        self._tile, self._beat_bits, self._beats, self._depth, self._deep = tile, beat_bits, beats, depth, deep
+    def __init__(self, tile: TileFormat, beat_bits: int, beats: int, depth_tiles: int, *, block_ram: bool) -> None:
+        self._tile, self._beat_bits, self._beats = tile, beat_bits, beats
+        self._depth, self._deep = depth_tiles, block_ram
         beat = {"beat": In(beat_bits)} if tile.word_bits else {}
         super().__init__({**beat, "valid": In(1), "o": Out(ConsumerSignature(tile))})
-        self.parameters = {
-            "tile": self._tile,
-            "beat_bits": self._beat_bits,
-            "beats": self._beats,
-            "depth_tiles": self._depth,
-            "block_ram": self._deep,
-        }
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

@@ -35,14 +35,8 @@ class OffChipPort(Parametric):
     def __init__(self, format: AddressFormat | WriteFormat, depth: int, answers: int = 0, most: int = 0) -> None:
         self._format, self._depth, self._answers, self._most = format, depth, answers, most
         members: dict[str, Any] = {"answer": In(1), "answered": Out(1)} if answers else {}
-        super().__init__(
-            {
-                "i": In(ProducerSignature(format)),
-                "o": Out(stream.Signature(format.header)),
-                MEMORY_RESET: In(1),
-                **members,
-            }
-        )
+        ends = {"i": In(ProducerSignature(format)), "o": Out(stream.Signature(format.header))}
+        super().__init__({**ends, MEMORY_RESET: In(1), **members})
         self.parameters = {
             "token_bits": self._format.header.size,
             "depth_tokens": self._depth,
@@ -51,8 +45,8 @@ class OffChipPort(Parametric):
         }
 
     @property
-    def samples(self) -> tuple[OffChipPort, ...]:
-        return _samples(self._depth, min(self._answers, 2))
+    def generic(self) -> OffChipPort:
+        return _generic(self._depth, min(self._answers, 2))
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
@@ -86,13 +80,12 @@ class OffChipPort(Parametric):
 
 
 @cache
-def _samples(depth: int, answers: int) -> tuple[OffChipPort, ...]:
+def _generic(depth: int, answers: int) -> OffChipPort:
     """Ports as deep, and with no answers, one, or (2) more."""
-    sizes = ((8, 2, 16), (64, 3, 39), (256, 5, 100))
-    return tuple(
-        OffChipPort(WriteFormat(bits), depth, many if answers == 2 else answers, most if answers else 0)
-        for bits, many, most in sizes
-    )
+    sample = OffChipPort(WriteFormat(100), depth, 60 if answers == 2 else answers, 1000 if answers else 0)
+    variables = ["token_bits", *["answers"] * (answers == 2), *["most"] * (answers > 0)]
+    numbers = "ANSWERS", "ANSWERS - 1", "$clog2(MOST + 1) - 1", "$clog2(MOST + 1)"
+    return sample.as_generic(variables, ["TOKEN_BITS - 1", *numbers[2 * (answers < 2) : 4 * (answers > 0)]])
 
 
 def outside(m: Module, port: Any, unit: Any, external: Any) -> None:

@@ -63,12 +63,6 @@ class ScratchpadMemory(Parametric):
                 f"taken{number}": Out(share.page_bits),
             }
         super().__init__(members)
-        self.parameters = {
-            "shares": self.shares,
-            "page_words": self.page_words,
-            "banks": self.banks,
-            "block_ram_words": self.block_ram_words,
-        }
 
     @property
     def _words(self) -> int:

@@ -70,32 +70,16 @@ class TileLoad(Parametric):
     """The two machines, the queues between them, and the assembly of tiles from beats."""
 
     def __init__(
-        self, issue: FiringRule, deliver: Deliver, beat_bits: int, beats: int, outstanding: int, *, deep: bool
+        self, issue: FiringRule, deliver: Deliver, beat_bits: int, beats: int, outstanding_tiles: int, block_ram: bool
     ) -> None:
-        self.deep = deep
+        self.deep = block_ram
         self.issue, self.deliver = issue, deliver
-        self.beat_bits, self.beats, self.outstanding = beat_bits, beats, outstanding
+        self.beat_bits, self.beats, self.outstanding = beat_bits, beats, outstanding_tiles
         members = {f"input{port}": In(ConsumerSignature(each)) for port, each in enumerate(issue.inputs)}
         response = wiring.Signature({"payload": Out(beat_bits), "valid": Out(1)})  # always ready: see `TileQueue`
-        super().__init__(
-            {
-                **members,
-                "output0": Unit(deliver).signature.members["output0"],
-                "base": In(32),
-                "request": Out(stream.Signature(32)),
-                "response": In(response),
-                MEMORY_RESET: In(1),
-                **STATUS,
-            }
-        )
-        self.parameters = {
-            "issue": self.issue,
-            "deliver": self.deliver,
-            "beat_bits": self.beat_bits,
-            "beats": self.beats,
-            "outstanding_tiles": self.outstanding,
-            "block_ram": self.deep,
-        }
+        members |= {"output0": Unit(deliver).signature.members["output0"], "base": In(32)}
+        members |= {"request": Out(stream.Signature(32)), "response": In(response), MEMORY_RESET: In(1)}
+        super().__init__({**members, **STATUS})
         self.in_flight, self.longest_pause = Unit(self.deliver).in_flight, Unit(self.deliver).longest_pause
 
     @property
@@ -110,7 +94,7 @@ class TileLoad(Parametric):
         memory = OffChipPort(AddressFormat(), REQUEST_DEPTH, self.beats, self.outstanding * self.beats)
         m.submodules.requests = requests = Shared(memory)
         m.submodules.pending = pending = Shared(ChannelFifo(self.deliver.pending, self.outstanding))
-        queue = TileQueue(self.deliver.tile, self.beat_bits, self.beats, self.outstanding, deep=self.deep)
+        queue = TileQueue(self.deliver.tile, self.beat_bits, self.beats, self.outstanding, block_ram=self.deep)
         m.submodules.tiles = tiles = Shared(queue)
         for port in range(len(self.issue.inputs)):
             join(m, getattr(self, f"input{port}"), getattr(issue, f"input{port}"))

@@ -13,19 +13,18 @@ from hw.verilog.modules import Parametric
 
 
 class DelayLine(Parametric):
-    """``o`` is ``i`` of ``cycles`` (>= 1) before, ``width`` bits; zero where that is before the reset.
+    """``o`` is ``i`` of ``cycles`` (>= 1) before, ``word_bits`` wide; zero where that is before the reset.
 
     A ring in a memory, whose places are read in the cycle in which they are overwritten, and a register behind it.
     """
 
-    def __init__(self, width: int, cycles: int) -> None:
-        self._width, self._cycles = width, cycles
-        super().__init__({"i": In(width), "o": Out(width)})
-        self.parameters = {"word_bits": self._width, "cycles": self._cycles}
+    def __init__(self, word_bits: int, cycles: int) -> None:
+        self._width, self._cycles = word_bits, cycles
+        super().__init__({"i": In(word_bits), "o": Out(word_bits)})
 
     @property
-    def samples(self) -> tuple[DelayLine, ...]:
-        return _samples(min(self._cycles, 4))
+    def generic(self) -> DelayLine:
+        return _generic(min(self._cycles, 4))
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
@@ -47,7 +46,9 @@ class DelayLine(Parametric):
 
 
 @cache
-def _samples(cycles: int) -> tuple[DelayLine, ...]:
-    """Lines of ``cycles``; 4 are for all from there on: a ring of two places has no comparison, less no ring."""
-    sizes = ((8, 6), (3, 17), (64, 72)) if cycles == 4 else ((2, cycles), (5, cycles))
-    return tuple(DelayLine(*each) for each in sizes)
+def _generic(cycles: int) -> DelayLine:
+    """The lines of ``cycles``; 4 are for all from there on: a ring of two places has no comparison, less no ring."""
+    if cycles < 4:
+        return DelayLine(100, cycles).as_generic(["word_bits"], ["WORD_BITS - 1"])
+    numbers = "WORD_BITS - 1", "CYCLES - 2", "$clog2(CYCLES - 1) - 1", "$clog2(CYCLES - 1)"
+    return DelayLine(100, 1000).as_generic(["word_bits", "cycles"], numbers)

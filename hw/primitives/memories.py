@@ -46,7 +46,7 @@ class Shallow:
         return data
 
 
-class Deep:
+class Deep(Shallow):
     """``depth`` words of ``width`` bits in block RAM, of which one is read a cycle behind its place.
 
     No word may be read in the cycle in which it is written.
@@ -56,11 +56,6 @@ class Deep:
         self._m = m
         self._words = Memory(shape=width, depth=depth, init=[], attrs=BLOCK_RAM)
         m.submodules[name] = self._words
-
-    def write(self, enable: Value, place: Value, word: Value) -> None:
-        """Write ``word`` at ``place``, if ``enable``; once for all."""
-        port = self._words.write_port()
-        self._m.d.comb += [port.en.eq(enable), port.addr.eq(place), port.data.eq(word)]
 
     def read(self, place: Value) -> Value:
         """The word that was at ``place`` a cycle ago."""

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 from amaranth.lib.wiring import Out
 
-from hw.axi.wrapper import wrapped, wrapper_files
-from hw.design.emit import EmittedDesign, emit, top_text
+from hw.axi.wrapper import wrapped
+from hw.design.emit import EmittedDesign, emit, structure_files
 from hw.registers.block import AXIL, rdl_text, registers_structure, registers_text
 from hw.registers.run_control import RunControl
-from hw.verilog.convert import ModuleLibrary
-from hw.verilog.structure import Instance, Structure, Written, flat_ports, port_widths
+from hw.verilog.structure import Structure, Written, flat_ports
 from step.lowering.board import BoardPlan, board_of
 from step.lowering.bus import BusConfig
 from step.lowering.netlist import Netlist
@@ -37,13 +36,9 @@ _SHOWN = {
 }
 """Wires that registers show."""
 
-_TO_CONTROL = {
-    "start": "set_control_start",
-    "reset": "set_control_reset",
-    "limit": "set_watchdog_value",
-    "finished": "done",
-    **{each: each for each in ("still", "fabric_reset", "fault", "memory_fault")},
-}
+_TO_CONTROL = {each: each for each in ("still", "fabric_reset", "fault", "memory_fault")}
+_TO_CONTROL |= {"start": "set_control_start", "reset": "set_control_reset"}
+_TO_CONTROL |= {"limit": "set_watchdog_value", "finished": "done"}
 
 _READ = {
     *("done", "still", "fault", "fault_unit", "memory_fault", "memory_fault_port", "memory_fault_address"),
@@ -83,48 +78,36 @@ def board_design(
     check_counts(units, channels)
     fabric = emit(netlist, probes=False, waits=True, initial_values=initial_values)
     registers = registers_of(board, fabric.hash, units, channels)
-    inner = wrapped(fabric.structure, netlist, bus, own_clock=own_clock, streams=streams)
+    inner = wrapped(fabric.structure, netlist, board, own_clock=own_clock)
     name = f"{fabric.sidecar['module']}_registers"
-    slave, control = registers_structure(name, registers), RunControl()
-    top = _top(f"{fabric.sidecar['module']}_board", inner, slave, control, board)
-    library = ModuleLibrary(initial_values=initial_values)
-    library.require(control)
+    top = _top(f"{fabric.sidecar['module']}_board", inner, registers_structure(name, registers), board)
     files = {each: text for each, text in fabric.files.items() if each.endswith(".sv")}
-    files |= wrapper_files(inner, initial_values=initial_values)
-    files |= {module.file: module.text for module in library.texts().values()}
+    files |= structure_files(inner, initial_values=initial_values)
     files |= {f"{name}.sv": registers_text(name, registers), f"{name}.rdl": rdl_text(name, registers)}
-    files[f"{top.name}.sv"] = top_text(top)
+    files |= structure_files(top, initial_values=initial_values)
     return BoardDesign(fabric, files, board, registers, top)
 
 
-def _top(name: str, inner: Structure, slave: Structure, control: RunControl, board: BoardPlan) -> Structure:
+def _top(name: str, inner: Structure, slave: Structure, board: BoardPlan) -> Structure:
     """Wires are called ``run_`` from the control, ``set_`` from the registers, and else as the inner ports are."""
-    top, own = Structure(name), {"clk": "clk", "rst": "rst"}
+    top, own, control = Structure(name), {"clk": "clk", "rst": "rst"}, RunControl()
     bus = {each for each in slave.ports if each.startswith(AXIL) or each == "interrupt"}
     bases = {f"base_{each.name}": _base(each.name, slave, board) for each in board.images}
     limits = {f"limit_{each.name}": _limit(each.name, slave) for each in board.images if each.limited}
-    given = (
-        bases | limits | {"soft_reset": "run_soft_reset", "wait_hold": "run_hold", "wait_index": "set_wait_index_index"}
-    )
-    for port, (way, width) in inner.ports.items():
-        if port in _READ:
-            top.wires[port] = width
-        elif port not in given and port != "idle":
-            top.ports[port] = way, width
+    given = bases | limits | {"soft_reset": "run_soft_reset", "wait_hold": "run_hold"}
+    given["wait_index"] = "set_wait_index_index"
+    top.ports |= {port: each for port, each in inner.ports.items() if port not in (*_READ, *given, "idle")}
     top.ports |= {each: port for each, port in slave.ports.items() if each in bus}
-    settings = {each: width for each, (way, width) in slave.ports.items() if way == "output" and each not in bus}
-    top.wires |= {f"set_{each}": width for each, width in settings.items()}
-    members = {each: member.flow for each, member, _ in flat_ports(control)}
-    top.wires |= {f"run_{each}": width for each, width in port_widths(control).items() if members[each] is Out}
-
-    connections = {each: each for each in bus} | {each: f"set_{each}" for each in settings} | _SHOWN | own
-    top.instances.append(Instance("registers", Written(slave), {**connections}, "registers, an AXI4-Lite slave"))
+    shown: dict[str, str | int] = {each: each for each in bus}
+    shown |= {each: f"set_{each}" for each, (way, _) in slave.ports.items() if way == "output" and each not in bus}
+    top.add("registers", Written(slave), shown | _SHOWN | own, "registers, an AXI4-Lite slave")
     ports = {each: each for each in inner.ports if each != "idle"} | given | own
-    top.instances.append(Instance("axi", Written(inner), {**ports}, "the program behind its masters"))
-    wires = {each: f"run_{each}" for each, flow in members.items() if flow is Out} | _TO_CONTROL
+    top.add("axi", Written(inner), ports, "the program behind its masters")
+    wires: dict[str, str | int] = {each: f"run_{each}" for each, member, _ in flat_ports(control) if member.flow is Out}
+    wires |= _TO_CONTROL
     wires["unit"] = f"{{{UNIT_BITS - inner.ports['fault_unit'][1]}'d0, fault_unit}}"
     wires["moved"] = " | ".join(["wait_moved", *_moves(inner)])
-    top.instances.append(Instance("control", control, {**wires}, "starts and ends of runs, and the watchdog"))
+    top.add("control", control, wires, "starts and ends of runs, and the watchdog")
     return top
 
 

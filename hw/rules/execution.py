@@ -9,13 +9,16 @@ from itertools import accumulate
 from typing import Any
 
 from hw.links.layout import DynamicFormat, TokenFormat
-from hw.rules.expressions import SOURCE, Known
+from hw.rules.expressions import SOURCE, given
 from hw.rules.facts import Facts, Law, never
 from hw.rules.numbers import Number, both, const, invert, leaf
 from hw.rules.pace import Pace
-from hw.rules.values import ANY, COMPUTED, Carried, Path, Port, Said, Symbol, joined
-from hw.rules.words import Words, text_of
+from hw.rules.values import ANY, COMPUTED, Carried, Path, Said, Symbol, joined
+from hw.rules.words import Words
+from step.firing import words
 from step.firing.machine import Machine
+from step.firing.reading import read
+from step.firing.terms import CHANNELS, RuleTerm
 from step.language.faults import Fault
 from step.lowering.links import Span
 
@@ -31,14 +34,15 @@ class Execution(Pace):
         outputs: Sequence[TokenFormat],
     ) -> None:
         fronts = [_front(port, format) for port, format in enumerate(inputs)]
-        super().__init__(text_of(machine), parameters, fronts, outputs)  # type: ignore[arg-type]
+        super().__init__(read(machine), parameters, fronts, outputs)  # type: ignore[arg-type]
         self.names: dict[Number, str] = {}
         limits = {0, 1, *(each.rank for each in (*inputs, *outputs))}
-        limits |= {each for each in self.text.constants if isinstance(each, int) and each >= 0}
+        constants = (each.value for each in self.rule.nodes if isinstance(each, ast.Constant))
+        limits |= {each for each in constants if isinstance(each, int) and each >= 0}
         for value in parameters.values():
             if isinstance(value, int):
                 limits |= {max(0, value - 1), value, value + 1}
-        self.words = Words(self.text, parameters, limits, range(SOURCE, SOURCE + len(inputs)))
+        self.words = Words(self.rule, parameters, limits, range(SOURCE, SOURCE + len(inputs)))
         self.end = Path(self._settled(), self.facts)
         self.flag = self.end.flag
         self._check_room()
@@ -58,8 +62,8 @@ class Execution(Pace):
                     laws |= each.laws()
             self.facts = Facts(laws)
             self.ends, self.too_late, self.aligned = [], {}, set()
-            last = ast.copy_location(ast.Return(None), self.text.body[-1])
-            said = self._run([*self.text.body, last], Path({("live",): const(1)}, self.facts))
+            last = self.rule.body[-1]._replace(op="return", parts=())
+            said = self._run([*self.rule.body, last], Path({("live",): const(1)}, self.facts))
             if self.words.ranges == before:
                 return said
 
@@ -80,7 +84,7 @@ class Execution(Pace):
                 begin = begin if inputs[port].word_bits else Span()
                 if found.setdefault(port, begin) != begin or (begin != Span() and port in self.held()):
                     hint, when = "all of an input come at one time, those of tokens that it holds at once", begin.at(1)
-                    self.text.refuse(self.text.body[0], f"words of input {port} {when} cycles behind a firing", hint)
+                    self.refuse(self.rule.body[0], f"words of input {port} {when} cycles behind a firing", hint)
         return tuple(found.get(port, Span()) for port in range(len(inputs)))
 
     def _check_room(self) -> None:
@@ -90,7 +94,7 @@ class Execution(Pace):
             for one, other, what in ((put, room, "a put without room"), (room, put, "room without a put")):
                 if not never(both(self.flag("live"), both(one, invert(other))), self.facts):
                     hint = "a firing says room for what it puts, no more"
-                    self.text.refuse(self.text.body[0], f"{what} for output {port}", hint)
+                    self.refuse(self.rule.body[0], f"{what} for output {port}", hint)
 
     def _check_words(self, port: int, format: TokenFormat) -> None:
         """Words come from one place; or, in its stead, from one constant; or from constants that are a word each."""
@@ -101,66 +105,60 @@ class Execution(Pace):
         if not fine and (format.word_bits or not whole):
             what = " or ".join(dict.fromkeys(map(str, self.ways(port).values()))) or "nothing"
             hint = "they are those of one input, a constant instead, values side by side, or an item"
-            self.text.refuse(self.text.body[0], f"the words of output {port} out of {what}", hint)
+            self.refuse(self.rule.body[0], f"the words of output {port} out of {what}", hint)
 
     # -- statements ----------------------------------------------------------------------------------------------------
 
-    def _run(self, todo: list[ast.stmt], path: Path) -> Said:
+    def _run(self, todo: Sequence[RuleTerm], path: Path) -> Said:
         """Everything said behind ``todo``."""
         while todo:
             each, *todo = todo
-            match each:
-                case ast.Expr(value=ast.Constant(value=str())):
-                    pass
-                case ast.Expr(value=ast.Call(func=ast.Name(id="fault"), args=[code])):
+            match each.op, *each.parts:
+                case "say", RuleTerm(op="call", parts=(words.fault, code)):
                     self.in_order(each, path, "fault")
                     needs = {key: value for key, value in path.said.items() if key[0] == "need"}
-                    return {**needs, ("fault",): self.number(code, path), ("live",): const(0)}
-                case ast.Expr(value=ast.Call() as call):
+                    return {**needs, ("fault",): self.value(code, path), ("live",): const(0)}
+                case "say", call:
                     self.value(call, path)
-                case ast.Assign(targets=[target], value=value):
-                    self._assign(target, self.value(value, path), path)
-                    differ = path.said.pop(("differ",), const(0))
-                    todo = [_when(differ, [_fault(Fault.STOPS_DISAGREE, each)]), *todo]
-                case ast.Return(value=ast.IfExp(test=test, body=body, orelse=orelse)):
-                    todo = [ast.If(test, [ast.Return(body)], [ast.Return(orelse)])]
-                case ast.Return(value=value):
-                    if isinstance(value, ast.Name) and value.id in ("COMPUTES", "ENDS"):
-                        path.said[(value.id,)] = const(1)
+                case "let", name, term:
+                    value = self.value(term, path)
+                    if isinstance(value, Number) and value.op not in ("leaf", "const"):
+                        self.names.setdefault(value, name)
+                    path.said["name", name] = value
+                    if (differ := path.said.pop(("differ",), const(0))) is not const(0):
+                        todo = [_when(differ, [_fault(Fault.STOPS_DISAGREE, each)], each), *todo]
+                case "set", name, term:
+                    value = self.value(term, path)
+                    path.said["next", name] = const(1)
+                    path.said["word", name] = self.words.assigned(name, value, path.facts, each)
+                case "return", RuleTerm(op="either", parts=(test, body, orelse)):
+                    arms = ((each._replace(parts=(outcome,)),) for outcome in (body, orelse))
+                    todo = [each._replace(op="if", parts=(test, *arms))]
+                case "return", *outcome:
+                    if outcome and (what := outcome[0].parts[0]) is not None:
+                        path.said[(what,)] = const(1)
                     self.ends.append((each, path))
                     return path.said
-                case ast.For(target=ast.Name() as name, iter=over, body=body):
+                case "for", (name,), over, body if over.kind == CHANNELS:
                     ports = self.value(over, path)
-                    if not isinstance(ports, list) or not all(isinstance(each, Port) for each in ports):
-                        self.text.refuse(each, f"a loop over {ast.unparse(over)}", "it goes over inputs or outputs")
-                    todo = [*(_when(each.when, [ast.Assign([name], Known(each)), *body]) for each in ports), *todo]
-                case ast.If(test=test, body=body, orelse=orelse):
+                    todo = [*(_when(port.when, [_let(name, port, each), *body], each) for port in ports), *todo]
+                case "for", _, over, _:
+                    self.refuse(each, f"a loop over {over}", "it goes over inputs or outputs")
+                case "if", test, body, orelse:
                     found = self.truth(test, path)
                     yes, no = path.fork(found)
                     if yes is None or no is None:
                         path, todo = yes or no or path, [*(body if no is None else orelse), *todo]
                         continue
-                    ends = _ends([*body, *orelse])
+                    ends = any(map(_ends, (*body, *orelse)))
                     behind = todo if ends else []
                     yes.said, no.said = self._run([*body, *behind], yes), self._run([*orelse, *behind], no)
                     path.said = joined(found, yes, no)
                     if ends:
                         return path.said
                 case _:
-                    self.text.refuse(each, ast.unparse(each), "it has assignments, calls, if, for and return")
+                    self.refuse(each, str(each), "it has assignments, calls, if, for and return")
         return path.said
-
-    def _assign(self, target: ast.expr, value: Any, path: Path) -> None:
-        match target:
-            case ast.Name(id=name):
-                if isinstance(value, Number) and value.op not in ("leaf", "const"):
-                    self.names.setdefault(value, name)
-                path.said["name", name] = value
-            case ast.Attribute(value=ast.Name(id="self"), attr=name):
-                path.said["next", name] = const(1)
-                path.said["word", name] = self.words.assigned(name, value, path.facts, target)
-            case _:
-                self.text.refuse(target, ast.unparse(target), "it assigns to names and its own words")
 
 
 def tuple_words(format: TokenFormat) -> Span:
@@ -182,18 +180,27 @@ def _front(port: int, format: TokenFormat) -> Symbol:
     return Symbol(part("stop", format.rank), part("rank", format.rank), part("done", 1), carries)
 
 
-def _when(test: Number, body: list[ast.stmt]) -> ast.If:
-    return ast.If(Known(test), body, [])
+def _when(test: Number, body: Sequence[RuleTerm], place: RuleTerm) -> RuleTerm:
+    return place._replace(op="if", parts=(given(test, place), body, ()))
 
 
-def _fault(code: Fault, place: ast.stmt) -> ast.stmt:
-    return ast.copy_location(ast.Expr(ast.Call(ast.Name("fault", ast.Load()), [Known(const(int(code)))], [])), place)
+def _let(name: str, value: Any, place: RuleTerm) -> RuleTerm:
+    return place._replace(op="let", parts=(name, given(value, place)))
 
 
-def _ends(statements: list[ast.stmt]) -> bool:
-    """Whether ``statements`` may end the firing."""
-    found = (each for statement in statements for each in ast.walk(statement))
-    return any(isinstance(each, ast.Return) or (isinstance(each, ast.Name) and each.id == "fault") for each in found)
+def _fault(code: Fault, place: RuleTerm) -> RuleTerm:
+    call = place._replace(op="call", parts=(words.fault, given(const(int(code)), place)))
+    return place._replace(op="say", parts=(call,))
+
+
+def _ends(statement: RuleTerm) -> bool:
+    """Whether ``statement`` may end the firing."""
+    match statement.op, *statement.parts:
+        case ("return", *_) | ("say", RuleTerm(op="call", parts=(words.fault, _))):
+            return True
+        case ("if", _, *blocks) | ("for", _, _, *blocks):
+            return any(_ends(each) for block in blocks for each in block)
+    return False
 
 
 @cache

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from hw.links.layout import TokenFormat
 from hw.rules.numbers import Number, add, both, const, either, equal, invert, less, node, subtract
 from hw.rules.values import ANY, Arriving, Carried, Literal, Path, Port, Symbol, join, joined, known
-from hw.rules.words import Text
+from hw.rules.words import refuse
+from step.firing.reading import Rule
+from step.firing.terms import BOOL, INT, RuleTerm
 from step.language.tokens import NOTHING, Token
 
 SOURCE = 2
@@ -20,13 +21,13 @@ SOURCE = 2
 TABLE = 32
 """A table with more entries becomes gates by the hundred."""
 
-COMPARED: Mapping[type, Callable[[Number, Number], Number]] = {
-    ast.Eq: equal,
-    ast.NotEq: lambda a, b: invert(equal(a, b)),
-    ast.Lt: less,
-    ast.GtE: lambda a, b: invert(less(a, b)),
-    ast.Gt: lambda a, b: less(b, a),
-    ast.LtE: lambda a, b: invert(less(b, a)),
+COMPARED: Mapping[str, Callable[[Number, Number], Number]] = {
+    "==": equal,
+    "!=": lambda a, b: invert(equal(a, b)),
+    "<": less,
+    ">=": lambda a, b: invert(less(a, b)),
+    ">": lambda a, b: less(b, a),
+    "<=": lambda a, b: invert(less(b, a)),
 }
 
 
@@ -37,9 +38,9 @@ class Expressions:
     """
 
     def __init__(
-        self, text: Text, parameters: Mapping[str, Any], fronts: Sequence[Symbol], outputs: Sequence[TokenFormat]
+        self, rule: Rule, parameters: Mapping[str, Any], fronts: Sequence[Symbol], outputs: Sequence[TokenFormat]
     ) -> None:
-        self.text, self.parameters, self.fronts, self.outputs = text, parameters, fronts, outputs
+        self.rule, self.parameters, self.fronts, self.outputs = rule, parameters, fronts, outputs
         self.present: dict[str, Any] = {}
         ports = range(len(fronts))
         in_front, held = [Arriving((port,)) for port in ports], [Arriving((port,), held=(port,)) for port in ports]
@@ -51,88 +52,80 @@ class Expressions:
             self.sources.append(words)
         return const(self.sources.index(words))
 
-    def call(self, call: ast.Call, path: Path) -> Any:
+    def call(self, term: RuleTerm, path: Path) -> Any:
         """The value of a word of the rule, which also says something."""
         raise NotImplementedError
 
-    def truth(self, test: ast.expr, path: Path) -> Number:
+    def refuse(self, place: RuleTerm, what: str, hint: str) -> NoReturn:
+        """Raise `HardwareError` about ``place``."""
+        refuse(self.rule, place, what, hint)
+
+    def truth(self, test: RuleTerm, path: Path) -> Number:
         """Whether ``test`` holds."""
-        match test:
-            case ast.BoolOp(op=operation, values=parts):
-                every = isinstance(operation, ast.And)
+        match test.op, *test.parts:
+            case "and" | "or" as op, *parts:
+                every = op == "and"
                 found, way = const(int(every)), path
                 for each in parts:
                     more = self.truth(each, way)
                     if way.said != path.said:
-                        self.text.refuse(each, f"{ast.unparse(each)} inside of a condition", "say it before that")
+                        self.refuse(each, f"{each} inside of a condition", "say it before that")
                     found = both(found, more) if every else either(found, more)
                     behind = way.fork(more)[0 if every else 1]
                     if behind is None:
                         break
                     way = behind
                 return found
-            case ast.UnaryOp(op=ast.Not(), operand=operand):
+            case "not", operand:
                 return invert(self.truth(operand, path))
-        match self.value(test, path):
-            case Number() as found:
-                return found if found.is_flag else path.facts.simple(invert(equal(found, const(0))), 0)
-            case list() as ports if all(isinstance(each, Port) for each in ports):
-                found = const(0)
-                for each in ports:
-                    found = either(found, each.when)
-                return found
-        return self.text.refuse(test, f"{ast.unparse(test)} as a condition", "say `is None` of what may be missing")
-
-    def number(self, expression: ast.expr, path: Path) -> Number:
-        """An expression that is a number."""
-        found = self.value(expression, path)
-        if not isinstance(found, Number):
-            self.text.refuse(expression, f"{ast.unparse(expression)} here", "a number is wanted")
+        found = self.value(test, path)
+        assert isinstance(found, Number)
         return found
 
-    def value(self, expression: ast.expr, path: Path) -> Any:
-        """The meaning of ``expression`` on ``path``, as far as it is known there."""
-        return known(self._value(expression, path), path.facts)
+    def value(self, term: RuleTerm, path: Path) -> Any:
+        """The meaning of ``term`` on ``path``, as far as it is known there."""
+        return known(self._value(term, path), path.facts)
 
-    def _value(self, expression: ast.expr, path: Path) -> Any:
-        match expression:
-            case Known(value):
+    def _value(self, term: RuleTerm, path: Path) -> Any:
+        match term.op, *term.parts:
+            case "constant", value:
+                return self._constant(term, value)
+            case "known", value:
                 return value
-            case ast.Constant(value=None):
-                return None
-            case ast.Constant(value=int() as number):
-                return const(int(number))
-            case ast.Name(id=name) if ("name", name) in path.said:
+            case "local", name if ("name", name) in path.said:
                 return path.said["name", name]
-            case ast.Name(id=name) if name in self.text.scope:
-                return self._constant(expression, self.text.scope[name])
-            case ast.Attribute(value=ast.Name(id="self"), attr=name):
-                return self._own(expression, name, path)
-            case ast.Attribute(value=ast.Name(id=name), attr=member) if isinstance(self.text.scope.get(name), type):
-                return self._constant(expression, getattr(self.text.scope[name], member))
-            case ast.Attribute(value=token, attr="stop" | "rank" | "done" | "has_value" | "value" as part):
-                return self._part(expression, self.value(token, path), part)
-            case ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
-                return self.truth(expression, path)
-            case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as which], comparators=[ast.Constant(value=None)]):
-                token = self.value(left, path)
-                there = const(0) if token is None else token.there
-                return invert(there) if isinstance(which, ast.Is) else there
-            case ast.Compare():
-                return self._compare(expression, path)
-            case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as operation, right=right):
-                a, b = self.number(left, path), self.number(right, path)
-                return add(a, b) if isinstance(operation, ast.Add) else subtract(a, b)
-            case ast.IfExp(test=test, body=body, orelse=orelse):
+            case "field", name:
+                return self._own(term, name, path)
+            case "ports", side:
+                count = len(self.fronts if side == "inputs" else self.outputs)
+                return [Port(side[:-1], number) for number in range(count)]
+            case "as", inner:
+                return self._as(term, self.value(inner, path), path)
+            case "part", token, part:
+                return self._part(self.value(token, path), part)
+            case "and" | "or" | "not", *_:
+                return self.truth(term, path)
+            case "missing", token:
+                found = self.value(token, path)
+                return invert(const(0) if found is None else found.there)
+            case "compare", *parts:
+                found = const(1)
+                for each in parts:
+                    a, b = (self.value(operand, path) for operand in each.parts)
+                    found = both(found, path.facts.simple(COMPARED[each.op](a, b), 0))
+                return found
+            case "+" | "-" as op, *parts:
+                a, b = (self.value(each, path) for each in parts)
+                return add(a, b) if op == "+" else subtract(a, b)
+            case "either", test, body, orelse:
                 return self.either(self.truth(test, path), body, orelse, path)
-            case ast.Subscript(value=listed, slice=place):
-                return self._entry(expression, self.value(listed, path), self.number(place, path), path)
-            case ast.Call():
-                return self.call(expression, path)
-        hint = "it compares, adds and subtracts, and says the words of step.firing"
-        return self.text.refuse(expression, ast.unparse(expression), hint)
+            case "entry", listed, place:
+                return self._entry(term, self.value(listed, path), self.value(place, path), path)
+            case "call" | "apply" | "resize", *_:
+                return self.call(term, path)
+        return self.refuse(term, str(term), "it compares, adds and subtracts, and says the words of step.firing")
 
-    def either(self, test: Number, body: ast.expr, orelse: ast.expr, path: Path) -> Any:
+    def either(self, test: Number, body: RuleTerm, orelse: RuleTerm, path: Path) -> Any:
         """``body`` where ``test`` holds, else ``orelse``."""
         yes, no = path.fork(test)
         if yes is None or no is None:
@@ -141,22 +134,33 @@ class Expressions:
         path.said.update(joined(test, yes, no))
         return join(test, a, b, yes.facts, no.facts)
 
-    def _own(self, expression: ast.expr, name: str, path: Path) -> Any:
+    def _as(self, term: RuleTerm, found: Any, path: Path) -> Any:
+        """What is ``found`` as something of the kind of ``term``."""
+        if term.kind == INT and not isinstance(found, Number):
+            self.refuse(term, f"{term} here", "a number is wanted")
+        if term.kind == BOOL and isinstance(found, list):
+            ports, found = found, const(0)
+            for each in ports:
+                found = either(found, each.when)
+        elif term.kind == BOOL and not found.is_flag:
+            found = path.facts.simple(invert(equal(found, const(0))), 0)
+        return found
+
+    def _own(self, term: RuleTerm, name: str, path: Path) -> Any:
         if name in self.present:
             present, changed = self.present[name], path.flag("next", name)
             if changed is const(0):
                 return present
             return join(changed, path.said["word", name], present, path.facts, path.facts)
-        if name in ("inputs", "outputs"):
-            count = len(self.fronts if name == "inputs" else self.outputs)
-            return [Port(name[:-1], number) for number in range(count)]
         if name not in self.parameters:
-            self.text.refuse(expression, f"self.{name}", f"it has {', '.join(['inputs', 'outputs', *self.parameters])}")
-        return self._constant(expression, self.parameters[name])
+            self.refuse(term, f"self.{name}", f"it has {', '.join(['inputs', 'outputs', *self.parameters])}")
+        return self._constant(term, self.parameters[name])
 
-    def _constant(self, expression: ast.expr, found: Any) -> Any:
+    def _constant(self, term: RuleTerm, found: Any) -> Any:
         """The meaning of a parameter, or of a name of the rule's file."""
         match found:
+            case None:
+                return None
             case int():
                 return const(int(found))
             case Token(value, stop, rank, done) if value is NOTHING:
@@ -167,47 +171,28 @@ class Expressions:
                 literal = found if isinstance(found, Literal) else Literal.of(found)
                 control = const(literal.items[0]) if len(literal.items) == 1 else ANY
                 return Carried(const(1), self.source(literal), control)
-        return self.text.refuse(
-            expression, ast.unparse(expression), "it names integers, tuples of them, values, Done and empties"
-        )
+        return self.refuse(term, str(term), "it names integers, tuples of them, values, Done and empties")
 
-    def _part(self, expression: ast.expr, token: Any, part: str) -> Any:
-        if not isinstance(token, Symbol):
-            self.text.refuse(expression, ast.unparse(expression), "only tokens have parts")
+    def _part(self, token: Symbol, part: str) -> Any:
         if part in ("value", "has_value"):
             return token.carries if part == "value" or token.carries is ANY else token.carries.there
         return getattr(token, part)
 
-    def _compare(self, expression: ast.Compare, path: Path) -> Number:
-        found, a = const(1), self.number(expression.left, path)
-        for operation, right in zip(expression.ops, expression.comparators, strict=True):
-            if type(operation) not in COMPARED:
-                self.text.refuse(expression, ast.unparse(expression), "it compares numbers, and tokens with None")
-            b = self.number(right, path)
-            found = both(found, path.facts.simple(COMPARED[type(operation)](a, b), 0))
-            a = b
-        return found
-
-    def _entry(self, expression: ast.Subscript, listed: list[Any], index: Number, path: Path) -> Any:
+    def _entry(self, term: RuleTerm, listed: list[Any], index: Number, path: Path) -> Any:
         """An entry of a table, or a channel."""
         lo, hi = path.facts.range(index)
         if lo < 0 or hi >= len(listed):
             reach = f"it has {len(listed)} entries, and the index is between {lo} and {hi} here"
-            self.text.refuse(expression, ast.unparse(expression), reach)
+            self.refuse(term, str(term), reach)
         if lo == hi:
             return listed[lo]
         if not isinstance(listed[0], Number):
-            self.text.refuse(expression, ast.unparse(expression), "which one it is must be known without a run")
+            self.refuse(term, str(term), "which one it is must be known without a run")
         if len(listed) > TABLE:
-            self.text.refuse(expression, f"a table of {len(listed)} entries", f"it may have {TABLE}")
+            self.refuse(term, f"a table of {len(listed)} entries", f"it may have {TABLE}")
         return node("table", tuple(each.lo for each in listed), index)
 
 
-class Known(ast.expr):
-    """An expression that stands for a ``value`` which is known."""
-
-    __match_args__ = ("known",)
-
-    def __init__(self, value: Any) -> None:
-        super().__init__()
-        self.known = value
+def given(value: Any, place: RuleTerm) -> RuleTerm:
+    """A term that stands for a ``value`` which is known."""
+    return RuleTerm("known", place.kind, (value,), place.node)

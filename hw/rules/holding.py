@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +11,7 @@ from hw.rules.numbers import Number, both, const, either, equal, invert, leaf, l
 from hw.rules.states import possible
 from hw.rules.values import ANY, NOTHING, Arriving, Literal, Path, Symbol, leaves
 from hw.rules.words import Words
+from step.firing.terms import RuleTerm
 
 
 class Holding(Calls):
@@ -22,7 +22,7 @@ class Holding(Calls):
     """
 
     words: Words
-    ends: list[tuple[ast.AST, Path]]
+    ends: list[tuple[RuleTerm, Path]]
     end: Path
     possible: Number
 
@@ -49,18 +49,14 @@ class Holding(Calls):
 
     def drops(self, port: int) -> Number:
         """When the words of the oldest value of the held input ``port`` go: it goes out, or nobody gets it."""
-        taken, before, fresh, ahead = self.taken(self.end, port), const(0), const(0), self.goes(self.end, port)
-        for name in self._keepers(port):
-            before, _, fresh = self._holds(self.end, name, port)
+        taken, ahead = self.taken(self.end, port), self.goes(self.end, port)
+        (name,) = (name for name, each in self.words.held.items() if each == port)
+        before, _, fresh = self._holds(self.end, name, port)
         goes = self.goes(self.end, port, None)
         stays, lost = both(ahead, invert(taken)), both(taken, invert(either(goes, either(before, fresh))))
         live = self.end.flag("live")
         goes = goes if self.never(both(live, stays), self.end) else both(goes, invert(stays))
         return goes if self.never(both(live, lost), self.end) else either(goes, lost)
-
-    def _keepers(self, port: int) -> list[str]:
-        """The state word that holds tokens of input ``port``."""
-        return [name for name, each in self.words.held.items() if each == port]
 
     def taken(self, path: Path, port: int) -> Number:
         """Whether a value is taken from input ``port``."""
@@ -122,20 +118,20 @@ class Holding(Calls):
         """Refuse paths on which words would be lost, or sent twice, or be those of another value."""
         for word, place in self.too_late.items():
             hint = "needs and faults come first, then rooms, then what is taken, put and changed"
-            self.text.refuse(place, f"a {word} that comes too late", hint)
+            self.refuse(place, f"a {word} that comes too late", hint)
         self.possible = self._possible()
         for port in range(len(self.outputs)):
             for place, path in self.ends:
                 puts, token = path.put(port)
                 if not self.never(both(puts, invert(token.there)), path):
                     hint = "ask before whether it `is None`"
-                    self.text.refuse(place, f"a put in output {port} of what may be None", hint)
+                    self.refuse(place, f"a put in output {port} of what may be None", hint)
         for name, port in self.words.held.items():
             if self.fronts[port].carries.control is ANY:
                 found = [[(place, path, *each) for each in self._wrong(path, name, port)] for place, path in self.ends]
                 for place, path, wrong, what, hint in (each for alike in zip(*found, strict=True) for each in alike):
                     if not self.never(wrong, path):
-                        self.text.refuse(place, what, hint)
+                        self.refuse(place, what, hint)
 
     def _wrong(self, path: Path, name: str, port: int) -> tuple[tuple[Number, str, str], ...]:
         """Cases that must never be with what ``name`` holds of input ``port``, what it is, and what would be right."""

@@ -61,7 +61,7 @@ def send_words(
         word, taken = item_of(m, firing, format, places[0], word, rows)
     if taken > rule.latency or (rule.is_stamped and taken < rule.latency):
         hint = f"what it sends is there after {taken}"
-        executed.text.refuse(executed.text.body[0], f"a latency of {rule.latency}", hint)
+        executed.refuse(executed.rule.body[0], f"a latency of {rule.latency}", hint)
     for _ in range(rule.latency - taken):
         word = firing.registered(word)
     if format.control:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 
 from hw.links.layout import DynamicFormat
 from hw.rules.holding import Holding
 from hw.rules.numbers import Number, both, either, invert
 from hw.rules.values import ANY, Path
+from step.firing.terms import RuleTerm
 from step.lowering.links import Span
 
 
@@ -32,13 +32,13 @@ class Pace(Holding):
         if len(rows) > 1:
             hint = "a firing takes the time of one tile"
             ports = " and ".join(map(str, sorted(rows.values())))
-            self.text.refuse(self.text.body[0], f"the rows of different tiles in outputs {ports}", hint)
+            self.refuse(self.rule.body[0], f"the rows of different tiles in outputs {ports}", hint)
         for place, path in self.ends:
             self._check_words_pass(place, path)
             if rows or ("resize",) in self.end.said:
                 self._check_rows(place, path)
 
-    def _check_words_pass(self, place: ast.AST, path: Path) -> None:
+    def _check_words_pass(self, place: RuleTerm, path: Path) -> None:
         computes = path.flag("COMPUTES")
         for port, format in enumerate(self.outputs):
             puts, token = path.put(port)
@@ -47,15 +47,15 @@ class Pace(Holding):
                 both(both(puts, token.has_value), invert(computes)), path
             ):
                 hint = "its words pass in the cycles behind the firing: return COMPUTES"
-                self.text.refuse(place, f"a value put in output {port} by a firing that does not compute", hint)
+                self.refuse(place, f"a value put in output {port} by a firing that does not compute", hint)
         for port, begin in enumerate(self.offsets):
             if begin.rows:
                 taken, goes = self.taken(path, port), self.goes(path, port)
                 if not self.never(either(both(taken, invert(computes)), both(goes, invert(taken))), path):
                     hint = "a firing takes what it puts of them, and returns COMPUTES"
-                    self.text.refuse(place, f"words of input {port} that come behind tiles of dynamic size", hint)
+                    self.refuse(place, f"words of input {port} that come behind tiles of dynamic size", hint)
 
-    def _check_rows(self, place: ast.AST, path: Path) -> None:
+    def _check_rows(self, place: RuleTerm, path: Path) -> None:
         """A firing that computes has one number of rows, which it puts, or says by ``resize``."""
         computes, timed, one = path.flag("COMPUTES"), path.flag("resized"), path.said.get(("resize",))
         for port, format in enumerate(self.outputs):
@@ -67,7 +67,7 @@ class Pace(Holding):
             wrong = puts if other else both(puts, invert(token.has_value))
             if not self.never(both(computes, wrong), path):
                 hint = "a firing that computes takes the time of the tile that it puts"
-                self.text.refuse(place, f"a token put in output {port} without the rows of the firing", hint)
+                self.refuse(place, f"a token put in output {port} without the rows of the firing", hint)
         if not self.never(both(computes, invert(timed)), path):
             hint = "it puts a tile of dynamic size, or names one by self.resize"
-            self.text.refuse(place, "the time of a firing that computes without rows", hint)
+            self.refuse(place, "the time of a firing that computes without rows", hint)

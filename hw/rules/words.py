@@ -1,56 +1,25 @@
-"""The text of a rule with what is said where no hardware can be made of it, and the state words that it declares."""
+"""State words of a rule: what they hold, in which ranges; and what is said where no hardware can be made of a rule."""
 
 from __future__ import annotations
 
-import ast
-import inspect
-import textwrap
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, Field, fields
-from functools import cache
 from typing import Any, NoReturn
 
 from hw.rules.facts import Facts
 from hw.rules.numbers import Number, Range, const, leaf
 from hw.rules.values import ANY, NOTHING, Carried, Symbol, leaves
 from step.errors import FabricError
-from step.firing.machine import Machine
+from step.firing.reading import Rule
+from step.firing.terms import BOOL, INT, TOKEN, RuleTerm
 
 
 class HardwareError(FabricError):
     """A rule of which no hardware can be made: file, line, what it says and what would be right."""
 
 
-class Text:
-    """The source of ``machine``'s rule: the ``body``, what its names mean (``scope``), and its ``fields``."""
-
-    def __init__(self, machine: type[Machine]) -> None:
-        lines, self._first = inspect.getsourcelines(machine.fire)
-        self._file = inspect.getsourcefile(machine.fire) or "?"
-        (function,) = ast.parse(textwrap.dedent("".join(lines))).body
-        assert isinstance(function, ast.FunctionDef)
-        self.body = function.body
-        self.scope: dict[str, Any] = machine.fire.__globals__
-        self.fields: dict[str, Field[Any]] = {each.name: each for each in fields(machine)}
-        self.constants = {each.value for each in ast.walk(function) if isinstance(each, ast.Constant)}
-        stored = [each for each in ast.walk(function) if isinstance(each, ast.Attribute)]
-        self.changed = {each.attr: each for each in stored if isinstance(each.ctx, ast.Store)}
-
-    def initial(self, word: str) -> Any:
-        """First value of a state word."""
-        default = self.fields[word].default
-        return None if default is MISSING else default
-
-    def refuse(self, node: ast.AST, what: str, hint: str) -> NoReturn:
-        """Raise `HardwareError` about ``node``."""
-        line = self._first + getattr(node, "lineno", 1) - 1
-        raise HardwareError(f"{self._file}:{line}: no hardware can be made of {what}; {hint}")
-
-
-@cache
-def text_of(machine: type[Machine]) -> Text:
-    """The source of ``machine``'s rule."""
-    return Text(machine)
+def refuse(rule: Rule, place: RuleTerm, what: str, hint: str) -> NoReturn:
+    """Raise `HardwareError` about ``place`` in ``rule``."""
+    raise HardwareError(f"{rule.place(place.node)}: no hardware can be made of {what}; {hint}")
 
 
 class Words:
@@ -61,26 +30,25 @@ class Words:
     are that it keeps.
     """
 
-    def __init__(self, text: Text, parameters: Mapping[str, Any], limits: Iterable[int], inputs: range) -> None:
-        self._text, self._limits, self._inputs = text, sorted(limits), inputs
+    def __init__(self, rule: Rule, parameters: Mapping[str, Any], limits: Iterable[int], inputs: range) -> None:
+        self._rule, self._limits, self._inputs = rule, sorted(limits), inputs
         self.held: dict[str, int] = {}
         self.initial: dict[str, int] = {}
         self.ranges: dict[tuple[str, str], Range] = {}
-        for name, place in text.changed.items():
-            initial = parameters.get(name, text.initial(name))
-            match str(text.fields[name].type) if name in text.fields else "nothing that it declares":
-                case "int" | "bool":
-                    self.initial[name] = int(initial)
-                    self.ranges[name, ""] = int(initial), int(initial)
-                case "Token | None" if initial is None:
-                    self.ranges[name, "there"] = 0, 0
-                case kind:
-                    text.refuse(place, f"the state word self.{name}", f"it is {kind}, not int, bool or Token | None")
+        for name, place in rule.changed.items():
+            initial, kind = parameters.get(name, rule.initial(name)), rule.fields[name]
+            if kind in (INT, BOOL):
+                self.initial[name] = int(initial)
+                self.ranges[name, ""] = int(initial), int(initial)
+            elif kind == TOKEN and initial is None:
+                self.ranges[name, "there"] = 0, 0
+            else:
+                refuse(rule, place, f"the state word self.{name}", f"it is {kind}, not int, bool or Token | None")
 
     def present(self) -> dict[str, Any]:
         """Values of the words before a firing."""
         found: dict[str, Any] = {}
-        for name in self._text.changed:
+        for name in self._rule.changed:
             bits = {part: leaf((name, part), *range) for (word, part), range in self.ranges.items() if word == name}
             if "" in bits:
                 found[name] = bits[""]
@@ -93,32 +61,28 @@ class Words:
             found[name] = Symbol(stop, rank, done, carries, bits["there"])
         return found
 
-    def assigned(self, name: str, value: Any, facts: Facts, place: ast.AST) -> Any:
+    def assigned(self, name: str, value: Any, facts: Facts, place: RuleTerm) -> Any:
         """``value`` as the word ``name`` holds it from now on, whose range has room for it."""
         if name in self.initial:
-            if not isinstance(value, Number):
-                self._text.refuse(place, f"this value of self.{name}", "it is a number")
             self._widen(name, "", value, facts, place)
             return value
         token = NOTHING if value is None else value
-        if not isinstance(token, Symbol):
-            self._text.refuse(place, f"this value of self.{name}", "it is a token, or None")
         for part, number in token.numbers().items():
             self._widen(name, part, number, facts, place)
         for source in () if token.carries is ANY else leaves(token.carries.source):
             port, count = source - self._inputs.start, len(self._inputs)
             one = port < 2 * count and self.held.setdefault(name, port % count) == port % count
             if not one or list(self.held.values()).count(port % count) > 1:
-                self._text.refuse(place, f"what self.{name} holds", "it may hold tokens of one input alone")
+                refuse(self._rule, place, f"what self.{name} holds", "it may hold tokens of one input alone")
         return token
 
-    def _widen(self, name: str, part: str, number: Number, facts: Facts, place: ast.AST) -> None:
+    def _widen(self, name: str, part: str, number: Number, facts: Facts, place: RuleTerm) -> None:
         lo, hi = facts.range(number)
         low, high = self.ranges.get((name, part), (lo, hi))
         data = part in ("control", "rows")
         if not data and (lo < 0 or hi > self._limits[-1]):
             hint = "compare it with a parameter, a constant or the stop of a token before it changes"
-            self._text.refuse(place, f"self.{name}, which has no bounds", hint)
+            refuse(self._rule, place, f"self.{name}, which has no bounds", hint)
         if hi > high:
             high = hi if data else next(each for each in self._limits if each >= hi)
         self.ranges[name, part] = min(lo, low), high

@@ -8,7 +8,6 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from hw.firing.machine import Firing
-from hw.firing.unit import Unit
 from hw.functions import datapath_of
 from hw.links.layout import input_formats, output_formats
 from hw.links.packing import pack_element
@@ -61,7 +60,10 @@ class Accum(FunctionRule):
         firing.finish(token.done)
         for port in range(len(self.operands)):
             firing.take(port)
-        self._take_time(firing, token, puts & value, more, rows)
+        whole = token.value | (puts & value) if self.keeps_rows else token.value
+        pace = self.pace(rows if self.keeps_rows else more)  # a state of dynamic size takes its time without an element
+        firing.occupy(when=whole, cycles=pace.initiation_interval)
+        firing.reserve(0, when=puts & value, cycles=self.pace(rows).burst)
         if self.datapath is not None:
             self._compute(m, firing, token.value, fresh, puts & value, more, rows)
 
@@ -76,14 +78,6 @@ class Accum(FunctionRule):
             rank=Mux(token.rank > self.rank, token.rank - self.rank, 0),
             **self.field(rows),
         )
-
-    def _take_time(self, firing: Firing, token: Any, emits: Value, more: Any, rows: Any) -> None:
-        """An element of ``more`` rows keeps the unit busy; what leaves, of so many ``rows``, only the output."""
-        if self.keeps_rows:  # a state takes its time, with an element or not
-            firing.occupy(when=token.value | emits, cycles=self.pace(rows).initiation_interval)
-        else:
-            firing.occupy(when=token.value, cycles=self.pace(more).initiation_interval)
-        firing.reserve(0, when=emits, cycles=self.pace(rows).burst)
 
     def _counted(self, m: Module, firing: Firing, token: Any) -> Signal:
         """Values of the reduction, with this one; saturates above ``count``."""
@@ -137,7 +131,6 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     initial = function.initial(result.element)
     whole = result.element.accepts(initial)  # else the result is only right after the promised number of values
     (format,) = output_formats(node, netlist)
-    (behind,) = netlist.outputs(node)
     rule = Accum(
         operands=input_formats(node, netlist),
         result=format,
@@ -148,4 +141,4 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
         joins=netlist.most_rows.get(node.name),
         distinct=operator.distinct,
     )
-    return Unit(rule, behind.depth if behind and rule.is_stamped else 0)
+    return rule.unit(node, netlist)

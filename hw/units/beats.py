@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.wiring import In
 
 from hw.firing.machine import Firing
 from hw.firing.rule import FiringRule
 from hw.links.layout import DynamicFormat, TokenFormat, WriteFormat
+from hw.links.words import whole
 from step.language.faults import Fault
 
 WRITE_DEPTH = 2
@@ -89,11 +90,8 @@ def gather_beat(m: Module, firing: Firing, port: int, token: TokenFormat, beat: 
     word = firing.word(port)
     data = Signal(beat_bits)
     if words > 1:
-        before, place = Signal((words - 1) * token.word_bits, reset_less=True), firing.phase()
-        for number in range(words - 1):
-            with m.If(place == number):
-                m.d.sync += before.word_select(number, len(word)).eq(word)
-        m.d.comb += data.eq(Cat(before, word))
+        format = TokenFormat(0, (words * token.word_bits,), token.word_bits)
+        m.d.comb += data.eq(whole(m, "beat", word, firing.phase(), format, words - 1))
     elif parts > 1:
         m.d.comb += data.eq(word.word_select(firing.latched(beat)[: parts.bit_length() - 1], beat_bits))
     else:

@@ -8,7 +8,7 @@ from operator import or_
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
-from hw.firing.arrival_order import ArrivalOrder
+from hw.firing.arrival_order import ArrivalOrder, selected
 from hw.firing.machine import Firing
 from hw.firing.rule import FiringRule
 from hw.firing.unit import Unit
@@ -44,9 +44,9 @@ class EagerMerge(FiringRule):
         done = Cat(firing.visible(each) & firing.head(each).done for each in ports)
 
         token = Signal(self.data[0].header)
-        m.d.comb += token.as_value().eq(_selected(passes, [firing.head(each).as_value() for each in ports]))
+        m.d.comb += token.as_value().eq(selected(passes, [firing.head(each).as_value() for each in ports]))
         if self.data[0].word_bits:
-            firing.send(DATA, _selected(firing.latched(passes), [firing.word(each) for each in ports]))
+            firing.send(DATA, selected(firing.latched(passes), [firing.word(each) for each in ports]))
         firing.occupy(when=~idle & token.value, cycles=cycles_of(self.data[0], token))
         firing.wait(~(passes & ~visible).any())
         for each in ports:
@@ -78,11 +78,6 @@ class EagerMerge(FiringRule):
         several = reduce(or_, (going[:each].any() & going[each] for each in range(1, count)))
         nobody = ~going.any()  # the first one's Done stands for all
         return Mux(several, order.first, going | nobody), ~several | waiting.any()
-
-
-def _selected(which: Signal, values: list[Value]) -> Value:
-    """The one of ``values`` whose bit is set in ``which``; zero if none is."""
-    return reduce(or_, (Mux(which[each], value, 0) for each, value in enumerate(values)))
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:

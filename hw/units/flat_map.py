@@ -13,17 +13,17 @@ from hw.firing.machine import Firing
 from hw.firing.rule import FiringRule
 from hw.firing.unit import Unit
 from hw.functions import datapath_of
-from hw.functions.generator import INDEX_BITS, Generator
+from hw.functions.wires import INDEX_BITS, Generator
 from hw.links.layout import DynamicFormat, HeaderFormat, TokenFormat, cycles_of, input_formats, output_formats
 from hw.primitives.timing import window_place
 from hw.units.columns import Columns
 from hw.units.pieces import Pieces, piece_of
 from hw.units.rows import HeldRows, Rows
 from hw.verilog.modules import Parametric, Shared
-from step.language.dims import Shape
 from step.language.faults import Fault
 from step.language.function import CountedFunction
 from step.language.graph import Node
+from step.language.loops import Stops
 from step.lowering.netlist import Netlist
 from step.ops.flat_map import FlatMap as Operator
 
@@ -144,16 +144,8 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     if isinstance(token, DynamicFormat) and not isinstance(piece, DynamicFormat):
         rows = Rows(token, piece, made, nested=bool(function.rank))
         return Unit(rows) if function.rank or not piece.rank else HeldRows(rows)
-    stops = piece_stops(function.result_shape(node.inputs[0].element))
+    shape = function.result_shape(node.inputs[0].element)
+    stops = tuple(Stops(tuple(map(int, shape)), function.rank))
     if isinstance(piece, DynamicFormat):
         return Columns(ColumnPieces(token, piece, made, stops))
     return Unit(FlatMap(token, piece, made, stops))
-
-
-def piece_stops(shape: Shape) -> tuple[int, ...]:
-    """The stop of every piece of a static stream ``shape``, in order; the last one's is the rank."""
-    outer, *inner = (int(extent) for extent in shape)
-    stops = [0]
-    for extent in reversed(inner):
-        stops = [*(stops * extent)[:-1], stops[-1] + 1]
-    return tuple(stops * outer)

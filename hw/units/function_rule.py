@@ -9,13 +9,16 @@ from amaranth.hdl import Module, Mux, Signal, Value
 
 from hw.firing.machine import Firing
 from hw.firing.rule import FiringRule
+from hw.firing.unit import Unit
 from hw.functions.datapath import Datapath
 from hw.links.layout import DynamicFormat, TokenFormat
 from hw.links.words import in_words, whole
 from hw.primitives.timing import delayed
 from hw.verilog.modules import Shared
 from step.language.faults import Fault
-from step.lowering.plans.plan import DynamicPlan, UnitPlan
+from step.language.graph import Node
+from step.lowering.netlist import Netlist
+from step.lowering.plans.plan import UnitPlan
 from step.lowering.plans.rows import largest
 
 
@@ -53,7 +56,7 @@ class FunctionRule(FiringRule):
         """Cycles of a firing with tiles of so many ``rows``, where these are dynamic."""
         if not self.most_rows:
             return self.plan
-        assert self.datapath is not None and isinstance(self.datapath.plan, DynamicPlan)
+        assert self.datapath is not None
         operands = tuple(each.words_of(rows) for each in self.operands)
         return UnitPlan(self.datapath.plan.at(rows), operands, self.result.words_of(rows), stored=self.stored)
 
@@ -102,6 +105,11 @@ class FunctionRule(FiringRule):
     def field(self, rows: Any) -> dict[str, Any]:
         """Field of the header of a result with so many ``rows``."""
         return {"rows": rows} if self.most_rows else {}
+
+    def unit(self, node: Node, netlist: Netlist) -> Unit:
+        """The unit of ``node`` with this rule."""
+        (behind,) = netlist.outputs(node)
+        return Unit(self, behind.depth if behind and self.is_stamped else 0)
 
     initiation_interval = property(lambda self: self.plan.initiation_interval)
     latency = property(lambda self: self.plan.latency)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.hdl import Module, Mux, Signal, Value
 
+from hw.firing.loop_counters import walk
 from hw.firing.machine import Firing
 from hw.firing.rule import FiringRule
 from hw.firing.unit import Unit
@@ -44,7 +45,10 @@ class Generate(FiringRule):
         left = Signal(range(self.behind + 1), init=self.behind)
         begins, between, ending = Signal(), Signal(), Signal()  # of which values the next one is
         m.d.comb += begins.eq(place < self.before)
-        level, ends = self._walk(m, firing, between)
+        walked = walk(m, firing, self.extents, [0] * len(self.extents), when=between)
+        ends, level = walked.last, walked.level
+        if self.reference is None:  # the end of the outermost dimension is that of the stream
+            level = Mux(ends, max(0, len(self.extents) - 1), level)
         reference = self._reference(m, firing, begins, between & ends)
         m.d.comb += [between.eq(~begins & reference.value), ending.eq(~begins & reference.done & (left != 0))]
         last = self.before + self.period - 1
@@ -90,21 +94,6 @@ class Generate(FiringRule):
                 firing.next(done, 1)
             m.d.comb += [reference.done.eq(done), reference.value.eq(~done)]
         return reference
-
-    def _walk(self, m: Module, firing: Firing, steps: Signal) -> tuple[Signal, Value]:
-        """The own stop of the value that is next, and whether it is the last one of an element of the reference."""
-        level = Signal(range(len(self.extents) + 1))
-        ends: Value = Const(1)
-        for dimension, extent in enumerate(reversed(self.extents)):
-            if extent > 1:
-                index = Signal(range(extent), name=f"index{dimension}")
-                with m.If(steps & ends):
-                    firing.next(index, Mux(index == extent - 1, 0, index + 1))
-                ends = ends & (index == extent - 1)
-            if self.reference is not None or dimension < len(self.extents) - 1:
-                with m.If(ends):
-                    m.d.comb += level.eq(dimension + 1)
-        return level, ends
 
     def _listed(self, m: Module, number: Value) -> Signal:
         """Entry ``number`` of the words."""

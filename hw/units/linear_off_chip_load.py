@@ -89,7 +89,7 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     issue = LoadIssue(reference, pending, operator.out, tuple(each * beats for each in operator.stride))
     deliver = Deliver(pending, token)
     deep = fabric.outstanding * deliver.tile.beats > fabric.block_ram_words
-    return LinearOffChipLoad(issue, deliver, 8 * fabric.memory.beat_bytes, beats, fabric.outstanding, deep=deep)
+    return LinearOffChipLoad(issue, deliver, 8 * fabric.memory.beat_bytes, beats, fabric.outstanding, block_ram=deep)
 
 
 def constants(node: Node, memory: MemoryMap) -> dict[str, int]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from amaranth.hdl import Module, Value
 
 from hw.firing.machine import Firing
-from hw.firing.unit import Unit
 from hw.functions import datapath_of
 from hw.links.layout import input_formats, output_formats
 from hw.units.function_rule import FunctionRule
@@ -63,7 +62,7 @@ def targets_in(selector: Value) -> Value:
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
     assert isinstance(node.operator, Operator)
-    (result,), (behind,) = output_formats(node, netlist), netlist.outputs(node)
+    (result,) = output_formats(node, netlist)
     datapath = datapath_of(node, node.operator.function, netlist) if result.items else None
     rule = Map(input_formats(node, netlist), result, datapath, node.operator.bounds(node), node.operator.counts(node))
-    return Unit(rule, behind.depth if behind and rule.is_stamped else 0)
+    return rule.unit(node, netlist)

@@ -13,7 +13,7 @@ from hw.firing.rule import FiringRule
 from hw.functions.corner_turn import CornerTurn, Move
 from hw.functions.retile import RetileSlicer
 from hw.links.layout import TokenFormat
-from hw.links.words import in_words
+from hw.links.words import in_words, whole
 from hw.primitives.timing import counter
 from hw.verilog.modules import Shared
 
@@ -58,7 +58,7 @@ class Pieces(FiringRule):
 
     def within(self, m: Module, firing: Firing, index: Signal, at_result: Callable[[Value], Value]) -> Value:
         """Piece ``index`` out of the word that it lies in, when that is there; ``at_result``: its number then."""
-        pieces = min(self.token.bits, self.token.link_bits) // self.slicer.plan.piece_bits  # of a word
+        pieces = min(self.token.bits, self.token.link_bits) // self.slicer.plan.result_bits  # of a word
         within: Value = index
         if self.token.beats > 1:
             shift = pieces.bit_length() - 1
@@ -107,14 +107,10 @@ class Pieces(FiringRule):
 
     def gather(self, m: Module, number: Signal, word: Value) -> Signal:
         """The last element of which all words have come."""
-        before = Signal((self.token.beats - 1) * self.token.word_bits, reset_less=True)
-        element = Signal(self.token.bits, reset_less=True)
-        with m.Switch(number):
-            for place in range(self.token.beats - 1):
-                with m.Case(place):
-                    m.d.sync += before.word_select(place, len(word)).eq(word)
-            with m.Case(self.token.beats - 1):
-                m.d.sync += element.eq(Cat(before, word))
+        element, last = Signal(self.token.bits, reset_less=True), self.token.beats - 1
+        now = whole(m, "element", word, number, self.token, last)
+        with m.If(number == last):
+            m.d.sync += element.eq(now)
         return element
 
 

@@ -57,7 +57,7 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     issue = RandomIssue(addresses, pending, operator.tiling.count, beats)
     deliver = Deliver(pending, token)
     deep = fabric.outstanding * deliver.tile.beats > fabric.block_ram_words
-    return RandomOffChipLoad(issue, deliver, 8 * fabric.memory.beat_bytes, beats, fabric.outstanding, deep=deep)
+    return RandomOffChipLoad(issue, deliver, 8 * fabric.memory.beat_bytes, beats, fabric.outstanding, block_ram=deep)
 
 
 def constants(node: Node, memory: MemoryMap) -> dict[str, int]:

@@ -105,7 +105,7 @@ class RandomOffChipStore(Parametric):
         memory = OffChipPort(self.write.write, WRITE_DEPTH + in_flight, 1, (tiles + 1) * beats - 1)
         m.submodules.writes = writes = Shared(memory)
         m.submodules.pending = pending = Shared(ChannelFifo(self.write.pending, tiles))
-        queue = TileQueue(self.acknowledge.tile, 0, beats, tiles, deep=False)
+        queue = TileQueue(self.acknowledge.tile, 0, beats, tiles, block_ram=False)
         m.submodules.visible = visible = Shared(queue)
         join(m, self.input0, write.input0)
         join(m, self.input1, write.input1)

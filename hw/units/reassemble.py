@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import reduce
-from operator import or_
-from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
-from hw.firing.arrival_order import ArrivalOrder
+from hw.firing.arrival_order import ArrivalOrder, selected
 from hw.firing.machine import Firing
 from hw.firing.rule import FiringRule
 from hw.firing.unit import Unit
@@ -51,8 +48,11 @@ class Reassemble(FiringRule):
         fresh = Signal(init=1)  # there are none
         visible = Cat(firing.visible(each) for each in range(count))
 
-        token = self._token(m, firing, passes)
-        self._gather(firing, firing.latched(passes))
+        token = Signal(self.data[0].header)  # the one in front of these; zero if there is none
+        m.d.comb += token.as_value().eq(selected(passes, [firing.head(each).as_value() for each in range(count)]))
+        which = firing.latched(passes)
+        if self.data[0].word_bits:
+            firing.send(0, selected(which, [firing.word(each) for each in range(count)]))
         firing.occupy(when=~idle & token.value, cycles=cycles_of(self.data[0], token))
         ends, end = Signal(), self.rank + 1 + held.stop
         m.d.comb += ends.eq(idle | nothing | (token.stop >= self.rank))
@@ -104,23 +104,6 @@ class Reassemble(FiringRule):
         m.submodules.order = order = Shared(ArrivalOrder(count))
         m.d.comb += [order.waiting.eq(waiting), order.among.eq(mask)]
         return order.first | (mask & ~others), (mask & waiting).any() | ~others.all()
-
-    def _token(self, m: Module, firing: Firing, passes: Signal) -> Any:
-        """The header in front of the inputs that ``passes`` names; zero if it names none."""
-        token = Signal(self.data[0].header)
-        fronts = [firing.head(each).as_value() for each in range(len(self.data))]
-        m.d.comb += token.as_value().eq(_selected(passes, fronts))
-        return token
-
-    def _gather(self, firing: Firing, passed: Signal) -> None:
-        """Send the words of the input that ``passed`` last."""
-        if self.data[0].word_bits:
-            firing.send(0, _selected(passed, [firing.word(each) for each in range(len(self.data))]))
-
-
-def _selected(which: Signal, values: list[Value]) -> Value:
-    """The one of ``values`` whose bit is set in ``which``; zero if none is."""
-    return reduce(or_, (Mux(which[each], value, 0) for each, value in enumerate(values)))
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 
 from hw.firing.machine import Firing
-from hw.firing.unit import Unit
 from hw.functions import datapath_of
 from hw.links.layout import input_formats, output_formats
 from hw.links.packing import pack_element, pack_words
@@ -78,7 +77,6 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
         initial = operator.function.initial(element)
         packed = [pack_element(initial, element)] if result.control else pack_words(initial, element, result)
         before = tuple(packed)
-    (behind,) = netlist.outputs(node)
     rule = Scan(
         operands=input_formats(node, netlist),
         result=result,
@@ -86,4 +84,4 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
         rank=operator.rank,
         before=before,
     )
-    return Unit(rule, behind.depth if behind and rule.is_stamped else 0)
+    return rule.unit(node, netlist)

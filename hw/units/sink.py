@@ -10,8 +10,7 @@ from amaranth.lib.wiring import Out
 from hw.firing.machine import Firing
 from hw.firing.rule import FiringRule
 from hw.firing.unit import Unit
-from hw.links.edge import AxiStreamSignature
-from hw.links.layout import TokenFormat, cycles_of, input_formats
+from hw.links.layout import AxiStreamSignature, TokenFormat, cycles_of, input_formats
 from hw.verilog.modules import Parametric
 from step.language.graph import Node
 from step.lowering.netlist import Netlist

@@ -13,8 +13,7 @@ from amaranth.lib.wiring import In
 from hw.firing.machine import Firing
 from hw.firing.rule import FiringRule
 from hw.firing.unit import Unit
-from hw.links.edge import AxiStreamSignature, data_bits
-from hw.links.layout import DynamicFormat, TokenFormat, cycles_of, output_formats
+from hw.links.layout import AxiStreamSignature, DynamicFormat, TokenFormat, cycles_of, data_bits, output_formats
 from hw.verilog.modules import Parametric
 from step.language.faults import Fault
 from step.language.graph import Node

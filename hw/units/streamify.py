@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value
@@ -21,16 +22,6 @@ from step.language.graph import Node
 from step.lowering.netlist import Netlist
 from step.ops.streamify import DATA, REFERENCE
 from step.ops.streamify import Streamify as Operator
-
-
-@dataclass(frozen=True)
-class _Reference:
-    """Header of the next read: given by a header, or by the buffer's own and a count."""
-
-    done: Value
-    value: Value
-    stop: Value
-    rank: Value
 
 
 @dataclass(frozen=True)
@@ -101,19 +92,20 @@ class Streamify(FiringRule):
         if self.token.word_bits:
             firing.send(0, scratchpad.word)
 
-    def _reference(self, firing: Firing, data: Any, moves_on: Value) -> _Reference:
+    def _reference(self, firing: Firing, data: Any, moves_on: Value) -> Any:
+        """Header of the next read: given by a header, or by the buffer's own and a count."""
         if self.reference is not None:
-            header = firing.need(REFERENCE)
-            return _Reference(header.done, header.value, header.stop, header.rank)
+            return firing.need(REFERENCE)
         if self.count is None:
-            return _Reference(data.done, data.value, data.stop, data.rank)
+            return data
         final: Value = Const(1)
         if self.count > 1:
             index = Signal(range(self.count), name="repetition")
             final = (index == self.count - 1) | ~data.value
             firing.next(index, Mux(moves_on, Mux(final, 0, index + 1), index))
         stop = Mux(final & ~data.done, data.stop + 1, 0)
-        return _Reference(data.done, data.value, stop, Mux(data.rank != 0, data.rank + 1, 0))
+        rank = Mux(data.rank != 0, data.rank + 1, 0)
+        return SimpleNamespace(done=data.done, value=data.value, stop=stop, rank=rank)
 
     def _slot(self, m: Module, firing: Firing, reads: Value) -> tuple[Value, Value, Value, Value]:
         """Value, last, stop and rank of what is read now; goes on to the next one."""

@@ -11,22 +11,19 @@ import hashlib
 import json
 import re
 import warnings
-from collections import ChainMap, Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from amaranth._toolchain.yosys import YosysBinary, find_yosys
 from amaranth.hdl import UnusedElaboratable
 
-from hw.verilog.generic import Generic, ModuleFamily
 from hw.verilog.modules import Parametric
+from hw.verilog.naming import numbers, summary
 from hw.verilog.rtlil import plain_rtlil
-from hw.verilog.wide_ports import allow_wide_modules
-from hw.verilog.wording import numbers, summary
-from hw.verilog.yosys import run_yosys, yosys
-from step.host.files import cache_directory, write_atomically, writing_cache
+from step.host.files import cache_directory, caching_tools, write_atomically, writing_cache
 from step.host.progress import Progress, silent
 from step.host.sources import source_digest
 from step.host.usage import is_recent, mark_used
@@ -38,7 +35,6 @@ class ModuleText:
 
     ``folder`` is where it is written to, ``kind`` the class (``module:name``) that says what it is. ``children`` are
     the modules that it instantiates, one entry per instance. ``model`` says that it is for simulation only.
-    ``generic`` is the module with parameters of which it is an instance.
     """
 
     name: str
@@ -47,7 +43,6 @@ class ModuleText:
     kind: str
     children: tuple[str, ...] = ()
     model: bool = False
-    generic: Generic | None = None
 
     @classmethod
     def of(cls, component: Parametric, text: str, **more: Any) -> ModuleText:
@@ -63,9 +58,13 @@ class ModuleText:
     @property
     def introduced(self) -> ModuleText:
         """With a comment that says what it is. It is not kept: digests of sources do not see docstrings."""
-        said = summary(self.kind)
-        generic = self.generic and replace(self.generic, text=said + self.generic.text)
-        return replace(self, text=said + self.text, generic=generic)
+        return replace(self, text=summary(self.kind) + self.text)
+
+
+@functools.cache
+def yosys() -> type[YosysBinary]:
+    """One that is installed, or else Amaranth's own."""
+    return find_yosys(lambda found: found >= (0, 40))
 
 
 @functools.cache
@@ -85,6 +84,7 @@ class ModuleLibrary:
 
     def require(self, component: Parametric) -> str:
         """Note that ``component`` is needed; returns the name of its Verilog module."""
+        component = component.generic or component
         name = component.module_name
         known = self._components.setdefault(name, component)
         same = type(known) is type(component) and known.key == component.key
@@ -96,16 +96,13 @@ class ModuleLibrary:
         """Verilog of everything required so far and of all that it needs, by module name, sorted."""
         found: dict[str, ModuleText] = {}
         elaborated: dict[str, tuple[str, tuple[str, ...]]] = {}
-        samples: dict[str, Parametric] = {}
-        components = ChainMap(self._components, samples)
-        required = list(self._components)
-        waiting = list(required)
+        waiting = list(self._components)
         while waiting:
             done = len(found) + len(elaborated)
             left = len(set(waiting).difference(found, elaborated))
             progress(f"writing Verilog: {done:,} of {done + left:,} modules")
             name = waiting.pop()
-            component = components[name]
+            component = self._components[name]
             if name in found or name in elaborated:
                 continue
             if (cached := self._load(self._file(component))) is not None:
@@ -115,27 +112,19 @@ class ModuleLibrary:
                 self._save(component, found[name])
             else:
                 elaborated[name] = self._elaborate(component)
-                samples |= {each.module_name: each for each in component.samples}
-                waiting += [*elaborated[name][1], *(each.module_name for each in component.samples)]
+                waiting += elaborated[name][1]
         if elaborated:
             progress(f"writing Verilog: {len(elaborated):,} modules through Yosys")
         texts = to_verilog({name: text for name, (text, _) in elaborated.items()})
-        plain = texts | {name: text.text for name, text in found.items()}
-        families = {
-            each: ModuleFamily(each, plain) for each in {components[name].samples for name in elaborated} if each
-        }
         for name, (_, children) in elaborated.items():
-            component = components[name]
-            family = families.get(component.samples)
-            generic = family and family.generic(component, texts[name])
-            found[name] = ModuleText.of(component, texts[name], children=children, generic=generic)
+            component = self._components[name]
+            found[name] = ModuleText.of(component, with_parameters(component, texts[name]), children=children)
             self._save(component, found[name])
-        return {name: found[name].introduced for name in sorted(_needed(required, found))}
+        return {name: found[name].introduced for name in sorted(found)}
 
     def _elaborate(self, component: Parametric) -> tuple[str, tuple[str, ...]]:
         """RTLIL of ``component``, and the modules that it instantiates."""
         self._used = []
-        allow_wide_modules()
         try:
             text = plain_rtlil(component, component.module_name, self, self._initial_values)
         except BaseException:
@@ -162,8 +151,7 @@ class ModuleLibrary:
         except (FileNotFoundError, ValueError):
             return None
         files = entry.pop("files")
-        generic = Generic(**entry["generic"]) if entry["generic"] else None
-        found = [ModuleText(**{**entry, "children": tuple(entry["children"]), "generic": generic})]
+        found = [ModuleText(**{**entry, "children": tuple(entry["children"])})]
         for child in files:
             below = self._load(child)
             if below is None:
@@ -177,17 +165,6 @@ class ModuleLibrary:
         with writing_cache():
             self._directory.mkdir(exist_ok=True)
             write_atomically(self._directory / self._file(component), entry.encode())
-
-
-def _needed(names: Iterable[str], modules: Mapping[str, ModuleText]) -> set[str]:
-    """The modules called ``names``, and all that they instantiate."""
-    found: set[str] = set()
-    waiting = list(names)
-    while waiting:
-        if (name := waiting.pop()) not in found:
-            found.add(name)
-            waiting += modules[name].children
-    return found
 
 
 _MODULE = re.compile(r"^module (\w+)\(.*?^endmodule$", re.MULTILINE | re.DOTALL)
@@ -205,8 +182,33 @@ def to_verilog(modules: dict[str, str]) -> dict[str, str]:
         *("read_rtlil <<rtlil", *modules.values(), "rtlil", "proc -nomux -norom", "memory_collect"),
         *("attrmap -remove full_case", "write_verilog -sv"),
     )
-    texts = {match[1]: laid_out(match[0]) for match in _MODULE.finditer(run_yosys("\n".join(script)))}
+    with caching_tools():
+        written = str(yosys().run(["-q", "-"], "\n".join(script), ignore_warnings=True))
+    texts = {match[1]: laid_out(match[0]) for match in _MODULE.finditer(written)}
     return {name: "\n".join(texts[each] for each in _NAMED.findall(text)) for name, text in modules.items()}
+
+
+_NUMERAL = re.compile(r"(?<=[\[:])\d+(?=[:\]])|(\d+)'h([0-9a-f]+)")
+
+
+def with_parameters(component: Parametric, text: str) -> str:
+    """The ``text`` of ``component`` with expressions of its variables for the numbers that they are there."""
+    if not component.variables:
+        return text
+    names, said = {"clog2": lambda number: (number - 1).bit_length(), **component.variables}, dict[int, str]()
+    for each in component.expressions:
+        said.setdefault(eval(each.replace("$", ""), names), each)
+
+    def number(match: re.Match[str]) -> str:
+        if match[1] is None:
+            return said.get(int(match[0]), match[0])
+        value = int(match[2], 16)
+        expression = said.get(value, str(value) if int(match[1]) - 1 in said else match[0])
+        return f"({expression})" if " " in expression else expression
+
+    parameters = ",\n".join(f"  parameter {name} = {value}" for name, value in component.variables.items())
+    head = f"module {component.module_name} "
+    return _NUMERAL.sub(number, text.replace(head, f"{head}#(\n{parameters}\n) ", 1))
 
 
 _PORT = re.compile(r"^  (input|output) (.*?)(\w+);\n  (wire|reg) .*?( = .*)?;\n", re.MULTILINE)

@@ -1,10 +1,60 @@
-"""The files of a design as other tools want them listed."""
+"""The files of a design as other tools want them listed, with its FuseSoC core and the script of the synthesis."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from hw.verilog.core import SCRIPTS, BenchFiles, core_files
+_TEXT = """\
+CAPI=2:
+name: {name}
+description: {description}
+
+filesets:
+{filesets}
+targets:
+  default: &default
+    description: The sources, for what depends on this core; alone it lints with --tool=verilator
+    filesets: ["is_toplevel? (waivers)", rtl, "is_toplevel? (constraints)"]
+    toplevel: {module}
+    flow: lint  # without options, which FuseSoC would give to all that depends on this core
+  lint:
+    <<: *default
+    description: Verilator, with all its warnings
+    flow_options:
+      tool: verilator
+      verilator_options: [-Wall]
+  synth:
+    <<: *default
+    description: Yosys, for an ECP5; area.txt has the area
+    filesets: [rtl, synthesis]
+    flow: generic
+    flow_options:
+      tool: yosys
+      arch: ecp5
+      output_format: json
+      yosys_template: synth.tcl
+"""
+
+_SIMULATION = """\
+  sim: &sim
+    description: Verilator runs the bench
+    filesets: [rtl, bench, data]
+    toplevel: {bench}
+    flow: sim
+    flow_options:
+      tool: verilator
+      mode: binary
+      verilator_options: [--timing, -Wno-fatal, -Wno-lint, -Wno-style, -O3, -j, "2"]
+  sim_icarus:
+    <<: *sim
+    description: Icarus Verilog runs the bench
+    flow_options:
+      tool: icarus
+      iverilog_options: [-g2012]
+"""
+
+SCRIPTS = "synth/synth.ys", "synth/synth.tcl"
 
 FILE_LIST = "fabric.f"
 CORE = "fabric.core"
@@ -16,6 +66,54 @@ CONSTRAINTS_TEXT = """\
 # The clock of the fabric, at 100 MHz: set the period that you want, in ns.
 create_clock -name clk -period 10.0 [get_ports clk]
 """
+
+
+@dataclass(frozen=True)
+class BenchFiles:
+    """Files that simulate a design: the top module, its files, and files that it reads where it runs."""
+
+    top: str
+    files: Sequence[str]
+    data: Sequence[str]
+
+
+def core_files(
+    file: str,
+    library: str,
+    module: str,
+    sources: Sequence[str],
+    waivers: Sequence[str],
+    constraints: Mapping[str, str],
+    bench: BenchFiles | None = None,
+) -> dict[str, str]:
+    """The core of the top ``module``, in ``file``, and what its target ``synth`` runs (`SCRIPTS`), by name.
+
+    Its name is ``step:LIBRARY:MODULE:0``. ``constraints`` are files with their types. Only with a ``bench`` there are
+    ``sim`` and ``sim_icarus``.
+    """
+    source = "systemVerilogSource"
+    sets = _fileset("rtl", dict.fromkeys(sources, source)) + _fileset("waivers", dict.fromkeys(waivers, "vlt"))
+    sets += _fileset("constraints", constraints) + _fileset("synthesis", dict.fromkeys(SCRIPTS, "user"), copied=True)
+    if bench is not None:
+        sets += _fileset("bench", dict.fromkeys(bench.files, source))
+        sets += _fileset("data", dict.fromkeys(bench.data, "user"), copied=True)
+    name = f"step:{library}:{module}:0"
+    kind = "A program as hardware" + (", with AXI4 masters and AXI4-Lite registers" if library == "board" else "")
+    text = _TEXT.format(name=name, description=kind, filesets=sets, module=module)
+    text += _SIMULATION.format(bench=bench.top) if bench else ""
+    # FuseSoC puts the sources below src/ and the name of the core.
+    reads = "".join(f"read_verilog -sv src/{name.replace(':', '_')}/{each}\n" for each in sources)
+    script = f"{reads}synth_ecp5 -top {module} -json {module}.json\ntee -o area.txt stat\n"
+    return {file: text, **dict(zip(SCRIPTS, (script, "yosys script synth.ys\n"), strict=True))}
+
+
+def _fileset(name: str, files: Mapping[str, str], copied: bool = False) -> str:
+    """Files with their types; where they are ``copied``, to the folder in which the tool runs."""
+    lines = [f"  {name}:", "    files:"]
+    for each, kind in files.items():
+        target = f", copyto: {each.rpartition('/')[2]}" if copied else ""
+        lines.append(f"      - {each}: {{file_type: {kind}{target}}}")
+    return "\n".join(lines) + "\n"
 
 
 def file_list_text(sources: Sequence[str]) -> str:

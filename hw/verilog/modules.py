@@ -7,8 +7,10 @@ elaborated without a library (Amaranth's own simulator) it is an ordinary submod
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from inspect import signature
+from typing import Any, ClassVar, Self
 
 from amaranth.hdl import ClockSignal, Elaboratable, Instance, Module, ResetSignal, Value
 from amaranth.lib import wiring
@@ -29,11 +31,21 @@ class Parametric(wiring.Component):
         True  # made to be asked for its name and ports, and often not elaborated: Amaranth need not warn
     )
 
-    parameters: Mapping[str, Any]
-    """All that distinguishes this component from others of its class, by name; reprs must be stable.
+    def __new__(cls, *args: Any, **others: Any) -> Self:
+        component: Self = super().__new__(cls, *args, **others)
+        bound = signature(cls.__init__).bind(component, *args, **others)
+        bound.apply_defaults()
+        component._given = dict([*bound.arguments.items()][1:])
+        return component
 
-    A name ends in ``_bits``, ``_bytes`` or ``_cycles`` where that is the unit. They are in the module's comment.
-    """
+    @cached_property
+    def parameters(self) -> Mapping[str, Any]:
+        """All that distinguishes this component from others of its class, by name: what it was made of.
+
+        Reprs must be stable. A name ends in ``_bits``, ``_bytes`` or ``_cycles`` where that is the unit. They are in
+        the module's comment.
+        """
+        return self._given
 
     @property
     def key(self) -> str:
@@ -53,20 +65,42 @@ class Parametric(wiring.Component):
     @property
     def spelling(self) -> Spelling:
         """Words of the name of the module besides the stem."""
-        return self.spell(self.parameters)
-
-    def spell(self, parameters: Mapping[str, Any]) -> Spelling:
-        """Words of a name about ``parameters``, which are all or some."""
-        return spelled(parameters)
+        return spelled(self.parameters)
 
     @property
-    def samples(self) -> tuple[Parametric, ...]:
-        """Components from which this differs in numbers only; those that have the same samples are one module.
+    def generic(self) -> Parametric | None:
+        """The module with parameters of which this is an instance (`as_generic`); None: it has a module of its own."""
+        return None
 
-        These numbers, among `parameters`, are the parameters of that. None: this has a module of its own. Samples do
-        not depend on its numbers, and differ so much that no formula holds for all of them by chance.
+    variables: Mapping[str, int] = {}
+    """The numbers that are parameters of its Verilog, by their names there, and what they are in this sample."""
+    expressions: Sequence[str] = ()
+    """Numbers in its Verilog that depend on `variables`."""
+
+    def as_generic(self, variables: Sequence[str], expressions: Sequence[str]) -> Self:
+        """This as a sample of all that differ from it in ``variables``, which are names of `parameters`.
+
+        Where its Verilog has the value of one of the ``expressions`` of them, that is meant. So values differ, unless
+        either expression would do, and no other number is one of them.
         """
-        return ()
+        self.variables = {_in_verilog(each): self.parameters[each] for each in variables}
+        self.parameters = {name: each for name, each in self.parameters.items() if name not in variables}
+        self.expressions = expressions
+        return self
+
+    @property
+    def arguments(self) -> dict[str, int]:
+        """The parameters of an instance of its module."""
+        if self.generic is None:
+            return {}
+        named = {_in_verilog(name): each for name, each in self.parameters.items()}
+        return {name: named[name] for name in self.generic.variables}
+
+    @property
+    def reference(self) -> str:
+        """Start of an instance in Verilog."""
+        arguments = ", ".join(f".{name}({value})" for name, value in self.arguments.items())
+        return f"{self.generic.module_name} #({arguments})" if self.generic else self.module_name
 
     @property
     def module_name(self) -> str:
@@ -84,6 +118,10 @@ class Parametric(wiring.Component):
         floor, _, rest = type(self).__module__.partition(".")
         room = rest.partition(".")[0]
         return self.verilog_folder or (_FOLDERS.get(room, room) if floor == "hw" else "units")
+
+
+def _in_verilog(name: str) -> str:
+    return name.removesuffix("_tokens").upper()
 
 
 def _stable(value: Any) -> Any:
@@ -107,12 +145,8 @@ class Shared(wiring.Component):
     def elaborate(self, platform: Any) -> Elaboratable:
         if not hasattr(platform, "require"):
             m = Module()
-            m.submodules.shared = component = self._component
-            for path, member, value in self.signature.flatten(self):
-                inner: Any = component
-                for step in path:
-                    inner = inner[step] if isinstance(step, int) else getattr(inner, step)
-                m.d.comb += inner.eq(value) if member.flow is In else value.eq(inner)
+            m.submodules.shared = self._component
+            wiring.connect(m, wiring.flipped(self), self._component)
             return m
         ports: dict[str, Any] = {}
         for path, member, value in self.signature.flatten(self):
@@ -121,4 +155,5 @@ class Shared(wiring.Component):
                 ports[f"{direction}_{'__'.join(str(step) for step in path)}"] = value
         if self._component.clocked:
             ports |= {"i_clk": ClockSignal(), "i_rst": ResetSignal()}
+        ports |= {f"p_{name}": value for name, value in self._component.arguments.items()}
         return Instance(platform.require(self._component), **ports)

@@ -1,4 +1,4 @@
-"""Names of modules: what each is, and by which numbers it differs from others that are the same otherwise.
+"""Names of modules, what each is and by which numbers it differs from others, and the comments at their heads.
 
 A name is a function of the component alone, so it is the same in every design and in every process. Where it can not
 say all that makes the component, a digest of that follows.
@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from enum import Enum
+from importlib import import_module
 from itertools import groupby
 from typing import Any
 
 from step.language.dtypes import DType
+from step.language.function import Function
 from step.lowering.plans.words import Words
 
 LONGEST = 60
@@ -21,6 +25,9 @@ LONGEST = 60
 
 USUAL_LINK = 512
 """Bits of a link that need not be said."""
+
+MANY = 16
+"""A list of more entries is only counted in a comment."""
 
 UNITS = {f"_{each}": each for each in ("bits", "bytes", "cycles", "tokens", "tiles")}
 """Ends of the names of parameters, and what these are counted in."""
@@ -138,3 +145,94 @@ def function_words(function: Any) -> tuple[str, ...]:
         if each.default is MISSING or value != each.default:
             found += _parameter(each.name, value).pieces
     return tuple(found)
+
+
+def summary(kind: str) -> str:
+    """A comment with what the class ``kind`` (``module:name``) is: the first sentences of its docstring."""
+    module, _, name = kind.partition(":")
+    found: Any = import_module(module)
+    for each in name.split("."):
+        found = getattr(found, each)
+    text = (found.__doc__ or name).strip().partition("\n\n")[0]
+    text = re.sub(r"`+([^`]*)`+", lambda match: match[1].removeprefix("~"), " ".join(text.split()))
+    text = text.replace("\\ ", "").replace("\\", "").replace("None", "none")
+    return comment([f"{getattr(found, 'verilog_name', '') or found.__name__}: {text}"])
+
+
+def numbers(parameters: Mapping[str, Any]) -> str:
+    """A comment with all ``parameters``."""
+    return comment(f"  {line}" for name, value in parameters.items() for line in _lines(name, value))
+
+
+def comment(lines: Any) -> str:
+    """``lines`` as comments of at most 120 characters, each wrapped below its indentation."""
+    wrapped = list[str]()
+    for line in lines:
+        indent = " " * (len(line) - len(line.lstrip()) + 2)
+        wrapped += textwrap.wrap(line, 117, subsequent_indent=indent, break_on_hyphens=False)
+    return "".join(f"// {line}\n" for line in wrapped)
+
+
+def _lines(name: str, value: Any) -> Iterator[str]:
+    """A parameter in words: a line, or more that are indented; nothing of what is not there."""
+    if value is None or value is False or value in ((), []):
+        return
+    unit = next((UNITS[end] for end in UNITS if name.endswith(end)), "")
+    label = name.removesuffix(f"_{unit}").replace("_", " ")
+    text = _text(value)
+    if text is not None:
+        yield f"{label}: {text} {unit if isinstance(value, int) else ''}".rstrip()
+        return
+    yield f"{label}:" if isinstance(value, tuple | list | Mapping) else f"{label}: {type(value).__name__}"
+    entries = value.items() if isinstance(value, Mapping) else _entries(value)
+    yield from (f"  {line}" for key, each in entries for line in _lines(key, each))
+
+
+def _entries(value: Any) -> list[tuple[str, Any]]:
+    """Parts of a value, by name or number."""
+    if is_dataclass(value):
+        return [(each.name, getattr(value, each.name)) for each in fields(value)]
+    if isinstance(value, tuple | list):
+        ends = [at for at, each in enumerate(value) if at + 1 == len(value) or value[at + 1] != each]
+        starts = [0, *(at + 1 for at in ends)]
+        return [
+            (str(start) if start == end else f"{start} to {end}", value[end])
+            for start, end in zip(starts, ends, strict=False)
+        ]
+    raise TypeError(f"a parameter of a module is a {type(value).__name__}, for which there are no words")
+
+
+def _text(value: Any) -> str | None:
+    """A value in a line, if it has one."""
+    match value:
+        case bool():
+            return "yes"
+        case DType():
+            return str(value)
+        case Enum():
+            return value.name.lower().replace("_", " ")
+        case int() | float() | str():
+            return str(value)
+        case type():
+            return value.__name__
+        case _ if hasattr(value, "module_name"):
+            return f"module {value.module_name}"
+        case _ if hasattr(value, "is_plain"):  # a format of tokens
+            return str(value)
+        case Words():
+            tile = f"{value.rows} x {value.cols} {value.dtype}"
+            return f"{tile}, {_count(value.beats, 'word')} of {value.word_bits} bits"
+        case Function() if not fields(value):  # type: ignore[arg-type]
+            return value.name
+        case tuple() | list() if len(value) > MANY:
+            return f"{len(value)} entries"
+        case tuple() | list() if all(isinstance(each, int | str) for each in value):
+            return ", ".join(map(str, value))
+        case tuple() | list() if all(isinstance(each, tuple) for each in value):
+            texts = [_text(each) for each in value]
+            return None if None in texts else "; ".join(map(str, texts))
+    return None if is_dataclass(value) or isinstance(value, tuple | list | Mapping) else str(value)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"

@@ -10,11 +10,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from amaranth.back import rtlil
-from amaranth.hdl import Value, _ir, _nir
+from amaranth.hdl import IOBufferInstance, IOPort, Value, _ir, _nir
 from amaranth.hdl._ast import SignalDict
 from amaranth.lib import wiring
+from amaranth.lib.wiring import In
 
 from hw.verilog.structure import flat_ports
+
+MOST_INPUT_BITS = 65_000
+"""Bits of all inputs of a module as Amaranth counts them; those of wider ones come through buffers, one for each."""
 
 
 def plain_rtlil(component: wiring.Component, name: str, platform: Any, initial_values: bool = True) -> str:
@@ -24,9 +28,15 @@ def plain_rtlil(component: wiring.Component, name: str, platform: Any, initial_v
     of a value that were numbered only to differ, are left out.
     Memories that are written get no initial value: nothing follows from a word before it is written.
     """
-    ways = {wiring.In: _ir.PortDirection.Input, wiring.Out: _ir.PortDirection.Output}
-    ports = {port: (Value.cast(value), ways[member.flow]) for port, member, value in flat_ports(component)}
-    netlist = _ir.build_netlist(_ir.Fragment.get(component, platform), ports=ports, name=name)
+    fragment, ports = _ir.Fragment.get(component, platform), dict[str, tuple[Any, Any]]()
+    inputs = {port: Value.cast(value) for port, member, value in flat_ports(component) if member.flow is In}
+    buffered = sum(map(len, inputs.values())) > MOST_INPUT_BITS
+    for port, _, value in flat_ports(component):
+        ports[port] = Value.cast(value), _ir.PortDirection.Input if port in inputs else _ir.PortDirection.Output
+        if buffered and port in inputs:
+            ports[port] = (outside := IOPort(len(inputs[port]), name=port)), None
+            fragment.add_subfragment(IOBufferInstance(outside, i=inputs[port]))
+    netlist = _ir.build_netlist(fragment, ports=ports, name=name)
     empty = rtlil.EmptyModuleChecker(netlist)
     modules = []
     for index, module in enumerate(netlist.modules):

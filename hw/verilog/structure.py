@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,6 +41,24 @@ class Structure:
     ports: dict[str, tuple[str, int]] = field(default_factory=dict)
     gathered: dict[str, list[str]] = field(default_factory=dict)
 
+    def add(
+        self, name: str, component: Parametric, wires: Mapping[str, str | int], comment: str, outside: str | None = None
+    ) -> None:
+        """Add an instance whose ports have these ``wires``, which are made where they are not there yet.
+
+        With ``outside`` the other ports are those of the design, whose names begin so.
+        """
+        ports = {port: (member.flow, len(Value.cast(value))) for port, member, value in flat_ports(component)}
+        connections = {port: wire for port, wire in wires.items() if port in (*ports, "rst")}
+        for port, wire in connections.items():
+            if isinstance(wire, str) and wire.isidentifier() and wire not in ("clk", "rst", *self.ports):
+                self.wires.setdefault(wire, ports[port][1])
+        for port, (flow, width) in ports.items():
+            if outside is not None and port not in connections:
+                connections[port] = outside + port
+                self.ports[outside + port] = "input" if flow is In else "output", width
+        self.instances.append(Instance(name, component, connections, comment))
+
 
 def flat_ports(component: wiring.Component) -> Iterator[tuple[str, Any, Any]]:
     """Name (as in Verilog), member and value of every port of ``component``."""
@@ -72,3 +90,27 @@ class Written(Parametric):
     @property
     def module_name(self) -> str:
         return self.structure.name
+
+
+@dataclass(frozen=True)
+class Interface:
+    """A bus of ``kind`` ``axi`` or ``axis``: ports by the standard's name; ``gives``: it begins transfers."""
+
+    name: str
+    kind: str
+    gives: bool
+    ports: dict[str, str]
+
+
+def interfaces_of(top: Structure) -> list[Interface]:
+    """AXI4 masters, the AXI4-Lite slave and streams, in the order of the ports."""
+    found = []
+    for port, (way, _) in top.ports.items():
+        for ending, kind in (("_awvalid", "axi"), ("_tvalid", "axis")):
+            if port.endswith(ending):
+                name = port.removesuffix(ending)
+                ports = {
+                    each.removeprefix(f"{name}_").upper(): each for each in top.ports if each.startswith(f"{name}_")
+                }
+                found.append(Interface(name, kind, way == "output", ports))
+    return found

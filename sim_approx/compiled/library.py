@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any
 
 from sim_approx import units
-from sim_approx.compiled.fields import FieldKind
 from sim_approx.compiled.handles import Handles
-from sim_approx.compiled.rule import TranslatedRule
+from sim_approx.compiled.rule import TYPES, TranslatedRule
 from sim_approx.memory import masters, off_chip
 from step import rules
 from step.firing.machine import Machine
+from step.firing.terms import Kind
 from step.host import library
 from step.host.files import cache_directory
 from step.language.faults import Fault
@@ -37,9 +37,6 @@ from step.language.tokens import UNKNOWN
 NUMBER, NUMBERS = ctypes.c_int64, ctypes.POINTER(ctypes.c_int64)
 CALLBACK = ctypes.CFUNCTYPE(NUMBER, NUMBER, NUMBER, NUMBERS, NUMBERS)
 """Calls function `number` of `count` values, by their numbers, and gets the code of a fault."""
-
-ANSWERS = "profiled", "report", "notes", "events", "leaves", "seen", "fired", "waits"
-"""What the engine gives as a pointer to so many items."""
 
 CPP = Path(__file__).parent / "cpp"
 SHIPPED = Path(__file__).parent / "shipped"
@@ -95,8 +92,8 @@ class MachineLayout:
     """The form in which a machine travels: its number, its own ``fields`` in order, and those that come ``back``."""
 
     number: int
-    fields: dict[str, FieldKind]
-    back: dict[str, FieldKind]
+    fields: dict[str, Kind]
+    back: dict[str, Kind]
 
 
 @dataclass(frozen=True)
@@ -132,7 +129,7 @@ def _rules(machines: tuple[type[Machine], ...]) -> Rules:
     for number, machine in enumerate(machines):
         rule = TranslatedRule(machine, handles.number)
         name = f"{machine.__name__}_{number}"
-        declared = "\n".join(f"    {kind.cpp} {field}{{}};" for field, kind in rule.fields.items())
+        declared = "\n".join(f"    {TYPES[kind]} {field}{{}};" for field, kind in rule.fields.items())
         saves = "\n".join(f"        ::save(out, {field});" for field in rule.changed)
         parts.append(RULE.format(name=name, fields=declared, saves=saves, traits=rule.traits, body=rule.body))
         chosen = "RULE_BY_PORTS" if rule.goes_over_ports else "RULE"
@@ -178,18 +175,17 @@ def _command(mask_words: int, compiler: str) -> list[str]:
 
 def _declare(engine: ctypes.CDLL) -> ctypes.CDLL:
     run = ctypes.c_void_p
-    for name, result, arguments in (
+    for names, result, arguments in (
         ("start", run, (run, CALLBACK, NUMBER, NUMBER)),
         ("profile", None, (run, NUMBER, NUMBER)),
         ("run", NUMBER, (run, NUMBER, NUMBER)),
-        ("now", NUMBER, (run,)),
-        ("entered", NUMBER, (run,)),
-        ("end", None, (run,)),
-        ("forget_seen", None, (run,)),
-        *((name, run, (run, NUMBERS)) for name in ANSWERS),
+        ("now entered", NUMBER, (run,)),
+        ("end forget_seen", None, (run,)),
+        ("profiled report notes events leaves seen fired waits", run, (run, NUMBERS)),
     ):
-        function = getattr(engine, f"step_{name}")
-        function.restype, function.argtypes = result, arguments
+        for name in names.split():
+            function = getattr(engine, f"step_{name}")
+            function.restype, function.argtypes = result, arguments
     return engine
 
 

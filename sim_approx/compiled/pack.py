@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from sim_approx.compiled import fields
-from sim_approx.compiled.fields import FieldKind
 from sim_approx.compiled.handles import NOTHING_THERE, Handles
 from sim_approx.compiled.library import MachineLayout
 from sim_approx.engine.events import Watch
 from sim_approx.memory.channels import OffChipMemory
 from sim_approx.placing.site import PlacedFabric
+from step.firing import terms as fields
 from step.firing.machine import Machine, Unread
+from step.firing.terms import Kind
 from step.language.loops import RegularStream, Stops, Walk
 from step.language.tokens import UNKNOWN, Token
 
@@ -76,7 +76,7 @@ class Packed:
         unread = [each for machine in machines for each in machine.outputs if isinstance(each, Unread)]
         every = self._every = [*channels, *unread]
         self._index = {id(each): place for place, each in enumerate(every)}
-        self._pack: dict[FieldKind, Callable[[Any], Sequence[int]]] = {
+        self._pack: dict[Kind, Callable[[Any], Sequence[int]]] = {
             fields.INT: lambda value: (NOTHING_THERE if value is None else value,),
             fields.BOOL: lambda value: (int(value),),
             fields.MASK: self._mask,
@@ -221,12 +221,12 @@ class Packed:
         assert token is not None
         return token
 
-    def _state(self, kind: FieldKind, before: Any, numbers: Iterator[int]) -> Any:
-        if kind is fields.TOKEN:
+    def _state(self, kind: Kind, before: Any, numbers: Iterator[int]) -> Any:
+        if kind == fields.TOKEN:
             return self._handles.token(islice(numbers, 4))
-        if kind is fields.MASK:
+        if kind == fields.MASK:
             return sum((word & WORD) << 64 * place for place, word in enumerate(islice(numbers, self._mask_words)))
         word = next(numbers)
-        if kind is fields.VALUE:
+        if kind == fields.VALUE:
             return self._handles.value(word)
         return bool(word) if isinstance(before, bool) else word

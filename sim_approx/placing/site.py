@@ -25,7 +25,7 @@ from step.lowering.links import data_words, link_words
 from step.lowering.memory import memory_map
 from step.lowering.netlist import Netlist
 from step.lowering.plans import plan_of
-from step.lowering.plans.plan import DynamicPlan, Plan, UnitPlan
+from step.lowering.plans.plan import Plan, UnitPlan
 from step.programs.data.inputs import BoundInputs
 from step.programs.data.stored import Tensors
 
@@ -157,10 +157,7 @@ class UnitSite:
         if timing_of is not None and not any(map(is_dynamic, (*self.elements_in, *self.elements_out))):
             return timing_of(self.node, function, reduce)
         plan = plan_of(self.node, function, self.fabric, reduce=reduce)
-        if rows is None:
-            return plan
-        assert isinstance(plan, DynamicPlan)
-        return plan.at(rows)
+        return plan if rows is None else plan.at(rows)
 
     def tiles(self) -> MutableSequence[Any]:
         """The tiles of the declared tensor that the unit reads or writes, as far as they are wanted."""

@@ -11,6 +11,7 @@ from step.firing.words import fault, front, need, put, reserve, room, take
 from step.language.faults import Fault, rows_of
 from step.language.tokens import UNKNOWN, Token, empty
 from step.ops.bufferize import Bufferize as Operator
+from step.rules.broadcast import Broadcast
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -98,21 +99,11 @@ class Bufferize(Machine):
         return COMPUTES if x.has_value else None
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
-class Drop(Machine):
-    """Nobody reads the buffers, so none is kept."""
-
-    def fire(self) -> int | None:
-        x = need(self.inputs[0])
-        take(self.inputs[0])
-        return ENDS if x.done else COMPUTES if x.has_value else None
-
-
 def build(site: UnitSite) -> Machine:
     operator, share = site.node.operator, site.share
     assert isinstance(operator, Operator)
     if share is None:
-        return site.add(Drop(**site.ports(), interval=site.beats))
+        return site.add(Broadcast(**site.ports(), interval=site.beats))  # nobody reads, so nothing is kept
     machine = Bufferize(
         **share.ports(),
         inputs=site.inputs,

@@ -13,13 +13,14 @@ from sim_approx.placing.site import UnitSite, rows_of_result
 from step.errors import FabricError
 from step.firing.machine import COMPUTES, ENDS, Channel, Machine, Pace, Sizes
 from step.firing.words import need, need_all, put, room, take, values
-from step.language.dims import Shape
 from step.language.faults import aligned
 from step.language.function import CountedFunction
+from step.language.loops import Stops
 from step.language.tokens import Token, empty
 from step.language.types import is_dynamic
 from step.lowering.plans.plan import Plan, Timing
 from step.ops.flat_map import FlatMap as Operator
+from step.rules.broadcast import Broadcast
 from step.rules.flatten import HoldingFlatten
 
 
@@ -56,35 +57,23 @@ class FlatMap(Machine):
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Arrive(Machine):
-    """Takes tiles, which are whole when they leave."""
-
-    def fire(self) -> int | None:
-        x = need(self.inputs[0])
-        room(self.outputs[0])
-        take(self.inputs[0])
-        put(self.outputs[0], x)
-        if x.has_value:
-            return COMPUTES
-        return ENDS if x.done else None
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
 class Counted(Machine):
-    """One piece per firing, of as many as the operands say; none is an empty row.
+    """One piece per firing, of as many as the operands say; none is an empty row, or nothing in a stream of rank 0.
 
-    Word: ``index`` of the next piece.
+    ``nested``: there are rows. Word: ``index`` of the next piece.
     """
 
     pieces: Callable[..., int]
     piece: Callable[..., Any]
+    nested: bool = True
     index: int = 0
 
     def fire(self) -> int | None:
         tokens = need_all(self.inputs)
         x = aligned(*tokens)
         count = self.pieces(*values(tokens)) if x.has_value else 0
-        room(self.outputs[0])
+        if self.nested or count > 0 or x.done:
+            room(self.outputs[0])
         last = self.index >= count - 1
         if last:
             for each in self.inputs:
@@ -93,58 +82,14 @@ class Counted(Machine):
             put(self.outputs[0], x)
             return ENDS
         if count == 0:
-            put(self.outputs[0], empty(x.rank + 1, x.stop + 1))
+            if self.nested:
+                put(self.outputs[0], empty(x.rank + 1, x.stop + 1))
             return None
         piece = self.piece(self.index, *values(tokens))
         self.resize(count)
-        put(self.outputs[0], Token(piece, x.stop + 1 if last else 0))
+        put(self.outputs[0], Token(piece, x.stop + 1 if last and self.nested else 0))
         self.index = 0 if last else self.index + 1
         return COMPUTES
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
-class Rows(Machine):
-    """One piece per firing, of as many as the element has, in a stream of rank 0: without any it becomes nothing.
-
-    Word: ``index`` of the next piece.
-    """
-
-    pieces: Callable[..., int]
-    piece: Callable[..., Any]
-    index: int = 0
-
-    def fire(self) -> int | None:
-        x = need(self.inputs[0])
-        count = self.pieces(x.value) if x.has_value else 0
-        if count > 0 or x.done:
-            room(self.outputs[0])
-        last = self.index >= count - 1
-        if last:
-            take(self.inputs[0])
-        if x.done:
-            put(self.outputs[0], x)
-            return ENDS
-        if count == 0:
-            return None
-        self.resize(count)
-        put(self.outputs[0], Token(self.piece(self.index, x.value)))
-        self.index = 0 if last else self.index + 1
-        return COMPUTES
-
-
-def piece_stops(shape: Shape) -> tuple[int, ...]:
-    """The stop that follows each element of a stream of this static shape; the outermost dimension has none."""
-    pieces = 1
-    for each in shape:
-        pieces *= int(each)
-    stops = []
-    for piece in range(1, pieces + 1):
-        level, size = 0, 1
-        for each in reversed(shape[1:]):
-            size *= int(each)
-            level += piece % size == 0
-        stops.append(level)
-    return tuple(stops)
 
 
 def build(site: UnitSite) -> Machine:
@@ -160,7 +105,7 @@ def build(site: UnitSite) -> Machine:
         return _rows(site, timing)
     if not all(each.is_static for each in shape):
         raise FabricError(f"{site.node.describe()}: the fabric needs a fixed number of pieces, not {list(shape)}")
-    stops = piece_stops(shape)
+    stops = tuple(Stops(tuple(map(int, shape)), function.rank))
 
     inputs = site.inputs
     if is_dynamic(site.elements_out[0]):
@@ -191,7 +136,7 @@ def build(site: UnitSite) -> Machine:
 def _arriving(site: UnitSite) -> Channel:
     """The tiles of dynamic size that have come as a whole, two at most: one comes while the one before leaves."""
     channel = site.channel(2)
-    machine = site.add(Arrive(inputs=site.inputs, outputs=(channel,)))
+    machine = site.add(Broadcast(inputs=site.inputs, outputs=(channel,)))
 
     def pace(rows: int) -> Pace:
         cycles = site.beats_with(rows)[0]
@@ -211,15 +156,24 @@ def _rows(site: UnitSite, timing: Plan) -> Machine:
 
     piece, pieces = row if site.computes else unknown, RowsOf((0,))
     latency, interval = timing.latency, timing.initiation_interval
-    if depth == 0:
-        return site.add(Rows(**site.ports(), latency=latency, interval=interval, pieces=pieces, piece=piece))
-    if operator.function.rank:
-        return site.add(Counted(**site.ports(), latency=latency, interval=interval, pieces=pieces, piece=piece))
-    between, stops = (site.channel(2),), (0, 0, *range(1, depth + 1))
+    holds = depth > 0 and not operator.function.rank
     rows = site.add(
-        Counted(inputs=site.inputs, outputs=between, latency=latency, interval=interval, pieces=pieces, piece=piece)
+        Counted(
+            inputs=site.inputs,
+            outputs=(site.channel(2),) if holds else site.outputs,
+            latency=latency,
+            interval=interval,
+            pieces=pieces,
+            piece=piece,
+            nested=depth > 0,
+        )
     )
-    site.add(HoldingFlatten(inputs=between, outputs=site.outputs, interval=interval, low=0, high=1, stops=stops))
+    if holds:
+        stops = (0, 0, *range(1, depth + 1))
+        flatten = HoldingFlatten(
+            inputs=rows.outputs, outputs=site.outputs, interval=interval, low=0, high=1, stops=stops
+        )
+        site.add(flatten)
     return rows
 
 

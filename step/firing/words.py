@@ -146,7 +146,7 @@ def without(mask: Mask, port: int) -> Mask:
     return mask & ~(1 << port)
 
 
-def only(port: int) -> Mask:
+def only(port: int) -> Any:
     """The selector of one port."""
     return 1 << port
 

@@ -10,7 +10,6 @@ from random import Random
 from typing import Any, cast
 
 import numpy as np
-import sympy
 
 from step.errors import TypeMismatch
 from step.language.dims import Shape, dim
@@ -83,9 +82,6 @@ class ExpertTiles(CountedFunction):
     def piece(self, index: int, value: int | np.ndarray) -> np.ndarray:
         return _address(self.base + self._expert(value) * self.tiles + index)
 
-    def flops(self, *inputs: ElementType) -> sympy.Expr:
-        return sympy.Integer(0)
-
 
 class _OfRequest(Function):
     """A function of a request and of its length in rows; a tile has ``rows`` of these, and a request ``tiles``."""
@@ -105,9 +101,6 @@ class _OfRequest(Function):
         _check_parameters(self, self.requests * self.tiles)
         if inputs != (NUMBER, NUMBER):
             raise mismatch(self, f"a request and its length in rows, two of {NUMBER}", inputs)
-
-    def flops(self, *inputs: ElementType) -> sympy.Expr:
-        return sympy.Integer(0)
 
 
 @dataclass(frozen=True)
@@ -175,9 +168,6 @@ class CacheRows(CountedFunction):
 
     def piece(self, index: int, length: np.ndarray) -> np.ndarray:
         return _address(min(self.rows, int(length.item()) - index * self.rows))
-
-    def flops(self, *inputs: ElementType) -> sympy.Expr:
-        return sympy.Integer(0)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from random import Random
 
 import numpy as np
-import sympy
 
 from step.language import numerics
 from step.language.dtypes import BF16, DTYPES, FP32, STORED, DType
@@ -46,6 +45,3 @@ class Cast(MapFunction):
 
     def apply(self, value: np.ndarray) -> np.ndarray:
         return numerics.convert(value, self.out, saturate=self.saturate)
-
-    def flops(self, *inputs: ElementType) -> sympy.Expr:
-        return sympy.Integer(0)

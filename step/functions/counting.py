@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from random import Random
 
 import numpy as np
-import sympy
 
 from step.language.dtypes import UINT32
 from step.language.function import NUMBER, CountedFunction, Sample, below, mismatch
@@ -35,6 +34,3 @@ class CountFrom(CountedFunction):
 
     def piece(self, index: int, first: np.ndarray, count: np.ndarray) -> np.ndarray:
         return np.array([[(int(first.item()) + index) % 2**32]], UINT32.numpy)
-
-    def flops(self, *inputs: ElementType) -> sympy.Expr:
-        return sympy.Integer(0)

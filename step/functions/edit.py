@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from random import Random
 
 import numpy as np
-import sympy
 
 from step.errors import TypeMismatch
 from step.language.dtypes import UINT32, DType, dtype_of
@@ -30,9 +29,6 @@ class _Row(MapFunction):
                 if tile.is_static and row == Tile(tile.dtype, 1, tile.cols):
                     return tile
         raise mismatch(self, f"a static [rows, cols] tile, a {Tile(UINT32)}, and a row of that tile", inputs)
-
-    def flops(self, *inputs: ElementType) -> sympy.Expr:
-        return sympy.Integer(0)
 
 
 @dataclass(frozen=True)
@@ -109,9 +105,6 @@ class FilterLastTile(MapFunction):
         (result if self.axis == "row" else result.T)[valid:] = self.pad
         return result
 
-    def flops(self, *inputs: ElementType) -> sympy.Expr:
-        return sympy.Integer(0)
-
 
 @dataclass(frozen=True)
 class CausalMask(MapFunction):
@@ -139,9 +132,6 @@ class CausalMask(MapFunction):
         rows, cols = (np.arange(each) for each in tile.shape)
         behind = int(key.item()) + cols > int(query.item()) + rows[:, None]
         return np.where(behind, padding(self, dtype_of(tile), self.pad), tile)
-
-    def flops(self, *inputs: ElementType) -> sympy.Expr:
-        return sympy.Integer(0)
 
 
 def padding(function: MapFunction, dtype: DType, pad: float) -> np.ndarray:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from random import Random
 
 import numpy as np
-import sympy
 
 from step.errors import TypeMismatch
 from step.language.dims import Dim, Shape, dim, product
@@ -50,9 +49,6 @@ class RetileRow(AccumFunction):
     def update(self, state: np.ndarray, value: np.ndarray) -> np.ndarray:
         return np.concatenate([state, value])
 
-    def flops(self, *inputs: ElementType) -> sympy.Expr:
-        return sympy.Integer(0)
-
 
 @dataclass(frozen=True)
 class RetileCol(AccumFunction):
@@ -73,9 +69,6 @@ class RetileCol(AccumFunction):
 
     def update(self, state: np.ndarray, value: np.ndarray) -> np.ndarray:
         return np.concatenate([state, value], axis=1) if state.shape[1] else value
-
-    def flops(self, *inputs: ElementType) -> sympy.Expr:
-        return sympy.Integer(0)
 
 
 @dataclass(frozen=True)
@@ -139,6 +132,3 @@ class RetileStreamify(FlatMapFunction):
             yield Token(pieces[-1], self.rank)
         elif self.rank:
             yield empty(self.rank)
-
-    def flops(self, *inputs: ElementType) -> sympy.Expr:
-        return sympy.Integer(0)

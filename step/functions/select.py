@@ -7,7 +7,6 @@ from random import Random
 from typing import Any
 
 import numpy as np
-import sympy
 
 from step.errors import TypeMismatch
 from step.language import numerics
@@ -31,9 +30,6 @@ class SelectValid(MapFunction):
     def apply(self, value: np.ndarray) -> int:
         return int(not value[0, 0])
 
-    def flops(self, *inputs: ElementType) -> sympy.Expr:
-        return sympy.Integer(0)
-
 
 @dataclass(frozen=True)
 class SelectAll(MapFunction):
@@ -56,9 +52,6 @@ class SelectAll(MapFunction):
 
     def apply(self, value: Any) -> int:
         return (1 << self.targets) - 1
-
-    def flops(self, *inputs: ElementType) -> sympy.Expr:
-        return sympy.Integer(0)
 
 
 @dataclass(frozen=True)
@@ -101,9 +94,6 @@ class SelectIndices(MapFunction, AccumFunction):
     def update(self, state: int, value: np.ndarray) -> int:
         return state | self.apply(value)
 
-    def flops(self, *inputs: ElementType) -> sympy.Expr:
-        return sympy.Integer(0)
-
 
 @dataclass(frozen=True)
 class TargetIndices(MapFunction):
@@ -140,9 +130,6 @@ class TargetIndices(MapFunction):
     def apply(self, value: int) -> np.ndarray:
         return np.array([[at for at in range(value.bit_length()) if value >> at & 1]], np.uint32)
 
-    def flops(self, *inputs: ElementType) -> sympy.Expr:
-        return sympy.Integer(0)
-
 
 @dataclass(frozen=True)
 class TopK(MapFunction):
@@ -173,9 +160,6 @@ class TopK(MapFunction):
     def apply(self, value: np.ndarray) -> int:
         best = np.argsort(-numerics.order(value.ravel()), kind="stable")[: self.k]
         return sum(1 << int(target) for target in best)
-
-    def flops(self, *inputs: ElementType) -> sympy.Expr:
-        return sympy.Integer(0)
 
 
 @dataclass(frozen=True)
@@ -209,6 +193,3 @@ class KeepTopK(MapFunction):
             flushed = numerics.narrow(numerics.widen(value), dtype) if dtype.is_float else value
         np.put_along_axis(kept, best, np.take_along_axis(flushed, best, axis=1), axis=1)
         return kept
-
-    def flops(self, *inputs: ElementType) -> sympy.Expr:
-        return sympy.Integer(0)

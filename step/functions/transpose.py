@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import sympy
 
 from step.language.function import MapFunction, mismatch
 from step.language.types import ElementType, Tile
@@ -23,6 +22,3 @@ class Transpose(MapFunction):
 
     def apply(self, value: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray(value.T)
-
-    def flops(self, *inputs: ElementType) -> sympy.Expr:
-        return sympy.Integer(0)

@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from step.errors import FabricError, FormatError, RegistrationError
-from step.host.nearest import did_you_mean
+from step.host.nearest import among
 
 Registered = TypeVar("Registered")
 
@@ -113,8 +113,7 @@ def exported(table: Mapping[str, type[Any]], name: str, package: str) -> type[An
     load_all(package)
     classes = {each.__name__: each for each in table.values()}
     if name not in classes:
-        hint = did_you_mean(name, classes)
-        raise AttributeError(f"{package} has no {name!r}; {hint}it has {', '.join(sorted(classes))}")
+        raise AttributeError(f"{package} has no {name!r}; {among(name, sorted(classes))}")
     return classes[name]
 
 

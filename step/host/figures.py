@@ -7,19 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from step.errors import InputError, missing_module
+from step.errors import InputError, needing
 
 FORMATS = (".svg", ".png", ".pdf")
 
-BLUE, ORANGE, GREEN, RED, SKY, PURPLE, BLACK = COLOURS = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#D55E00",
-    "#56B4E9",
-    "#CC79A7",
-    "#000000",
-)
+BLUE, ORANGE, GREEN, RED, SKY, PURPLE, BLACK = COLOURS = [
+    f"#{each}" for each in ("0072B2", "E69F00", "009E73", "D55E00", "56B4E9", "CC79A7", "000000")
+]
 """Colours that people with any colour vision tell apart: Okabe and Ito, https://jfly.uni-koeln.de/color/."""
 
 Place = tuple[float, float]
@@ -107,8 +101,6 @@ PLACES = tuple(
 
 
 def _matplotlib() -> Any:
-    try:
+    with needing("a plot", "plots"):
         import matplotlib
-    except ModuleNotFoundError as error:
-        raise missing_module(error, "a plot", "plots") from None
     return matplotlib

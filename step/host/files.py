@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import shutil
 import threading
@@ -117,6 +118,14 @@ def writing_cache() -> Iterator[None]:
                 f"the cache {cache_directory()} can not be written ({error.strerror}): set STEP_CACHE"
             ) from None
         raise
+
+
+@contextmanager
+def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
+    """Context in which no other process has the file ``path`` locked; without ``wait`` `OSError` where one has."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        yield
 
 
 def has_room(directory: Path) -> bool:

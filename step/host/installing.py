@@ -88,9 +88,5 @@ def _read(manifest: Path) -> list[Line]:
         text = manifest.read_text()
     except (OSError, UnicodeDecodeError):
         return []
-    found = [(digest, name) for digest, name in re.findall(r"^([0-9a-f]{64})  (.+)$", text, re.MULTILINE)]
-    return [(digest, name) for digest, name in found if _is_inside(PurePosixPath(name))]
-
-
-def _is_inside(name: PurePosixPath) -> bool:
-    return not name.is_absolute() and ".." not in name.parts
+    found = re.findall(r"^([0-9a-f]{64})  (.+)$", text, re.MULTILINE)
+    return [line for line in found if not (path := PurePosixPath(line[1])).is_absolute() and ".." not in path.parts]

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from step.errors import missing_module
+from step.errors import needing
 
 
 def exports(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
@@ -29,10 +29,8 @@ def exports(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[],
     def get(name: str) -> Any:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        try:
+        with needing(f"{package}.{name}"):
             module = import_module(modules[name])
-        except ModuleNotFoundError as error:
-            raise missing_module(error, f"{package}.{name}") from None
         found = vars(module)[name] if name in vars(module) else import_module(f"{module.__name__}.{name}")
         setattr(sys.modules[package], name, found)
         return found

@@ -17,3 +17,9 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     close = get_close_matches(name, names, n=1, cutoff=0.75)
     close = close or [each for each in names if name in each.replace(".", "_").split("_")]
     return f"did you mean {' or '.join(map(repr, close))}? " if close else ""
+
+
+def among(name: object, known: Iterable[str], says: str = "it has") -> str:
+    """``"did you mean 'flatten'? it has accum, flatten"``: names near to ``name``, and all, behind what it ``says``."""
+    names = list(known)
+    return f"{did_you_mean(name, names)}{says} {', '.join(names) or 'none'}"

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 from step.errors import FormatError, ProgramError, TypeMismatch
-from step.host.nearest import did_you_mean
+from step.host.nearest import among
 from step.language.location import line_of_user
 from step.language.parameters import settled
 
@@ -29,8 +29,17 @@ def checked(function: Function, *, method: bool = False, refused: type[ProgramEr
     @tells_line
     @wraps(function)
     def call(*given: Any, **named: Any) -> Any:
-        given, named = _settled(function, method, refused, given, named)
-        return function(*given, **named)
+        own, signature, hints = _declared(function, method)
+        what, arguments = function.__name__, given[own:]
+        if text := unbound(signature, what, arguments, named):
+            raise refused(text)
+        bound = signature.bind(*arguments, **named)
+        for name, value in bound.arguments.items():
+            if name in hints and signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL:
+                bound.arguments[name] = tuple(settled(each, hints[name], name, refused, what) for each in value)
+            elif name in hints:
+                bound.arguments[name] = settled(value, hints[name], name, refused, what)
+        return function(*given[:own], *bound.args, **bound.kwargs)
 
     return call  # type: ignore[return-value]
 
@@ -93,8 +102,7 @@ def unbound(signature: inspect.Signature, what: str, given: tuple[Any, ...], nam
     by_place = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
     for name in named:
         if name not in by_name:
-            hint = did_you_mean(name, by_name)
-            return f"{what} has no parameter {name!r}; {hint}it has {', '.join(by_name) or 'none'}"
+            return f"{what} has no parameter {name!r}; {among(name, by_name)}"
         if name in by_place[: len(given)]:
             return f"{what} is given {name} twice"
     if len(given) > len(by_place) and not any(each.kind is each.VAR_POSITIONAL for each in parameters):
@@ -105,29 +113,6 @@ def unbound(signature: inspect.Signature, what: str, given: tuple[Any, ...], nam
     needed = [name for name in by_name if signature.parameters[name].default is inspect.Parameter.empty]
     missing = [name for name in needed if name not in (*named, *by_place[: len(given)])]
     return f"{what} needs {' and '.join(missing)}, which must be given"
-
-
-def _settled(
-    function: Callable[..., Any],
-    method: bool,
-    refused: type[ProgramError],
-    given: tuple[Any, ...],
-    named: dict[str, Any],
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of ``function``, with what was declared in the place of what stands for that."""
-    own, signature, hints = _declared(function, method)
-    what = function.__name__
-    if text := unbound(signature, what, given[own:], named):
-        raise refused(text)
-    bound = signature.bind(*given[own:], **named)
-    for name, value in bound.arguments.items():
-        if name not in hints:
-            continue
-        if signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL:
-            bound.arguments[name] = tuple(settled(each, hints[name], name, refused, what) for each in value)
-        else:
-            bound.arguments[name] = settled(value, hints[name], name, refused, what)
-    return (*given[:own], *bound.args), bound.kwargs
 
 
 @cache

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from copy import copy
 
 from step.errors import StreamFault
-from step.language.dims import Shape, format_shape
+from step.language.dims import format_shape
 from step.language.operator import StreamType
 from step.language.tokens import UNKNOWN, Token
 from step.language.types import Tile
@@ -43,10 +43,6 @@ class StreamChecker:
         other.extents = [set(each) for each in self.extents]
         other.tile_extents = set(self.tile_extents[0]), set(self.tile_extents[1])
         return other
-
-    @property
-    def shape(self) -> Shape:
-        return self._type.shape
 
     def see(self, token: Token) -> None:
         """Take the next token, whose value may be unknown, or of a tile the number of its rows; raises `StreamFault`

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import sympy
 
-from step.language.dims import Dim, DimKind, Shape, mean
+from step.language.dims import Dim, DimKind, Shape, alike, mean
 from step.language.operator import Names, StreamType, expect, expect_rank
 from step.language.types import ElementType, Tile
 
@@ -21,11 +21,7 @@ def expect_equal_chunks(streams: Sequence[StreamType], rank: int) -> None:
     for position, each in enumerate(streams):
         expect(each.rank == rank, f"data streams must have rank {rank}, but input {position} has {each.rank}")
         expect(
-            _alike(each.element, first.element)
-            and all(
-                one == other or one.is_ragged or other.is_ragged
-                for one, other in zip(each.shape[1:], first.shape[1:], strict=True)
-            ),
+            alike(each.shape[1:], first.shape[1:]) and _alike(each.element, first.element),
             f"data streams must carry equal chunks, but input 0 is {first} and input {position} is {each}",
         )
 

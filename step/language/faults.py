@@ -12,46 +12,38 @@ from step.language.types import ElementType, is_dynamic
 
 
 class Fault(enum.IntEnum):
-    """A fault that a unit found; the number is the code of its RTL."""
+    """A fault that a unit found: the code of its RTL, and its ``meaning``."""
 
-    STOPS_DISAGREE = 1
-    MISSING_DATA = 2
-    LEFTOVER_DATA = 3
-    WRONG_COUNT = 4
-    OUT_OF_RANGE = 5
-    NO_TOKEN = 6
-    NO_SUCH_TARGET = 7
-    BUFFER_TOO_LARGE = 8
-    TOO_MANY_ROWS = 9
-    ROWS_DO_NOT_FILL = 10
-    BUS_ERROR = 11
-    NO_DEVICE = 12
-    NO_MOVEMENT = 13
-    LIST_TOO_SHORT = 14
-    REGION_FULL = 15
+    meaning: str
+
+    def __new__(cls, code: int, meaning: str = "") -> Fault:
+        fault = int.__new__(cls, code)
+        fault._value_, fault.meaning = code, meaning
+        return fault
+
+    STOPS_DISAGREE = 1, "its inputs do not have the same shape"
+    MISSING_DATA = 2, "a selector came without the data that it should route"
+    LEFTOVER_DATA = 3, "data is left over after the last selector"
+    WRONG_COUNT = 4, "a reduction did not get the number of elements that its static shape promises"
+    OUT_OF_RANGE = 5, "an address is out of range"
+    NO_TOKEN = 6, "what it is given is no token that its stream may have next"
+    NO_SUCH_TARGET = 7, "a selector names a target that is not there"
+    BUFFER_TOO_LARGE = 8, "a buffer is larger than its scratchpad of {fabric.scratchpad_bytes} bytes"
+    TOO_MANY_ROWS = (
+        9,
+        "a tile has more than {fabric.dynamic_rows} rows, the most that this fabric has room for; "
+        "choose a fabric with a larger dynamic_rows",
+    )
+    ROWS_DO_NOT_FILL = 10, "the rows of a tile do not fill the one that is stored"
+    BUS_ERROR = 11, "memory answers a read or write with an error (SLVERR)"
+    NO_DEVICE = 12, "nothing is at the address of a read or write (DECERR)"
+    NO_MOVEMENT = 13, "nothing moved for as many cycles as the watchdog allows"
+    LIST_TOO_SHORT = 14, "the lengths of its list stand for more values or lengths than the list counts"
+    REGION_FULL = 15, "what it writes does not fit into its region of memory"
 
 
 SHOWS_VALUES = frozenset({Fault.OUT_OF_RANGE})
 """Faults that the value of a token is to blame for: it stands in the error."""
-
-MEANING = {
-    Fault.STOPS_DISAGREE: "its inputs do not have the same shape",
-    Fault.MISSING_DATA: "a selector came without the data that it should route",
-    Fault.LEFTOVER_DATA: "data is left over after the last selector",
-    Fault.WRONG_COUNT: "a reduction did not get the number of elements that its static shape promises",
-    Fault.OUT_OF_RANGE: "an address is out of range",
-    Fault.NO_TOKEN: "what it is given is no token that its stream may have next",
-    Fault.NO_SUCH_TARGET: "a selector names a target that is not there",
-    Fault.BUFFER_TOO_LARGE: "a buffer is larger than its scratchpad of {fabric.scratchpad_bytes} bytes",
-    Fault.TOO_MANY_ROWS: "a tile has more than {fabric.dynamic_rows} rows, the most that this fabric has room for; "
-    "choose a fabric with a larger dynamic_rows",
-    Fault.ROWS_DO_NOT_FILL: "the rows of a tile do not fill the one that is stored",
-    Fault.BUS_ERROR: "memory answers a read or write with an error (SLVERR)",
-    Fault.NO_DEVICE: "nothing is at the address of a read or write (DECERR)",
-    Fault.NO_MOVEMENT: "nothing moved for as many cycles as the watchdog allows",
-    Fault.LIST_TOO_SHORT: "the lengths of its list stand for more values or lengths than the list counts",
-    Fault.REGION_FULL: "what it writes does not fit into its region of memory",
-}
 
 
 class Violation(Exception):

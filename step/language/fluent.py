@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from step.host.extensions import load_package, load_until, register
-from step.host.nearest import did_you_mean
+from step.host.nearest import among
 from step.language.arguments import Checked, checked
 
 HOMES = ("step.ops", "step.library")
@@ -42,13 +42,9 @@ class Fluent(metaclass=_Loading):
         if not name.startswith("_"):
             for home in HOMES:
                 load_until(self.methods, name, home)
-        try:
-            method = self.methods[name]
-        except KeyError:
-            known = ", ".join(sorted(self.methods))
-            hint = did_you_mean(name, self.methods)
-            raise AttributeError(f"a {self.noun} has no operator {name!r}; {hint}it has {known}") from None
-        return method.__get__(self)
+        if name not in self.methods:
+            raise AttributeError(f"a {self.noun} has no operator {name!r}; {among(name, sorted(self.methods))}")
+        return self.methods[name].__get__(self)
 
     def __dir__(self) -> list[str]:
         _load_homes()

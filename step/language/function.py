@@ -101,9 +101,9 @@ class Function(metaclass=CheckedABC):
         """The file that holds this function, the same on every floor: ``matmul``, ``elementwise``, ..."""
         return type(self).__module__.rpartition(".")[2]
 
-    @abc.abstractmethod
     def flops(self, *inputs: ElementType) -> sympy.Expr:
-        """Floating-point operations of one application to elements of these types."""
+        """Floating-point operations of one application to elements of these types; by default none."""
+        return sympy.Integer(0)
 
     def operand_bytes(self, *inputs: ElementType) -> sympy.Expr:
         """On-chip bytes of the operands that one application holds, as the paper counts them."""

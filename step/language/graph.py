@@ -5,19 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from itertools import takewhile
 from math import prod
 from typing import Any, TypeVar
 
 from step.errors import GraphError, TypeMismatch
 from step.host.extensions import find_module
+from step.host.names import unused
 from step.language.arguments import checked, tells_line
 from step.language.dims import Dim, DimKind, Shape, format_shape, shape, symbol
 from step.language.dtypes import DType, as_dtype
 from step.language.fluent import GraphMethods
 from step.language.location import Location, caller_location
-from step.language.operator import Operator, StreamType
+from step.language.operator import Names, Operator, StreamType
 from step.language.stream import Stream
 from step.language.types import ElementType
 from step.language.well_typed import check_types
@@ -119,26 +121,6 @@ class Feedback:
         self.source = stream
 
 
-class _SymbolMaker:
-    """Symbols for one operator; see `step.language.operator.Names`."""
-
-    def __init__(self, graph: Graph, node: str, location: Location, inputs: Sequence[Stream]) -> None:
-        self._graph, self._node, self._location, self._inputs = graph, node, location, inputs
-
-    def symbol(self, hint: str, kind: DimKind = DimKind.DYNAMIC) -> Dim:
-        name = self._graph._unused(f"{self._node}_{hint}")
-        return self._graph._new_symbol(name, kind, self._location, self._node)
-
-    def shared(self, key: tuple[Any, ...], make: Callable[[], Shape]) -> Shape:
-        made = self._graph._shared_symbols
-        if key not in made:
-            made[key] = make()
-        return made[key]
-
-    def driver(self, port: int) -> tuple[Any, ...]:
-        return self._inputs[port].key
-
-
 @dataclass(eq=False, repr=False)
 class Graph(GraphMethods):
     """A streaming tensor program under construction, and when it is done.
@@ -220,11 +202,10 @@ class Graph(GraphMethods):
         self, element: ElementType, dims: Iterable[Dim | int], *, name: str, location: Location | None = None
     ) -> Feedback:
         """Declare a feedback edge; read its ``stream`` now and `Feedback.close` it later."""
-        self._claim(name)
+        self._claim(name, location or self.here)
         declared = StreamType(element, shape(dims))
         check_types([declared], self.symbols, self.name)
-        stream = Stream(self, name, 0, declared)
-        self.feedbacks[name] = Feedback(name, declared, location or self.here, stream)
+        self.feedbacks[name] = Feedback(name, declared, location or self.here, Stream(self, name, 0, declared))
         return self.feedbacks[name]
 
     @checked
@@ -243,20 +224,17 @@ class Graph(GraphMethods):
         """
         location = location or self.here
         node_name = self._next_name(operator.name) if name is None else name
-        if node_name in self.nodes or node_name in self.feedbacks:
-            raise GraphError(f"the name {node_name!r} is used twice: {self._where(node_name)} and {location}")
-        self._check_name(node_name)
+        self._claim(node_name, location)
         for stream in inputs:
             self._check_own(stream, f"{operator.name} at {location} reads ")
         try:
-            types = operator.infer(
-                tuple(stream.type for stream in inputs), _SymbolMaker(self, node_name, location, inputs)
-            )
+            new = partial(self._symbol_of, node_name, location)
+            names = Names(new, self._shared_symbols, [stream.key for stream in inputs])
+            types = operator.infer(tuple(stream.type for stream in inputs), names)
             check_types(types, self.symbols, self.name)
         except TypeMismatch as error:
             raise TypeMismatch(self._with_origins(str(error), operator, node_name, location, inputs)) from None
-        node = Node(node_name, operator, tuple(inputs), types, location)
-        self.nodes[node_name] = node
+        self.nodes[node_name] = Node(node_name, operator, tuple(inputs), types, location)
         return tuple(Stream(self, node_name, port, each) for port, each in enumerate(types))
 
     @checked
@@ -287,9 +265,9 @@ class Graph(GraphMethods):
         types = list(node.output_types)
         types[stream.port] = StreamType(stream.element, refined)
         check_types(types, self.symbols, self.name)
-        self.nodes[node.name] = Node(node.name, node.operator, node.inputs, tuple(types), node.location)
+        self.nodes[node.name] = replace(node, output_types=tuple(types))
         self.refinements[str(stream)] = refined
-        return Stream(self, stream.producer, stream.port, types[stream.port], stream.depth)
+        return replace(stream, type=types[stream.port])
 
     # -- looking ------------------------------------------------------------------------------------------------
 
@@ -309,10 +287,8 @@ class Graph(GraphMethods):
 
     def readers(self) -> dict[tuple[str, int], list[tuple[Node, int]]]:
         """Readers (node and input port) of every stream, feedback resolved."""
-        found: dict[tuple[str, int], list[tuple[Node, int]]] = {
-            (node.name, port): [] for node in self.nodes.values() for port in range(len(node.output_types))
-        }
-        for node in self.nodes.values():
+        found: dict[tuple[str, int], list[tuple[Node, int]]] = {stream.key: [] for stream in self.streams()}
+        for node in self:
             for port, stream in enumerate(node.inputs):
                 found[self.resolve(stream).key].append((node, port))
         return found
@@ -323,9 +299,7 @@ class Graph(GraphMethods):
 
     def streams(self) -> Iterator[Stream]:
         """All streams that operators write, in order."""
-        for node in self.nodes.values():
-            for port, each in enumerate(node.output_types):
-                yield Stream(self, node.name, port, each)
+        return (Stream(self, node.name, port, each) for node in self for port, each in enumerate(node.output_types))
 
     def stream_name(self, producer: str, port: int) -> str:
         """``node`` for a node's only output, ``node.suffix`` where it has several."""
@@ -355,14 +329,10 @@ class Graph(GraphMethods):
         self.symbols[name] = SymbolInfo(symbol(name, kind), born, of, declared)
         return self.symbols[name].dim
 
-    def _unused(self, text: str) -> str:
-        """A name for a symbol that no other one has: ``text``, in which there may be an expression."""
-        name = stem = re.sub(r"[^A-Za-z0-9_]+", "_", text)
-        number = 1
-        while name in self.symbols:
-            number += 1
-            name = f"{stem}_{number}"
-        return name
+    def _symbol_of(self, node: str, location: Location, hint: str, kind: DimKind) -> Dim:
+        """A new symbol for ``node``; in the ``hint`` there may be an expression."""
+        stem = re.sub(r"[^A-Za-z0-9_]+", "_", f"{node}_{hint}")
+        return self._new_symbol(unused(stem, self.symbols.__contains__), kind, location, node)
 
     def _next_name(self, stem: str) -> str:
         while True:
@@ -371,10 +341,10 @@ class Graph(GraphMethods):
             if name not in self.nodes and name not in self.feedbacks:
                 return name
 
-    def _claim(self, name: str) -> None:
-        self._check_name(name)
+    def _claim(self, name: str, location: Location) -> None:
         if name in self.nodes or name in self.feedbacks:
-            raise GraphError(f"the name {name!r} is used twice: {self._where(name)} and {self.here}")
+            raise GraphError(f"the name {name!r} is used twice: {self._where(name)} and {location}")
+        self._check_name(name)
 
     def _check_own(self, stream: Stream, reads: str = "") -> None:
         """Raise `GraphError` for a stream of another graph; ``reads`` begins to say who reads it."""
@@ -392,10 +362,9 @@ class Graph(GraphMethods):
     def _with_origins(
         self, message: str, operator: Operator, name: str, location: Location, inputs: Sequence[Stream]
     ) -> str:
-        lines = [f"{operator.name} {name!r} ({location}): {message}"]
-        for port, stream in enumerate(inputs):
-            lines.append(f"  input {port}: {stream}: {stream.type}, from {self._where(stream.producer)}")
-        return "\n".join(lines)
+        origins = (f"{stream}: {stream.type}, from {self._where(stream.producer)}" for stream in inputs)
+        lines = (f"\n  input {port}: {each}" for port, each in enumerate(origins))
+        return f"{operator.name} {name!r} ({location}): {message}{''.join(lines)}"
 
 
 def _beside(other: str, mine: str) -> str:

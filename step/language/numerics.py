@@ -104,12 +104,7 @@ def convert(values: np.ndarray, out: DType, *, saturate: bool = False) -> np.nda
         if out.is_float:
             return narrow(values.astype(np.float32), out, saturate=saturate)
         if source.is_float and out is not BOOL:
-            return _to_integer(values, out)
+            limits = np.iinfo(out.numpy)  # rounded to nearest even, and to the nearest one of these; NaN is 0
+            rounded = np.clip(np.rint(values.astype(np.float64)), limits.min, limits.max)
+            return np.where(np.isnan(values), 0, rounded).astype(out.numpy)
         return values.astype(out.numpy)
-
-
-def _to_integer(values: np.ndarray, out: DType) -> np.ndarray:
-    """Numbers rounded to nearest even, and to the nearest one of an integer format; NaN as 0."""
-    limits = np.iinfo(out.numpy)
-    rounded = np.clip(np.rint(values.astype(np.float64)), limits.min, limits.max)
-    return np.where(np.isnan(values), 0, rounded).astype(out.numpy)

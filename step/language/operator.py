@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 import enum
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -17,9 +17,10 @@ import sympy
 from step.errors import TypeMismatch
 from step.host.extensions import register, registered
 from step.language.arguments import CheckedABC
-from step.language.dims import Dim, DimKind, Shape, element_count, format_shape, if_equal
-from step.language.faults import MEANING, Fault, aligned, same_rows
+from step.language.dims import Shape, element_count, format_shape, if_equal
+from step.language.faults import Fault, aligned, same_rows
 from step.language.function import Function
+from step.language.names import Names
 from step.language.padding import UNKNOWN, Padding, has_padding
 from step.language.parameters import settle_parameters
 from step.language.surroundings import Surroundings
@@ -58,19 +59,6 @@ class StreamType:
 
     def __str__(self) -> str:
         return f"{format_shape(self.shape)} of {self.element}"
-
-
-class Names(Protocol):
-    """Makes symbols for the operator that is being placed."""
-
-    def symbol(self, hint: str, kind: DimKind = DimKind.DYNAMIC) -> Dim:
-        """A new symbol, named after the operator and ``hint``."""
-
-    def shared(self, key: tuple[Any, ...], make: Callable[[], Shape]) -> Shape:
-        """The symbols made for ``key`` before in this graph, or else new ones."""
-
-    def driver(self, port: int) -> tuple[Any, ...]:
-        """Identifies the stream at input ``port``: equal for equal streams."""
 
 
 class Placed(Protocol):
@@ -142,6 +130,12 @@ class Operator(metaclass=CheckedABC):
     reduces: ClassVar[bool] = False
     """The operator keeps a state for its function, which is a reduction."""
 
+    control: ClassVar[tuple[int, ...]] = ()
+    """Inputs whose values decide what the operator does, unless `decides_on` says it."""
+
+    data: ClassVar[tuple[int, ...] | None] = None
+    """Inputs of whose values those of all outputs are made, unless `passes_on` says it; None: all of them."""
+
     output_names: ClassVar[tuple[str, ...]] = ("",)
     """Suffix of each output's name; operators with a varying number of outputs override `outputs`."""
 
@@ -176,7 +170,7 @@ class Operator(metaclass=CheckedABC):
 
     def fault_text(self, fault: Fault) -> str:
         """Meaning of ``fault`` here."""
-        return self.function.out_of_range() if self.function and fault is Fault.OUT_OF_RANGE else MEANING[fault]
+        return self.function.out_of_range() if self.function and fault is Fault.OUT_OF_RANGE else fault.meaning
 
     def given(self) -> StreamType | None:
         """Type of the stream that a run is given under the node's name, and the operator plays; None: it plays none."""
@@ -200,7 +194,7 @@ class Operator(metaclass=CheckedABC):
 
     def decides_on(self, inputs: int) -> Sequence[int]:
         """Ports among ``inputs`` whose values decide what the operator does."""
-        return self.function.indices if self.function else ()
+        return self.function.indices if self.function else self.control
 
     def counts_rows(self, node: Placed) -> Sequence[int]:
         """Inputs whose tiles have a dynamic number of rows, which say how much leaves."""
@@ -208,7 +202,7 @@ class Operator(metaclass=CheckedABC):
 
     def passes_on(self, inputs: int, output: int) -> Sequence[int]:
         """Ports among ``inputs`` of whose values the values of ``output`` are made."""
-        return range(inputs)
+        return range(inputs) if self.data is None else self.data
 
     def off_chip_bytes(self, node: Placed) -> sympy.Expr:
         """Off-chip traffic in bytes: of all tiles that come out of what it reads, and that go into what it writes."""
@@ -218,8 +212,13 @@ class Operator(metaclass=CheckedABC):
         return sympy.Add(*(each.bytes for each in streams))
 
     def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
-        """On-chip memory in bytes, channels not counted."""
-        return sympy.Integer(0)
+        """On-chip memory in bytes, channels not counted.
+
+        Of what reads or writes off-chip memory one tile is on its way while the other one is used; the published
+        figures count one.
+        """
+        access = self.reads(node) or self.writes(node)
+        return sympy.Integer(0) if access is None else (2 if accounting == "paper" else 1) * access.tile.bytes
 
     def flops(self, node: Placed) -> sympy.Expr:
         """Floating-point operations."""
@@ -259,14 +258,6 @@ def each_aligned(node: Placed) -> Generator[int, Token, tuple[Token, list[Token]
 def operator_named(name: str) -> type[Operator]:
     """The operator class called ``name``; raises `FormatError` for any other text."""
     return registered(OPERATORS, name, "step.ops", "op")
-
-
-def double_buffered(element: ElementType, accounting: Accounting) -> sympy.Expr:
-    """On-chip bytes of what reads or writes off-chip memory: one tile is on its way while the other one is used.
-
-    The published figures count one.
-    """
-    return (2 if accounting == "paper" else 1) * element.bytes
 
 
 def expect(condition: bool, message: str) -> None:

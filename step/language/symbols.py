@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import prod
 from numbers import Integral
 from operator import itemgetter
@@ -13,7 +13,7 @@ from typing import Any
 import sympy
 
 from step.errors import InputError, StreamFault, UnboundSymbol
-from step.host.nearest import did_you_mean
+from step.host.nearest import among
 from step.language.checker import StreamChecker
 from step.language.dims import Dim, DimKind, of_all
 from step.language.graph import Graph
@@ -31,59 +31,51 @@ def measure(graph: Graph, checkers: Mapping[str, StreamChecker]) -> dict[str, in
     Raises `StreamFault` where a dynamic-regular symbol has several extents, or a derived dimension is not what its
     expression says. A symbol that no tensor showed is 0.
     """
-    values = {name: 0 for name in graph.symbols}
-    shown = set()
-    streams = [stream for stream in graph.streams() if str(stream) in checkers]
-    for stream in streams:
-        checker = checkers[str(stream)]
-        for level, dim in enumerate(reversed(stream.shape)):
-            if not dim.extent.is_Symbol or not checker.extents[level]:
-                continue
-            name = str(dim.extent)
-            if dim.kind is DimKind.RAGGED:
-                values[name] = checker.totals[level]
-                continue
-            if len(checker.extents[level]) > 1:
-                extents = sorted(checker.extents[level])
-                raise StreamFault(f"stream {stream}: the dimension {name} must have one extent, but has {extents}")
-            values[name] = next(iter(checker.extents[level]))
+    values, shown, seen = dict.fromkeys(graph.symbols, 0), set[sympy.Symbol](), _seen(graph, checkers)
+    for stream, dim, extents, total in seen:
+        if dim.extent.is_Symbol and dim.is_ragged:
+            values[str(dim)] = total
+        elif dim.extent.is_Symbol and len(extents) > 1:
+            raise StreamFault(f"stream {stream}: the dimension {dim} must have one extent, but has {sorted(extents)}")
+        elif dim.extent.is_Symbol:
+            (values[str(dim)],) = extents
             shown.add(dim.extent)
-    for stream in streams:
-        for symbol, extent in _tile_symbols(stream.type, checkers[str(stream)]):
+    for stream in graph.streams():
+        for side, dim, symbol in _tile_dims(stream.type) if str(stream) in checkers else ():
             if symbol.is_Symbol and not values[str(symbol)]:
-                values[str(symbol)] = extent
-    for stream in streams:
-        for level, dim in enumerate(reversed(stream.shape)):
-            if dim.kind is DimKind.DYNAMIC and checkers[str(stream)].extents[level]:
-                _solve(dim, min(checkers[str(stream)].extents[level]), values, shown)
-    expected_of = dict[Dim, int]()  # many streams have dimensions alike
-    for stream in streams:
-        for level, dim in enumerate(reversed(stream.shape)):
-            seen = checkers[str(stream)].extents[level]
-            if dim.kind is not DimKind.DYNAMIC or not seen or not dim.extent.free_symbols <= shown:
-                continue
-            if dim not in expected_of:
-                expected_of[dim] = int(evaluate(dim.extent, values, graph))
-            if seen != {expected := expected_of[dim]}:
-                raise StreamFault(f"stream {stream}: the dimension {dim} should be {expected}, but is {sorted(seen)}")
+                checker = checkers[str(stream)]
+                most = max(checker.tile_extents[side], default=0)
+                values[str(symbol)] = checker.tile_totals[side] if dim.is_ragged else most
+    regular = [(stream, dim, extents) for stream, dim, extents, _ in seen if dim.kind is DimKind.DYNAMIC]
+    for _, dim, extents in regular:
+        _solve(dim, min(extents), values, shown)
+    expected_of = cache(lambda dim: int(evaluate(dim.extent, values, graph)))  # many streams have dimensions alike
+    for stream, dim, extents in regular:
+        if dim.extent.free_symbols <= shown and extents != {expected := expected_of(dim)}:
+            raise StreamFault(f"stream {stream}: the dimension {dim} should be {expected}, but is {sorted(extents)}")
     return values
 
 
 def determined(graph: Graph, checkers: Mapping[str, StreamChecker]) -> dict[str, int]:
     """`measure`; raises `UnboundSymbol`, too, where data shows only a sum or a product of several symbols."""
     values = measure(graph, checkers)
-    shown = dict.fromkeys(
-        (dim, frozenset(extents))
-        for stream in graph.streams()
-        if str(stream) in checkers
-        for dim, extents in zip(reversed(stream.shape), checkers[str(stream)].extents, strict=True)
-        if dim.kind is DimKind.DYNAMIC and extents
-    )
-    for dim, extents in shown:
+    seen = ((dim, extents) for _, dim, extents, _ in _seen(graph, checkers) if dim.kind is DimKind.DYNAMIC)
+    for dim, extents in dict.fromkeys((dim, frozenset(extents)) for dim, extents in seen):
         if {evaluate(dim.extent, values, graph)} != extents:
             names = ", ".join(sorted(str(each) for each in dim.extent.free_symbols))
             raise UnboundSymbol(f"the data shows that {dim} is {min(extents)}, but not what each of {names} is")
     return values
+
+
+def _seen(graph: Graph, checkers: Mapping[str, StreamChecker]) -> list[tuple[Stream, Dim, set[int], int]]:
+    """The dimensions of streams that are not static, with the extents that tensors showed, if any, and their total."""
+    return [
+        (stream, dim, checkers[str(stream)].extents[level], checkers[str(stream)].totals[level])
+        for stream in graph.streams()
+        if str(stream) in checkers
+        for level, dim in enumerate(reversed(stream.shape))
+        if not dim.is_static and checkers[str(stream)].extents[level]
+    ]
 
 
 def showing(streams: Iterable[Stream]) -> dict[str, list[Stream]]:
@@ -108,15 +100,6 @@ def _tile_dims(stream: StreamType) -> Iterator[tuple[int, Dim, sympy.Expr]]:
         for side, dim in enumerate((stream.element.rows, stream.element.cols)):
             if not dim.is_static:
                 yield side, dim, of_all(dim.extent, stream.count) if dim.is_ragged else dim.extent
-
-
-def _tile_symbols(stream: StreamType, checker: StreamChecker) -> Iterator[tuple[sympy.Expr, int]]:
-    """Symbols for rows and columns of the tiles of ``stream``, and the number of tiles.
-
-    Ragged ones are those of all tiles together (see `mean`), others those that every tile has.
-    """
-    for side, dim, whole in _tile_dims(stream):
-        yield whole, checker.tile_totals[side] if dim.is_ragged else max(checker.tile_extents[side], default=0)
 
 
 def _solve(dim: Dim, extent: int, values: dict[str, int], shown: set[sympy.Symbol]) -> None:
@@ -180,8 +163,6 @@ def check_values(values: Mapping[str, int], graph: Graph) -> None:
         raise InputError(f"values of symbols must be a dictionary, such as {{'N': 3}}, not {values!r}")
     for name, value in values.items():
         if name not in graph.symbols:
-            known = ", ".join(graph.symbols) or "none"
-            hint = did_you_mean(name, graph.symbols) if isinstance(name, str) else ""
-            raise UnboundSymbol(f"the program has no symbol {name!r}; {hint}it has {known}")
+            raise UnboundSymbol(f"the program has no symbol {name!r}; {among(name, graph.symbols)}")
         if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
             raise InputError(f"symbol {name!r} must be an integer >= 0, not {value!r}")

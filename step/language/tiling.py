@@ -11,8 +11,9 @@ import numpy as np
 
 from step.errors import TypeMismatch
 from step.language.dims import shape
+from step.language.faults import Fault
 from step.language.graph import Graph, Node, Tensor
-from step.language.operator import Access, StreamType, expect
+from step.language.operator import Access, Kind, Operator, StreamType, expect
 from step.language.types import ElementType, Tile, is_dynamic
 
 
@@ -53,6 +54,23 @@ class TiledTensor:
 
     def __str__(self) -> str:
         return f"tensor {self.tensor.name!r} has the tiles 0 to {self.count - 1}"
+
+
+@dataclass(frozen=True)
+class _TiledAccess(Operator):
+    """Reads or writes ``tensor`` in tiles (rows, columns)."""
+
+    tensor: Tensor
+    tile: tuple[int, int]
+
+    kind = Kind.OFF_CHIP
+
+    @property
+    def tiling(self) -> TiledTensor:
+        return TiledTensor(self.tensor, self.tile)
+
+    def fault_text(self, fault: Fault) -> str:
+        return f"{super().fault_text(fault)}{f': {self.tiling}' if fault is Fault.OUT_OF_RANGE else ''}"
 
 
 def rows_and_columns(tile: Sequence[int]) -> tuple[int, int]:

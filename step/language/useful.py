@@ -98,11 +98,3 @@ class PaddedApplication:
             return None
         of_a_row = (two - one) / self.height
         return self.padded.rows * of_a_row + applications * (one - self.height * of_a_row)
-
-
-def useful_flops(
-    function: Function, node: Placed, inputs: Sequence[Padding], made: Callable[..., sympy.Expr]
-) -> sympy.Expr | None:
-    """Operations on rows that are data of an operator that applies ``function``; None where they are not known."""
-    applied = PaddedApplication.of(function, node, inputs)
-    return None if applied is None else applied.flops(node.input_types[0].count, made)

@@ -16,7 +16,10 @@ def check(graph: Graph) -> list[str]:
     Raises `GraphError` for streams that nobody writes, feedback edges that are not closed, cycles that no declared
     feedback edge cuts, and tensors that are stored and cut in two ways.
     """
-    _check_writers(graph)
+    for node in graph:
+        for port, stream in enumerate(node.inputs):
+            if (origin := graph.resolve(stream).producer) not in graph.nodes:
+                raise GraphError(f"{node.describe()}: input {port} reads {origin!r}, which nobody writes")
     _check_cycles(graph)
     check_stored(graph)
     return [*_papercuts(graph), *unordered(graph)]
@@ -31,14 +34,6 @@ def check_outputs(graph: Graph) -> None:
             f"program {graph.name!r} has no output, so there is nothing to run for; end a stream with .sink(NAME) or "
             ".store(NAME)"
         )
-
-
-def _check_writers(graph: Graph) -> None:
-    for node in graph:
-        for port, stream in enumerate(node.inputs):
-            origin = graph.resolve(stream)
-            if origin.producer not in graph.nodes:
-                raise GraphError(f"{node.describe()}: input {port} reads {origin.producer!r}, which nobody writes")
 
 
 def _check_cycles(graph: Graph) -> None:

@@ -13,8 +13,7 @@ def check_types(types: Iterable[StreamType], symbols: Container[str], graph: str
     for stream in types:
         if not stream.shape:
             raise TypeMismatch("a stream must have at least one dimension, [1] for a single element, not []")
-        tiles = stream.element.tiles
-        extents = [extent for tile in tiles for extent in (tile.rows, tile.cols)]
+        extents = [extent for tile in stream.element.tiles for extent in (tile.rows, tile.cols)]
         if any(extent.extent == 0 for extent in extents):
             raise TypeMismatch(f"a tile must have rows and columns, but this is a stream of {stream.element}")
         for extent in (*stream.shape, *extents):

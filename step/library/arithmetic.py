@@ -76,8 +76,7 @@ def beside(stream: Stream, value: Any, *, name: str | None = None) -> Stream:
 
 
 def _mapped(function: MapFunction, stream: Stream, other: Any, name: str | None) -> Stream:
-    second = other if isinstance(other, Stream) else beside(stream, other)
-    return stream.map(function, second, name=name)
+    return stream.map(function, other if isinstance(other, Stream) else beside(stream, other), name=name)
 
 
 def _format(out: DType | str | None) -> DType | None:

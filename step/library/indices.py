@@ -35,5 +35,4 @@ def selector_of(indices: Stream, targets: int, *, name: str = "selector") -> Str
     if not isinstance(element, Tile) or not element.is_static or element != Tile(UINT32, 1, element.cols):
         place = f"selector_of {name!r} ({graph.here})"
         raise ProgramError(f"{place}: rows of indices are UINT32 tiles of one row, but {indices} is {indices.type}")
-    singles = indices.flat_map(_SPLIT, name=f"{name}_indices")
-    return singles.accum(SelectIndices(targets), name=name)
+    return indices.flat_map(_SPLIT, name=f"{name}_indices").accum(SelectIndices(targets), name=name)

@@ -62,8 +62,9 @@ def parallelize(
                 f"give chunks=, a stream of shape [{count}] with an element for each of them"
             )
         chunks = data
-    work = _FreeRegions(graph, regions, name)
-    which = work.assigned(chunks, () if chunks is not None else (int(count),), data)
+    free = graph.feedback(Selector(regions), data.shape[:1], name=f"{name}_free")
+    dims = () if chunks is not None else (int(count),)
+    which = _assigned(graph, free.stream, chunks, dims, name).assume_shape(data.shape[:1])
     parts = data.partition(which, targets=regions, rank=rank, name=f"{name}_parts")
     made = [body(each) for each in parts]
     streams = [each if isinstance(each, tuple) else (each,) for each in made]
@@ -78,72 +79,43 @@ def parallelize(
                     f"but in region {number} it makes {each.type} of {part.type}"
                 )
     results, ends = [each[0] for each in streams], [each[1] for each in streams if len(each) == 2]
+    rank = results[0].rank
     if order == "arrival":
-        result, free = work.merged(results, data)
-        free = work.ended(ends) if ends else free
+        result, region = graph.eager_merge(results, rank=rank, name=f"{name}_merge")
     else:
-        result, free = work.restored(results, which, data), work.ended(ends or results)
-    work.close(free, data)
+        waiting = which.buffered(regions + 2)
+        again = graph.reassemble(results, waiting, rank=rank, order="index", name=f"{name}_restored")
+        result, ends = again.flatten(rank, rank + 1, name=f"{name}_results"), ends or results
+    result = result.assume_shape([count, *result.shape[1:]])
+    if ends:
+        _, region = graph.eager_merge([_ends(graph, each) for each in ends], name=f"{name}_done")
+    free.close(region.assume_shape(data.shape[:1]))
     return result
 
 
-class _FreeRegions:
-    """The loop: a region that has done its work is the next one that gets some.
+def _assigned(graph: Graph, free: Stream, chunks: Stream | None, dims: Sequence[int], name: str) -> Stream:
+    """For each chunk the region that gets it, of those that are ``free``; there are ``dims``, or as many as elements in
+    ``chunks``.
 
     The offers are every region once, and then each as often as it has done work, which is as often as there are chunks;
     so as many offers as there are regions are too many at the end, and are dropped.
     """
+    assert isinstance(free.element, Selector)
+    regions = free.element.targets
+    first = graph.turns(regions, name=f"{name}_first")
+    new, again = 1, 2
+    enter = graph.generate(Selector(2), [again], dims, before=[new] * regions, reference=chunks, name=f"{name}_enter")
+    # Everybody who is free has a place in the loop, so that a result never waits for that.
+    free = free.buffered(max(2, regions))
+    offers = graph.reassemble([first, free], enter, order="index", name=f"{name}_loop")
+    use, drop = 1, 0
+    needed = graph.generate(Selector(1), [use], dims, behind=[drop] * regions, reference=chunks, name=f"{name}_needed")
+    offers = offers.flatten(0, 1, name=f"{name}_offers").assume_shape(needed.shape)
+    return offers.partition(needed, targets=1, name=f"{name}_which")[0]
 
-    def __init__(self, graph: Graph, regions: int, name: str) -> None:
-        self.graph, self.regions, self.name = graph, regions, name
 
-    def assigned(self, chunks: Stream | None, dims: Sequence[int], data: Stream) -> Stream:
-        """For each chunk of ``data`` the region that gets it; there are ``dims``, or as many as elements in
-        ``chunks``."""
-        graph, regions, name = self.graph, self.regions, self.name
-        self.free = graph.feedback(Selector(regions), data.shape[:1], name=f"{name}_free")
-        first = graph.turns(regions, name=f"{name}_first")
-        new, again = 1, 2
-        enter = graph.generate(
-            Selector(2), [again], dims, before=[new] * regions, reference=chunks, name=f"{name}_enter"
-        )
-        # Everybody who is free has a place in the loop, so that a result never waits for that.
-        free = self.free.stream.buffered(max(2, regions))
-        offers = graph.reassemble([first, free], enter, order="index", name=f"{name}_loop")
-        use, drop = 1, 0
-        needed = graph.generate(
-            Selector(1), [use], dims, behind=[drop] * regions, reference=chunks, name=f"{name}_needed"
-        )
-        offers = offers.flatten(0, 1, name=f"{name}_offers").assume_shape(needed.shape)
-        (which,) = offers.partition(needed, targets=1, name=f"{name}_which")
-        return which.assume_shape(data.shape[:1])
-
-    def merged(self, results: Sequence[Stream], data: Stream) -> tuple[Stream, Stream]:
-        """The ``results`` as they come, and for each of them its region."""
-        merged, region = self.graph.eager_merge(results, rank=results[0].rank, name=f"{self.name}_merge")
-        return merged.assume_shape([data.shape[0], *merged.shape[1:]]), region
-
-    def restored(self, results: Sequence[Stream], which: Stream, data: Stream) -> Stream:
-        """The ``results`` in the order of the ``data``."""
-        rank = results[0].rank
-        again = self.graph.reassemble(
-            results, which.buffered(self.regions + 2), rank=rank, order="index", name=f"{self.name}_restored"
-        )
-        flat = again.flatten(rank, rank + 1, name=f"{self.name}_results")
-        return flat.assume_shape([data.shape[0], *flat.shape[1:]])
-
-    def ended(self, streams: Sequence[Stream]) -> Stream:
-        """For each chunk of the ``streams`` its region, when it is over."""
-        _, region = self.graph.eager_merge([self._ends(each) for each in streams], name=f"{self.name}_done")
-        return region
-
-    def close(self, free: Stream, data: Stream) -> None:
-        """Hand out work to the regions ``free``."""
-        self.free.close(free.assume_shape(data.shape[:1]))
-
-    def _ends(self, result: Stream) -> Stream:
-        """An element for each chunk of ``result``, when it is over; nobody asks which."""
-        if result.rank == 0:
-            return result
-        ones: Stream = self.graph.constant(1.0, dtype=FP32, reference=result)
-        return ones.accum(Add(), rank=result.rank)
+def _ends(graph: Graph, result: Stream) -> Stream:
+    """An element for each chunk of ``result``, when it is over; nobody asks which."""
+    if result.rank == 0:
+        return result
+    return graph.constant(1.0, dtype=FP32, reference=result).accum(Add(), rank=result.rank)

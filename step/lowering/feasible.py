@@ -17,8 +17,7 @@ from step.lowering.links import data_words
 from step.lowering.memory import Share, scratchpads
 from step.lowering.netlist import Netlist, derived
 from step.lowering.plans import plan_of
-from step.lowering.plans.plan import DynamicPlan, LanePlan, Plan
-from step.lowering.plans.retile import JoinPlan, SplitPlan
+from step.lowering.plans.plan import DatapathPlan
 from step.lowering.plans.row import RowPlan
 from step.lowering.plans.vector import VectorPlan
 
@@ -52,13 +51,13 @@ def check_feasible(netlist: Netlist) -> None:
 @derived
 def with_lanes(netlist: Netlist) -> list[Node]:
     """The operators that have lanes, of the fabric or of their own; raises `FabricError` as `plan_of`."""
-    return [node for node in netlist.units if (plan := _plan(node, netlist)) and isinstance(plan, LanePlan)]
+    return [node for node in netlist.units if (plan := _plan(node, netlist)) and plan.lanes]
 
 
 def lanes_of(node: Node, netlist: Netlist) -> int:
     """The lanes of ``node``, none for what has no function of scalars."""
     plan = _plan(node, netlist)
-    return plan.lanes if isinstance(plan, LanePlan) else 0
+    return 0 if plan is None else plan.lanes
 
 
 def is_read(node: Node, netlist: Netlist) -> bool:
@@ -80,7 +79,7 @@ def flops_a_cycle(node: Node, netlist: Netlist) -> int:
     return lanes_of(node, netlist) * max(1, math.ceil(int(function.flops(*elements)) / scalars))
 
 
-def _plan(node: Node, netlist: Netlist) -> Plan | None:
+def _plan(node: Node, netlist: Netlist) -> DatapathPlan | None:
     function = node.operator.function
     reduce = node.operator.reduces
     return None if function is None else plan_of(node, function, netlist.fabric, reduce=reduce)
@@ -197,24 +196,12 @@ def _check_dynamic(node: Node, netlist: Netlist) -> None:
     if function is None or not any(is_dynamic(each.element) for each in channels if each is not None):
         return
     plan = plan_of(node, function, netlist.fabric, reduce=isinstance(function, AccumFunction))
-    if not _computes(plan):
+    if not plan.takes_rows:
         mend = "choose link_bytes of a scalar or more" if isinstance(plan, VectorPlan | RowPlan) else PACKED
         raise FabricError(
             f"{node.describe()}: there is no hardware of the function {function.name!r} here for tiles with a dynamic "
             f"number of rows; {mend}"
         )
-
-
-def _computes(plan: Plan) -> bool:
-    """Whether there is a datapath with ``plan``."""
-    match plan:
-        case JoinPlan():
-            return plan.streams
-        case SplitPlan():
-            return plan.there or plan.slides or plan.lies_whole or plan.lies_within
-        case VectorPlan() | RowPlan():
-            return not plan.narrow
-    return isinstance(plan, DynamicPlan)
 
 
 def _check_share(share: Share, fabric: FabricConfig) -> None:

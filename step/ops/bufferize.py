@@ -9,6 +9,7 @@ import sympy
 
 from step.language.dims import format_shape
 from step.language.draft import Draft
+from step.language.expecting import expect_element, only
 from step.language.operator import (
     Accounting,
     Kind,
@@ -46,12 +47,8 @@ class Bufferize(Operator):
     fills_buffers = True
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
-        expect(len(inputs) == 1, f"bufferize takes one stream, not {len(inputs)}")
-        (stream,) = inputs
-        tile = stream.element
-        if not isinstance(tile, Tile):
-            expect(False, f"a buffer holds tiles, not {tile}")
-        assert isinstance(tile, Tile)
+        stream = only(inputs, "bufferize takes")
+        tile = expect_element(stream.element, Tile, "a buffer holds tiles")
         expect_rank(self.rank, 1, stream.rank)
         shape = stream.shape[-self.rank :]
         expect(

@@ -43,6 +43,8 @@ class Expand(Operator):
     rank: int = 1
     count: int | None = None
 
+    data = (0,)  # the reference only gives the stops
+
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         wanted = 2 if self.count is None else 1
         expect(len(inputs) == wanted, f"expand takes {wanted} streams here, not {len(inputs)}")
@@ -74,19 +76,13 @@ class Expand(Operator):
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         if self.count is not None:
-            yield from self._repeat(around, self.count)
-        else:
-            yield from self._follow(around)
-
-    def _repeat(self, around: Surroundings, count: int) -> Process:
-        while not (token := (yield 0)).done:
-            if token.has_value:
-                for _ in range(count - 1):
-                    around.emit(0, Token(token.value))
+            while not (token := (yield 0)).done:
+                if token.has_value:
+                    for _ in range(self.count - 1):
+                        around.emit(0, Token(token.value))
+                around.emit(0, token)
             around.emit(0, token)
-        around.emit(0, token)
-
-    def _follow(self, around: Surroundings) -> Process:
+            return
         while True:
             held = yield 0
             while True:
@@ -100,9 +96,6 @@ class Expand(Operator):
                     break
             if reference.done:
                 return
-
-    def passes_on(self, inputs: int, output: int) -> Sequence[int]:
-        return (0,)  # the reference only gives the stops
 
     def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
         return node.output_types[0].element.bytes

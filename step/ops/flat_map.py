@@ -8,31 +8,21 @@ from functools import partial
 
 import sympy
 
-from step.language.dims import Dim, DimKind, FreshSymbol, derive, product, total
+from step.language.applying import _Applying, elements_of
+from step.language.dims import DimKind, derive, product, total
 from step.language.draft import HIGHEST_RANK, Draft
 from step.language.faults import aligned
 from step.language.function import RUN_TIME, CountedFunction, FlatMapFunction
-from step.language.operator import (
-    Kind,
-    Names,
-    Operator,
-    Placed,
-    Process,
-    StreamType,
-    Surroundings,
-    each_input,
-    expect,
-    expect_same_shape,
-)
-from step.language.padding import UNKNOWN, Padding, has_padding
+from step.language.operator import Names, Placed, Process, StreamType, Surroundings, each_input, expect
+from step.language.padding import Padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
 from step.language.types import ElementType
-from step.language.useful import PaddedApplication, rows_of, useful_flops
+from step.language.useful import PaddedApplication, rows_of
 
 
 @dataclass(frozen=True)
-class FlatMap(Operator):
+class FlatMap(_Applying):
     """``[Da..D1, D0]`` -> ``[Da..D1, D'b..D'0]``: the streams of the elements of D0 follow each other along D'b.
 
     Inputs have the same shape; their elements are the operands of the function. The stop k of an element raises the
@@ -46,12 +36,8 @@ class FlatMap(Operator):
 
     function: FlatMapFunction = field()
 
-    kind = Kind.HIGHER_ORDER
-
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
-        expect(len(inputs) >= 1, "flat_map needs at least one stream")
-        elements = [each.element for each in inputs]
-        *rows, outer = expect_same_shape(inputs)
+        elements, (*rows, outer) = self.operands(inputs)
         result, inner = self.function.result_type(*elements), self.function.result_shape(*elements)
         if isinstance(self.function, CountedFunction):
             expect(
@@ -59,7 +45,11 @@ class FlatMap(Operator):
                 f"{self.function.name} makes selectors or addresses of selectors or addresses, "
                 f"not {result} of {', '.join(map(str, elements))}",
             )
-        joined = self._joined(outer, inner[0], inputs[0].count, partial(names.symbol, "joined", DimKind.RAGGED))
+        fresh = partial(names.symbol, "joined", DimKind.RAGGED)
+        if outer.extent == 1:
+            joined = total(inner[0], inputs[0].count, fresh)
+        else:  # ragged ones are told by the mean of an element
+            joined = derive([outer, inner[0]], outer.extent * inner[0].extent, fresh)
         rest = [
             names.symbol("pieces", DimKind.RAGGED)
             if each == RUN_TIME
@@ -68,33 +58,15 @@ class FlatMap(Operator):
         ]
         return (StreamType(result, (*rows, joined, *rest)),)
 
-    @staticmethod
-    def _joined(outer: Dim, pieces: Dim, elements: sympy.Expr, fresh: FreshSymbol) -> Dim:
-        """The dimension of the ``pieces`` of all elements in a row; ragged ones are told by the mean of an element."""
-        if outer.extent == 1:
-            return total(pieces, elements, fresh)
-        return derive([outer, pieces], outer.extent * pieces.extent, fresh)
-
-    def padding(self, node: Placed, inputs: Sequence[Padding]) -> tuple[Padding, ...]:
-        if not any(map(has_padding, inputs)):
-            return (None,)
-        applied = PaddedApplication.of(self.function, node, inputs)
-        made = None if applied is None else applied.made_of_a_row(self._made)
-        if applied is None or made is None:
-            return (UNKNOWN,)
+    def padded(self, node: Placed, applied: PaddedApplication, made: sympy.Expr) -> Padding:
         whole = rows_of(node.output_types[0].element) == applied.height  # pieces of one tile have the same rows
-        alike = applied.padded.alike
-        return (applied.padded.times(made, alike + self.function.rank if whole else 0),)
+        return applied.padded.times(made, applied.padded.alike + self.function.rank if whole else 0)
 
-    def _made(self, *elements: ElementType) -> sympy.Expr:
-        """Rows of all pieces of an element."""
+    def rows_made(self, node: Placed, *elements: ElementType) -> sympy.Expr:
         return rows_of(self.function.result_type(*elements)) * product(self.function.result_shape(*elements))
 
-    def useful_flops(self, node: Placed, inputs: Sequence[Padding]) -> sympy.Expr | None:
-        return useful_flops(self.function, node, inputs, self._made)
-
     def process(self, node: Placed, around: Surroundings) -> Process:
-        rank, elements = self.function.rank, [each.element for each in node.input_types]
+        rank, elements = self.function.rank, elements_of(node.input_types)
         holds = node.input_types[0].rank > 0 and self.function.result_shape(*elements)[0].may_be_empty
         held: list[Token] = []  # the last token of a row that is open
         while True:
@@ -122,12 +94,8 @@ class FlatMap(Operator):
         return range(inputs) if isinstance(self.function, CountedFunction) else ()
 
     def counts_rows(self, node: Placed) -> Sequence[int]:
-        elements = [each.element for each in node.input_types]
-        counted = isinstance(self.function, CountedFunction)
-        return () if counted or all(each.is_static for each in self.function.result_shape(*elements)) else (0,)
-
-    def flops(self, node: Placed) -> sympy.Expr:
-        return node.input_types[0].count * self.function.flops(*(each.element for each in node.input_types))
+        shape = self.function.result_shape(*elements_of(node.input_types))
+        return () if isinstance(self.function, CountedFunction) or all(each.is_static for each in shape) else (0,)
 
 
 @stream_method

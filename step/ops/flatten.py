@@ -8,7 +8,8 @@ from functools import partial
 
 from step.language.dims import DimKind, derive, product
 from step.language.draft import Draft
-from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect, expect_rank
+from step.language.expecting import only
+from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect_rank
 from step.language.padding import Padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
@@ -33,8 +34,7 @@ class Flatten(Operator):
     high: int
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
-        expect(len(inputs) == 1, f"flatten takes one stream, not {len(inputs)}")
-        (stream,) = inputs
+        stream = only(inputs, "flatten takes")
         expect_rank(self.high, 1, stream.rank, "high")
         expect_rank(self.low, 0, self.high - 1, "low")
         first, last = len(stream.shape) - 1 - self.high, len(stream.shape) - self.low

@@ -43,6 +43,8 @@ class Generate(Operator):
     before: tuple[Constant, ...] = ()
     behind: tuple[Constant, ...] = ()
 
+    data = ()  # the reference only says how many
+
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) <= 1, f"generate takes at most one reference, not {len(inputs)} streams")
         least = [1] * len(self.extents)
@@ -54,8 +56,7 @@ class Generate(Operator):
             f"extents must be at least {least}, not {list(self.extents)}",
         )
         self._check_values()
-        outer = inputs[0].shape if inputs else ()
-        dims = (*outer, *shape(self.extents))
+        dims = (*(inputs[0].shape if inputs else ()), *shape(self.extents))
         more = len(self.before) + len(self.behind)
         if more:
             expect(len(dims) == 1, f"only a stream of rank 0 can have more before or behind, not {len(dims) - 1}")
@@ -125,9 +126,6 @@ class Generate(Operator):
         for each in (values or [])[first + period :]:
             around.emit(0, Token(each))
         around.emit(0, DONE)
-
-    def passes_on(self, inputs: int, output: int) -> Sequence[int]:
-        return ()  # the reference only says how many
 
 
 @graph_method

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from step.errors import TypeMismatch
 from step.language.draft import Draft
+from step.language.expecting import expect_element, only
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
 from step.language.stream import Stream, stream_method
 from step.language.types import Tuple
@@ -23,11 +23,8 @@ class ItemOf(Operator):
     index: int
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
-        expect(len(inputs) == 1, f"an item is of one stream, not {len(inputs)}")
-        (stream,) = inputs
-        element = stream.element
-        if not isinstance(element, Tuple):
-            raise TypeMismatch(f"only tuples have items, not {element}")
+        stream = only(inputs, "an item is of")
+        element = expect_element(stream.element, Tuple, "only tuples have items")
         count = len(element.items)
         expect(0 <= self.index < count, f"a tuple of {count} has items 0 to {count - 1}, but no {self.index}")
         return (StreamType(element.items[self.index], stream.shape),)

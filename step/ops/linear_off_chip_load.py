@@ -6,34 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-import sympy
-
 from step.errors import TypeMismatch
 from step.language.affine import check_walk
 from step.language.dims import dim, shape
 from step.language.draft import HIGHEST_RANK, Draft
 from step.language.graph import Graph, Tensor, graph_method
 from step.language.loops import Stops, Walk
-from step.language.operator import (
-    Access,
-    Accounting,
-    Kind,
-    Names,
-    Operator,
-    Placed,
-    Process,
-    StreamType,
-    Surroundings,
-    double_buffered,
-    expect,
-)
+from step.language.operator import Access, Names, Placed, Process, StreamType, Surroundings, expect
 from step.language.stream import Stream
-from step.language.tiling import TiledTensor, rows_and_columns
+from step.language.tiling import _TiledAccess, rows_and_columns
 from step.language.tokens import DONE, Token, empty
 
 
 @dataclass(frozen=True)
-class LinearOffChipLoad(Operator):
+class LinearOffChipLoad(_TiledAccess):
     """Reads ``tensor`` in tiles: tile index = offset + sum(i_d * stride_d) over the tiled tensor, row-major.
 
     Without a reference the read happens once and the output is ``[1, *out]``; with one it is repeated per element of
@@ -45,25 +31,18 @@ class LinearOffChipLoad(Operator):
     >>> graph.load(weight, tile=(4, 4)).sink("tiles")
     """
 
-    tensor: Tensor
-    tile: tuple[int, int]
     out: tuple[int, ...]
     stride: tuple[int, ...]
     offset: int = 0
 
-    kind = Kind.OFF_CHIP
-
-    @property
-    def tiling(self) -> TiledTensor:
-        return TiledTensor(self.tensor, self.tile)
+    data = ()  # the reference only says when to read
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) <= 1, f"a linear load takes at most one reference, not {len(inputs)} streams")
         self.tiling.check()
         tiles = self.tiling.count
         check_walk(self.indices, tiles, f"tensor {self.tensor.name!r} has tiles 0 to {tiles - 1}")
-        outer = inputs[0].shape if inputs else (dim(1),)
-        return (StreamType(self.tiling.element, (*outer, *shape(self.out))),)
+        return (StreamType(self.tiling.element, (*(inputs[0].shape if inputs else (dim(1),)), *shape(self.out))),)
 
     @property
     def indices(self) -> Walk:
@@ -88,14 +67,8 @@ class LinearOffChipLoad(Operator):
             done = reference.done or not node.input_types
         around.emit(0, DONE)
 
-    def passes_on(self, inputs: int, output: int) -> Sequence[int]:
-        return ()  # the reference only says when to read
-
     def reads(self, node: Placed) -> Access:
         return Access(self.tiling.element, self.tiling.count, tensor=self.tensor.name)
-
-    def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
-        return double_buffered(self.tiling.element, accounting)
 
 
 @graph_method
@@ -120,10 +93,7 @@ def load(
     *outer, height, width = tensor.shape
     extents = tuple(out) if out is not None else (*outer, height // rows, width // cols)
     if stride is None:
-        steps = [1]
-        for extent in reversed(extents[1:]):
-            steps.insert(0, steps[0] * extent)
-        stride = steps
+        stride = [prod(extents[place + 1 :]) for place in range(len(extents))]
     operator = LinearOffChipLoad(tensor, (rows, cols), extents, tuple(stride), offset)
     return graph.add(operator, [] if reference is None else [reference], name=name)[0]
 
@@ -138,8 +108,7 @@ def sample(draft: Draft) -> None:
     rows, cols = tile.shape
     tensor = draft.tensor([*grid[:-2], grid[-2] * rows, grid[-1] * cols], tile)
     stride = [random.choice([1, 1, 2, 3, 0, -1, -2]) for _ in out]
-    ends = [(extent - 1) * each for extent, each in zip(out, stride, strict=True)]
-    first, last = sum(min(0, each) for each in ends), sum(max(0, each) for each in ends)
+    first, last = Walk(tuple(out), tuple(stride)).bounds
     if last - first >= prod(grid):
         stride, first, last = [0 for _ in out], 0, 0
     offset, read = random.randint(-first, prod(grid) - 1 - last), None if reference is None else draft.read(reference)

@@ -5,23 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import sympy
-
 from step.language.draft import Draft
+from step.language.expecting import expect_element, only
 from step.language.faults import Fault, Violation
-from step.language.operator import (
-    Access,
-    Accounting,
-    Kind,
-    Names,
-    Operator,
-    Placed,
-    Process,
-    StreamType,
-    Surroundings,
-    double_buffered,
-    expect,
-)
+from step.language.operator import Access, Kind, Names, Operator, Placed, Process, StreamType, Surroundings, expect
 from step.language.stream import Stream, stream_method
 from step.language.tiling import fills, rows_and_columns
 from step.language.types import Tile
@@ -46,11 +33,8 @@ class LinearOffChipStore(Operator):
     ends_run = True
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
-        expect(len(inputs) == 1, f"a linear store takes one stream, not {len(inputs)}")
-        data = inputs[0].element
-        expect(isinstance(data, Tile), f"a store needs tiles, not {data}")
+        data = expect_element(only(inputs, "a linear store takes").element, Tile, "a store needs tiles")
         if self.tile is not None:
-            assert isinstance(data, Tile)
             expected = Tile(data.dtype, *rows_and_columns(self.tile))
             expect(fills(data, expected), f"tiles are stored as {expected}, which {data} is not")
         return ()
@@ -71,9 +55,6 @@ class LinearOffChipStore(Operator):
         assert isinstance(stream.element, Tile)
         tile = stream.element if self.tile is None else stream.element.with_rows(self.tile[0])
         return Access(tile, int(stream.count) if stream.count.is_Integer else None)
-
-    def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
-        return double_buffered(self.writes(node).tile, accounting)
 
 
 @stream_method

@@ -7,31 +7,19 @@ from dataclasses import dataclass, field
 
 import sympy
 
+from step.language.applying import _Applying, elements_of
 from step.language.draft import Draft
 from step.language.faults import Fault, Violation
 from step.language.function import MapFunction
-from step.language.operator import (
-    Accounting,
-    Kind,
-    Names,
-    Operator,
-    Placed,
-    Process,
-    StreamType,
-    Surroundings,
-    each_aligned,
-    expect,
-    expect_same_shape,
-)
-from step.language.padding import FLAGS, UNKNOWN, Padding, has_padding
+from step.language.operator import Accounting, Names, Placed, Process, StreamType, Surroundings, each_aligned
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
 from step.language.types import ElementType, Selector
-from step.language.useful import PaddedApplication, rows_of, useful_flops
+from step.language.useful import rows_of
 
 
 @dataclass(frozen=True)
-class Map(Operator):
+class Map(_Applying):
     """Applies ``function`` to each element; stops pass.
 
     >>> graph = Graph("map")
@@ -41,12 +29,9 @@ class Map(Operator):
 
     function: MapFunction = field()
 
-    kind = Kind.HIGHER_ORDER
-
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
-        expect(len(inputs) >= 1, "map needs at least one stream")
-        shape = expect_same_shape(inputs)
-        return (StreamType(self.function.result_type(*(each.element for each in inputs)), shape),)
+        elements, shape = self.operands(inputs)
+        return (StreamType(self.function.result_type(*elements), shape),)
 
     def bounds(self, node: Placed) -> tuple[tuple[int, int], ...]:
         """Inputs that are indices, and what each of them has to be below."""
@@ -57,23 +42,11 @@ class Map(Operator):
         return tuple((port, bound) for port, bound in self._checked(node) if _selects(node, port))
 
     def _checked(self, node: Placed) -> list[tuple[int, int]]:
-        types = [each.element for each in node.input_types]
+        types = elements_of(node.input_types)
         return [(port, self.function.bound(port, *types)) for port in self.function.indices]
 
-    def padding(self, node: Placed, inputs: Sequence[Padding]) -> tuple[Padding, ...]:
-        if not any(has_padding(each) for each in inputs):
-            selects = self.function.keeps_data and inputs[0] is not None and inputs[0].flags
-            return (FLAGS if selects else None,)
-        applied = PaddedApplication.of(self.function, node, inputs)
-        made = None if applied is None else applied.made_of_a_row(self._made)
-        return (UNKNOWN if applied is None or made is None else applied.padded.times(made, applied.padded.alike),)
-
-    def _made(self, *elements: ElementType) -> sympy.Expr:
-        """Rows of a result."""
+    def rows_made(self, node: Placed, *elements: ElementType) -> sympy.Expr:
         return rows_of(self.function.result_type(*elements))
-
-    def useful_flops(self, node: Placed, inputs: Sequence[Padding]) -> sympy.Expr | None:
-        return useful_flops(self.function, node, inputs, self._made)
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         bounds, counts, result = self.bounds(node), self.counts(node), node.output_types[0].element
@@ -96,11 +69,8 @@ class Map(Operator):
         return range(inputs) if self.function.reads_operands else ()
 
     def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
-        operands = self.function.operand_bytes(*(each.element for each in node.input_types))
+        operands = self.function.operand_bytes(*elements_of(node.input_types))
         return operands if accounting == "paper" else sympy.Integer(0)
-
-    def flops(self, node: Placed) -> sympy.Expr:
-        return node.output_types[0].count * self.function.flops(*(each.element for each in node.input_types))
 
 
 def _selects(node: Placed, port: int) -> bool:

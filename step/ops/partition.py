@@ -5,23 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from step.language.dims import Dim, DimKind, format_shape, if_equal
+from step.language.dims import format_shape, if_equal
 from step.language.draft import Draft
+from step.language.expecting import expect_selectors
 from step.language.faults import Fault, Violation
-from step.language.operator import (
-    Kind,
-    Names,
-    Operator,
-    Placed,
-    Process,
-    StreamType,
-    Surroundings,
-    expect,
-    expect_rank,
-)
+from step.language.operator import Kind, Names, Operator, Placed, Process, StreamType, Surroundings, expect, expect_rank
 from step.language.padding import UNKNOWN, Padding, has_padding
 from step.language.stream import Stream, stream_method
-from step.language.types import Selector
 
 DATA, SELECTOR = 0, 1
 
@@ -44,6 +34,8 @@ class Partition(Operator):
     targets: int
 
     kind = Kind.ROUTING
+    control = (SELECTOR,)
+    data = (DATA,)
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -52,13 +44,7 @@ class Partition(Operator):
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) == 2, f"partition takes data and selectors, not {len(inputs)} streams")
         data, selector = inputs
-        expect(
-            isinstance(selector.element, Selector), f"the second stream must carry selectors, not {selector.element}"
-        )
-        expect(
-            selector.element == Selector(self.targets),
-            f"{self.targets} outputs need Selector({self.targets}), not {selector.element}",
-        )
+        expect_selectors(selector, "second", self.targets, "outputs")
         expect_rank(self.rank, 0, data.rank)
         outer = data.shape[: len(data.shape) - self.rank]
         expect(
@@ -66,29 +52,12 @@ class Partition(Operator):
             f"with rank {self.rank} there must be one selector per element of {format_shape(outer)}, "
             f"but the selectors are {format_shape(selector.shape)}{if_equal(outer, selector.shape)}",
         )
-        counts = names.shared(
-            ("partition", *names.driver(SELECTOR)),
-            lambda: tuple(names.symbol(f"D{target}") for target in range(self.targets)),
-        )
-        inner = data.shape[len(data.shape) - self.rank :]
+        inner, key = data.shape[len(data.shape) - self.rank :], ("partition", *names.drivers[SELECTOR])
+        counts = names.shared(key, lambda: tuple(names.symbol(f"D{target}") for target in range(self.targets)))
         return tuple(
-            StreamType(data.element, (count, *(self._routed(each, target, names) for each in inner)))
-            for target, count in enumerate(counts)
+            StreamType(data.element, (count, *(names.apart(dim, (*key, at, dim), f"{dim}_{at}") for dim in inner)))
+            for at, count in enumerate(counts)
         )
-
-    @staticmethod
-    def _routed(each: Dim, target: int, names: Names) -> Dim:
-        """A dimension of the chunks at ``target``: ragged ones are new, as no target gets all tensors of the stream."""
-        if not each.is_ragged:
-            return each
-        key = ("partition", *names.driver(SELECTOR), target, each)
-        return names.shared(key, lambda: (names.symbol(f"{each}_{target}", DimKind.RAGGED),))[0]
-
-    def decides_on(self, inputs: int) -> Sequence[int]:
-        return (SELECTOR,)
-
-    def passes_on(self, inputs: int, output: int) -> Sequence[int]:
-        return (DATA,)
 
     def padding(self, node: Placed, inputs: Sequence[Padding]) -> tuple[Padding, ...]:
         data, selectors = inputs

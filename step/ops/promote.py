@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from step.language.dims import Dim, DimKind, at_most_one
 from step.language.draft import HIGHEST_RANK, Draft
-from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.language.expecting import only
+from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings
 from step.language.padding import Padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token
@@ -25,8 +26,7 @@ class Promote(Operator):
     """
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
-        expect(len(inputs) == 1, f"promote takes one stream, not {len(inputs)}")
-        (stream,) = inputs
+        stream = only(inputs, "promote takes")
         outer = stream.shape[0]
         kind = DimKind.STATIC if outer.is_static else DimKind.DYNAMIC
         return (StreamType(stream.element, (Dim(at_most_one(outer.extent), kind), *stream.shape)),)

@@ -5,33 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import sympy
-
 from step.language.draft import Draft
 from step.language.dtypes import UINT32
 from step.language.faults import Fault, Violation
 from step.language.function import NUMBER
 from step.language.graph import Tensor
-from step.language.operator import (
-    Access,
-    Accounting,
-    Kind,
-    Names,
-    Operator,
-    Placed,
-    Process,
-    StreamType,
-    Surroundings,
-    double_buffered,
-    expect,
-)
+from step.language.operator import Access, Names, Placed, Process, StreamType, Surroundings, expect
 from step.language.stream import Stream, stream_method
-from step.language.tiling import TiledTensor, rows_and_columns
+from step.language.tiling import _TiledAccess, rows_and_columns
 from step.language.types import Tile
 
 
 @dataclass(frozen=True)
-class RandomOffChipLoad(Operator):
+class RandomOffChipLoad(_TiledAccess):
     """Reads the tile of ``tensor`` at every address: its index in the tiled tensor, row-major.
 
     The output has the shape of the addresses. An address that the tensor does not have is a fault.
@@ -41,14 +27,8 @@ class RandomOffChipLoad(Operator):
     >>> experts.load_random(graph.tensor("weights", (8, 4), BF16), tile=(4, 4)).sink("tiles")
     """
 
-    tensor: Tensor
-    tile: tuple[int, int]
-
-    kind = Kind.OFF_CHIP
-
-    @property
-    def tiling(self) -> TiledTensor:
-        return TiledTensor(self.tensor, self.tile)
+    control = (0,)
+    data = ()
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) == 1, f"a random load takes one stream of addresses, not {len(inputs)} streams")
@@ -68,20 +48,8 @@ class RandomOffChipLoad(Operator):
             around.emit(0, token)
         around.emit(0, token)
 
-    def fault_text(self, fault: Fault) -> str:
-        return f"{super().fault_text(fault)}: {self.tiling}"
-
-    def decides_on(self, inputs: int) -> Sequence[int]:
-        return (0,)
-
-    def passes_on(self, inputs: int, output: int) -> Sequence[int]:
-        return ()
-
     def reads(self, node: Placed) -> Access:
         return Access(self.tiling.element, self.tiling.count, tensor=self.tensor.name)
-
-    def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
-        return double_buffered(self.tiling.element, accounting)
 
 
 @stream_method

@@ -6,36 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import sympy
 
 from step.errors import TypeMismatch
 from step.language.draft import Draft
 from step.language.dtypes import BOOL, UINT32
 from step.language.faults import Fault, Violation, aligned
 from step.language.graph import Tensor
-from step.language.operator import (
-    Access,
-    Accounting,
-    Kind,
-    Names,
-    Operator,
-    Placed,
-    Process,
-    StreamType,
-    Surroundings,
-    double_buffered,
-    expect,
-    expect_same_shape,
-)
+from step.language.operator import Access, Names, Placed, Process, StreamType, Surroundings, expect, expect_same_shape
 from step.language.stream import Stream, stream_method
-from step.language.tiling import TiledTensor, fills, rows_and_columns
+from step.language.tiling import _TiledAccess, fills, rows_and_columns
 from step.language.types import Tile
 
 ADDRESS, DATA = 0, 1
 
 
 @dataclass(frozen=True)
-class RandomOffChipStore(Operator):
+class RandomOffChipStore(_TiledAccess):
     """Writes every tile of the data into ``tensor``, at its address: the index in the tiled tensor, row-major.
 
     The output is an acknowledgement (true) of every write, in the shape of the addresses; it leaves once the write is
@@ -48,15 +34,9 @@ class RandomOffChipStore(Operator):
     >>> rows.store_random(graph.tensor("cache", (8, 4), BF16), at).sink("done")
     """
 
-    tensor: Tensor
-    tile: tuple[int, int]
-
-    kind = Kind.OFF_CHIP
+    control = (ADDRESS,)
+    data = ()  # an acknowledgement only says when
     ends_run = True
-
-    @property
-    def tiling(self) -> TiledTensor:
-        return TiledTensor(self.tensor, self.tile)
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) == 2, f"a random store takes addresses and data, not {len(inputs)} streams")
@@ -89,34 +69,18 @@ class RandomOffChipStore(Operator):
         return ports[fault] if fault in ports else super().fault_ports(fault, inputs)
 
     def fault_text(self, fault: Fault) -> str:
-        if fault == Fault.OUT_OF_RANGE:
-            return f"{super().fault_text(fault)}: {self.tiling}"
         if fault == Fault.ROWS_DO_NOT_FILL:
             what = f"tensor {self.tensor.name!r} is stored in tiles of {self.tile[0]} rows"
             return f"{super().fault_text(fault)}: {what}"
         return super().fault_text(fault)
 
-    def decides_on(self, inputs: int) -> Sequence[int]:
-        return (ADDRESS,)
-
-    def passes_on(self, inputs: int, output: int) -> Sequence[int]:
-        return ()  # an acknowledgement only says when
-
     def writes(self, node: Placed) -> Access:
         return Access(self.tiling.element, self.tiling.count, tensor=self.tensor.name, port=DATA, acknowledged=True)
-
-    def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
-        return double_buffered(self.tiling.element, accounting)
 
 
 @stream_method
 def store_random(
-    data: Stream,
-    tensor: Tensor,
-    addresses: Stream,
-    *,
-    tile: Sequence[int] | None = None,
-    name: str | None = None,
+    data: Stream, tensor: Tensor, addresses: Stream, *, tile: Sequence[int] | None = None, name: str | None = None
 ) -> Stream:
     """Write every tile of ``data`` into ``tensor`` at its address; returns the acknowledgements.
 

@@ -9,22 +9,13 @@ from typing import Literal
 from step.language.chunks import common_chunk, expect_equal_chunks, together
 from step.language.dims import DimKind
 from step.language.draft import HIGHEST_RANK, Draft
+from step.language.expecting import expect_selectors
 from step.language.faults import Fault, Violation
 from step.language.graph import Graph, graph_method
-from step.language.operator import (
-    Kind,
-    Names,
-    Operator,
-    Placed,
-    Process,
-    StreamType,
-    Surroundings,
-    expect,
-)
+from step.language.operator import Kind, Names, Operator, Placed, Process, StreamType, Surroundings, expect
 from step.language.padding import Padding
 from step.language.stream import Stream
 from step.language.tokens import empty
-from step.language.types import Selector
 from step.language.useful import merged
 
 Order = Literal["arrival", "index"]
@@ -53,15 +44,10 @@ class Reassemble(Operator):
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) >= 2, f"reassemble takes data and selectors, not {len(inputs)} streams")
         *data, selector = inputs
-        expect(isinstance(selector.element, Selector), f"the last stream must carry selectors, not {selector.element}")
-        expect(
-            selector.element == Selector(len(data)),
-            f"{len(data)} data streams need Selector({len(data)}), not {selector.element}",
-        )
+        expect_selectors(selector, "last", len(data), "data streams")
         expect_equal_chunks(data, self.rank)
         chosen = names.symbol("selected", DimKind.RAGGED)
-        inner = common_chunk(data, names)
-        return (together(data, (*selector.shape, chosen, *inner), names),)
+        return (together(data, (*selector.shape, chosen, *common_chunk(data, names)), names),)
 
     def padding(self, node: Placed, inputs: Sequence[Padding]) -> tuple[Padding, ...]:
         return (merged(node, inputs, range(len(inputs) - 1)),)

@@ -9,9 +9,10 @@ import numpy as np
 import sympy
 
 from step.errors import TypeMismatch
-from step.language.dims import Dim, DimKind, derive, dim
+from step.language.dims import DimKind, derive, dim
 from step.language.draft import HIGHEST_RANK, Draft, Piece
 from step.language.dtypes import BOOL
+from step.language.expecting import only
 from step.language.operator import Names, Operator, Placed, Process, StreamType, Surroundings, expect, expect_rank
 from step.language.padding import FLAGS, Padded, Padding
 from step.language.stream import Stream, stream_method
@@ -29,11 +30,6 @@ def pad_element(element: ElementType, pad: float) -> object:
     if isinstance(element, Selector) and pad == 0:
         return 0
     raise TypeMismatch(f"reshape can pad a static tile, or a selector with 0, not {element} with {pad}")
-
-
-def _divides(chunk: int, extent: Dim) -> bool:
-    """Whether no chunk is ever left open."""
-    return chunk == 1 or (extent.is_static and int(extent) % chunk == 0)
 
 
 @dataclass(frozen=True)
@@ -56,9 +52,8 @@ class Reshape(Operator):
     optional_outputs = ("padding",)
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
-        expect(len(inputs) == 1, f"reshape takes one stream, not {len(inputs)}")
         expect(self.chunk >= 1, f"chunk must be an integer >= 1, not {self.chunk!r}")
-        (stream,) = inputs
+        stream = only(inputs, "reshape takes")
         expect_rank(self.rank, 0, stream.rank)
         if self.rank:
             return self._split_type(stream)
@@ -90,7 +85,8 @@ class Reshape(Operator):
         (given,), chunk = inputs, dim(self.chunk)
         (stream,) = node.input_types
         inner, rest = stream.shape[-1], FLAGS if self.rank == 0 else None
-        if self.rank == 0 and isinstance(stream.element, Tile) and not _divides(self.chunk, inner):
+        fills = self.chunk > 1 and not (inner.is_static and int(inner) % self.chunk == 0)
+        if self.rank == 0 and isinstance(stream.element, Tile) and fills:
             rows = merged(node, inputs, [0])
             whole = stream.count * rows_of(stream.element)
             return Padded(whole if rows is None else rows.rows), rest

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from step.language.draft import Draft
-from step.language.operator import Kind, Names, Operator, Placed, Process, StreamType, Surroundings, expect
+from step.language.expecting import only
+from step.language.operator import Kind, Names, Operator, Placed, Process, StreamType, Surroundings
 from step.language.stream import Stream, stream_method
 
 
@@ -24,7 +25,7 @@ class Sink(Operator):
     hands_out = True
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
-        expect(len(inputs) == 1, f"sink takes one stream, not {len(inputs)}")
+        only(inputs, "sink takes")
         return ()
 
     def process(self, node: Placed, around: Surroundings) -> Process:

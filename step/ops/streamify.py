@@ -9,21 +9,12 @@ from math import prod
 import sympy
 
 from step.language.affine import check_walk
-from step.language.dims import DimKind, Shape, dim, format_shape, if_equal, shape
+from step.language.dims import Shape, dim, format_shape, if_equal, shape
 from step.language.draft import HIGHEST_RANK, Draft, inside
+from step.language.expecting import expect_element
 from step.language.faults import Fault, Violation
 from step.language.loops import Walk
-from step.language.operator import (
-    Accounting,
-    Kind,
-    Names,
-    Operator,
-    Placed,
-    Process,
-    StreamType,
-    Surroundings,
-    expect,
-)
+from step.language.operator import Accounting, Kind, Names, Operator, Placed, Process, StreamType, Surroundings, expect
 from step.language.padding import UNKNOWN, Padding
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
@@ -54,14 +45,12 @@ class Streamify(Operator):
 
     kind = Kind.ON_CHIP
     reads_buffers = True
+    data = (DATA,)  # the reference only says how often to read
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(1 <= len(inputs) <= 2, f"streamify takes buffers and at most one reference, not {len(inputs)} streams")
         data, *references = inputs
-        buffer = data.element
-        if not isinstance(buffer, Buffer):
-            expect(False, f"streamify reads buffers, which bufferize makes, not {buffer}")
-        assert isinstance(buffer, Buffer)
+        buffer = _buffer(data)
         outer = data.shape
         if references:
             (reference,) = references
@@ -83,9 +72,8 @@ class Streamify(Operator):
         if self.out is None or self.stride is None:
             expect(self.out is None and self.stride is None, "a read with strides needs out and stride")
             first, *inner = buffer  # which alone may be ragged
-            if len(outer) > len(buffers) and first.is_ragged:
-                key, hint = ("streamify", buffers, outer, first), f"D{len(inner)}"
-                (first,) = names.shared(key, lambda: (names.symbol(hint, DimKind.RAGGED),))
+            if len(outer) > len(buffers):
+                first = names.apart(first, ("streamify", buffers, outer, first), f"D{len(inner)}")
             return (first, *inner)
         expect(
             all(each.is_static for each in buffer),
@@ -111,17 +99,11 @@ class Streamify(Operator):
         given = inputs[0]
         if given is None:
             return (None,)
-        outer = node.output_types[0].shape[len(node.input_types[0].shape) : -len(self._buffer(node).shape)]
+        inside = len(_buffer(node.input_types[0]).shape)
+        outer = node.output_types[0].shape[len(node.input_types[0].shape) : -inside]
         again = None if self.out is not None else static_product(outer)
-        inside = len(self._buffer(node).shape)
         alike = given.alike + len(outer) if given.alike >= inside else given.alike
         return (UNKNOWN if again is None else given.times(again, alike),)
-
-    @staticmethod
-    def _buffer(node: Placed) -> Buffer:
-        buffer = node.input_types[0].element
-        assert isinstance(buffer, Buffer)
-        return buffer
 
     def process(self, node: Placed, around: Surroundings) -> Process:
         extra = self.extra(node)
@@ -167,13 +149,14 @@ class Streamify(Operator):
                 raise Violation(Fault.WRONG_COUNT)
             yield Token(held[index].value, level)
 
-    def passes_on(self, inputs: int, output: int) -> Sequence[int]:
-        return (DATA,)  # the reference only says how often to read
-
     def on_chip_bytes(self, node: Placed, accounting: Accounting) -> sympy.Expr:
         if accounting == "paper":
             return sympy.Integer(0)
         return node.input_types[DATA].element.bytes + node.output_types[0].element.bytes
+
+
+def _buffer(stream: StreamType) -> Buffer:
+    return expect_element(stream.element, Buffer, "streamify reads buffers, which bufferize makes")
 
 
 @stream_method
@@ -226,6 +209,6 @@ def _strides(draft: Draft, tiles: int) -> tuple[list[int], list[int]]:
     """Extents and strides of a read of up to four of the ``tiles`` of a buffer, which begins with the first one."""
     out = draft.random.choice([[1], [2], [3], [4], [2, 2]])
     stride = [draft.random.randint(0, 3) for _ in out]
-    if sum((extent - 1) * each for extent, each in zip(out, stride, strict=True)) >= tiles:
+    if Walk(tuple(out), tuple(stride)).bounds[1] >= tiles:
         stride = [0 for _ in out]
     return out, stride

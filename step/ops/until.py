@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from step.language.dims import Dim, DimKind
 from step.language.draft import Draft
 from step.language.faults import Fault, Violation
 from step.language.operator import Kind, Names, Operator, Placed, Process, StreamType, Surroundings, expect
@@ -30,6 +28,8 @@ class Until(Operator):
     """
 
     kind = Kind.ROUTING
+    control = (SELECTOR,)
+    data = (DATA,)
 
     def infer(self, inputs: tuple[StreamType, ...], names: Names) -> tuple[StreamType, ...]:
         expect(len(inputs) == 2, f"until takes data and selectors, not {len(inputs)} streams")
@@ -39,23 +39,10 @@ class Until(Operator):
             f"the second stream must be [N] of {Selector(1)}, not {selector}",
         )
         length, *inner = data.shape
-        key = "until", *names.driver(SELECTOR), length
-        count = names.shared(key, lambda: (names.symbol("D0"),))[0]
-        return (StreamType(data.element, (count, *(self._kept(each, names) for each in inner))),)
-
-    @staticmethod
-    def _kept(each: Dim, names: Names) -> Dim:
-        """An inner dimension: a ragged one is new, as some of its tensors are dropped."""
-        if not each.is_ragged:
-            return each
-        key = "until", *names.driver(SELECTOR), each
-        return names.shared(key, lambda: (names.symbol(str(each), DimKind.RAGGED),))[0]
-
-    def decides_on(self, inputs: int) -> Sequence[int]:
-        return (SELECTOR,)
-
-    def passes_on(self, inputs: int, output: int) -> Sequence[int]:
-        return (DATA,)
+        key = "until", *names.drivers[SELECTOR]
+        (count,) = names.shared((*key, length), lambda: (names.symbol("D0"),))
+        kept = (names.apart(each, (*key, each), str(each)) for each in inner)  # as some tensors are dropped
+        return (StreamType(data.element, (count, *kept)),)
 
     def fault_ports(self, fault: Fault, inputs: int) -> tuple[int, ...]:
         return (SELECTOR,)
@@ -98,6 +85,5 @@ def until(stream: Stream, selector: Stream, *, name: str | None = None) -> Strea
 def sample(draft: Draft) -> None:
     """A stream that may end before its last tensor."""
     if piece := draft.pick(lambda each: not each.timed):
-        masks = [int(not draft.chance(0.2)) for _ in piece.nested]
-        which = draft.selectors(1, masks, piece.stream.shape[:1])
+        which = draft.selectors(1, [int(not draft.chance(0.2)) for _ in piece.nested], piece.stream.shape[:1])
         draft.keep(draft.read(piece).until(draft.read(which)), timed=False)

@@ -22,20 +22,11 @@ from step.programs.prepare import Openable, Prepared, prepare
 from step.programs.tables import table
 from step.programs.useful import useful_of
 
-UNITS = {
-    "off_chip_bytes": "B",
-    "on_chip_bytes": "B",
-    "channel_bytes": "B",
-    "load_bytes": "B",
-    "flops": "FLOP",
-    "useful_flops": "FLOP",
-    "intensity": "FLOP/B",
-    "useful_intensity": "FLOP/B",
-}
-
-
 BASE = ("off_chip_bytes", "on_chip_bytes", "flops", "channel_bytes", "load_bytes", "useful_flops")
 """Metrics that are sums over operators and channels, in the order of tables."""
+
+RATIOS = ("intensity", "useful_intensity")
+UNITS = {**{name: "FLOP" if name.endswith("flops") else "B" for name in BASE}, **dict.fromkeys(RATIOS, "FLOP/B")}
 
 
 @dataclass(frozen=True)
@@ -106,8 +97,8 @@ class Metrics:
         return Metrics(self.graph, **found, netlist=self.netlist, values=values, at_most=self.at_most)
 
     def _repr_html_(self) -> str:
-        rows = {**self.items(), "intensity": self.intensity, "useful_intensity": self.useful_intensity}
-        return table(("metric", "value", "unit"), [(name, value, UNITS[name]) for name, value in rows.items()])
+        rows = [(name, getattr(self, name), unit) for name, unit in UNITS.items()]
+        return table(("metric", "value", "unit"), rows)
 
     def items(self) -> dict[str, sympy.Expr]:
         """The base metrics by name."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from step.lowering.memory import MemoryMap, ScratchpadPlan, memory_map, scratchp
 from step.lowering.netlist import Netlist, lower_checked
 from step.programs.data.inputs import BoundInputs, as_data, bind_inputs
 from step.programs.data.npz import load_inputs
-from step.programs.program import Program, load_program
+from step.programs.program import Program, load_program, with_inputs
 
 Inputs = Mapping[str, Any] | BoundInputs | Path | str
 """Data by name, or the name of an .npz file (docs/inputs.md)."""
@@ -101,12 +101,7 @@ def prepare(
     return Prepared(opened.graph, opened.inputs, opened.fabric)
 
 
-def open_program(
-    program: Openable,
-    *,
-    inputs: Inputs | None = None,
-    fabric: FabricConfig | None = None,
-) -> Program:
+def open_program(program: Openable, *, inputs: Inputs | None = None, fabric: FabricConfig | None = None) -> Program:
     """``program`` as a `Program`, with ``inputs`` and ``fabric`` in the place of its own where they are given.
 
     Other inputs have other outputs, so nothing is expected of these then. Raises `FormatError` for what is no program,
@@ -120,10 +115,7 @@ def open_program(
         raise FormatError(f"a program must be a Program, a Graph or the name of a file, not {program!r}")
     if fabric is not None:
         program = replace(program, fabric=fabric)
-    if inputs is not None:
-        data: MutableMapping[str, Any] = as_data(_data(inputs, program.graph))
-        program = replace(program, inputs=data, expected={}, tolerance=0.0)
-    return program
+    return program if inputs is None else with_inputs(program, as_data(_data(inputs, program.graph)))
 
 
 def warn(text: str) -> None:

@@ -17,7 +17,7 @@ import sympy
 
 from step.errors import FormatError, InputError, ProgramError
 from step.host.files import write_together, writing
-from step.host.nearest import did_you_mean
+from step.host.nearest import among
 from step.host.paths import check_readable, named_file
 from step.language.arguments import Checked
 from step.language.graph import Graph
@@ -64,7 +64,7 @@ class Program(metaclass=Checked):
     def __setattr__(self, name: str, given: Any) -> None:
         """Raises `InputError` for what is no part of a program, and for what a part can not be."""
         if name not in _PARTS:
-            raise InputError(f"a program has no {name!r}; {did_you_mean(name, _PARTS)}it has {', '.join(_PARTS)}")
+            raise InputError(f"a program has no {name!r}; {among(name, _PARTS)}")
         if not isinstance(given, _PARTS[name]):
             raise InputError(f"a program's {name} must be a {_PARTS[name].__name__}, not {given!r}")
         settled = Data(cast("Mapping[str, Any]", given), _DATA[name]) if name in _DATA else given
@@ -134,13 +134,14 @@ class Program(metaclass=Checked):
         outputs |= {name: sympy.Integer(math.prod(each.tensor.shape)) for name, each in stored(self.graph).items()}
         for name, each in self.expected.items():
             if name not in outputs:
-                known = f"{did_you_mean(str(name), outputs)}there are {', '.join(outputs) or 'none'}"
+                known = among(str(name), outputs, "there are")
                 raise InputError(f"there is no output {name!r} to compare with the expected one; {known}")
             array = _real(each, name)
             scalars = outputs[name]
             if scalars.is_Integer and scalars != array.size:
                 raise InputError(f"output {name!r} has {scalars} scalars, but {array.size} are expected")
-        if not _is_tolerance(self.tolerance):
+        number = isinstance(self.tolerance, Real) and not isinstance(self.tolerance, bool)
+        if not number or not 0 <= self.tolerance <= sys.float_info.max:
             raise InputError(f"tolerance must be a number >= 0, not {self.tolerance!r}")
         return [name for name in self.expected if not outputs[name].is_Integer]
 
@@ -156,11 +157,6 @@ def _real(value: Any, name: str) -> np.ndarray:
     return array
 
 
-def _is_tolerance(value: Any) -> bool:
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    return number and 0 <= value <= sys.float_info.max
-
-
 def _scalars(stream: StreamType) -> sympy.Expr:
     """Number of scalars of ``stream``."""
     return stream.count * (stream.element.elements if isinstance(stream.element, Tile) else 1)
@@ -174,14 +170,13 @@ def load_program(
     ``inputs`` is an .npz file (docs/inputs.md) that replaces the program's own input data, and drops the expectation
     of that data.
     """
-    programs = load_programs(spec, arguments)
-    if len(programs) != 1:
-        raise FormatError(f"{spec} gives {len(programs)} programs, but one is needed here{_how_to_choose(spec)}")
-    (program,) = programs
-    if inputs is not None:
-        data: MutableMapping[str, Any] = load_inputs(inputs, program.graph)
-        program = replace(program, inputs=data, expected={}, tolerance=0.0)
-    return program
+    program = _only(load_programs(spec, arguments), str(spec), _how_to_choose(spec))
+    return program if inputs is None else with_inputs(program, load_inputs(inputs, program.graph))
+
+
+def with_inputs(program: Program, inputs: MutableMapping[str, Any]) -> Program:
+    """``program`` with other ``inputs``, of which nothing is expected: they have other outputs."""
+    return replace(program, inputs=inputs, expected={}, tolerance=0.0)
 
 
 def _how_to_choose(spec: str | Path) -> str:
@@ -250,9 +245,12 @@ def _parts(spec: str) -> tuple[str, str, str]:
 def called(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Program:
     """The program that ``function`` returns for ``arguments``, by name; raises as `load_program`."""
     what = f"the function {getattr(function, '__name__', function)}"
-    programs = _programs(what, call(what, function, arguments))
+    return _only(_programs(what, call(what, function, arguments)), what)
+
+
+def _only(programs: list[Program], what: str, hint: str = "") -> Program:
     if len(programs) != 1:
-        raise FormatError(f"{what} gives {len(programs)} programs, but one is needed here")
+        raise FormatError(f"{what} gives {len(programs)} programs, but one is needed here{hint}")
     return programs[0]
 
 

@@ -60,5 +60,4 @@ class Columns(ByName[np.ndarray]):
         return found
 
     def _repr_html_(self) -> str:
-        rows = zip(*(each.tolist() for each in self.values()), strict=True)
-        return table(list(self), rows)
+        return table(list(self), zip(*(each.tolist() for each in self.values()), strict=True))

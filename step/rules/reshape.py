@@ -11,7 +11,7 @@ from step.firing.declared import Declared
 from step.firing.machine import COMPUTES, ENDS, Machine
 from step.firing.words import need, put, room, take
 from step.language.graph import Node
-from step.language.tokens import Token, empty
+from step.language.tokens import DONE, Token, empty
 from step.ops.reshape import Reshape as Operator
 from step.ops.reshape import pad_element
 
@@ -33,18 +33,18 @@ class Reshape(Machine):
 
     def fire(self) -> int | None:
         last = self.count == self.chunk - 1
-        if self.filling:
-            for each in self.outputs:
-                room(each)
+        x = DONE
+        if not self.filling:
+            x = need(self.inputs[0])
+        for each in self.outputs:
+            room(each)
+        if self.filling or (x.done and self.count):
             stop = self.fill_stop + 1 if last else 0
             put(self.outputs[0], Token(self.filler, stop))
             put(self.outputs[1], Token(PADDING, stop))
             self.count = 0 if last else self.count + 1
-            self.filling = not last
+            self.filling = self.filling and not last
             return COMPUTES
-        x = need(self.inputs[0])
-        for each in self.outputs:
-            room(each)
         if x.has_value:
             take(self.inputs[0])
             stop = x.stop + 1 if last else 0
@@ -59,12 +59,6 @@ class Reshape(Machine):
             for each in self.outputs:
                 put(each, empty(x.rank + 1, x.stop + 1))
             return None
-        if self.count:
-            stop = 1 if last else 0
-            put(self.outputs[0], Token(self.filler, stop))
-            put(self.outputs[1], Token(PADDING, stop))
-            self.count = 0 if last else self.count + 1
-            return COMPUTES
         take(self.inputs[0])
         for each in self.outputs:
             put(each, x)

@@ -10,7 +10,7 @@ from functools import cache, partial
 from importlib.metadata import entry_points
 from typing import Annotated, Any, Literal
 
-from step.errors import EnvironmentProblem, InputError, RegistrationError, UnknownName, missing_module
+from step.errors import EnvironmentProblem, InputError, RegistrationError, UnknownName, needing
 from step.host.names import unknown
 from step.host.nearest import did_you_mean
 from step.host.paths import named_file
@@ -90,10 +90,8 @@ def backend(name: str) -> Backend:
 def _loaded(name: str) -> Any:
     """Object that the entry point ``name`` stands for."""
     (entry,) = entry_points(group=GROUP, name=name)
-    try:
+    with needing(f"the back end {name}"):
         return entry.load()
-    except ModuleNotFoundError as error:
-        raise missing_module(error, f"the back end {name}") from None
 
 
 def able(option: str) -> list[str]:

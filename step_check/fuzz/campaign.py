@@ -54,27 +54,22 @@ class FuzzCampaign:
     tokens: int = 0
     crowded: list[int] = field(default_factory=list)
 
-    def check(self, seed: int) -> bool:
+    def check(self, seed: int, *, roomy: bool = False) -> bool:
         """Interpreter and fast model on the program of ``seed``; whether they agree.
 
-        One that deadlocks for want of space in its channels is taken once more with space for everything.
+        One that deadlocks for want of space in its channels is taken once more with space for everything (``roomy``).
         """
         found: Program | None = None
         try:
-            for roomy in (False, True):
-                found = None
-                with failing("generator"):
-                    found = program(seed, operators=self.operators, roomy=roomy)
-                try:
-                    self.tokens += check(found).tokens
-                    self.kinds += Counter(node.operator.name for node in found.graph)
-                    break
-                except Disagreement as error:
-                    if error.kind != DEADLOCK or roomy:
-                        raise
+            with failing("generator"):
+                found = program(seed, operators=self.operators, roomy=roomy)
+            self.tokens += check(found).tokens
         except Disagreement as error:
+            if error.kind == DEADLOCK and not roomy:
+                return self.check(seed, roomy=True)
             self._found(FuzzFinding((seed,), seed, self.operators, False, error.kind, str(error), found), check)
             return False
+        self.kinds += Counter(node.operator.name for node in found.graph)
         self.agreed += 1
         return True
 
@@ -153,12 +148,11 @@ class FuzzCampaign:
         for seed in seeds:
             try:
                 check(self._together([seed], first))
-                fitting.append(seed)
             except Disagreement as error:
-                if error.kind != DEADLOCK:
-                    fitting.append(seed)  # it fails in RTL too, or that disagrees
+                if error.kind == DEADLOCK:
+                    self.crowded.append(seed)
                     continue
-                self.crowded.append(seed)
+            fitting.append(seed)  # one that disagrees fails in RTL too, or that disagrees
         return fitting
 
     def _narrowed(self, seeds: list[int], first: int, error: Disagreement) -> tuple[list[int], Disagreement]:

@@ -124,10 +124,8 @@ def _compare(kind: str, found: Any, wanted: Any) -> None:
 
 def _plain_events(result: RunResult) -> dict[str, list[list[int]]]:
     """The cycle and the control of every token, by channel; those that begin to differ first stand in front."""
-    return {
-        name: np.stack([each.cycles, each.control]).T.tolist()
-        for name, each in sorted((result.events or {}).items(), key=lambda pair: min(pair[1].cycles, default=0))
-    }
+    events = sorted((result.events or {}).items(), key=lambda pair: min(pair[1].cycles, default=0))
+    return {name: np.stack([each.cycles, each.control]).T.tolist() for name, each in events}
 
 
 def _activities(result: RunResult) -> dict[str, tuple[int, ...]]:

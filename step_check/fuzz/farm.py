@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from step.language.dims import Dim
-from step.language.dtypes import DType
 from step.language.graph import Feedback, Graph, Tensor
-from step.language.location import Location
 from step.language.operator import Operator
 from step.language.stream import Stream
-from step.language.types import ElementType
 
 
 @dataclass(eq=False)
@@ -21,28 +18,17 @@ class _Prefixed(Graph):
 
     prefix: str = ""
 
-    def add(
-        self,
-        operator: Operator,
-        inputs: Sequence[Stream] = (),
-        *,
-        name: str | None = None,
-        location: Location | None = None,
-    ) -> tuple[Stream, ...]:
-        return super().add(
-            operator, inputs, name=self.prefix + (name or self._next_name(operator.name)), location=location
-        )
+    def add(self, operator: Operator, *others: Any, name: str | None = None, **named: Any) -> tuple[Stream, ...]:
+        return super().add(operator, *others, name=self.prefix + (name or self._next_name(operator.name)), **named)
 
-    def tensor(self, name: str, dims: Iterable[int], dtype: DType | str) -> Tensor:
-        return super().tensor(self.prefix + name, dims, dtype)
+    def tensor(self, name: str, *others: Any, **named: Any) -> Tensor:
+        return super().tensor(self.prefix + name, *others, **named)
 
-    def feedback(
-        self, element: ElementType, dims: Iterable[Dim | int], *, name: str, location: Location | None = None
-    ) -> Feedback:
-        return super().feedback(element, dims, name=self.prefix + name, location=location)
+    def feedback(self, *others: Any, name: str, **named: Any) -> Feedback:
+        return super().feedback(*others, name=self.prefix + name, **named)
 
-    def symbol(self, name: str, *, ragged: bool = False, location: Location | None = None) -> Dim:
-        return super().symbol(self.prefix + name, ragged=ragged, location=location)
+    def symbol(self, name: str, **named: Any) -> Dim:
+        return super().symbol(self.prefix + name, **named)
 
 
 def side_by_side(name: str, builders: Iterable[Callable[[Graph], Mapping[str, Any]]]) -> tuple[Graph, dict[str, Any]]:

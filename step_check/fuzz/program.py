@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -25,6 +25,14 @@ LARGEST_BUFFER = 64
 
 SCALAR_BYTES = 4
 """Bytes of the widest scalar."""
+
+UNITS = {
+    **{"matmul_lanes": (1, 4, 8), "vector_lanes": (1, 4, 16), "stages": (1, 2, 4), "link_bytes": (1, 4, 8, 64, 4096)},
+    **{"block_ram_words": (1, 8, 32), "channel_depth": (2, 2, 3, 4), "outstanding": range(1, 5)},
+}
+MEMORY = {"beat_bytes": (1, 2, 4, 8, 64), "channels": (1, 2, 4), "interval": range(1, 4), "latency": range(1, 10)}
+SCRATCHPADS = {"scratchpad_banks": (1, 2, 4), "scratchpad_ports": (1, 2, 3), "page_bytes": (64, 128, 256)}
+"""Parameters of a fabric, and what is drawn for them."""
 
 OPERATORS = (5, 60)
 """Operators of a program, at least and at most, sinks and stores not counted; the last step may add a few more."""
@@ -123,26 +131,13 @@ def _end(draft: GrowingDraft) -> None:
 def fabric(seed: int, *, roomy: bool = False) -> FabricConfig:
     """A small fabric, whose memory is not fast; ``roomy``: with on-chip memory for all that ever waits."""
     random = Random(-1 - seed)
-    return FabricConfig(
-        matmul_lanes=random.choice([1, 4, 8]),
-        vector_lanes=random.choice([1, 4, 16]),
-        stages=random.choice([1, 2, 4]),
-        link_bytes=random.choice([1, 4, 8, 64, 4096]),
-        block_ram_words=random.choice([1, 8, 32]),
-        channel_depth=random.choice([2, 2, 3, 4]),
-        outstanding=random.randint(1, 4),
-        memory=MemoryConfig(
-            beat_bytes=random.choice([1, 2, 4, 8, 64]),
-            channels=random.choice([1, 2, 4]),
-            interval=random.randint(1, 3),
-            latency=random.randint(1, 9),
-        ),
-        scratchpad_banks=random.choice([1, 2, 4]),
-        scratchpad_ports=random.choice([1, 2, 3]),
-        page_bytes=(page := random.choice([64, 128, 256])),
-        # A page for every token of one buffer; more than one of this size may wait for each other.
-        scratchpad_bytes=page * LARGEST_BUFFER * (8 if roomy else 1),
-    )
+
+    def drawn(choices: Mapping[str, Sequence[int]]) -> dict[str, Any]:
+        return {name: random.choice(each) for name, each in choices.items()}
+
+    found = FabricConfig(**drawn(UNITS), memory=MemoryConfig(**drawn(MEMORY)), **drawn(SCRATCHPADS))
+    # A page for every token of one buffer; more than one of this size may wait for each other.
+    return replace(found, scratchpad_bytes=found.page_bytes * LARGEST_BUFFER * (8 if roomy else 1))
 
 
 def with_rows(fabric: FabricConfig, graph: Graph, most: int) -> FabricConfig:

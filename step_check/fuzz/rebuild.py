@@ -145,24 +145,24 @@ def _type(graph: Graph, key: Key) -> StreamType:
 
 def needed(graph: Graph, changes: Changes) -> set[Key]:
     """The streams that are read, and, with port -1, the nodes that are left when only what outputs need is kept."""
-    found: set[Key] = set()
-    left = [(node.name, -1) for node in graph if node.operator.ends_run and node.name not in changes.without]
-    left += changes.sinks
-    while left:
-        key = left.pop()
-        if key in found:
-            continue
-        found.add(key)
-        if key in changes.played:
-            continue
+
+    def behind(key: Key) -> list[Key]:
         producer, port = key
-        read: list[Stream] = []
+        if key in changes.played:
+            return []
         if producer in graph.feedbacks:
             edge = graph.feedbacks[producer].source
             read = [] if edge is None else [edge]
-        elif port < 0:
-            read = list(graph.nodes[producer].inputs)
+        elif port >= 0:
+            return [(producer, -1)]
         else:
-            left.append((producer, -1))
-        left += [changes.instead.get(each.key, each.key) for each in read]
+            read = list(graph.nodes[producer].inputs)
+        return [changes.instead.get(each.key, each.key) for each in read]
+
+    ends = [(node.name, -1) for node in graph if node.operator.ends_run and node.name not in changes.without]
+    found, left = set[Key](), [*ends, *changes.sinks]
+    while left:
+        key = left.pop()
+        left += [] if key in found else behind(key)
+        found.add(key)
     return found

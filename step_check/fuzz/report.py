@@ -38,17 +38,8 @@ class FuzzFinding:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, as the schema ``fuzz`` describes it."""
-        return {
-            "format": format_of("fuzz"),
-            "version": version(),
-            "seeds": list(self.seeds),
-            "fabric": self.fabric,
-            "operators": list(self.operators),
-            "rtl": self.rtl,
-            "kind": self.kind,
-            "text": self.text,
-            "program": None if self.program is None else f"{self.name}.json",
-        }
+        file = None if self.program is None else f"{self.name}.json"
+        return {"format": format_of("fuzz"), "version": version(), **vars(self), "program": file}
 
     def save(self, directory: Path | str) -> Path:
         """Write the report, and the program beside it, to ``directory``; returns the path of the report."""
@@ -65,9 +56,8 @@ def load_report(path: Path | str) -> dict[str, Any]:
     path = named_file(path, "a report")
     data: dict[str, Any] = read_json(path, "fuzz")
     if data["version"] != version():
-        hint = (
-            f"; the program itself can be run: step compare {path.parent / data['program']}" if data["program"] else ""
-        )
+        file = data["program"]
+        hint = f"; the program itself can be run: step compare {path.parent / file}" if file else ""
         raise FormatError(
             f"{path} was written by version {data['version']} of the generator, and this is {version()}, "
             f"whose seeds give other programs{hint}"

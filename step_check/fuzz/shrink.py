@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from step.errors import StepError
@@ -16,7 +17,7 @@ from step.running.interpreter import interpret
 from step_check.fuzz.rebuild import Changes, Key, rebuilt
 from step_check.samples.contents import Contents
 
-Edit = Callable[[Program], Program]
+Edit = Callable[[Program], Changes]
 
 
 def shrink(program: Program, fails: Callable[[Program], bool], *, tries: int = 1000) -> Iterator[Program]:
@@ -30,7 +31,7 @@ def shrink(program: Program, fails: Callable[[Program], bool], *, tries: int = 1
         for edits in (prefixes, outputs, heads, cuts, splits, bypasses, entries):
             for edit in list(edits(program)):
                 try:
-                    candidate = edit(program)
+                    candidate = rebuilt(program, edit(program))
                     if size(candidate) >= size(program):
                         continue
                 except (StepError, ValueError, LookupError):  # no program: what the edit needs is not there
@@ -52,73 +53,50 @@ def size(program: Program) -> tuple[int, int, int]:
 
 def prefixes(program: Program) -> Iterator[Edit]:
     """One stream is the only output; those that come first in front."""
-
-    def prefix(key: Key) -> Edit:
-        return lambda now: rebuilt(now, Changes(without=_ends(now.graph), sinks=(key,)))
-
-    return (prefix(stream.key) for stream in program.graph.streams())
+    for stream in program.graph.streams():
+        yield partial(lambda key, now: Changes(without=_ends(now.graph), sinks=(key,)), stream.key)
 
 
 def outputs(program: Program) -> Iterator[Edit]:
     """One output less."""
-
-    def drop(name: str) -> Edit:
-        return lambda now: rebuilt(now, Changes(without=frozenset([name])))
-
-    return (drop(name) for name in _ends(program.graph))
+    for name in _ends(program.graph):
+        yield partial(lambda name, _: Changes(without=frozenset([name])), name)
 
 
 def heads(program: Program) -> Iterator[Edit]:
     """The inputs of the last operator in front of an output are outputs instead."""
-
-    def head(node: Node, ends: frozenset[str]) -> Edit:
-        return lambda now: rebuilt(now, Changes(without=ends, sinks=_read(now.graph, node)))
-
     ends, readers = _ends(program.graph), program.graph.readers()
     for node in program.graph:
         behind = {each.name for port in range(len(node.output_types)) for each, _ in readers[node.name, port]}
         if behind <= ends:
-            yield head(node, frozenset([*behind, node.name]))
+            gone = frozenset([*behind, node.name])
+            yield partial(lambda gone, node, now: Changes(without=gone, sinks=_read(now.graph, node)), gone, node)
 
 
 def cuts(program: Program) -> Iterator[Edit]:
     """A source plays what an operator, or a feedback edge, sends; those next to the outputs first."""
-
-    def cut(keys: list[Key]) -> Edit:
-        def edit(now: Program) -> Program:
-            carried = _carried(now)
-            return rebuilt(now, Changes(played={key: carried[_name(now.graph, key)] for key in keys}))
-
-        return edit
-
-    made = [[(node.name, port) for port in range(len(node.output_types))] for node in program.graph if _works(node)]
-    return (cut(keys) for keys in [*reversed(made), *([(name, 0)] for name in program.graph.feedbacks)] if keys)
+    made = [_outputs(node) for node in program.graph if _works(node)]
+    for keys in (*reversed(made), *([(name, 0)] for name in program.graph.feedbacks)):
+        if keys:
+            yield partial(lambda keys, now: Changes(played=_played(now, keys)), keys)
 
 
 def splits(program: Program) -> Iterator[Edit]:
     """The inputs of an operator are outputs, and a source plays what it sends."""
-
-    def split(node: Node) -> Edit:
-        def edit(now: Program) -> Program:
-            keys = [(node.name, port) for port in range(len(node.output_types))]
-            carried = _carried(now)
-            played = {key: carried[_name(now.graph, key)] for key in keys}
-            return rebuilt(now, Changes(played=played, sinks=_read(now.graph, node)))
-
-        return edit
-
-    return (split(node) for node in program.graph if node.output_types and node.inputs)
+    for node in program.graph:
+        if node.output_types and node.inputs:
+            yield partial(
+                lambda node, now: Changes(played=_played(now, _outputs(node)), sinks=_read(now.graph, node)), node
+            )
 
 
 def bypasses(program: Program) -> Iterator[Edit]:
     """The readers of an operator read one of its inputs instead."""
-
-    def bypass(key: Key, other: Key) -> Edit:
-        return lambda now: rebuilt(now, Changes(instead={key: other}))
-
     for node in program.graph:
-        for port, kind in enumerate(node.output_types):
-            yield from (bypass((node.name, port), each.key) for each in node.inputs if each.type == kind)
+        for key, kind in zip(_outputs(node), node.output_types, strict=True):
+            for each in node.inputs:
+                if each.type == kind:
+                    yield partial(lambda key, other, _: Changes(instead={key: other}), key, each.key)
 
 
 def entries(program: Program) -> Iterator[Edit]:
@@ -142,7 +120,7 @@ def entries(program: Program) -> Iterator[Edit]:
 def _less(name: str, dimension: Dim, start: int, count: int) -> Edit:
     """``count`` entries of ``dimension`` less, in the source ``name`` or, without a name, in all."""
 
-    def edit(now: Program) -> Program:
+    def edit(now: Program) -> Changes:
         shapes, data, bound = {}, {}, _bound(now)
         for node in now.graph.sources():
             given = node.operator.given()
@@ -155,7 +133,7 @@ def _less(name: str, dimension: Dim, start: int, count: int) -> Edit:
                             del entries[start : start + count]
                         shape[level] = dim(int(each) - count) if each.is_static else each
                 shapes[node.name], data[node.name] = tuple(shape), from_nested(nested, len(shape) - 1)
-        return rebuilt(now, Changes(shapes=shapes, data=data))
+        return Changes(shapes=shapes, data=data)
 
     return edit
 
@@ -178,6 +156,10 @@ def _works(node: Node) -> bool:
     return node.operator.given() is None
 
 
+def _outputs(node: Node) -> list[Key]:
+    return [(node.name, port) for port in range(len(node.output_types))]
+
+
 def _ends(graph: Graph) -> frozenset[str]:
     """The nodes that make outputs."""
     return frozenset(node.name for node in graph if node.operator.ends_run)
@@ -189,6 +171,12 @@ def _name(graph: Graph, key: Key) -> str:
     if producer in graph.feedbacks:
         return str(graph.resolve(graph.feedbacks[producer].stream))
     return graph.stream_name(producer, port)
+
+
+def _played(program: Program, keys: list[Key]) -> dict[Key, list[Token]]:
+    """Tokens of the streams ``keys``."""
+    carried = _carried(program)
+    return {key: carried[_name(program.graph, key)] for key in keys}
 
 
 def _bound(program: Program) -> BoundInputs:

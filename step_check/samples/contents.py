@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, MutableSequence, Sequence
+from collections.abc import Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,7 +39,8 @@ class Contents(Surroundings):
         Where they end too early, or break the operator's contract, so ends what it sends: a check of the program tells.
         """
         self._node, self._port = node, -1
-        self._outputs = [self.streams.setdefault(graph.stream_name(node.name, port), []) for port in _ports(node)]
+        names = (graph.stream_name(node.name, port) for port in range(len(node.output_types)))
+        self._outputs = [self.streams.setdefault(name, []) for name in names]
         queues = [deque(self.streams[str(each)]) for each in node.inputs]
         process = node.operator.process(node, self)
         try:
@@ -81,7 +82,3 @@ class Contents(Surroundings):
 
     def collect(self, token: Token) -> None:
         """Nothing: outputs are in the stream that they are read from."""
-
-
-def _ports(node: Node) -> Iterable[int]:
-    return range(len(node.output_types))

@@ -114,14 +114,17 @@ class GrowingDraft(DraftInputs):
 
     def beside(self, piece: Piece, element: ElementType | None) -> list[Piece]:
         """Pieces of the pool in the shape of ``piece``, and of ``element`` if there is one."""
+        found = (each for each in self._along(piece) if each.rank == piece.rank)
+        return [each for each in found if element in (None, each.element) and each.has_rows_of(piece)]
+
+    def _along(self, piece: Piece) -> list[Piece]:
+        """Pieces of the pool in the shape of ``piece``, or of its outer dimensions."""
         return [
             each
             for each in self.pool
-            if each.stream.shape == piece.stream.shape
-            and element in (None, each.element)
-            and not each.timed
-            and alike(each.nested, piece.nested, piece.rank + 1)
-            and each.has_rows_of(piece)
+            if not each.timed
+            and each.stream.shape == piece.stream.shape[: each.rank + 1]
+            and alike(each.nested, piece.nested, each.rank + 1)
         ]
 
     def twin(self, piece: Piece, element: ElementType, value: Callable[[Random], Any], stem: str = "twin") -> Piece:
@@ -164,7 +167,8 @@ class GrowingDraft(DraftInputs):
                     continue
             except TypeMismatch:
                 continue
-            own, streams = self._own(sample, piece), list[Stream]()
+            fitting = (at for at, one in enumerate(sample.elements) if one == piece.element and at not in sample.values)
+            own, streams = next(fitting, None), list[Stream]()
             for port, element in enumerate(sample.elements):
                 if port == own:
                     operand = piece
@@ -175,13 +179,6 @@ class GrowingDraft(DraftInputs):
                 streams.append(self.read(operand))
             return sample.function, streams
         return None
-
-    def _own(self, sample: Sample, piece: Piece) -> int | None:
-        """The operand that is ``piece`` itself."""
-        ports = [
-            port for port, each in enumerate(sample.elements) if each == piece.element and port not in sample.values
-        ]
-        return ports[0] if ports else None
 
     def _fits(self, sample: Sample, piece: Piece, result: ElementType) -> bool:
         """Whether operands can be had, and the result is not too large."""
@@ -218,14 +215,7 @@ class GrowingDraft(DraftInputs):
             targets = self.random.randint(1, 3)
             all_of_them = self.graph.turns(targets, [range(targets)], reference=self.read(piece))
             return self.keep(all_of_them, timed=True)[0]
-        found = [
-            each
-            for each in self.pool
-            if isinstance(each.element, Selector)
-            and not each.timed
-            and each.stream.shape == piece.stream.shape[: each.rank + 1]
-            and alike(each.nested, piece.nested, each.rank + 1)
-        ]
+        found = [each for each in self._along(piece) if isinstance(each.element, Selector)]
         if found and self.chance(0.4):
             return self.random.choice(found)
         targets, outer = self.random.choice([2, 2, 1, 3, 3, 5]), self.random.randint(1, piece.rank + 1)

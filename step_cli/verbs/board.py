@@ -16,24 +16,20 @@ from step.lowering.bus import PAGE, BusConfig
 from step.programs.data.inputs import bind_inputs
 from step.programs.data.npz import load_inputs
 from step.programs.prepare import prepare
-from step_cli.console import show_json, working
+from step_cli.console import show, working
 from step_cli.files import writing_folder
-from step_cli.options import READ, Amount, Binding, Folder, Json, ProgramAndInputs, Style
+from step_cli.options import READ, Amount, Binding, Folder, ProgramAndInputs, Style
 from step_cli.verb import options_for, verb
 
 BUS = BusConfig()
 
 
-class _Address(click.ParamType):
+def _address(text: str) -> int:
     """A number in decimal, or with 0x in hexadecimal."""
-
-    name = "address"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        try:
-            return value if isinstance(value, int) else int(str(value), 0)
-        except ValueError:
-            self.fail(f"{value!r} is no number", param, ctx)
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is no number") from None
 
 
 @verb
@@ -50,7 +46,6 @@ def command(
         tuple[Path, ...],
         READ,
         "--batch",
-        "FILE",
         "More data (.npz) that the firmware of --target litex runs after the program's own; repeat for several.",
     ],
     masters: Annotated[int | None, f"AXI4 masters, 1 to 4.  [default: {BUS.masters}]"],
@@ -62,9 +57,8 @@ def command(
         Literal["memory", "edge"], "Whether DMA has the streams in memory, or they are AXI4-Stream ports."
     ] = "memory",
     clock: Annotated[float, Amount(MEGAHERTZ, 1), "For constraints, in MHz."] = 100.0,
-    base: Annotated[int | None, _Address(), "Address of the memory image.  [default: 0x80000000, or 0]"],
+    base: Annotated[int | None, _address, "ADDRESS", "Address of the memory image.  [default: 0x80000000, or 0]"],
     style: Style = "fpga",
-    as_json: Json,
 ) -> None:
     """Write a program as a block for a system on chip: AXI4 masters, registers, drivers, a bench.
 
@@ -86,11 +80,9 @@ def command(
             written = write_system(prepared, options, more, staged, progress)
         else:
             written = write_folder(prepared, options, staged, progress)
-    if as_json:
-        show_json({"module": written.tables.design.top.name, "directory": str(output)})
-    else:
-        tables = written.tables
-        click.echo(
-            f"{output}: {len(written.rtl)} Verilog files, top module {tables.design.top.name}, "
-            f"{len(written.places)} images, {len(tables.design.registers)} registers"
-        )
+    tables = written.tables
+    show(
+        {"module": tables.design.top.name, "directory": str(output)},
+        f"{output}: {len(tables.rtl)} Verilog files, top module {tables.design.top.name}, "
+        f"{len(written.places)} images, {len(tables.design.registers)} registers",
+    )

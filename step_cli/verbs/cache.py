@@ -8,18 +8,18 @@ from typing import Annotated
 
 import click
 
-from cosim.cache.size import CacheEntry, down_to, entries, remove, size_text
 from step.errors import InputError
 from step.host.amounts import DAYS
+from step.host.entries import CacheEntry, down_to, entries, remove, size_text
 from step.host.files import cache_directory
 from step.host.sizes import cache_limit, parse_size
 from step.host.usage import DAY
-from step_cli.console import show_json, show_rows, warn
-from step_cli.options import Amount, Json
+from step_cli.console import show, table, warn
+from step_cli.options import Amount
 from step_cli.verb import verb
 
 
-def command(as_json: Json) -> None:
+def command() -> None:
     """How large the cache is; `list` its entries, or `clean` it.
 
     What was not used for the longest time goes by itself when the cache is larger than STEP_CACHE_LIMIT (10 GB), but
@@ -28,28 +28,28 @@ def command(as_json: Json) -> None:
     if click.get_current_context().invoked_subcommand is not None:
         return
     root, limit = cache_directory(), cache_limit()
-    kinds: dict[str, list[CacheEntry]] = {}
-    for each in entries(root):
-        kinds.setdefault(_kind(each), []).append(each)
-    if as_json:
-        plain = {kind: {"entries": len(each), "bytes": _total(each)} for kind, each in kinds.items()}
-        show_json({"directory": str(root), "limit_bytes": limit, "bytes": _sum(kinds), "kinds": plain})
-        return
-    title, largest = f"{root}: {size_text(_sum(kinds))} of {size_text(limit)}", lambda item: -_total(item[1])
-    rows = ((kind, len(of), size_text(_total(of)), _ago(of[-1])) for kind, of in sorted(kinds.items(), key=largest))
-    show_rows(title, ("kind", "entries", "size", "last used"), rows)
+    found, kinds = entries(root), dict[str, list[CacheEntry]]()
+    for each in found:
+        kinds.setdefault("unfinished " * each.unfinished + each.kind, []).append(each)
+    size, sizes = _total(found), {kind: _total(of) for kind, of in kinds.items()}
+    plain = {kind: {"entries": len(of), "bytes": sizes[kind]} for kind, of in kinds.items()}
+    largest = sorted(kinds.items(), key=lambda item: -sizes[item[0]])
+    rows = ((kind, len(of), size_text(sizes[kind]), _ago(of[-1])) for kind, of in largest)
+    show(
+        {"directory": str(root), "limit_bytes": limit, "bytes": size, "kinds": plain},
+        table(f"{root}: {size_text(size)} of {size_text(limit)}", ("kind", "entries", "size", "last used"), rows),
+    )
 
 
 @verb
-def list_entries(as_json: Json) -> None:
+def list_entries() -> None:
     """All entries, what was used last first."""
-    found = entries(cache_directory())[::-1]
-    if as_json:
-        show_json([{"path": str(each.path), "bytes": each.size, "last_used": each.used} for each in found])
-        return
     root = cache_directory()
+    found = entries(root)[::-1]
+    plain = [{"path": str(each.path), "bytes": each.size, "last_used": each.used} for each in found]
     rows = ((str(each.path.relative_to(root)), size_text(each.size), _ago(each)) for each in found)
-    show_rows(f"{root}: {len(found):,} entries, {size_text(_total(found))}", ("entry", "size", "last used"), rows)
+    title = f"{root}: {len(found):,} entries, {size_text(_total(found))}"
+    show(plain, table(title, ("entry", "size", "last used"), rows))
 
 
 @verb
@@ -58,7 +58,6 @@ def clean(
     everything: Annotated[bool, "--all", "All entries."],
     older_than: Annotated[float | None, Amount(DAYS), "DAYS", "What was not used for so long."],
     down_to: Annotated[str | None, "SIZE", "The longest unused ones, until the rest has this size, such as 500MB."],
-    as_json: Json,
 ) -> None:
     """Throw entries away. What is being made at the moment stays."""
     chosen = _chosen(cache_directory(), everything, older_than, down_to)
@@ -66,13 +65,10 @@ def clean(
     left = entries(cache_directory())
     if len(gone) < len(chosen):
         warn([f"{len(chosen) - len(gone):,} entries stay: they are being made, or are not yours to remove"])
-    if as_json:
-        show_json({"removed": len(gone), "removed_bytes": _total(gone), "left": len(left), "left_bytes": _total(left)})
-    else:
-        click.echo(
-            f"ok: {len(gone):,} entries removed, {size_text(_total(gone))}; "
-            f"{len(left):,} left, {size_text(_total(left))}"
-        )
+    show(
+        {"removed": len(gone), "removed_bytes": _total(gone), "left": len(left), "left_bytes": _total(left)},
+        f"ok: {len(gone):,} entries removed, {size_text(_total(gone))}; {len(left):,} left, {size_text(_total(left))}",
+    )
 
 
 command = verb(command, click.Group, invoke_without_command=True, commands={"list": list_entries, "clean": clean})
@@ -86,16 +82,8 @@ def _chosen(root: Path, everything: bool, older_than: float | None, size: str | 
     return [each for each in entries(root) if everything or each.age > (older_than or 0) * DAY]
 
 
-def _kind(entry: CacheEntry) -> str:
-    return f"unfinished {entry.kind}" if entry.unfinished else entry.kind
-
-
 def _total(found: Iterable[CacheEntry]) -> int:
     return sum(each.size for each in found)
-
-
-def _sum(kinds: dict[str, list[CacheEntry]]) -> int:
-    return sum(map(_total, kinds.values()))
 
 
 def _ago(entry: CacheEntry) -> str:

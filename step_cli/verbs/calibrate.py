@@ -9,12 +9,12 @@ import click
 
 from step.errors import InputError, SimulationError
 from step.lowering.fabric import FabricConfig
-from step.programs.files.json_file import format_of, written_by
+from step.programs.files.json_file import header
 from step.programs.program import load_program
 from step.running.backend import backend
-from step_cli.console import show_json, show_rows, show_written, working
+from step_cli.console import as_json, both, show, table, working
 from step_cli.files import save_json
-from step_cli.options import Arguments, Json, Settings, Written, on_fabric, set_fabric
+from step_cli.options import Arguments, Settings, Written, on_fabric, set_fabric
 from step_cli.verb import Note, verb
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ def command(
     arguments: Arguments,
     settings: Settings,
     save: Annotated[Written, "Write what was measured to this file."],
-    as_json: Json,
 ) -> None:
     """Measure in RTL how long every unit takes, and compare that with its plan.
 
@@ -50,43 +49,27 @@ def command(
     with working() as progress:
         found = [unit for bench in benches for unit in bench.measure(progress)]
     plain = {
-        "format": format_of("calibration"),
-        "written_by": written_by(),
+        **header("calibration"),
         "program": program,
         "fabric": fabric.to_json(),
         "units": [each.to_json() for each in found],
     }
     if save is not None:
         save_json(save, plain)
-    if as_json:
-        show_json(plain)
-    else:
-        _show(found)
-        show_written(save)
+    show(plain, _table(found), save)
     if apart := [each.unit for each in found if not each.agrees]:
         raise SimulationError(f"{len(apart)} of {_units(found)} are not as planned: {', '.join(apart)}")
-    if not as_json:
+    if not as_json():
         click.echo(f"ok: {_units(found)} as planned, in the cycle of every token")
 
 
-def _show(found: Sequence[UnitCycles]) -> None:
-    rows = []
+def _table(found: Sequence[UnitCycles]) -> str:
+    pacings, rows = ("interval", "latency"), []
     for each in found:
-        plan, rtl = each.expected, each.measured
-        rows.append(
-            (each.unit, each.words, _both(plan.interval, rtl.interval), _both(plan.latency, rtl.latency), each.residual)
-        )
-    headings = ("unit", "words", "interval", "latency", "residual")
-    show_rows("by plan | in RTL where it differs", headings, rows)
+        cells = (both(getattr(each.expected, name), getattr(each.measured, name)) for name in pacings)
+        rows.append((each.unit, each.words, *cells, each.residual))
+    return table("by plan | in RTL where it differs", ("unit", "words", *pacings, "residual"), rows)
 
 
 def _units(found: Sequence[UnitCycles]) -> str:
     return f"{len(found)} unit" + ("" if len(found) == 1 else "s")
-
-
-def _both(expected: int | None, measured: int | None) -> str:
-    return _text(expected) if expected == measured else f"{_text(expected)} | {_text(measured)}"
-
-
-def _text(cycles: int | None) -> str:
-    return "-" if cycles is None else f"{cycles:,}"

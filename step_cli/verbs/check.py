@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import click
 from rich.markup import escape
 
 from step.errors import FabricError
@@ -12,13 +11,13 @@ from step.lowering.feasible import check_feasible
 from step.lowering.needs import check_depths
 from step.lowering.regions import regions_of
 from step.programs.prepare import prepare
-from step_cli.console import show_json, talk, warn
-from step_cli.options import Json, ProgramAndInputs
+from step_cli.console import show, talk, warn
+from step_cli.options import ProgramAndInputs
 from step_cli.verb import verb
 
 
 @verb
-def command(program: ProgramAndInputs, as_json: Json) -> None:
+def command(program: ProgramAndInputs) -> None:
     """Check a program: types, shapes, the graph and, where it has any, its input data.
 
     What is well formed, but does not fit the fabric, gets a warning, but for depths that no channel has and tensors
@@ -41,9 +40,7 @@ def command(program: ProgramAndInputs, as_json: Json) -> None:
     for hint in hints:
         talk(f"[cyan]hint:[/] {escape(hint)}")
     operators, streams = len(opened.graph.nodes), sum(1 for _ in opened.graph.streams())
-    if as_json:
-        show_json(
-            {"program": opened.name, "operators": operators, "streams": streams, "warnings": warnings, "hints": hints}
-        )
-    else:
-        click.echo(f"{opened.name}: ok, {operators} operators, {streams} streams, {len(warnings)} warnings")
+    show(
+        {"program": opened.name, "operators": operators, "streams": streams, "warnings": warnings, "hints": hints},
+        f"{opened.name}: ok, {operators} operators, {streams} streams, {len(warnings)} warnings",
+    )

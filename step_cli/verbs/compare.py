@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +15,7 @@ from step.programs.files.json_file import format_of
 from step.programs.prepare import prepare
 from step.programs.program import Program, load_program, load_programs
 from step.running.backend import backend
-from step_cli.console import show_json, show_rows, show_written, talk, warn, working
+from step_cli.console import as_json, both, show, show_written, table, talk, warn, working
 from step_cli.files import save_json
 from step_cli.options import (
     FILE,
@@ -23,7 +25,6 @@ from step_cli.options import (
     Explain,
     Fitted,
     Inputs,
-    Json,
     Scheduler,
     Settings,
     Written,
@@ -55,7 +56,6 @@ def command(
     explain: Explain,
     jobs: Annotated[Count, "Processes, for several programs.  [default: one]"],
     scheduler: Scheduler,
-    as_json: Json,
 ) -> None:
     """Run programs on RTL, fast model and interpreter, and compare cycles, token times and outputs.
 
@@ -66,7 +66,7 @@ def command(
     from cosim.comparing.compare import compared as compared_program
     from step_cli.elsewhere import Elsewhere
 
-    show_path = explainer(as_json) if explain else None
+    show_path = explainer() if explain else None
     elsewhere = jobs is not None or scheduler is not None
     opened = _open(programs, arguments, {"--inputs": inputs, "--waves": waves, "--binding": binding}, elsewhere)
     compared: dict[Task, Comparison] = {}
@@ -89,19 +89,15 @@ def command(
     plain = [each.to_json() for each in found]
     if save is not None:
         save_json(save, {"format": format_of("comparison"), "comparisons": plain, "error": failure and str(failure)})
-    if found and as_json:
-        show_json(plain)
-    elif found:
-        _show(found, operators)
-        if show_path is not None:
-            for task in compared:
-                show_path(opened[task], max_cycles)
-    if not as_json:
-        show_written(save, waves if found else None)
+    paths = [show_path(opened[task], max_cycles) for task in compared] if show_path else []
+    if found:
+        show(plain, chain(_tables(found, operators), *paths), save, waves)
+    else:
+        show_written(save)
     if failure is not None:
         raise failure
     _judge(found)
-    if not as_json:
+    if not as_json():
         click.echo(f"ok: RTL, fast model and interpreter agree on {len(found):,} program{'s' * (len(found) != 1)}")
 
 
@@ -139,59 +135,32 @@ def _judge(found: list[Comparison]) -> None:
         )
 
 
-def _show(found: list[Comparison], operators: bool) -> None:
+def _tables(found: list[Comparison], operators: bool) -> Iterator[str]:
+    for each in found if operators else ():
+        yield _of_operators(each)
+        yield ""
+    summary, speeds = list[Iterable[object]](), list[Iterable[object]]()
     for each in found:
-        if operators:
-            _show_operators(each)
-            click.echo()
-    _show_summary(found)
-    click.echo()
-    _show_speeds(found)
+        moved = (sum(getattr(one, name).bytes for one in each.traffic) for name in ("exact", "approximate"))
+        cycles = both(each.exact_cycles, each.approximate_cycles), f"{each.error:.2%}"
+        equal = "equal" if each.outputs_equal else "DIFFER"
+        deviation = None if each.deviation is None else f"{each.deviation:.2%}"
+        summary.append((each.program, *cycles, each.tokens, each.mismatches, both(*moved), equal, deviation))
+        rates = f"{each.rtl_cycles_per_second:,.0f}", f"{each.approx_tokens_per_second:,.0f}", f"{each.speedup:.1f}x"
+        speeds.append((each.program, f"{each.build_seconds:.0f}", *rates))
+    headings = "program", "cycles", "error", "tokens", "off time", "off-chip bytes", "outputs", "float64"
+    yield table("RTL | fast model where it differs", headings, summary)
+    yield ""
+    yield table("Speed", ("program", "build s", "RTL cycles/s", "model tokens/s", "model is faster by"), speeds)
     for each in found:
         for line in each.complaints:
             talk(f"[yellow]{escape(each.program)}:[/] {escape(line)}")
 
 
-def _show_summary(found: list[Comparison]) -> None:
-    headings = ("program", "cycles", "error", "tokens", "off time", "off-chip bytes", "outputs", "float64")
-    rows = (
-        (
-            each.program,
-            _both(each.exact_cycles, each.approximate_cycles),
-            f"{each.error:.2%}",
-            each.tokens,
-            each.mismatches,
-            _both(*(sum(getattr(one, name).bytes for one in each.traffic) for name in ("exact", "approximate"))),
-            "equal" if each.outputs_equal else "DIFFER",
-            None if each.deviation is None else f"{each.deviation:.2%}",
-        )
-        for each in found
-    )
-    show_rows("RTL | fast model where it differs", headings, rows)
-
-
-def _show_speeds(found: list[Comparison]) -> None:
-    rows = (
-        (
-            each.program,
-            f"{each.build_seconds:.0f}",
-            f"{each.rtl_cycles_per_second:,.0f}",
-            f"{each.approx_tokens_per_second:,.0f}",
-            f"{each.speedup:.1f}x",
-        )
-        for each in found
-    )
-    show_rows("Speed", ("program", "build s", "RTL cycles/s", "model tokens/s", "model is faster by"), rows)
-
-
-def _show_operators(found: Comparison) -> None:
+def _of_operators(found: Comparison) -> str:
     title = f"{found.program}: cycles per operator, RTL | fast model where it differs"
     activities, rows = ("busy", "starved", "blocked"), []
     for each in found.operators:
-        cycles = (_both(getattr(each.exact, name), getattr(each.approximate, name)) for name in activities)
+        cycles = (both(getattr(each.exact, name), getattr(each.approximate, name)) for name in activities)
         rows.append((each.name, *cycles, f"{each.error:.2%}", each.mismatches))
-    show_rows(title, ("operator", *activities, "error", "off time"), rows)
-
-
-def _both(left: int, right: int) -> str:
-    return f"{left:,}" if left == right else f"{left:,} | {right:,}"
+    return table(title, ("operator", *activities, "error", "off time"), rows)

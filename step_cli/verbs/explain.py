@@ -10,10 +10,10 @@ from sim_approx.explain.trace import Window, trace
 from step.errors import InputError
 from step.programs.prepare import prepare
 from step.running.backend import runner
-from step_cli.console import show_json, show_written, warn, working
-from step_cli.explain_tables import SHOWN, show
+from step_cli.console import show, warn, working
+from step_cli.explain_tables import SHOWN, tables
 from step_cli.files import save
-from step_cli.options import Count, Json, ProgramAndInputs, Written
+from step_cli.options import Count, ProgramAndInputs, Written
 from step_cli.verb import NATURAL, POSITIVE, verb
 
 
@@ -30,7 +30,6 @@ def command(
     last: Annotated[int | None, NATURAL, "--to", "CYCLE", "Last cycle of the trace. Default: the end."],
     rtl: Annotated[bool, "Run the RTL as well, and show it in the trace."],
     page: Annotated[Written, "--report", "Write all of it as a page to this file (.html)."],
-    as_json: Json,
 ) -> None:
     """Say where the cycles of a run went: along the critical path, and in every operator.
 
@@ -50,8 +49,4 @@ def command(
         save(trace_file, trace(found, Window.of(found.cycles, first or 0, last), exact))
     if page is not None:
         save(page, report(found))
-    if as_json:
-        show_json(found.to_json())
-    else:
-        show(found, top, unfold=unfold)
-        show_written(trace_file, page)
+    show(found.to_json, tables(found, top, unfold=unfold), trace_file, page)

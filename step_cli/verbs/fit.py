@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
-import click
-
-from step.errors import InputError
 from step.host.amounts import counted
-from step.host.figures import FORMATS, drawn
+from step.host.figures import check_picture, drawn
 from step.lowering.fabric import FABRIC
-from step_cli.console import show_json, show_rows, show_written, working
+from step_cli.console import show, table, working
 from step_cli.files import save as write
-from step_cli.options import Amount, Json, Plot, ProgramAndInputs, Written, percent
+from step_cli.options import Amount, Plot, ProgramAndInputs, Written, percent
 from step_cli.verb import call, verb
 from step_explore.fitting.fitting import RUNS, Fitted, fit
 from step_explore.fitting.trials import Choice
@@ -33,44 +31,39 @@ def command(
     energy: Annotated[bool, "The energy as well, by published figures; interprets the program."],
     save: Annotated[Written, "Write the fabric, for --fitted."],
     plot: Plot,
-    as_json: Json,
 ) -> None:
     """The least hardware within a loss of cycles, or the fewest cycles within an area: lanes, links, memories."""
-    if plot is not None and plot.suffix not in FORMATS:
-        raise InputError(f"a plot must go to a file that ends in {', '.join(FORMATS)}, not '{plot}'")
+    if plot is not None:
+        check_picture(plot)
     with working() as progress:
         found = call(fit, program=program.load(), progress=progress)
     if save is not None:
         found.file().save(save)
     if plot is not None:
         write(plot, _plotted(found, plot.suffix[1:]))
-    if as_json:
-        show_json(_plain(found, energy))
-        return
-    _show(found, energy)
-    show_written(save, plot)
+    show(lambda: _plain(found, energy), _texts(found, energy), save, plot)
 
 
-def _show(found: Fitted, energy: bool) -> None:
+def _texts(found: Fitted, energy: bool) -> Iterator[str]:
     title = f"{found.program.name}: {found.runs:,} choices have run"
     energies = [[f"{each:,.0f}"] for each in found.energies] if energy else [[], []]
     choices = zip(("asked for", "fitted"), (found.asked, found.best), energies, strict=True)
     rows = [(name, *_numbers(choice), *energy) for name, choice, energy in choices]
-    show_rows(title, ("", *COLUMNS, *(["energy pJ"] if energy else [])), rows)
+    yield table(title, ("", *COLUMNS, *(["energy pJ"] if energy else [])), rows)
     narrower = [each for each in found.given if each.narrower]
     kept = sum(len(each.names) for each in found.given) - sum(len(each.names) for each in narrower)
-    units = [
-        (each.title, _change(each.had_lanes, each.lanes), _change(each.had_link, each.link), each.why)
-        for each in narrower
-    ]
-    if units:
-        show_rows(f"{kept} operators keep all", ("operator", "lanes", "link bytes", "why"), units, names=("why",))
-    others = {n: v for n, v in found.file().settings.items() if n.startswith(FABRIC)}
-    for name, value in others.items():
-        click.echo(f"{name}={value} instead of {getattr(found.asked.fabric, name.removeprefix(FABRIC))}")
+    if narrower:
+        changes = (
+            (each.title, _change(each.had_lanes, each.lanes), _change(each.had_link, each.link), each.why)
+            for each in narrower
+        )
+        yield table(f"{kept} operators keep all", ("operator", "lanes", "link bytes", "why"), changes, names=("why",))
+    for name, value in found.file().settings.items():
+        if name.startswith(FABRIC):
+            yield f"{name}={value} instead of {getattr(found.asked.fabric, name.removeprefix(FABRIC))}"
     for name, depth in found.best.depths.items():
-        click.echo(f"channel {name}: depth {depth} instead of {found.depths[name]}")
-    show_rows("front of area and cycles", COLUMNS, map(_numbers, found.front))
+        yield f"channel {name}: depth {depth} instead of {found.depths[name]}"
+    yield table("front of area and cycles", COLUMNS, map(_numbers, found.front))
 
 
 def _change(had: int, given: int) -> str:
@@ -86,14 +79,12 @@ def _plain(found: Fitted, energy: bool) -> dict[str, Any]:
     def choice(each: Choice) -> dict[str, int]:
         return {**each.area.rounded(), "cycles": each.cycles}
 
-    picojoules = dict(zip(("asked", "fitted"), found.energies, strict=True)) if energy else None
-
     return {
         "program": found.program.name,
         "asked": choice(found.asked),
         "fitted": choice(found.best),
         "loss": found.loss,
-        **({"picojoules": picojoules} if energy else {}),
+        **({"picojoules": dict(zip(("asked", "fitted"), found.energies, strict=True))} if energy else {}),
         "settings": dict(found.file().settings),
         "depths": dict(found.best.depths),
         "given": [

@@ -8,15 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-import click
-
 from step.errors import InputError, SimulationError
 from step.host.files import writing
 from step_check.fuzz.campaign import TOGETHER, FuzzCampaign, checked, lost
 from step_check.fuzz.program import OPERATORS
 from step_check.fuzz.report import FuzzFinding, load_report, version
-from step_cli.console import show_json, talk, working
-from step_cli.options import FILE, FOLDER, Count, Json, Scheduler
+from step_cli.console import show, talk, working
+from step_cli.options import FILE, FOLDER, Count, Scheduler
 from step_cli.verb import NATURAL, POSITIVE, Default, verb
 from step_explore.sweeps.cluster import workers
 
@@ -39,7 +37,6 @@ def command(
     again: Annotated[Path | None, FILE, "REPORT", "Run what a report in DIR is about, and nothing else."],
     jobs: Annotated[Count, "Processes.  [default: one]"],
     scheduler: Scheduler,
-    as_json: Json,
 ) -> None:
     """Make random programs and compare what the back ends do with them.
 
@@ -61,10 +58,7 @@ def command(
                 _again(campaign, load_report(again))
     except KeyboardInterrupt:
         interrupted = True
-    if as_json:
-        show_json(_plain(campaign, interrupted))
-    else:
-        _show(campaign)
+    show(_plain(campaign, interrupted), _texts(campaign))
     if interrupted:
         raise KeyboardInterrupt
     if campaign.findings:
@@ -123,15 +117,15 @@ def _plain(campaign: FuzzCampaign, interrupted: bool) -> dict[str, Any]:
     }
 
 
-def _show(campaign: FuzzCampaign) -> None:
-    click.echo(
+def _texts(campaign: FuzzCampaign) -> Iterator[str]:
+    yield (
         f"{campaign.agreed:,} programs agree, {campaign.agreed_rtl:,} of them in RTL too: "
         f"{campaign.kinds.total():,} operators of {len(campaign.kinds)} kinds, {campaign.tokens:,} tokens"
     )
     if campaign.crowded:
-        click.echo(f"left out of RTL, because their channels have too little space: seeds {_seeds(campaign.crowded)}")
+        yield f"left out of RTL, because their channels have too little space: seeds {_seeds(campaign.crowded)}"
     for each in campaign.findings:
-        click.echo(_line(each, campaign.save))
+        yield _line(each, campaign.save)
     if campaign.findings and campaign.save is None:
         talk("[cyan]hint:[/] with --save DIR they are kept, and made small")
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Literal
 
-import click
-
-from step_cli.console import show_json, show_rows, show_written
-from step_cli.options import Count, Json, Read, Written
+from step_cli.console import show, table
+from step_cli.options import Count, Read, Written
 from step_cli.verb import POSITIVE, Note, call, verb
 from step_torch.imported import Imported, load
 from step_torch.tiling import ROWS, Tiling
@@ -20,7 +20,7 @@ DEFAULT = Tiling()
 def command(
     *,
     model: Annotated[Path, Note.ARGUMENT],
-    output: Annotated[Written, "-o", "--output", "FILE", "Write the program (.json)."],
+    output: Annotated[Written, "-o", "--output", "Write the program (.json)."],
     inputs: Annotated[Read, "Input data (.npz) instead of that of the capture; dynamic axes may have other extents."],
     rows: Annotated[Count, f"Rows of a tile, by default the most up to {ROWS} that divide."],
     columns: Annotated[int, POSITIVE, "Columns of a tile of weights."] = DEFAULT.columns,
@@ -33,7 +33,6 @@ def command(
     streamed: Annotated[bool, "Read weights for every tile of rows, instead of keeping them on chip."],
     joins: Annotated[bool, "List the converters between layouts."],
     check: Annotated[bool, "Run the program, and compare with what torch made of the same data."],
-    as_json: Json,
 ) -> None:
     """Import MODEL, a module of PyTorch that step_torch.capture wrote (.pt2), as a program.
 
@@ -43,42 +42,33 @@ def command(
     found = imported.check() if check else None
     if output is not None:
         imported.program.save(output)
-    if as_json:
-        show_json(
-            {
-                "program": imported.lowered.name,
-                "operators": len(imported.lowered.graph.nodes),
-                "nodes": len(imported.nodes.nodes),
-                "host": imported.host,
-                "notes": list(imported.notes),
-                "intermediate_bytes": imported.intermediate_bytes,
-                "joins": [
-                    {name: getattr(each, name) for name in ("kind", "bytes", "node")}
-                    | {"place": str(each.place), "why": each.why}
-                    for each in imported.joins()
-                ],
-                "check": found and {"error": found.error, "torch_error": found.torch_error, "passed": found.passed},
-            }
-        )
-        return
-    _show(imported, with_joins=joins)
-    if found is not None:
-        click.echo(f"{found}: {'as good' if found.passed else 'worse'}")
-    show_written(output)
+    made, names = imported.joins(), ("kind", "bytes", "node", "place", "why")
+    plain = {
+        "program": imported.lowered.name,
+        "operators": len(imported.lowered.graph.nodes),
+        "nodes": len(imported.nodes.nodes),
+        "host": imported.host,
+        "notes": imported.notes,
+        "intermediate_bytes": imported.intermediate_bytes,
+        "joins": [{name: getattr(each, name) for name in names} | {"place": str(each.place)} for each in made],
+        "check": found and {"error": found.error, "torch_error": found.torch_error, "passed": found.passed},
+    }
+    checked = [] if found is None else [f"{found}: {'as good' if found.passed else 'worse'}"]
+    show(plain, chain(_texts(imported, with_joins=joins), checked), output)
 
 
-def _show(imported: Imported, *, with_joins: bool) -> None:
+def _texts(imported: Imported, *, with_joins: bool) -> Iterator[str]:
     held = sum(each.bytes for each in imported.joins())
-    click.echo(
+    yield (
         f"{imported.lowered.name}: {len(imported.lowered.graph.nodes)} operators of {len(imported.nodes.nodes)} of "
         f"torch, {len(imported.joins())} joins that hold {held:,} bytes, "
         f"{held / imported.intermediate_bytes:.1%} of the intermediates"
     )
     for each in imported.host:
-        click.echo(f"  from the host: {each}")
+        yield f"  from the host: {each}"
     for each in imported.notes:
-        click.echo(f"  {each}")
+        yield f"  {each}"
     if with_joins:
         rows = ((each.kind, each.bytes, f"{each.node} ({each.place})", each.why) for each in imported.joins())
-        click.echo()
-        show_rows("joins", ("kind", "bytes", "for", "why"), rows, names=("kind", "for", "why"))
+        yield ""
+        yield table("joins", ("kind", "bytes", "for", "why"), rows, names=("kind", "for", "why"))

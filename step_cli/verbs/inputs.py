@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import click
 from rich.markup import escape
 
 from step.errors import SimulationError
@@ -14,8 +13,8 @@ from step.programs.data.npz import arrays_of, write_arrays
 from step.programs.program import load_program
 from step.running.interpreter import interpret
 from step.running.sample import sample
-from step_cli.console import show_json, talk
-from step_cli.options import FILE, Bindings, Json, ProgramName
+from step_cli.console import show, talk
+from step_cli.options import FILE, Bindings, ProgramName
 from step_cli.verb import NATURAL, verb
 
 
@@ -27,7 +26,6 @@ def command(
     seed: Annotated[int | None, NATURAL, "--random", "SEED", "Random numbers instead of zeros."],
     bindings: Annotated[Bindings, "Extent of a symbol; repeat for several."],
     keep: Annotated[tuple[str, ...], "NAME", "Take this input from the program's own data."],
-    as_json: Json,
 ) -> None:
     """Write input data for a program: a template of zeros, or random numbers.
 
@@ -46,8 +44,5 @@ def command(
             "[yellow]warning:[/] the program fails on this data, so some inputs depend on each other in a way that "
             f"shapes do not say; edit the file, or keep the program's own with --keep NAME: {escape(str(error))}"
         )
-    if as_json:
-        show_json({name: {"dtype": str(each.dtype), "shape": list(each.shape)} for name, each in arrays.items()})
-    else:
-        for name, each in arrays.items():
-            click.echo(f"{name}: {each.dtype} {list(each.shape)}")
+    plain = {name: {"dtype": str(each.dtype), "shape": list(each.shape)} for name, each in arrays.items()}
+    show(plain, (f"{name}: {each['dtype']} {each['shape']}" for name, each in plain.items()))

@@ -7,22 +7,20 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import click
-
 from step.errors import InputError
 from step.host.amounts import BYTES_A_CYCLE
+from step.host.figures import check_picture
 from step.running.result import Status
-from step_cli.console import show_written, talk, warn, working
+from step_cli.console import as_json, talk, warn, working
 from step_cli.files import save as write
-from step_cli.options import Amount, Best, Json, Plot, Settings, Written, parse_axes
+from step_cli.options import Amount, Best, Plot, Settings, Written, parse_axes
 from step_cli.verb import NATURAL, POSITIVE, Note, call, verb
 from step_cli.verbs.sweep import show_sweep
 from step_explore.sweeps.axis import Value
-from step_explore.sweeps.plot import check_plot
 from step_explore.sweeps.row import REFUSED
 from step_explore.sweeps.table import check_format, encode
 from step_explore.tuning.budget import AREA, MEMORY, Budget
-from step_torch.mapping.mapping import CANDIDATES, FINALISTS, OBJECTIVES, RUNS, map
+from step_torch.mapping.mapping import CANDIDATES, FINALISTS, RUNS, map
 from step_torch.mapping.tilings import NAMES
 
 
@@ -54,10 +52,9 @@ def command(
     candidates: Annotated[int, POSITIVE, "That get hardware."] = CANDIDATES,
     finalists: Annotated[int, POSITIVE, "That get links of their own."] = FINALISTS,
     runs: Annotated[int, NATURAL, "Neighbours of the best one."] = RUNS,
-    save: Annotated[Written, "FILE", "Write the rows to a new file (.csv or .parquet)."],
+    save: Annotated[Written, "Write the rows to a new file (.csv or .parquet)."],
     best: Best,
     plot: Plot,
-    as_json: Json,
 ) -> None:
     """Choose tiles and hardware for MODEL (.pt2): the fewest cycles within a budget.
 
@@ -66,7 +63,7 @@ def command(
     Ctrl-C shows, and saves, the best so far.
     """
     if plot is not None:
-        check_plot(plot, OBJECTIVES)
+        check_picture(plot)
     if save is not None:
         check_format(save)
         if save.exists():
@@ -78,16 +75,13 @@ def command(
     if best is not None:
         found.fitted().save(best)
     within = tuple(row for row in found.rows if row.status == Status.FINISHED)
-    shown = found if as_json else replace(found, rows=within)
+    shown = found if as_json() else replace(found, rows=within)
     if plot is not None:
         shown.plot(plot)
-    show_sweep(shown, as_json)
+    others = "over the budget, or slower with any hardware" + ", or not looked at" * found.interrupted
+    left = f"{len(found.rows) - len(within)} choices are {others}"
+    show_sweep(shown, save, best, plot, more=[left, found.why])
     warn(f"{dict(row.point)}: {row.error}" for row in found.rows if row.status == REFUSED)
-    if not as_json:
-        others = "over the budget, or slower with any hardware" + ", or not looked at" * found.interrupted
-        click.echo(f"{len(found.rows) - len(within)} choices are {others}")
-        click.echo(found.why)
-        show_written(save, best, plot)
     if found.interrupted:
         ran = f"{len(found.entries)} of {found.choices} choices have run"
         talk(f"the best so far: {ran}, and {len(within)} within the budget")

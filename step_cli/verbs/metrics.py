@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
-import click
 import sympy
 
-from step.errors import InputError, missing_module
-from step.lowering.netlist import Netlist
+from step.errors import InputError, needing
 from step.programs.metrics import UNITS, Metrics, metrics_of
 from step.programs.prepare import prepare
 from step.running.interpreter import bind
-from step_cli.console import show_json, show_rows, talk, warn
-from step_cli.options import Bindings, Json, ProgramAndInputs, Read
+from step_cli.console import show, table, talk, warn
+from step_cli.options import Bindings, ProgramAndInputs, Read
 from step_cli.verb import verb
 
 
@@ -28,7 +27,6 @@ def command(
     energy: Annotated[bool, "The energy as well, by published figures."],
     energies: Annotated[Read, "Figures of your own in the place of published ones; with --energy."],
     accounting: Literal["paper", "artifact"] = "paper",
-    as_json: Json,
 ) -> None:
     """Off-chip traffic, on-chip memory, operations and intensity, as expressions or, with values, as numbers."""
     opened = program.load()
@@ -51,42 +49,34 @@ def command(
     if energy:
         rows |= _energy_metrics(found, energies)
     if fabric:
-        rows |= {name: sympy.Integer(value) for name, value in _fabric_metrics(prepared.netlist).items()}
-    if as_json:
-        show_json(
-            {
-                "program": opened.name,
-                "accounting": accounting,
-                "metrics": {name: _plain(value) for name, value in rows.items()},
-                "at_most": list(found.at_most),
-                "symbols": {name: values.get(name) for name in symbols},
-            }
-        )
+        with needing("--fabric", "rtl"):
+            from cosim.synthesis.estimate import fabric_metrics
+        rows |= {name: sympy.Integer(value) for name, value in fabric_metrics(prepared.netlist).items()}
+    plain = {
+        "program": opened.name,
+        "accounting": accounting,
+        "metrics": {name: _plain(value) for name, value in rows.items()},
+        "at_most": found.at_most,
+        "symbols": {name: values.get(name) for name in symbols},
+    }
+    show(plain, _texts(f"{opened.name} ({accounting} accounting)", rows, symbols))
+
+
+def _texts(title: str, rows: dict[str, sympy.Expr], symbols: list[str]) -> Iterator[str]:
+    if all(value.is_number for value in rows.values()):
+        units = UNITS | {"multipliers": "18 x 18", "memory_bits": "b", "lut_sites": "LUT"}
+        units |= {name: "pJ" for name in rows if name.startswith("energy")}
+        cells = ((name, f"{float(value):,.2f}".removesuffix(".00"), units[name]) for name, value in rows.items())
+        yield table(title, ("metric", "value", "unit"), cells, names=("unit",))
         return
-    if not all(value.is_number for value in rows.values()):
-        for name, value in rows.items():
-            click.echo(f"{name} = {value}")
-        talk(f"symbols: {', '.join(symbols)}; give values with --bind NAME=VALUE or --data")
-        return
-    units = UNITS | {"multipliers": "18 x 18", "memory_bits": "b", "lut_sites": "LUT"}
-    units |= {name: "pJ" for name in rows if name.startswith("energy")}
-    cells = ((name, f"{float(value):,.2f}".removesuffix(".00"), units[name]) for name, value in rows.items())
-    show_rows(f"{opened.name} ({accounting} accounting)", ("metric", "value", "unit"), cells, names=("unit",))
+    yield from (f"{name} = {value}" for name, value in rows.items())
+    talk(f"symbols: {', '.join(symbols)}; give values with --bind NAME=VALUE or --data")
 
 
 def _energy_metrics(found: Metrics, energies: Path | None) -> dict[str, sympy.Expr]:
     """The parts of the energy and their sum."""
     energy = found.energy_by(energies)
     return {**{f"energy.{part}": value for part, value in energy.parts.items()}, "energy": energy.total}
-
-
-def _fabric_metrics(netlist: Netlist) -> dict[str, int]:
-    """Resources that the Verilog of ``netlist`` takes; raises `EnvironmentProblem` where Amaranth is not installed."""
-    try:
-        from cosim.synthesis.estimate import fabric_metrics
-    except ModuleNotFoundError as error:
-        raise missing_module(error, "--fabric", "rtl") from None
-    return fabric_metrics(netlist)
 
 
 def _plain(value: sympy.Expr) -> int | float | str:

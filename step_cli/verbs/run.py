@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -22,9 +23,9 @@ from step.running.result import RunResult
 from step.running.run import Run
 from step.running.waiting import awaited
 from step_cli.backends import SizedBackend, check_takes, sized
-from step_cli.console import share, show_json, show_rows, show_written, warn, working
+from step_cli.console import as_json, share, show, table, warn, working
 from step_cli.files import writable
-from step_cli.options import FILE, Binding, Count, Explain, Json, ProgramAndInputs, Written, explainer
+from step_cli.options import FILE, Binding, Count, Explain, ProgramAndInputs, Written, explainer
 from step_cli.verb import is_given, verb
 from step_show.plot.pictures import PLOTS, draw
 
@@ -70,7 +71,6 @@ def command(
     ],
     check: Annotated[bool, "Fail unless the outputs are what the program expects."],
     explain: Explain,
-    as_json: Json,
 ) -> None:
     """Run a program: interpret it, time it with the fast model, simulate its RTL, or time it as published.
 
@@ -81,8 +81,8 @@ def command(
     for name in filter(is_given, NEEDED):
         option = "--no-jump" if name == "jump" and not jump else f"--{name.replace('_', '-')}"
         check_takes(backend or "rtl", NEEDED[name], f"{option} has no effect")
-    show_path = explainer(as_json) if explain else None
-    if events and not (save or as_json):
+    show_path = explainer() if explain else None
+    if events and not (save or as_json()):
         raise InputError("--events has no effect without --json or --save")
     opened = program.load(binding)
     if check and not opened.expected:
@@ -108,20 +108,14 @@ def command(
     if save is not None:
         with writing(save):
             result.save(save)
-    if as_json:
-        show_json(result.to_json())
-    elif failure is None:
-        show_result(result, prepared.netlist)
-        if show_path is not None:
-            show_path(opened, max_cycles)
-        show_written(save, waves, *plot)
-    else:
-        show_written(save, waves)
+    causes = show_path(opened, max_cycles) if show_path else ()
+    texts = () if failure else chain(_texts(result, prepared.netlist), causes)
+    show(result.to_json, texts, save, waves, *(() if failure else plot))
     if failure is not None:
         raise failure
     if check:
         line = _checked(opened, result)
-        if not as_json:
+        if not as_json():
             click.echo(line)
 
 
@@ -135,22 +129,22 @@ def _checked(program: Program, result: RunResult) -> str:
     return f"ok: {names} as expected, within {found.relative:.2%} (tolerance {found.tolerance:.2%})"
 
 
-def show_result(result: RunResult, netlist: Netlist) -> None:
+def _texts(result: RunResult, netlist: Netlist) -> Iterator[str]:
     """The run as a table per operator, the busiest first, and its outputs in short."""
     if result.operators:
-        _show_operators(result, awaited(netlist, result))
+        yield _operators(result, awaited(netlist, result))
     if result.traffic:
         moved = [sum(getattr(each, way) for each in result.traffic.values()) for way in ("read_bytes", "written_bytes")]
-        click.echo("off-chip traffic: {:,} bytes read, {:,} written".format(*moved))
+        yield "off-chip traffic: {:,} bytes read, {:,} written".format(*moved)
     if result.buffers:
         most = ", ".join(f"{name} {size:,}" for name, size in result.buffers.items())
-        click.echo(f"on-chip memory: {result.buffer_bytes:,} bytes at most, {most}")
+        yield f"on-chip memory: {result.buffer_bytes:,} bytes at most, {most}"
     for name, tokens in (result.outputs or {}).items():
         values = [token.value for token in tokens if token.has_value]
-        click.echo(f"{name}: {len(values)} elements, the first one {_in_short(values)}")
+        yield f"{name}: {len(values)} elements, the first one {_in_short(values)}"
 
 
-def _show_operators(result: RunResult, waits: dict[str, str]) -> None:
+def _operators(result: RunResult, waits: dict[str, str]) -> str:
     engine = "" if result.engine is None else f" ({result.engine} engine)"
     jumped = f", {result.jumped_cycles:,} of them jumped over" if result.jumped_cycles else ""
     title = f"{result.program} on {result.backend}{engine}: {result.cycles:,} cycles{jumped}"
@@ -158,7 +152,7 @@ def _show_operators(result: RunResult, waits: dict[str, str]) -> None:
     for name, each in sorted(result.operators.items(), key=lambda item: -item[1].busy):
         shares = [share(cycles, result.cycles) for cycles in (each.busy, each.starved, each.blocked)]
         rows.append((name, each.busy, *shares, waits.get(name)))
-    show_rows(title, ("operator", "busy", "of run", "starved", "blocked", "waits for"), rows, names=("waits for",))
+    return table(title, ("operator", "busy", "of run", "starved", "blocked", "waits for"), rows, names=("waits for",))
 
 
 def _in_short(values: list[Any]) -> str:

@@ -13,9 +13,9 @@ from step.programs.pictures.drawing import dot, drawn, svg
 from step.programs.pictures.outline import text
 from step.programs.pictures.sketch import sketch
 from step.programs.program import Program
-from step_cli.console import show_json, show_written
+from step_cli.console import as_json, show, show_written
 from step_cli.files import save
-from step_cli.options import FILE, Json, ProgramOptions
+from step_cli.options import FILE, ProgramOptions
 from step_cli.verb import verb
 
 BY_ENDING = {"": "text", ".txt": "text", ".dot": "dot", ".svg": "svg", ".png": "png", ".pdf": "pdf"}
@@ -32,17 +32,16 @@ def command(
         "Default: from the name of the output, else text.",
     ],
     output: Annotated[Path | None, FILE, "-o", "--output", "Write to this file."],
-    as_json: Json,
 ) -> None:
     """Show a program: operators with their parameters, ports, streams with their types, and depths of channels.
 
     As text, in Graphviz' language, or as a picture; PNG and PDF need Graphviz.
     """
-    if program.settings and as_json:
+    if program.settings and as_json():
         raise InputError("--set has no effect with --json, which shows the graph alone")
     opened = program.load()
-    if as_json:
-        show_json(graph_to_json(opened.graph))
+    if as_json():
+        show(graph_to_json(opened.graph), ())
         return
     if form is None:
         form = "text" if output is None else _form(output)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
 from typing import Annotated, Any
 
 from step.errors import InputError
 from step.host.amounts import quantity
-from step_cli.console import show_json, show_rows, show_written, warn, working
-from step_cli.options import Count, Jobs, Json, Names, Per, Plot, ProgramAndInputs, Rows, Scheduler, Tokens, parse_axes
+from step_cli.console import show, table, warn, working
+from step_cli.options import Count, Jobs, Names, Per, Plot, ProgramAndInputs, Rows, Scheduler, Tokens, parse_axes
 from step_cli.verb import NATURAL, Default, Note, call, verb
 from step_explore.sweeps.axis import Value
-from step_explore.sweeps.front import check_objectives
-from step_explore.sweeps.plot import check_plot
 from step_explore.sweeps.row import NUMBERS, PER_TOKEN, PICO, Row
 from step_explore.sweeps.sweep import OBJECTIVES, Sweep, sweep
 
@@ -50,7 +50,6 @@ def command(
     jobs: Jobs,
     scheduler: Scheduler,
     max_cycles: Annotated[Count, "Stop every run there."],
-    as_json: Json,
 ) -> None:
     """Run a program on the fast model with many parameters, and show which points no other one beats.
 
@@ -61,30 +60,22 @@ def command(
         raise InputError("--seed has no effect without --search")
     if jobs is not None and scheduler is not None:
         raise InputError("--jobs has no effect with --scheduler, whose workers run the points")
-    check_objectives(objectives)
-    if plot is not None:
-        check_plot(plot, objectives)
     settings, depths = program.fitting(over)
     with working() as progress:
         found = call(sweep, settings=settings, depths=depths, progress=progress)
-    show_sweep(found, as_json)
-    if not as_json:
-        show_written(save, plot)
+    show_sweep(found, save, plot)
     warn_of(found.rows)
 
 
-def show_sweep(found: Sweep, as_json: bool) -> None:
-    """The rows as a table, or as JSON."""
-    if as_json:
-        front = set(map(id, found.front))
-        show_json([{**row.plain(), "front": id(row) in front} for row in found.rows])
-    else:
-        _show_points(found)
-
-
-def _show_points(found: Sweep) -> None:
-    names = [each.name for each in found.axes]
+def show_sweep(found: Sweep, *written: Path | None, more: Sequence[str] = ()) -> None:
+    """The rows as a table with ``more`` behind it, or as JSON."""
     front = set(map(id, found.front))
+    plain = [{**row.plain(), "front": id(row) in front} for row in found.rows]
+    show(plain, chain(_points(found, front), more), *written)
+
+
+def _points(found: Sweep, front: set[int]) -> Iterator[str]:
+    names = [each.name for each in found.axes]
     best = f"{len(front):,} of them on the front of {', '.join(found.objectives)}"
     best += f", for each {', '.join(found.per)}" if found.per else ""
     shown = {name: what for name, what in SHOWN.items() if name not in OPTIONAL or _differs(name, found.rows)}
@@ -95,7 +86,7 @@ def _show_points(found: Sweep) -> None:
         numbers = [_shown(getattr(row, name), each.unit) for name, each in shown.items()]
         point = [str(row.point[name]) for name in names]
         rows.append(("*" if id(row) in front else "", *point, row.status, *numbers, row.bound))
-    show_rows(title, headings, rows, names=("status", "bound by"))
+    yield table(title, headings, rows, names=("status", "bound by"))
 
 
 def _differs(name: str, rows: Sequence[Row]) -> bool:

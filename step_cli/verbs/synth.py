@@ -8,9 +8,8 @@ from typing import Annotated, Any
 
 import click
 
-from cosim.synthesis.devices import DEVICES, SPEEDS
 from cosim.synthesis.estimate import estimate
-from cosim.synthesis.families.ecp5 import Ecp5
+from cosim.synthesis.families.ecp5 import DEVICES, SPEEDS, Ecp5
 from cosim.synthesis.families.family import CellFamily
 from cosim.synthesis.families.osu018 import LIBERTY, Osu018
 from cosim.synthesis.families.ultrascale import UltraScale
@@ -19,8 +18,8 @@ from cosim.synthesis.report import ClockResult, Report
 from step.errors import FabricError
 from step.host.amounts import MEGAHERTZ
 from step.lowering.netlist import lower
-from step_cli.console import show_json, show_rows, warn, working
-from step_cli.options import Amount, Count, Json, ProgramAndInputs
+from step_cli.console import as_json, show, table, warn, working
+from step_cli.options import Amount, Count, ProgramAndInputs
 from step_cli.verb import options_for, verb
 
 
@@ -40,7 +39,6 @@ def command(
     liberty: Annotated[Path | None, f"The cells of osu018.  [default: {LIBERTY}]"],
     place: Annotated[bool | None, "Find clocks, too; without, area only.  [default: place]"],
     quick: Annotated[bool, "--estimate", "Area without synthesis, in seconds and roughly."],
-    as_json: Json,
 ) -> None:
     """Area and clock of a program on an FPGA or in standard cells: Yosys, then nextpnr or OpenSTA.
 
@@ -58,16 +56,13 @@ def command(
             report = estimate(lowered, chosen)
         else:
             raise click.UsageError(f"--estimate knows the cells of {Ecp5.name} alone, not those of {family}")
-    if as_json:
-        show_json(report.to_json())
-    else:
-        _show(report, "estimated" if quick else None)
-        if place is None and not quick and not chosen.runs:
-            warn([f"area only: {chosen.untimed}"])
+    show(report.to_json(), _texts(report, "estimated" if quick else None))
+    if place is None and not quick and not chosen.runs and not as_json():
+        warn([f"area only: {chosen.untimed}"])
     if report.misfit:
         if place is not False and not quick:
             raise FabricError(report.misfit)
-        if not as_json:
+        if not as_json():
             warn([report.misfit])
 
 
@@ -84,23 +79,17 @@ def _family(name: str, liberty: Path | None, ecp5: dict[str, Any]) -> CellFamily
     return Ecp5(**{**ecp5, "device": DEVICES[ecp5.get("device", "85k")]})
 
 
-def _show(report: Report, how: str | None) -> None:
+def _texts(report: Report, how: str | None) -> Iterator[str]:
     heads = report.family.nothing.columns
     title = ", ".join(filter(None, (f"{report.program} {report.family.title}", how)))
     parts = [(each.name, each) for each in report.units] + [(f"channel {each.name}", each) for each in report.channels]
     rows = [(name, *each.area.columns.values(), _median(each.clock)) for name, each in parts]
     rows.append(("all", *report.area.columns.values(), _median(report.clock)))
-    show_rows(title, ("part", *heads, "MHz"), rows)
-    for name, clock in _slowest(report):
-        click.echo(f"slowest path of {name}: {' > '.join(clock.path)}")
-
-
-def _slowest(report: Report) -> Iterator[tuple[str, ClockResult]]:
-    """What has a clock, the slowest first, and the whole before all of its parts."""
-    if report.clock is not None:
-        yield "all", report.clock
+    yield table(title, ("part", *heads, "MHz"), rows)
     timed = [(each.name, each.clock) for each in report.units if each.clock is not None]
-    yield from sorted(timed, key=lambda each: each[1].median)
+    whole = [] if report.clock is None else [("all", report.clock)]
+    for name, clock in (*whole, *sorted(timed, key=lambda each: each[1].median)):
+        yield f"slowest path of {name}: {' > '.join(clock.path)}"
 
 
 def _median(clock: ClockResult | None) -> str | None:

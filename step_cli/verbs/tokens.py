@@ -6,12 +6,10 @@ import io
 from dataclasses import asdict
 from typing import Annotated
 
-import click
-
 from step.programs.prepare import prepare
 from step_cli.backends import Operators, RecordingOptions
-from step_cli.console import show_json
-from step_cli.options import Json, ProgramAndInputs
+from step_cli.console import show
+from step_cli.options import ProgramAndInputs
 from step_cli.verb import verb
 from step_show.waves.ports import ports
 from step_show.waves.table import rows, write_csv, write_text
@@ -24,7 +22,6 @@ def command(
     operators: Annotated[Operators, "--of", "Operators whose tokens are shown. Default: all."],
     recording: RecordingOptions,
     as_csv: Annotated[bool, "--csv", "Print CSV."],
-    as_json: Json,
 ) -> None:
     """Show the tokens that pass the ports of operators, with the cycles in which they enter and leave channels.
 
@@ -34,11 +31,8 @@ def command(
     shown = ports(prepared.netlist, operators or [])
     made = recording.record(prepared)
     found = rows(made, shown)
-    if as_json:
-        show_json([asdict(row) for row in found])
-    else:
-        text = io.StringIO()
-        (write_csv if as_csv else write_text)(text, found)
-        click.echo(text.getvalue(), nl=False)
+    text = io.StringIO()
+    (write_csv if as_csv else write_text)(text, found)
+    show(lambda: [asdict(row) for row in found], text.getvalue().removesuffix("\n"))
     if made.failure is not None:
         raise made.failure

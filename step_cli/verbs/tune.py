@@ -15,7 +15,6 @@ from step_cli.options import (
     Best,
     Count,
     Jobs,
-    Json,
     Names,
     Per,
     Plot,
@@ -32,7 +31,6 @@ from step_cli.options import (
 from step_cli.verb import NATURAL, Default, Note, call, verb
 from step_cli.verbs.sweep import show_sweep, warn_of
 from step_explore.sweeps.axis import Value, named
-from step_explore.sweeps.plot import check_plot
 from step_explore.tuning.budget import LIMITED, Budget
 from step_explore.tuning.legal import LEGAL
 from step_explore.tuning.tune import OBJECTIVES, Tuned, tune
@@ -84,18 +82,15 @@ def command(
     plot: Plot,
     jobs: Jobs,
     scheduler: Scheduler,
-    as_json: Json,
 ) -> None:
     """Look for the parameters of a program that are best within a budget, each choice with hardware fitted to it.
 
     Ctrl-C shows the best so far; with --save a search goes on where it ended.
     """
-    if plot is not None:
-        check_plot(plot, objectives)
     with working() as progress:
         judge = "mean" if mean else "worst"
         found = call(tune, within=None if as_is else within, judge=judge, progress=progress)
-    show_sweep(found, as_json)
+    show_sweep(found)
     warn_of(found.rows)
     if found.interrupted:
         raise KeyboardInterrupt
@@ -104,8 +99,7 @@ def command(
     if verify is not None:
         with working() as progress:
             talk(_verify(found, verify, progress))
-    if not as_json:
-        show_written(save, best, plot)
+    show_written(save, best, plot)
 
 
 def _verify(found: Tuned, toy: dict[str, Value], progress: Progress) -> str:

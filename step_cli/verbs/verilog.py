@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import click
-
 from cosim.building.design import SIDECAR
 from cosim.building.wrappers import write_wrappers
-from cosim.running.program_data import check_memory
+from cosim.running.run_files import check_memory
 from cosim.testbench.folder import write_bench
-from hw.axi.design import design_of
+from hw.design.emit import design_of
 from step.errors import InputError
 from step.programs.prepare import prepare
-from step_cli.console import show_json, working
+from step_cli.console import show, working
 from step_cli.files import writing_folder
-from step_cli.options import Binding, Folder, Json, ProgramAndInputs, Style
+from step_cli.options import Binding, Folder, ProgramAndInputs, Style
 from step_cli.verb import verb
 
 
@@ -27,7 +25,6 @@ def command(
     output: Folder,
     bench: Annotated[bool, "For simulation: with probes, a bench, and the program's data."],
     style: Style = "fpga",
-    as_json: Json,
 ) -> None:
     """Write a program's RTL as Verilog, with a sidecar (fabric.json) that names everything.
 
@@ -50,10 +47,8 @@ def command(
             write_wrappers(staged)
             if bench:
                 write_bench(prepared, design, staged)
-    if as_json:
-        show_json(design.sidecar)
-    else:
-        click.echo(
-            f"{output}: {len(design.files)} files, top module {design.sidecar['module']}, "
-            f"{len(netlist.units)} units, {len(netlist.channels)} channels"
-        )
+    show(
+        design.sidecar,
+        f"{output}: {len(design.files)} files, top module {design.sidecar['module']}, "
+        f"{len(netlist.units)} units, {len(netlist.channels)} channels",
+    )

@@ -7,14 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, TextIO
 
-import click
-
 from step.errors import InputError
 from step.programs.prepare import prepare
 from step_cli.backends import Operators, RecordingOptions
-from step_cli.console import show_json
+from step_cli.console import show
 from step_cli.files import save, writable
-from step_cli.options import FILE, Json, ProgramAndInputs
+from step_cli.options import FILE, ProgramAndInputs
 from step_cli.verb import verb
 from step_show.waves.ports import ports
 from step_show.waves.vcd import write_vcd
@@ -28,7 +26,6 @@ def command(
     operators: Annotated[Operators, "Those whose channels are shown. Default: all."],
     recording: RecordingOptions,
     output: Annotated[Path | None, FILE, "-o", "--output", "The .vcd file to write. Default: called like the program."],
-    as_json: Json,
 ) -> None:
     """Write waves of a run: the tokens on the channels of chosen operators, decoded, cycle by cycle.
 
@@ -48,11 +45,11 @@ def command(
     _write(gtkwave, lambda file: write_gtkwave(file, output, made, shown))
     _write(surfer, lambda file: write_surfer(file, output, made, shown))
     channels, end = len({port.channel.index for port in shown}), made.end - 1
-    if as_json:
-        files = {"vcd": str(output), "gtkwave": str(gtkwave), "surfer": str(surfer)}
-        show_json({**files, "channels": channels, "first": recording.first, "last": end})
-    else:
-        click.echo(f"{output}, {gtkwave}, {surfer}: {channels} channels, cycles {recording.first} to {end}")
+    files = {"vcd": str(output), "gtkwave": str(gtkwave), "surfer": str(surfer)}
+    show(
+        {**files, "channels": channels, "first": recording.first, "last": end},
+        f"{', '.join(files.values())}: {channels} channels, cycles {recording.first} to {end}",
+    )
     if made.failure is not None:
         raise made.failure
 

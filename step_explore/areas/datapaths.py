@@ -15,7 +15,7 @@ from step.lowering.plans.retile import JoinPlan, SplitPlan
 from step.lowering.plans.row import RowPlan
 from step.lowering.plans.select import IndicesPlan
 from step.lowering.plans.vector import VectorPlan
-from step.lowering.plans.words import Schedule
+from step.lowering.plans.words import Store
 from step_explore.areas.amounts import Amounts
 
 
@@ -86,25 +86,19 @@ def _(plan: VectorPlan, found: Amounts, function: Function, application: Applica
     found.put("vector.lane_stages", plan.lanes * application.fabric.stages)
     found.one("vector", dynamic=application.dynamic)
     for operand in plan.operands:
-        uses = plan.uses(operand)
-        if uses is None and plan.gathering <= 1:
-            continue
-        schedule = uses or Schedule(tuple((at, at) for at in range(plan.groups)))
-        copies = schedule.copies(plan.gathering, plan.initiation_interval)
-        if plan.repeats(operand):
-            found.put("vector.repeated_bits", operand.bits * copies)
-            found.put("vector.chosen_bits", plan.groups * plan.lanes * operand.dtype.bits * copies)
-        else:
-            _store(found, operand.word_bits, operand.beats, plan.lanes * operand.dtype.bits, plan.groups, copies)
-    bits = plan.lanes * plan.result.dtype.bits
+        store = plan.store(operand)
+        if store is not None and store.picked:
+            found.put("vector.repeated_bits", operand.bits * store.copies)
+            found.put("vector.chosen_bits", store.read.count * store.read.bits * store.copies)
+        elif store is not None:
+            _store(found, store)
+    if plan.result_store is not None:
+        _store(found, plan.result_store)
     if plan.reduce:
-        copies = 1 if plan.result.beats == plan.groups or plan.dynamic else 2
-        _store(found, bits, plan.groups, plan.result.word_bits, plan.result.beats, copies)
+        bits = plan.lanes * plan.result.dtype.bits
         found.shallow(bits, plan.groups)
         found.put("vector.state_bits", bits)
         found.put("vector.identity_bits", plan.result.word_bits)
-    elif not plan.leaves_at_once:
-        _store(found, bits, plan.groups, plan.result.word_bits, plan.result.beats, 1)
 
 
 @_add.register
@@ -120,49 +114,43 @@ def _(plan: RowPlan, found: Amounts, function: Function, application: Applicatio
     found.put(f"{function.name}.rounded.{plan.result.dtype.name}", shape.down * plan.rounds)
     found.put("row.later_bits", later * source.bits)
     found.one("row", dynamic=application.dynamic)
-    if not plan.direct:
-        tile, bits = plan.tile, shape.lanes * plan.tile.dtype.bits
-        copies = plan.uses.copies(plan.gathering, plan.initiation_interval)
-        narrow, wide = sorted((bits, tile.word_bits))
-        if shape.in_order and (tile.beats == 1 or shape.groups == 1 or wide % narrow == 0):
-            _store(found, tile.word_bits, tile.beats, bits, shape.groups, copies)
-        else:
-            found.put("row.repeated_bits", tile.bits * copies)
-    found.put("row.result_bits", plan.result.bits * plan.leaving.copies(plan.waiting, plan.initiation_interval))
+    if plan.store is not None and plan.store.picked:
+        found.put("row.repeated_bits", plan.tile.bits * plan.store.copies)
+    elif plan.store is not None:
+        _store(found, plan.store)
+    found.put("row.result_bits", plan.result.bits * plan.result_store.copies)
 
 
 @_add.register
 def _(plan: RotatePlan, found: Amounts, function: Function, application: Application) -> None:
     """The registers of one window or two, and what chooses among their words."""
     word = plan.tile.word_bits
-    kept = plan.window * word * (1 if plan.window == 1 else 2)
+    kept = plan.windows * plan.window * word
     found.one("rotate_half", kept_bits=kept, word_bits=word, chosen_bits=word * plan.window)
 
 
 @_add.register
 def _(plan: JoinPlan, found: Amounts, function: Function, application: Application) -> None:
     """A memory of rows, or of columns that leave in another order; or registers."""
-    tile, whole = plan.lines * plan.width, plan.bits
-    words, left = -(-tile // plan.link_bits), -(-whole // plan.link_bits)
+    store, whole, word = plan.store, plan.bits, min(plan.link_bits, plan.bits)
     if plan.packs:
         kind = "join.packed"
-        found.shallow(min(plan.link_bits, whole), left)
+        found.shallow(store.read.bits, store.read.count)
     elif plan.in_rows:
         kind = "join.rows"
-        _store(found, min(plan.link_bits, tile), plan.count * words, min(plan.link_bits, whole), left, 1)
+        _store(found, store)
     elif plan.in_columns:
-        kind, leave, item = "join.columns", min(plan.link_bits, whole), min(plan.width, plan.link_bits)
-        banks = max(1, min(plan.link_bits, tile) // item) * max(1, leave // item)
-        _items(found, kind, item, banks, whole, leave)
+        kind, item = "join.columns", min(plan.width, plan.link_bits)
+        _items(found, kind, item, store.written.bits // item * (word // item), whole, word)
     else:
         kind = "join.registers"
-    found.one(kind, bits=whole, word_bits=min(plan.link_bits, whole))
+    found.one(kind, bits=whole, word_bits=word)
 
 
 @_add.register
 def _(plan: SplitPlan, found: Amounts, function: Function, application: Application) -> None:
     """Pieces that are read where they lie, or out of two words, of a memory, or of registers."""
-    piece = min(plan.link_bits, plan.piece_bits)
+    piece = min(plan.link_bits, plan.result_bits)
     if plan.slides:
         kind, chosen = "split.sliding", plan.link_bits
     elif plan.there:
@@ -175,7 +163,7 @@ def _(plan: SplitPlan, found: Amounts, function: Function, application: Applicat
     else:
         kind, chosen = "split.registers", plan.bits
     found.one(kind, bits=chosen, word_bits=piece)
-    found.put("split.collected_bits", plan.piece_bits * plan.collects_control)
+    found.put("split.collected_bits", plan.result_bits * plan.collects_control)
 
 
 def _items(found: Amounts, kind: str, item: int, banks: int, bits: int, leave: int) -> None:
@@ -185,16 +173,14 @@ def _items(found: Amounts, kind: str, item: int, banks: int, bits: int, leave: i
     found.put(f"{kind}.chosen_bits", item * banks - leave)
 
 
-def _store(found: Amounts, written: int, writes: int, read: int, reads: int, copies: int) -> None:
-    """``copies`` elements that come in parts of ``written`` bits and leave in parts of ``read`` bits: as
-    `hw.functions.store.Store` lays them."""
-    (narrow, parts), (wide, rows) = sorted([(written, writes), (read, reads)])
-    ratio = parts if rows == 1 else wide // narrow
-    if written <= read:
-        found.shallow(written, copies * rows, ratio)
-    else:
-        found.shallow(written, copies * rows)
-    if rows == 1 and copies == 1:
-        found.put("store.written_bits", written * (ratio if written <= read else 1))
+def _store(found: Amounts, store: Store) -> None:
+    """A memory of parts, of which as many of the narrower ones as fit make a wider one."""
+    written, read = store.written.bits, store.read.bits
+    narrow, wide = sorted((store.written, store.read), key=lambda each: each.bits)
+    ratio = narrow.count if wide.count == 1 else wide.bits // narrow.bits
+    banks = ratio if written <= read else 1
+    found.shallow(written, store.copies * wide.count, banks)
+    if wide.count == 1 and store.copies == 1:
+        found.put("store.written_bits", written * banks)
     if read < written or ratio == 1:
         found.put("store.chosen_bits", written - read)

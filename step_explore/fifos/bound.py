@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from step.errors import missing_module
+from step.errors import needing
 from step.lowering.arrival import arrival
 from step.lowering.memory import scratchpads
 from step.lowering.netlist import Netlist
 from step_explore.fifos.runs import Depths, Runs
 from step_explore.fifos.shrink import LEAST, shrink
+from step_explore.integer_program import Constraint, Sum, least
 
 MOST_CUTS = 60
 """Runs that deadlock, after which the search for the smallest gives up with the bound that it has."""
@@ -60,13 +60,14 @@ def storage_bound(runs: Runs, room: Depths) -> StorageBound:
 
     ``room``: depths that no run fills, by channel. Raises `EnvironmentProblem` where SciPy is not installed.
     """
-    optimize = _scipy()
+    with needing("a bound", "fifos"):
+        import scipy.optimize  # noqa: F401
     cuts: list[Cut] = []
     floor = runs.floor
     if runs.outcome(floor).cycles is None and (why := obstacle(runs.netlist)) is not None:
         return StorageBound(runs.bits(floor), f"{why}, so more room may make the program deadlock")
     while True:
-        depths, bits = _cheapest(optimize, runs, cuts, room)
+        depths, bits = _cheapest(runs, cuts, room)
         if depths is not None and runs.outcome({**floor, **depths}).cycles is not None:
             return StorageBound(bits, None)
         if depths is None or len(cuts) == MOST_CUTS:
@@ -90,43 +91,23 @@ def _strongest(runs: Runs, depths: Depths, room: Depths) -> Cut:
     return {name: depth for name, depth in found.items() if depth < room[name]}
 
 
-def _cheapest(optimize: Any, runs: Runs, cuts: Sequence[Cut], room: Depths) -> tuple[dict[str, int] | None, int]:
+def _cheapest(runs: Runs, cuts: Sequence[Cut], room: Depths) -> tuple[dict[str, int] | None, int]:
     """The depths with the least storage that are no cut, those of channels in no cut left out; None where they are not
     found in time. And what no others are below, with all channels."""
     base, floor = runs.bits(runs.floor), runs.floor
     names = sorted({name for cut in cuts for name in cut})
     if not names:
         return {}, base
-    place = {name: number for number, name in enumerate(names)}
-    width = len(names) + sum(map(len, cuts))  # a depth each, and of every cut which of its channels is deeper
-    rows, least, column = list[np.ndarray](), list[int](), len(names)
-    for cut in cuts:
-        made = np.zeros((1 + len(cut), width))
-        made[0, column : column + len(cut)] = 1  # one of them at least
-        for row, (name, depth) in zip(made[1:], cut.items(), strict=True):
-            row[place[name]], row[column] = 1, -(depth + 1 - floor[name])  # depth - floor >= that if it is chosen
-            column += 1
-        rows += [*made]
-        least += [1, *[0] * len(cut)]
-    weights = np.zeros(width)
-    weights[: len(names)] = [runs.slot_bits(name) for name in names]
-    most = [room[name] - floor[name] for name in names] + [1] * (width - len(names))
-    found = optimize.milp(
-        weights,
-        constraints=optimize.LinearConstraint(np.array(rows), lb=least),
-        bounds=optimize.Bounds(0, most),
-        integrality=np.ones(width),
-        options={"time_limit": SECONDS},
-    )
-    bits = base + int(np.ceil(found.mip_dual_bound - 1e-6))
-    if found.status != 0:
+    constraints = list[Constraint]()
+    for number, cut in enumerate(cuts):  # a depth each, and of every cut which of its channels is deeper
+        constraints.append(({(number, name): 1 for name in cut}, 1, np.inf))  # one of them at least
+        for name, depth in cut.items():  # depth - floor >= that if it is chosen
+            constraints.append(({name: 1, (number, name): floor[name] - depth - 1}, 0, np.inf))
+    deeper = [(number, name) for number, cut in enumerate(cuts) for name in cut]
+    cost = {name: runs.slot_bits(name) for name in names}
+    most: Sum = {**{name: room[name] - floor[name] for name in names}, **dict.fromkeys(deeper, 1)}
+    result, found = least(cost, [*names, *deeper], most, most, constraints, time_limit=SECONDS)
+    bits = base + int(np.ceil(result.mip_dual_bound - 1e-6))
+    if found is None or result.status != 0:
         return None, bits
-    return {name: floor[name] + round(found.x[place[name]]) for name in names}, bits
-
-
-def _scipy() -> Any:
-    try:
-        from scipy import optimize
-    except ModuleNotFoundError as error:
-        raise missing_module(error, "a bound", "fifos") from None
-    return optimize
+    return {name: floor[name] + round(found[name]) for name in names}, bits

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 
 from sim_approx.simulator import Simulator
 from step.lowering.netlist import Channel, Netlist
@@ -29,11 +30,7 @@ def shallower(trials: Trials, found: Choice, goal: Goal) -> Choice:
 
     def good(candidates: Sequence[Depths]) -> list[bool]:
         small = [_no_larger(netlist, deep, each) for each in candidates]
-        ran = iter(
-            runs.outcomes(
-                [{**runs.asked, **each} for each, is_small in zip(candidates, small, strict=True) if is_small]
-            )
-        )
+        ran = iter(runs.outcomes([{**runs.asked, **each} for each in compress(candidates, small)]))
         return [is_small and (cycles := next(ran).cycles) is not None and cycles[0] <= most for is_small in small]
 
     asked = {name: each.depth for name, each in deep.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Annotated
 
 from step.errors import EnvironmentProblem, InputError
@@ -65,9 +65,9 @@ def fit(
     _check(trials.program, goal, best)
     fitted, ran = shallower(trials, best, goal), trials.run(best.fabric)
     assert ran is not None
-    return Fitted(
-        trials.program, asked, fitted, widths(best, ran), _front([*trials.choices, fitted]), len(trials.known)
-    )
+    costs = {each.cost: each for each in (*trials.choices, fitted)}
+    front = tuple(costs[cost] for cost in undominated(costs))
+    return Fitted(trials.program, asked, fitted, widths(best, ran), front, len(trials.known))
 
 
 def _limits(within: float | None, budget: Mapping[str, int | None], cycles: int | None) -> dict[str, float]:
@@ -105,18 +105,11 @@ def asked_for(trials: Trials) -> Choice:
 
 def _check(program: Program, goal: Goal, best: Choice) -> None:
     """Raise `InputError`, with the least that would do, where nothing fits."""
+    limits = goal.limits
     if goal.misses(best) == 0:
         return
-    fields = {name: field for name, field in RESOURCES.items() if field in goal.limits}
-    asked = [f"{name}={goal.limits[field]:,.0f}" for name, field in fields.items()]
-    least = [f"{name}={getattr(best.area, field):,.0f}" for name, field in fields.items()]
-    if goal.cycles is not None:
-        asked, least = [*asked, f"cycles={goal.cycles:,}"], [*least, f"cycles={best.cycles:,}"]
-    raise InputError(
-        f"nothing that was found for {program.name} fits {', '.join(asked)}; the nearest needs {', '.join(least)}"
-    )
-
-
-def _front(choices: Iterable[Choice]) -> tuple[Choice, ...]:
-    by_cost: dict[tuple[int, ...], Choice] = {each.cost: each for each in choices}
-    return tuple(by_cost[cost] for cost in undominated(by_cost))
+    known = [(name, limits[each], getattr(best.area, each)) for name, each in RESOURCES.items() if each in limits]
+    known += [] if goal.cycles is None else [("cycles", goal.cycles, best.cycles)]
+    asked = ", ".join(f"{name}={most:,.0f}" for name, most, _ in known)
+    least = ", ".join(f"{name}={needed:,.0f}" for name, _, needed in known)
+    raise InputError(f"nothing that was found for {program.name} fits {asked}; the nearest needs {least}")

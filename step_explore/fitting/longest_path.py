@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from step_explore.fitting.space import Places, Space
+from step_explore.integer_program import Constraint, least
 
 Budget = Mapping[str, float]
 """The most of a resource of `step_explore.areas.Area`, by its name."""
@@ -20,8 +21,11 @@ SECONDS = 10.0
 GAP = 3e-3
 """The part by which its result may be worse than the best, where nothing else is said."""
 
-Row = dict[int, float]
-"""The numbers of a constraint, by the place of the variable."""
+Row = dict[Any, float]
+"""The factors of variables in a constraint, or in what is to be the least."""
+
+BEGIN, END, PATH = "begin", "end", "path"
+"""Variables: the begin and the end of a node, by its name, and the length of the path."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ class LongestPath:
         With ``together`` alike units have the same, which is found sooner.
         """
         sites = {at: 1e-6 * cost for at, cost in self._cost("lut_sites").items()}
-        return self._solved({**sites, self._path: 1.0}, np.inf, spare, together=together)
+        return self._solved({**sites, PATH: 1.0}, np.inf, spare, together=together)
 
     def _solved(self, cost: Row, most: float, spare: Budget, *, together: bool = False) -> Places | None:
         """The same options for alike units; and unless ``together`` then with the links of these, lanes of every
@@ -113,39 +117,29 @@ class LongestPath:
     # -- variables: whether an option is taken, the widths at a seam; when each node begins, and ends; the path -----
 
     @cached_property
-    def _options(self) -> dict[tuple[int, int], int]:
-        """The variable of each option of each unit."""
-        pairs = [(at, place) for at, unit in enumerate(self.space.units) for place in range(len(unit.options))]
-        return {pair: variable for variable, pair in enumerate(pairs)}
+    def _options(self) -> list[tuple[int, int]]:
+        """The variables of the options of each unit."""
+        return [(at, place) for at, unit in enumerate(self.space.units) for place in range(len(unit.options))]
 
     @cached_property
-    def _widths(self) -> dict[tuple[int, tuple[int, int]], int]:
-        """The variable of each pair of widths of each seam."""
-        pairs = [(at, links) for at, seam in enumerate(self.space.seams) for links in seam.area]
-        return {pair: len(self._options) + place for place, pair in enumerate(pairs)}
-
-    @cached_property
-    def _times(self) -> dict[str, tuple[int, int]]:
-        """The variables of the begin and of the end of each node."""
-        first = len(self._options) + len(self._widths)
-        return {node.name: (first + 2 * at, first + 2 * at + 1) for at, node in enumerate(self.space.netlist.units)}
-
-    @property
-    def _path(self) -> int:
-        """The variable of the length of the path, the last one."""
-        return len(self._options) + len(self._widths) + 2 * len(self._times)
+    def _names(self) -> list[Any]:
+        """All variables, of which the path is the last one."""
+        widths = [(at, links) for at, seam in enumerate(self.space.seams) for links in seam.area]
+        times = [(node.name, time) for node in self.space.netlist.units for time in (BEGIN, END)]
+        return [*self._options, *widths, *times, PATH]
 
     def _cost(self, name: str) -> Row:
         """So much of a resource of `Area` takes every option, and every pair of widths at a seam."""
         units, seams = self.space.units, self.space.seams
-        options = {at: getattr(units[unit].options[place].area, name) for (unit, place), at in self._options.items()}
-        return {**options, **{at: getattr(seams[seam].area[links], name) for (seam, links), at in self._widths.items()}}
+        options = {(at, place): getattr(units[at].options[place].area, name) for at, place in self._options}
+        widths = {(at, each): getattr(area, name) for at, seam in enumerate(seams) for each, area in seam.area.items()}
+        return {**options, **widths}
 
     def _choices(self) -> Iterator[Row]:
         """Sums that are one, or nothing: a unit has an option, alike units have the same links, and so have seams."""
         space = self.space
         for at, each in enumerate(space.units):
-            yield {self._options[at, place]: 1.0 for place in range(len(each.options))}
+            yield {(at, place): 1.0 for place in range(len(each.options))}
         for first, *others in space.alike:
             for link in space.units[first].links():
                 for other in others:
@@ -154,85 +148,59 @@ class LongestPath:
             for end, group in enumerate((seam.before, seam.behind)):
                 unit = space.alike[group][0]
                 for link in space.units[unit].links():
-                    widths = {self._widths[at, links]: -1.0 for links in seam.area if links[end] == link}
+                    widths = {(at, links): -1.0 for links in seam.area if links[end] == link}
                     yield {**self._with(unit, link, 1.0), **widths}
 
     def _with(self, at: int, link: int, number: float) -> Row:
         """``number`` for the options of a unit with such links."""
         options = enumerate(self.space.units[at].options)
-        return {self._options[at, place]: number for place, option in options if option.link == link}
+        return {(at, place): number for place, option in options if option.link == link}
 
     def _follows(self) -> Iterator[Row]:
         """Sums that are not positive: what has to be over before what."""
-        for name, (begin, end) in self._times.items():
-            yield {**self._options_of(name, later=True), begin: -1.0}
-            yield {**self._options_of(name, later=False), begin: 1.0, end: -1.0}
-            yield {end: 1.0, self._path: -1.0}
+        for node in self.space.netlist.units:
+            begin, end = (node.name, BEGIN), (node.name, END)
+            yield {**self._options_of(node.name, later=True), begin: -1.0}
+            yield {**self._options_of(node.name, later=False), begin: 1.0, end: -1.0}
+            yield {end: 1.0, PATH: -1.0}
         for before, behind in self._edges:
             waits, seam = self._options_of(behind, later=True), self._seams.get((before, behind))
             if seam is not None:
-                waits |= {self._widths[seam, links]: cycles for links, cycles in self.space.seams[seam].waits.items()}
-            for first, second in zip(self._times[before], self._times[behind], strict=True):
-                yield {**waits, first: 1.0, second: -1.0}
+                waits |= {(seam, links): cycles for links, cycles in self.space.seams[seam].waits.items()}
+            for time in (BEGIN, END):
+                yield {**waits, (before, time): 1.0, (behind, time): -1.0}
 
     def _options_of(self, name: str, *, later: bool) -> Row:
         """The cycles that the node ``name`` is busy with each option, or by which its results are ``later``."""
         at = self.space.owners.get(name)
         places = () if at is None else range(len(self.space.units[at].options))
-        return {self._options[at, place]: self._takes(name, at, place)[later] for place in places}  # type: ignore[index, arg-type]
+        return {(at, place): self._takes(name, at, place)[later] for place in places}  # type: ignore[arg-type]
 
     @cached_property
-    def _constraints(self) -> tuple[Any, np.ndarray, np.ndarray]:
-        """All of them as a sparse matrix, with the least and the greatest value of each."""
-        from scipy.sparse import coo_array
-
-        choices, follows = list(self._choices()), list(self._follows())
-        one = np.array([float(at < len(self.space.units)) for at in range(len(choices))])
-        entries = [(at, *each) for at, row in enumerate([*choices, *follows]) for each in row.items()]
-        rows, columns, values = zip(*entries, strict=True)
-        matrix = coo_array((values, (rows, columns)), shape=(len(choices) + len(follows), self._path + 1))
-        low = np.append(one, np.full(len(follows), -np.inf))
-        return matrix.tocsr(), low, np.append(one, np.zeros(len(follows)))
+    def _constraints(self) -> list[Constraint]:
+        """All of them; those of options come first, one of which each unit has."""
+        choices, units = self._choices(), len(self.space.units)
+        ones = [(row, float(at < units), float(at < units)) for at, row in enumerate(choices)]
+        return [*ones, *((row, -np.inf, 0.0) for row in self._follows())]
 
     def _least(self, cost: Row, most: float, spare: Budget, links: Places | None) -> Places | None:
         """The least ``cost`` of a path of at most ``most``: of options with the ``links`` of those chosen, or of the
         same ones of units that are alike."""
-        from scipy.optimize import Bounds, LinearConstraint, milp
-
-        units, variables = self.space.units, len(self._options)
-        constraints = [LinearConstraint(*self._constraints)]
-        constraints += [
-            LinearConstraint(self._dense(self._cost(name)), -np.inf, limit) for name, limit in spare.items()
-        ]
-        lower, upper, whole = np.zeros(self._path + 1), np.full(self._path + 1, np.inf), np.zeros(self._path + 1)
-        upper[:variables], upper[-1], whole[:variables] = 1.0, most, 1
+        units = self.space.units
+        limits: Row = {**dict.fromkeys(self._options, 1.0), PATH: most}
+        constraints = [*self._constraints, *((self._cost(name), -np.inf, limit) for name, limit in spare.items())]
         if links is None:
-            same = [
-                {self._options[first, at]: 1.0, self._options[other, at]: -1.0}
-                for first, *others in self.space.alike
-                for other in others
-                for at in range(len(units[first].options))
-            ]
-            constraints += [LinearConstraint(self._dense(*same), 0, 0)] if same else []
+            pairs = [(first, other) for first, *others in self.space.alike for other in others]
+            for first, other in pairs:
+                places = range(len(units[first].options))
+                constraints += [({(first, place): 1.0, (other, place): -1.0}, 0.0, 0.0) for place in places]
         else:
-            for (at, place), variable in self._options.items():
+            for at, place in self._options:
                 if units[at].options[place].link != units[at].options[links[at]].link:
-                    upper[variable] = 0.0
-        found = milp(
-            self._dense(cost)[0],
-            integrality=whole,
-            bounds=Bounds(lower, upper),
-            constraints=constraints,
-            options={"time_limit": SECONDS, "mip_rel_gap": self.gap},
-        )
-        if found.x is None:
+                    limits[at, place] = 0.0
+        options = {"time_limit": SECONDS, "mip_rel_gap": self.gap}
+        _, found = least(cost, self._names, limits, self._options, constraints, **options)
+        if found is None:
             return None
-        taken = {at: place for (at, place), variable in self._options.items() if found.x[variable] > 0.5}
+        taken = {at: place for at, place in self._options if found[at, place] > 0.5}
         return tuple(taken[at] for at in range(len(units)))
-
-    def _dense(self, *rows: Row) -> np.ndarray:
-        """``rows`` as a matrix."""
-        found = np.zeros((len(rows), self._path + 1))
-        for at, row in enumerate(rows):
-            found[at, list(row)] = list(row.values())
-        return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import le
 
@@ -102,6 +102,7 @@ class Space:
     netlist: Netlist
     units: tuple[Knob, ...]
     alike: tuple[tuple[int, ...], ...]
+    _areas: Areas = field(default_factory=Areas, repr=False, compare=False)
 
     @classmethod
     def of(cls, netlist: Netlist, grain: Grain = FINE) -> Space:
@@ -150,10 +151,6 @@ class Space:
     def area(self, chosen: Places) -> Area:
         """The area of the whole program with these options."""
         return self._areas.of(replace(self.netlist, fabric=self.fabric(chosen)))
-
-    @cached_property
-    def _areas(self) -> Areas:
-        return Areas()
 
     def parts(self, chosen: Places) -> Area:
         """The area of what is chosen, without the rest of the program."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from step.errors import InputError
@@ -45,13 +45,12 @@ def parse_axis(text: str) -> Axis:
     return Axis(name, tuple(value for part in values.split(",") for value in _values(name, part)))
 
 
-def _values(name: str, text: str) -> Iterator[Value]:
+def _values(name: str, text: str) -> Iterable[Value]:
     if not text:
         raise InputError(f"{name} has an empty value")
     match = re.fullmatch(r"(-?[0-9]{1,18})\.\.(-?[0-9]{1,18})(?::([0-9]{1,18}))?", text)
     if match is None:
-        yield parse_value(text)
-        return
+        return [parse_value(text)]
     low, high, step = int(match[1]), int(match[2]), int(match[3] or 0)
     if low > high:
         raise InputError(f"{name}={text} is empty: {low} is more than {high}")
@@ -61,13 +60,12 @@ def _values(name: str, text: str) -> Iterator[Value]:
             raise InputError(
                 f"{name}={low}..{high}: doubling {low} does not lead to {high}; steps are written {low}..{high}:1"
             )
-        yield from doubled
-        return
+        return doubled
     if step == 0 or (high - low) % step:
         raise InputError(f"{name}={text}: steps of {step} do not lead from {low} to {high}")
     if (high - low) // step >= MOST_VALUES:
         raise InputError(f"{name}={text} has {(high - low) // step + 1:,} values, more than {MOST_VALUES:,}")
-    yield from range(low, high + 1, step)
+    return range(low, high + 1, step)
 
 
 def parse_value(text: str) -> Value:
@@ -87,9 +85,6 @@ def named(point: Point) -> str:
 
 
 def grid(axes: Sequence[Axis]) -> list[Point]:
-    """All points of ``axes``; the last one changes fastest. Raises `InputError` for an axis that is there twice."""
+    """All points of ``axes``; the last one changes fastest."""
     names = [each.name for each in axes]
-    for place, name in enumerate(names):
-        if name in names[:place]:
-            raise InputError(f"{name} is swept over twice")
     return [dict(zip(names, values, strict=True)) for values in itertools.product(*(each.values for each in axes))]

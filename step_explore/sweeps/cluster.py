@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
-from typing import Any
+from collections.abc import Callable, Collection
+from concurrent.futures import CancelledError, Future
 
-from step.errors import EnvironmentProblem, InputError, missing_module
+from step.errors import EnvironmentProblem, InputError, needing
 from step_explore.sweeps.processes import Found, Processes, Task, Workers, cores
 
 PATIENCE = 60.0
@@ -33,61 +32,37 @@ class Cluster(Workers[Task, Found]):
         lost: Callable[[Task, str], Found],
         patience: float = PATIENCE,
     ) -> None:
-        try:
+        with needing("a sweep on a cluster", "cluster"):
             import distributed
-        except ModuleNotFoundError as error:
-            raise missing_module(error, "a sweep on a cluster", "cluster") from None
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters of it is told as an error
-        self._work, self._address, self._lost, self._patience = work, address, lost, patience
-        self._library: Any = distributed
+        super().__init__(work, lost)
+        self._address, self._patience, self._killed = address, patience, distributed.KilledWorker
         try:
             self._client = distributed.Client(address, timeout=CONNECTING, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
             reason = str(error).partition("\n")[0] or type(error).__name__
             raise EnvironmentProblem(f"there is no Dask scheduler at {address}: {reason}") from None
-        self._seen = time.monotonic()
+        self._pool, self._seen = self._client.get_executor(pure=False), time.monotonic()
 
     @property
     def together(self) -> int:
         """The number of tasks that are done at once: threads of the workers."""
         return max(1, sum(self._threads()))
 
-    def rows(self, points: Iterable[Task]) -> Iterator[Found]:
-        """Results of ``points``, as they come.
-
-        Where a worker is lost, the scheduler gives its tasks to others. One that took several with it
-        (``distributed.scheduler.allowed-failures``) is lost.
-        """
-        waiting, flying = iter(points), dict[Any, Task]()
-        try:
-            while True:
-                for point in islice(waiting, max(0, 2 * self.together - len(flying))):
-                    flying[self._client.submit(self._work, point, pure=False)] = point
-                if not flying:
-                    return
-                for future in self._done(list(flying)):
-                    yield self._row(future, flying.pop(future))
-        finally:
-            for future in flying:
-                future.release()  # nobody waits for it: the scheduler forgets it
-
-    def _done(self, futures: list[Any]) -> Iterable[Any]:
-        try:
-            with self._client.as_current():
-                done: Iterable[Any] = self._library.wait(futures, timeout=1, return_when="FIRST_COMPLETED").done
-            return done
-        except TimeoutError:
+    def _done(self, flying: Collection[Future[Found]]) -> Collection[Future[Found]]:
+        if not (done := super()._done(flying)):
             self._check_workers()
-            return []
-        except self._library.client.FuturesCancelledError:
-            raise self._gone() from None
+        return done
 
-    def _row(self, future: Any, point: Task) -> Found:
+    def _result(self, future: Future[Found], point: Task) -> Found:
+        """Where a worker is lost, the scheduler gives its tasks to others. One that took several with it
+        (``distributed.scheduler.allowed-failures``) is lost."""
         try:
-            row: Found = future.result()
-            return row
-        except self._library.KilledWorker:
+            return future.result()
+        except self._killed:
             return self._lost(point, "every worker that ran it was killed; is there enough memory?")
+        except CancelledError:
+            raise self._gone() from None
 
     def _threads(self) -> list[int]:
         """Threads of each of the workers."""

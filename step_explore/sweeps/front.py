@@ -7,7 +7,7 @@ from operator import le
 from typing import TypeVar
 
 from step.errors import InputError
-from step.host.nearest import did_you_mean
+from step.host.names import unknown
 from step.running.result import Status
 from step_explore.sweeps.axis import Value
 from step_explore.sweeps.row import OBJECTIVES, Row
@@ -19,8 +19,7 @@ def check_objectives(names: Sequence[str]) -> None:
         raise InputError(f"there must be an objective: {', '.join(OBJECTIVES)}")
     for place, name in enumerate(names):
         if name not in OBJECTIVES:
-            hint = did_you_mean(name, OBJECTIVES)
-            raise InputError(f"there is no objective {name!r}; {hint}there are {', '.join(OBJECTIVES)}")
+            raise InputError(unknown("objective", name, OBJECTIVES))
         if name in names[:place]:
             raise InputError(f"the objective {name} is there twice")
 

@@ -61,11 +61,8 @@ def draw_front(
     colours = _colours(dict.fromkeys(row.point.get(by) for row in shown)) if by else {None: BLUE}
     for value, colour in colours.items():
         for dynamic, style in STYLES.items():
-            points = [
-                at[id(row)]
-                for row in shown
-                if bool(row.dynamic_tiles) == dynamic and (by is None or row.point.get(by) == value)
-            ]
+            same = (row for row in shown if row.point.get(by or "") == value)
+            points = [at[id(row)] for row in same if bool(row.dynamic_tiles) == dynamic]
             if points:
                 label = (f"{_short(by)}={value}, " if by else "") + f"{'dynamic' if dynamic else 'static'} tiles"
                 look = {"color": colour, "edgecolor": "white", "linewidth": 0.5, "zorder": 3, "label": label, **style}

@@ -7,8 +7,8 @@ import signal
 import tempfile
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Collection, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from multiprocessing import get_context, parent_process
@@ -19,7 +19,14 @@ Found = TypeVar("Found")
 
 
 class Workers(ABC, Generic[Task, Found]):
-    """Processes that do tasks, such as to run points: used in a ``with``, behind which none is left."""
+    """Processes that do ``work``, such as to run points: used in a ``with``, behind which none is left.
+
+    ``lost``: what is found for a task whose process is killed again and again, given the reason.
+    """
+
+    def __init__(self, work: Callable[[Task], Found], lost: Callable[[Task, str], Found]) -> None:
+        self._work, self._lost = work, lost
+        self._pool: Executor | None = None
 
     @property
     @abstractmethod
@@ -27,12 +34,37 @@ class Workers(ABC, Generic[Task, Found]):
         """The number of tasks that are done at once."""
 
     @abstractmethod
-    def rows(self, points: Iterable[Task]) -> Iterator[Found]:
-        """Results of ``points``, as they come."""
-
-    @abstractmethod
     def end(self) -> None:
         """No process goes on, whatever it is doing."""
+
+    def rows(self, points: Iterable[Task]) -> Iterator[Found]:
+        """Results of ``points``, as they come."""
+        return self._fly(iter(points), {})
+
+    def _fly(self, waiting: Iterator[Task], flying: dict[Future[Found], Task]) -> Iterator[Found]:
+        """Points are taken as late as can be: which ones there are may depend on rows that have come."""
+        while True:
+            for point in islice(waiting, max(0, 2 * self.together - len(flying))):  # so that nobody waits for the next
+                broken = Future[Found]()
+                flying[broken] = point  # until it is with a process
+                flying[self._submit(point)] = flying.pop(broken)
+            if not flying:
+                return
+            for future in self._done(flying):
+                row = self._result(future, flying[future])
+                del flying[future]
+                yield row
+
+    def _submit(self, point: Task) -> Future[Found]:
+        assert self._pool is not None
+        return self._pool.submit(self._work, point)
+
+    def _done(self, flying: Collection[Future[Found]]) -> Collection[Future[Found]]:
+        """Those that are done, after a second maybe none."""
+        return wait(flying, timeout=1, return_when=FIRST_COMPLETED).done
+
+    def _result(self, future: Future[Found], point: Task) -> Found:
+        return future.result()
 
     def __enter__(self) -> Self:
         return self
@@ -47,19 +79,16 @@ def cores() -> int:
 
 
 class Processes(Workers[Task, Found]):
-    """``together`` processes that do ``work``; with one, this process does it itself.
-
-    ``lost``: what is found for a task whose process is killed again and again, given the reason.
-    """
+    """``together`` processes; with one, this process does the work itself."""
 
     together = 1
 
     def __init__(self, work: Callable[[Task], Found], together: int, lost: Callable[[Task, str], Found]) -> None:
-        self._work, self.together, self._lost = work, together, lost
-        self._pool: ProcessPoolExecutor | None = None
+        super().__init__(work, lost)
+        self.together = together
 
     def rows(self, points: Iterable[Task]) -> Iterator[Found]:
-        """The rows of ``points``, as they come.
+        """Results of ``points``, as they come.
 
         Where a process is killed, the points that were under way run again, each in a process of its own; one that
         is killed there as well is lost.
@@ -70,28 +99,14 @@ class Processes(Workers[Task, Found]):
         waiting, flying = iter(points), dict[Future[Found], Task]()
         while True:
             try:
+                if self._pool is None:
+                    self._begin(self.together)
                 yield from self._fly(waiting, flying)
                 return
             except BrokenProcessPool:
                 self.end()
                 yield from map(self._alone, list(flying.values()))
                 flying.clear()
-
-    def _fly(self, waiting: Iterator[Task], flying: dict[Future[Found], Task]) -> Iterator[Found]:
-        """Points are taken as late as can be: which ones there are may depend on rows that have come."""
-        if self._pool is None:
-            self._begin(self.together)
-        while True:
-            for point in islice(waiting, max(0, 2 * self.together - len(flying))):  # so that nobody waits for the next
-                broken = Future[Found]()
-                flying[broken] = point  # until it is with a process
-                flying[self._submit(point)] = flying.pop(broken)
-            if not flying:
-                return
-            for future in wait(flying, return_when=FIRST_COMPLETED).done:
-                row = future.result()
-                del flying[future]
-                yield row
 
     def _alone(self, point: Task) -> Found:
         self._begin(1)
@@ -110,16 +125,16 @@ class Processes(Workers[Task, Found]):
 
     def _submit(self, point: Task) -> Future[Found]:
         """Give ``point`` to a process. Those that begin now do not see Ctrl-C, which reaches all of a terminal's."""
-        assert self._pool is not None
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
-            return self._pool.submit(self._work, point)
+            return super()._submit(point)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def end(self) -> None:
         pool, self._pool = self._pool, None
         if pool is not None:
+            assert isinstance(pool, ProcessPoolExecutor)
             processes = list((pool._processes or {}).values())
             pool.shutdown(wait=False, cancel_futures=True)
             for process in processes:

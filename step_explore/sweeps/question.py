@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,10 +59,7 @@ class Question:
         """Raise `InputError` for ``per`` and ``tokens`` that can not be."""
         known = {each.name: each.values for each in self.axes}
         for place, name in enumerate(self.per):
-            if name not in known:
-                hint = did_you_mean(str(name), known)
-                raise InputError(f"per must name parameters that are swept over, not {name!r}; {hint}there are "
-                                 f"{', '.join(known)}")  # fmt: skip
+            _check_known("per must name parameters that are swept over", name, known)
             if name in self.per[:place]:
                 raise InputError(f"per has {name} twice")
         if self.per and self.search is not None:
@@ -72,13 +69,15 @@ class Question:
                 raise InputError(f"the objective {PER_TOKEN} needs tokens, the parameter that says how many there are")
             return
         known |= {name: (value,) for name, value in self.fixed.items()}
-        if self.tokens not in known:
-            hint = did_you_mean(str(self.tokens), known)
-            raise InputError(f"tokens must name a parameter or an argument, not {self.tokens!r}; {hint}there are "
-                             f"{', '.join(known)}")  # fmt: skip
+        _check_known("tokens must name a parameter or an argument", self.tokens, known)
         for value in known[self.tokens]:
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise InputError(f"tokens must name a parameter of integers >= 1, but {self.tokens} may be {value!r}")
+
+
+def _check_known(must: str, name: object, known: Collection[str]) -> None:
+    if name not in known:
+        raise InputError(f"{must}, not {name!r}; {did_you_mean(str(name), known)}there are {', '.join(known)}")
 
 
 def check_apart(what: str, names: Iterable[str], other: str, others: Iterable[str]) -> None:
@@ -92,14 +91,15 @@ def axes_of(
 ) -> tuple[Axis, ...]:
     """The axes of what a user sweeps ``over``; raises `InputError` for a parameter that has a value in ``arguments`` or
     ``settings``, too."""
-    axes = tuple(_axis(name, values) for name, values in settled(over, Mapping, "over", InputError).items())
+    axes = tuple(axis_of(name, values) for name, values in settled(over, Mapping, "over", InputError).items())
     names = [each.name for each in axes]
     check_apart("over", names, "arguments", arguments or {})
     check_settings([*settings, *filter(is_of_fabric, names)])
     return axes
 
 
-def _axis(name: str, values: Sequence[Value] | str) -> Axis:
+def axis_of(name: str, values: Sequence[Value] | str) -> Axis:
+    """The axis of the parameter ``name``, with the ``values`` of a user; raises `InputError` where these are none."""
     if not isinstance(name, str):
         raise InputError(f"a parameter to sweep over must be a name, not {name!r}")
     if isinstance(values, str):

@@ -130,18 +130,14 @@ class Record:
         return found
 
     def _save(self) -> None:
-        if self._path is not None and self._unsaved:
-            with writing(self._path):
-                self._write(self._path)
+        if (path := self._path) is not None and self._unsaved:
+            with writing(path), _alone(path.resolve().parent):
+                if _version(path) != self._seen:  # another process has written rows of its own
+                    self._others = self._read(path) | self._others
+                rows = [row for key, row in self._others.items() if key not in self._rows]
+                write_atomically(path, encode(path, self._names, [*rows, *self.rows]))
+                self._seen = _version(path)
         self._saved, self._unsaved = time.monotonic(), 0
-
-    def _write(self, path: Path) -> None:
-        with _alone(path.resolve().parent):
-            if _version(path) != self._seen:  # another process has written rows of its own
-                self._others = self._read(path) | self._others
-            rows = [row for key, row in self._others.items() if key not in self._rows]
-            write_atomically(path, encode(path, self._names, [*rows, *self.rows]))
-            self._seen = _version(path)
 
     def __enter__(self) -> Record:
         return self

@@ -21,6 +21,23 @@ STATUSES = (*map(str, Status), REFUSED, OVER, BOUNDED, LOST)
 
 
 @dataclass(frozen=True)
+class Measure:
+    """A number of rows: its ``heading`` in a table and its ``label`` on an axis of a plot, its ``unit`` there (None: a
+    count, which a table shows in full), and the dimension of a ``limit`` of it; ``whole``: it is an integer."""
+
+    heading: str = ""
+    label: str = ""
+    unit: str | None = ""
+    limit: Quantity = BYTES
+    whole: bool = True
+
+
+def number(*shown: Any, **others: Any) -> Any:
+    """The field of a number, which is not known unless it is given; ``shown`` and ``others`` are of its `Measure`."""
+    return field(default=None, metadata={"measure": Measure(*shown, **others)})
+
+
+@dataclass(frozen=True)
 class Row:
     """The measures of a ``point``; None: not known.
 
@@ -41,25 +58,25 @@ class Row:
 
     point: Point
     status: str
-    cycles: int | None = None
-    flops_per_cycle: float | None = None
-    useful_flops_per_cycle: float | None = None
-    bytes_per_cycle: float | None = None
+    cycles: int | None = number("cycles", "cycles", None, counted("cycles"))
+    flops_per_cycle: float | None = number("FLOP/cycle", whole=False)
+    useful_flops_per_cycle: float | None = number("useful", whole=False)
+    bytes_per_cycle: float | None = number("B/cycle", limit=BYTES_A_CYCLE, whole=False)
     bound: str | None = None
-    off_chip_bytes: int | None = None
-    on_chip_bytes: int | None = None
-    channel_bytes: int | None = None
-    load_bytes: int | None = None
-    flops: int | None = None
-    useful_flops: int | None = None
-    energy: int | None = None
-    lanes: int | None = None
-    lut_sites: int | None = None
+    off_chip_bytes: int | None = number("off chip", "off-chip traffic", "B")
+    on_chip_bytes: int | None = number("on chip", "on-chip memory", "B")
+    channel_bytes: int | None = number("channels", "memory of the FIFOs", "B")
+    load_bytes: int | None = number("loads", "queues of loads", "B")
+    flops: int | None = number()
+    useful_flops: int | None = number()
+    energy: int | None = number("energy", "energy", "J", PICOJOULES)
+    lanes: int | None = number("lanes", "lanes", None, counted("lanes"))
+    lut_sites: int | None = number("LUTs", "area [LUTs]", "", counted("LUT sites"))
     dynamic_tiles: bool | None = None
     useful_at_most: bool | None = None
-    tokens: int | None = None
-    cycles_per_token: float | None = None
-    seconds: float | None = None
+    tokens: int | None = number()
+    cycles_per_token: float | None = number("cycles/token", "cycles per token", whole=False)
+    seconds: float | None = number(whole=False)
     error: str | None = None
     digest: str | None = None
     fitted: str | None = None
@@ -84,41 +101,11 @@ class Row:
 
 MEASURES = tuple(each.name for each in fields(Row) if each.name not in ("point", "subject"))
 
-TEXTS = ("status", "bound", "error", "digest", "fitted", "asked")
+TEXTS = tuple(each.name for each in fields(Row) if "str" in str(each.type))
 
 PER_TOKEN = "cycles_per_token"
 
-
-@dataclass(frozen=True)
-class Measure:
-    """A number of rows: its ``heading`` in a table and its ``label`` on an axis of a plot, its ``unit`` there (None: a
-    count, which a table shows in full), and the dimension of a ``limit`` of it; ``whole``: it is an integer."""
-
-    heading: str = ""
-    label: str = ""
-    unit: str | None = ""
-    limit: Quantity = BYTES
-    whole: bool = True
-
-
-NUMBERS: Mapping[str, Measure] = {
-    "cycles": Measure("cycles", "cycles", None, counted("cycles")),
-    "flops_per_cycle": Measure("FLOP/cycle", whole=False),
-    "useful_flops_per_cycle": Measure("useful", whole=False),
-    "bytes_per_cycle": Measure("B/cycle", limit=BYTES_A_CYCLE, whole=False),
-    "off_chip_bytes": Measure("off chip", "off-chip traffic", "B"),
-    "on_chip_bytes": Measure("on chip", "on-chip memory", "B"),
-    "channel_bytes": Measure("channels", "memory of the FIFOs", "B"),
-    "load_bytes": Measure("loads", "queues of loads", "B"),
-    "flops": Measure(),
-    "useful_flops": Measure(),
-    "energy": Measure("energy", "energy", "J", PICOJOULES),
-    "lanes": Measure("lanes", "lanes", None, counted("lanes")),
-    "lut_sites": Measure("LUTs", "area [LUTs]", "", counted("LUT sites")),
-    "tokens": Measure(),
-    PER_TOKEN: Measure("cycles/token", "cycles per token", whole=False),
-    "seconds": Measure(whole=False),
-}
+NUMBERS: Mapping[str, Measure] = {each.name: each.metadata["measure"] for each in fields(Row) if each.metadata}
 """Measures that are numbers, in the order of their columns."""
 
 OBJECTIVES = tuple(name for name, each in NUMBERS.items() if each.label)

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from step.errors import missing_module
+from step.errors import needing
 from step_explore.sweeps.axis import Axis, Point
 from step_explore.sweeps.front import costs, values
 from step_explore.sweeps.row import BOUNDED, REFUSED, Row
@@ -28,10 +28,8 @@ class Search:
     """
 
     def __init__(self, axes: Sequence[Axis], objectives: Sequence[str], seed: int) -> None:
-        try:
+        with needing("a search", "sweeps"):
             import optuna
-        except ModuleNotFoundError as error:
-            raise missing_module(error, "a search", "sweeps") from None
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._optuna: Any = optuna
         self._axes, self._objectives = axes, objectives

@@ -138,11 +138,11 @@ def sweep(
     axes = axes_of(over, arguments, settings)
     question = Question(axes, tuple(objectives), search, seed, names_of(per), tokens, dict(arguments or {}))
     path = None if save is None else named_file(save, "save")
+    live = Live(plot, question.objectives, name_of(program), question.per)
     with subjects(program, inputs, settings, arguments, scheduler, depths) as (subject, kept):
         subject.at(question.first)
         record = Record(path, question, subject, None, max_cycles)
         work = partial(evaluate, subject, max_cycles=max_cycles)
-        live = Live(plot, objectives, name_of(program), question.per)
         rows = run_points(
             question, record, work, lost, lambda workers, some: workers.rows(some), jobs, scheduler, progress, live
         )

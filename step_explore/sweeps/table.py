@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from step.errors import FormatError, InputError, missing_module
+from step.errors import FormatError, InputError, needing
 from step_explore.sweeps.axis import parse_value
 from step_explore.sweeps.row import MEASURES, NUMBERS, STATUSES, TEXTS, Row
 
@@ -130,9 +130,7 @@ def _from_parquet(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
 
 
 def _pyarrow() -> tuple[Any, Any]:
-    try:
+    with needing("Parquet", "sweeps"):
         import pyarrow
         from pyarrow import parquet
-    except ModuleNotFoundError as error:
-        raise missing_module(error, "Parquet", "sweeps") from None
     return pyarrow, parquet

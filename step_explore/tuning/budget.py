@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from step.errors import InputError
-from step.host.nearest import did_you_mean
+from step.host.names import ByName
 from step.host.pairs import pairs
 from step.running.result import Status
 from step_explore.sweeps.row import BOUNDED, NUMBERS, OVER, Measure, Row
@@ -20,7 +20,7 @@ _NAMES = (
     *("bytes_per_cycle", "energy"),
 )
 
-LIMITED = {name: NUMBERS.get(name, Measure()).limit for name in _NAMES}
+LIMITED = ByName({name: NUMBERS.get(name, Measure()).limit for name in _NAMES}, "budget of")
 """Measures that a budget can be about, and what each is measured in."""
 
 
@@ -32,7 +32,7 @@ class Budget:
 
     def __post_init__(self) -> None:
         for name, limit in self.limits.items():
-            _check_name(name)
+            _ = LIMITED[name]
             if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 < limit < math.inf:
                 raise InputError(f"a budget of {name} must be a number above 0, not {limit!r}")
 
@@ -42,8 +42,6 @@ class Budget:
         for units of something else."""
         must = f"a budget must be NAME=NUMBER, such as lut_sites=300k or {MEMORY}=4Mbit"
         numbers = pairs(texts, must, "the budget of {} is given twice", lambda number: number[:1].isdecimal())
-        for name in numbers:
-            _check_name(name)
         return cls({name: LIMITED[name].amount(number, f"a budget of {name}") for name, number in numbers.items()})
 
     def without(self, *names: str) -> Budget:
@@ -63,12 +61,6 @@ class Budget:
         """``row``, which is `OVER` where it ran, or has bounds, and `exceeded` says why."""
         reason = self.exceeded(row, about) if row.status in (Status.FINISHED, BOUNDED) else None
         return replace(row, status=OVER, error=reason) if reason else row
-
-
-def _check_name(name: str) -> None:
-    if name not in LIMITED:
-        hint = did_you_mean(name, LIMITED)
-        raise InputError(f"there is no budget of {name!r}; {hint}there are {', '.join(LIMITED)}")
 
 
 def measure(row: Row, name: str) -> float | None:

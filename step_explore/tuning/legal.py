@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from step.errors import InputError, ProgramError
 from step.host.progress import Progress
-from step_explore.sweeps.axis import Value, parse_axis
+from step_explore.sweeps.axis import Value
+from step_explore.sweeps.question import axis_of
 from step_explore.sweeps.subject import Subject, first_line
 
 LEGAL = re.compile(r"([0-9]{1,9})\.\.([0-9]{1,9}):legal")
@@ -24,14 +25,12 @@ def derived(subject: Subject, over: Over, progress: Progress) -> dict[str, Seque
 
     Raises `InputError` where none of them is one, with what the function says of the last.
     """
-    found, first = dict(over), {name: _first(name, values) for name, values in over.items()}
-    for name, values in over.items():
-        match = LEGAL.fullmatch(values) if isinstance(values, str) else None
-        if match is None:
-            continue
-        low, high = int(match[1]), int(match[2])
+    texts = {name: values for name, values in over.items() if isinstance(values, str) and LEGAL.fullmatch(values)}
+    found, limits = dict(over), {name: [*map(int, re.findall("[0-9]+", text))] for name, text in texts.items()}
+    first = {name: limits[name][0] if name in limits else axis_of(name, over[name]).values[0] for name in over}
+    for name, (low, high) in limits.items():
         if not low <= high < low + MOST:
-            raise InputError(f"{name}={values} has no values, or more than {MOST:,}")
+            raise InputError(f"{name}={texts[name]} has no values, or more than {MOST:,}")
         legal, refusal = list[Value](), ""
         for value in range(low, high + 1):
             try:
@@ -44,11 +43,3 @@ def derived(subject: Subject, over: Over, progress: Progress) -> dict[str, Seque
             raise InputError(f"no {name} from {low} to {high} makes a program; of the last one: {refusal}")
         found[name], first[name] = legal, legal[0]
     return found
-
-
-def _first(name: str, values: Sequence[Value] | str) -> Value:
-    """The first value of a parameter, the lowest one of a range."""
-    if not isinstance(values, str):
-        return next(iter(values), 0) if isinstance(values, Sequence) else values
-    match = LEGAL.fullmatch(values)
-    return int(match[1]) if match else parse_axis(f"{name}={values}").values[0]

@@ -68,7 +68,7 @@ def _prefill(at: Importer, q: Value, k: Value, v: Value, scale: float) -> Value:
     keys = TensorAxis(at.name("keys"), rows.extent)
     split = _grouped(q, heads, group)
     row_loops = tuple(each for each in split.layout.loops if each.axis == rows)
-    head_loops = tuple(AxisPart(axis, axis.extent) for axis in (heads, group) if axis.extent > 1)
+    head_loops = tuple(AxisPart(axis, axis.extent) for axis in split.dims[1])
     split = at.joiner.reordered(split, (*row_loops, *head_loops), "queries come head by head")
     size = split.layout.tile[0]
     tiles = AxisPart(keys, keys.extent // size, size)
@@ -84,15 +84,8 @@ def _prefill(at: Importer, q: Value, k: Value, v: Value, scale: float) -> Value:
         query_row = query_row.repeat(part.count, name=at.name("query_row"))
     key_row = at.graph.generate(NUMBER, firsts, reference=score, name=at.name("key_row"))
     score = score.map(CausalMask(), query_row, key_row, name=at.name("masked"))
-    stream = _weighted(at, score, v.stream)
-    return replace(split, stream=stream, dtype=BF16)
-
-
-def _weighted(at: Importer, score: Stream, values: Stream) -> Stream:
-    """The mean of the values with weights by the scores; the innermost loop goes over keys."""
-    total, weights = weighing.online(score, values, sum=at.tiling.sum, prefix=f"{at.name('weighed')}_")
-    result: Stream = total.map(Div(out=BF16), weights, name=at.name())
-    return result
+    total, weights = weighing.online(score, v.stream, sum=at.tiling.sum, prefix=f"{at.name('weighed')}_")
+    return replace(split, stream=total.map(Div(out=BF16), weights, name=at.name()), dtype=BF16)
 
 
 def _axes_of(at: Importer, q: Value, k: Value) -> tuple[TensorAxis | None, TensorAxis, TensorAxis]:
@@ -108,13 +101,10 @@ def _axes_of(at: Importer, q: Value, k: Value) -> tuple[TensorAxis | None, Tenso
 
 def _grouped(q: Value, heads: TensorAxis, group: TensorAxis) -> Value:
     """Queries whose axis of heads is two: heads of keys, and the queries that share one."""
-    own = q.dims[1][0] if q.dims[1] else None
-    loops: list[AxisPart] = []
-    for part in q.layout.loops:
-        both = [AxisPart(axis, axis.extent) for axis in (heads, group) if axis.extent > 1]
-        loops += both if part.axis == own else [part]
+    own, stream = q.dims[1][0] if q.dims[1] else None, q.stream
     names = tuple(axis for axis in (heads, group) if axis.extent > 1)
-    stream = q.stream
+    both = [AxisPart(axis, axis.extent) for axis in names]
+    loops = [each for part in q.layout.loops for each in (both if part.axis == own else [part])]
     if len(names) == 2:  # one loop of the stream becomes two
         at = next(number for number, part in enumerate(q.layout.loops) if part.axis == own)
         rank = len(q.layout.loops) - 1 - at

@@ -151,25 +151,15 @@ def _unary(at: Importer, x: Any, function: Function, *parameters: Any, **options
 
 
 def _binary(at: Importer, function: Function, x: Any, y: Any) -> Value:
-    if isinstance(y, int | float):
-        return _with_constant(at, function, x, float(y))
-    if isinstance(x, int | float):
-        value = at.value(y)
-        constant = at.graph.constant(float(x), dtype=FP32, reference=value.stream, name=at.name("constant"))
-        return _mapped(at, function, value, constant, value.stream)
-    first, second, lead = together(at, x, y)
-    return _mapped(at, function, lead, first, second)
-
-
-def _with_constant(at: Importer, function: Function, x: Any, y: float) -> Value:
-    value = at.value(x)
-    if function is Mul:
-        return _unary(at, value, Scale, y)
-    constant = at.graph.constant(y, dtype=FP32, reference=value.stream, name=at.name("constant"))
-    return _mapped(at, function, value, value.stream, constant)
-
-
-def _mapped(at: Importer, function: Function, lead: Value, first: Stream, second: Stream) -> Value:
+    first_is_number, second_is_number = (isinstance(each, int | float) for each in (x, y))
+    if second_is_number and function is Mul:
+        return _unary(at, x, Scale, float(y))
+    if first_is_number or second_is_number:
+        lead, number = (at.value(x), y) if second_is_number else (at.value(y), x)
+        constant = at.graph.constant(float(number), dtype=FP32, reference=lead.stream, name=at.name("constant"))
+        first, second = (lead.stream, constant) if second_is_number else (constant, lead.stream)
+    else:
+        first, second, lead = together(at, x, y)
     return with_dtype(lead, first.map(function(out=at.dtype), second, name=at.name()), at.dtype)
 
 
@@ -185,15 +175,10 @@ def together(at: Importer, x: Any, y: Any) -> tuple[Stream, Stream, Value]:
         wanted = _restricted(first.layout, follower.dims)
         second = at.in_layout(follower, wanted, "an operand is read as the other one comes")
     else:
-        value = at.value(other)
-        follower = renamed(value, first.dims)
-        columns = [each.layout.columns for each in (first, follower)]
-        widest = max((each.count for each in columns if each is not None), default=1)
+        follower = renamed(at.value(other), first.dims)
+        widest = max(each.layout.tile[1] for each in (first, follower))
         why = "operands have tiles of one size"
-        if columns[0] is not None:
-            first = at.joiner.columns(first, widest, why)
-        if columns[1] is not None:
-            follower = at.joiner.columns(follower, widest, why)
+        first, follower = (at.joiner.columns(each, widest, why) for each in (first, follower))
         second = at.joiner.reordered(follower, first.layout.loops, "operands come in one order")
         if any(each and each != own for each, own in zip(second.layout.shape[1:], first.layout.shape[1:], strict=True)):
             raise Unsupported(f"one operand comes as {first.layout}, the other as {second.layout}")

@@ -52,8 +52,7 @@ class Chosen:
     @property
     def dims(self) -> Dims:
         """The dimensions of the rows."""
-        dims: Dims = self.of.dims
-        return dims
+        return self.of.dims
 
     def total(self) -> Chosen:
         """Their sum."""
@@ -131,8 +130,7 @@ def _by_turns(at: Importer, row: Value, weight: Chosen, gate_up: Stored, down: S
 
     def all_of(parts: list[Stream], name: str) -> Stream:
         gathered = graph.reassemble(parts, each, order="index", name=at.name(name))
-        listed: Stream = gathered.assume_shape([*row.stream.shape, k])
-        return listed
+        return gathered.assume_shape([*row.stream.shape, k])
 
     alone, before = list[Stream](), None
     for rank in range(1, k + 1):
@@ -150,18 +148,13 @@ def _by_turns(at: Importer, row: Value, weight: Chosen, gate_up: Stored, down: S
         tensor = at.sources.tensor(given)
         parts = tensor.shape[0] * tensor.shape[1] // (tile[0] * tile[1] * blocks)
         address = number.flat_map(ExpertTiles(parts, blocks, base), name=at.name(f"at_{name}"))
-        tiles: Stream = address.load_random(tensor, tile=tile, name=at.name(f"load_{name}"))
-        return tiles
+        return address.load_random(tensor, tile=tile, name=at.name(f"load_{name}"))
 
-    y = swiglu.feed_whole_rows(
-        row.stream.repeat(k, name=at.name("x")),
-        load(gate_up, halves, (columns, hidden), "gate"),
-        load(gate_up, halves, (columns, hidden), "up", base=blocks),
-        load(down, number, (hidden, columns), "down"),
-        transposed=True,
-        down_transposed=True,
-        prefix=f"{at.name('expert')}_",
-    )
+    x = row.stream.repeat(k, name=at.name("x"))
+    gate = load(gate_up, halves, (columns, hidden), "gate")
+    up = load(gate_up, halves, (columns, hidden), "up", base=blocks)
+    weights = gate, up, load(down, number, (hidden, columns), "down")
+    y = swiglu.feed_whole_rows(x, weights, transposed=(True, True), prefix=f"{at.name('expert')}_")
     weighted = y.map(Cast(BF16), name=at.name("rounded")).map(Mul(out=BF16), share, name=at.name("weighted"))
     summed = weighted.accum(Add(), name=at.name("sum")).map(Cast(BF16), name=at.name())
     return replace(row, stream=summed, dtype=BF16)
@@ -170,10 +163,8 @@ def _by_turns(at: Importer, row: Value, weight: Chosen, gate_up: Stored, down: S
 def _shares(at: Importer, probabilities: Stream, weight: Chosen) -> Stream:
     """How much each expert counts, zero for those that a row does not go to."""
     if weight.normalised:
-        share: Stream = top_k_weights(probabilities, weight.k, out=BF16, name=at.name("shares"))
-        return share
-    kept = probabilities.map(KeepTopK(weight.k), name=at.name("kept"))
-    return at.rounded(kept)
+        return top_k_weights(probabilities, weight.k, out=BF16, name=at.name("shares"))
+    return at.rounded(probabilities.map(KeepTopK(weight.k), name=at.name("kept")))
 
 
 def _expert(
@@ -190,8 +181,7 @@ def _expert(
     tiles, keep = packing.packed(rows, size, prefix)
     y = swiglu.expert(graph, tiles, weights, depth=hidden, columns=columns, sum=at.tiling.sum, prefix=prefix)
     y = packing.unpacked(y, keep.buffered(room + size), rows, prefix)
-    own = share.assume_shape(y.shape).buffered(room)
-    factor = own.map(Column(number), name=f"{prefix}share")
+    factor = share.assume_shape(y.shape).buffered(room).map(Column(number), name=f"{prefix}share")
     rounded = y.map(Cast(BF16), name=f"{prefix}rounded")
     weighted: Stream = rounded.map(Mul(out=BF16), factor.buffered(room), name=f"{prefix}weighted")
     return weighted.buffered(room)

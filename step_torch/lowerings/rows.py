@@ -20,7 +20,7 @@ def mean(at: Importer, x: Any, dims: list[int] | None, keep: bool = False, *, dt
     """The mean of every row."""
     value = _rows(at, x, dims, keep)
     total = value.stream.map(RowSum(out=FP32), name=at.name("sum"))
-    return _column(at, value, at.rounded(total.map(Scale(1 / _width(value)), name=at.name())))
+    return _column(at, value, at.rounded(total.map(Scale(1 / value.layout.tile[1]), name=at.name())))
 
 
 @lowers("aten.sum.dim_IntList")
@@ -77,11 +77,6 @@ def _check_rows(x: Any, dims: list[int] | None, keep: bool) -> None:
         raise Unsupported(f"it goes along {along}; only the last one, kept, has a lowering")
 
 
-def _width(value: Value) -> int:
-    return value.layout.tile[1]
-
-
 def _column(at: Importer, value: Value, stream: Any) -> Value:
     """One column in the place of all."""
-    layout = replace(value.layout, columns=None)
-    return Value(stream, (*value.dims[:-1], ()), layout, at.dtype)
+    return Value(stream, (*value.dims[:-1], ()), replace(value.layout, columns=None), at.dtype)

@@ -258,19 +258,14 @@ class Mapper:
         if not needs:
             return f"none of the {len(candidates)} choices runs; of the last one: {candidates[-1].row.error}"
         near, fitter, needed = min(needs, key=lambda each: max(each[2][name] / limit for name, limit in limits.items()))
-        if MEMORY in limits:
-            needed = _smallest(fitter, needed[AREA])
+        if MEMORY in limits:  # on the least hardware, with channels that only do not deadlock
+            narrow = replace(fitter.trials.program, fabric=fitter.least.fabric)
+            sizing = size_fifos(narrow, threads=1)
+            row = measured(sizing.binding(sizing.least).applied(narrow))
+            needed = {AREA: max(needed[AREA], row.lut_sites or 0), MEMORY: measure(row, MEMORY) or 0}
         asked = ", ".join(f"{name} {limit:,.0f}" for name, limit in limits.items())
         texts = ", ".join(f"{name} {math.ceil(needed[name]):,}" for name in limits)
         return f"no choice is within {asked}; the nearest, {named(near.row.point)}, needs {texts}"
-
-
-def _smallest(fitter: Fitter, sites: float) -> dict[str, float]:
-    """LUT sites and memory on the least hardware, with channels that only do not deadlock."""
-    narrow = replace(fitter.trials.program, fabric=fitter.least.fabric)
-    sizing = size_fifos(narrow, threads=1)
-    row = measured(sizing.binding(sizing.least).applied(narrow))
-    return {AREA: max(sites, row.lut_sites or 0), MEMORY: measure(row, MEMORY) or 0}
 
 
 def _takes(row: Row) -> tuple[float, float]:

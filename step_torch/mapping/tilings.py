@@ -11,7 +11,7 @@ import numpy as np
 
 from step import FabricConfig, Program
 from step.errors import InputError
-from step.host.nearest import did_you_mean
+from step.host.nearest import among
 from step.lowering.fabric import with_settings
 from step.lowering.settings import check_settings
 from step_explore.fitting.fitter import as_wide
@@ -75,8 +75,7 @@ class Tilings:
         """
         for name in over:
             if name not in NAMES:
-                hint = did_you_mean(name, NAMES)
-                raise InputError(f"an import has no choice of {name!r}; {hint}there are {', '.join(NAMES)}")
+                raise InputError(f"an import has no choice of {name!r}; {among(name, NAMES, 'there are')}")
         found: dict[str, Sequence[Value]] = {**self._derived(), **over}
         return [Axis(name, tuple(values)) for name, values in found.items()]
 

@@ -16,7 +16,8 @@ LIMITS = 60
 
 def why(candidates: Sequence[Candidate], best: Row, budget: Budget, smaller: Mapping[int, Candidate]) -> str:
     """Sentences on what limits ``best``, the next one, changes of a single parameter, and ``smaller`` hardware."""
-    return "\n".join([*_sentences(candidates, best, budget), *_smaller(smaller, best)])
+    within = (f"  within {n:,} lut_sites: {_takes(each, best)}, {named(each.row.point)}" for n, each in smaller.items())
+    return "\n".join([*_sentences(candidates, best, budget), *within])
 
 
 def _sentences(candidates: Sequence[Candidate], best: Row, budget: Budget) -> Iterator[str]:
@@ -35,11 +36,6 @@ def _sentences(candidates: Sequence[Candidate], best: Row, budget: Budget) -> It
         near = [each for each in candidates if _differs(each.row, best, name)]
         if near:
             yield f"  other {name}: " + "; ".join(f"{each.row.point[name]} {_takes(each, best)}" for each in near)
-
-
-def _smaller(smaller: Mapping[int, Candidate], best: Row) -> Iterator[str]:
-    for limit, each in smaller.items():
-        yield f"  within {limit:,} lut_sites: {_takes(each, best)}, {named(each.row.point)}"
 
 
 def _limit(best: Row) -> str:

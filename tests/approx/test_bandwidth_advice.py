@@ -99,8 +99,7 @@ def test_where_nothing_is_wrong_it_says_so() -> None:
     assert not found.advice.settings
 
 
-def test_a_program_without_memory_gets_no_advice() -> None:
-    graph = Graph("none")
+def test_a_program_without_memory_gets_no_advice(graph: Graph) -> None:
     graph.source("x", Tile(BF16, 4, 4), [4]).sink("y")
     found = explain(Program(graph, {"x": np.ones((4, 4, 4), np.float32)}, FabricConfig()), changes=False)
     assert found.advice is None

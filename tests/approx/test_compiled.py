@@ -43,9 +43,8 @@ def run_scenario(scenario: Scenario, values: str) -> None:
     assert both(netlist, bind_inputs(netlist.graph, inputs), values=values) == Status.FINISHED  # type: ignore[arg-type]
 
 
-def test_a_read_that_nobody_waits_for() -> None:
+def test_a_read_that_nobody_waits_for(graph: Graph) -> None:
     """It goes on behind the end, which it does not move."""
-    graph = Graph("reads")
     n = [graph.symbol("N")]
     table = graph.tensor("t", (4, 64), BF16)
     graph.load(table, tile=(4, 4), reference=graph.source("x", Tile(BF16), n)).map(Cast(BF16))
@@ -54,9 +53,8 @@ def test_a_read_that_nobody_waits_for() -> None:
     assert both(netlist, BoundInputs({}, {name: [*[Token(UNKNOWN)] * 3, DONE] for name in "xz"})) == Status.FINISHED
 
 
-def test_cut_off_in_every_cycle() -> None:
+def test_cut_off_in_every_cycle(graph: Graph) -> None:
     """A program that can not go on, in which a write becomes visible last."""
-    graph = Graph("stands")
     x = graph.source("x", Tile(BF16), [graph.symbol("N"), graph.symbol("M", ragged=True)])
     x.accum(Add()).repeat(1).expand(x).sink("y")
     graph.source("t", Tile(BF16), [graph.symbol("T")]).store("s")

@@ -90,9 +90,8 @@ def test_bad_depths(depths: dict[str, int], message: str) -> None:
         run(fork_join(), {"x": STREAM}, FABRIC, depths=depths)
 
 
-def test_two_channels() -> None:
+def test_two_channels(graph: Graph) -> None:
     """Two joins, each of which needs its own depth."""
-    graph = Graph("two")
     x = graph.source("x", Tile(BF16), [graph.symbol("N"), graph.symbol("M", ragged=True)])
     for name in "ab":
         x = x.accum(Add(), name=f"total_{name}").repeat(1, name=f"one_{name}").expand(x, name=f"spread_{name}")
@@ -108,8 +107,7 @@ def test_two_channels() -> None:
     ]
 
 
-def test_waits_alike_are_grouped() -> None:
-    graph = Graph("many")
+def test_waits_alike_are_grouped(graph: Graph) -> None:
     x = graph.source("x", Tile(BF16), [graph.symbol("N"), graph.symbol("M", ragged=True)])
     for number in range(5):
         total = x.accum(Add(), name=f"sum{number}").repeat(1, name=f"one{number}")
@@ -121,9 +119,8 @@ def test_waits_alike_are_grouped() -> None:
     assert "wait for a token of 5 channels like x_broadcast.0 -> sum0 (depth 2, empty)" in text
 
 
-def test_no_depth_clears_it() -> None:
+def test_no_depth_clears_it(graph: Graph) -> None:
     """A feedback edge that nobody starts."""
-    graph = Graph("loop")
     edge = graph.feedback(Tile(BF16), [graph.symbol("N")], name="edge")
     y = edge.stream.map(Cast(BF16), name="again")
     edge.close(y)
@@ -132,8 +129,7 @@ def test_no_depth_clears_it() -> None:
         run(graph, {}, FABRIC, timing_of=timing_of)
 
 
-def test_runaway() -> None:
-    graph = Graph("long")
+def test_runaway(graph: Graph) -> None:
     graph.source("x", Tile(BF16), [graph.symbol("N")]).sink("y")
     inputs = {"x": list(range(100))}
     cycles = run(graph, inputs, FABRIC).cycles
@@ -160,8 +156,7 @@ def test_runaway_while_a_write_becomes_visible() -> None:
         assert caught.value.result is not None and caught.value.result.cycles == 28
 
 
-def test_fault_has_the_interpreter_s_text() -> None:
-    graph = Graph("fault")
+def test_fault_has_the_interpreter_s_text(graph: Graph) -> None:
     dims = [graph.symbol("N"), graph.symbol("M", ragged=True)]
     x, y = (graph.source(name, Tile(BF16), dims) for name in "xy")
     x.zip(y).sink("z")

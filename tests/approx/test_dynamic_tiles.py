@@ -107,9 +107,8 @@ def test_occupancy_follows_the_rows() -> None:
 
 
 @pytest.mark.parametrize("pieces", [SIZE, SIZE // 2])
-def test_rows_that_nobody_reads(pieces: int) -> None:
+def test_rows_that_nobody_reads(pieces: int, graph: Graph) -> None:
     """A reference has no values, but as many elements as tiles have rows."""
-    graph = Graph("counted")
     tile = graph.source("x", Tile(BF16, 1, SIZE), [3, graph.symbol("rows", ragged=True)]).accum(RetileRow())
     parts = tile.map(Silu()).flat_map(RetileStreamify(pieces, "col"))
     rows = parts.flat_map(RetileStreamify(1, "row"))
@@ -123,9 +122,8 @@ def test_rows_that_nobody_reads(pieces: int) -> None:
     assert control.channels[str(rows)].tokens == 7 * SIZE // pieces + 1
 
 
-def test_a_factor_for_every_tile_of_a_sum() -> None:
+def test_a_factor_for_every_tile_of_a_sum(graph: Graph) -> None:
     """The sum has the rows of the tiles, and not as many as there are factors."""
-    graph = Graph("weighted")
     tile = graph.source("x", Tile(BF16, 1, SIZE), [3, graph.symbol("rows", ragged=True)]).accum(RetileRow()).repeat(4)
     factors = graph.source("factors", Tile(BF16), [3, 4])
     factors.accum(MulAdd(), tile).flat_map(RetileStreamify(1, "row")).sink("y")
@@ -151,9 +149,8 @@ def test_tiles_of_more_rows_than_are_listed() -> None:
 
 
 @pytest.mark.parametrize("rows", [[3], [1, 3], [2, 2, 0]], ids=str)
-def test_many_that_repeat(rows: list[int]) -> None:
+def test_many_that_repeat(rows: list[int], graph: Graph) -> None:
     """Without a record of events, so that repetitions may be counted instead of gone through: no size is forgotten."""
-    graph = Graph("repeated")
     tiles = graph.source("x", Tile(BF16, 1, SIZE), [graph.symbol("N"), graph.symbol("rows", ragged=True)])
     tile = tiles.accum(RetileRow()).map(Silu())
     tile.map(Mul(out=BF16), tile).flat_map(RetileStreamify(1, "row")).sink("y")
@@ -210,8 +207,7 @@ def test_a_tile_that_nobody_reads_takes_as_long(engine: Any) -> None:
 
 
 @pytest.mark.parametrize("backend", [rtl, approx])
-def test_hardware_that_there_is_not(backend: Any) -> None:
-    graph = Graph("narrow")
+def test_hardware_that_there_is_not(backend: Any, graph: Graph) -> None:
     rows = graph.source("x", Tile(BF16, 1, SIZE), [2, graph.symbol("rows", ragged=True)])
     rows.accum(RetileRow()).map(Silu(), name="f").sink("y")
     with pytest.raises(FabricError) as error:
@@ -223,8 +219,7 @@ def test_hardware_that_there_is_not(backend: Any) -> None:
 
 
 @pytest.mark.parametrize("backend", [rtl, approx])
-def test_more_room_than_a_device_has(backend: Any) -> None:
-    graph = Graph("high")
+def test_more_room_than_a_device_has(backend: Any, graph: Graph) -> None:
     tiles = graph.source("x", Tile(BF16, graph.symbol("rows", ragged=True), 4096), [2])
     tiles.map(Silu(), name="f").sink("y")
     with pytest.raises(FabricError) as error:
@@ -250,8 +245,7 @@ def test_an_operator_without(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_off_chip_memory_has_none() -> None:
-    graph = Graph("stored")
+def test_off_chip_memory_has_none(graph: Graph) -> None:
     rows = graph.source("x", Tile(BF16, 1, SIZE), [2, graph.symbol("rows", ragged=True)])
     rows.accum(RetileRow()).store("y")
     with pytest.raises(FabricError) as error:
@@ -300,9 +294,8 @@ def test_rows_can_not_become_columns() -> None:
         )
 
 
-def test_widths_and_shares_of_links() -> None:
+def test_widths_and_shares_of_links(graph: Graph) -> None:
     """What is said of links knows that tiles may have fewer rows than there is room for."""
-    graph = Graph("wide")
     graph.source("x", Tile(BF16, graph.symbol("rows", ragged=True), SIZE), [6]).map(Silu()).sink("y")
     program = Program(graph, {"x": [np.ones((each, SIZE)) for each in (1, 2, 0, 1, 3, 1)]}, FabricConfig(link_bytes=16))
     assert advice(lower(graph, program.fabric)) == []

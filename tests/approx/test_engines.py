@@ -149,9 +149,8 @@ def test_threads() -> None:
         assert [each.result().cycles for each in runs] == [count + 4 for count in range(20)]
 
 
-def test_an_interrupt_stops_a_run() -> None:
+def test_an_interrupt_stops_a_run(graph: Graph) -> None:
     """One that would go on for a billion cycles."""
-    graph = Graph("long")
     graph.source("x", Tile(BF16), [graph.symbol("N")]).repeat(1_000_000_000).sink("y")
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
@@ -172,8 +171,7 @@ def test_more_targets_than_a_word_has_bits() -> None:
     assert both(netlist, data, values="all") == Status.FINISHED
 
 
-def test_computed_selectors() -> None:
-    graph = Graph("padded")
+def test_computed_selectors(graph: Graph) -> None:
     n = [graph.symbol("N")]
     x = graph.source("x", Tile(BF16), n).map(Add(), graph.source("z", Tile(BF16), n))
     data, padding = x.reshape(4)

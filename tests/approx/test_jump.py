@@ -136,9 +136,8 @@ def test_the_end_of_a_stream() -> None:
 
 
 @pytest.mark.parametrize("rows", [8, 12, 15])
-def test_bursts(rows: int) -> None:
+def test_bursts(rows: int, graph: Graph) -> None:
     """A result takes longer on its way out than what it was made of, and the next one has to wait for that."""
-    graph = Graph("bursts")
     n = graph.symbol("N")
     a = graph.source("a", Tile(BF16, 16, 1), [n, rows])
     b = graph.source("b", Tile(BF16, 1, 16), [n, rows])

@@ -37,9 +37,8 @@ def test_scenarios(values: str, no_lists: None) -> None:
         assert both(netlist, data, values=values) == Status.FINISHED  # type: ignore[arg-type]
 
 
-def test_walks_in_every_direction(no_lists: None) -> None:
+def test_walks_in_every_direction(no_lists: None, graph: Graph) -> None:
     """A read per element of a stream of arrays, with strides that go back and repeat."""
-    graph = Graph("walks")
     x = graph.source("x", Tile(BF16), [graph.symbol("N"), 3])
     table = graph.tensor("t", (16, 64), BF16)
     graph.load(table, tile=(4, 4), out=(2, 3, 2), stride=(-16, 0, 5), offset=20, reference=x).map(Cast(BF16)).sink("y")
@@ -55,9 +54,8 @@ def test_walks_in_every_direction(no_lists: None) -> None:
     assert str(listed[0].outputs["y"]) == str(listed[1].outputs["y"])
 
 
-def test_a_long_run_takes_no_memory() -> None:
+def test_a_long_run_takes_no_memory(graph: Graph) -> None:
     """A stream of a hundred million tokens is a few numbers for the engine, until it is run."""
-    graph = Graph("long")
     graph.source("x", Tile(BF16), [graph.symbol("N")]).map(Cast(BF16)).sink("y")
     netlist = lower(graph, FABRIC)
     data = bind_inputs(netlist.graph, {"x": np.broadcast_to(np.zeros((), BF16.numpy), (100_000_000, 1, 1))})

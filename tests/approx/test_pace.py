@@ -37,8 +37,7 @@ def streams(graph: Graph, count: int, tile: Tile) -> list[Stream]:
         (lambda g: streams(g, 1, PAIR)[0].zip(g.turns(2, dims=[COUNT]))[1], COUNT, 3),
     ],
 )  # fmt: skip
-def test_pace(build: Callable[[Graph], Any], tokens: int, words: int) -> None:
-    graph = Graph("pace")
+def test_pace(build: Callable[[Graph], Any], tokens: int, words: int, graph: Graph) -> None:
     build(graph).sink("y")
     cycles = run(graph, {}, FABRIC).cycles
     assert tokens * words <= cycles <= tokens * words + 12

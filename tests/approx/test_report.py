@@ -50,8 +50,7 @@ def test_operators_that_are_alike_are_one_part() -> None:
     assert sum(map(len, parts.values())) == len(mixtral().accounts)
 
 
-def test_the_same_name_is_not_enough() -> None:
-    graph = Graph("names")
+def test_the_same_name_is_not_enough(graph: Graph) -> None:
     for place in range(6):
         x = graph.source(f"x{place}", Tile(BF16, 4, 4), [2])
         x.map(Exp() if place < 3 else Silu(), name=f"step{place}").sink(f"y{place}")
@@ -59,8 +58,7 @@ def test_the_same_name_is_not_enough() -> None:
     assert [parts[f"step{place}"] for place in (0, 2, 3, 5)] == ["step*", "step*", "step* (2)", "step* (2)"]
 
 
-def test_two_are_no_repetition() -> None:
-    graph = Graph("two")
+def test_two_are_no_repetition(graph: Graph) -> None:
     for place in range(2):
         graph.source(f"x{place}", Tile(BF16, 4, 4), [2]).sink(f"y{place}")
     assert folded(graph) == {name: name for name in ("x0", "x1", "y0", "y1")}
@@ -149,9 +147,8 @@ def test_the_roofline_has_ticks_a_legend_and_all_operators() -> None:
     assert len(list(ticks(2**-20, 2**20))) <= 11
 
 
-def test_edges_have_shapes_and_depths_that_are_not_the_default() -> None:
+def test_edges_have_shapes_and_depths_that_are_not_the_default(graph: Graph) -> None:
     """Folded too; no edge says the depth that all have."""
-    graph = Graph("depths")
     for place in range(3):
         x = graph.source(f"x{place}", Tile(BF16, 4, 4), [2, 6])
         (x.map(Exp(), name=f"step{place}").buffered(9) if place else x).sink(f"y{place}")

@@ -67,8 +67,7 @@ def test_no_file(tmp_path: Path) -> None:
         RunResult.load(tmp_path / "nothing.json")
 
 
-def test_netlist_and_graph_give_the_same() -> None:
-    graph = Graph("scenario")
+def test_netlist_and_graph_give_the_same(graph: Graph) -> None:
     inputs = SCENARIOS[0].build(graph)
     netlist = lower(graph, FABRIC)
     assert run(netlist, inputs).cycles == run(graph, inputs, FABRIC).cycles
@@ -76,8 +75,7 @@ def test_netlist_and_graph_give_the_same() -> None:
         run(netlist, inputs, replace(FABRIC, channel_depth=7))
 
 
-def test_values_option() -> None:
-    graph = Graph("scenario")
+def test_values_option(graph: Graph) -> None:
     inputs = SCENARIOS[0].build(graph)
     with pytest.raises(InputError, match='must be "control" or "all"'):
         run(graph, inputs, FABRIC, values="some")  # type: ignore[arg-type]

@@ -9,8 +9,9 @@ from types import ModuleType
 
 import pytest
 
-from sim_approx.compiled.rule import RuleError, TranslatedRule
+from sim_approx.compiled.rule import TranslatedRule
 from step.firing.machine import Machine
+from step.firing.terms import RuleError
 
 HEAD = """\
 from __future__ import annotations
@@ -122,5 +123,5 @@ def test_fields(tmp_path: Path) -> None:
         TranslatedRule(odd, lambda value: 0)
     assert str(caught.value) == (
         f"{tmp_path}/odd.py: Odd.other is dict[str, int], which no rule can have; "
-        "what it can have is listed in sim_approx/compiled/fields.py"
+        "what it can have is listed in step/firing/terms.py"
     )

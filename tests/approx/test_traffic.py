@@ -99,8 +99,7 @@ def test_what_is_loaded_behind_the_end_counts() -> None:
         assert result.traffic["unread"] == TrafficResult(2000, 0, 500)
 
 
-def test_repetitions_that_are_jumped_over_count() -> None:
-    graph = Graph("long")
+def test_repetitions_that_are_jumped_over_count(graph: Graph) -> None:
     graph.load(graph.tensor("x", (4000, 3), BF16), tile=(1, 3), name="load").store("store")
     program = Program(graph, {"x": np.broadcast_to(np.zeros((), BF16.numpy), (4000, 3))}, NARROW)
     simulator = Simulator(program, engine="compiled")
@@ -110,8 +109,7 @@ def test_repetitions_that_are_jumped_over_count() -> None:
     assert jumped.traffic == {"load": TrafficResult(24000, 0, 8000), "store": TrafficResult(0, 24000, 8000)}
 
 
-def test_a_program_without_off_chip_memory() -> None:
-    graph = Graph("plain")
+def test_a_program_without_off_chip_memory(graph: Graph) -> None:
     graph.source("x", Tile(FP32), [2]).sink("y")
     result = Simulator(Program(graph, {"x": [1, 2]}, FABRIC)).run().result
     assert (result.traffic, result.off_chip_bytes) == ({}, 0)

@@ -23,9 +23,8 @@ def waits(graph: Graph, **inputs: Any) -> dict[str, str]:
     return awaited(netlist, run(netlist, inputs))
 
 
-def test_all_wait_for_the_one_that_is_slow() -> None:
+def test_all_wait_for_the_one_that_is_slow(graph: Graph) -> None:
     """In front of it they are blocked, behind it they starve; it waits for what starts it, and only at the start."""
-    graph = Graph("pipeline")
     x, w = (graph.source(name, Tile(BF16, 8, 8), [9]) for name in "xw")
     x.map(Add(), w, name="fast").map(Matmul(), w, name="product").promote(name="behind").sink("y")
     assert waits(graph, x=np.zeros((9, 8, 8)), w=np.zeros((9, 8, 8))) == {
@@ -39,8 +38,7 @@ def test_all_wait_for_the_one_that_is_slow() -> None:
     }
 
 
-def test_of_two_producers_it_is_the_late_one() -> None:
-    graph = Graph("late")
+def test_of_two_producers_it_is_the_late_one(graph: Graph) -> None:
     x, y = (graph.source(name, Tile(BF16, 8, 8), [6]) for name in "xy")
     slow = x.map(Matmul(), x.promote(name="up").flatten(0, 1, name="down"), name="slow")
     for left, right, name in ((slow, y, "first"), (y, slow, "second")):
@@ -50,8 +48,7 @@ def test_of_two_producers_it_is_the_late_one() -> None:
     assert found["slow_broadcast"] == "slow"
 
 
-def test_of_two_consumers_it_is_the_slow_one() -> None:
-    graph = Graph("fork")
+def test_of_two_consumers_it_is_the_slow_one(graph: Graph) -> None:
     x, w = (graph.source(name, Tile(BF16, 8, 8), [6]) for name in "xw")
     x.promote(name="fast").sink("a")
     x.map(Matmul(), w, name="slow").sink("b")

@@ -15,12 +15,11 @@ from cocotb_tools.runner import get_runner
 from cosim.building.build import build
 from cosim.building.design import load_design
 from cosim.running.bench_run import run_simulator
-from cosim.running.program_data import memory_image, source_transfers
-from hw.axi.wrapper import wrapped, wrapper_files
-from hw.design.emit import emit, top_text
-from hw.links.edge import unpack_transfers
+from cosim.running.run_files import memory_image, source_transfers
+from hw.axi.wrapper import wrapped
+from hw.design.emit import emit, structure_files, top_text
 from hw.links.layout import input_formats
-from hw.links.packing import pack_tiles
+from hw.links.packing import pack_tiles, unpack_transfers
 from hw.verilog.structure import Instance, Structure, Written
 from step.language.faults import Fault
 from step.language.graph import Graph
@@ -95,8 +94,9 @@ class Wrapped:
     def _emit(self, design: Path) -> Structure:
         """Write all Verilog into ``design``; returns the top module."""
         fabric = emit(self.netlist, design, probes=False, initial_values=False).structure
-        structure = wrapped(fabric, self.netlist, self.bus, own_clock=self.bus_period is not None)
-        for name, text in wrapper_files(structure, initial_values=False).items():
+        board = board_of(self.netlist, self.bus)
+        structure = wrapped(fabric, self.netlist, board, own_clock=self.bus_period is not None)
+        for name, text in structure_files(structure, initial_values=False).items():
             (design / name).parent.mkdir(exist_ok=True)
             (design / name).write_text(text)
         return structure

@@ -9,7 +9,7 @@ from typing import Any
 from boards import Run, Wrapped
 from programs import BUS, FABRIC, kept_rows, row_data
 
-from cosim.board.waiting import Hang, hang_of, waits_of
+from cosim.board.failing import Hang, hang_of, waits_of
 from hw.registers.wrapper import board_design
 from hw.verilog.structure import Structure
 from step.language.graph import Graph

@@ -14,6 +14,7 @@ from hw.axi.wrapper import wrapped
 from hw.design.emit import top_text
 from hw.fabric import elaborate
 from step.language.graph import Graph
+from step.lowering.board import board_of
 from step.lowering.bus import BusConfig
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
@@ -73,11 +74,10 @@ def test_a_bus_may_have_another_clock(period: int, tmp_path: Path) -> None:
     check(wrapped, Run(pauses=0), Run(seed=3, stop=40), Run(seed=4), Run(errors={"read": 2}), Run(seed=5))
 
 
-def test_tools_are_told_the_clock_of_each_bus() -> None:
-    graph = Graph("kept")
+def test_tools_are_told_the_clock_of_each_bus(graph: Graph) -> None:
     kept_rows(graph)
     netlist = lower(graph, FABRIC)
-    text = top_text(wrapped(elaborate(netlist).structure, netlist, BUS, own_clock=True))
+    text = top_text(wrapped(elaborate(netlist).structure, netlist, board_of(netlist, BUS), own_clock=True))
     assert '"ASSOCIATED_BUSIF x:w:t:y, ASSOCIATED_RESET rst" *)\n  input wire clk' in text
     assert '"ASSOCIATED_BUSIF m_axi0:m_axi1, ASSOCIATED_RESET bus_rst" *)\n  input wire bus_clk' in text
     assert 'bus_rst RST", X_INTERFACE_PARAMETER = "POLARITY ACTIVE_HIGH" *)\n  input wire bus_rst' in text

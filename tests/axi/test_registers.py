@@ -12,7 +12,7 @@ pytest.importorskip("peakrdl_regblock", reason="needs PeakRDL: pip install 'step
 from boards import ICARUS
 from registered import DATA, DEADLOCK, DONE, FAULT, SHORT, WATCHDOG, Registered, Started, kept_board
 
-from cosim.board.waiting import Hang
+from cosim.board.failing import Hang
 from sim_approx.backend import simulate
 from step.language.faults import Fault
 from step.lowering.registers import MAGIC, VERSION

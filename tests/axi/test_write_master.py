@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from amaranth.sim import Simulator
+from driving import drive
 
 from hw.axi.ports import Lanes, Port
 from hw.axi.write_master import WriteMaster
@@ -44,10 +44,7 @@ def test_a_store_that_pauses_amid_a_tile_keeps_its_turn() -> None:
             offered = [next(each, None) if took else beat for each, took, beat in pairs]
         assert offered == [None, None]
 
-    simulator = Simulator(master)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    drive(master, bench)
     assert bursts == [(tile[0], BEATS) for tile in TILES]
     assert words == [(beat, at == BEATS - 1) for tile in TILES for at, beat in enumerate(tile)]
 
@@ -70,8 +67,5 @@ def test_a_bus_may_have_more_lanes_than_a_burst_has_beats() -> None:
             place += context.get(master.store0.ready)
             await context.tick()
 
-    simulator = Simulator(master)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    drive(master, bench)
     assert lanes == [*range(8)] * 2

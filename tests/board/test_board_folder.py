@@ -39,7 +39,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Folder]:
 def test_what_is_in_it(made: tuple[Path, Folder]) -> None:
     directory, folder = made
     listed = (directory / "rtl.f").read_text().split()
-    assert tuple(listed) == folder.rtl and all((directory / each).is_file() for each in listed)
+    assert listed == list(folder.tables.rtl) and all((directory / each).is_file() for each in listed)
     memory = json.loads((directory / "data" / "memory.json").read_text())
     assert memory["bytes"] == (directory / "data" / "memory.bin").stat().st_size
     assert all(each["address"] % 4096 == 0 for each in memory["images"])
@@ -92,7 +92,7 @@ def test_ip_xact_refers_to_what_is_there(made: tuple[Path, Folder]) -> None:
         used = [each.get(f"{{{SPIRIT}}}{kind}") for each in root.iterfind(f".//spirit:{kind}", space)]
         assert used and used == texts(f"{where}/name")
     assert [directory / "ip" / str(each) for each in texts("fileSets/fileSet/file/name")] == [
-        directory / "ip" / ".." / each for each in folder.rtl
+        directory / "ip" / ".." / each for each in folder.tables.rtl
     ]
 
 

@@ -127,8 +127,7 @@ def test_ragged_streams(tmp_path: Path, kinds: list[str], link: int) -> None:
         assert library.write_stream(number, bytes(made.values) + b"\0", made.lengths) == SHAPE
 
 
-def test_what_is_wrong(tmp_path: Path) -> None:
-    graph = Graph("copied")
+def test_what_is_wrong(tmp_path: Path, graph: Graph) -> None:
     graph.load(graph.tensor("x", (4, 8), BF16), tile=(4, 8), name="load").store("y")
     library = Library(graph, {"x": np.zeros((4, 8))}, tmp_path, fabric())
     c, board, room = library.c, library.board, ctypes.create_string_buffer(1 << 14)

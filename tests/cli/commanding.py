@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from step_cli import console, main
 
 ROOT = Path(__file__).parents[2]
+PROGRAMS = Path("tests/cli/programs")
 
 
 class Result(NamedTuple):
@@ -23,6 +24,11 @@ class Result(NamedTuple):
 
 
 Step = Callable[..., Result]
+
+
+def program(name: str) -> Any:
+    """A fixture: the file of this program."""
+    return pytest.fixture(name=name)(lambda: PROGRAMS / f"{name}.py")
 
 
 def commanding(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:

@@ -14,7 +14,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-from commanding import ROOT, Result, Step, commanding
+from commanding import PROGRAMS, ROOT, Result, Step, commanding
 from kept_tools import cold_cache
 from progress_lines import without_progress
 
@@ -136,20 +136,8 @@ def test_run_prints_a_result_and_no_talk(step: Step, fragile: str, backend: str)
     assert result.out.endswith(outputs) == (backend != "approx")  # the fast model computes no values
 
 
-ROWS = """
-import numpy as np
-from step import BF16, Graph, Program, Tile
-
-def program():
-    graph = Graph("rows")
-    graph.source("x", Tile(BF16), [graph.symbol("N"), 4]).sink("y")
-    return Program(graph, {"x": np.zeros((900, 4, 1, 1))})
-"""
-
-
-def test_run_says_how_many_cycles_it_jumped_over(step: Step, tmp_path: Path) -> None:
-    path = tmp_path / "rows.py"
-    path.write_text(ROWS)
+def test_run_says_how_many_cycles_it_jumped_over(step: Step) -> None:
+    path = PROGRAMS / "rows.py"
     result = step("run", path, "--backend", "approx")
     found = re.search(r"rows on approx \(compiled engine\): 3,602 cycles, ([\d,]+) of them jumped over\n", result.out)
     assert found is not None and (result.code, result.err) == (0, "")

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from commanding import Step, commanding
+from commanding import Step, commanding, program
 
 from sim_approx import backend as approx
 from step import FabricConfig
@@ -18,20 +18,6 @@ from step.programs.prepare import Prepared, prepare
 from step_check import calibration
 from step_check.calibration import standard_benches
 
-PROGRAM = """\
-import numpy as np
-
-from step import BF16, FabricConfig, Graph, Program, Tile
-from step.functions import Add, Exp
-
-
-def program(rows: int = 3):
-    graph = Graph("two")
-    x = graph.source("x", Tile(BF16, 2, 4), [rows, 20])
-    x.map(Exp(), name="exp").accum(Add(), name="total").sink("y")
-    x.map(Exp(), name="again").sink("z")
-    return Program(graph, {"x": np.ones((rows, 20, 2, 4))}, FabricConfig(stages=3, lanes={"exp": 2}))
-"""
 LATE = set[str]()
 """Channels whose tokens come three cycles late in what stands for RTL."""
 
@@ -51,15 +37,11 @@ def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     return commanding(monkeypatch, capsys)
 
 
-@pytest.fixture
-def program(tmp_path: Path) -> Path:
-    path = tmp_path / "two.py"
-    path.write_text(PROGRAM)
-    return path
+two = program("two")
 
 
-def test_every_function_of_a_program_stands_once_and_on_its_lanes(step: Step, program: Path) -> None:
-    done = step("calibrate", program)
+def test_every_function_of_a_program_stands_once_and_on_its_lanes(step: Step, two: Path) -> None:
+    done = step("calibrate", two)
     assert (done.code, done.err) == (0, "")
     assert [line.split() for line in done.out.splitlines()] == [
         ["by", "plan", "|", "in", "RTL", "where", "it", "differs"],
@@ -70,9 +52,9 @@ def test_every_function_of_a_program_stands_once_and_on_its_lanes(step: Step, pr
     ]
 
 
-def test_one_that_differs_is_named(step: Step, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_differs_is_named(step: Step, two: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("test_calibrate_cli.LATE", {"exp"})
-    done = step("calibrate", program, "--save", tmp_path / "c.json")
+    done = step("calibrate", two, "--save", tmp_path / "c.json")
     assert done.code == 4 and " 12 | 15 " in done.out
     assert done.err == "error: 1 of 2 units are not as planned: Map(function=Exp(out=None)) of Tile(BF16, 2, 4)\n"
     data = json.loads((tmp_path / "c.json").read_text())
@@ -82,8 +64,8 @@ def test_one_that_differs_is_named(step: Step, program: Path, tmp_path: Path, mo
     assert total["expected"] == total["measured"] and total["residual"] == 0
 
 
-def test_as_json(step: Step, program: Path) -> None:
-    data = json.loads(step("calibrate", program, "--arg", "rows=9", "--set", "fabric.stages=1", "--json").out)
+def test_as_json(step: Step, two: Path) -> None:
+    data = json.loads(step("calibrate", two, "--arg", "rows=9", "--set", "fabric.stages=1", "--json").out)
     validate(data, "calibration", "stdout")
     assert data["fabric"]["stages"] == 1 and [each["residual"] for each in data["units"]] == [0, 0]
 
@@ -109,10 +91,10 @@ def test_a_function_takes_as_long_as_its_plan_says() -> None:
                 assert (pace.interval, pace.latency) == (plan.initiation_interval, plan.latency), unit
 
 
-def test_bad_calls(step: Step, program: Path) -> None:
+def test_bad_calls(step: Step, two: Path) -> None:
     assert step("calibrate", "--arg", "rows=3").err == "error: --arg has no effect without a PROGRAM\n"
     assert step("calibrate", "--set", "lanes.exp=2").err == "error: --set lanes. has no effect without a PROGRAM\n"
-    assert step("calibrate", program, "--save", program).err == (
-        f"error: {program} can not be both PROGRAM and --save: choose another file for one of them\n"
+    assert step("calibrate", two, "--save", two).err == (
+        f"error: {two} can not be both PROGRAM and --save: choose another file for one of them\n"
     )
-    assert "No such option '--calibration'" in step("run", program, "--calibration", "c.json").err
+    assert "No such option '--calibration'" in step("run", two, "--calibration", "c.json").err

@@ -14,7 +14,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-from commanding import ROOT, Step
+from commanding import PROGRAMS, ROOT, Step, program
 
 from step import BF16, Graph, Tile
 from step.errors import BuildError, FormatError
@@ -25,42 +25,14 @@ from step.programs.program import load_program, load_programs
 SIMPLE = "examples/moe_simple.py"
 MIXTRAL = "examples/moe_mixtral.py"
 
-PROGRAM = """
-from step import BF16, Graph, Program
-from step.language.types import Tile
 
-def program():
-    graph = Graph("small")
-    x = graph.source("x", Tile(BF16), [graph.symbol("N"), 2])
-    x.flatten(0, 1, name="flat").store("y")
-    x.promote(name="unread")
-    return graph
-
-def number():
-    return 7
-
-def broken():
-    return 1 / 0
-
-def mismatch():
-    graph = Graph("bad")
-    return graph.source("x", Tile(BF16), [3]).flatten(0, 1)
-"""
+small, several, sums, truth = map(program, ("small", "several", "sums", "truth"))
 
 
 @pytest.fixture
-def small(tmp_path: Path) -> Path:
-    path = tmp_path / "small.py"
-    path.write_text(PROGRAM)
-    return path
-
-
-@pytest.fixture
-def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: Step) -> None:
-    """Files of programs, in the working directory."""
-    monkeypatch.chdir(tmp_path)
-    for name, text in (("small.py", PROGRAM), ("p.py", PARAMETERS), ("t.py", TRUTH)):
-        Path(name).write_text(text)
+def programs(monkeypatch: pytest.MonkeyPatch, step: Step) -> None:
+    """Files of programs are in the working directory."""
+    monkeypatch.chdir(ROOT / PROGRAMS)
 
 
 def in_a_process(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -83,7 +55,7 @@ def test_check_warns_on_stderr(step: Step, small: Path) -> None:
     result = step("check", small)
     assert result.code == 0
     assert result.out == "small: ok, 4 operators, 3 streams, 1 warnings\n"
-    assert result.err == f"warning: promote 'unread' ({small}:9): nobody reads unread; its tokens are dropped\n"
+    assert result.err == f"warning: promote 'unread' ({small}:11): nobody reads unread; its tokens are dropped\n"
 
 
 def test_compare_warns_too(step: Step, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,14 +66,14 @@ def test_compare_warns_too(step: Step, small: Path, monkeypatch: pytest.MonkeyPa
     result = step("compare", small)
     assert (result.code, result.out) == (2, "")
     assert result.err == (
-        f"warning: promote 'unread' ({small}:9): nobody reads unread; its tokens are dropped\n"
+        f"warning: promote 'unread' ({small}:11): nobody reads unread; its tokens are dropped\n"
         "error: there is no simulator\n"
     )
 
 
 def test_check_as_json(step: Step, small: Path) -> None:
     result = step("check", small, "--json")
-    warning = f"promote 'unread' ({small}:9): nobody reads unread; its tokens are dropped"
+    warning = f"promote 'unread' ({small}:11): nobody reads unread; its tokens are dropped"
     assert json.loads(result.out) == {
         "program": "small",
         "operators": 4,
@@ -127,8 +99,8 @@ def test_check_of_a_wrong_program(step: Step, small: Path) -> None:
     result = step("check", f"{small}:mismatch")
     assert result.code == 1
     assert result.err == (
-        f"error: flatten 'flatten_0' ({small}:20): high must be at least 1, but this stream allows at most 0\n"
-        f"  input 0: x: [3] of Tile(BF16, 1, 1), from {small}:20\n"
+        f"error: flatten 'flatten_0' ({small}:25): high must be at least 1, but this stream allows at most 0\n"
+        f"  input 0: x: [3] of Tile(BF16, 1, 1), from {small}:25\n"
     )
 
 
@@ -160,22 +132,9 @@ def test_a_function_that_returns_something_else(step: Step, small: Path) -> None
     assert result.err.startswith(f"error: {small}:number must return a Program") and "not int" in result.err
 
 
-SWEEP = """
-from step import BF16, Graph, Tile
-
-def sweep():
-    graphs = [Graph(f"p{size}") for size in (2, 3, 4)]
-    for graph in graphs:
-        graph.source("x", Tile(BF16), [graph.symbol("N")]).sink("y")
-    return graphs
-"""
-
-
 @pytest.mark.parametrize(("choice", "name"), [("sweep[0]", "p2"), ("sweep[2]", "p4"), ("sweep[-1]", "p4")])
-def test_one_of_a_list(step: Step, tmp_path: Path, choice: str, name: str) -> None:
-    (tmp_path / "several.py").write_text(SWEEP)
-    result = step("check", f"{tmp_path}/several.py:{choice}")
-    assert result == (0, f"{name}: ok, 2 operators, 1 streams, 0 warnings\n", "")
+def test_one_of_a_list(step: Step, several: Path, choice: str, name: str) -> None:
+    assert step("check", f"{several}:{choice}") == (0, f"{name}: ok, 2 operators, 1 streams, 0 warnings\n", "")
 
 
 @pytest.mark.parametrize(
@@ -188,33 +147,29 @@ def test_one_of_a_list(step: Step, tmp_path: Path, choice: str, name: str) -> No
         ("sweep[1", "one of a list must be FILE:sweep[NUMBER], not FILE:sweep[1"),
     ],
 )
-def test_what_is_none_of_a_list(step: Step, tmp_path: Path, choice: str, message: str) -> None:
-    file = tmp_path / "several.py"
-    file.write_text(SWEEP)
-    assert step("check", f"{file}:{choice}") == (1, "", f"error: {message.replace('FILE', str(file))}\n")
+def test_what_is_none_of_a_list(step: Step, several: Path, choice: str, message: str) -> None:
+    assert step("check", f"{several}:{choice}") == (1, "", f"error: {message.replace('FILE', str(several))}\n")
 
 
-def test_a_pattern_stands_for_all_files_that_match(tmp_path: Path) -> None:
+def test_a_pattern_stands_for_all_files_that_match(several: Path, tmp_path: Path) -> None:
     """By name, and every one of a list; a file that is called like a pattern is itself."""
-    for name, text in (("b.py", SWEEP), ("a.py", SWEEP.replace("p{", "q{")), ("c[1].py", SWEEP.replace("p{", "r{"))):
-        (tmp_path / name).write_text(text)
+    text = several.read_text()
+    for name, letter in (("b", "p"), ("a", "q"), ("c[1]", "r")):
+        (tmp_path / f"{name}.py").write_text(text.replace("p{", f"{letter}{{"))
     found = load_programs(f"{tmp_path}/[ab].py:sweep")
     assert [each.name for each in found] == ["q2", "q3", "q4", "p2", "p3", "p4"]
     assert [each.name for each in load_programs(f"{tmp_path}/*.py:sweep[1]")] == ["q3", "p3", "r3"]
     assert [each.name for each in load_programs(f"{tmp_path}/c[1].py:sweep[0]")] == ["r2"]
 
 
-def test_a_path_is_as_good_as_its_text(tmp_path: Path) -> None:
-    file = tmp_path / "several.py"
-    file.write_text(SWEEP)
-    assert [each.name for each in load_programs(Path(f"{file}:sweep"))] == ["p2", "p3", "p4"]
+def test_a_path_is_as_good_as_its_text(several: Path, tmp_path: Path) -> None:
+    assert [each.name for each in load_programs(Path(f"{several}:sweep"))] == ["p2", "p3", "p4"]
     with pytest.raises(FormatError) as error:
         load_program(tmp_path / "none.py")
     assert str(error.value) == f"there is no file '{tmp_path}/none.py'"
 
 
-def test_an_operator_that_may_have_been_meant() -> None:
-    graph = Graph("g")
+def test_an_operator_that_may_have_been_meant(graph: Graph) -> None:
     x = graph.source("x", Tile(BF16), [3])
     with pytest.raises(AttributeError) as error:
         x.flaten(0, 1)
@@ -245,43 +200,21 @@ def test_a_short_name_of_a_setting_works_with_a_hint(step: Step) -> None:
     assert (result.code, result.err) == (0, "warning: --set stages=2 is understood as --set fabric.stages=2\n")
 
 
-PARAMETERS = """
-from step import FP32, Graph, Program, Tile
-def program(rows=2, name="sums"):
-    graph = Graph(name)
-    graph.source("x", Tile(FP32), [rows]).sink("y")
-    return Program(graph, {"x": [1.0] * rows})
-"""
-
-
 @pytest.mark.parametrize("verb", ["check", "metrics", "run", "show", "fifos", "explain", "tokens"])
-def test_arguments_reach_the_function(step: Step, tmp_path: Path, verb: str) -> None:
-    path = tmp_path / "sums.py"
-    path.write_text(PARAMETERS)
+def test_arguments_reach_the_function(step: Step, sums: Path, verb: str) -> None:
     options = {"run": ("--backend", "approx"), "explain": ("--no-what-if",)}.get(verb, ())
-    wanted = step(verb, path, *options)
+    wanted = step(verb, sums, *options)
     assert wanted.code == 0, wanted.err
-    assert step(verb, path, "--arg", "rows=2", *options) == wanted
-    found = step(verb, path, "--arg", "rows=5", "--arg", "name=other", *options)
+    assert step(verb, sums, "--arg", "rows=2", *options) == wanted
+    found = step(verb, sums, "--arg", "rows=5", "--arg", "name=other", *options)
     assert found.code == 0 and found.out != wanted.out
-
-
-TRUTH = """
-from step import FP32, Graph, Program, Tile
-def program(dynamic: bool = False, count: int = 2, scale: "float" = 1.0, depth=3, plain=True):
-    graph = Graph(f"{dynamic}_{plain}")
-    graph.source("x", Tile(FP32), [2]).sink("y")
-    return Program(graph, {"x": [1.0, 2.0]})
-"""
 
 
 @pytest.mark.parametrize("text", ["true", "True", "false", "False"])
 @pytest.mark.parametrize("verb", ["check", "run"])
-def test_truth_values(step: Step, tmp_path: Path, monkeypatch: Any, verb: str, text: str) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("p.py").write_text(TRUTH)
-    assert step(verb, "p.py", "--arg", f"dynamic={text}", "--arg", f"plain={text}").code == 0
-    shown = json.loads(step("show", "p.py", "--json", "--arg", f"dynamic={text}", "--arg", f"plain={text}").out)
+def test_truth_values(step: Step, truth: Path, verb: str, text: str) -> None:
+    assert step(verb, truth, "--arg", f"dynamic={text}", "--arg", f"plain={text}").code == 0
+    shown = json.loads(step("show", truth, "--json", "--arg", f"dynamic={text}", "--arg", f"plain={text}").out)
     assert shown["name"] == f"{text.title()}_{text.title()}"
 
 
@@ -356,7 +289,7 @@ ARGUMENTS = [
     ("rows", "an argument must be NAME=VALUE, not 'rows'"),
     ("=2", "an argument must be NAME=VALUE, not '=2'"),
     ("rows=", "an argument must be NAME=VALUE, not 'rows='"),
-    ("rowz=2", "p.py:program has no parameter 'rowz'; did you mean 'rows'? it has rows, name"),
+    ("rowz=2", "sums.py:program has no parameter 'rowz'; did you mean 'rows'? it has rows, name"),
 ]
 VALUES = [
     ("dynamic=yes", "dynamic to be true or false, not 'yes'"),
@@ -373,11 +306,11 @@ VALUES = [
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        *((("check", "p.py", "--set", setting), message) for setting, message in SETTINGS),
-        *((("check", "p.py", "--set", "memory=hbm2", "--set", each), message) for each, message in SETTINGS_OF_DRAM),
-        *((("check", "p.py", "--arg", argument), message) for argument, message in ARGUMENTS),
+        *((("check", "sums.py", "--set", setting), message) for setting, message in SETTINGS),
+        *((("check", "sums.py", "--set", "memory=hbm2", "--set", each), message) for each, message in SETTINGS_OF_DRAM),
+        *((("check", "sums.py", "--arg", argument), message) for argument, message in ARGUMENTS),
         *(
-            ((verb, "t.py", "--arg", argument), f"t.py:program needs {message}")
+            ((verb, "truth.py", "--arg", argument), f"truth.py:program needs {message}")
             for argument, message in VALUES
             for verb in ("check", "run")
         ),
@@ -393,9 +326,9 @@ VALUES = [
             ("metrics", "small.py", "--data"),
             "--data needs input data, but the program has none; give --inputs FILE.npz",
         ),
-        (("check", "p.py", "--arg", "rows=2", "--arg", "rows=3"), "the argument rows is given twice"),
+        (("check", "sums.py", "--arg", "rows=2", "--arg", "rows=3"), "the argument rows is given twice"),
         (
-            ("check", "p.py", "--set", "batch=2"),
+            ("check", "sums.py", "--set", "batch=2"),
             f"fabric has no parameter 'batch'; it has {ALL}\n"
             "  an argument of the program's function is written --arg batch=VALUE",
         ),
@@ -503,7 +436,7 @@ def test_metrics_as_expressions(step: Step, small: Path) -> None:
         "useful_flops = 0", "intensity = 0", "useful_intensity = 0"
     ]  # fmt: skip
     assert result.err == (
-        f"warning: promote 'unread' ({small}:9): nobody reads unread; its tokens are dropped\n"
+        f"warning: promote 'unread' ({small}:11): nobody reads unread; its tokens are dropped\n"
         "symbols: N; give values with --bind NAME=VALUE or --data\n"
     )
 
@@ -617,17 +550,6 @@ def test_a_table_fits_a_terminal_of_80_columns(step: Step, monkeypatch: pytest.M
 
 # -- on-chip memory -------------------------------------------------------------------------------------------------
 
-BUFFERED = """
-import numpy as np
-from step import BF16, Graph, Program, Tile
-
-def program():
-    graph = Graph("buffered")
-    x = graph.source("x", Tile(BF16, 16, 16), [3, 4])
-    x.bufferize(name="tiles").streamify(count=2).sink("y")
-    return Program(graph, {"x": np.zeros((3, 4, 16, 16))})
-"""
-
 
 def test_a_run_tells_what_it_moved_off_chip(step: Step) -> None:
     result = step("run", MIXTRAL, "--backend", "approx")
@@ -644,8 +566,7 @@ def test_a_run_tells_what_it_moved_off_chip(step: Step) -> None:
     )
 
 
-def test_a_run_tells_how_much_memory_buffers_took(step: Step, tmp_path: Path) -> None:
+def test_a_run_tells_how_much_memory_buffers_took(step: Step) -> None:
     """Two buffers of four tiles of 512 bytes; a page has two of them."""
-    (tmp_path / "buffered.py").write_text(BUFFERED)
-    result = step("run", tmp_path / "buffered.py", "--backend", "approx")
+    result = step("run", PROGRAMS / "buffered.py", "--backend", "approx")
     assert (result.code, result.out.splitlines()[-1]) == (0, "on-chip memory: 4,096 bytes at most, tiles 4,096")

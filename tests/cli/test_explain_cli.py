@@ -9,32 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commanding import Step
+from commanding import PROGRAMS, Step
 
 from step.errors import FormatError
 from step.programs.files.json_file import validate
 
 FRAGILE = "tests/integration/fragile.py"  # its simulator is built for other tests too
 SWIGLU = "examples/swiglu.py"
-STUCK = """
-import sys
-sys.path.insert(0, "tests/integration")
-import fragile
-from step import Program
-
-def program():
-    made = fragile.program()
-    return Program(made.graph, fragile.LONG_ROW, made.fabric)
-"""
-COPIED = """
-import numpy as np
-from step import BF16, Graph, Program
-
-def program():
-    graph = Graph("copied")
-    graph.load(graph.tensor("x", (8, 16), BF16), tile=(4, 16)).store("y")
-    return Program(graph, {"x": np.ones((8, 16))})
-"""
 
 
 def test_tables(step: Step) -> None:
@@ -69,10 +50,8 @@ def test_repeated_parts_have_one_row(step: Step) -> None:
     assert len(rows) == 8 and ["expert6_gate_projection", "1", "94%", "94%"] in rows
 
 
-def test_a_program_without_operations_has_no_roof(step: Step, tmp_path: Path) -> None:
-    path = tmp_path / "copied.py"
-    path.write_text(COPIED)
-    result = step("explain", path)
+def test_a_program_without_operations_has_no_roof(step: Step) -> None:
+    result = step("explain", PROGRAMS / "copied.py")
     assert (result.code, result.err) == (0, "")
     assert "roofline: no operations, so there is no roof to show" in result.out.splitlines()
 
@@ -212,9 +191,8 @@ def test_what_has_no_time_is_not_explained(step: Step) -> None:
     assert step("run", FRAGILE, "--backend", "interpret", "--explain") == (1, "", complaint)
 
 
-def test_a_deadlock_is_told_as_by_run(step: Step, tmp_path: Path) -> None:
-    path = tmp_path / "stuck.py"
-    path.write_text(STUCK)
+def test_a_deadlock_is_told_as_by_run(step: Step) -> None:
+    path = PROGRAMS / "stuck.py"
     ran, explained = step("run", path, "--backend", "approx"), step("explain", path)
     assert explained == (4, "", ran.err) and "deadlock: from cycle" in ran.err
 

@@ -9,7 +9,7 @@ from functools import wraps
 from pathlib import Path
 
 import pytest
-from commanding import Step
+from commanding import PROGRAMS, Step
 
 from step_explore.fifos.sizing import size_fifos
 
@@ -94,21 +94,8 @@ def test_several_data_sets(step: Step, scaled: Path, tmp_path: Path) -> None:
     assert step("run", scaled, "--backend", "approx", "--binding", path).err == ""
 
 
-ROUTED = """
-import step
-from step import FP32, Graph, Program, Tile
-def program(rows=3, first=1):
-    graph = Graph("routed")
-    x = graph.source("x", Tile(FP32), [rows])
-    for number, part in enumerate(x.partition(graph.selectors("which", 2, [rows]), targets=2)):
-        part.sink(f"y{number}")
-    return Program(graph, {"x": list(range(rows)), "which": [first] * rows})
-"""
-
-
 def test_data_that_it_holds_for(step: Step, tmp_path: Path) -> None:
-    path, depths, data = tmp_path / "routed.py", tmp_path / "depths.json", tmp_path / "data.npz"
-    path.write_text(ROUTED)
+    path, depths, data = PROGRAMS / "routed.py", tmp_path / "depths.json", tmp_path / "data.npz"
     assert step("inputs", path, "-o", data, "--random", 1).code == 0
     found = step("fifos", path, "--inputs", data, "--save", depths)
     assert (found.code, found.err) == (0, "") and f"\nthis holds for {data}\n" in found.out
@@ -118,8 +105,7 @@ def test_data_that_it_holds_for(step: Step, tmp_path: Path) -> None:
 
 
 def test_arguments_and_settings_are_those_of_other_verbs(step: Step, tmp_path: Path) -> None:
-    path = tmp_path / "routed.py"
-    path.write_text(ROUTED)
+    path, wrong = PROGRAMS / "routed.py", tmp_path / "wrong.json"
     found = json.loads(step("fifos", path, "--arg", "rows=5", "--set", "fabric.channel_depth=4", "--json").out)
     assert set(found["asked"]["depths"].values()) == {4}
     error = f"error: {path}:program has no parameter 'rowz'; did you mean 'rows'? it has rows, first\n"
@@ -128,10 +114,9 @@ def test_arguments_and_settings_are_those_of_other_verbs(step: Step, tmp_path: P
     assert unknown.code == 1 and unknown.err.startswith(
         "error: fabric has no parameter 'channel_dept'; did you mean 'channel_depth'? it has "
     )
-    path.with_suffix(".json").write_text("{}")
-    assert step("fifos", path, "--binding", path.with_suffix(".json")) == (
-        1, "", f"error: {path.with_suffix('.json')}: $: 'format' is a required property\n"
-    )  # fmt: skip
+    wrong.write_text("{}")
+    refused = (1, "", f"error: {wrong}: $: 'format' is a required property\n")
+    assert step("fifos", path, "--binding", wrong) == refused
 
 
 def test_interrupted(step: Step, scaled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

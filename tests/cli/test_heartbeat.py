@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from step_cli import console
-from step_cli.console import Heartbeat
+from step_cli.console import heartbeat
 
 
 def test_long_work_is_told_and_short_work_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,14 +23,13 @@ def test_long_work_is_told_and_short_work_is_not(monkeypatch: pytest.MonkeyPatch
         if len(lines) == 3:
             three.set()
 
-    progress = Heartbeat(say)
-    progress("compiling")
-    with progress:
+    with heartbeat(say) as progress:
+        progress("compiling")
         three.wait()
     assert all(re.fullmatch(r"compiling \(\d+ s\)", line) for line in lines)
     before = len(lines)
     monkeypatch.setattr(console, "FIRST", 1e6)
-    with Heartbeat(say) as progress:
+    with heartbeat(say) as progress:
         progress("linking")
     assert len(lines) == before  # it is over at once, and nothing was said
 
@@ -43,7 +42,5 @@ def test_the_time_between_lines_doubles_up_to_a_limit() -> None:
             pauses.append(pause)
             return len(pauses) == 7
 
-    progress = Heartbeat(lambda text: None)
-    progress._over = Over()  # type: ignore[assignment]
-    progress._beat(5.0, 60.0)
+    console._beat(lambda text: None, ["compiling"], Over())  # type: ignore[arg-type]
     assert pauses == [5, 10, 20, 40, 60, 60, 60]

@@ -7,40 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from commanding import Step
+from commanding import Step, program
 
 SIMPLE = "examples/moe_simple.py"
 MIXTRAL = "examples/moe_mixtral.py"
 
-PROGRAM = """
-from step import BF16, FP32, Graph, Program, Tile
-from step.functions import Add
 
-def program():
-    graph = Graph("ragged")
-    n, r = graph.symbol("N"), graph.symbol("R", ragged=True)
-    x = graph.source("x", Tile(BF16, 1, 2), [n, r])
-    which = graph.selectors("which", 2, [n])
-    rows = x.partition(which, targets=2, rank=1, name="route")
-    scale = graph.source("scale", Tile(FP32), [rows[0].shape[0]])
-    scale.sink("z")
-    for port, each in enumerate(rows):
-        each.sink(f"y{port}")
-    return graph
-
-def buffers():
-    from step import Buffer
-    graph = Graph("buffers")
-    graph.source("x", Buffer(Tile(BF16), ()), [1]).sink("y")
-    return graph
-"""
-
-
-@pytest.fixture
-def ragged(tmp_path: Path) -> Path:
-    path = tmp_path / "ragged.py"
-    path.write_text(PROGRAM)
-    return path
+ragged = program("ragged")
 
 
 @pytest.mark.parametrize("options", [[], ["--random", "3"]])
@@ -113,7 +86,7 @@ def test_what_can_not_be_written(step: Step, ragged: Path, tmp_path: Path) -> No
     result = step("inputs", ragged, "-o", tmp_path / "file" / "x.npz")
     assert result.code == 1 and result.err == f"error: {tmp_path}/file/x.npz can not be written: Not a directory\n"
     result = step("inputs", f"{ragged}:buffers", "-o", tmp_path / "x.npz")
-    message = f"{ragged}:20: a buffer must have at least one dimension, not []"
+    message = f"{ragged}:23: a buffer must have at least one dimension, not []"
     assert (result.code, result.err) == (1, f"error: {message}\n")
 
 

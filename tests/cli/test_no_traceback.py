@@ -93,8 +93,7 @@ def test_json(step: Step, content: str, message: str) -> None:
     assert step("check", "p.json") == (1, "", f"error: {message}\n")
 
 
-def test_json_says_who_wrote_it(step: Step) -> None:
-    graph = Graph("small")
+def test_json_says_who_wrote_it(step: Step, graph: Graph) -> None:
     graph.source("x", Tile(BF16), [3]).sink("y")
     Program(graph).save(Path("p.json"))
     assert json.loads(Path("p.json").read_text())["written_by"] == "step-fabric 0.1.0"

@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from commanding import Step
+from commanding import Step, program
 
 from step import BF16, FabricConfig, Graph, Tile
 from step.language.dtypes import UINT32
@@ -17,23 +17,8 @@ from step.programs.pictures.outline import text
 
 SIMPLE = "examples/moe_simple.py"
 
-PROGRAM = """
-from step import BF16, Graph, Tile
 
-def program():
-    graph = Graph("small")
-    x = graph.source("x", Tile(BF16), [graph.symbol("N"), 2])
-    x.flatten(0, 1, name="flat").store("y")
-    x.promote(name="unread")
-    return graph
-"""
-
-
-@pytest.fixture
-def small(tmp_path: Path) -> Path:
-    path = tmp_path / "small.py"
-    path.write_text(PROGRAM)
-    return path
+small = program("small")
 
 
 def test_show_as_text(step: Step, small: Path) -> None:
@@ -69,15 +54,13 @@ def test_show_says_functions_tensors_ports_and_depths(step: Step) -> None:
         assert all(any(each.strip().startswith(port) for each in lines[at + 1 : at + 4]) for port in ports)
 
 
-def test_the_depth_of_a_channel_is_the_fabrics_where_the_program_gives_none(tmp_path: Path) -> None:
-    graph = Graph("deep")
+def test_the_depth_of_a_channel_is_the_fabrics_where_the_program_gives_none(tmp_path: Path, graph: Graph) -> None:
     graph.source("x", Tile(BF16), [2]).promote().buffered(7).sink("y")
     shown = text(graph, FabricConfig(channel_depth=3))
     assert "    in0: x, depth 3\n" in shown and "    in0: promote_0, depth 7\n" in shown
 
 
-def test_a_long_parameter_is_cut() -> None:
-    graph = Graph("long")
+def test_a_long_parameter_is_cut(graph: Graph) -> None:
     graph.generate(Tile(UINT32), range(3), (2,) * 9).sink("y")
     (line,) = (each for each in text(graph, FabricConfig()).splitlines() if "generate(" in each)
     assert "extents=[2, 2, 2, 2, 2, 2, 2, 2, ... 9 of them]" in line

@@ -124,8 +124,7 @@ def test_what_the_system_does_not_have_is_refused(step: Step, arguments: list[st
     assert not (tmp_path / "board").exists()
 
 
-def test_a_batch_without_room_is_refused(tmp_path: Path) -> None:
-    graph = Graph("ragged")
+def test_a_batch_without_room_is_refused(tmp_path: Path, graph: Graph) -> None:
     graph.source("x", Tile(FP32, 1, 1), [graph.symbol("N")]).store("y")
     prepared = prepare(Program(graph, {"x": np.zeros((4, 1, 1))}))
     more = bind_inputs(graph, {"x": np.zeros((999, 1, 1))})

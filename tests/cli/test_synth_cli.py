@@ -7,25 +7,11 @@ import re
 from pathlib import Path
 
 import pytest
-from commanding import Step
+from commanding import Step, program
 
-from cosim.synthesis.devices import DEVICES, Device
+from cosim.synthesis.families.ecp5 import DEVICES, Device
 
-PROGRAM = """
-from step import FP32, FabricConfig, Graph, Program, Tile
-
-def program():
-    graph = Graph("tiny")
-    graph.source("x", Tile(FP32), [3]).promote(name="up").sink("y")
-    return Program(graph, {"x": [1, 2, 3]}, FabricConfig())
-"""
-
-
-@pytest.fixture
-def tiny(tmp_path: Path) -> Path:
-    path = tmp_path / "tiny.py"
-    path.write_text(PROGRAM)
-    return path
+tiny = program("tiny")
 
 
 def test_a_table_of_area_and_clock(step: Step, tiny: Path) -> None:
@@ -50,7 +36,7 @@ def test_area_alone_as_json(step: Step, tiny: Path) -> None:
 
 
 def test_an_estimate_needs_no_tools(step: Step, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cosim.synthesis.tools.package_version", lambda name: None)
+    monkeypatch.setattr("cosim.building.toolchain.package_version", lambda name: None)
     code, out, err = step("synth", tiny, "--estimate")
     assert (code, err) == (0, "") and "tiny on an LFE5U-85F, grade 6, estimated" in out
     code, out, err = step("synth", tiny)

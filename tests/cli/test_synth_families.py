@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from commanding import Step
+from commanding import Step, program
 
 from cosim.synthesis import measure
 from cosim.synthesis.families.family import CellFamily
@@ -23,14 +23,6 @@ from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
 
 TINY = Path(__file__).with_name("tiny.lib")
-PROGRAM = """
-from step import FP32, Graph, Program, Tile
-
-def program():
-    graph = Graph("tiny")
-    graph.source("x", Tile(FP32), [3]).promote(name="up").sink("y")
-    return Program(graph, {"x": [1, 2, 3]})
-"""
 
 
 def promote(family: CellFamily) -> object:
@@ -80,11 +72,7 @@ def test_the_slowest_path() -> None:
     assert timing.path({"unit": "up", "before_input0": "channel x"}) == ("up", "channel x")
 
 
-@pytest.fixture
-def tiny(tmp_path: Path) -> Path:
-    path = tmp_path / "tiny.py"
-    path.write_text(PROGRAM)
-    return path
+tiny = program("tiny")
 
 
 @pytest.mark.parametrize(

@@ -13,17 +13,17 @@ ROWS = [("load_weights", 1024, "3%", ""), ("up", 7, None, "a long name of anothe
 TITLE = "a title that is longer than the table below it, which has a few columns and two rows only"
 
 
-def shown(capsys: pytest.CaptureFixture[str], width: int) -> list[str]:
+def shown(width: int) -> list[str]:
     """A table of ``ROWS`` on a terminal that is so wide."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(console, "Console", lambda **_: Console(force_terminal=True, no_color=True, width=width))
-        console.show_rows(TITLE, ("operator", "busy", "share", "waits for"), ROWS, names=("waits for",))
-    return [re.sub(r"\x1b\[\d*m", "", line).rstrip() for line in capsys.readouterr().out.splitlines()]
+        text = console.table(TITLE, ("operator", "busy", "share", "waits for"), ROWS, names=("waits for",))
+    return [re.sub(r"\x1b\[\d*m", "", line).rstrip() for line in text.splitlines()]
 
 
 @pytest.mark.parametrize("width", [59, 200])
-def test_a_row_is_a_line_where_there_is_room(capsys: pytest.CaptureFixture[str], width: int) -> None:
-    assert shown(capsys, width) == [
+def test_a_row_is_a_line_where_there_is_room(width: int) -> None:
+    assert shown(width) == [
         TITLE,
         "operator       busy  share  waits for",
         "load_weights  1,024     3%",
@@ -31,8 +31,8 @@ def test_a_row_is_a_line_where_there_is_room(capsys: pytest.CaptureFixture[str],
     ]
 
 
-def test_a_name_is_folded_where_there_is_not(capsys: pytest.CaptureFixture[str]) -> None:
-    assert shown(capsys, 58) == [
+def test_a_name_is_folded_where_there_is_not() -> None:
+    assert shown(58) == [
         TITLE,
         "operator       busy  share  waits for",
         "load_weights  1,024     3%",

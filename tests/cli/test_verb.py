@@ -72,4 +72,4 @@ def test_bad_options(arguments: list[str], message: str) -> None:
 
 def test_options_of_a_group_stand_where_it_does_and_its_own_first() -> None:
     names = [each.name for each in command.params]
-    assert names == ["name", "jobs", "size", "kind", "pairs", "fast", "check", "first", "base"]
+    assert names == ["name", "jobs", "size", "kind", "pairs", "fast", "check", "first", "base", "as_json"]

@@ -8,29 +8,14 @@ import json
 from pathlib import Path
 
 import pytest
-from commanding import Step
+from commanding import Step, program
 from reading_waves import VCDVCD
 
 FRAGILE = "tests/integration/fragile.py"
-STUCK = """
-import sys
-sys.path.insert(0, "tests/integration")
-import fragile
-from step import Program
-
-def program():
-    made = fragile.program()
-    return Program(made.graph, fragile.LONG_ROW, made.fabric)
-"""
 BACKENDS = ("approx", "rtl")
 
 
-@pytest.fixture
-def stuck(tmp_path: Path) -> Path:
-    """The fragile program with data on which it deadlocks."""
-    path = tmp_path / "stuck.py"
-    path.write_text(STUCK)
-    return path
+stuck = program("stuck")
 
 
 # The simulator of the fragile program is built for other tests too.

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
-from commanding import Step
+from commanding import PROGRAMS, Step
 
 MIXTURE = "examples/swiglu.py"
 
@@ -23,21 +22,8 @@ def test_a_front_per_batch_and_cycles_by_tokens(step: Step) -> None:
     )
 
 
-PADDED = """
-from step import FP32, Graph, Program, Tile
-from step.functions import Silu, Transpose
-
-def program(rows=4, turned=False):
-    graph = Graph("padded")
-    x = graph.load(graph.tensor("x", (6, 4), FP32), tile=(1, 4)).flatten(0, 2).tiles(rows)
-    (x.map(Transpose()) if turned else x).map(Silu()).store("y")
-    return Program(graph, {"x": [[1.0] * 4] * 6})
-"""
-
-
-def test_useful_operations(step: Step, tmp_path: Path) -> None:
-    path = tmp_path / "padded.py"
-    path.write_text(PADDED)
+def test_useful_operations(step: Step) -> None:
+    path = PROGRAMS / "padded.py"
     found = json.loads(step("metrics", path, "--json").out)
     assert found["metrics"]["flops"] == 8 * 8 * 4 and found["metrics"]["useful_flops"] == 8 * 6 * 4
     assert found["at_most"] == [] and found["metrics"]["useful_intensity"] * 4 == 3 * found["metrics"]["intensity"]

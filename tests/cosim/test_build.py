@@ -17,10 +17,10 @@ from cosim.building.design import load_design
 from cosim.building.harness import HARDWARE, bench_text
 from cosim.building.steps import tell_compiled
 from cosim.building.toolchain import find_toolchain
-from cosim.cache.builds import cache_directory, cached, content_key
 from cosim.running.bench_run import simulate
-from cosim.running.process import run_logged
 from step.errors import BuildError, EnvironmentProblem
+from step.host.builds import cache_directory, cached, content_key
+from step.host.process import run_logged
 
 
 @pytest.fixture
@@ -159,7 +159,7 @@ BUILD_SCRIPT = """
 import sys
 sys.path[:0] = sys.argv[2:]
 from cosim.building.build import build
-from cosim.cache.builds import cache_directory
+from step.host.builds import cache_directory
 print("started", flush=True)
 print(build(sys.argv[1]).seconds > 0)
 """

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from cosim.cache.builds import cached
-from cosim.cache.size import down_to, entries, make_room, remove, size_text
 from step.errors import EnvironmentProblem, InputError
+from step.host.builds import cached
+from step.host.entries import down_to, entries, make_room, remove, size_text
 from step.host.sizes import cache_limit, parse_size
 from step.host.usage import DAY
 

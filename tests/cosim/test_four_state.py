@@ -9,10 +9,10 @@ from four_state import ICARUS, unknown_at_ports
 from scenarios import SCENARIOS, Scenario
 
 from cosim.building.design import load_design
-from cosim.running.program_data import memory_image, source_transfers
+from cosim.running.run_files import memory_image, source_transfers
 from hw.design.emit import emit
-from hw.links.edge import unpack_transfers
 from hw.links.layout import input_formats
+from hw.links.packing import unpack_transfers
 from step.language.graph import Graph
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower

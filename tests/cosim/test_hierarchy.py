@@ -8,10 +8,9 @@ import subprocess
 import pytest
 from designs import port, write_design
 
-from cosim.building import hierarchy
+from cosim.building import design as hierarchy
 from cosim.building.build import simulator_main, verilator_flags
-from cosim.building.design import load_design
-from cosim.building.hierarchy import Hierarchy
+from cosim.building.design import Hierarchy, load_design
 from cosim.building.toolchain import find_toolchain
 from cosim.running.bench_run import simulate
 
@@ -39,10 +38,10 @@ def test_modules_are_counted_in_the_flattened_design(tmp_path):
     node = f"module \\my.node (clk);\n  input clk;\n{instances('leaf', 5)}endmodule\n"
     top = f"module fabric(clk);\n  input clk;\n{instances(chr(92) + 'my.node', 3)}endmodule\n"
     design = write_design(tmp_path, LEAF + node + top, hierarchical=["my.node", "absent"])
-    cut = Hierarchy.of(load_design(design))
+    cut = Hierarchy(load_design(design))
     assert cut.uses == {"fabric": 1, "my.node": 3, "leaf": 15}
     assert cut.functions == ["leaf"]
-    assert cut.candidates == ("my.node",)
+    assert cut.candidates == ["my.node"]
     assert cut.flat_sizes["fabric"] > 15 * cut.sizes["leaf"] > 15 * hierarchy.SMALL_TEXT
     assert cut.control_file(True, ()).splitlines() == [
         "`verilator_config",
@@ -63,7 +62,7 @@ def test_instances_of_a_module_have_one_function_in_common(tmp_path):
     head = "module fabric(input wire clk, input wire rst, input wire [7:0] begins, output wire [7:0] o);\n"
     top = f"{head}{wires}{lanes}  assign o0 = begins, o = o8;\nendmodule\n"
     design = load_design(write_design(tmp_path, LEAF + top))
-    (tmp_path / "control.vlt").write_text(Hierarchy.of(design).control_file(False, ()))
+    (tmp_path / "control.vlt").write_text(Hierarchy(design).control_file(False, ()))
     verilator = find_toolchain().verilator
     files = [simulator_main(), "control.vlt", *design.verilog]
     command = [verilator.path, *verilator_flags("fabric", None, False), *files]

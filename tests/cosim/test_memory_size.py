@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cosim.running.program_data import check_memory
+from cosim.running.run_files import check_memory
 from step import INT8, BusConfig, FabricConfig, Graph, MemoryConfig, Program, lower, run
 from step.errors import FabricError
 from step_cli.verbs.verilog import command as verilog

@@ -61,8 +61,7 @@ def test_more_than_the_metric_allows() -> None:
     assert lines == ["b_rows: 640 bytes at most, but the symbolic on-chip metric allows 512"]
 
 
-def test_a_program_without_buffers() -> None:
-    graph = Graph("plain")
+def test_a_program_without_buffers(graph: Graph) -> None:
     graph.source("x", Tile(FP32), [2]).sink("y")
     result = approx.run(graph, {"x": [1, 2]}, FABRIC)
     assert compare_buffers(lower(graph, FABRIC), result, result, {}) == ()

@@ -11,8 +11,7 @@ import pytest
 from cosim.building.build import build
 from cosim.building.design import load_design
 from cosim.running.bench_run import run_simulator
-from cosim.running.program_data import memory_image, source_transfers
-from cosim.running.run_files import read_run, write_inputs
+from cosim.running.run_files import memory_image, read_run, source_transfers, write_inputs
 from hw.design.emit import emit
 from step.functions import Cast, Matmul, RetileRow, Silu
 from step.language.dtypes import BF16, FP32

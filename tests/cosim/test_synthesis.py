@@ -13,10 +13,8 @@ import pytest
 from kept_tools import cold_cache
 
 from cosim.synthesis import flow, measure, tools
-from cosim.synthesis.area import Ecp5Area
-from cosim.synthesis.devices import DEVICES, Device
 from cosim.synthesis.estimate import Counts, estimate, fabric_metrics
-from cosim.synthesis.families.ecp5 import Ecp5
+from cosim.synthesis.families.ecp5 import DEVICES, Device, Ecp5, Ecp5Area
 from cosim.synthesis.families.family import Timing
 from cosim.synthesis.jobs import Stop, side_by_side
 from cosim.synthesis.report import ClockResult, Component, Report
@@ -87,7 +85,7 @@ def test_a_clock_that_is_missed_is_a_result(report: Report) -> None:
 
 
 def test_what_does_not_fit_is_not_placed(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measure._Jobs, "_time", lambda *_: pytest.fail("it was placed"))
+    monkeypatch.setattr(flow.MappedDesign, "time", lambda *_: pytest.fail("it was placed"))
     small = measure.measure(tiny(), Ecp5(Device("12k", 100, 28, 56)))
     assert small.clock is None and all(each.clock is None for each in small.units)
     assert small.area == report.area and small.misfit is not None
@@ -129,7 +127,7 @@ def test_models_can_not_be_synthesised() -> None:
     ],
 )
 def test_missing_and_old_tools(name: str, version: object, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tools, "package_version", lambda asked: version if asked == name else (99,))
+    monkeypatch.setattr("cosim.building.toolchain.package_version", lambda asked: version if asked == name else (99,))
     with pytest.raises(EnvironmentProblem) as error:
         measure.measure(tiny(), LARGE)
     assert (str(error.value), error.value.exit_code) == (text, 3)
@@ -185,7 +183,7 @@ def test_jobs_end_when_one_fails() -> None:
         raise AssertionError("it was begun")
 
     with pytest.raises(BuildError, match="this one"):
-        side_by_side([fail, wait, never, never])
+        side_by_side([("", each) for each in (fail, wait, never, never)], "")
 
 
 def test_areas_add_up() -> None:

@@ -11,7 +11,7 @@ import pytest
 from cores import run_target
 
 from cosim.testbench.folder import write_bench
-from hw.axi.design import design_of
+from hw.design.emit import design_of
 from step import BF16, FabricConfig, Graph, Program, Tile, load_program
 from step.lowering.bus import BusConfig
 from step.lowering.off_chip import MemoryConfig

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from hw.links.edge import pack_transfers
 from hw.links.layout import output_formats
+from hw.links.packing import pack_transfers
 from step.language.graph import Graph
 from step.language.tokens import Token
 from step.lowering.fabric import FabricConfig

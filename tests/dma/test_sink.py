@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 from amaranth.hdl import ClockDomain, Module, ResetSignal, Signal
-from amaranth.sim import Simulator
+from driving import drive
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from streams import nested, netlist_of, wanted
 
 from hw.dma.images import sink_tokens
 from hw.dma.sink import PARTS, SinkDma
-from hw.links.edge import pack_transfers
 from hw.links.layout import input_formats
+from hw.links.packing import pack_transfers
 from step.errors import InputError
 from step.language.dims import DimKind, symbol
 from step.language.dtypes import BF16, INT32
@@ -70,10 +70,7 @@ def written(netlist: Netlist, data: Any, seed: int = 1, reset_at: int | None = N
                 return
         raise AssertionError("it is not done")
 
-    simulator = Simulator(top)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    drive(top, bench)
     assert reset_at is not None or all(each % REQUEST == 0 for each in beats.values())
     return regions
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from step import errors
-from step.language.faults import MEANING
+from step.language.faults import Fault
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "errors.md").read_text()
@@ -66,7 +66,7 @@ def test_exit_codes_are_those_of_the_classes() -> None:
 
 
 def test_every_fault_is_in_the_table_with_its_text() -> None:
-    assert [(int(code), text) for code, text, _ in FAULTS] == [(int(code), text) for code, text in MEANING.items()]
+    assert [(int(code), text) for code, text, _ in FAULTS] == [(each.value, each.meaning) for each in Fault]
 
 
 def test_texts_that_the_tables_quote_are_in_the_code() -> None:

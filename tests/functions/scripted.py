@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import playing
-from amaranth.sim import Simulator
+from driving import drive
 from verilated import Verilated
 
 from hw.functions.datapath import Datapath
@@ -73,10 +73,7 @@ class Script:
                 got.append(ctx.get(self.path.result))
                 await ctx.tick()
 
-        simulator = Simulator(self.path)
-        simulator.add_clock(1e-6)
-        simulator.add_testbench(bench)
-        simulator.run()
+        drive(self.path, bench)
         return got
 
     def _in_verilator(self, program: Verilated, cycles: int) -> list[int]:

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from amaranth.sim import Simulator
+from driving import drive
 
 from hw.functions.assembly import Assembly
 from hw.functions.corner_turn import Move
@@ -52,8 +52,5 @@ def test_a_tile_is_read_while_the_next_one_comes(moves: tuple[Move, ...], last: 
             check(ctx, items)
             before = items
 
-    simulator = Simulator(buffer)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    drive(buffer, bench)
     assert wrong == []

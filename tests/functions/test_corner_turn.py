@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from amaranth.sim import Simulator
+from driving import drive
 
 from hw.functions.corner_turn import CornerTurn, Move
 
@@ -49,8 +49,5 @@ def test_every_item_arrives(seed: int) -> None:
                 if ctx.get(turn.result) >> 8 * move.read_port & 255 != item:
                     wrong.append((part, move))
 
-    simulator = Simulator(turn)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    drive(turn, bench)
     assert wrong == []

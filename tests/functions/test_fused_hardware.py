@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import patterns
 import pytest
-from amaranth.sim import Simulator
+from driving import drive
 from grids import grid
 from verilated import Verilated
 
@@ -87,10 +87,7 @@ def simulate(component: FusedSum, vectors: Vectors) -> np.ndarray:
                 results.append(ctx.get(component.result))
             await ctx.tick()
 
-    simulator = Simulator(component)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    drive(component, bench)
     return np.array(results)
 
 

@@ -14,6 +14,7 @@ from step.language.function import Function
 from step.language.types import ElementType, Selector, Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.plans.retile import JoinPlan
+from step.lowering.plans.words import Parts, Store
 
 GAPS = [[0], [0, 0, 3, 0, 1, 7]]
 
@@ -71,5 +72,4 @@ def test_wires(function: Function, element: ElementType) -> None:
 def test_rows_are_joined_in_words_no_wider_than_the_result() -> None:
     """On a link of 4,096 bytes the shifter of 12 bytes had 32,768 places, and its Verilog no end."""
     narrow, wide = (PackedRows(JoinPlan(12, 1, 8, link, 96, 8, dynamic=True)) for link in (96, 32768))
-    assert narrow.parameters == wide.parameters
-    assert (*narrow.parameters.values(),) == (96, 8, 96, 8)
+    assert narrow.plan.store == wide.plan.store == Store(Parts(12, 8), Parts(1, 96))

@@ -73,8 +73,7 @@ def test_arg_max_of_many_tiles(rows: int, dtype: Any) -> None:
     assert chosen[1].ravel().tolist() == [7] * rows
 
 
-def test_arg_max_of_what_is_not_static() -> None:
-    graph = Graph("vocabulary")
+def test_arg_max_of_what_is_not_static(graph: Graph) -> None:
     tiles = graph.source("logits", Tile(BF16, 1, 8), [4, graph.symbol("n", ragged=True)])
     with pytest.raises(ProgramError) as caught:
         arg_max(tiles, name="best")

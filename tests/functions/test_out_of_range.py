@@ -91,9 +91,8 @@ def of_requests(function: CacheTiles | CacheEnd) -> Callable[[Graph], Stream]:
     ],
 )
 def test_out_of_range(
-    build: Callable[[Graph], Stream], first: list[int], second: list[int] | None, text: str, unread: bool
+    build: Callable[[Graph], Stream], first: list[int], second: list[int] | None, text: str, unread: bool, graph: Graph
 ) -> None:
-    graph = Graph("indices")
     made = build(graph)
     (made.map(SelectAll(2)) if unread else made).sink("out")  # values that nobody reads are minded, too
     inputs = {"a": [*map(Token, map(number, first)), DONE]}

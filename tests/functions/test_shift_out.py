@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from amaranth.sim import Simulator
+from driving import drive
 
 from hw.functions.corner_turn import Move
 from hw.functions.shift_out import ShiftOut, leaves_in_order
@@ -39,10 +39,7 @@ def test_words_leave_one_after_the_other(moves: tuple[Move, ...]) -> None:
                 await ctx.tick()
             ctx.set(shift_out.shift, 0)
 
-    simulator = Simulator(shift_out)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    drive(shift_out, bench)
     assert wrong == []
 
 

@@ -182,16 +182,14 @@ def test_what_only_moves_data_takes_them() -> None:
         (FP8_E4M3, INF, "input 'x' at [1, 0] is inf, but FP8_E4M3 ends at 448, and has no infinities"),
     ],
 )
-def test_data_that_they_do_not_have(dtype: DType, value: float, text: str) -> None:
-    graph = Graph("data")
+def test_data_that_they_do_not_have(dtype: DType, value: float, text: str, graph: Graph) -> None:
     graph.load(graph.tensor("x", (2, 2), dtype), tile=(2, 2)).sink("y")
     with pytest.raises(InputError) as caught:
         interpret(graph, {"x": [[1.0, 2.0], [value, 3.0]]})
     assert str(caught.value) == text
 
 
-def test_data_is_rounded_once() -> None:
-    graph = Graph("data")
+def test_data_is_rounded_once(graph: Graph) -> None:
     graph.load(graph.tensor("x", (1, 4), FP8_E4M3), tile=(1, 4)).sink("y")
     given = [1.0625 + 1e-12, 1.0625, 1e-9, NAN]  # just above a tie, which FP32 in between would lose
     (token, *_) = interpret(graph, {"x": [given]}).outputs["y"]
@@ -204,8 +202,7 @@ def test_data_is_rounded_once() -> None:
     )
 
 
-def test_constants() -> None:
-    graph = Graph("constants")
+def test_constants(graph: Graph) -> None:
     graph.constant([[0.1, 448]], [2], dtype="FP8_E4M3").sink("y")
     (token, *_) = interpret(graph, {}).outputs["y"]
     assert token.value.tolist() == [[0.1015625, 448]]
@@ -216,9 +213,8 @@ def test_constants() -> None:
         assert str(caught.value).partition(": ")[2] == text
 
 
-def test_integers_of_eight_bits_are_not_them() -> None:
+def test_integers_of_eight_bits_are_not_them(graph: Graph) -> None:
     """The types of arrays tell the formats apart."""
-    graph = Graph("data")
     graph.load(graph.tensor("x", (1, 2), INT8), tile=(1, 2)).sink("y")
     with pytest.raises(InputError):
         interpret(graph, {"x": np.array([[0.5, 1]], FP8_E4M3.numpy)})

@@ -177,14 +177,15 @@ def test_many_plans_are_what_the_docs_say() -> None:
     """The table of numerics.md, on links that are no narrower than a scalar."""
     random = np.random.default_rng(4)
     for _ in range(1000):
-        plan = random_case(random).plan
+        case = random_case(random)
+        plan, most = case.plan, case.application.fabric.vector_lanes
         assert isinstance(plan, VectorPlan)
         ports, n, v = (*plan.operands, plan.result), plan.result.scalars, plan.result.beats
         if any(each.link_bits < each.dtype.bits for each in ports):
             continue
         of_words = [each.link_bits // each.dtype.bits for each in ports if each.beats > 1]
-        possible = [each for each in range(1, min(plan.most, n) + 1) if all(word % each == 0 for word in of_words)]
-        c, words = plan.cycles, [each.beats for each in ports]
+        possible = [each for each in range(1, min(most, n) + 1) if all(word % each == 0 for word in of_words)]
+        c, words = plan.lane.cycles, [each.beats for each in ports]
         interval = max(*words, math.ceil(n / max(possible)), c if plan.reduce else 1)
         groups = math.ceil(n / min(each for each in possible if math.ceil(n / each) <= interval))
         alike = [each.beats == groups and (groups == 1 or each.scalars == n) for each in plan.operands]

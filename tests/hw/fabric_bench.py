@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from amaranth.sim import Simulator
 from assembly import Assembly
+from driving import drive
 
-from cosim.running.program_data import memory_image, source_transfers
+from cosim.running.run_files import memory_image, source_transfers
 from hw.fabric import ElaboratedFabric, PlacedChannel, elaborate
 from hw.links.layout import DynamicFormat, TokenFormat
 from hw.links.packing import pack_header, pack_words, unpack_element, unpack_header, unpack_words
@@ -233,8 +233,5 @@ def simulate(
                 break
             await context.tick()
 
-    simulator = Simulator(assembly)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    drive(assembly, bench)
     return run

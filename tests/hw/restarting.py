@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from amaranth.hdl import ClockDomain, Elaboratable, Module, ResetSignal, Signal
-from amaranth.sim import Simulator
 from assembly import Assembly
+from driving import drive
 
-from cosim.running.program_data import memory_image, source_transfers
+from cosim.running.run_files import memory_image, source_transfers
 from hw.fabric import elaborate
 from step.lowering.netlist import Netlist
 from step.programs.data.inputs import BoundInputs
@@ -105,10 +105,7 @@ class Board(Elaboratable):
 
     def play(self, bench: Callable[[Any], Awaitable[None]]) -> None:
         """Run ``bench``, which gets the context of the simulation."""
-        simulator = Simulator(self)
-        simulator.add_clock(1e-6)
-        simulator.add_testbench(bench)
-        simulator.run()
+        drive(self, bench)
 
     def _port(self, name: str) -> Any:
         return getattr(self.top, name)

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from amaranth.sim import Simulator
+from driving import drive
 from formats import rows, words
 from grids import grid
 
@@ -112,10 +112,7 @@ def test_behaves_like_a_queue(depth: int, values: tuple[int, int], latency: int,
                     model.values.append((cycle, shown[1]))
             await context.tick()
 
-    simulator = Simulator(channel)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    drive(channel, bench)
 
 
 @pytest.mark.parametrize("beats", [1, 3])
@@ -142,8 +139,5 @@ def test_full_throughput_at_depth_two(beats: int) -> None:
                 seen.append(context.get(channel.o.word))
             await context.tick()
 
-    simulator = Simulator(channel)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    drive(channel, bench)
     assert seen == [cycle + 100 for cycle in range(10 * beats - 2)]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import ResetInserter, Signal
-from amaranth.sim import Simulator
+from driving import drive
 
 from hw.primitives.delay import DelayLine
 
@@ -24,10 +24,7 @@ def test_gives_back_what_it_was_given(cycles: int) -> None:
             got.append(ctx.get(line.o))
             await ctx.tick()
 
-    simulator = Simulator(ResetInserter(clear)(line))
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    drive(ResetInserter(clear)(line), bench)
     before, after = given[:50], given[50:]
     assert got[:50] == ([0] * cycles + before)[:50]
     assert got[50:] == ([0] * cycles + after)[:50]

@@ -102,8 +102,7 @@ def test_a_module_is_the_same_in_whatever_order_it_is_converted(tmp_path: Path) 
     assert alone == {name: forwards[name] for name in alone}
 
 
-def test_equal_units_share_a_module() -> None:
-    graph = Graph("twins")
+def test_equal_units_share_a_module(graph: Graph) -> None:
     for side in "ab":
         tensor = graph.tensor(side, [16, 4], BF16)
         graph.load(tensor, tile=(4, 4), out=(2,), offset=2 if side == "b" else 0).promote(name=f"p{side}").sink(
@@ -265,12 +264,11 @@ class Wide(Parametric):
 def test_wide_modules_are_possible(tmp_path: Path) -> None:
     library = ModuleLibrary(tmp_path)
     name = library.require(Wide())
-    assert "assign y = a[39999] ^ b[39999];" in library.texts()[name].text
+    assert re.search(r"assign y = a\w*\[39999\] \^ b\w*\[39999\];", library.texts()[name].text)
 
 
 @pytest.mark.slow
-def test_gathering_many_wide_streams_is_possible() -> None:
-    graph = Graph("gather")
+def test_gathering_many_wide_streams_is_possible(graph: Graph) -> None:
     streams = [graph.source(f"x{port}", Tile(FP32, 16, 16), [graph.symbol(f"D{port}")]) for port in range(9)]
     graph.reassemble(streams, graph.selectors("which", 9, [graph.symbol("N")])).sink("y")
     design = emit(lower(graph, FabricConfig(link_bytes=1024)), probes=False)

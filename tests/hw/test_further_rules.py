@@ -148,8 +148,7 @@ def test_both_engines_are_what_the_rule_says(rank: int) -> None:
         assert list(map(str, tokens)) == list(map(str, expected[name])), name
 
 
-def test_words_behind_dynamic_tiles_are_dropped_when_they_come() -> None:
-    graph = Graph("late")
+def test_words_behind_dynamic_tiles_are_dropped_when_they_come(graph: Graph) -> None:
     tiles = graph.source("tiles", Tile(BF16, graph.symbol("R", ragged=True), 5), [3])
     ruled("thin_item", tiles.zip(graph.source("behind", THREE, [3])).promote())[0].sink("y")
     line = RULES.index("            return None", RULES.index("class ThinItem(Machine):")) + 1

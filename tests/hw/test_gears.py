@@ -6,7 +6,7 @@ from collections import deque
 from random import Random
 from typing import Any, NamedTuple
 
-from amaranth.sim import Simulator
+from driving import drive
 from grids import grid
 
 from hw.links.channel import ChannelFifo
@@ -120,10 +120,7 @@ def test_words_of_another_width(
             taken += claim - takes
             await context.tick()
 
-    simulator = Simulator(channel)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    drive(channel, bench)
     assert values > 15
 
 
@@ -161,7 +158,4 @@ def test_a_reader_may_begin_anywhere(items: tuple[int, ...], links: tuple[int, i
             context.set(channel.o.ready, 0)
             context.set(channel.o.drop, 0)
 
-    simulator = Simulator(channel)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    drive(channel, bench)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.sim import Simulator
+from driving import drive
 
 from hw.units import constants_of, unit_of
 from step import INT8, UINT32, FabricConfig, Graph, MemoryConfig, Tile
@@ -12,8 +12,7 @@ from step.lowering.memory import memory_map
 from step.lowering.netlist import lower
 
 
-def test_requests_of_a_walk() -> None:
-    graph = Graph("last")
+def test_requests_of_a_walk(graph: Graph) -> None:
     at = graph.source("at", Tile(UINT32), [1])
     at.load_random(graph.tensor("much", ((1 << 32) - 64, 1), INT8), tile=(1, 1)).sink("y")
     graph.load(graph.tensor("x", (64, 1), INT8), tile=(1, 1), out=[2, 3], stride=[-20, -11], offset=63, name="ld").sink(
@@ -34,8 +33,5 @@ def test_requests_of_a_walk() -> None:
             if bus.get(dut.request.valid):
                 asked.append(bus.get(dut.request.payload))
 
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-9)
-    simulator.add_testbench(bench)
-    simulator.run()
+    drive(dut, bench)
     assert asked == [(1 << 32) - 1 - each for each in (0, 11, 22, 20, 31, 42)]

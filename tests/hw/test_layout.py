@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 from scenarios import element_value
 
-from hw.links.edge import data_bits, pack_transfers, unpack_transfers
-from hw.links.layout import TokenFormat
+from hw.links.layout import TokenFormat, data_bits
 from hw.links.packing import (
     pack_header,
     pack_tiles,
+    pack_transfers,
     pack_words,
     unpack_element,
     unpack_header,
     unpack_tiles,
+    unpack_transfers,
     unpack_words,
 )
 from step import Graph

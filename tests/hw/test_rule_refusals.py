@@ -25,7 +25,7 @@ from step.language.types import Tile, Tuple
 
 HEAD = """\
 from __future__ import annotations
-from dataclasses import dataclass
+from dataclasses import dataclass; from collections.abc import Callable
 from step.firing.machine import *
 from step.firing.words import *
 from step.language.faults import Fault, aligned
@@ -34,10 +34,10 @@ from step.language.tokens import Token, empty
 class Odd(Machine):
     count: int
     table: tuple[int, ...]
-    apply: object; part: object
+    apply: Callable[..., object]; part: Callable[..., object]
     index: int = 0
     held: Token | None = None; other: Token | None = None
-    notes: list[int] | None = None
+    notes: list[int] = ()
     def fire(self):
 """
 PASSES = "x = need(self.inputs[0]); room(self.outputs[0]); take(self.inputs[0]); put(self.outputs[0], x)"
@@ -115,15 +115,15 @@ def test_control_may_be_held_and_dropped_at_will(tmp_path: Path) -> None:
 
 
 def test_control_that_is_held_has_no_words(tmp_path: Path) -> None:
-    put = PUTS.replace("held)", "Token(self.pair(held.value, x.value)))") + "self.held = None\nreturn COMPUTES"
+    put = PUTS.replace("held)", "Token(self.apply(held.value, x.value)))") + "self.held = None\nreturn COMPUTES"
     odd = machine(tmp_path, HELD.replace("inputs[0]", "inputs[1]") + put)
     rule = Translated.of(
-        Declared(odd, {"pair": side_by_side}), (words(0, 2), one_word(0, 2, control=True)), (words(0, 3),)
+        Declared(odd, {"apply": side_by_side}), (words(0, 2), one_word(0, 2, control=True)), (words(0, 3),)
     )
     with pytest.raises(HardwareError) as caught:
         assert rule.execution
     assert str(caught.value) == (
-        f"{tmp_path}/odd.py:21: no hardware can be made of self.pair(held.value, x.value); "
+        f"{tmp_path}/odd.py:21: no hardware can be made of self.apply(held.value, x.value); "
         "control that is held has no words: take it when it goes out"
     )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from amaranth.sim import Simulator
 from assembly import Assembly
+from driving import drive
 
 from hw.fabric import elaborate
 from hw.firing.status import ProgramStatus
@@ -32,10 +32,7 @@ def seen(status: ProgramStatus, faults: dict[int, int], finished: set[int]) -> t
         await context.tick().repeat(3)
         found.extend(context.get(each) for each in (status.done, status.fault, status.fault_unit))
 
-    simulator = Simulator(status)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    drive(status, bench)
     done, fault, unit = found
     return done, fault, unit
 
@@ -77,10 +74,7 @@ def run(graph: Graph, words: dict[str, list[int]], cycles: int = 30) -> list[tup
             states.append(tuple(context.get(getattr(assembly, port)) for port in ("done", "fault", "fault_unit")))
             await context.tick()
 
-    simulator = Simulator(assembly)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    drive(assembly, bench)
     return states
 
 

@@ -102,9 +102,8 @@ def test_means_so_under_every_pressure(scenario: Scenario, how: str) -> None:
     check(scenario, how)
 
 
-def test_memory_may_be_faster_than_the_link() -> None:
+def test_memory_may_be_faster_than_the_link(graph: Graph) -> None:
     """While the words of a tile leave, the beats of that which gets its slot come in."""
-    graph = Graph("fast_memory")
     loaded = graph.load(graph.tensor("a", (48, 4), FP32), tile=(4, 4), name="load")
     loaded.sink("y")
     fabric = replace(FABRIC, link_bytes=1, memory=MemoryConfig(beat_bytes=16, channels=1, interval=1, latency=1))

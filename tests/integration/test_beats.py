@@ -57,9 +57,8 @@ def test_beats_of_a_run_that_is_cut_off() -> None:
 
 
 @pytest.mark.parametrize("off_chip", [False, True], ids=["streams", "memory"])
-def test_tiles_of_many_words_are_no_standstill(off_chip: bool) -> None:
+def test_tiles_of_many_words_are_no_standstill(off_chip: bool, graph: Graph) -> None:
     """Nothing enters or leaves a channel for as long as a source, a store or a sink is busy with a tile."""
-    graph = Graph("many_words")
     if off_chip:
         graph.load(graph.tensor("x", (32, 16), BF16), tile=(16, 16)).store("y")
     else:

@@ -40,8 +40,7 @@ def test_reads(cols: int, fabric: dict[str, Any]) -> None:
     rows.checked(**{"dynamic_rows": 16, "vector_lanes": 8, **fabric})
 
 
-def test_pages_have_room_for_the_most_rows() -> None:
-    graph = Graph("pages")
+def test_pages_have_room_for_the_most_rows(graph: Graph) -> None:
     tiles = graph.source("x", Tile(BF16, graph.symbol("R", ragged=True), 64), [2, 2])
     tiles.bufferize(name="keep").streamify().sink("y")
     with pytest.raises(FabricError) as error:
@@ -53,9 +52,8 @@ def test_pages_have_room_for_the_most_rows() -> None:
     check_feasible(lower(graph, FabricConfig(dynamic_rows=8)))
 
 
-def test_buffers_that_grow_too_large() -> None:
+def test_buffers_that_grow_too_large(graph: Graph) -> None:
     """Every tile has the place of one with the most rows, also if it has none."""
-    graph = Graph("grows")
     tiles = graph.source("x", Tile(BF16, graph.symbol("R", ragged=True), 64), [2, graph.symbol("N", ragged=True)])
     tiles.bufferize(name="keep").streamify().sink("y")
     fabric = FabricConfig(dynamic_rows=8, scratchpad_bytes=4096)

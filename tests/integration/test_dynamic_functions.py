@@ -36,9 +36,8 @@ def test_functions_of_rows_on_links_narrower_than_scalars() -> None:
 
 
 @pytest.mark.parametrize("function", [ArgMax(), RowSum(), Add()], ids=lambda each: each.name)
-def test_scalars_that_are_wider_than_links(function: Any) -> None:
+def test_scalars_that_are_wider_than_links(function: Any, graph: Graph) -> None:
     """Of rows too; where a tile has one row at most, too, which is not control."""
-    graph = Graph("narrow")
     x = graph.source("x", Tile(UINT32 if function == Add() else BF16, graph.symbol("R", ragged=True), 1), [4])
     x.map(function, *[x] * (function == Add()), name="wide").sink("y")
     inputs = {"x": [np.arange(1.0 * rows).reshape(rows, 1) for rows in (1, 0, 1, 1)]}

@@ -61,9 +61,8 @@ def test_links_of_their_own(channel_depth: int) -> None:
     rows.checked(link_bytes=16, links=links, vector_lanes=4, dynamic_rows=16, channel_depth=channel_depth)
 
 
-def test_reductions_of_no_tiles() -> None:
+def test_reductions_of_no_tiles(graph: Graph) -> None:
     """They have no rows, beside others that have some, and where all tiles have as many."""
-    graph = Graph("reduced")
     tile, counts = Tile(BF16, graph.symbol("H"), 24), (2, 0, 1, 0, 0, 3)
     x = graph.source("x", tile, [len(counts), graph.symbol("n", ragged=True)])
     sums = x.accum(Add(), name="sum")
@@ -79,9 +78,10 @@ def test_reductions_of_no_tiles() -> None:
     [pytest.param(4, [1, 0], 6, marks=pytest.mark.slow), (5, [1, 0], 6), (3, [0, 0], 1)],
     ids=str,
 )
-def test_joined_tiles_that_do_not_fill_the_rows_of_the_fabric(cols: int, counts: list[int], most: int) -> None:
+def test_joined_tiles_that_do_not_fill_the_rows_of_the_fabric(
+    cols: int, counts: list[int], most: int, graph: Graph
+) -> None:
     """Of four rows each; a word is more than all, so that the result has the width of the most rows."""
-    graph = Graph("joined")
     tiles = graph.source("x", Tile(FP32, 4, cols), [2, graph.symbol("n", ragged=True)])
     tiles.accum(RetileRow()).sink("y")
     data = [[np.full((4, cols), at + 1.0)] * each for at, each in enumerate(counts)]
@@ -130,8 +130,7 @@ def test_routing_and_merging() -> None:
     rows.checked(link_bytes=32, channel_depth=5, vector_lanes=2)
 
 
-def test_too_many_rows_from_outside() -> None:
-    graph = Graph("given")
+def test_too_many_rows_from_outside(graph: Graph) -> None:
     graph.source("x", Tile(BF16, graph.symbol("n", ragged=True), 64), [3]).sink("y")
     inputs = {"x": [np.ones((each, 64)) for each in (3, 5, 2)]}
     assert told(Program(graph, inputs, FabricConfig(dynamic_rows=4))) == {
@@ -141,8 +140,7 @@ def test_too_many_rows_from_outside() -> None:
     assert told(Program(graph, inputs, FabricConfig(dynamic_rows=5)), MODELS) == {""}
 
 
-def test_too_many_rows_that_are_joined() -> None:
-    graph = Graph("joined")
+def test_too_many_rows_that_are_joined(graph: Graph) -> None:
     rows = graph.source("x", Tile(BF16, 1, 64), [3, graph.symbol("n", ragged=True)])
     rows.accum(RetileRow(), name="tile").sink("y")
     inputs = {"x": [[np.ones((1, 64))] * each for each in (3, 5, 2)]}
@@ -153,8 +151,7 @@ def test_too_many_rows_that_are_joined() -> None:
     assert told(Program(graph, inputs, FabricConfig(dynamic_rows=5)), MODELS) == {""}
 
 
-def test_too_many_rows_that_are_repeated() -> None:
-    graph = Graph("repeated")
+def test_too_many_rows_that_are_repeated(graph: Graph) -> None:
     tiles = graph.source("x", Tile(BF16, graph.symbol("n", ragged=True), 64), [3])
     tiles.repeat(3).accum(RetileRow(), name="joined").sink("y")
     inputs = {"x": [np.ones((each, 64)) for each in (1, 2, 1)]}

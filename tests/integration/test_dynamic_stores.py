@@ -65,8 +65,7 @@ def test_rows_that_do_not_fill(rows: int) -> None:
     }
 
 
-def test_the_tile_is_named() -> None:
-    graph = Graph("unnamed")
+def test_the_tile_is_named(graph: Graph) -> None:
     x, at = graph.source("x", Tile(BF16, graph.symbol("R"), 8), [3]), graph.source("at", Tile(UINT32), [3])
     cache = graph.tensor("cache", (24, 8), BF16)
     with pytest.raises(TypeMismatch) as error:
@@ -108,8 +107,7 @@ def test_tiles_in_line_of_no_rows() -> None:
     assert str(error.value).partition(": ")[2] == "a tile must be (rows, columns), two integers >= 1, not (0, 8)"
 
 
-def test_other_columns_in_line() -> None:
-    graph = Graph("other")
+def test_other_columns_in_line(graph: Graph) -> None:
     x = graph.source("x", Tile(BF16, graph.symbol("R"), 8), [3])
     with pytest.raises(TypeMismatch) as error:
         x.store("y", tile=(4, 4))

@@ -78,9 +78,8 @@ def test_from_outside() -> None:
     rows.checked(link_bytes=16)
 
 
-def test_what_is_no_value_has_no_words() -> None:
+def test_what_is_no_value_has_no_words(graph: Graph) -> None:
     """Not those of the items that have them without rows too."""
-    graph = Graph("empties")
     rows, count = (graph.symbol(name, ragged=True) for name in ("rows", "count"))
     element = Tuple((Tile(BF16, rows, 4), Selector(2), Tile(INT8, 4, 4)))
     graph.source("x", element, [3, count]).sink("y")
@@ -99,15 +98,13 @@ def test_different_rows() -> None:
     }
 
 
-def test_mean_rows() -> None:
+def test_mean_rows(graph: Graph) -> None:
     """As those of a tile that is no item."""
-    graph = Graph("mean")
     tile = Tile(BF16, graph.symbol("R", ragged=True), 4)
     assert str(graph.source("x", Tuple((Tile(INT8), tile)), [3]).item_of(1).element) == "Tile(BF16, R/3, 4)"
 
 
-def test_different_rows_from_outside() -> None:
-    graph = Graph("outside")
+def test_different_rows_from_outside(graph: Graph) -> None:
     tile = Tile(BF16, graph.symbol("R", ragged=True), 4)
     graph.source("x", Tuple((tile, Tile(INT8), tile)), [2]).sink("y")
     values = [(np.ones((2, 4)), 7, np.ones((count, 4))) for count in (2, 0)]

@@ -62,13 +62,12 @@ def failed(backend: Any, graph: Graph, inputs: dict[str, Any], kind: type[Simula
     return error.value
 
 
-def test_a_buffer_that_grows_too_large() -> None:
+def test_a_buffer_that_grows_too_large(graph: Graph) -> None:
     """Sixteen pages of four tiles: the 65th has no place, whatever is read."""
-    graph = Graph("grows")
     x = graph.source("x", Tile(FP32, 1, 4), [graph.symbol("N"), graph.symbol("R", ragged=True)])
     x.bufferize(name="b").streamify().sink("y")
     inputs = {"x": [np.ones((3, 1, 4)), np.ones((64, 1, 4)), np.ones((65, 1, 4)), np.ones((1, 1, 4))]}
-    line = test_a_buffer_that_grows_too_large.__code__.co_firstlineno + 4
+    line = test_a_buffer_that_grows_too_large.__code__.co_firstlineno + 3
     text = (
         f"bufferize 'b' ({HERE}:{line}): a buffer is larger than its scratchpad of 1024 bytes\n"
         "  token 131 of x is a value with S1"
@@ -131,14 +130,13 @@ def test_one_scratchpad_each_clears_it() -> None:
     assert result.buffers == {"a": 576, "b": 576}
 
 
-def test_a_third_buffer_waits_for_the_first() -> None:
+def test_a_third_buffer_waits_for_the_first(graph: Graph) -> None:
     """How often the first buffer is read is only known when the fourth one has come: memory alone does not help."""
-    graph = Graph("third")
     x = graph.source("x", Tile(INT32), [4, 2])
     late = x.flatten(0, 1).reshape(8, name="all")[0].accum(RetileRow(), name="last")
     x.bufferize(name="b").streamify(late.flat_map(RetileStreamify(2, "row", 0)), name="read").sink("y")
     model = failed(approx.run, graph, {"x": np.ones((4, 2), np.int32)}, Deadlock)
-    line = test_a_third_buffer_waits_for_the_first.__code__.co_firstlineno + 5
+    line = test_a_third_buffer_waits_for_the_first.__code__.co_firstlineno + 4
     found = str(model).splitlines()
     assert f"  bufferize 'b' ({HERE}:{line}) waits for a buffer: 2 are filled, and read has read neither" in found
     assert any(each.startswith("  x_broadcast.1: 4 instead of 2 (input 0 of bufferize 'b'") for each in found[:4])

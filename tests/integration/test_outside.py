@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from installed import step, told
 
 HERE = Path(__file__).parent
 PROGRAM = str(HERE / "permitted.py")
-OUTSIDE = os.environ | {"PYTHONPATH": str(HERE.parent / "outside")}
-
-
-def step(*arguments: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "step", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment or OUTSIDE)
-
 
 RUN = f"""
 from cosim import backend as rtl
@@ -33,10 +26,8 @@ for run in (interpret(*timed[:2]), approx.run(*timed, values="all"), rtl.run(*ti
 
 
 def test_every_back_end_runs_it() -> None:
-    done = subprocess.run([sys.executable, "-c", RUN], capture_output=True, text=True, check=False, env=OUTSIDE)
-    assert done.returncode == 0, done.stderr
     tiles = [([[3 * at, 3 * at + 1, 3 * at + 2]], at % 2) for at in range(4)]
-    assert done.stdout.splitlines() == [str(tiles)] * 3
+    assert told(RUN).splitlines() == [str(tiles)] * 3
 
 
 COMPARE = """
@@ -66,8 +57,7 @@ def test_an_operator_is_a_meaning_and_a_rule() -> None:
 
 
 def test_it_is_saved_and_loaded(tmp_path: Path) -> None:
-    code = f"from step import load_program; load_program({PROGRAM!r}).save({str(tmp_path / 'p.json')!r})"
-    subprocess.run([sys.executable, "-c", code], check=True, env=OUTSIDE)
+    told(f"from step import load_program; load_program({PROGRAM!r}).save({str(tmp_path / 'p.json')!r})")
     done = step("check", str(tmp_path / "p.json"))
     assert done.returncode == 0, done.stderr
 
@@ -108,17 +98,11 @@ def test_what_its_back_end_can(arguments: tuple[str, ...], message: str) -> None
     assert (done.returncode, done.stderr) == (1, f"error: {message}\n")
 
 
-def test_without_the_package_it_is_not_there(tmp_path: Path) -> None:
-    done = step("check", PROGRAM, environment=dict(os.environ))
+def test_without_the_package_it_is_not_there() -> None:
+    command = [sys.executable, "-m", "step", "check", PROGRAM]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "a stream has no operator 'store_permitted'" in done.stderr
-
-
-def told(code: str) -> str:
-    """What Python prints of ``code``, with the package installed."""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=OUTSIDE)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 FUZZ = """

@@ -99,9 +99,8 @@ def test_the_cycle_limit_holds_behind_the_end_too(backend: str) -> None:
     failed(StreamFault, TIMED[backend], given.graph, BEHIND, FABRIC, max_cycles=20)
 
 
-def test_the_slowest_parts_are_waited_for() -> None:
+def test_the_slowest_parts_are_waited_for(graph: Graph) -> None:
     """A multiplication of hundreds of cycles, and a memory channel that is free every hundred: no deadlock."""
-    graph = Graph("slow_parts")
     x = graph.load(graph.tensor("x", (16, 8), BF16), tile=(8, 8))
     x.map(Matmul(), graph.load(graph.tensor("w", (16, 8), BF16), tile=(8, 8))).store("y")
     memory = MemoryConfig(beat_bytes=16, channels=1, interval=100, latency=3)

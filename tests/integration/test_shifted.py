@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import linecache
-import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -11,7 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_outside import COMPARE, HERE, OUTSIDE
+from installed import told
+from test_outside import COMPARE, HERE
 
 from hw.links.layout import TokenFormat
 from hw.rules.unit import Translated
@@ -33,13 +33,6 @@ for each in (interpret(*given[:2]), *engines):
 times = [{{name: each.cycles.tolist() for name, each in engine.events.items()}} for engine in engines]
 print(times[0] == times[1])
 """
-
-
-def told(code: str) -> str:
-    """What Python prints of ``code``, with the packages installed."""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=OUTSIDE)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 HARDWARE = f"""

@@ -15,8 +15,7 @@ sys.path.append(str(Path(__file__).parents[1] / "models"))
 from test_streams_of_models import FABRIC, behind, routed
 
 
-def test_routing_and_lengths_that_the_program_makes() -> None:
-    graph = Graph("made")
+def test_routing_and_lengths_that_the_program_makes(graph: Graph) -> None:
     mixture = routed(graph, tokens=4, experts=2, chosen=1)
     inputs = behind(graph, np.array([1, 3]))
     checked(Program(graph, {**mixture.inputs, **inputs}, FABRIC))

@@ -22,7 +22,7 @@ def test_an_expert_takes_one_tile_of_all_its_rows() -> None:
     """Some take none. Few lanes: the simulator is built of all experts."""
     trace = np.array([[0, 1], [2, 0], [0, 2], [1, 0]])
     fabric = FabricConfig(link_bytes=8, matmul_lanes=4, vector_lanes=2)
-    size: dict[str, Any] = {"hidden": 16, "inner": 8, "rows": None, "depth": 8, "columns": 8}
+    size: dict[str, Any] = {"hidden": 8, "inner": 8, "rows": None, "depth": 8, "columns": 8}
     checked(moe.program(trace, experts=4, **size, fabric=fabric, name="few"))
 
 

@@ -10,10 +10,10 @@ from farm import farm
 from scenarios import SCENARIOS, Scenario
 
 from cosim.comparing.compare import equal_values
-from cosim.running.program_data import source_transfers
+from cosim.running.run_files import source_transfers
 from hw.design.emit import emit
-from hw.links.edge import unpack_transfers
 from hw.links.layout import input_formats
+from hw.links.packing import unpack_transfers
 from step.language.graph import Graph
 from step.language.tokens import Token
 from step.lowering.netlist import lower

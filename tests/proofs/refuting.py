@@ -16,6 +16,7 @@ from rule_mutants import mutants
 
 from hw.rules.words import HardwareError
 from step.firing.machine import Machine
+from step.firing.terms import RuleError
 
 AS_IT_IS = "as it is"
 FEW = 1
@@ -88,5 +89,5 @@ def _hardware(
     """The mutants that the reader does not refuse."""
     for name, each in mutants(machine):
         if name not in besides:
-            with suppress(HardwareError):
+            with suppress(HardwareError, RuleError):
                 yield name, bench(each)

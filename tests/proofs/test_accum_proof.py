@@ -8,7 +8,7 @@ from typing import Any
 
 from amaranth.hdl import Array, Assert, Module, Mux, Signal, Value
 from refuting import check, proofs
-from unit_bench import UnitBench, words
+from unit_bench import Registered, UnitBench, words
 
 from hw.firing import machine as skeleton
 from hw.firing import mechanism
@@ -16,7 +16,7 @@ from hw.firing.unit import Unit
 from hw.functions.datapath import Datapath
 from hw.links.layout import TokenFormat
 from hw.units import accum
-from step.lowering.plans.plan import Timing
+from step.functions.select import SelectAll
 
 MUTANTS = [
     ("firing.next(fresh, ends)", "firing.next(fresh, token.value)"),
@@ -70,11 +70,7 @@ class Parity(Datapath):
     """A reduction whose result depends on every value, if in no other way: their exclusive or."""
 
     def __init__(self, operand: TokenFormat, result: TokenFormat) -> None:
-        super().__init__(Timing(1, 1), [operand.bits], result.bits, reduce=True, latency=1)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {}
+        super().__init__(Registered(SelectAll(1), (operand.bits,), result.bits, True, False, False))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -88,12 +84,7 @@ class StreamedParity(Datapath):
 
     def __init__(self, format: TokenFormat) -> None:
         self.beats = format.beats
-        plan = Timing(1, 1, streams=True)
-        super().__init__(plan, [format.word_bits], format.word_bits, reduce=True, latency=1)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {}
+        super().__init__(Registered(SelectAll(1), (format.word_bits,), format.word_bits, True, True, False))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -29,9 +29,9 @@ NESTED = [
     ("level + Mux(ends, reference.stop, 0)", "level + reference.stop"),
     ("Mux(empty, reference.stop + len(self.extents), 0))", "Mux(empty, reference.stop, 0))"),
     ("rank=Mux(empty, reference.rank + len(self.extents), 0)", "rank=reference.rank"),
-    ("with m.If(steps & ends):", "with m.If(steps):"),
-    ("ends = ends & (index == extent - 1)", "ends = index == extent - 1"),
-    ("self.reference is not None or dimension", "dimension"),
+    ("len(self.extents), when=between)", "len(self.extents))"),
+    ("ends, level = walked.last, walked.level", "ends, level = Const(1), walked.level"),
+    ("level + Mux(ends, reference.stop, 0), Mux(empty", "Mux(ends, reference.stop, 0), Mux(empty"),
     ("last * self.token.beats + firing.phase()", "last * self.token.beats"),
     ("firing.occupy(when=begins | between | ending)", "firing.occupy(when=begins | ending)"),
 ]

@@ -8,14 +8,14 @@ from typing import Any
 
 from amaranth.hdl import Assert, Cat, Const, Module, Mux, Signal, Value
 from refuting import check, proofs
-from unit_bench import UnitBench, bare, control, words
+from unit_bench import Registered, UnitBench, bare, control, words
 
 from hw.firing.unit import Unit
 from hw.functions.datapath import Datapath
 from hw.links.layout import TokenFormat
 from hw.units import map as map_unit
+from step.functions.select import SelectAll
 from step.language.faults import Fault
-from step.lowering.plans.plan import Timing
 
 MUTANTS = [
     ("stop=token.stop", "stop=0"),
@@ -50,14 +50,9 @@ class Parity(Datapath):
 
     def __init__(self, operands: tuple[TokenFormat, ...], result: TokenFormat, *, streams: bool) -> None:
         widths = [each.word_bits if streams else each.bits for each in operands]
-        super().__init__(
-            Timing(1, 1, streams), widths, result.word_bits if streams else result.bits, reduce=False, latency=1
-        )
+        width = result.word_bits if streams else result.bits
+        super().__init__(Registered(SelectAll(1), tuple(widths), width, False, streams, False))
         self.count = len(operands)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {}
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -6,6 +6,7 @@ A subclass asserts in `check` what the unit may do, cycle by cycle, in words of 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import Assert, Assume, Cat, ClockDomain, Elaboratable, Module, Mux, Signal, Value
@@ -21,6 +22,15 @@ from step.language.dtypes import INT8
 from step.language.graph import Graph
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
+from step.lowering.plans.plan import Timing, Wires
+
+
+@dataclass(frozen=True)
+class Registered(Wires):
+    """The plan of a datapath of any function, with a register behind it."""
+
+    def at(self, rows: Any) -> Timing:
+        return Timing(1, 1, self.streams)
 
 
 def words(rank: int, beats: int) -> TokenFormat:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from scenarios.scenario import ADDRESS, Bench, Inputs, add, single
+from scenarios.scenario import ADDRESS, Bench, scenario, single
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.functions.select import SelectAll
 from step.language.dtypes import BF16, UINT32
-from step.language.graph import Graph
 from step.language.types import Tile
 
 _TEXT = "1 2 S1 E1 3 4 5 S2 E1 6 S2 E2 D"
@@ -41,26 +40,20 @@ single(
 )
 
 
-def _parted(graph: Graph) -> Inputs:
+@scenario("partition", "addresses")
+def _parted(bench: Bench) -> None:
     """Through Partition and Reassemble."""
-    bench = Bench(graph)
     dims = bench.dims(["N"])
     which = bench.choose("which", "1 2 3 1 0 2 D", 2, dims)
     parts = bench.play("x", "1 2 3 4 5 6 D", dims, ADDRESS).partition(which, targets=2)
-    graph.reassemble(parts, which, order="index").sink("y")
-    return bench.inputs
+    bench.graph.reassemble(parts, which, order="index").sink("y")
 
 
-def _loaded(graph: Graph) -> Inputs:
+@scenario("linear_off_chip_load", "addresses")
+def _loaded(bench: Bench) -> None:
     """From memory, once and per element of a reference."""
-    bench = Bench(graph)
-    table = graph.tensor("table", (3, 4), UINT32)
+    table = bench.graph.tensor("table", (3, 4), UINT32)
     bench.inputs["table"] = np.arange(12).reshape(3, 4) * 1_000_003
-    graph.load(table, tile=(1, 1)).sink("all")
+    bench.graph.load(table, tile=(1, 1)).sink("all")
     x = bench.play("x", "E1 1 2 S1 3 S1 D", ["N", "M"], Tile(BF16, 2, 2))
-    graph.load(table, tile=(1, 1), out=(2,), stride=(3,), offset=1, reference=x).sink("some")
-    return bench.inputs
-
-
-add("partition", "addresses", _parted)
-add("linear_off_chip_load", "addresses", _loaded)
+    bench.graph.load(table, tile=(1, 1), out=(2,), stride=(3,), offset=1, reference=x).sink("some")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scenarios.scenario import Bench, Inputs, add, dims_of, pair, renumbered, single
+from scenarios.scenario import Bench, dims_of, pair, renumbered, scenario, single
 from step.functions.cast import Cast
 from step.functions.compare import Compare, Where
 from step.functions.dequantize import Dequantize
@@ -15,7 +15,6 @@ from step.functions.reciprocal import Div, Reciprocal
 from step.functions.rsqrt import Rsqrt
 from step.functions.tanh import Tanh
 from step.language.dtypes import BF16, BOOL, DTYPES, FP32, INT8, INT32, UINT32
-from step.language.graph import Graph
 from step.language.types import Tile
 
 _TEXT, _ROWS = "E1 1 2 S1 E1 3 41 S1 D", "E1 1 2 S1 3 S1 E1 40 5 6 S1 D"
@@ -87,14 +86,11 @@ for _name, _function, _scale, _value in (
 def _three(name: str, function: Any, *tiles: Tile) -> None:
     """A function of three operands."""
 
-    def build(graph: Graph) -> Inputs:
-        bench = Bench(graph)
+    @scenario("map", name)
+    def _(bench: Bench) -> None:
         dims = bench.dims(dims_of(1))
         first, *others = (bench.play(f"x{port}", _TEXT, dims, tile) for port, tile in enumerate(tiles))
         first.map(function, *others).sink("y")
-        return bench.inputs
-
-    add("map", name, build)
 
 
 _three("mul_add", MulAdd(), _BF16, Tile(BF16, 3, 1), _FP32)

@@ -4,30 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from scenarios.scenario import (
-    Bench,
-    Inputs,
-    broken,
-)
+from scenarios.scenario import Bench, broken, builder
 from scenarios.several_inputs import expand, partition, reassemble, until
 from step.functions.elementwise import Mul
 from step.functions.matmul import Matmul
 from step.language.dtypes import BF16
 from step.language.faults import Fault
-from step.language.graph import Graph
 from step.language.stream import Stream
 from step.language.types import Tile
 
 
-def _unequal(apply: Callable[[Stream, Stream], Stream], left: str, right: str) -> Callable[[Graph], Inputs]:
-    def build(graph: Graph) -> Inputs:
-        bench = Bench(graph)
-        dims = bench.dims(["N", "M"])
-        tile = Tile(BF16, 2, 2)
-        apply(bench.play("x", left, dims, tile), bench.play("w", right, dims, tile)).sink("y")
-        return bench.inputs
-
-    return build
+@builder
+def _unequal(bench: Bench, apply: Callable[[Stream, Stream], Stream], left: str, right: str) -> None:
+    dims = bench.dims(["N", "M"])
+    tile = Tile(BF16, 2, 2)
+    apply(bench.play("x", left, dims, tile), bench.play("w", right, dims, tile)).sink("y")
 
 
 for _operator, _apply in (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from scenarios.scenario import STREAMS, Bench, Inputs, add, broken, single
+from scenarios.scenario import STREAMS, Bench, add, broken, builder, scenario, single
 from step.functions.cache import CacheEnd, CacheRows, CacheTiles, ExpertTiles
 from step.functions.edit import FilterLastTile
 from step.functions.retile import RetileStreamify
@@ -12,7 +12,6 @@ from step.functions.select import SelectAll, TopK
 from step.language.dtypes import BF16, UINT32
 from step.language.faults import Fault
 from step.language.function import CountedFunction
-from step.language.graph import Graph
 from step.language.stream import Stream
 from step.language.types import Selector, Tile
 
@@ -33,28 +32,20 @@ single(
 )  # fmt: skip
 
 
-def _chosen(graph: Graph) -> Inputs:
+@scenario("flat_map", "expert_tiles-top_k")
+def _chosen(bench: Bench) -> None:
     """From scores to the tiles of the expert with the largest one."""
-    bench = Bench(graph)
     scores = bench.play("x", "1 25 33 46 12 57 D", ["N"], Tile(BF16, 1, 4))
     scores.map(TopK(1)).flat_map(ExpertTiles(4, 2)).sink("y")
-    return bench.inputs
 
 
-add("flat_map", "expert_tiles-top_k", _chosen)
-
-
+@builder
 def _cache(
-    apply: Callable[[Stream, Stream], Stream], requests: str = "E1 1 2 S1 E1 0 1 0 S1 D",
+    bench: Bench, apply: Callable[[Stream, Stream], Stream], requests: str = "E1 1 2 S1 E1 0 1 0 S1 D",
     lengths: str = "E1 0 4 S1 E1 9 12 1 S1 D",
-) -> Callable[[Graph], Inputs]:  # fmt: skip
-    def build(graph: Graph) -> Inputs:
-        bench = Bench(graph)
-        request = bench.play("request", requests, ["N", "M"], ADDRESS)
-        apply(request, bench.play("length", lengths, request.shape, ADDRESS)).sink("y")
-        return bench.inputs
-
-    return build
+) -> None:  # fmt: skip
+    request = bench.play("request", requests, ["N", "M"], ADDRESS)
+    apply(request, bench.play("length", lengths, request.shape, ADDRESS)).sink("y")
 
 
 def _tiles(rows: int, base: int = 0) -> CountedFunction:
@@ -73,28 +64,23 @@ _END = CacheEnd(requests=3, tiles=4, rows=4, base=5)
 add("map", "cache_end", _cache(lambda request, length: request.map(_END, length)))
 
 
-def _filtered(graph: Graph) -> Inputs:
+@scenario("map", "filter_last_tile-of-sequences")
+def _filtered(bench: Bench) -> None:
     """The tiles of sequences, the last one of each padded behind its last row."""
-    bench = Bench(graph)
     lengths = bench.play("length", "3 4 1 D", ["N"], ADDRESS)
     counts = lengths.flat_map(CacheRows(2))
     x = bench.play("x", "1 2 S1 3 4 S1 5 S1 D", counts.shape, Tile(BF16, 2, 3))
     x.map(FilterLastTile(-1.5), counts).flat_map(RetileStreamify()).sink("y")
-    return bench.inputs
 
 
-add("map", "filter_last_tile-of-sequences", _filtered)
-
-broken("flat_map", "expert", Fault.OUT_OF_RANGE, lambda graph: _experts(graph, "1 S1 4 5 S1 D", ADDRESS))
-broken("flat_map", "experts", Fault.OUT_OF_RANGE, lambda graph: _experts(graph, "1 S1 3 S1 D", Selector(5)))
-broken("flat_map", "no-expert", Fault.OUT_OF_RANGE, lambda graph: _experts(graph, "1 S1 0 S1 D", Selector(5)))
-
-
-def _experts(graph: Graph, text: str, element: Tile | Selector) -> Inputs:
-    bench = Bench(graph)
+@builder
+def _experts(bench: Bench, text: str, element: Tile | Selector) -> None:
     bench.play("x", text, ["N", "M"], element).flat_map(ExpertTiles(5, 2)).sink("y")
-    return bench.inputs
 
+
+broken("flat_map", "expert", Fault.OUT_OF_RANGE, _experts("1 S1 4 5 S1 D", ADDRESS))
+broken("flat_map", "experts", Fault.OUT_OF_RANGE, _experts("1 S1 3 S1 D", Selector(5)))
+broken("flat_map", "no-expert", Fault.OUT_OF_RANGE, _experts("1 S1 0 S1 D", Selector(5)))
 
 for _what, _apply in (
     ("tiles", lambda request, length: request.flat_map(_tiles(4), length)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scenarios.scenario import ADDRESS, STREAMS, Bench, Inputs, add, dims_of
+from scenarios.scenario import ADDRESS, STREAMS, Bench, Inputs, add, dims_of, scenario
 from step.functions.counting import CountFrom
 from step.functions.select import SelectAll
 from step.language.graph import Graph
@@ -24,15 +24,13 @@ def _counts(text: str | list[Token], seed: int) -> tuple[list[Token], list[Token
 
 
 def _count(what: str, rank: int, text: str | list[Token], seed: int, *, unread: bool = False) -> None:
-    def build(graph: Graph) -> Inputs:
-        bench, (firsts, counts) = Bench(graph), _counts(text, seed)
+    @scenario("flat_map", what)
+    def _(bench: Bench) -> None:
         dims = bench.dims(dims_of(rank))
-        first, count = (graph.source(name, ADDRESS, dims) for name in ("first", "count"))
+        bench.inputs["first"], bench.inputs["count"] = _counts(text, seed)
+        first, count = (bench.graph.source(name, ADDRESS, dims) for name in bench.inputs)
         numbers = first.flat_map(CountFrom(), count)
         (numbers.map(SelectAll(2)) if unread else numbers).sink("y")
-        return {"first": firsts, "count": counts}
-
-    add("flat_map", what, build)
 
 
 for _what, _rank, _text in STREAMS:

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from scenarios.scenario import (
-    Bench,
-    Inputs,
-    add,
-    dims_of,
-    single,
-)
+from scenarios.scenario import Bench, add, builder, dims_of, single
 from scenarios.several_inputs import reassemble
 from step.functions.elementwise import Add
 from step.functions.select import SelectAll
 from step.language.dtypes import FP32
-from step.language.graph import Graph
 from step.language.types import Selector, Tile
 
 # -- empties that a release once lost ---------------------------------------------------------------------------------
@@ -25,18 +16,13 @@ single("flatten", "static-one-empty", 2, "1 2 S2 E1 S2 D", lambda x: x.flatten(1
 single("promote", "empty-row-accum", 1, "E1 D", lambda x: x.promote().accum(Add()), Tile(FP32), ["N", "R"])
 
 
-def _routed_sum(rank: int, order: str, data: str, selectors: str) -> Callable[[Graph], Inputs]:
+@builder
+def _routed_sum(bench: Bench, rank: int, order: str, data: str, selectors: str) -> None:
     """Chunks that go through two targets, are gathered again, and summed per selector."""
-
-    def build(graph: Graph) -> Inputs:
-        bench = Bench(graph)
-        x = bench.play("x", data, dims_of(rank), Tile(FP32))
-        which = bench.choose("which", selectors, 2, x.shape[:1])
-        parts = x.partition(which, targets=2, rank=rank)
-        graph.reassemble(parts, which, rank=rank, order=order).accum(Add(), rank=rank + 1).sink("y")
-        return bench.inputs
-
-    return build
+    x = bench.play("x", data, dims_of(rank), Tile(FP32))
+    which = bench.choose("which", selectors, 2, x.shape[:1])
+    parts = x.partition(which, targets=2, rank=rank)
+    bench.graph.reassemble(parts, which, rank=rank, order=order).accum(Add(), rank=rank + 1).sink("y")
 
 
 for _order in ("index", "arrival"):

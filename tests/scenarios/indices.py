@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from scenarios.scenario import ADDRESS, Bench, Inputs, add, broken, single
+from scenarios.scenario import ADDRESS, Bench, add, broken, builder, single
 from step.functions.select import SelectAll, SelectIndices, TargetIndices
 from step.language.faults import Fault
-from step.language.graph import Graph
 from step.language.stream import Stream
 from step.language.types import Selector, Tile
 from step.library import indices_of, selector_of
@@ -34,15 +33,11 @@ single("map", "target_indices-long", 0, f"{(1 << 20) - 1} {(1 << 20) - 1 << 20} 
        lambda x: x.map(TargetIndices(20)), Selector(40))  # fmt: skip
 
 
-def _there_and_back(text: str, rows: int) -> Callable[[Graph], Inputs]:
-    def build(graph: Graph) -> Inputs:
-        bench = Bench(graph)
-        selectors = selector_of(bench.play("x", text, ["N"], Tile("UINT32", 1, rows)), 80)
-        selectors.sink("selectors")
-        indices_of(selectors, rows).sink("y")
-        return bench.inputs
-
-    return build
+@builder
+def _there_and_back(bench: Bench, text: str, rows: int) -> None:
+    selectors = selector_of(bench.play("x", text, ["N"], Tile("UINT32", 1, rows)), 80)
+    selectors.sink("selectors")
+    indices_of(selectors, rows).sink("y")
 
 
 add("accum", "select_indices-rows", _there_and_back("1 60 2 D", 3))
@@ -50,12 +45,11 @@ add("accum", "select_indices-singles", _there_and_back("1 60 2 D", 1))
 
 
 def _broken(operator: str, what: str, text: str, element: Tile | Selector, apply: Callable[[Stream], Stream]) -> None:
-    def build(graph: Graph) -> Inputs:
-        bench = Bench(graph)
+    @builder
+    def build(bench: Bench) -> None:
         apply(bench.play("x", text, ["N", "M"], element)).sink("y")
-        return bench.inputs
 
-    broken(operator, what, Fault.OUT_OF_RANGE, build)
+    broken(operator, what, Fault.OUT_OF_RANGE, build())
 
 
 _broken("map", "select_indices", "1 S1 2 5 S1 D", ADDRESS, lambda x: x.map(SelectIndices(5)))

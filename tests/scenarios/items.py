@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from scenarios.scenario import STREAMS, Bench, Inputs, add, dims_of, single
+from scenarios.scenario import STREAMS, Bench, dims_of, scenario, single
 from step.functions.elementwise import Add
 from step.language.dtypes import BF16, BOOL, INT8, INT32
-from step.language.graph import Graph
 from step.language.types import Selector, Tile, Tuple
 
 SMALL = Tuple((Tile(BOOL, 1, 3), Tile(BF16, 2, 3), Selector(3), Tile(INT8)))
@@ -21,9 +20,9 @@ for _index in range(3):
     single("item_of", f"inner-{_index}", 0, "1 2 3 0 D", lambda x, index=_index: x[1][index], NESTED)
 
 
-def through_a_zip(graph: Graph) -> Inputs:
+@scenario("item_of", "through-a-zip")
+def through_a_zip(bench: Bench) -> None:
     """A pair routed as one, and parted again: its selector decides."""
-    bench = Bench(graph)
     x = bench.play("x", "1 2 3 4 5 D", dims_of(0), Tile(BF16, 2, 4))
     inner = bench.choose("inner", "1 2 3 0 1 D", 2, x.shape)
     part, rest = x.zip(inner).partition(bench.choose("outer", "1 3 1 2 1 D", 2, x.shape), targets=2)
@@ -32,19 +31,11 @@ def through_a_zip(graph: Graph) -> Inputs:
         each.sink(f"y{port}")
     first, _ = rest
     first.map(Add(BF16), first).sink("rest")
-    return bench.inputs
 
 
-add("item_of", "through-a-zip", through_a_zip)
-
-
-def unread(graph: Graph) -> Inputs:
+@scenario("item_of", "unread")
+def unread(bench: Bench) -> None:
     """Of an item nobody needs values."""
-    bench = Bench(graph)
     x = bench.play("x", "1 2 S1 E1 3 S1 D", dims_of(1), SMALL)
     x.flatten(0, 1).sink("all")
-    graph.count([2], reference=x[1]).sink("y")
-    return bench.inputs
-
-
-add("item_of", "unread", unread)
+    bench.graph.count([2], reference=x[1]).sink("y")

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from scenarios.scenario import Bench, Inputs, add, broken
+from scenarios.scenario import Bench, add, broken, builder
 from step.functions.cache import CacheEnd, CacheRows, CacheTiles
 from step.functions.edit import AppendRow, FilterLastTile
 from step.functions.row import RowSum
 from step.functions.transpose import Transpose
 from step.language.dtypes import BF16, UINT32
 from step.language.faults import Fault
-from step.language.graph import Graph
 from step.language.types import Tile
 
 ADDRESS = Tile(UINT32)
 REQUESTS, TILES, ROWS = 3, 3, 2
 
 
-def _cached(graph: Graph, lengths: str = "0 3 4 D", requests: str = "2 0 1 D") -> Inputs:
-    bench = Bench(graph)
-    cache = graph.tensor("cache", (REQUESTS * TILES * ROWS, 3), BF16)
+@builder
+def _cached(bench: Bench, lengths: str = "0 3 4 D", requests: str = "2 0 1 D") -> None:
+    cache = bench.graph.tensor("cache", (REQUESTS * TILES * ROWS, 3), BF16)
     bench.inputs["cache"] = (np.arange(54) % 23 - 11).reshape(18, 3).astype(BF16.numpy)
     request = bench.play("request", requests, ["N"], ADDRESS)
     length = bench.play("length", lengths, request.shape, ADDRESS)
@@ -35,8 +34,7 @@ def _cached(graph: Graph, lengths: str = "0 3 4 D", requests: str = "2 0 1 D") -
     tiles = request.flat_map(CacheTiles(REQUESTS, TILES, ROWS), longer).load_random(cache, tile=(ROWS, 3), name="all")
     counts = longer.flat_map(CacheRows(ROWS)).assume_shape(tiles.shape)
     tiles.map(FilterLastTile(), counts).map(Transpose()).map(RowSum()).sink("y")
-    return bench.inputs
 
 
-add("map", "kv-cache", _cached)
-broken("map", "kv-cache-full", Fault.OUT_OF_RANGE, lambda graph: _cached(graph, lengths="0 3 6 D"))
+add("map", "kv-cache", _cached())
+broken("map", "kv-cache-full", Fault.OUT_OF_RANGE, _cached(lengths="0 3 6 D"))

@@ -6,14 +6,13 @@ from collections.abc import Callable
 from itertools import count
 from typing import Literal
 
-from scenarios.scenario import Bench, Inputs, add, dims_of
+from scenarios.scenario import Bench, add, builder, dims_of, scenario
 from step.functions.cast import Cast
 from step.functions.compare import Compare
 from step.functions.elementwise import Add
 from step.functions.select import SelectValid
 from step.functions.silu import Silu
 from step.language.dtypes import BF16, UINT32
-from step.language.graph import Graph
 from step.language.stream import Stream
 from step.language.tokens import parse
 from step.language.types import Selector, Tile
@@ -22,29 +21,31 @@ from step.library import parallelize
 TILE = Tile(BF16, 2, 3)
 
 
+@builder
 def rounds(
-    items: str, count: int, body: Callable[[Stream], Stream], rank: int = 0, together: int = 1, order: str = "index"
-) -> Callable[[Graph], Inputs]:
+    bench: Bench,
+    items: str,
+    count: int,
+    body: Callable[[Stream], Stream],
+    rank: int = 0,
+    together: int = 1,
+    order: str = "index",
+) -> None:
     """Every chunk of ``items`` passes ``body`` ``count`` times; so many of them are in the loop ``together``."""
-
-    def build(graph: Graph) -> Inputs:
-        bench = Bench(graph)
-        x = bench.play("x", items, dims_of(rank), TILE)
-        length = len(bench.inputs["x"])
-        chunks = sum(each.stop >= rank and not each.done for each in bench.inputs["x"])
-        passes = chunks * count
-        edge = graph.feedback(TILE, [chunks * (count - 1), *x.shape[1:]], name="again")
-        again = edge.stream.buffered(max(2, length))
-        enter = graph.turns(2, [0] * together + [1] * (together * (count - 1)), [passes])
-        gathered = graph.reassemble([x, again], enter, rank=rank, order=order).flatten(rank, rank + 1)
-        y = body(gathered.assume_shape([passes, *x.shape[1:]]))
-        leave = graph.turns(2, [0] * (together * (count - 1)) + [1] * together, [passes])
-        back, out = y.partition(leave, targets=2, rank=rank)
-        edge.close(back.assume_shape(edge.type.shape))
-        out.sink("y")
-        return bench.inputs
-
-    return build
+    graph = bench.graph
+    x = bench.play("x", items, dims_of(rank), TILE)
+    length = len(bench.inputs["x"])
+    chunks = sum(each.stop >= rank and not each.done for each in bench.inputs["x"])
+    passes = chunks * count
+    edge = graph.feedback(TILE, [chunks * (count - 1), *x.shape[1:]], name="again")
+    again = edge.stream.buffered(max(2, length))
+    enter = graph.turns(2, [0] * together + [1] * (together * (count - 1)), [passes])
+    gathered = graph.reassemble([x, again], enter, rank=rank, order=order).flatten(rank, rank + 1)
+    y = body(gathered.assume_shape([passes, *x.shape[1:]]))
+    leave = graph.turns(2, [0] * (together * (count - 1)) + [1] * together, [passes])
+    back, out = y.partition(leave, targets=2, rank=rank)
+    edge.close(back.assume_shape(edge.type.shape))
+    out.sink("y")
 
 
 def doubled(x: Stream) -> Stream:
@@ -59,9 +60,10 @@ add("reassemble", "loop-arrival", rounds("1 2 S1 3 S1 D", 2, doubled, rank=1, or
 add("reassemble", "loop-nothing", rounds("D", 2, doubled))
 
 
-def counted_down(graph: Graph) -> Inputs:
+@scenario("until", "loop")
+def counted_down(bench: Bench) -> None:
     """A number is doubled so often as another one says."""
-    bench = Bench(graph)
+    graph = bench.graph
     most, rounds = 12, graph.symbol("rounds")
     x = bench.play("x", "1 D", [1], Tile(BF16))
     more = graph.feedback(Selector(1), [rounds], name="more")
@@ -75,15 +77,12 @@ def counted_down(graph: Graph) -> Inputs:
     more.close(goes_on)
     again.close(y.partition(goes_on, targets=1)[0].assume_shape(again.type.shape))
     y.sink("y")
-    return bench.inputs
 
 
-add("until", "loop", counted_down)
-
-
-def recirculated(graph: Graph) -> Inputs:
+@scenario("reassemble", "recirculated")
+def recirculated(bench: Bench) -> None:
     """A row that is played once meets every other row."""
-    bench = Bench(graph)
+    graph = bench.graph
     x = bench.play("x", "1 2 3 S1 4 5 6 S1 7 8 9 S1 D", [3, 3], TILE)
     weights = bench.play("w", "5 6 7 S1 D", [1, 3], TILE)
     edge = graph.feedback(TILE, [2, 3], name="again")
@@ -92,15 +91,12 @@ def recirculated(graph: Graph) -> Inputs:
     (again,) = every.partition(graph.turns(1, [0, 0, []]), targets=1, rank=1)
     edge.close(again.assume_shape([2, 3]))
     x.map(Add(BF16), every).accum(Add(BF16)).sink("y")
-    return bench.inputs
 
 
-add("reassemble", "recirculated", recirculated)
-
-
-def handed_out(graph: Graph) -> Inputs:
+@scenario("eager_merge", "handed-out", ordered=False)
+def handed_out(bench: Bench) -> None:
     """Work for two regions of different pace, each of which gets more when it has done some."""
-    bench = Bench(graph)
+    graph = bench.graph
     chunks = 6
     x = bench.play("x", "1 2 S1 E1 3 S1 4 5 6 S1 7 S1 E1 D", [chunks, graph.symbol("L", ragged=True)], TILE)
     edge = graph.feedback(Selector(2), [chunks - 2], name="free")
@@ -111,31 +107,29 @@ def handed_out(graph: Graph) -> Inputs:
     (kept,) = free.assume_shape([chunks]).partition(graph.turns(1, [0, 0, 0, 0, [], []]), targets=1)
     edge.close(kept.assume_shape([chunks - 2]))
     merged.sink("y")
-    return bench.inputs
 
 
-add("eager_merge", "handed-out", handed_out, ordered=False)
-
-
+@builder
 def parallel(
-    text: str, rank: int, regions: int, order: Literal["arrival", "input"], known: bool = False, early: bool = False
-) -> Callable[[Graph], Inputs]:
+    bench: Bench,
+    text: str,
+    rank: int,
+    regions: int,
+    order: Literal["arrival", "input"],
+    known: bool = False,
+    early: bool = False,
+) -> None:
     """Chunks for regions of different pace; ``known``: how many there are, ``early``: free once a chunk has come."""
+    tokens, numbers = parse(text), count()
+    chunks = sum(each.stop >= rank and not each.done for each in tokens)
+    x = bench.play("x", tokens, [chunks if known else "B", *["L"] * rank], TILE)
+    each = None if known or not rank else bench.play("each", f"{'1 ' * chunks}D", x.shape[:1])
 
-    def build(graph: Graph) -> Inputs:
-        bench, tokens, numbers = Bench(graph), parse(text), count()
-        chunks = sum(each.stop >= rank and not each.done for each in tokens)
-        x = bench.play("x", tokens, [chunks if known else "B", *["L"] * rank], TILE)
-        each = None if known or not rank else bench.play("each", f"{'1 ' * chunks}D", x.shape[:1])
+    def body(part: Stream) -> Stream | tuple[Stream, Stream]:
+        result = part.map(Silu()).map(Cast(BF16)) if next(numbers) % 2 == 0 else part.map(Silu(BF16))
+        return (result, part) if early else result
 
-        def body(part: Stream) -> Stream | tuple[Stream, Stream]:
-            result = part.map(Silu()).map(Cast(BF16)) if next(numbers) % 2 == 0 else part.map(Silu(BF16))
-            return (result, part) if early else result
-
-        parallelize(x, body, regions=regions, rank=rank, order=order, chunks=each).sink("y")
-        return bench.inputs
-
-    return build
+    parallelize(x, body, regions=regions, rank=rank, order=order, chunks=each).sink("y")
 
 
 _ROWS = "1 2 S1 E1 3 S1 4 5 6 S1 7 S1 E1 8 S1 D"

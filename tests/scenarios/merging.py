@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from scenarios.scenario import Bench, Inputs, add
+from scenarios.scenario import Bench, add, builder, scenario
 from step.functions.cast import Cast
 from step.functions.elementwise import Add
 from step.functions.silu import Silu
 from step.language.dtypes import BF16
-from step.language.graph import Graph
 from step.language.types import ElementType, Selector, Tile
 
 ROW = Tile(BF16, 1, 3)
 
 
-def merge(
-    rank: int, data: Sequence[str], element: ElementType = ROW, *, selectors: bool = True
-) -> Callable[[Graph], Inputs]:
+@builder
+def merge(bench: Bench, rank: int, data: Sequence[str], element: ElementType = ROW, *, selectors: bool = True) -> None:
     """Sources merged at once; ``selectors``: somebody reads them."""
-
-    def build(graph: Graph) -> Inputs:
-        bench = Bench(graph)
-        inner = [graph.symbol(f"I{level}", ragged=True) for level in range(rank)]
-        streams = [
-            bench.play(f"x{port}", text, [graph.symbol(f"D{port}"), *inner], element) for port, text in enumerate(data)
-        ]
-        merged, which = graph.eager_merge(streams, rank=rank)
-        merged.sink("y")
-        if selectors:
-            which.sink("which")
-        return bench.inputs
-
-    return build
+    inner = [bench.graph.symbol(f"I{level}", ragged=True) for level in range(rank)]
+    streams = [
+        bench.play(f"x{port}", text, [bench.graph.symbol(f"D{port}"), *inner], element)
+        for port, text in enumerate(data)
+    ]
+    merged, which = bench.graph.eager_merge(streams, rank=rank)
+    merged.sink("y")
+    if selectors:
+        which.sink("which")
 
 
 for _what, _rank, _data in (
@@ -50,37 +43,29 @@ add("eager_merge", "selectors", merge(0, ["1 2 3 D", "2 3 1 1 D"], Selector(2)),
 add("eager_merge", "unread", merge(1, ["1 2 S1 3 S1 D", "E1 4 S1 D"], selectors=False), ordered=False)
 
 
-def only_selectors(graph: Graph) -> Inputs:
+@scenario("eager_merge", "only-selectors", ordered=False)
+def only_selectors(bench: Bench) -> None:
     """Nobody needs the values."""
-    bench = Bench(graph)
     streams = [
         bench.play(f"x{port}", text, [f"D{port}", f"I{port}"], Tile(BF16, 2, 4))
         for port, text in enumerate(["1 2 S1 3 S1 D", "E1 4 S1 D"])
     ]
-    graph.eager_merge(streams, rank=1)[1].sink("which")
-    return bench.inputs
+    bench.graph.eager_merge(streams, rank=1)[1].sink("which")
 
 
-add("eager_merge", "only-selectors", only_selectors, ordered=False)
-
-
-def uneven(graph: Graph) -> Inputs:
+@scenario("eager_merge", "uneven", ordered=False)
+def uneven(bench: Bench) -> None:
     """Inputs behind ways of different lengths and paces, merged twice."""
-    bench = Bench(graph)
     tile = Tile(BF16, 2, 4)
     x, w, z = (
-        bench.play(name, text, [f"N{name}", graph.symbol(f"M{name}", ragged=True)], tile)
+        bench.play(name, text, [f"N{name}", bench.graph.symbol(f"M{name}", ragged=True)], tile)
         for name, text in (
             ("x", "1 2 S1 E1 3 4 5 6 S1 D"), ("w", "7 S1 8 S1 9 S1 E1 D"), ("z", "E1 E1 1 2 3 S1 4 S1 D"),
         )
     )  # fmt: skip
-    first, which = graph.eager_merge([x.map(Silu()).map(Cast(BF16)), w, z.map(Add(BF16), z)], rank=1)
+    first, which = bench.graph.eager_merge([x.map(Silu()).map(Cast(BF16)), w, z.map(Add(BF16), z)], rank=1)
     rows = first.accum(Add(BF16), name="rows")
-    again, other = graph.eager_merge([rows, w.flatten(0, 1)])
+    again, other = bench.graph.eager_merge([rows, w.flatten(0, 1)])
     again.sink("y")
     which.sink("which")
     other.sink("other")
-    return bench.inputs
-
-
-add("eager_merge", "uneven", uneven, ordered=False)

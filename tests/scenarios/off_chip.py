@@ -2,41 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from scenarios.scenario import (
-    STREAMS,
-    Bench,
-    Inputs,
-    add,
-    dims_of,
-)
+from scenarios.scenario import STREAMS, Bench, add, builder, dims_of
 from step.language.dtypes import BF16, BOOL, FP8_E4M3, FP8_E5M2, FP16, INT8
-from step.language.graph import Graph
 from step.language.tokens import Token
 from step.language.types import Tile
 
 
+@builder
 def _load(
+    bench: Bench,
     shape: Sequence[int],
     tile: tuple[int, int],
     reference: str | None = None,
     rank: int = 0,
     dtype: Any = BF16,
     **walk: Any,
-) -> Callable[[Graph], Inputs]:
-    def build(graph: Graph) -> Inputs:
-        bench = Bench(graph)
-        x = graph.tensor("a", shape, dtype)
-        ref = bench.play("ref", reference, dims_of(rank)) if reference is not None else None
-        graph.load(x, tile=tile, reference=ref, **walk).sink("y")
-        bench.inputs["a"] = (np.arange(np.prod(shape)) % 100).reshape(shape).astype(dtype.numpy)
-        return bench.inputs
-
-    return build
+) -> None:
+    x = bench.graph.tensor("a", shape, dtype)
+    ref = bench.play("ref", reference, dims_of(rank)) if reference is not None else None
+    bench.graph.load(x, tile=tile, reference=ref, **walk).sink("y")
+    bench.inputs["a"] = (np.arange(np.prod(shape)) % 100).reshape(shape).astype(dtype.numpy)
 
 
 add("linear_off_chip_load", "one-beat", _load([4, 2], (2, 1)))
@@ -54,13 +44,9 @@ add("linear_off_chip_load", "reference-single", _load([4, 4], (2, 2), "1 S1 E1 2
 add("linear_off_chip_load", "reference-wide", _load([4, 4], (4, 4), "1 S1 E1 2 3 S1 D", 1, out=(2,), stride=(0,)))
 
 
-def _store(element: Tile, rank: int, text: str | list[Token]) -> Callable[[Graph], Inputs]:
-    def build(graph: Graph) -> Inputs:
-        bench = Bench(graph)
-        bench.play("x", text, dims_of(rank), element).store("y")
-        return bench.inputs
-
-    return build
+@builder
+def _store(bench: Bench, element: Tile, rank: int, text: str | list[Token]) -> None:
+    bench.play("x", text, dims_of(rank), element).store("y")
 
 
 for _what, _rank, _text in STREAMS[:9]:

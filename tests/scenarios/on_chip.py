@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from scenarios.scenario import ADDRESS, NUMBER, STREAMS, Bench, Inputs, add, broken, single
+from scenarios.scenario import ADDRESS, NUMBER, STREAMS, Bench, add, broken, builder, scenario, single
 from step.language.dims import Dim
 from step.language.dtypes import BF16, BOOL, FP32
 from step.language.faults import Fault
-from step.language.graph import Graph
 from step.language.stream import Stream
 from step.language.tokens import Token
 from step.language.types import Tile
@@ -46,42 +45,34 @@ single("bufferize", "single-tiles", 1, "1 S1 2 S1 3 S1 4 S1 5 S1 D", lambda x: x
 single("bufferize", "bits", 1, "1 2 S1 3 S1 D", lambda x: x.bufferize().streamify(count=2), Tile(BOOL, 1, 3))
 
 
-def headers_only(graph: Graph) -> Inputs:
+@scenario("bufferize", "headers-only")
+def headers_only(bench: Bench) -> None:
     """Nobody needs the values: the buffer is a reference."""
-    bench = Bench(graph)
     x = bench.play("x", "1 2 S1 E1 3 S1 D", ["N", "R"])
     reference = x.bufferize().streamify(count=2)
-    graph.load(graph.tensor("t", [2, 1], BF16), tile=(1, 1), out=[2], stride=[1], reference=reference).sink("y")
-    return bench.inputs | {"t": [[1.0], [2.0]]}
+    bench.inputs["t"] = [[1.0], [2.0]]
+    tensor = bench.graph.tensor("t", [2, 1], BF16)
+    bench.graph.load(tensor, tile=(1, 1), out=[2], stride=[1], reference=reference).sink("y")
 
 
-def unread(graph: Graph) -> Inputs:
-    bench = Bench(graph)
+@scenario("bufferize", "unread")
+def unread(bench: Bench) -> None:
     x = bench.play("x", "1 2 S1 E1 3 S1 D", ["N", "R"])
     x.bufferize(name="unread")
     x.sink("y")
-    return bench.inputs
 
 
-add("bufferize", "headers-only", headers_only)
-add("bufferize", "unread", unread)
-
-
+@builder
 def streamify(
-    data: str | list[Token], dims: Sequence[Dim | int | str], rank: int, reference: str, extra: Sequence[str | int],
-    element: Tile = NUMBER, out: Sequence[int] | None = None, stride: Sequence[int] | None = None,
-) -> Callable[[Graph], Inputs]:  # fmt: skip
+    bench: Bench, data: str | list[Token], dims: Sequence[Dim | int | str], rank: int, reference: str,
+    extra: Sequence[str | int], element: Tile = NUMBER, out: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+) -> None:  # fmt: skip
     """Buffers of ``rank``, and a reference with the dimensions ``extra`` inside of theirs."""
-
-    def build(graph: Graph) -> Inputs:
-        bench = Bench(graph)
-        shape = bench.dims(dims)
-        inner = [graph.symbol(each, ragged=True) if isinstance(each, str) else each for each in extra]
-        x = bench.play("x", data, shape, element).bufferize(rank=rank)
-        x.streamify(bench.play("ref", reference, [*shape[:-rank], *inner]), out=out, stride=stride).sink("y")
-        return bench.inputs
-
-    return build
+    shape = bench.dims(dims)
+    inner = [bench.graph.symbol(each, ragged=True) if isinstance(each, str) else each for each in extra]
+    x = bench.play("x", data, shape, element).bufferize(rank=rank)
+    x.streamify(bench.play("ref", reference, [*shape[:-rank], *inner]), out=out, stride=stride).sink("y")
 
 
 add("streamify", "once", streamify("1 2 S1 3 S1 E1 D", ["N", "R"], 1, "9 9 9 D", []))
@@ -116,34 +107,28 @@ single("streamify", "affine-count", 2, _SIX,
        lambda x: x.bufferize(rank=2).streamify(count=2, out=[3, 2], stride=[1, 3]), SQUARE, ["N", 2, 3])  # fmt: skip
 
 
-def together(count: int, element: Tile) -> Callable[[Graph], Inputs]:
+@builder
+def together(bench: Bench, count: int, element: Tile) -> None:
     """Several buffers that want the same memory at the same time."""
-
-    def build(graph: Graph) -> Inputs:
-        bench = Bench(graph)
-        text = "1 2 3 S1 4 S1 5 6 S1 7 8 9 1 S1 E1 2 S1 D"
-        for number in range(count):
-            x = bench.play(f"x{number}", text, [f"N{number}", f"R{number}"], element)
-            x.bufferize().streamify(count=number + 1).sink(f"y{number}")
-        return bench.inputs
-
-    return build
-
-
-def two_rates(graph: Graph) -> Inputs:
-    """Tiles of a word beside tiles of eight; both are read three times."""
-    bench = Bench(graph)
-    large: Stream = bench.play("x", "1 2 3 S1 4 S1 5 6 S1 D", ["N", "R"], SQUARE).bufferize()
-    small: Stream = bench.play("w", " ".join(["1 2 3 4 5 6 7 S1"] * 8) + " D", ["M", "Q"]).bufferize()
-    large.streamify(count=3).sink("y")
-    small.streamify(count=3).sink("z")
-    return bench.inputs
+    text = "1 2 3 S1 4 S1 5 6 S1 7 8 9 1 S1 E1 2 S1 D"
+    for number in range(count):
+        x = bench.play(f"x{number}", text, [f"N{number}", f"R{number}"], element)
+        x.bufferize().streamify(count=number + 1).sink(f"y{number}")
 
 
 add("streamify", "together-2", together(2, SQUARE))
 add("streamify", "together-3", together(3, NUMBER))
 add("streamify", "together-4", together(4, Tile(BF16, 2, 4)))
-add("streamify", "two-rates", two_rates)
+
+
+@scenario("streamify", "two-rates")
+def two_rates(bench: Bench) -> None:
+    """Tiles of a word beside tiles of eight; both are read three times."""
+    large: Stream = bench.play("x", "1 2 3 S1 4 S1 5 6 S1 D", ["N", "R"], SQUARE).bufferize()
+    small: Stream = bench.play("w", " ".join(["1 2 3 4 5 6 7 S1"] * 8) + " D", ["M", "Q"]).bufferize()
+    large.streamify(count=3).sink("y")
+    small.streamify(count=3).sink("z")
+
 
 broken(
     "streamify", "stop", Fault.STOPS_DISAGREE, streamify("1 S1 2 S2 D", ["N", "M", "R"], 1, "9 S1 9 S1 9 S2 D", ["Q"])

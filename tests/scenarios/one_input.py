@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from scenarios.scenario import (
-    STREAMS,
-    single,
-)
+from scenarios.scenario import STREAMS, single
 from step.functions.cast import Cast
 from step.functions.elementwise import Add
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify

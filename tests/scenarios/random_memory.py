@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from scenarios.scenario import STREAMS, Bench, Inputs, add, broken, dims_of, renumbered
+from scenarios.scenario import STREAMS, Bench, Inputs, add, broken, builder, dims_of, renumbered, scenario
 from step.functions.retile import RetileRow
 from step.language.dtypes import BF16, BOOL, INT8, INT32, UINT32
 from step.language.faults import Fault
@@ -32,16 +32,12 @@ def tensor(bench: Bench, name: str, shape: list[int], dtype: Any) -> Tensor:
     return bench.graph.tensor(name, shape, dtype)
 
 
+@builder
 def load(
-    shape: list[int], tile: tuple[int, int], rank: int, text: str | list[Token], dtype: Any = BF16
-) -> Callable[[Graph], Inputs]:
-    def build(graph: Graph) -> Inputs:
-        bench = Bench(graph)
-        x = bench.play("x", text, dims_of(rank), ADDRESS)
-        x.load_random(tensor(bench, "a", shape, dtype), tile=tile).sink("y")
-        return bench.inputs
-
-    return build
+    bench: Bench, shape: list[int], tile: tuple[int, int], rank: int, text: str | list[Token], dtype: Any = BF16
+) -> None:
+    x = bench.play("x", text, dims_of(rank), ADDRESS)
+    x.load_random(tensor(bench, "a", shape, dtype), tile=tile).sink("y")
 
 
 for _what, _rank, _text in STREAMS[:9]:
@@ -54,33 +50,31 @@ add("random_off_chip_load", "bits", load([6, 3], (3, 3), 1, "1 0 S1 E1 1 S1 D", 
 add("random_off_chip_load", "bytes", load([4, 3], (1, 3), 0, "3 1 2 0 D", INT8))
 
 
-def _pointers(graph: Graph) -> Inputs:
+@scenario("random_off_chip_load", "pointers")
+def _pointers(bench: Bench) -> None:
     """Addresses that were loaded at addresses."""
-    bench = Bench(graph)
     x = bench.play("x", "1 S1 E1 4 0 S1 D", dims_of(1), ADDRESS)
     bench.inputs["p"] = np.array([[3, 0, 2], [1, 5, 4]])
-    where = x.load_random(graph.tensor("p", (2, 3), UINT32), tile=(1, 1))
+    where = x.load_random(bench.graph.tensor("p", (2, 3), UINT32), tile=(1, 1))
     where.load_random(tensor(bench, "a", [6, 4], BF16), tile=(2, 2)).sink("y")
-    return bench.inputs
 
 
-add("random_off_chip_load", "pointers", _pointers)
-
-
+@builder
 def store(
-    shape: list[int], tile: tuple[int, int], rank: int, text: str | list[Token], dtype: Any = BF16, read: bool = True
-) -> Callable[[Graph], Inputs]:
-    def build(graph: Graph) -> Inputs:
-        bench = Bench(graph)
-        dims = bench.dims(dims_of(rank))
-        addresses = bench.play("x", text, dims, ADDRESS)
-        data = bench.play("w", renumbered(text), dims, Tile(dtype, *tile))
-        acknowledged = data.store_random(tensor(bench, "a", shape, dtype), addresses)
-        if read:
-            acknowledged.sink("y")
-        return bench.inputs
-
-    return build
+    bench: Bench,
+    shape: list[int],
+    tile: tuple[int, int],
+    rank: int,
+    text: str | list[Token],
+    dtype: Any = BF16,
+    read: bool = True,
+) -> None:
+    dims = bench.dims(dims_of(rank))
+    addresses = bench.play("x", text, dims, ADDRESS)
+    data = bench.play("w", renumbered(text), dims, Tile(dtype, *tile))
+    acknowledged = data.store_random(tensor(bench, "a", shape, dtype), addresses)
+    if read:
+        acknowledged.sink("y")
 
 
 for _what, _rank, _text in STREAMS[:9]:
@@ -100,21 +94,14 @@ def behind(addresses: Stream, acknowledged: Stream) -> Stream:
     return data.expand(reference, rank=1).flatten(0, 1)
 
 
-def stored_and_read(
-    rank: int, text: str, read: Callable[[Tensor, Stream, Stream], Stream]
-) -> Callable[[Graph], Inputs]:
+@builder
+def stored_and_read(bench: Bench, rank: int, text: str, read: Callable[[Tensor, Stream, Stream], Stream]) -> None:
     """Tiles that are stored, and what ``read`` gets of the tensor, the addresses and the acknowledgements."""
-
-    def build(graph: Graph) -> Inputs:
-        bench = Bench(graph)
-        dims = bench.dims(dims_of(rank)) if rank else [4]
-        addresses = bench.play("x", text, dims, ADDRESS)
-        data = bench.play("w", renumbered(text), dims, Tile(INT32, 2, 2))
-        cache = tensor(bench, "a", [4, 8], INT32)
-        read(cache, addresses, data.store_random(cache, addresses)).sink("y")
-        return bench.inputs
-
-    return build
+    dims = bench.dims(dims_of(rank)) if rank else [4]
+    addresses = bench.play("x", text, dims, ADDRESS)
+    data = bench.play("w", renumbered(text), dims, Tile(INT32, 2, 2))
+    cache = tensor(bench, "a", [4, 8], INT32)
+    read(cache, addresses, data.store_random(cache, addresses)).sink("y")
 
 
 def _same(cache: Tensor, addresses: Stream, acknowledged: Stream) -> Stream:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from scenarios.scenario import STREAMS, Bench, Inputs, add, pair, renumbered, single
+from scenarios.scenario import STREAMS, Bench, pair, renumbered, scenario, single
 from step.functions.elementwise import Add, Mul
 from step.functions.matmul import Matmul
 from step.functions.select import SelectAll
 from step.language.dtypes import BF16, FP32
-from step.language.graph import Graph
 from step.language.types import Tile
 
 for _what, _rank, _text in STREAMS:
@@ -42,12 +41,8 @@ for _exclusive in (False, True):
         )  # fmt: skip
 
 
-def _both(graph: Graph) -> Inputs:
+@scenario("scan", "both")
+def _both(bench: Bench) -> None:
     """The state before and after, side by side, as online softmax has them."""
-    bench = Bench(graph)
     x = bench.play("x", _ROWS, ["N", "M", "L"], Tile(FP32, 1, 4))
     x.scan(Add(), rank=2, exclusive=True).map(Mul(), x.scan(Add(), rank=2)).sink("y")
-    return bench.inputs
-
-
-add("scan", "both", _both)

@@ -117,6 +117,29 @@ class Bench:
         ]
 
 
+Builder = Callable[[Graph], Inputs]
+"""Builds a program into a graph; returns its inputs."""
+
+
+def builder(build: Callable[..., None]) -> Callable[..., Builder]:
+    """``build`` gets a bench, and then what the builder is made with."""
+
+    def made(*given: Any, **named: Any) -> Builder:
+        def built(graph: Graph) -> Inputs:
+            bench = Bench(graph)
+            build(bench, *given, **named)
+            return bench.inputs
+
+        return built
+
+    return made
+
+
+def scenario(operator: str, what: str, *, ordered: bool = True) -> Callable[[Callable[[Bench], None]], None]:
+    """Puts what it decorates on the list."""
+    return lambda build: add(operator, what, builder(build)(), ordered=ordered)
+
+
 def random_nested(random: Random, rank: int, most: int = 3, least: int = 0) -> Any:
     """Nested lists of integers (rank + 1 levels), each of ``least`` to ``most`` entries."""
     count = random.randint(least, most)
@@ -161,28 +184,22 @@ def single(
 ) -> None:  # fmt: skip
     """A scenario of one source, one operator, and a sink at each of its outputs."""
 
-    def build(graph: Graph) -> Inputs:
-        bench = Bench(graph)
+    @scenario(operator, what)
+    def _(bench: Bench) -> None:
         result = apply(bench.play("x", text, dims or dims_of(rank), element))
         for port, stream in enumerate([result] if isinstance(result, Stream) else result):
             stream.sink(f"y{port}")
-        return bench.inputs
-
-    add(operator, what, build)
 
 
 def pair(operator: str, what: str, rank: int, text: str | list[Token], second: str | list[Token],
          elements: tuple[ElementType, ElementType], apply: Callable[[Stream, Stream], Stream]) -> None:  # fmt: skip
     """A scenario of two sources of the same shape."""
 
-    def build(graph: Graph) -> Inputs:
-        bench = Bench(graph)
+    @scenario(operator, what)
+    def _(bench: Bench) -> None:
         dims = bench.dims(dims_of(rank))
         first = bench.play("x", text, dims, elements[0])
         apply(first, bench.play("w", second, dims, elements[1])).sink("y")
-        return bench.inputs
-
-    add(operator, what, build)
 
 
 def renumbered(text: str | list[Token]) -> list[Token]:

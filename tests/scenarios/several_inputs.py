@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from scenarios.scenario import (
-    NUMBER,
-    STREAMS,
-    Bench,
-    Inputs,
-    add,
-    dims_of,
-    pair,
-    renumbered,
-)
+from scenarios.scenario import NUMBER, STREAMS, Bench, add, builder, dims_of, pair, renumbered, scenario
 from step.functions.elementwise import Mul
 from step.functions.matmul import Matmul
 from step.language.dtypes import BF16, BOOL
-from step.language.graph import Graph
 from step.language.types import Tile
 
 _LEFT, _RIGHT = Tile(BF16, 2, 4), Tile(BF16, 4, 3)
@@ -33,26 +23,18 @@ for _what, _rank, _text in STREAMS:
              lambda x, w, rank=_reduced: x.accum(Matmul(), w, rank=rank))  # fmt: skip
 
 
-def zip_three(graph: Graph) -> Inputs:
-    bench = Bench(graph)
+@scenario("zip", "three")
+def zip_three(bench: Bench) -> None:
     dims = bench.dims(["N"])
     first, *others = (bench.play(f"x{port}", "1 2 3 D", dims, Tile(BF16, 1, port + 1)) for port in range(3))
     first.zip(*others).sink("y")
-    return bench.inputs
 
 
-add("zip", "three", zip_three)
-
-
-def expand(rank: int, data: str, reference: str, outer: int) -> Callable[[Graph], Inputs]:
-    def build(graph: Graph) -> Inputs:
-        bench = Bench(graph)
-        dims = bench.dims(dims_of(outer + rank - 1))
-        x = bench.play("x", data, [*dims[:outer], *[1] * rank], Tile(BF16, 2, 2))
-        x.expand(bench.play("ref", reference, dims), rank=rank).sink("y")
-        return bench.inputs
-
-    return build
+@builder
+def expand(bench: Bench, rank: int, data: str, reference: str, outer: int) -> None:
+    dims = bench.dims(dims_of(outer + rank - 1))
+    x = bench.play("x", data, [*dims[:outer], *[1] * rank], Tile(BF16, 2, 2))
+    x.expand(bench.play("ref", reference, dims), rank=rank).sink("y")
 
 
 add("expand", "rows", expand(1, "1 S1 2 S1 3 S1 D", "9 9 S1 9 S1 9 9 9 S1 D", 1))
@@ -62,20 +44,16 @@ add("expand", "two", expand(2, "1 S2 2 S2 3 S2 D", "9 9 S1 9 S2 E1 9 S2 E1 E1 E1
 add("expand", "nothing", expand(1, "D", "D", 1))
 
 
+@builder
 def partition(
-    rank: int, targets: int, data: str, selectors: str, outer: int = 1, unread: bool = False
-) -> Callable[[Graph], Inputs]:
-    def build(graph: Graph) -> Inputs:
-        bench = Bench(graph)
-        dims = bench.dims(dims_of(outer + rank - 1))
-        x = bench.play("x", data, dims, Tile(BF16, 1, 3))
-        outputs = x.partition(bench.choose("which", selectors, targets, dims[:outer]), targets=targets, rank=rank)
-        for port, stream in enumerate(outputs):
-            if not unread or port != 1:
-                stream.sink(f"y{port}")
-        return bench.inputs
-
-    return build
+    bench: Bench, rank: int, targets: int, data: str, selectors: str, outer: int = 1, unread: bool = False
+) -> None:
+    dims = bench.dims(dims_of(outer + rank - 1))
+    x = bench.play("x", data, dims, Tile(BF16, 1, 3))
+    outputs = x.partition(bench.choose("which", selectors, targets, dims[:outer]), targets=targets, rank=rank)
+    for port, stream in enumerate(outputs):
+        if not unread or port != 1:
+            stream.sink(f"y{port}")
 
 
 add("partition", "elements", partition(0, 2, "1 2 3 4 5 D", "1 2 2 1 1 D"))
@@ -89,14 +67,10 @@ add("partition", "unread", partition(0, 3, "1 2 3 4 D", "7 2 0 5 D", unread=True
 add("partition", "nothing", partition(1, 2, "D", "D"))
 
 
-def until(data: str, selectors: str, rank: int = 0) -> Callable[[Graph], Inputs]:
-    def build(graph: Graph) -> Inputs:
-        bench = Bench(graph)
-        x = bench.play("x", data, bench.dims(dims_of(rank)), Tile(BF16, 2, 3))
-        x.until(bench.choose("more", selectors, 1, [graph.symbol("S")])).sink("y")
-        return bench.inputs
-
-    return build
+@builder
+def until(bench: Bench, data: str, selectors: str, rank: int = 0) -> None:
+    x = bench.play("x", data, bench.dims(dims_of(rank)), Tile(BF16, 2, 3))
+    x.until(bench.choose("more", selectors, 1, [bench.graph.symbol("S")])).sink("y")
 
 
 add("until", "elements", until("1 2 3 4 5 D", "1 1 0 1 1 D"))
@@ -112,16 +86,12 @@ add("until", "deep", until("1 2 S1 3 S2 E2 4 S1 E1 S2 5 S2 D", "1 1 0 0 D", 2))
 add("until", "nothing", until("D", "1 0 D", 1))
 
 
-def reassemble(rank: int, order: str, data: Sequence[str], selectors: str, outer: int = 1) -> Callable[[Graph], Inputs]:
-    def build(graph: Graph) -> Inputs:
-        bench = Bench(graph)
-        inner = [graph.symbol(f"I{level}", ragged=True) for level in range(rank)]
-        streams = [bench.play(f"x{port}", text, [graph.symbol(f"D{port}"), *inner]) for port, text in enumerate(data)]
-        which = bench.choose("which", selectors, len(data), dims_of(outer - 1))
-        graph.reassemble(streams, which, rank=rank, order=order).sink("y")
-        return bench.inputs
-
-    return build
+@builder
+def reassemble(bench: Bench, rank: int, order: str, data: Sequence[str], selectors: str, outer: int = 1) -> None:
+    inner = [bench.graph.symbol(f"I{level}", ragged=True) for level in range(rank)]
+    streams = [bench.play(f"x{port}", text, [bench.graph.symbol(f"D{port}"), *inner]) for port, text in enumerate(data)]
+    which = bench.choose("which", selectors, len(data), dims_of(outer - 1))
+    bench.graph.reassemble(streams, which, rank=rank, order=order).sink("y")
 
 
 for _order in ("index", "arrival"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from scenarios.scenario import STREAMS, Bench, Inputs, add, dims_of, single
+from scenarios.scenario import STREAMS, Bench, add, builder, dims_of, scenario, single
 from step.functions.elementwise import Add
 from step.language.dtypes import BF16, FP32, INT8, INT32, UINT32
 from step.language.graph import Graph
@@ -14,12 +14,9 @@ from step.language.types import Selector, Tile
 TALL = [[1, -2, 0.5], [3, 4, -0.25], [7, 8, 9]]
 
 
-def alone(make: Callable[[Graph], Stream]) -> Callable[[Graph], Inputs]:
-    def build(graph: Graph) -> Inputs:
-        make(graph).sink("y")
-        return {}
-
-    return build
+@builder
+def alone(bench: Bench, make: Callable[[Graph], Stream]) -> None:
+    make(bench.graph).sink("y")
 
 
 add("generate", "constant", alone(lambda graph: graph.constant(TALL, [3])))
@@ -59,15 +56,11 @@ single(
 )
 
 
-def unread(graph: Graph) -> Inputs:
+@scenario("generate", "unread")
+def unread(bench: Bench) -> None:
     """Nobody needs the values."""
-    bench = Bench(graph)
     x = bench.play("x", "1 2 S1 3 S1 D", dims_of(1), Tile(BF16, 2, 3))
-    ones = graph.constant(1.0, reference=x)
+    ones = bench.graph.constant(1.0, reference=x)
     again = x.accum(Add(), rank=1).repeat(1).expand(ones, rank=1)
     again.sink("y")
-    graph.count([3], reference=graph.turns(4, [0, 3], [5])).sink("z")
-    return bench.inputs
-
-
-add("generate", "unread", unread)
+    bench.graph.count([3], reference=bench.graph.turns(4, [0, 3], [5])).sink("z")

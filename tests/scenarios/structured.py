@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from scenarios.scenario import STREAMS, Bench, Inputs, add, broken, pair, renumbered, single
+from scenarios.scenario import STREAMS, Bench, add, broken, builder, pair, renumbered, scenario, single
 from step.functions.edit import AppendRow, CausalMask, FilterLastTile, SetRow
 from step.functions.matmul import Matmul
 from step.functions.max_index import MaxIndex
@@ -41,20 +41,15 @@ single("map", "arg_max-control", 1, _ROWS, lambda x: x.map(ArgMax()), Tile(BF16,
 single("map", "row_max-integers", 1, _ROWS, lambda x: x.map(RowMax()), Tile(INT32, 3, 5))
 
 
-def _largest(tile: Tile, verb: str) -> Callable[[Graph], Inputs]:
+@builder
+def _largest(bench: Bench, tile: Tile, verb: str) -> None:
     """Values with their indices; who wins goes on, and so does its value."""
-
-    def build(graph: Graph) -> Inputs:
-        bench = Bench(graph)
-        x = bench.play("x", "1 22 S1 E1 3 24 25 S2 E2 6 S2 D", ["N", "M", "K"], tile)
-        i = bench.play("i", "7 8 S1 E1 3 3 1 S2 E2 5 S2 D", x.shape, Tile(UINT32, tile.rows, tile.cols))
-        found = x.accum(MaxIndex(), i, rank=2) if verb == "accum" else x.scan(MaxIndex(), i, exclusive=True)
-        found.item_of(0).sink("values")
-        found.item_of(1).sink("indices")
-        found.sink("both")
-        return bench.inputs
-
-    return build
+    x = bench.play("x", "1 22 S1 E1 3 24 25 S2 E2 6 S2 D", ["N", "M", "K"], tile)
+    i = bench.play("i", "7 8 S1 E1 3 3 1 S2 E2 5 S2 D", x.shape, Tile(UINT32, tile.rows, tile.cols))
+    found = x.accum(MaxIndex(), i, rank=2) if verb == "accum" else x.scan(MaxIndex(), i, exclusive=True)
+    found.item_of(0).sink("values")
+    found.item_of(1).sink("indices")
+    found.sink("both")
 
 
 for _tile in (Tile(BF16), Tile(FP32, 3, 1), Tile(INT8, 2, 2)):
@@ -62,13 +57,10 @@ for _tile in (Tile(BF16), Tile(FP32, 3, 1), Tile(INT8, 2, 2)):
         add(_verb, f"max_index-{_tile.dtype}", _largest(_tile, _verb))
 
 
-def _vocabulary(graph: Graph) -> Inputs:
-    bench = Bench(graph)
+@scenario("accum", "max_index-of-tiles")
+def _vocabulary(bench: Bench) -> None:
     arg_max(bench.play("x", "1 12 3 S1 4 56 65 S1 D", ["N", 3], Tile(BF16, 1, 5))).sink("y")
-    return bench.inputs
 
-
-add("accum", "max_index-of-tiles", _vocabulary)
 
 for _what, _rank, _text in _SOME:
     single("map", f"rotate_half-{_what}{_rank}", _rank, _text, lambda x: x.map(RotateHalf()), Tile(BF16, 3, 8))
@@ -88,18 +80,13 @@ single("map", "transpose-twice", 1, _ROWS, lambda x: x.map(Transpose()).map(Tran
 # -- a transposed second operand, whoever makes it ---------------------------------------------------------------------
 
 
-def _keys(make: Callable[[Graph, Bench, Stream], Stream], reduce: bool = False) -> Callable[[Graph], Inputs]:
+@builder
+def _keys(bench: Bench, make: Callable[[Graph, Bench, Stream], Stream], reduce: bool = False) -> None:
     """Queries [2, 3] against keys [4, 3] that ``make`` gives for every one of them."""
-
-    def build(graph: Graph) -> Inputs:
-        bench = Bench(graph)
-        queries = bench.play("q", "1 2 S1 E1 3 4 5 S1 D", ["N", "M"], Tile(BF16, 2, 3))
-        keys = make(graph, bench, queries)
-        product = Matmul(transposed=True)
-        (queries.accum(product, keys) if reduce else queries.map(product, keys)).sink("y")
-        return bench.inputs
-
-    return build
+    queries = bench.play("q", "1 2 S1 E1 3 4 5 S1 D", ["N", "M"], Tile(BF16, 2, 3))
+    keys = make(bench.graph, bench, queries)
+    product = Matmul(transposed=True)
+    (queries.accum(product, keys) if reduce else queries.map(product, keys)).sink("y")
 
 
 def _loaded(graph: Graph, bench: Bench, queries: Stream) -> Stream:
@@ -157,21 +144,16 @@ for _what, _rank, _text in _SOME:
 # -- indices and counts, which are control -----------------------------------------------------------------------------
 
 
-def _edit(function: MapFunction, tile: Tile, indices: str) -> Callable[[Graph], Inputs]:
+@builder
+def _edit(bench: Bench, function: MapFunction, tile: Tile, indices: str) -> None:
     """Tiles, ``indices`` for them, and rows where ``function`` takes some."""
-
-    def build(graph: Graph) -> Inputs:
-        bench = Bench(graph)
-        x = bench.play("x", "1 2 S1 E1 3 4 5 S1 D", ["N", "M"], tile)
-        others = [bench.play("i", indices, x.shape, Tile(UINT32))]
-        if isinstance(function, CausalMask):
-            others.append(bench.play("k", "1 0 S1 E1 4 2 3000000000 S1 D", x.shape, Tile(UINT32)))
-        elif not isinstance(function, FilterLastTile):
-            others.append(bench.play("r", "31 32 S1 E1 33 34 35 S1 D", x.shape, Tile(tile.dtype, 1, tile.cols)))
-        x.map(function, *others).sink("y")
-        return bench.inputs
-
-    return build
+    x = bench.play("x", "1 2 S1 E1 3 4 5 S1 D", ["N", "M"], tile)
+    others = [bench.play("i", indices, x.shape, Tile(UINT32))]
+    if isinstance(function, CausalMask):
+        others.append(bench.play("k", "1 0 S1 E1 4 2 3000000000 S1 D", x.shape, Tile(UINT32)))
+    elif not isinstance(function, FilterLastTile):
+        others.append(bench.play("r", "31 32 S1 E1 33 34 35 S1 D", x.shape, Tile(tile.dtype, 1, tile.cols)))
+    x.map(function, *others).sink("y")
 
 
 _INDICES, _INF = "0 3 S1 E1 1 2 0 S1 D", float("inf")
@@ -193,14 +175,10 @@ for _what, _rank, _text in _SOME:
 single("map", "top_k-integers", 1, _ROWS, lambda x: x.map(TopK(1)), Tile(INT8, 1, 3))
 
 
-def _routed(graph: Graph) -> Inputs:
+@scenario("partition", "top_k")
+def _routed(bench: Bench) -> None:
     """Rows go where their scores say."""
-    bench = Bench(graph)
     scores = bench.play("s", "1 25 33 46 12 57 D", ["N"], Tile(FP32, 1, 3))
     x = bench.play("x", "1 2 3 4 5 6 D", scores.shape, Tile(BF16, 1, 3))
     for port, stream in enumerate(x.partition(scores.map(TopK(2)), targets=3)):
         stream.sink(f"y{port}")
-    return bench.inputs
-
-
-add("partition", "top_k", _routed)

@@ -1,8 +1,12 @@
-"""Makes the modules beside the tests importable: `running` and, one folder up, `scenarios`."""
+"""What tests of the language begin with."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+import pytest
+from running import Bench
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
+
+@pytest.fixture
+def bench() -> Bench:
+    """An empty graph, and what its sources will play."""
+    return Bench()

@@ -254,8 +254,7 @@ def test_a_mistake_in_a_configuration(make: Callable[[Given], Any], text: str) -
         ([3], TypeMismatch, "bind needs values to be a dictionary, by name, not [3]"),
     ],
 )
-def test_values_of_symbols(values: Any, kind: type[ProgramError], text: str) -> None:
-    graph = Graph("bound")
+def test_values_of_symbols(values: Any, kind: type[ProgramError], text: str, graph: Graph) -> None:
     graph.symbol("N")
     graph.source("x", Tile(BF16), [graph.symbol("Rows")]).store("y")
     measured = step.metrics(graph)
@@ -264,8 +263,7 @@ def test_values_of_symbols(values: Any, kind: type[ProgramError], text: str) -> 
     assert re.sub(rf"^{re.escape(HERE)}:\d+: ", "", str(error.value)) == text
 
 
-def test_symbols_take_numbers_of_numpy() -> None:
-    graph = Graph("bound")
+def test_symbols_take_numbers_of_numpy(graph: Graph) -> None:
     graph.source("x", Tile(BF16), [graph.symbol("N")]).store("y")
     assert step.metrics(graph).bind({"N": np.int64(3)}) == step.metrics(graph).bind({"N": 3})
 
@@ -278,8 +276,7 @@ def test_a_static_reduction_of_nothing_makes_no_tile() -> None:
         x.accum(RetileRow())
 
 
-def test_a_dynamic_tile_may_have_no_rows() -> None:
-    graph = Graph("given")
+def test_a_dynamic_tile_may_have_no_rows(graph: Graph) -> None:
     rows = graph.source("x", Tile(UINT32), [2, graph.symbol("N", ragged=True)])
     rows.accum(RetileRow()).sink("y")
     outputs = step.interpret(graph, {"x": [[1, 2], []]}).outputs

@@ -79,8 +79,7 @@ def test_no_value_is_computed_that_nobody_needs(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("engine", ["compiled", "python"])
-def test_a_run_shows_symbols_where_a_shape_is_assumed(engine: str) -> None:
-    graph = Graph("assumed")
+def test_a_run_shows_symbols_where_a_shape_is_assumed(engine: str, graph: Graph) -> None:
     x = graph.source("x", Tile(BF16, 1, 8), [2, graph.symbol("R", ragged=True)])
     left, right = x.partition(graph.selectors("which", 2, [2]), targets=2, rank=1, name="route")
     left.assume_shape([graph.symbol("N"), graph.symbol("L", ragged=True)]).accum(RetileRow(), name="tile").sink("y")
@@ -92,7 +91,6 @@ def test_a_run_shows_symbols_where_a_shape_is_assumed(engine: str) -> None:
     assert (found["R"], found["N"], found["L"]) == (7, 1, 3)
 
 
-def test_a_run_that_may_jump_is_not_watched() -> None:
-    graph = Graph("regular")
+def test_a_run_that_may_jump_is_not_watched(graph: Graph) -> None:
     graph.source("x", Tile(BF16, 1, 8), [graph.symbol("N")]).map(Silu()).sink("y")
     assert run(graph, {"x": np.zeros((5, 1, 8), np.float32)}, "compiled").symbols is None

@@ -79,8 +79,7 @@ def test_a_part_of_a_stream_is_told_from_an_operator() -> None:
         board_of(fed(sink="x_values"), BusConfig(), streams=True)
 
 
-def test_a_store_of_any_number_of_tiles_has_a_limit_and_takes_no_addresses() -> None:
-    graph = Graph("any")
+def test_a_store_of_any_number_of_tiles_has_a_limit_and_takes_no_addresses(graph: Graph) -> None:
     graph.source("x", Tile(BF16, 16, 64), [graph.symbol("D0", ragged=True)]).store("y")
     graph.source("z", Tile(BF16, 16, 64), [3]).store("w")
     board = board_of(lower(graph, FabricConfig()), BusConfig(address_bits=13))
@@ -102,8 +101,9 @@ def test_a_part_of_a_stream_may_be_too_large() -> None:
 
 
 @pytest.mark.parametrize(("shape", "refused"), [(((1 << 16) - 1, (1 << 16) + 1), True), ((2, (1 << 31) - 1), False)])
-def test_a_stream_that_nobody_reads_may_have_too_many_elements(shape: tuple[int, int], refused: bool) -> None:
-    graph = Graph("long")
+def test_a_stream_that_nobody_reads_may_have_too_many_elements(
+    shape: tuple[int, int], refused: bool, graph: Graph
+) -> None:
     x = graph.source("x", Tile(BF16, 1, 32), shape)
     x.flatten(0, 1)
     graph.source("z", Tile(BF16, 1, 32), [2]).sink("w")

@@ -44,8 +44,7 @@ def streamed(
     return show(t._replace(value=int(t.value[0, 0])) if t.has_value else t for t in tokens)
 
 
-def test_types() -> None:
-    graph = Graph("types")
+def test_types(graph: Graph) -> None:
     n, r = graph.symbol("N"), graph.symbol("R", ragged=True)
     x = graph.source("x", Tile(BF16, 2, 2), [n, r, 3])
     rows, blocks = x.bufferize(name="rows"), x.bufferize(rank=2, name="blocks")
@@ -144,9 +143,8 @@ def test_shares_are_dealt_out_by_turns() -> None:
     assert [[share.filler.name for share in each.shares] for each in found] == [["b0", "b3"], ["b1", "b4"], ["b2"]]
 
 
-def test_words_of_a_share() -> None:
+def test_words_of_a_share(graph: Graph) -> None:
     """A tile takes none where only headers are kept: of values that are control, and of those that nobody needs."""
-    graph = Graph("words")
     graph.source("x", Tile(FP32, 4, 4), [2, 3]).bufferize(name="data").streamify().sink("y")
     graph.source("a", Tile(UINT32), [2, 3]).bufferize(name="control").streamify().sink("b")
     reference = graph.source("z", Tile(FP32, 8, 4), [2, 3]).bufferize(name="headers").streamify()
@@ -161,10 +159,9 @@ def refused_by_the_fabric(graph: Graph, inputs: dict[str, Any], fabric: FabricCo
     return error
 
 
-def test_a_static_buffer_that_never_fits() -> None:
-    graph = Graph("large")
+def test_a_static_buffer_that_never_fits(graph: Graph) -> None:
     graph.source("x", Tile(FP32, 16, 16), [1, 65]).bufferize(name="b").streamify().sink("y")
-    line = test_a_static_buffer_that_never_fits.__code__.co_firstlineno + 2
+    line = test_a_static_buffer_that_never_fits.__code__.co_firstlineno + 1
     assert refused_by_the_fabric(graph, {"x": np.zeros((1, 65, 16, 16))}, FabricConfig()) == (
         f"bufferize 'b' ({HERE}:{line}): Buffer(Tile(FP32, 16, 16), [65]) takes 66560 bytes of on-chip memory, but a "
         "scratchpad has 65536; make smaller buffers, or choose a fabric with more scratchpad_bytes"
@@ -189,11 +186,10 @@ REROUTED: list[tuple[Callable[[Stream, Graph], object], str]] = [
 
 
 @pytest.mark.parametrize(("read", "who"), REROUTED, ids=["sink", "promote", "two readers"])
-def test_a_buffer_that_something_else_reads(read: Callable[[Stream, Graph], object], who: str) -> None:
-    graph = Graph("rerouted")
+def test_a_buffer_that_something_else_reads(read: Callable[[Stream, Graph], object], who: str, graph: Graph) -> None:
     buffers = graph.source("x", NUMBER, [2, 2]).bufferize(name="b")
     read(buffers, graph)
-    line = test_a_buffer_that_something_else_reads.__code__.co_firstlineno + 3
+    line = test_a_buffer_that_something_else_reads.__code__.co_firstlineno + 2
     who = who.format(where=f"{HERE}:{read.__code__.co_firstlineno}", source=f"{HERE}:{line}")
     assert refused_by_the_fabric(graph, {"x": np.zeros((2, 2), int)}, FabricConfig()) == (
         f"{who} carries Buffer(Tile(INT32, 1, 1), [2]); in a fabric the buffers of one bufferize are read by one "

@@ -16,8 +16,7 @@ from step.language.types import Selector
     ("dims", "shape"),
     [([3], "[3, numbers_pieces]"), (["N", "R"], "[N, R, numbers_pieces]"), ([2, 0], "[2, 0, numbers_pieces]")],
 )
-def test_the_number_of_pieces_is_a_ragged_symbol(dims: list[Any], shape: str) -> None:
-    bench = Bench()
+def test_the_number_of_pieces_is_a_ragged_symbol(dims: list[Any], shape: str, bench: Bench) -> None:
     first, count = (bench.source(name, "D", dims, ADDRESS) for name in ("first", "count"))
     assert str(first.flat_map(CountFrom(), count, name="numbers").type) == f"{shape} of Tile(UINT32, 1, 1)"
 
@@ -30,8 +29,7 @@ def test_the_number_of_pieces_is_a_ragged_symbol(dims: list[Any], shape: str) ->
         ("D", "D", "D"),
     ],
 )
-def test_counting(first: str, counts: str, made: str) -> None:
-    bench = Bench()
+def test_counting(first: str, counts: str, made: str, bench: Bench) -> None:
     x, n = (bench.source(name, text, ["N"], ADDRESS) for name, text in (("x", first), ("n", counts)))
     assert bench.text(x.flat_map(CountFrom(), n)) == made
 

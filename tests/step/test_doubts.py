@@ -50,17 +50,15 @@ def test_a_race_is_a_warning_where_it_is_run(call: Callable[[Program], Any], mon
     assert Path(said[0].filename).name == "test_doubts.py"  # where it was called, and not in the toolkit
 
 
-def test_what_is_not_doubtful_says_nothing() -> None:
-    graph = Graph("fine")
+def test_what_is_not_doubtful_says_nothing(graph: Graph) -> None:
     graph.source("x", Tile(INT32), [2]).sink("y")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert step.run(graph, "interpret", inputs={"x": [1, 2]}).outputs["y"].numpy().ravel().tolist() == [1, 2]
 
 
-def test_arithmetic_that_nobody_reads_is_no_advice() -> None:
+def test_arithmetic_that_nobody_reads_is_no_advice(graph: Graph) -> None:
     """`step check` says who is not read; there is no part of no cycles in which its lanes work."""
-    graph = Graph("unread")
     x = graph.source("x", Tile(INT32, 1, 4), [1])
     _ = x + 1
     chain = (x * 2) * 3

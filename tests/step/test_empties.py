@@ -37,9 +37,8 @@ CASES = {
 @pytest.mark.parametrize("floor", ["interpreter", "fast model"])
 @pytest.mark.parametrize(("dims", "text", "apply", "expected"), CASES.values(), ids=list(CASES))
 def test_empties(
-    dims: list[Any], text: str, apply: Callable[[Bench, Stream], Stream], expected: str, floor: str
+    dims: list[Any], text: str, apply: Callable[[Bench, Stream], Stream], expected: str, floor: str, bench: Bench
 ) -> None:
-    bench = Bench()
     apply(bench, bench.tile_source("x", text, dims, FP32)).sink("y")
     if floor == "interpreter":
         found = interpret(bench.graph, bench.inputs).outputs

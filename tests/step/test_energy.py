@@ -33,16 +33,14 @@ def test_a_product() -> None:
     assert float(found.total) == pytest.approx(sum(parts.values()))
 
 
-def test_formats_and_tables() -> None:
-    graph = Graph("scalars")
+def test_formats_and_tables(graph: Graph) -> None:
     x = graph.source("x", Tile(FP32, 2, 2), [5])
     x.map(Add(), graph.source("z", Tile(FP32, 2, 2), [5])).map(Exp()).sink("y")
     found = step.metrics(graph).energy.activity
     assert found["fp32_add"] == 20 and found["int32_multiply"] == 40 and "bf16_multiply" not in found
 
 
-def test_a_run_has_that_of_its_data() -> None:
-    graph = Graph("sums")
+def test_a_run_has_that_of_its_data(graph: Graph) -> None:
     n = graph.symbol("N")
     graph.source("x", Tile(FP32), [n]).map(Add(), graph.source("z", Tile(FP32), [n])).sink("y")
     program = Program(graph, {"x": [1.0, 2.0, 3.0], "z": [1.0, 1.0, 1.0]})

@@ -56,9 +56,8 @@ def test_infinities_and_nan_are_what_they_are() -> None:
     assert made == Deviation(0.25, 0.3, None)
 
 
-def test_a_stored_tensor_has_its_own_positions() -> None:
+def test_a_stored_tensor_has_its_own_positions(graph: Graph) -> None:
     """However it is cut into tiles, which are stored one behind the other."""
-    graph = Graph("stored")
     where = graph.tensor("t", (4, 4), FP32)
     tiles = graph.load(graph.tensor("x", (4, 4), FP32), tile=(2, 2)).flatten(0, 2)
     tiles.store_random(where, graph.count([4], name="places")).sink("done")

@@ -69,8 +69,7 @@ def test_values_of_several_words_may_have_one_slot(sizing: step.Sizing) -> None:
     assert str(caught.value) == "the depth of channel 'square' must be an integer >= 2, not 1"
 
 
-def test_a_row_that_is_no_whole_words_takes_those_of_its_places() -> None:
-    graph = Graph("odd")
+def test_a_row_that_is_no_whole_words_takes_those_of_its_places(graph: Graph) -> None:
     rows = graph.source("rows", Tile(FP32, 1, 3), [1, 4])
     rows.sink("y")
     netlist = lower(graph, FabricConfig(link_bytes=8))
@@ -132,9 +131,8 @@ def test_room_that_there_can_not_be(most_rows: dict[str, int], message: str) -> 
     assert str(caught.value) == message
 
 
-def test_rows_go_through_loops_and_meet() -> None:
+def test_rows_go_through_loops_and_meet(graph: Graph) -> None:
     """What comes out of several operators has the most rows of all of them."""
-    graph = Graph("meet")
     ends = []
     for number in range(2):
         rows = graph.source(f"rows{number}", Tile(FP32, 1, 4), [1, graph.symbol(f"N{number}", ragged=True)])

@@ -32,22 +32,19 @@ from step.running.interpreter import interpret
         (["N", "R"], 0, 1, "[flatten_0_flat]"),
     ],
 )
-def test_shape(dims: list[Any], low: int, high: int, shape: str) -> None:
-    bench = Bench()
+def test_shape(dims: list[Any], low: int, high: int, shape: str, bench: Bench) -> None:
     assert format_shape(bench.source("x", "D", dims).flatten(low, high).shape) == shape
 
 
-def test_an_inner_ragged_dimension_becomes_a_new_ragged_one() -> None:
+def test_an_inner_ragged_dimension_becomes_a_new_ragged_one(bench: Bench) -> None:
     """[2, 2, R0] -> [2, R1], where R1 is not 2 * R0."""
-    bench = Bench()
     flat = bench.source("x", "D", [2, 2, "R"]).flatten(0, 1)
     info = bench.graph.symbols["flatten_0_flat"]
     assert flat.shape[1] == info.dim and info.dim.is_ragged and info.of == "flatten_0"
 
 
-def test_a_flat_outermost_dimension_is_not_ragged() -> None:
+def test_a_flat_outermost_dimension_is_not_ragged(bench: Bench) -> None:
     """There is only one tensor along it."""
-    bench = Bench()
     assert not bench.source("x", "D", ["N", "R"]).flatten(0, 1).shape[0].is_ragged
 
 
@@ -103,8 +100,7 @@ def test_a_stream_without_dimensions_to_merge() -> None:
         (3, 0, 1, "E3 E2 E2 S3 E1 E1 S3 1 S1 E1 S2 E2 S3 D", "E2 E1 E1 S2 E1 S2 1 S1 E1 S2 D"),
     ],
 )
-def test_meaning(rank: int, low: int, high: int, text: str, flat: str) -> None:
-    bench = Bench()
+def test_meaning(rank: int, low: int, high: int, text: str, flat: str, bench: Bench) -> None:
     x = bench.source("x", text, ["N", "M", "L", "K"][: rank + 1])
     assert bench.text(x.flatten(low, high)) == flat
 
@@ -115,8 +111,9 @@ def test_meaning(rank: int, low: int, high: int, text: str, flat: str) -> None:
      ([2, "R", 4], 1, 2, False), ([2, "R", 4], 0, 2, False), ([2, 3, "R", 4], 1, 2, True),
      ([2, 3, 4, "R"], 1, 2, False)],
 )  # fmt: skip
-def test_tokens_wait_only_where_an_empty_may_end_a_row(dims: list[Any], low: int, high: int, holds: bool) -> None:
-    bench = Bench()
+def test_tokens_wait_only_where_an_empty_may_end_a_row(
+    dims: list[Any], low: int, high: int, holds: bool, bench: Bench
+) -> None:
     x = bench.source("x", "D", dims)
     stream = x.flatten(low, high)
     operator = bench.graph.nodes[stream.producer].operator
@@ -133,14 +130,14 @@ def merged(nested: list[Any], rank: int, low: int, high: int) -> list[Any]:
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[int, int, int, list[Any]]:
+def merges(draw: st.DrawFn) -> tuple[int, int, int, list[Any]]:
     rank = draw(st.integers(1, 4))
     high = draw(st.integers(1, rank))
     low = draw(st.integers(0, high - 1))
     return rank, low, high, draw(nested_lists(rank))
 
 
-@given(cases())
+@given(merges())
 def test_flatten_is_what_it_is_on_nested_lists(case: tuple[int, int, int, list[Any]]) -> None:
     rank, low, high, nested = case
     graph = Graph("oracle")
@@ -161,10 +158,9 @@ def test_flatten_is_what_it_is_on_nested_lists(case: tuple[int, int, int, list[A
     ],
 )
 def test_the_meaning_sends_a_token_when_the_hardware_does(
-    dims: list[Any], low: int, high: int, text: str, sent: list[int]
+    dims: list[Any], low: int, high: int, text: str, sent: list[int], bench: Bench
 ) -> None:
     """So that a loop which lives on that token goes round in the interpreter just where it does in the fabric."""
-    bench = Bench()
     x = bench.source("x", text, dims)
     node = bench.graph.nodes[x.flatten(low, high).producer]
     emitted: list[Token] = []

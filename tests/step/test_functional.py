@@ -39,16 +39,14 @@ DIMS = ["N", "M", "L", "K"]
         (2, "E2 E1 3 S2 D", "E2 E1 4 S2 D", "E2 E1 12 S2 D"),
     ],
 )
-def test_map(rank: int, x: str, w: str, result: str) -> None:
-    bench = Bench()
+def test_map(rank: int, x: str, w: str, result: str, bench: Bench) -> None:
     first = bench.source("x", x, DIMS[: rank + 1], SCALAR)
     y = first.map(Mul(), bench.source("w", w, DIMS[: rank + 1], SCALAR))
     assert y.type == first.type
     assert bench.text(y) == result
 
 
-def test_map_changes_the_element_and_no_dimension() -> None:
-    bench = Bench()
+def test_map_changes_the_element_and_no_dimension(bench: Bench) -> None:
     y = bench.source("x", "E1 1 2 S1 D", ["N", "R"]).map(SelectAll(3))
     assert str(y.type) == "[N, R] of Selector(3)"
     assert bench.text(y) == "E1 7 7 S1 D"
@@ -81,8 +79,7 @@ def test_what_is_refused(operator: str, build: Any, message: str) -> None:
     ("dims", "rank", "shape"),
     [([2, 3, 4], 1, "[2, 3]"), ([2, 3, 4], 2, "[2]"), (["N", "R"], 1, "[N]"), (["N", "R", 4], 1, "[N, R]")],
 )
-def test_accum_shape(dims: list[Any], rank: int, shape: str) -> None:
-    bench = Bench()
+def test_accum_shape(dims: list[Any], rank: int, shape: str, bench: Bench) -> None:
     assert format_shape(bench.source("x", "D", dims, SCALAR).accum(Add(), rank=rank).shape) == shape
 
 
@@ -104,19 +101,16 @@ def test_accum_shape(dims: list[Any], rank: int, shape: str) -> None:
         (3, 3, "1 S1 2 S2 3 S3 E3 E2 E1 4 S3 D", "6 0 4 D"),
     ],
 )
-def test_accum_meaning(rank: int, reduced: int, text: str, sums: str) -> None:
-    bench = Bench()
+def test_accum_meaning(rank: int, reduced: int, text: str, sums: str, bench: Bench) -> None:
     assert bench.text(bench.source("x", text, DIMS[: rank + 1], SCALAR).accum(Add(), rank=reduced)) == sums
 
 
-def test_an_empty_product_is_one() -> None:
-    bench = Bench()
+def test_an_empty_product_is_one(bench: Bench) -> None:
     assert bench.text(bench.source("x", "2 3 S1 E1 D", ["N", "R"], SCALAR).accum(Mul())) == "6 1 D"
 
 
-def test_accum_of_two_streams() -> None:
+def test_accum_of_two_streams(bench: Bench) -> None:
     """[1,2] x [2,1] of ones times twos, two and no products."""
-    bench = Bench()
     x = bench.source("x", "1 1 S1 E1 D", ["N", "R"], Tile(BF16, 1, 2))
     w = bench.source("w", "2 2 S1 E1 D", ["N", "R"], Tile(BF16, 2, 1))
     y = x.accum(Matmul(), w)
@@ -155,16 +149,14 @@ def test_an_accumulator_may_grow(dims: list[Any], element: str) -> None:
     assert str(bench.source("x", "D", dims).accum(RetileRow()).element) == element
 
 
-def test_growing_tiles() -> None:
-    bench = Bench()
+def test_growing_tiles(bench: Bench) -> None:
     tall = bench.source("x", "1 2 S1 E1 3 S1 D", ["N", "R"]).accum(RetileRow())
     (tokens,) = bench.tokens(tall)
     assert [token.value.tolist() for token in tokens[:-1]] == [[[1], [2]], [], [[3]]]
     assert tokens[1].value.shape == (0, 1)
 
 
-def test_columns_side_by_side() -> None:
-    bench = Bench()
+def test_columns_side_by_side(bench: Bench) -> None:
     (tokens,) = bench.tokens(bench.source("x", "1 2 S1 3 4 S1 D", ["N", 2], Tile(INT32, 2, 1)).accum(RetileCol()))
     assert [token.value.tolist() for token in tokens[:-1]] == [[[1, 2], [1, 2]], [[3, 4], [3, 4]]]
 
@@ -273,8 +265,7 @@ def test_flat_map_is_what_it_is_on_nested_lists(case: tuple[int, list[Any], int,
         (["N", "R"], (4, 2), RetileStreamify(1, "row", 1), "[N, R, 4] of Tile(INT32, 1, 2)"),
     ],
 )
-def test_flat_map_shape(dims: list[Any], tile: tuple[int, int], function: Any, result: str) -> None:
-    bench = Bench()
+def test_flat_map_shape(dims: list[Any], tile: tuple[int, int], function: Any, result: str, bench: Bench) -> None:
     assert str(bench.source("x", "D", dims, Tile(INT32, *tile)).flat_map(function).type) == result
 
 
@@ -300,22 +291,19 @@ def tall_tiles(bench: Bench, *heights: int, stops: str) -> Any:
         ((2, 0), "1 1 S1 E1 D", 1, "0 1 S1 E1 S2 E2 D"),
     ],
 )
-def test_rows_of_tiles_of_any_height(heights: tuple[int, ...], stops: str, by: int, text: str) -> None:
-    bench = Bench()
+def test_rows_of_tiles_of_any_height(heights: tuple[int, ...], stops: str, by: int, text: str, bench: Bench) -> None:
     y = tall_tiles(bench, *heights, stops=stops).flat_map(RetileStreamify(1, "row", by))
     assert text_of(bench.tokens(y)[0]) == text
 
 
-def test_a_retiled_row_comes_apart_again() -> None:
-    bench = Bench()
+def test_a_retiled_row_comes_apart_again(bench: Bench) -> None:
     x = bench.source("x", "1 2 S1 E1 3 S1 D", ["N", "R"])
     back = x.accum(RetileRow()).flat_map(RetileStreamify(1, "row", 1))
     assert bench.text(back) == "1 2 S1 E1 3 S1 D"
 
 
-def test_pieces_of_joined_rows_have_a_ragged_extent_of_their_own() -> None:
+def test_pieces_of_joined_rows_have_a_ragged_extent_of_their_own(bench: Bench) -> None:
     """An expression with a ragged symbol is a new one, here that of 4 * R rows; routing goes on from there."""
-    bench = Bench()
     x = bench.source("x", "1 2 S1 E1 3 S1 D", ["N", "R"], Tile(INT32, 4, 1))
     rows = x.accum(RetileRow()).flat_map(RetileStreamify(1, "row", 1))
     assert str(rows.type) == "[N, flat_map_0_D0] of Tile(INT32, 1, 1)"
@@ -323,8 +311,7 @@ def test_pieces_of_joined_rows_have_a_ragged_extent_of_their_own() -> None:
     assert bench.text(kept) == "1 1 1 1 2 2 2 2 S1 E1 D"
 
 
-def test_streams_of_other_lengths_are_found_when_it_runs() -> None:
-    bench = Bench()
+def test_streams_of_other_lengths_are_found_when_it_runs(bench: Bench) -> None:
     x = bench.source("x", "1 D", ["N"], SCALAR)
     y = x.map(Mul(), bench.source("w", "1 2 D", ["N"], SCALAR), name="product")
     with pytest.raises(StreamFault, match=r"^map 'product' \(\S+:\d+\): its inputs do not have the same shape"):

@@ -156,8 +156,7 @@ def test_tokens_that_are_none(value: Any, message: str) -> None:
         ({1: [1]}, "the program has no tensor or source 1; it has row"),
     ],
 )
-def test_inputs_that_are_no_data_by_name(inputs: Any, message: str) -> None:
-    graph = Graph("g")
+def test_inputs_that_are_no_data_by_name(inputs: Any, message: str, graph: Graph) -> None:
     graph.source("row", Tile(FP32), [1]).sink("y")
     program = Program(graph, {"row": [1]})
     for asked in (
@@ -230,9 +229,8 @@ def test_the_names_of_a_program_are_its_own() -> None:
     assert output(program) == [5, 5, 5, 5] and output(other) == [1, 2, 3, 4]
 
 
-def test_what_leaves_a_program_does_not_change_it() -> None:
+def test_what_leaves_a_program_does_not_change_it(graph: Graph) -> None:
     """It is a part of the program's own data where tiles are not copied, and can not be written then."""
-    graph = Graph("g")
     graph.source("x", Tile(FP32, 1, 2), [2]).sink("y")
     program = Program(graph, {"x": np.float32([[[1, 2]], [[3, 4]]])})
     first = step.run(program, "interpret").outputs["y"].nested()[0]
@@ -256,9 +254,8 @@ def test_what_takes_no_memory_takes_none() -> None:
     assert held.shape == (1 << 40,) and held.strides == (0,) and held[5] == 1
 
 
-def test_bound_data_is_data() -> None:
+def test_bound_data_is_data(graph: Graph) -> None:
     """A long stream, too, which is bound to loops."""
-    graph = Graph("g")
     graph.source("x", Tile(FP32), [5000]).sink("y")
     bound = bind_inputs(graph, {"x": np.arange(5000)})
     assert output(Program(graph, step.run(Program(graph), "interpret", inputs=bound).program.inputs))[4999] == 4999
@@ -303,8 +300,7 @@ def test_what_can_not_be_expected(more: Any, message: str) -> None:
     assert raised(InputError, lambda: Program(graph, **more)) == message
 
 
-def test_pairs_of_foreign_arrays() -> None:
-    graph = Graph("g")
+def test_pairs_of_foreign_arrays(graph: Graph) -> None:
     graph.source("x", Tuple((Tile(BF16), Selector(3))), [1])
     (token, _) = bind_inputs(graph, {"x": [(Foreign(np.array(5)), Foreign(np.array([0, 2])))]}).streams["x"]
     assert (float(token.value[0][0, 0]), token.value[1]) == (5, 5)

@@ -29,14 +29,12 @@ from step.running.interpreter import bind, interpret
 # -- names ----------------------------------------------------------------------------------------------------------
 
 
-def test_names_count_per_operator() -> None:
-    bench = Bench()
+def test_names_count_per_operator(bench: Bench) -> None:
     x = bench.source("x", "D", [1])
     assert [str(x.promote()), str(x.promote()), str(x.map(SelectAll(1)))] == ["promote_0", "promote_1", "map_0"]
 
 
-def test_counted_names_step_aside_for_given_ones() -> None:
-    bench = Bench()
+def test_counted_names_step_aside_for_given_ones(bench: Bench) -> None:
     x = bench.source("x", "D", [1])
     x.promote(name="promote_0")
     assert str(x.promote()) == "promote_1"
@@ -93,8 +91,7 @@ def test_tensors_have_integers(extent: Any) -> None:
     assert str(error.value) == f"{here(1)}: tensor needs dims[1] to be an integer, not {extent!r}"
 
 
-def test_unknown_operators_are_told_apart_from_known_ones() -> None:
-    bench = Bench()
+def test_unknown_operators_are_told_apart_from_known_ones(bench: Bench) -> None:
     x = bench.source("x", "D", [1])
     with pytest.raises(
         AttributeError, match=r"^a stream has no operator 'flaten'; did you mean 'flatten'\? it has accum, .*flatten"
@@ -107,8 +104,7 @@ def test_unknown_operators_are_told_apart_from_known_ones() -> None:
     assert {"accum", "flatten", "buffered"} <= set(dir(x))
 
 
-def test_symbols_know_where_they_were_born() -> None:
-    graph = Graph("g")
+def test_symbols_know_where_they_were_born(graph: Graph) -> None:
     graph.symbol("N")
     assert str(graph.symbols["N"].born) == here(1) and graph.symbols["N"].of == "g"
 
@@ -124,8 +120,7 @@ def test_a_stream_of_another_graph() -> None:
     assert str(error.value) == f"zip at {here(1)} reads y of graph 'other', which nobody writes in graph 'one'"
 
 
-def test_an_input_that_is_no_stream() -> None:
-    graph = Graph("one")
+def test_an_input_that_is_no_stream(graph: Graph) -> None:
     x = graph.source("x", NUMBER, [1])
     with pytest.raises(TypeMismatch) as error:
         x.zip((x, x))
@@ -141,8 +136,7 @@ def test_bad_depths(depth: Any) -> None:
     assert error == f"a channel's depth must be an integer >= 2, not {depth!r}"
 
 
-def test_a_depth_belongs_to_one_reader() -> None:
-    bench = Bench()
+def test_a_depth_belongs_to_one_reader(bench: Bench) -> None:
     x = bench.source("x", "D", [1])
     x.buffered(7).sink("a")
     x.sink("b")
@@ -181,8 +175,7 @@ def running_sums(graph: Graph, *, delayed: bool) -> Any:
     return edge, y
 
 
-def test_a_cycle_that_runs() -> None:
-    graph = Graph("loop")
+def test_a_cycle_that_runs(graph: Graph) -> None:
     edge, y = running_sums(graph, delayed=True)
     edge.close(y)
     y.sink("sums")
@@ -190,23 +183,20 @@ def test_a_cycle_that_runs() -> None:
     assert text_of(interpret(graph, {"x": play("1 2 3 D", Tile(FP32))}).outputs["sums"]) == "1 3 6"
 
 
-def test_a_shape_may_be_assumed_while_an_edge_is_open() -> None:
-    bench = Bench()
+def test_a_shape_may_be_assumed_while_an_edge_is_open(bench: Bench) -> None:
     bench.graph.feedback(NUMBER, [3], name="before").stream.sink("y")
     first, _ = route(bench, "1 2 1 D")
     assert str(first.assume_shape([2]).type) == "[2] of Tile(INT32, 1, 1)"
 
 
-def test_a_stream_that_feeds_an_edge_is_read() -> None:
-    bench = Bench()
+def test_a_stream_that_feeds_an_edge_is_read(bench: Bench) -> None:
     first, _ = route(bench, "1 2 1 D")
     bench.graph.feedback(NUMBER, first.shape, name="back").close(first)
     with pytest.raises(GraphError, match=r"must stand before the first reader of the stream$"):
         first.assume_shape([2])
 
 
-def test_a_cycle_without_a_first_token_starves() -> None:
-    graph = Graph("starved")
+def test_a_cycle_without_a_first_token_starves(graph: Graph) -> None:
     edge, y = running_sums(graph, delayed=False)
     edge.close(y)
     error = raised(Deadlock, lambda: interpret(graph, {"x": play("1 2 3 D", Tile(FP32))}))
@@ -216,16 +206,14 @@ def test_a_cycle_without_a_first_token_starves() -> None:
     )
 
 
-def test_a_feedback_edge_that_nobody_closes() -> None:
-    graph = Graph("open")
+def test_a_feedback_edge_that_nobody_closes(graph: Graph) -> None:
     edge, _ = running_sums(graph, delayed=True)
     for look in (lambda: check(graph), lambda: interpret(graph, {}), lambda: lower(graph, FabricConfig())):
         error = raised(GraphError, look)
         assert error == f"feedback 'before' ({edge.location}) is read, but nobody writes it; close it with a stream"
 
 
-def test_a_feedback_edge_of_another_type() -> None:
-    graph = Graph("wrong")
+def test_a_feedback_edge_of_another_type(graph: Graph) -> None:
     edge = graph.feedback(Tile(FP32), [3], name="before")
     born = here(1)
     x = graph.source("x", Tile(BF16), [3])
@@ -237,8 +225,7 @@ def test_a_feedback_edge_of_another_type() -> None:
     )
 
 
-def test_a_feedback_edge_closed_twice() -> None:
-    graph = Graph("wrong")
+def test_a_feedback_edge_closed_twice(graph: Graph) -> None:
     edge = graph.feedback(NUMBER, [3], name="before")
     born = here(1)
     edge.close(graph.source("x", NUMBER, [3]))
@@ -275,15 +262,13 @@ def route(bench: Bench, which: str) -> Any:
     return x.partition(bench.choose("which", which, 2, [3]), targets=2, name="route")
 
 
-def test_assume_shape_gives_the_shape() -> None:
-    bench = Bench()
+def test_assume_shape_gives_the_shape(bench: Bench) -> None:
     first, second = route(bench, "1 2 1 D")
     assert str(first.assume_shape([2]).type) == "[2] of Tile(INT32, 1, 1)"
     assert bench.texts(first, second) == ["1 3 D", "2 D"]
 
 
-def test_a_wrong_static_assumption_is_found_when_it_runs() -> None:
-    bench = Bench()
+def test_a_wrong_static_assumption_is_found_when_it_runs(bench: Bench) -> None:
     first, _ = route(bench, "1 2 2 D")
     refined = first.assume_shape([2])
     error = raised(StreamFault, lambda: bench.text(refined))
@@ -311,16 +296,14 @@ def test_a_wrong_dynamic_assumption_is_found_when_it_runs() -> None:
         ([2, 1], "zip_0 has 1 dimensions, so it can not have the shape [2, 1]"),
     ],
 )
-def test_assumptions_against_what_is_known(dims: list[int], message: str) -> None:
-    bench = Bench()
+def test_assumptions_against_what_is_known(dims: list[int], message: str, bench: Bench) -> None:
     y = bench.source("x", "D", [2]).zip(bench.source("y", "D", [2]))
     with pytest.raises(TypeMismatch) as error:
         y.assume_shape(dims)
     assert str(error.value) == f"{here(1)}: {message}"
 
 
-def test_assumptions_come_before_the_first_reader() -> None:
-    bench = Bench()
+def test_assumptions_come_before_the_first_reader(bench: Bench) -> None:
     first, _ = route(bench, "1 2 2 D")
     first.sink("y")
     error = raised(GraphError, lambda: first.assume_shape([1]))
@@ -330,16 +313,14 @@ def test_assumptions_come_before_the_first_reader() -> None:
 # -- warnings -------------------------------------------------------------------------------------------------------
 
 
-def test_unread_outputs_are_reported_but_for_optional_ones() -> None:
-    bench = Bench()
+def test_unread_outputs_are_reported_but_for_optional_ones(bench: Bench) -> None:
     first, _ = route(bench, "1 2 2 D")
     first.reshape(2)[0].sink("y")  # nobody reads the padding flags, and that is fine
     where = bench.graph.nodes["route"].describe()
     assert check(bench.graph) == [f"{where}: nobody reads route.1; its tokens are dropped"]
 
 
-def test_unread_outputs_do_not_stop_a_run() -> None:
-    bench = Bench()
+def test_unread_outputs_do_not_stop_a_run(bench: Bench) -> None:
     first, _ = route(bench, "1 2 2 D")
     first.sink("y")
     assert text_of(interpret(bench.graph, bench.inputs).outputs["y"]) == "1"
@@ -348,8 +329,7 @@ def test_unread_outputs_do_not_stop_a_run() -> None:
 # -- broadcasts and netlist -----------------------------------------------------------------------------------------
 
 
-def test_every_reader_gets_a_copy_in_the_order_of_placement() -> None:
-    bench = Bench()
+def test_every_reader_gets_a_copy_in_the_order_of_placement(bench: Bench) -> None:
     x = bench.source("x", "1 D", [1])
     x.sink("b")
     x.zip(x, name="z").sink("c")
@@ -361,24 +341,21 @@ def test_every_reader_gets_a_copy_in_the_order_of_placement() -> None:
     assert list(bench.graph.nodes) == ["x", "b", "z", "c"]  # the program itself stays as it is
 
 
-def test_a_broadcast_of_one_of_several_outputs_is_named_after_it() -> None:
-    bench = Bench()
+def test_a_broadcast_of_one_of_several_outputs_is_named_after_it(bench: Bench) -> None:
     _, second = route(bench, "1 2 2 D")
     second.sink("a")
     second.sink("b")
     assert "route_1_broadcast" in insert_broadcasts(bench.graph).nodes
 
 
-def test_a_broadcast_steps_aside_for_a_node_of_its_name() -> None:
-    bench = Bench()
+def test_a_broadcast_steps_aside_for_a_node_of_its_name(bench: Bench) -> None:
     x = bench.source("x", "1 D", [1])
     x.sink("x_broadcast")
     x.sink("y")
     assert list(insert_broadcasts(bench.graph).nodes) == ["x", "x_broadcast_", "x_broadcast", "y"]
 
 
-def test_lowering_does_not_change_what_a_program_means() -> None:
-    bench = Bench()
+def test_lowering_does_not_change_what_a_program_means(bench: Bench) -> None:
     x = bench.source("x", "1 2 D", [2], Tile(FP32))
     x.map(Mul(), x).map(Add(), x).sink("y")
     lowered = insert_broadcasts(bench.graph)
@@ -387,8 +364,7 @@ def test_lowering_does_not_change_what_a_program_means() -> None:
     assert text_of(plain.outputs["y"]) == text_of(again.outputs["y"]) == "2 6"
 
 
-def test_the_netlist_numbers_channels_by_their_producers() -> None:
-    bench = Bench()
+def test_the_netlist_numbers_channels_by_their_producers(bench: Bench) -> None:
     x = bench.source("x", "1 D", [1])
     y = bench.source("y", "1 D", [1])
     y.zip(x, name="z").sink("out")
@@ -407,8 +383,7 @@ def test_the_netlist_numbers_channels_by_their_producers() -> None:
     assert [each.index for each in netlist.outputs(z) if each] == [4]
 
 
-def test_an_unread_output_has_no_channel() -> None:
-    bench = Bench()
+def test_an_unread_output_has_no_channel(bench: Bench) -> None:
     first, _ = route(bench, "1 2 2 D")
     first.sink("y")
     netlist = lower(bench.graph, FabricConfig())
@@ -425,8 +400,7 @@ def test_a_feedback_edge_is_a_channel_with_the_readers_depth() -> None:
     assert (channel.name, channel.producer, channel.consumer, channel.depth) == ("x", ("x", 0), ("y", 0), 9)
 
 
-def test_inputs_of_a_graph_are_named() -> None:
-    graph = Graph("loads")
+def test_inputs_of_a_graph_are_named(graph: Graph) -> None:
     graph.load(graph.tensor("a", (2, 2), INT32), tile=(2, 2)).store("y")
     assert interpret(graph, {"a": np.zeros((2, 2), np.int32)}).outputs["y"][0].stop == 2
 

@@ -202,8 +202,7 @@ def test_tiles_of_the_same_content_mean_the_same() -> None:
         assert tiles(Tile(INT32, 1, 2), ["N", "R"], value) == [[[1, 2]], [[3, 4]]]
 
 
-def test_pairs() -> None:
-    graph = Graph("g")
+def test_pairs(graph: Graph) -> None:
     graph.source("x", Tuple((NUMBER, Selector(3))), [2])
     bound = bind_inputs(graph, {"x": [(5, [0, 2]), (6, masks(3))]}).streams["x"]
     assert [(token.value[0].tolist(), token.value[1]) for token in bound[:-1]] == [([[5]], 5), ([[6]], 3)]
@@ -337,14 +336,12 @@ REFUSED: list[tuple[DType, Any, str]] = [
 
 
 @pytest.mark.parametrize(("dtype", "value", "message"), REFUSED)
-def test_numbers_that_would_change(dtype: DType, value: Any, message: str) -> None:
-    graph = Graph("g")
+def test_numbers_that_would_change(dtype: DType, value: Any, message: str, graph: Graph) -> None:
     graph.tensor("a", (1, 9), dtype)
     assert raised(InputError, lambda: bind_inputs(graph, {"a": value})) == f"input 'a'{message}"
 
 
-def test_rows_of_different_lengths() -> None:
-    graph = Graph("g")
+def test_rows_of_different_lengths(graph: Graph) -> None:
     graph.tensor("a", (2, 2), FP32)
     error = raised(InputError, lambda: bind_inputs(graph, {"a": [[1, 2], [3]]}))
     assert error == "input 'a' has rows of different lengths, which is no array"
@@ -423,8 +420,7 @@ def test_lists_of_another_depth(value: Any, message: str) -> None:
     assert raised(InputError, lambda: tiles(NUMBER, ["N", "R"], value)) == message
 
 
-def test_names() -> None:
-    graph = Graph("g")
+def test_names(graph: Graph) -> None:
     graph.tensor("a", (2, 2), BF16)
     graph.source("x", NUMBER, [1])
     for inputs, message in (
@@ -436,8 +432,7 @@ def test_names() -> None:
         assert raised(InputError, bind_inputs, graph, inputs) == message
 
 
-def test_a_tensor_and_a_source_of_one_name() -> None:
-    graph = Graph("g")
+def test_a_tensor_and_a_source_of_one_name(graph: Graph) -> None:
     graph.tensor("x", (1, 1), INT32)
     graph.source("x", NUMBER, [1])
     error = raised(InputError, lambda: bind_inputs(graph, {"x": [[1]]}))

@@ -11,8 +11,7 @@ from step.functions import Add, Column
 from step.library import parallelize
 
 
-def test_operators_are_where_the_model_says() -> None:
-    graph = Graph("imported")
+def test_operators_are_where_the_model_says(graph: Graph) -> None:
     with graph.at(Location("model.py", 3)):
         x = graph.source("x", Tile(BF16, 2, 4), [3])
         with graph.at(Location("model.py", 7)):
@@ -26,8 +25,7 @@ def test_operators_are_where_the_model_says() -> None:
     assert "test_locations.py" in str(graph.nodes[z.producer].location)
 
 
-def test_errors_name_the_line_of_the_model() -> None:
-    graph = Graph("imported")
+def test_errors_name_the_line_of_the_model(graph: Graph) -> None:
     with graph.at(Location("model.py", 3)):
         x = graph.source("x", Tile(BF16, 2, 4), [3])
     with pytest.raises(TypeMismatch) as caught, graph.at(Location("model.py", 12)):
@@ -44,15 +42,13 @@ def test_errors_name_the_line_of_the_model() -> None:
     assert str(regions.value) == "parallelize 'parallel' (model.py:14): regions must be an integer >= 1, not 0"
 
 
-def test_an_error_inside_ends_it() -> None:
-    graph = Graph("imported")
+def test_an_error_inside_ends_it(graph: Graph) -> None:
     with pytest.raises(ValueError), graph.at(Location("model.py", 3)):
         raise ValueError
     assert "test_locations.py" in str(graph.here)
 
 
-def test_faults_of_a_run_name_the_line_of_the_model() -> None:
-    graph = Graph("imported")
+def test_faults_of_a_run_name_the_line_of_the_model(graph: Graph) -> None:
     with graph.at(Location("model.py", 3)):
         x = graph.source("x", Tile(FP32), [graph.symbol("N")])
         y = graph.source("y", Tile(FP32), [graph.symbol("M")])

@@ -53,8 +53,7 @@ def test_streams(extents: tuple[int, ...]) -> None:
         checkers[1].see(meant[0])
 
 
-def test_long_arrays_stay_arrays() -> None:
-    graph = Graph("long")
+def test_long_arrays_stay_arrays(graph: Graph) -> None:
     graph.source("x", Tile(BF16, 2, 3), [graph.symbol("N"), 2]).sink("y")
     rows = SHORT // 2
     for extra, kind in ((0, list), (1, RegularStream)):

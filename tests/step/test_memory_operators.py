@@ -44,8 +44,7 @@ def test_affine_reads(shape: tuple[int, ...], tile: tuple[int, int], walk: Any, 
     assert loaded(shape, tile, **walk) == (out, first)
 
 
-def test_stops_of_a_read() -> None:
-    graph = Graph("load")
+def test_stops_of_a_read(graph: Graph) -> None:
     y = graph.load(graph.tensor("a", (2, 3), INT32), tile=(1, 1))
     run = interpret(graph, {"a": np.arange(6).reshape(2, 3)}, record=True)
     assert [token.stop for token in run.streams[str(y)]] == [0, 0, 1, 0, 0, 2, 0]
@@ -63,8 +62,7 @@ def test_stops_of_a_read() -> None:
         (2, "9 S1 E1 E1 S2 E2 D", "5 6 S2 E2 E2 S3 E3 D"),
     ],
 )
-def test_one_read_per_reference(rank: int, reference: str, text: str) -> None:
-    bench = Bench()
+def test_one_read_per_reference(rank: int, reference: str, text: str, bench: Bench) -> None:
     a = bench.graph.tensor("a", (1, 2), INT32)
     ref = bench.choose("ref", reference, 4, ["N", "M", "L"][: rank + 1])
     y = bench.graph.load(a, tile=(1, 1), out=(2,), stride=(1,), reference=ref)
@@ -103,36 +101,31 @@ def test_a_tile_without_rows() -> None:
 @pytest.mark.parametrize(
     ("rank", "text", "stored"), [(0, "D", []), (0, "1 2 D", [1, 2]), (1, "E1 1 2 S1 E1 3 S1 D", [1, 2, 3])]
 )
-def test_a_store_takes_the_tiles_in_order(rank: int, text: str, stored: list[int]) -> None:
-    bench = Bench()
+def test_a_store_takes_the_tiles_in_order(rank: int, text: str, stored: list[int], bench: Bench) -> None:
     bench.source("x", text, ["N", "R"][: rank + 1]).store("y")
     outputs = interpret(bench.graph, bench.inputs).outputs["y"]
     assert [int(token.value[0, 0]) for token in outputs if token.has_value] == stored
 
 
-def test_a_store_needs_tiles() -> None:
-    bench = Bench()
+def test_a_store_needs_tiles(bench: Bench) -> None:
     x = bench.source("x", "D", [2], Selector(3))
     with pytest.raises(TypeMismatch, match=r"a store needs tiles, not Selector"):
         x.store("y")
 
 
-def test_what_is_stored_is_what_was_loaded() -> None:
-    graph = Graph("copy")
+def test_what_is_stored_is_what_was_loaded(graph: Graph) -> None:
     graph.load(graph.tensor("a", (4, 6), FP32), tile=(2, 3)).store("b")
     data = np.random.default_rng(0).standard_normal((4, 6)).astype(np.float32)
     tiles = [token.value for token in interpret(graph, {"a": data}).outputs["b"]]
     assert np.array_equal(np.block([tiles[:2], tiles[2:]]), data)
 
 
-def test_tiles_of_a_tensor_in_three_dimensions_keep_their_scalars() -> None:
-    graph = Graph("load")
+def test_tiles_of_a_tensor_in_three_dimensions_keep_their_scalars(graph: Graph) -> None:
     y = graph.load(graph.tensor("a", (2, 2, 4), INT32), tile=(2, 2))
     run = interpret(graph, {"a": np.arange(16).reshape(2, 2, 4)}, record=True)
     values = [token.value.tolist() for token in run.streams[str(y)] if token.has_value]
     assert values == [[[0, 1], [4, 5]], [[2, 3], [6, 7]], [[8, 9], [12, 13]], [[10, 11], [14, 15]]]
 
 
-def test_type_of_a_load() -> None:
-    graph = Graph("load")
+def test_type_of_a_load(graph: Graph) -> None:
     assert graph.load(graph.tensor("a", (4, 8), BF16), tile=(2, 4)).element == Tile(BF16, 2, 4)

@@ -86,8 +86,7 @@ def operand(bench: Bench, name: str, element: Any, dims: list[Any]) -> Stream:
          (0, 0, 0, 0)),
     ],
 )  # fmt: skip
-def test_terms_of_every_operator(build: Any, expected: tuple[int, ...]) -> None:
-    bench = Bench()
+def test_terms_of_every_operator(build: Any, expected: tuple[int, ...], bench: Bench) -> None:
     build(bench)
     assert node_metrics(bench, "y") == expected
 
@@ -100,14 +99,12 @@ def test_terms_with_symbols() -> None:
     assert node_metrics(bench, "y")[0] == 5 * n.extent * 128
 
 
-def test_a_ragged_dimension_counts_in_total() -> None:
-    bench = Bench()
+def test_a_ragged_dimension_counts_in_total(bench: Bench) -> None:
     bench.source("x", "D", ["N", "R"], LEFT).store("y")
     assert node_metrics(bench, "y")[0] == 128 * bench.symbols["R"].extent
 
 
-def test_a_dynamic_tile_has_a_symbolic_size() -> None:
-    bench = Bench()
+def test_a_dynamic_tile_has_a_symbolic_size(bench: Bench) -> None:
     n = bench.dims(["N"])[0]
     tall = bench.source("x", "D", [1, n], Tile(BF16, 1, 16)).accum(RetileRow(), name="tall")
     tall.map(Matmul(), bench.source("w", "D", [1], RIGHT), name="y")
@@ -122,9 +119,8 @@ def joined(bench: Bench) -> Stream:
     return x.accum(RetileRow(), name="joined")
 
 
-def test_rows_that_are_joined_are_moved_once() -> None:
+def test_rows_that_are_joined_are_moved_once(bench: Bench) -> None:
     """The total of a ragged dimension is that of all tiles: one of them has the mean."""
-    bench = Bench()
     tiles = joined(bench)
     tiles.map(Silu(), name="silu").store("y")
     rows = tiles.flat_map(RetileStreamify(1, "row", 1))
@@ -141,9 +137,8 @@ def test_rows_that_are_joined_are_moved_once() -> None:
 
 
 @pytest.mark.parametrize(("ragged", "rows", "value"), [(True, [2, 3, 1], 6), (False, [2, 2, 2], 2)])
-def test_tiles_of_a_source_show_their_symbol(ragged: bool, rows: list[int], value: int) -> None:
+def test_tiles_of_a_source_show_their_symbol(ragged: bool, rows: list[int], value: int, graph: Graph) -> None:
     """A ragged one is the total, another one what each of them has."""
-    graph = Graph("tall")
     graph.source("x", Tile(BF16, graph.symbol("Q", ragged=ragged), 4), [3]).store("y")
     inputs = {"x": [np.ones((each, 4)) for each in rows]}
     values = bind(graph, inputs)
@@ -151,9 +146,8 @@ def test_tiles_of_a_source_show_their_symbol(ragged: bool, rows: list[int], valu
     assert (values, metrics(graph).bind(values).off_chip_bytes) == ({"Q": value}, moved) and moved == 6 * 4 * 2
 
 
-def test_rows_are_joined_over_several_dimensions() -> None:
+def test_rows_are_joined_over_several_dimensions(bench: Bench) -> None:
     """The innermost ragged one has those outside of it; static ones count in each tile."""
-    bench = Bench()
     inside, outside = bench.graph.symbol("I", ragged=True), bench.graph.symbol("O", ragged=True)
     for name, dims, rows in (
         ("both", [5, outside, inside], "I/5"),
@@ -195,15 +189,13 @@ def test_the_artifact_counts_single_buffers() -> None:
     assert metrics(copied(), accounting="artifact").on_chip_bytes == 8 + 16
 
 
-def test_channels_have_the_fabrics_depth_unless_said() -> None:
-    bench = Bench()
+def test_channels_have_the_fabrics_depth_unless_said(bench: Bench) -> None:
     x = bench.source("x", "D", [1], Tile(INT32))
     x.buffered(10).promote().sink("y")
     assert metrics(bench.graph, FabricConfig(channel_depth=5)).channel_bytes == 10 * 4 + 5 * 4
 
 
-def test_intensity_without_traffic() -> None:
-    bench = Bench()
+def test_intensity_without_traffic(bench: Bench) -> None:
     bench.source("x", "D", [1]).sink("y")
     assert metrics(bench.graph).intensity == 0
 
@@ -235,8 +227,7 @@ def test_traffic_with_values() -> None:
     assert found.bind(values).off_chip_bytes == 4 * (5 + 4)
 
 
-def test_symbols_of_an_empty_stream_are_zero() -> None:
-    bench = Bench()
+def test_symbols_of_an_empty_stream_are_zero(bench: Bench) -> None:
     bench.source("x", "D", ["N", "R"]).flatten(0, 1).sink("y")
     assert bind(bench.graph, bench.inputs) == {"N": 0, "R": 0, "flatten_0_flat": 0}
 
@@ -276,15 +267,13 @@ def test_wrong_names() -> None:
         metrics(copied()).bind({"N": 1})
 
 
-def test_evaluate() -> None:
-    graph = Graph("g")
+def test_evaluate(graph: Graph) -> None:
     n = graph.symbol("N").extent
     assert evaluate(sympy.ceiling(n / 4) * 3, {"N": 9}, graph) == 9
     assert evaluate(sympy.Integer(5), {}, graph) == 5
 
 
-def test_metrics_of_data_given_as_arrays() -> None:
-    graph = Graph("arrays")
+def test_metrics_of_data_given_as_arrays(graph: Graph) -> None:
     graph.source("x", Tile(FP32), [graph.symbol("N"), 2]).store("y")
     values = bind(graph, {"x": np.zeros((7, 2), np.float32)})
     assert values == {"N": 7} and metrics(graph).bind(values).off_chip_bytes == 56

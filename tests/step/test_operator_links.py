@@ -135,8 +135,7 @@ def test_links_of_nobody(name: str, message: str) -> None:
         assert error == message.format(here=here)
 
 
-def test_tuples_of_dynamic_tiles_have_words_of_one_width() -> None:
-    graph = Graph("tuples")
+def test_tuples_of_dynamic_tiles_have_words_of_one_width(graph: Graph) -> None:
     rows = graph.symbol("rows", ragged=True)
     x, z = (graph.source(name, step.Tile(BF16, rows, 16), (6,)) for name in ("x", "z"))
     x.zip(z, name="both").promote(name="same").sink("y")

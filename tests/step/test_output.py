@@ -114,8 +114,7 @@ def test_an_output_shows_itself_in_a_line() -> None:
     assert repr(output_of(played(Tile(FP32), 3), x=[1, 2, 3])) == "<output y: [3] of Tile(FP32, 1, 1)>"
 
 
-def test_every_back_end_with_outputs_has_them_alike() -> None:
-    graph = Graph("sums")
+def test_every_back_end_with_outputs_has_them_alike(graph: Graph) -> None:
     graph.source("x", Tile(FP32), [graph.symbol("N"), graph.symbol("R", ragged=True)]).accum(Add()).sink("y")
     data = {"x": [[1, 2], [], [3]]}
     runs = [

@@ -156,8 +156,7 @@ def test_a_region_that_is_free_earlier_gets_more() -> None:
     assert 2 * cycles(early=True) < cycles(early=False)
 
 
-def test_a_slow_region_gets_less() -> None:
-    graph = Graph("parallel")
+def test_a_slow_region_gets_less(graph: Graph) -> None:
     bench = Bench(graph)
     regions = count()
 
@@ -190,8 +189,7 @@ def test_what_can_not_be_handed_out(options: dict[str, Any], message: str) -> No
     assert str(error.value) == f"parallelize 'parallel' ({here(1)}): {message}"
 
 
-def test_other_chunks() -> None:
-    graph = Graph("parallel")
+def test_other_chunks(graph: Graph) -> None:
     x = graph.source("x", TILE, [graph.symbol("B")])
     other = graph.source("each", TILE, [3])
     with pytest.raises(ProgramError) as error:

@@ -44,8 +44,7 @@ def data(bench: Bench, text: str, dims: Any, name: str = "data") -> Stream:
 # -- loads ------------------------------------------------------------------------------------------------------------
 
 
-def test_type_of_a_random_load() -> None:
-    bench = Bench()
+def test_type_of_a_random_load(bench: Bench) -> None:
     y = addresses(bench, "D", ["N", "R"]).load_random(cache(bench), tile=(1, 2))
     assert (y.element, format_shape(y.shape)) == (Tile(INT32, 1, 2), "[N, R]")
 
@@ -59,13 +58,11 @@ def test_type_of_a_random_load() -> None:
         (["N", "R", "Q"], "E2 1 S1 E1 S2 D", "E2 [[2,3]] S1 E1 S2 D"),
     ],
 )
-def test_a_random_load_keeps_the_shape(dims: list[str], text: str, read: str) -> None:
-    bench = Bench()
+def test_a_random_load_keeps_the_shape(dims: list[str], text: str, read: str, bench: Bench) -> None:
     assert bench.text(addresses(bench, text, dims).load_random(cache(bench), tile=(1, 2))) == read
 
 
-def test_addresses_count_the_tiles_row_by_row_over_all_dimensions() -> None:
-    bench = Bench()
+def test_addresses_count_the_tiles_row_by_row_over_all_dimensions(bench: Bench) -> None:
     bench.inputs["a"] = np.arange(16).reshape(2, 2, 4)
     y = addresses(bench, "0 1 2 3 D", [4]).load_random(bench.graph.tensor("a", (2, 2, 4), INT32), tile=(2, 2))
     first = [int(token.value[0, 0]) for token in bench.tokens(y)[0] if token.has_value]
@@ -87,8 +84,7 @@ def test_random_loads_that_are_refused(build: Callable[[Bench], Any], message: s
     assert refusal("random_off_chip_load", build) == message
 
 
-def test_an_address_out_of_range_is_a_fault() -> None:
-    bench = Bench()
+def test_an_address_out_of_range_is_a_fault(bench: Bench) -> None:
     x = addresses(bench, "1 S1 E1 2 4 S1 D", ["N", "R"])
     x.load_random(cache(bench), tile=(1, 2), name="read").sink("y")
     line = here(1)
@@ -103,15 +99,13 @@ def test_an_address_out_of_range_is_a_fault() -> None:
 # -- stores -----------------------------------------------------------------------------------------------------------
 
 
-def test_type_of_a_random_store() -> None:
-    bench = Bench()
+def test_type_of_a_random_store(bench: Bench) -> None:
     dims = bench.dims(["N", "R"])
     y = data(bench, "D", dims).store_random(cache(bench), addresses(bench, "D", dims))
     assert (y.element, format_shape(y.shape)) == (Tile(BOOL), "[N, R]")
 
 
-def test_every_write_is_acknowledged() -> None:
-    bench = Bench()
+def test_every_write_is_acknowledged(bench: Bench) -> None:
     dims = bench.dims(["N", "R"])
     where = addresses(bench, "E1 3 0 S1 E1 D", dims)
     assert bench.text(data(bench, "E1 8 9 S1 E1 D", dims).store_random(cache(bench), where)) == (
@@ -119,9 +113,8 @@ def test_every_write_is_acknowledged() -> None:
     )
 
 
-def test_the_tensor_is_an_output() -> None:
+def test_the_tensor_is_an_output(bench: Bench) -> None:
     """What nobody wrote is as it was; the last write wins; the input data stays as it is."""
-    bench = Bench()
     dims = bench.dims(["N"])
     data(bench, "8 9 10 D", dims).store_random(cache(bench), addresses(bench, "2 0 2 D", dims)).sink("done")
     before = bench.inputs["cache"].copy()
@@ -152,8 +145,7 @@ def test_random_stores_that_are_refused(build: Callable[[Bench], Any], message: 
     assert refusal("random_off_chip_store", build) == message
 
 
-def test_a_store_out_of_range_is_a_fault() -> None:
-    bench = Bench()
+def test_a_store_out_of_range_is_a_fault(bench: Bench) -> None:
     dims = bench.dims(["N"])
     where = addresses(bench, "3 4294967295 D", dims)
     data(bench, "8 9 D", dims).store_random(cache(bench), where, name="write").sink("y")
@@ -169,8 +161,7 @@ def test_a_store_out_of_range_is_a_fault() -> None:
 # -- both on one tensor -----------------------------------------------------------------------------------------------
 
 
-def test_what_waits_for_acknowledgements_sees_the_tiles() -> None:
-    bench = Bench()
+def test_what_waits_for_acknowledgements_sees_the_tiles(bench: Bench) -> None:
     kept, dims = cache(bench), bench.dims(["N"])
     where = addresses(bench, "3 0 D", dims)
     done = data(bench, "8 9 D", dims).store_random(kept, where).reshape(1)[0]
@@ -192,8 +183,7 @@ def places(text: str) -> str:
     return re.sub(r"\((?:[^ ()]*/)?(\w+\.py):\d+\)", r"(\1)", text)
 
 
-def test_a_load_that_does_not_wait_for_a_store_of_its_tensor_is_a_warning() -> None:
-    graph = Graph("race")
+def test_a_load_that_does_not_wait_for_a_store_of_its_tensor_is_a_warning(graph: Graph) -> None:
     stored_and_read(graph)
     assert [places(each) for each in check(graph)] == [
         "random_off_chip_load 'read' (test_random_memory.py) reads tensor 'cache', which random_off_chip_store 'write' "
@@ -204,8 +194,7 @@ def test_a_load_that_does_not_wait_for_a_store_of_its_tensor_is_a_warning() -> N
     assert all(f"({line})" in warning for line in lines) and lines[0] != lines[1]
 
 
-def test_an_order_through_a_feedback_edge_counts() -> None:
-    graph = Graph("loop")
+def test_an_order_through_a_feedback_edge_counts(graph: Graph) -> None:
     kept = graph.tensor("cache", (2, 4), INT32)
     again = graph.feedback(Tile(BOOL), [2], name="again")
     read = graph.load(kept, tile=(1, 2), out=(1,), reference=again.stream).flatten(0, 1)
@@ -213,8 +202,7 @@ def test_an_order_through_a_feedback_edge_counts() -> None:
     assert check(graph) == []
 
 
-def test_a_tile_that_is_changed_is_read_before_it_is_stored() -> None:
-    graph = Graph("changed")
+def test_a_tile_that_is_changed_is_read_before_it_is_stored(graph: Graph) -> None:
     kept = graph.tensor("cache", (2, 4), INT32)
     where = graph.source("at", ADDRESS, [2])
     tile = where.load_random(kept, tile=(1, 2), name="read")
@@ -232,8 +220,7 @@ def test_a_load_that_nobody_reads_has_no_order() -> None:
     assert "nobody reads read" in unread and "which random_off_chip_store 'write'" in race
 
 
-def test_acknowledgements_that_nobody_reads_are_a_warning() -> None:
-    bench = Bench()
+def test_acknowledgements_that_nobody_reads_are_a_warning(bench: Bench) -> None:
     dims = bench.dims(["N"])
     data(bench, "8 9 D", dims).store_random(cache(bench), addresses(bench, "3 0 D", dims), name="write")
     line = here(1)
@@ -242,8 +229,7 @@ def test_acknowledgements_that_nobody_reads_are_a_warning() -> None:
     assert len(interpret(bench.graph, bench.inputs).outputs["cache"]) == 4
 
 
-def test_a_stored_tensor_is_cut_in_one_way() -> None:
-    graph = Graph("cuts")
+def test_a_stored_tensor_is_cut_in_one_way(graph: Graph) -> None:
     stored_and_read(graph, tile=(2, 2))
     error = raised(GraphError, lambda: check(graph))
     assert places(error) == (
@@ -253,8 +239,7 @@ def test_a_stored_tensor_is_cut_in_one_way() -> None:
     )
 
 
-def test_a_stored_tensor_has_a_name_of_its_own() -> None:
-    graph = Graph("names")
+def test_a_stored_tensor_has_a_name_of_its_own(graph: Graph) -> None:
     kept = graph.tensor("cache", (2, 4), INT32)
     stored = graph.source("data", Tile(INT32, 1, 2), [2]).store_random(kept, graph.source("at", ADDRESS, [2]))
     stored.sink("cache")

@@ -83,8 +83,7 @@ def test_a_store_of_any_number_of_tiles(beats: int, fits: bool) -> None:
         lower(graph, BYTES)
 
 
-def test_what_is_too_large_alone_and_wider_beats() -> None:
-    graph = Graph("large")
+def test_what_is_too_large_alone_and_wider_beats(graph: Graph) -> None:
     graph.source("at", Tile(UINT32), [1]).load_random(
         graph.tensor("w", (1 << 20, 1 << 14), BF16), tile=(1, 1 << 14), name="op"
     ).sink("y")

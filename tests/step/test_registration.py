@@ -96,9 +96,8 @@ def test_what_a_floor_does_not_have_is_named_with_its_line(package: str, monkeyp
 
 @pytest.mark.parametrize("package", ["hw.functions", "step.lowering.plans"])
 def test_a_function_that_a_floor_does_not_have_is_named_with_its_line(
-    package: str, monkeypatch: pytest.MonkeyPatch
+    package: str, monkeypatch: pytest.MonkeyPatch, graph: Graph
 ) -> None:
-    graph = Graph("missing")
     graph.source("x", Tile(FP32), [2]).map(Add(), graph.source("w", Tile(FP32), [2]), name="y")
     node = graph.nodes["y"]
     monkeypatch.setattr(Add, "family", "sums")

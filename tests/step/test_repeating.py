@@ -33,8 +33,7 @@ from step.running.interpreter import interpret
         (2, 1, "1 S2 2 S2 3 S2 D", "E1 9 S1 E1 S2 E2 9 S1 E1 S2 D", "E1 1 S1 E1 S2 E2 3 S1 E1 S2 D"),
     ],
 )
-def test_expand_meaning(rank: int, outer: int, data: str, reference: str, result: str) -> None:
-    bench = Bench()
+def test_expand_meaning(rank: int, outer: int, data: str, reference: str, result: str, bench: Bench) -> None:
     dims = bench.dims(["N", "M", "L", "K"][: outer + rank])
     x = bench.source("x", data, [*dims[:outer], *[1] * rank])
     ref = bench.choose("ref", reference, 4, dims)
@@ -53,8 +52,7 @@ def test_expand_meaning(rank: int, outer: int, data: str, reference: str, result
         ([1], 3, "5 D", "5 5 5 D"),
     ],
 )
-def test_static_expand(dims: list[Any], count: int, data: str, result: str) -> None:
-    bench = Bench()
+def test_static_expand(dims: list[Any], count: int, data: str, result: str, bench: Bench) -> None:
     y = bench.source("x", data, dims).expand_static(count)
     assert format_shape(y.shape[-1:]) == f"[{count}]"
     assert bench.text(y) == result
@@ -70,16 +68,14 @@ def test_static_expand(dims: list[Any], count: int, data: str, result: str) -> N
     ],
 )
 def test_repeat_is_n_copies_of_which_the_last_has_the_stop_plus_one(
-    dims: list[Any], data: str, shape: str, result: str
+    dims: list[Any], data: str, shape: str, result: str, bench: Bench
 ) -> None:
-    bench = Bench()
     y = bench.source("x", data, dims).repeat(2)
     assert format_shape(y.shape) == shape
     assert bench.text(y) == result
 
 
-def test_repeat_names_both_of_its_operators() -> None:
-    bench = Bench()
+def test_repeat_names_both_of_its_operators(bench: Bench) -> None:
     bench.source("x", "D", [2]).repeat(3, name="again")
     assert list(bench.graph.nodes) == ["x", "again_chunks", "again"]
 
@@ -115,8 +111,7 @@ def test_expand_is_refused(build: Any, message: str) -> None:
         ("1 S1 2 S1 D", "9 S1 D", ["token 1 of x is a value with S1", "token 1 of ref is Done"]),
     ],
 )
-def test_expand_faults(data: str, reference: str, heads: list[str]) -> None:
-    bench = Bench()
+def test_expand_faults(data: str, reference: str, heads: list[str], bench: Bench) -> None:
     dims = bench.dims(["N", "R"])
     x = bench.source("x", data, [dims[0], 1])
     y = x.expand(bench.source("ref", reference, dims), name="repeated")
@@ -130,8 +125,7 @@ def test_expand_faults(data: str, reference: str, heads: list[str]) -> None:
     ("data", "reference"),
     [("1 S1 2 S2 D", "9 S1 9 S1 9 S2 D"), ("1 S1 2 S2 D", "9 S2 9 S2 D"), ("E2 D", "9 S2 D")],
 )
-def test_a_reference_of_another_outer_structure(data: str, reference: str) -> None:
-    bench = Bench()
+def test_a_reference_of_another_outer_structure(data: str, reference: str, bench: Bench) -> None:
     dims = bench.dims(["N", "M", "R"])
     y = bench.source("x", data, [*dims[:2], 1]).expand(bench.source("ref", reference, dims))
     with pytest.raises(StreamFault, match=r"its inputs do not have the same shape"):

@@ -34,8 +34,7 @@ DIMS = ["N", "M", "L"]
         (["N", 3, 5], 1, 2, ["[route_D0, 5]", "[route_D1, 5]"]),
     ],
 )
-def test_partition_shape(dims: list[Any], rank: int, outer: int, shapes: list[str]) -> None:
-    bench = Bench()
+def test_partition_shape(dims: list[Any], rank: int, outer: int, shapes: list[str], bench: Bench) -> None:
     x, which = bench.source("x", "D", dims), bench.choose("which", "D", 2, dims[:outer])
     outputs = x.partition(which, targets=2, rank=rank, name="route")
     assert [format_shape(each.shape) for each in outputs] == shapes
@@ -43,16 +42,14 @@ def test_partition_shape(dims: list[Any], rank: int, outer: int, shapes: list[st
     assert [str(each) for each in outputs] == ["route.0", "route.1"]
 
 
-def test_symbols_of_a_partition_are_dynamic_and_say_where_they_were_born() -> None:
-    bench = Bench()
+def test_symbols_of_a_partition_are_dynamic_and_say_where_they_were_born(bench: Bench) -> None:
     bench.source("x", "D", [4]).partition(bench.choose("which", "D", 2, [4]), targets=2, name="route")
     info = bench.graph.symbols["route_D1"]
     assert (info.of, info.dim.is_static, info.dim.is_ragged) == ("route", False, False)
     assert str(info.born).rpartition(":")[0].endswith("test_routing.py")
 
 
-def test_one_selector_stream_gives_the_same_symbols_everywhere() -> None:
-    bench = Bench()
+def test_one_selector_stream_gives_the_same_symbols_everywhere(bench: Bench) -> None:
     which, other = bench.choose("which", "D", 2, [4]), bench.choose("other", "D", 2, [4])
     x = bench.source("x", "D", [4])
     first = x.partition(which, targets=2)
@@ -63,9 +60,8 @@ def test_one_selector_stream_gives_the_same_symbols_everywhere() -> None:
     assert another[0].shape != first[0].shape
 
 
-def test_ragged_chunks_have_new_symbols_at_every_target() -> None:
+def test_ragged_chunks_have_new_symbols_at_every_target(bench: Bench) -> None:
     """A ragged symbol counts all tensors of a stream, and no target gets them all."""
-    bench = Bench()
     x = bench.source("x", "1 2 S1 3 S1 4 5 6 S1 D", ["N", "R"])
     outputs = x.partition(bench.choose("which", "1 2 1 D", 2, ["N"]), targets=2, rank=1)
     inner = {str(x.shape[1]), *(str(each.shape[1]) for each in outputs)}
@@ -123,8 +119,9 @@ def assert_faults(heads: list[str], operator: str, run: Callable[[], Any]) -> No
         (2, 1, 2, "1 2 S1 3 S2 E2 E1 4 S2 D", "1 3 2 D", ["1 2 S1 3 S2 E2 D", "E2 E1 4 S2 D"]),
     ],
 )
-def test_partition_meaning(rank: int, outer: int, targets: int, x: str, which: str, outputs: list[str]) -> None:
-    bench = Bench()
+def test_partition_meaning(
+    rank: int, outer: int, targets: int, x: str, which: str, outputs: list[str], bench: Bench
+) -> None:
     dims = bench.dims(["N", "M", "L", "K"][: outer + rank])
     stream, selector = bench.source("x", x, dims), bench.choose("which", which, targets, dims[:outer])
     assert bench.texts(*stream.partition(selector, targets=targets, rank=rank)) == outputs
@@ -149,8 +146,7 @@ def test_partition_meaning(rank: int, outer: int, targets: int, x: str, which: s
                                              "token 0 of x is a value with S1", "token 0 of which is a value with S1"]),
     ],
 )  # fmt: skip
-def test_partition_faults(rank: int, outer: int, x: str, which: str, heads: list[str]) -> None:
-    bench = Bench()
+def test_partition_faults(rank: int, outer: int, x: str, which: str, heads: list[str], bench: Bench) -> None:
     dims = bench.dims(["N", "M", "L"][: outer + rank])
     stream, selector = bench.source("x", x, dims), bench.choose("which", which, 2, dims[:outer])
     outputs = stream.partition(selector, targets=2, rank=rank, name="route")
@@ -199,16 +195,14 @@ def test_reassemble_meaning(rank: int, outer: int, data: list[str], which: str, 
     assert gather(rank, order, data, which, outer) == result
 
 
-def test_reassemble_shape() -> None:
-    bench = Bench()
+def test_reassemble_shape(bench: Bench) -> None:
     inputs = [bench.source(f"x{port}", "D", [f"D{port}", 3, 5]) for port in range(2)]
     y = bench.graph.reassemble(inputs, bench.choose("which", "D", 2, [4, "M"]), rank=2)
     assert format_shape(y.shape) == "[4, M, reassemble_0_selected, 3, 5]"
     assert bench.graph.symbols["reassemble_0_selected"].dim.is_ragged and y.element == NUMBER
 
 
-def test_ragged_chunks_are_a_new_ragged_dimension_together() -> None:
-    bench = Bench()
+def test_ragged_chunks_are_a_new_ragged_dimension_together(bench: Bench) -> None:
     inputs = [bench.source(f"x{port}", "D", [f"D{port}", f"R{port}"]) for port in range(2)]
     y = bench.graph.reassemble(inputs, bench.choose("which", "D", 2, [4]), rank=1)
     assert y.shape[2].is_ragged and y.shape[2] not in {each.shape[1] for each in inputs}

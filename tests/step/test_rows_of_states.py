@@ -37,16 +37,14 @@ def test_types(rows: Any, extent: Any, result: str) -> None:
     assert x.scan(Add(out=BF16)).element == x.element
 
 
-def test_streams_of_other_shapes_have_other_rows() -> None:
-    graph = Graph("shapes")
+def test_streams_of_other_shapes_have_other_rows(graph: Graph) -> None:
     rows, extents = graph.symbol("H"), [graph.symbol(each, ragged=True) for each in "LM"]
     one, other = (graph.source(f"x{each}", Tile(BF16, rows, 4), [2, each]) for each in extents)
     assert str(one.accum(Add(), name="one").element) == "Tile(FP32, one_rows/2, 4)"
     assert str(other.accum(Add(), name="other").element) == "Tile(FP32, other_rows/2, 4)"
 
 
-def test_of_a_product() -> None:
-    graph = Graph("product")
+def test_of_a_product(graph: Graph) -> None:
     extent = graph.symbol("L", ragged=True)
     x = graph.source("x", Tile(BF16, graph.symbol("H"), 4), [2, extent])
     state = x.accum(Matmul(), graph.source("w", Tile(BF16, 4, 3), [2, extent]), name="state")
@@ -54,8 +52,7 @@ def test_of_a_product() -> None:
 
 
 @pytest.mark.parametrize("ragged", [False, True])
-def test_metrics_count_the_rows_that_there_are(ragged: bool) -> None:
-    graph = Graph("counted")
+def test_metrics_count_the_rows_that_there_are(ragged: bool, graph: Graph) -> None:
     x = graph.source("x", Tile(FP32, graph.symbol("H", ragged=ragged), 4), [3, graph.symbol("L", ragged=True)])
     x.accum(Add(), name="state").map(Silu()).sink("y")
     rows = [[2, 2], [], [5 if ragged else 2]]
@@ -65,8 +62,7 @@ def test_metrics_count_the_rows_that_there_are(ragged: bool) -> None:
     assert metrics(graph).bind(values).flops == 4 * sum(map(sum, rows)) + Silu().flops(Tile(FP32)) * 4 * there
 
 
-def test_of_reductions_that_may_be_empty_can_not_stand_beside_each_other() -> None:
-    graph = Graph("beside")
+def test_of_reductions_that_may_be_empty_can_not_stand_beside_each_other(graph: Graph) -> None:
     x = graph.source("x", Tile(BF16, graph.symbol("H"), 4), [2, 2, graph.symbol("L", ragged=True)])
     states = x.accum(Add(), name="state").map(Cast(BF16))
     with pytest.raises(TypeMismatch, match=r"retile_col needs tiles with the same number of rows, not Tile\(BF16, s"):

@@ -113,8 +113,9 @@ PROGRAMS = [
 
 @pytest.mark.parametrize("build", PROGRAMS, ids=lambda each: each.__name__)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_programs_take_what_is_made_up(build: Callable[[Graph], None], seed: int | None, tmp_path: Path) -> None:
-    graph = Graph("g")
+def test_programs_take_what_is_made_up(
+    build: Callable[[Graph], None], seed: int | None, tmp_path: Path, graph: Graph
+) -> None:
     build(graph)
     interpret(graph, through_a_file(graph, sample(graph, seed=seed), tmp_path))
 
@@ -147,8 +148,7 @@ def test_data_for_every_scenario_is_of_the_declared_types(scenario: Scenario, tm
         through_a_file(graph, sample(graph, seed=seed), tmp_path)
 
 
-def test_a_seed_says_what_is_made_up() -> None:
-    graph = Graph("g")
+def test_a_seed_says_what_is_made_up(graph: Graph) -> None:
     of_all_types(graph)
     assert sample(graph, seed=5) == sample(graph, seed=5)
     assert sample(graph, seed=5) != sample(graph, seed=6)
@@ -187,8 +187,7 @@ def test_extents_that_are_asked_for(
     assert shown(build, source, bindings=bindings) == text
 
 
-def test_bindings_hold_with_a_seed() -> None:
-    graph = Graph("g")
+def test_bindings_hold_with_a_seed(graph: Graph) -> None:
     equal_shapes(graph)
     for seed in range(5):
         made = sample(graph, seed=seed, bindings={"N": 3, "M": 2, "R": 9, "Q": 20})
@@ -211,9 +210,8 @@ def test_bindings_hold_with_a_seed() -> None:
     ],
 )  # fmt: skip
 def test_extents_that_can_not_be_chosen(
-    build: Callable[[Graph], None], bindings: dict[str, int], kind: Any, message: str
+    build: Callable[[Graph], None], bindings: dict[str, int], kind: Any, message: str, graph: Graph
 ) -> None:
-    graph = Graph("g")
     build(graph)
     assert raised(kind, lambda: sample(graph, bindings=bindings)) == message
 
@@ -241,8 +239,7 @@ def test_what_follows_from_its_own_data() -> None:
     assert show(each._replace(value=0) if each.has_value else each for each in sample(graph).streams["x"]) == "0 0 D"
 
 
-def test_what_can_not_be_kept() -> None:
-    graph = Graph("g")
+def test_what_can_not_be_kept(graph: Graph) -> None:
     plain(graph)
     for options, message in (
         ({"keep": ["z"], "own": {"x": []}}, "the program has no tensor or source 'z'; it has x"),
@@ -253,9 +250,8 @@ def test_what_can_not_be_kept() -> None:
         assert raised(InputError, sample, graph, **options) == message
 
 
-def test_a_program_that_fails_on_the_way() -> None:
+def test_a_program_that_fails_on_the_way(graph: Graph) -> None:
     """What a symbol follows from is run, and that can fail."""
-    graph = Graph("g")
     n, m = graph.symbol("N"), graph.symbol("M")
     which = graph.selectors("which", 2, [n])
     rows = graph.source("x", Tile(FP32), [n]).partition(which, targets=2, name="route")

@@ -28,8 +28,7 @@ SCALAR = Tile(FP32)
         (["N", "M", "L"], 2, True, "1 S1 E1 S2 2 S1 3 S2 D", "0 S1 E1 S2 0 S1 2 S2 D"),
     ],
 )
-def test_scan_meaning(dims: list[Any], rank: int, exclusive: bool, text: str, states: str) -> None:
-    bench = Bench()
+def test_scan_meaning(dims: list[Any], rank: int, exclusive: bool, text: str, states: str, bench: Bench) -> None:
     assert bench.text(bench.source("x", text, dims, SCALAR).scan(Add(), rank=rank, exclusive=exclusive)) == states
 
 

@@ -215,8 +215,7 @@ def test_a_graph_and_an_operator_of_the_same_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pad", [-np.inf, np.inf, np.nan, np.float32(0.5), 3])
-def test_parameters_of_all_sorts(pad: Any, tmp_path: Path) -> None:
-    graph = Graph("pads")
+def test_parameters_of_all_sorts(pad: Any, tmp_path: Path, graph: Graph) -> None:
     graph.source("x", Tile(FP32), [5]).reshape(2, pad=pad)[0].sink("y")
     assert_survives(Program(graph), tmp_path)
     json.loads((tmp_path / "saved.json").read_text(), parse_constant=lambda text: pytest.fail(text))
@@ -231,8 +230,9 @@ def test_parameters_of_all_sorts(pad: Any, tmp_path: Path) -> None:
         (lambda n: 2 * n, DimKind.RAGGED, "the dimension 2*N can not be saved: a ragged one must be a symbol"),
     ],
 )  # fmt: skip
-def test_dimensions_that_can_not_be_saved(extent: Any, kind: DimKind, message: str, tmp_path: Path) -> None:
-    graph = Graph("odd")
+def test_dimensions_that_can_not_be_saved(
+    extent: Any, kind: DimKind, message: str, tmp_path: Path, graph: Graph
+) -> None:
     graph.source("x", NUMBER, [Dim(extent(graph.symbol("N").extent), kind)]).sink("y")
     error = raised(ProgramError, lambda: Program(graph).save(tmp_path / "p.json"))
     assert error == message and list(tmp_path.iterdir()) == []
@@ -265,8 +265,9 @@ def element_of(number: int, element: Any) -> Any:
 
 
 @pytest.mark.parametrize(("text", "element", "dims"), SOURCES)
-def test_input_data_survives_a_round_trip(text: str, element: Any, dims: list[str], tmp_path: Path) -> None:
-    bench = Bench()
+def test_input_data_survives_a_round_trip(
+    text: str, element: Any, dims: list[str], tmp_path: Path, bench: Bench
+) -> None:
     stream = bench.graph.source("x", element, bench.dims(dims))
     stream.sink("y")
     tokens = [t._replace(value=element_of(t.value, element)) if t.has_value else t for t in parse(text)]
@@ -287,8 +288,7 @@ def test_tiles_of_several_sizes(tmp_path: Path) -> None:
         }
 
 
-def test_numbers_that_are_none_survive(tmp_path: Path) -> None:
-    graph = Graph("odd")
+def test_numbers_that_are_none_survive(tmp_path: Path, graph: Graph) -> None:
     for dtype in (BF16, FP32):
         graph.load(graph.tensor(dtype.name, (1, 4), dtype), tile=(1, 4)).sink(f"y{dtype}")
     patterns = {
@@ -298,8 +298,7 @@ def test_numbers_that_are_none_survive(tmp_path: Path) -> None:
     assert_survives(Program(graph, patterns), tmp_path)
 
 
-def test_what_is_expected_is_saved(tmp_path: Path) -> None:
-    graph = Graph("checked")
+def test_what_is_expected_is_saved(tmp_path: Path, graph: Graph) -> None:
     graph.source("x", Tile(BF16), [2]).sink("y")
     program = Program(graph, {"x": [1.5, 2.0]}, expected={"y": np.array([1.5, 2.0])}, tolerance=2**-8)
     again = reloaded(program, tmp_path)
@@ -308,8 +307,7 @@ def test_what_is_expected_is_saved(tmp_path: Path) -> None:
     assert (other.expected, other.tolerance) == ({}, 0.0), "other data, other outputs"
 
 
-def test_bf16_is_stored_as_bits(tmp_path: Path) -> None:
-    graph = Graph("bits")
+def test_bf16_is_stored_as_bits(tmp_path: Path, graph: Graph) -> None:
     graph.load(graph.tensor("a", (1, 2), BF16), tile=(1, 2)).store("y")
     Program(graph, {"a": np.array([[1.0, -2.5]])}).save(tmp_path / "p.json")
     with np.load(tmp_path / "p.npz") as archive:
@@ -317,16 +315,14 @@ def test_bf16_is_stored_as_bits(tmp_path: Path) -> None:
         assert key == "a.bits" and archive[key].dtype == np.uint16 and archive[key].tolist() == [[0x3F80, 0xC020]]
 
 
-def test_a_program_without_data_has_no_data_file(tmp_path: Path) -> None:
-    bench = Bench()
+def test_a_program_without_data_has_no_data_file(tmp_path: Path, bench: Bench) -> None:
     bench.source("x", "D", [1]).sink("y")
     Program(bench.graph).save(tmp_path / "p.json")
     assert [each.name for each in tmp_path.iterdir()] == ["p.json"]
     assert load_program(str(tmp_path / "p.json")).inputs == {}
 
 
-def test_buffers_can_not_be_saved_as_data(tmp_path: Path) -> None:
-    graph = Graph("buffers")
+def test_buffers_can_not_be_saved_as_data(tmp_path: Path, graph: Graph) -> None:
     graph.source("x", Buffer(NUMBER, shape([2])), [1]).sink("y")
     error = raised(StepError, lambda: Program(graph, {"x": [Token(()), DONE]}).save(tmp_path / "p.json"))
     assert error == "input 'x': a stream of Buffer(Tile(INT32, 1, 1), [2]) can not be saved"

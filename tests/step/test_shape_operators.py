@@ -34,8 +34,7 @@ from step.running.interpreter import interpret
         (["N", "R"], 2, "[N, reshape_0_chunks, 2]"),
     ],
 )
-def test_reshape_shape(dims: list[Any], chunk: int, shape: str) -> None:
-    bench = Bench()
+def test_reshape_shape(dims: list[Any], chunk: int, shape: str, bench: Bench) -> None:
     data, padding = bench.source("x", "D", dims).reshape(chunk)
     assert format_shape(data.shape) == format_shape(padding.shape) == shape
     assert (data.element, padding.element) == (NUMBER, Tile(BOOL))
@@ -70,8 +69,7 @@ def test_what_is_refused(operator: str, build: Any, message: str) -> None:
     assert refusal(operator, build) == message
 
 
-def test_chunks_of_one_need_no_padding() -> None:
-    bench = Bench()
+def test_chunks_of_one_need_no_padding(bench: Bench) -> None:
     bench.graph.source("x", Tuple((NUMBER, NUMBER)), [2]).reshape(1)
 
 
@@ -94,8 +92,7 @@ T, F = "[[1]]", "[[0]]"
         (2, 1, "E1 1 S2 D", "E2 1 S3 D", f"E2 {F} S3 D"),
     ],
 )
-def test_reshape_meaning(rank: int, chunk: int, text: str, data: str, flags: str) -> None:
-    bench = Bench()
+def test_reshape_meaning(rank: int, chunk: int, text: str, data: str, flags: str, bench: Bench) -> None:
     streams = bench.source("x", text, ["N", "M", "L"][: rank + 1]).reshape(chunk, pad=9)
     assert bench.texts(*streams) == [data, flags]
 
@@ -125,14 +122,12 @@ def test_reshape_of_outer_dimensions_shape(dims: list[Any], rank: int, chunk: in
     ],
 )
 def test_reshape_of_outer_dimensions_meaning(
-    dims: list[Any], rank: int, chunk: int, text: str, data: str, flags: str
+    dims: list[Any], rank: int, chunk: int, text: str, data: str, flags: str, bench: Bench
 ) -> None:
-    bench = Bench()
     assert bench.texts(*bench.source("x", text, dims).reshape(chunk, rank=rank)) == [data, flags]
 
 
-def test_selectors_are_padded_with_no_target() -> None:
-    bench = Bench()
+def test_selectors_are_padded_with_no_target(bench: Bench) -> None:
     assert bench.text(bench.choose("x", "3 1 2 D", 2, ["N"]).reshape(2)[0]) == "3 1 S1 2 0 S1 D"
 
 
@@ -159,8 +154,7 @@ def test_reshape_then_flatten_is_padding_to_whole_chunks(rows: list[list[int]], 
         (["N", "R"], "[Min(1, N), N, R]"),
     ],
 )
-def test_promote_shape(dims: list[Any], shape: str) -> None:
-    bench = Bench()
+def test_promote_shape(dims: list[Any], shape: str, bench: Bench) -> None:
     assert format_shape(bench.source("x", "D", dims).promote().shape) == shape
 
 
@@ -178,13 +172,11 @@ def test_promote_shape(dims: list[Any], shape: str) -> None:
         (2, "1 S2 E2 D", "1 S2 E2 S3 D"),
     ],
 )
-def test_promote_meaning(rank: int, text: str, promoted: str) -> None:
-    bench = Bench()
+def test_promote_meaning(rank: int, text: str, promoted: str, bench: Bench) -> None:
     assert bench.text(bench.source("x", text, ["N", "M", "L"][: rank + 1]).promote()) == promoted
 
 
-def test_promote_then_flatten_is_nothing() -> None:
-    bench = Bench()
+def test_promote_then_flatten_is_nothing(bench: Bench) -> None:
     x = bench.source("x", "E1 1 2 S1 E1 3 S1 D", ["N", "R"])
     assert bench.text(x.promote().flatten(1, 2)) == "E1 1 2 S1 E1 3 S1 D"
 
@@ -192,8 +184,7 @@ def test_promote_then_flatten_is_nothing() -> None:
 # -- zip ------------------------------------------------------------------------------------------------------------
 
 
-def test_zip() -> None:
-    bench = Bench()
+def test_zip(bench: Bench) -> None:
     x = bench.source("x", "1 S1 E1 2 3 S1 D", ["N", "R"])
     y = bench.choose("y", "4 S1 E1 5 6 S1 D", 3, ["N", "R"])
     both = x.zip(y)
@@ -201,8 +192,7 @@ def test_zip() -> None:
     assert bench.text(both) == "(1,4) S1 E1 (2,5) (3,6) S1 D"
 
 
-def test_a_type_error_names_the_lines_of_operator_and_inputs() -> None:
-    graph = Graph("lines")
+def test_a_type_error_names_the_lines_of_operator_and_inputs(graph: Graph) -> None:
     x = graph.source("x", NUMBER, [2, 3])
     y = graph.source("y", NUMBER, [2, 4])
     with pytest.raises(TypeMismatch) as error:
@@ -214,8 +204,7 @@ def test_a_type_error_names_the_lines_of_operator_and_inputs() -> None:
     )
 
 
-def test_stops_that_disagree_are_found_when_it_runs() -> None:
-    bench = Bench()
+def test_stops_that_disagree_are_found_when_it_runs(bench: Bench) -> None:
     x = bench.source("x", "1 2 S1 3 S1 D", ["N", "R"])
     both = x.zip(bench.source("y", "1 S1 2 3 S1 D", ["N", "R"]), name="both")
     assert str(both) == "both"
@@ -232,8 +221,7 @@ def test_stops_that_disagree_are_found_when_it_runs() -> None:
         ("E1 D", "1 S1 D", "token 0 of x is an empty of rank 1", "token 0 of y is a value with S1"),
     ],
 )
-def test_a_value_against_nothing(x: str, y: str, first: str, second: str) -> None:
-    bench = Bench()
+def test_a_value_against_nothing(x: str, y: str, first: str, second: str, bench: Bench) -> None:
     dims = ["N", "R"][: 1 + ("E" in x)]
     both = bench.source("x", x, dims).zip(bench.source("y", y, dims))
     error = raised(StreamFault, lambda: bench.text(both))
@@ -243,8 +231,7 @@ def test_a_value_against_nothing(x: str, y: str, first: str, second: str) -> Non
 # -- broadcast ------------------------------------------------------------------------------------------------------
 
 
-def test_broadcast_copies_every_token() -> None:
-    bench = Bench()
+def test_broadcast_copies_every_token(bench: Bench) -> None:
     x = bench.source("x", "E1 1 2 S1 E1 D", ["N", "R"])
     copies = bench.graph.add(Broadcast(3), [x], name="copy")
     assert [str(each) for each in copies] == ["copy.0", "copy.1", "copy.2"]
@@ -255,23 +242,20 @@ def test_broadcast_copies_every_token() -> None:
 # -- source and sink ------------------------------------------------------------------------------------------------
 
 
-def test_a_source_has_the_declared_type() -> None:
-    bench = Bench()
+def test_a_source_has_the_declared_type(bench: Bench) -> None:
     x = bench.graph.source("x", Tile(BF16, 2, 3), [2, bench.graph.symbol("N")])
     assert x.type == StreamType(Tile(BF16, 2, 3), x.shape) and str(x.type) == "[2, N] of Tile(BF16, 2, 3)"
 
 
 @pytest.mark.parametrize("text", ["D", "1 2 S1 E1 3 S1 D", "E1 D"])
-def test_a_sink_collects_all_tokens_but_done(text: str) -> None:
-    bench = Bench()
+def test_a_sink_collects_all_tokens_but_done(text: str, bench: Bench) -> None:
     x = bench.source("x", text, ["N", "R"])
     x.sink("y")
     run = interpret(bench.graph, bench.inputs)
     assert run.outputs == {"y": bench.inputs["x"][:-1]}
 
 
-def test_a_sink_has_no_stream_and_takes_one() -> None:
-    bench = Bench()
+def test_a_sink_has_no_stream_and_takes_one(bench: Bench) -> None:
     assert bench.source("x", "D", ["N"]).sink("y") is None
     assert bench.graph.nodes["y"].output_types == ()
 
@@ -292,15 +276,15 @@ def test_a_sink_has_no_stream_and_takes_one() -> None:
         (["N", "M"], "E2 D", "token 0 has a stop of level 2, but the stream's rank is 1"),
     ],
 )
-def test_tokens_that_are_no_stream_of_the_declared_shape(dims: list[Any], text: str, message: str) -> None:
-    bench = Bench()
+def test_tokens_that_are_no_stream_of_the_declared_shape(
+    dims: list[Any], text: str, message: str, bench: Bench
+) -> None:
     x = bench.source("x", text, dims)
     error = raised(InputError, lambda: bench.text(x))
     assert error == f"input 'x': stream x of shape {format_shape(x.shape)}: {message}"
 
 
-def test_elements_of_another_type() -> None:
-    bench = Bench()
+def test_elements_of_another_type(bench: Bench) -> None:
     bench.graph.source("x", Tile(FP32), [1])
     bench.inputs["x"] = play("1 D", Tile(INT32))
     error = raised(InputError, lambda: interpret(bench.graph, bench.inputs))

@@ -42,8 +42,7 @@ from step.running.interpreter import bind, interpret
         (lambda g: g.generate(Tile(INT8), range(126, 128), [4]), "[4]", Tile(INT8), "126 127 126 127 D"),
     ],
 )  # fmt: skip
-def test_by_itself(make: Callable[[Graph], Stream], dims: str, element: Any, text: str) -> None:
-    bench = Bench()
+def test_by_itself(make: Callable[[Graph], Stream], dims: str, element: Any, text: str, bench: Bench) -> None:
     stream = make(bench.graph)
     assert (format_shape(stream.shape), stream.element, bench.text(stream)) == (dims, element, text)
 
@@ -60,23 +59,20 @@ def test_by_itself(make: Callable[[Graph], Stream], dims: str, element: Any, tex
          "[flat_flat + 1]", "1 1 1 0 D"),
     ],
 )  # fmt: skip
-def test_for_every_element(make: Callable[[Stream], Stream], dims: str, text: str) -> None:
-    bench = Bench()
+def test_for_every_element(make: Callable[[Stream], Stream], dims: str, text: str, bench: Bench) -> None:
     stream = make(bench.source("x", "1 2 S1 E1 3 S1 D", ["N", "M"]))
     assert format_shape(stream.shape) == dims
     assert bench.text(stream) == text
 
 
-def test_the_sum_of_dimensions() -> None:
-    bench = Bench()
+def test_the_sum_of_dimensions(bench: Bench) -> None:
     x = bench.source("x", "1 2 3 D", ["N"])
     stream = bench.graph.generate(Selector(2), [1], before=[2], behind=[2, 2], reference=x)
     assert format_shape(stream.shape) == "[N + 3]"
     assert bench.text(stream) == "2 1 1 1 2 2 D"
 
 
-def test_numbers_begin_again_behind_the_last_one() -> None:
-    bench = Bench()
+def test_numbers_begin_again_behind_the_last_one(bench: Bench) -> None:
     x = bench.source("x", "1 2 3 D", ["N"])
     assert bench.text(bench.graph.count(reference=x, start=126, dtype=INT8)) == "126 127 126 D"
 
@@ -124,8 +120,7 @@ def test_values_that_are_none_of_the_type(build: Any, message: str) -> None:
     assert re.fullmatch(rf"\S+\.py:\d+: {re.escape(message)}", error)
 
 
-def test_constants_are_rounded() -> None:
-    bench = Bench()
+def test_constants_are_rounded(bench: Bench) -> None:
     (token, _) = bench.tokens(bench.graph.constant([[0.1, np.inf, -0.0]], [1]))[0]
     assert [hex(each) for each in token.value.view(np.uint16).ravel()] == ["0x3dcd", "0x7f80", "0x8000"]
 
@@ -138,8 +133,7 @@ def pairs(bench: Bench) -> Stream:
     return x.zip(bench.choose("which", "1 0 S1 E1 2 S1 D", 2, x.shape), bench.graph.constant(1.0, reference=x))
 
 
-def test_items() -> None:
-    bench = Bench()
+def test_items(bench: Bench) -> None:
     first, second, third = pairs(bench)
     assert [each.element for each in (first, second, third)] == [Tile(INT32), Selector(2), Tile(BF16)]
     assert {format_shape(each.shape) for each in (first, second, third)} == {"[N, M]"}
@@ -161,8 +155,7 @@ def test_what_has_no_items() -> None:
         list(bench.source("x", "D", [1]))
 
 
-def test_the_items_of_a_tuple_of_tuples() -> None:
-    bench = Bench()
+def test_the_items_of_a_tuple_of_tuples(bench: Bench) -> None:
     stream = pairs(bench)
     both = stream.zip(stream[0])
     assert both[0].element == stream.element and isinstance(both.element, Tuple)
@@ -172,8 +165,7 @@ def test_the_items_of_a_tuple_of_tuples() -> None:
 # -- eager merge ----------------------------------------------------------------------------------------------------
 
 
-def test_merged_streams() -> None:
-    bench = Bench()
+def test_merged_streams(bench: Bench) -> None:
     x, y = bench.source("x", "1 2 S1 E1 D", ["N", "A"]), bench.source("y", "3 S1 E1 4 S1 D", [3, "B"])
     merged, which = bench.graph.eager_merge([x, y], rank=1, name="merge")
     assert [format_shape(each.shape) for each in (merged, which)] == ["[N + 3, merge_D0]", "[N + 3]"]

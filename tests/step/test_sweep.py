@@ -172,8 +172,7 @@ def test_what_a_row_reached_and_was_bound_by(spec: str) -> None:
                                           round(area_of(netlist).lut_sites))  # fmt: skip
 
 
-def test_a_run_is_bound_by_its_memory() -> None:
-    graph = Graph("copy")
+def test_a_run_is_bound_by_its_memory(graph: Graph) -> None:
     graph.load(graph.tensor("x", (64, 32), BF16), tile=(1, 32), name="load").store("y")
     memory = MemoryConfig(channels=1, interval=16)
     program = Program(graph, {"x": np.ones((64, 32))}, FabricConfig(memory=memory))
@@ -182,8 +181,7 @@ def test_a_run_is_bound_by_its_memory() -> None:
     assert memory.bandwidth == 4 and row.bytes_per_cycle is not None and 3.7 < row.bytes_per_cycle <= 4
 
 
-def test_a_program_that_is_there() -> None:
-    graph = Graph("there")
+def test_a_program_that_is_there(graph: Graph) -> None:
     graph.source("x", Tile(FP32), [2]).sink("y")
     program = Program(graph, {"x": [1, 2]})
     (row,) = step.sweep(program, {"fabric.stages": [2]}, jobs=1, settings=["fabric.link_bytes=8"]).rows
@@ -243,8 +241,7 @@ def test_a_run_that_fails_is_a_row(spec: str) -> None:
     assert short.error == "the run did not end within 5 cycles; raise max_cycles if that is too few"
 
 
-def test_a_program_in_memory() -> None:
-    graph = Graph("sums")
+def test_a_program_in_memory(graph: Graph) -> None:
     graph.source("x", Tile(FP32), [2, 3]).accum(Add()).sink("y")
     program = Program(graph, {"x": [[1] * 3] * 2}, FabricConfig())
     found = step.sweep(program, {"fabric.stages": [1, 4]}, objectives=["cycles"], jobs=1)

@@ -47,16 +47,14 @@ def test_rows_apart_are_routed(route: Any, shape: str) -> None:
     assert graph_to_json(graph_from_json(graph_to_json(graph))) == graph_to_json(graph)
 
 
-def test_a_dimension_that_is_an_expression_gives_a_name() -> None:
-    graph = Graph("g")
+def test_a_dimension_that_is_an_expression_gives_a_name(graph: Graph) -> None:
     mean = Dim(rows_apart(graph).shape[2].extent / 3, step.DimKind.RAGGED)
     routed = graph.source("z", Tile(BF16), [2, mean]).partition(graph.selectors("s", 2, [2]), targets=2, rank=1)
     assert [str(each.shape[1]) for each in routed] == ["partition_0_R2_3_0", "partition_0_R2_3_1"]
 
 
-def test_two_ways_to_one_name() -> None:
+def test_two_ways_to_one_name(graph: Graph) -> None:
     """The operator ``p`` and the dimension ``q_D0``, and the operator ``p_q`` and the dimension ``D0``."""
-    graph = Graph("g")
     for number, (name, dim) in enumerate([("p", "q_D0"), ("p_q", "D0")]):
         x = graph.source(f"x{number}", Tile(BF16), [2, graph.symbol(dim, ragged=True)])
         parts = x.partition(graph.selectors(f"s{number}", 1, [2]), targets=1, rank=1, name=name)
@@ -75,8 +73,7 @@ def buffers(graph: Graph, name: str, extent: Dim) -> Stream:
     return graph.source(name, Tile(BF16), [2, extent]).bufferize()
 
 
-def test_buffers_alike_are_read_alike() -> None:
-    graph = Graph("g")
+def test_buffers_alike_are_read_alike(graph: Graph) -> None:
     extent = graph.symbol("R", ragged=True)
     read = [buffers(graph, name, extent).streamify(count=3) for name in "ab"]
     assert str((read[0] + read[1]).type) == "[2, 3, streamify_0_D0] of Tile(BF16, 1, 1)"
@@ -84,8 +81,7 @@ def test_buffers_alike_are_read_alike() -> None:
     assert str(other.shape[2]) == "streamify_2_D0"
 
 
-def test_symbols_that_may_be_equal_are_told_how_to_say_so() -> None:
-    graph = Graph("g")
+def test_symbols_that_may_be_equal_are_told_how_to_say_so(graph: Graph) -> None:
     one, other = (graph.source(name, Tile(BF16), [2, graph.symbol(name.upper())]) for name in "ab")
     with pytest.raises(TypeMismatch) as error:
         _ = one + other

@@ -170,9 +170,8 @@ def test_rows_that_are_selected_by_their_flags_are_data() -> None:
     assert found.useful_flops == 2 * 8 * 4 * 6 and found.at_most == ()
 
 
-def test_a_product_counts_the_rows_of_either_operand() -> None:
+def test_a_product_counts_the_rows_of_either_operand(graph: Graph) -> None:
     """Rows of the left one make rows; those of a transposed right one make columns of what is no data."""
-    graph = Graph("products")
     x = padded(graph.source("x", Tile(BF16, 1, 4), [5]), 8)
     x.map(Matmul(), graph.source("w", Tile(BF16, 4, 3), [1])).sink("left")
     graph.source("q", Tile(BF16, 2, 4), [1]).map(Matmul(transposed=True), x).sink("right")
@@ -192,8 +191,7 @@ UNKNOWN: dict[str, Callable[[Graph, Stream], Stream]] = {
 
 
 @pytest.mark.parametrize("way", UNKNOWN)
-def test_what_nobody_knows_counts_and_is_said(way: str) -> None:
-    graph = Graph("unknown")
+def test_what_nobody_knows_counts_and_is_said(way: str, graph: Graph) -> None:
     UNKNOWN[way](graph, padded(rows(graph, 6), 4)).sink("y")
     useful = useful_of(graph)
     assert useful.unknown and useful.unknown[-1] == list(graph.nodes)[-2]
@@ -238,9 +236,8 @@ def test_random_ways_through_a_program() -> None:
             assert counted(Program(graph, data(count))) == int(useful.total), seed
 
 
-def test_padding_that_goes_round_a_loop_is_not_known() -> None:
+def test_padding_that_goes_round_a_loop_is_not_known(graph: Graph) -> None:
     """Behind the merge of what is padded, and of what comes back with it."""
-    graph = Graph("loop")
     back = graph.feedback(Tile(FP32, 4, 4), [graph.symbol("B")], name="back")
     fresh = padded(rows(graph, 6), 4)
     merged, _ = graph.eager_merge([fresh, back.stream])

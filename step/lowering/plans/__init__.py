@@ -1,7 +1,7 @@
 """Plans: how the hardware of functions is laid out and how many cycles it takes, one file per family.
 
-Each module has ``plan(function, application)``, which gives a `step.lowering.plans.plan.Plan`. The datapath is built by
-it, and the fast model counts by it.
+Each module has ``plan(function, application)``, which gives a `step.lowering.plans.plan.DatapathPlan`. The
+datapath is built by it, and the fast model counts by it.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from step.host.extensions import needed_module
 from step.language.function import Function
 from step.language.graph import Node
 from step.lowering.fabric import FabricConfig
-from step.lowering.plans.plan import Application, Plan
+from step.lowering.plans.plan import Application, DatapathPlan
 
 
-def plan_of(node: Node, function: Function, fabric: FabricConfig, *, reduce: bool) -> Plan:
+def plan_of(node: Node, function: Function, fabric: FabricConfig, *, reduce: bool) -> DatapathPlan:
     """The plan of ``function``, which ``node`` applies; `FabricError`, with the source line, where there is none.
 
     Tiles of dynamic size have the most rows.
@@ -31,6 +31,8 @@ def plan_of(node: Node, function: Function, fabric: FabricConfig, *, reduce: boo
 
 
 @lru_cache(maxsize=4096)
-def _planned(plan: Callable[[Function, Application], Plan], function: Function, application: Application) -> Plan:
+def _planned(
+    plan: Callable[[Function, Application], DatapathPlan], function: Function, application: Application
+) -> DatapathPlan:
     """``plan`` of both, once for all units that are alike: what follows from it is found out slowly, and kept there."""
     return plan(function, application)

@@ -14,5 +14,5 @@ def plan(function: Function, application: Application) -> VectorPlan:
     (source,), result = application.inputs, application.result
     assert isinstance(source, Tile) and isinstance(result, Tile)
     if BOOL in (source.dtype, result.dtype) or source.dtype.is_float == result.dtype.is_float:
-        return vector_plan(application, cycles=1)
-    return vector_plan(application, cycles=min(application.fabric.stages, 3) + rounding(application))
+        return vector_plan(function, application, cycles=1)
+    return vector_plan(function, application, cycles=min(application.fabric.stages, 3) + rounding(application))

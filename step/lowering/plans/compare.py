@@ -9,4 +9,4 @@ from step.lowering.plans.vector import VectorPlan, vector_plan
 
 def plan(function: Function, application: Application) -> VectorPlan:
     """A cycle."""
-    return vector_plan(application, cycles=1)
+    return vector_plan(function, application, cycles=1)

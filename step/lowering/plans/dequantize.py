@@ -18,9 +18,9 @@ INT4 = DType("INT4", 4, np.dtype(np.int8))
 def plan(function: Dequantize, application: Application) -> VectorPlan:
     """As any function of scalars: a conversion, and a product."""
     stages = application.fabric.stages
-    made = vector_plan(application, cycles=0)
-    weights, scales = made.operands
+    weights, scales = map(application.words, range(2))
     if function.bits == 4:
         weights = replace(weights, cols=2 * weights.cols, dtype=INT4)
     product = min(stages, 2) if scales.dtype is BF16 else stages
-    return replace(made, operands=(weights, scales), cycles=min(stages, 3) + product + rounding(application))
+    cycles = min(stages, 3) + product + rounding(application)
+    return vector_plan(function, application, cycles=cycles, operands=(weights, scales))

@@ -31,7 +31,7 @@ def plan(function: Function, application: Application) -> VectorPlan:
             cycles = _product(formats[:2], stages) + adds
         case _:
             cycles = 1
-    return vector_plan(application, cycles=cycles + rounding(application))
+    return vector_plan(function, application, cycles=cycles + rounding(application))
 
 
 def _product(formats: list[DType], stages: int) -> int:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
 from step.lowering.plans.blocks import Arrangement
+from step.lowering.plans.plan import DatapathPlan, Timing
+from step.lowering.plans.rows import largest
 from step.lowering.plans.words import Words
 
 SHIFTED = 4
@@ -19,7 +22,7 @@ DEEP = 64
 
 
 @dataclass(frozen=True)
-class MatmulPlan:
+class MatmulPlan(DatapathPlan):
     """While a product is computed, the operands of the next one come in, and the last result leaves (that of a
     reduction only if it is due).
 
@@ -41,23 +44,22 @@ class MatmulPlan:
     terms: int = 1
     deep: int = DEEP
 
-    streams = True
+    takes_rows = False
 
     @property
-    def lanes(self) -> int:
+    def lanes(self) -> int:  # type: ignore[override]
         return self.arrangement.lanes * self.terms
 
-    @property
+    @cached_property
     def initiation_interval(self) -> int:
-        return self.interval_of(self.arrangement.rows)
+        return self.interval_of(self.rows)
 
-    @property
-    def latency(self) -> int:
-        return self.latency_of(self.arrangement.rows)
+    def at(self, rows: Any) -> Timing:
+        return Timing(self.interval_of(rows), self.latency_of(rows), streams=True)
 
     def interval_of(self, rows: int) -> int:
         """Cycles from the start of a product of so many ``rows`` to the next one."""
-        leaves = 1 if self.reduce else replace(self.result, rows=rows).beats
+        leaves = 1 if self.reduce else self.result.words_at(rows)
         return max(self.loads(rows), self.arrangement.interval(rows), leaves)
 
     def latency_of(self, rows: int) -> int:
@@ -69,10 +71,10 @@ class MatmulPlan:
         ready = complete.max() if self.shifts else (complete - self.leaves(rows)[0]).max()
         return max(self.loads(rows), int(ready) + self.arrangement.waits + 1 + self.deep_results)
 
-    def loads(self, rows: int) -> int:
+    def loads(self, rows: Any) -> Any:
         """Cycles in which the operands come."""
         left, right = self.operands
-        return max(replace(left, rows=rows).beats, right.beats)
+        return largest(left.words_at(rows), right.beats)
 
     @property
     def depth(self) -> int:
@@ -85,7 +87,7 @@ class MatmulPlan:
         whole = [each.beats for each, assembled in zip(self.operands, self.assembled, strict=True) if assembled]
         return max(self.soonest(self.arrangement.rows), 1, *whole)
 
-    def begin_of(self, rows: int) -> int:
+    def begin_of(self, rows: Any) -> Any:
         """`begin` of a product of so many ``rows``."""
         return self.begin
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from step.language.function import Function
-from step.lowering.plans.plan import Application
+from step.lowering.links import word_bits
+from step.lowering.plans.plan import Application, DatapathPlan, Timing
 from step.lowering.plans.words import Words
 
 
@@ -16,19 +18,28 @@ def plan(function: Function, application: Application) -> MaxIndexPlan:
 
 
 @dataclass(frozen=True)
-class MaxIndexPlan:
+class MaxIndexPlan(DatapathPlan):
     """The words of ``values`` and ``indices`` come; behind the last one is a cycle for the state, which then leaves."""
 
     values: Words
     indices: Words
     link_bits: int
 
-    streams = True
+    reduce = True
+    takes_rows = False
+
+    operands = property(lambda self: (self.values, self.indices))
+    rows = property(lambda self: self.values.rows)
 
     @property
-    def initiation_interval(self) -> int:
-        return max(self.values.beats, self.indices.beats)
+    def result_bits(self) -> int:
+        return word_bits(self.items, self.link_bits // 8)
 
     @property
-    def latency(self) -> int:
-        return self.initiation_interval + 1
+    def items(self) -> tuple[int, int]:
+        """Bits of the items of the state."""
+        return self.values.bits, self.indices.bits
+
+    def at(self, rows: Any) -> Timing:
+        collecting = max(self.values.beats, self.indices.beats)
+        return Timing(collecting, collecting + 1, streams=True)

@@ -3,51 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import gcd
 from typing import Any
 
 from step.functions.pick import Column
 from step.language.function import Function
 from step.lowering.plans.plan import Application, TilePlan, Timing
-from step.lowering.plans.rows import largest, parts
-from step.lowering.plans.words import Words
 
 
-def plan(function: Function, application: Application) -> ColumnPlan | RotatePlan:
+def plan(function: Function, application: Application) -> TilePlan:
     """The plan of a column, or of halves that change places."""
-    tile, result = application.words(0), application.words(-1)
+    ports = application.words(0), application.words(-1)
+    most_rows = ports[0].rows if application.dynamic else 0
     if isinstance(function, Column):
-        return ColumnPlan(tile, result, application.dynamic)
-    return RotatePlan(tile, application.dynamic)
+        return ColumnPlan(*ports, function.index, most_rows=most_rows)
+    return RotatePlan(*ports, most_rows=most_rows)
 
 
 @dataclass(frozen=True)
-class ColumnPlan:
-    """The words of the ``result`` leave so that the last one follows the last word of the ``tile``."""
+class ColumnPlan(TilePlan):
+    """Column ``index``, in words that leave so that the last one follows the last word of the ``tile``."""
 
-    tile: Words
-    result: Words
-    dynamic: bool = False
-
-    streams = True
-
-    @property
-    def initiation_interval(self) -> int:
-        return self.tile.beats
-
-    @property
-    def latency(self) -> int:
-        return 1 + self.tile.beats - self.result.beats
-
-    def at(self, rows: Any) -> Timing:
-        """The cycles with so many ``rows``."""
-        came, leave = (parts(rows, each.cols * each.dtype.bits, each.link_bits) for each in (self.tile, self.result))
-        return Timing(largest(1, came), 1 + came - leave, streams=True)
+    index: int
 
 
 @dataclass(frozen=True)
 class RotatePlan(TilePlan):
     """Words leave as many as come, in windows of whole rows, out of registers that hold one window or two."""
+
+    def at(self, rows: Any) -> Timing:
+        return Timing(super().at(rows).initiation_interval, self._lag, streams=True)
 
     @property
     def window(self) -> int:
@@ -56,8 +42,9 @@ class RotatePlan(TilePlan):
         return min(self.tile.beats, row // gcd(row, self.tile.link_bits))
 
     @property
-    def latency(self) -> int:
-        return 1 + max(max(came) - leaves for leaves, came in enumerate(self.sources))
+    def windows(self) -> int:
+        """Windows that lie in registers."""
+        return 1 if self.window == 1 else 2
 
     @property
     def width(self) -> int:
@@ -65,14 +52,17 @@ class RotatePlan(TilePlan):
         return min(self.tile.dtype.bits, self.tile.link_bits)
 
     @property
-    def sources(self) -> tuple[tuple[int, ...], ...]:
-        """For each word of a window the words that the parts of scalars, of `width` bits, come from."""
-        slots = self.tile.word_bits // self.width
-        return tuple(
-            tuple(self.place(word * slots + slot) // slots for slot in range(slots)) for word in range(self.window)
-        )
+    def slots(self) -> int:
+        """Scalars of a word, or parts of them."""
+        return self.tile.word_bits // self.width
 
     def place(self, part: int) -> int:
         """The part of a scalar of the tile that is ``part`` of the result."""
         row = self.tile.cols * self.tile.dtype.bits // self.width
         return part // row * row + (part + row // 2) % row
+
+    @cached_property
+    def _lag(self) -> int:
+        """Cycles from a word to the one in its place, of which every part came before."""
+        parts = range(self.window * self.slots)
+        return 1 + max(self.place(part) // self.slots - part // self.slots for part in parts)

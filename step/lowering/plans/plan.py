@@ -1,85 +1,129 @@
-"""The common part of plans: what they are made from, and the numbers from which the cycles of a unit follow."""
+"""The common part of plans: what they are made from, how a datapath is declared, and the cycles of a unit."""
 
 from __future__ import annotations
 
 import abc
-from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
+from step.language.function import Function
 from step.language.graph import Node
-from step.language.types import ElementType, is_dynamic, with_rows
+from step.language.types import ElementType, Selector, is_dynamic, with_rows
 from step.lowering.fabric import FabricConfig
-from step.lowering.plans.rows import largest, parts
+from step.lowering.plans.rows import largest
 from step.lowering.plans.words import Words
-
-
-class Plan(Protocol):
-    """Cycles of a function on a fabric.
-
-    ``initiation_interval``: from one start to the next, at least. ``latency``: from a start to its result. With
-    ``streams`` that is from the first word of the operands to the first one of the result; else all operands have to be
-    there at the start.
-
-    Where tiles have a dynamic number of rows these are the cycles with the most rows (see `DynamicPlan`).
-    """
-
-    @property
-    def initiation_interval(self) -> int: ...
-
-    @property
-    def latency(self) -> int: ...
-
-    @property
-    def streams(self) -> bool: ...
-
-
-@runtime_checkable
-class DynamicPlan(Plan, Protocol):
-    """A plan that hardware of tiles with a dynamic number of rows is made by."""
-
-    def at(self, rows: Any) -> Timing:
-        """The cycles with so many ``rows``: a number, or hardware."""
-        ...
-
-
-@runtime_checkable
-class LanePlan(Plan, Protocol):
-    """A plan of lanes: so many scalars a cycle."""
-
-    @property
-    def lanes(self) -> int: ...
 
 
 @dataclass(frozen=True)
 class Timing:
-    """A `Plan` that is the numbers alone: of wires, of what was measured, or with rows, which may be hardware."""
+    """Cycles of a function on a fabric: of what was measured, or by a plan with rows, which may be hardware.
+
+    ``initiation_interval``: from one start to the next, at least. ``latency``: from a start to its result. With
+    ``streams`` that is from the first word of the operands to the first one of the result; else all operands have to be
+    there at the start.
+    """
 
     initiation_interval: Any
     latency: Any
     streams: bool = False
 
 
-@dataclass(frozen=True)
-class TilePlan(abc.ABC):
-    """The words of a ``tile`` leave as they come, a `latency` later."""
+class DatapathPlan(abc.ABC):
+    """A datapath as it is declared: a frozen dataclass whose fields are all that makes it.
 
-    tile: Words
-    dynamic: bool = False
+    Its cycles follow from `at`, and the hardware is built from it, ports and all; in Verilog its fields are the
+    module's parameters. Where tiles have a dynamic number of rows, ``most_rows`` is the most, 0 elsewhere.
+    """
 
-    streams = True
+    operands: tuple[Words, ...]
+    result: Words
+    most_rows: int = 0
+    lanes: int = 0
+    """Scalars a cycle, of what has lanes."""
+    streams: bool = True
+    reduce: bool = False
+    takes_rows: bool = True
+    """Whether there is hardware for tiles with a dynamic number of rows."""
 
     @property
-    def initiation_interval(self) -> int:
-        return self.tile.beats
+    def operand_bits(self) -> tuple[int, ...]:
+        """Widths of the operands: of words, or of what does not stream whole."""
+        return tuple(each.word_bits for each in self.operands)
 
     @property
+    def result_bits(self) -> int:
+        """The width of the result, likewise."""
+        return self.result.word_bits
+
+    @property
+    def rows(self) -> int:
+        """Rows of a tile, or the most."""
+        return self.result.rows
+
     @abc.abstractmethod
-    def latency(self) -> int: ...
+    def at(self, rows: Any) -> Timing:
+        """The cycles with so many ``rows``: a number, or hardware. Where they are static, it is all of these."""
+
+    @cached_property
+    def initiation_interval(self) -> int:
+        return int(self.at(self.rows).initiation_interval)
+
+    @cached_property
+    def latency(self) -> int:
+        return int(self.at(self.rows).latency)
+
+
+Plan = DatapathPlan | Timing
+"""The cycles of a function; of tiles with a dynamic number of rows those with the most (see `DatapathPlan.at`)."""
+
+
+@dataclass(frozen=True)
+class Wires(DatapathPlan):
+    """A ``function`` whose result is there at once, as ``streams`` or not; of operands and to a result of these widths.
+
+    Of control, and of a piece that an index counts: these come in one piece. The first operand may be ``chosen``, by a
+    selector.
+    """
+
+    function: Function
+    operand_widths: tuple[int, ...]
+    result_width: int
+    reduce: bool
+    streams: bool
+    chosen: bool = False
+
+    takes_rows = False
+    rows = 1
+    operand_bits = property(lambda self: self.operand_widths)
+    result_bits = property(lambda self: self.result_width)
+
+    @classmethod
+    def of(cls, function: Function, application: Application, *, streams: bool = True) -> Wires:
+        """Those of a function at its place in the fabric."""
+        inputs, result = application.inputs, application.result
+        chosen = isinstance(inputs[0], Selector)
+        return cls(function, tuple(each.bits for each in inputs), result.bits, application.reduce, streams, chosen)
 
     def at(self, rows: Any) -> Timing:
-        """The cycles with so many ``rows``."""
-        words = parts(rows, self.tile.cols * self.tile.dtype.bits, self.tile.link_bits)
-        return Timing(largest(1, words), self.latency, streams=True)
+        return Timing(1, 0, self.streams)
+
+
+@dataclass(frozen=True)
+class TilePlan(DatapathPlan):
+    """The words of a ``tile`` become those of the ``result``, of which the last leaves a cycle behind its last one."""
+
+    tile: Words
+    result: Words
+    most_rows: int = field(default=0, kw_only=True)
+
+    @property
+    def operands(self) -> tuple[Words, ...]:  # type: ignore[override]
+        return (self.tile,)
+
+    def at(self, rows: Any) -> Timing:
+        came, leave = self.tile.words_at(rows), self.result.words_at(rows)
+        return Timing(largest(1, came), 1 + came - leave, streams=True)
 
 
 @dataclass(frozen=True)

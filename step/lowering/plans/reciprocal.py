@@ -11,4 +11,4 @@ from step.lowering.plans.vector import VectorPlan, rounding, vector_plan
 def plan(function: Function, application: Application) -> VectorPlan:
     """As any function of scalars: a cycle more than `FabricConfig.stages`, and two more for a product behind it."""
     cycles = application.fabric.stages + (3 if isinstance(function, Div) else 1)
-    return vector_plan(application, cycles=cycles + rounding(application))
+    return vector_plan(function, application, cycles=cycles + rounding(application))

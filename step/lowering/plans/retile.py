@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from step.functions.retile import RetileRow, RetileStreamify
 from step.language.function import Function
 from step.language.types import Tile
-from step.lowering.plans.plan import Application, Plan, Timing
+from step.lowering.plans.plan import Application, DatapathPlan, Timing
 from step.lowering.plans.rows import largest, parts
+from step.lowering.plans.words import Parts, Store
 
 PARTS = 4
 """Columns narrower than this part of a link wait in registers: memories of so few places take as much."""
 
 
-def plan(function: Function, application: Application) -> Plan:
+def plan(function: Function, application: Application) -> DatapathPlan:
     """How tiles are joined, or split."""
     tile, result, link = application.inputs[0], application.result, 8 * application.fabric.link_bytes
     assert isinstance(tile, Tile) and isinstance(result, Tile)
+    control = application.is_control(0), application.is_control(-1)
     if isinstance(function, RetileStreamify):
         lines = 1 if function.axis == "row" else tile.shape[0]
         there, slides = (application.dynamic and function.axis == axis for axis in ("col", "row"))
-        control = application.is_control(0), application.is_control(-1)
         return SplitPlan(tile.bits, lines, result.bits // lines, link, *control, there, slides)
     rows = isinstance(function, RetileRow)
     lines = 1 if rows else tile.shape[0]
     row = tile.bits // tile.shape[0] if 0 in application.fewer else 0
     count, dynamic = -(-result.bits // tile.bits), rows and application.dynamic
-    return JoinPlan(count, lines, tile.bits // lines, link, result.bits, row, dynamic)
+    return JoinPlan(count, lines, tile.bits // lines, link, result.bits, row, dynamic, control[0])
 
 
 def _fit(width: int, link_bits: int) -> bool:
@@ -37,7 +39,7 @@ def _fit(width: int, link_bits: int) -> bool:
 
 
 @dataclass(frozen=True)
-class JoinPlan:
+class JoinPlan(DatapathPlan):
     """``count`` tiles become one; of ``lines`` lines of ``width`` bits each has one piece of every tile.
 
     One behind the other, whole words, or whole parts of a word, are taken as they come; the result leaves one cycle
@@ -46,7 +48,8 @@ class JoinPlan:
 
     Where only a run tells how many tiles there are, or their rows, of ``row`` bits (0: they are static), ``count`` and
     ``lines`` are the most. Then tiles one behind the other may end anywhere in a word, if ``dynamic``; the result has
-    ``bits`` at most, which the last of them need not fill.
+    ``bits`` at most, which the last of them need not fill. Tiles that are ``control`` come in one piece, however narrow
+    the link is.
     """
 
     count: int
@@ -56,8 +59,42 @@ class JoinPlan:
     bits: int
     row: int = 0
     dynamic: bool = False
+    control: bool = False
 
-    latency = 1
+    reduce = True
+
+    @property
+    def most_rows(self) -> int:  # type: ignore[override]
+        return self.bits_of_a_tile // self.row if self.row else 0
+
+    rows = most_rows
+
+    @property
+    def operand_bits(self) -> tuple[int, ...]:
+        return (self.store.written.bits,)
+
+    @property
+    def result_bits(self) -> int:
+        return min(self.bits, self.store.read.bits)  # the store is whole tiles
+
+    @property
+    def bits_of_a_tile(self) -> int:
+        """Bits of a tile, or of the largest one."""
+        return self.lines * self.width
+
+    @property
+    def words(self) -> int:
+        """Words of a tile; one that has to be there as a whole is one."""
+        return self.store.written.count // self.count
+
+    @cached_property
+    def store(self) -> Store:
+        """Where words of all tiles become words of the result."""
+        tile, whole = self.bits_of_a_tile, self.bits if self.packs else self.count * self.bits_of_a_tile
+        at_once = not self.streams
+        came = tile if at_once or self.control else min(self.link_bits, tile)
+        left = whole if at_once or (self.control and self.count == 1) else min(self.link_bits, whole)
+        return Store(Parts(self.count * -(-tile // came), came), Parts(-(-whole // left), left))
 
     @property
     def in_rows(self) -> bool:
@@ -74,7 +111,7 @@ class JoinPlan:
         return self.lines > 1 and self._fits and self.link_bits <= PARTS * self.width
 
     @property
-    def streams(self) -> bool:
+    def streams(self) -> bool:  # type: ignore[override]
         return self.in_rows or self.in_columns or self.packs
 
     @property
@@ -83,13 +120,13 @@ class JoinPlan:
         return self.dynamic and not self.in_rows
 
     @property
-    def initiation_interval(self) -> int:
-        return -(-self.lines * self.width // self.link_bits) if self.streams else 1
+    def takes_rows(self) -> bool:  # type: ignore[override]
+        return self.streams
 
     def at(self, rows: Any) -> Timing:
-        """The cycles of a tile with so many ``rows``."""
-        words = largest(1, parts(rows, self.row, self.link_bits)) if self.row else self.initiation_interval
-        return Timing(words, self.latency, self.streams)
+        still = -(-self.bits_of_a_tile // self.link_bits) if self.streams else 1
+        words = largest(1, parts(rows, self.row, self.link_bits)) if self.row else still
+        return Timing(words, 1, self.streams)
 
     @property
     def _fits(self) -> bool:
@@ -97,14 +134,14 @@ class JoinPlan:
 
 
 @dataclass(frozen=True)
-class SplitPlan:
+class SplitPlan(DatapathPlan):
     """A tile of ``bits`` becomes pieces, each of ``lines`` lines of ``width`` bits, a piece at a time.
 
     Pieces are read where they lie if that is a row of words, or of pieces in a word. Else the whole tile has to be
     there first. ``control``: the tile is; ``makes_control``: the piece is, and its header waits for the tile.
-    ``there``: the tile has come before the first piece, as columns of a tile of dynamic size want it. ``rows`` of such
-    a tile may begin anywhere in a word: each word is read once, while the one before is kept. Those that are control
-    have whole words or lie in one, and leave when they are read.
+    ``there``: the tile has come before the first piece, as columns of a tile of dynamic size want it. Rows of such a
+    tile may begin anywhere in a word where they are ``sliding``: each word is read once, while the one before is kept.
+    Those that are control have whole words or lie in one, and leave when they are read.
     """
 
     bits: int
@@ -114,29 +151,40 @@ class SplitPlan:
     control: bool
     makes_control: bool
     there: bool = False
-    rows: bool = False
+    sliding: bool = False
 
     streams = False
 
+    @property
+    def operand_bits(self) -> tuple[int, ...]:
+        return (self.bits,)
+
+    @property
+    def result_bits(self) -> int:
+        return self.lines * self.width
+
+    @property
+    def takes_rows(self) -> bool:  # type: ignore[override]
+        return self.there or self.slides or self.lies_whole or self.lies_within
+
     def at(self, rows: Any) -> Timing:
-        """The cycles of the pieces of a tile with so many ``rows``."""
         words = largest(1, parts(rows, self.width, self.link_bits))
         return Timing(words if self.there else self.initiation_interval, self.latency)
 
-    @property
+    @cached_property
     def initiation_interval(self) -> int:
-        return 1 if self.control else -(-self.piece_bits // self.link_bits)
+        return 1 if self.control else -(-self.result_bits // self.link_bits)
 
-    @property
+    @cached_property
     def latency(self) -> int:
         if self.collects_control:
-            return self.initiation_interval if self.rows else self._words + 1
-        return 0 if self.there or self.slides or self.lies_whole or self.lies_within else self._words
+            return self.initiation_interval if self.sliding else self._words + 1
+        return 0 if self.takes_rows else self._words
 
     @property
     def slides(self) -> bool:
         """Pieces are read out of two words that follow each other."""
-        return self.rows and not (self.lies_whole or self.lies_within)
+        return self.sliding and not (self.lies_whole or self.lies_within)
 
     @property
     def collects_control(self) -> bool:
@@ -146,12 +194,12 @@ class SplitPlan:
     @property
     def lies_whole(self) -> bool:
         """Pieces are made of whole words."""
-        return self.lines == 1 and self.piece_bits % min(self.link_bits, self.bits) == 0
+        return self.lines == 1 and self.result_bits % min(self.link_bits, self.bits) == 0
 
     @property
     def lies_within(self) -> bool:
         """Words are made of whole pieces."""
-        return self._words == 1 or (self.lines == 1 and self.link_bits % self.piece_bits == 0)
+        return self._words == 1 or (self.lines == 1 and self.link_bits % self.result_bits == 0)
 
     @property
     def turns(self) -> bool:
@@ -160,12 +208,7 @@ class SplitPlan:
 
     @property
     def pieces(self) -> int:
-        return self.bits // self.piece_bits
-
-    @property
-    def piece_bits(self) -> int:
-        """Bits of a piece."""
-        return self.lines * self.width
+        return self.bits // self.result_bits
 
     @property
     def _words(self) -> int:

@@ -28,7 +28,12 @@ def entry(rows: Any, table: Sequence[int]) -> Any:
 
 
 def parts(rows: Any, row: int, part: int) -> Any:
-    """In how many parts of size ``part`` are ``rows`` of size ``row``; in lowest terms ``part`` is a power of two."""
+    """In how many parts of size ``part`` are ``rows`` of size ``row``.
+
+    In lowest terms ``part`` is a power of two where ``rows`` is hardware.
+    """
+    if isinstance(rows, int):
+        return -(-rows * row // part)
     common = math.gcd(row, part)
     row, part = row // common, part // common
     return (rows * row + (part - 1)) >> (part.bit_length() - 1)

@@ -3,72 +3,68 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from step.functions.select import KeepTopK, TargetIndices, TopK
+from step.language.dtypes import DType
 from step.language.function import Function
 from step.language.types import Tile
-from step.lowering.plans.plan import Application, Plan, Timing
+from step.lowering.plans.plan import Application, DatapathPlan, Timing, Wires
 
 
-def plan(function: Function, application: Application) -> Plan:
+def plan(function: Function, application: Application) -> DatapathPlan:
     """Wires, of which the result is there with the first word; but for `TopK`, `KeepTopK` and `TargetIndices`."""
     if isinstance(function, TargetIndices):
         return IndicesPlan(application.inputs[0].bits, function.k)
     if not isinstance(function, TopK | KeepTopK):
-        return Timing(1, 0, streams=True)
+        return Wires.of(function, application)
     (tile,) = application.inputs
     assert isinstance(tile, Tile)
     rows, scores = tile.shape
-    return TopKPlan(scores, application.fabric.vector_lanes, rows, isinstance(function, KeepTopK))
+    steps = -(-scores // max(1, application.fabric.vector_lanes // scores))
+    return TopKPlan(function.k, scores, tile.dtype, -(-scores // steps), rows, isinstance(function, KeepTopK))
 
 
 @dataclass(frozen=True)
-class IndicesPlan:
+class IndicesPlan(DatapathPlan):
     """Of so many ``targets`` the index of one in a cycle, ``k`` in all."""
 
     targets: int
     k: int
 
-    streams = False
+    streams = takes_rows = False
+    rows = 1
+    operand_bits = property(lambda self: (self.targets,))
+    result_bits = property(lambda self: 32 * self.k)
 
-    @property
-    def initiation_interval(self) -> int:
-        return self.k
-
-    @property
-    def latency(self) -> int:
-        return self.k
+    def at(self, rows: Any) -> Timing:
+        return Timing(self.k, self.k)
 
 
 @dataclass(frozen=True)
-class TopKPlan:
-    """All of so many ``scores`` are compared with one in a cycle, or with as many as ``lanes`` comparisons allow.
+class TopKPlan(DatapathPlan):
+    """All of so many ``scores`` of a ``format`` are compared with so many ``at_once``, those of a cycle.
 
-    Before that they are brought together, and behind it all are counted; of several ``rows`` one after the other. What
-    ``keeps`` scores has them until they leave.
+    Before that they are brought together, and behind it all are counted: those that less than ``k`` beat win. So it is
+    for each of several ``rows``, one after the other. What ``keeps`` scores has them until they leave.
     """
 
+    k: int
     scores: int
-    lanes: int
+    format: DType
+    at_once: int
     rows: int = 1
     keeps: bool = False
 
-    streams = False
+    streams = takes_rows = False
+    operand_bits = property(lambda self: (self.rows * self.scores * self.format.bits,))
+    result_bits = property(lambda self: self.operand_bits[0] if self.keeps else self.scores)
 
     @property
     def steps(self) -> int:
         """Cycles of a row."""
-        return -(-self.scores // max(1, self.lanes // self.scores))
+        return -(-self.scores // self.at_once)
 
-    @property
-    def initiation_interval(self) -> int:
-        return self.rows * self.steps + self.keeps
-
-    @property
-    def latency(self) -> int:
-        return self.rows * self.steps + 1
-
-    @property
-    def at_once(self) -> int:
-        """Scores that all others are compared with in a cycle."""
-        return -(-self.scores // self.steps)
+    def at(self, rows: Any) -> Timing:
+        cycles = self.rows * self.steps
+        return Timing(cycles + self.keeps, cycles + 1)

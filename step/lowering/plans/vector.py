@@ -3,87 +3,97 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from step.language.dtypes import BF16, STORED
+from step.language.dtypes import BF16, STORED, DType
 from step.language.function import Function
-from step.lowering.plans.plan import Application, Timing
+from step.lowering.plans.plan import Application, DatapathPlan, Timing
 from step.lowering.plans.rows import largest, parts
-from step.lowering.plans.words import Schedule, Words
+from step.lowering.plans.words import Parts, Schedule, Store, Words
 
 
-def vector_plan(application: Application, *, cycles: int) -> VectorPlan:
-    """The plan of a function whose lanes take ``cycles``, on at most `vector_lanes` of them."""
-    fabric = application.fabric
-    operands = tuple(map(application.words, range(len(application.inputs))))
-    return VectorPlan(
-        operands, application.words(-1), fabric.vector_lanes, cycles, application.reduce, application.dynamic
-    )
+@dataclass(frozen=True)
+class Lane:
+    """A part of a datapath: ``function`` of one scalar of each operand, of ``formats``; the result is one of ``out``.
+
+    It takes ``cycles``, the registers in front of it counted; ``stages``: those of `FabricConfig`. A reduction's first
+    operand is its state.
+    """
+
+    function: Function
+    formats: tuple[DType, ...]
+    out: DType
+    stages: int
+    cycles: int
+
+
+def vector_plan(
+    function: Function, application: Application, *, cycles: int, operands: Sequence[Words] = ()
+) -> VectorPlan:
+    """The plan of ``function``, whose lanes take ``cycles``, on at most `vector_lanes` of them.
+
+    Of those the fewest are taken that reach the shortest interval. ``operands``: where they are others than those of
+    the application.
+    """
+    operands = tuple(operands) or tuple(map(application.words, range(len(application.inputs))))
+    fabric, result, dynamic = application.fabric, application.words(-1), application.dynamic
+    ports, scalars, state = (*operands, result), result.scalars, (result.dtype,) if application.reduce else ()
+    # words of all ports are made of whole groups
+    common = math.gcd(*(max(1, each.link_bits // each.dtype.bits) for each in ports if each.beats > 1))
+    possible = [each for each in range(1, min(fabric.vector_lanes, scalars) + 1) if common % each == 0]
+    possible = [each for each in possible if each & (each - 1) == 0 or not dynamic]
+    interval = max(*(each.beats for each in ports), -(-scalars // possible[-1]), cycles if application.reduce else 1)
+    lanes = next(each for each in possible if -(-scalars // each) <= interval)
+    formats = *state, *(each.dtype for each in operands)
+    lane = Lane(function, formats, result.dtype, fabric.stages, cycles)
+    return VectorPlan(lane, operands, result, lanes, application.reduce, result.rows if dynamic else 0)
 
 
 def plan_by_stages(cycles: Callable[[int], int]) -> Callable[[Function, Application], VectorPlan]:
     """The ``plan`` of functions whose lanes take these ``cycles`` for the stages of a fabric, and those to round."""
 
     def plan(function: Function, application: Application) -> VectorPlan:
-        return vector_plan(application, cycles=cycles(application.fabric.stages) + rounding(application))
+        return vector_plan(function, application, cycles=cycles(application.fabric.stages) + rounding(application))
 
     return plan
 
 
 @dataclass(frozen=True)
-class VectorPlan:
-    """Scalars go through lanes, a *group* in a cycle; words are made of whole groups.
+class VectorPlan(DatapathPlan):
+    """Scalars go through ``lanes``, a *group* in a cycle; words are made of whole groups.
 
     Where groups are the words of an operand, these go straight to the registers in front of the lanes; where words have
     more scalars, or come before they are wanted, they wait in a store, and one cycle longer. Groups that are no words
     of the result are put together likewise. Operands with one row or fewer columns are repeated.
 
-    Of at most ``most`` lanes the fewest are taken that reach the shortest interval. A lane takes ``cycles``, its
-    operands' registers counted. A reduction wants its state back before the next element, and always stores it, as it
-    may be wanted without an element.
+    A reduction wants its state back before the next element, and always stores it, as it may be wanted without an
+    element.
 
-    ``dynamic``: tiles may have fewer rows, on the same lanes. The groups of their rows come as those of a tile with the
-    most rows do; the first word of the result waits for the last group that it needs to leave without a gap.
+    Tiles may have fewer rows, on the same lanes. The groups of their rows come as those of a tile with the most rows
+    do; the first word of the result waits for the last group that it needs to leave without a gap.
     """
 
+    lane: Lane
     operands: tuple[Words, ...]
     result: Words
-    most: int
-    cycles: int
+    lanes: int
     reduce: bool
-    dynamic: bool = False
-
-    streams = True
-
-    @cached_property
-    def initiation_interval(self) -> int:
-        words = max(each.beats for each in self._ports)
-        return max(words, -(-self.result.scalars // self._possible[-1]), self.cycles if self.reduce else 1)
-
-    @cached_property
-    def latency(self) -> int:
-        return self.gathering + self.cycles + self.waiting
+    most_rows: int
 
     def at(self, rows: Any) -> Timing:
-        """The cycles with so many ``rows``."""
-        groups = self.groups_of(rows)
-        words = parts(rows, self.result.cols * self.result.dtype.bits, self.result.link_bits)
-        fixed = (each.beats for each in self.operands if each.rows == 1)
-        interval = largest(1, groups, *fixed, self.cycles if self.reduce else 1)
-        waiting = 0 if self.leaves_at_once else 1 + groups - words
-        return Timing(interval, self.gathering + self.cycles + waiting, streams=True)
+        groups, words = self.groups_of(rows), self.result.words_at(rows)
+        fixed = (each.beats for each in (*self.operands, self.result) if each.rows == 1 or not self.takes_rows)
+        interval = largest(1, groups, *fixed, self.lane.cycles if self.reduce else 1)
+        more = groups - words if self.takes_rows else max(0, groups - words)
+        waiting = 0 if self.leaves_at_once else 1 + more
+        return Timing(interval, self.gathering + self.lane.cycles + waiting, streams=True)
 
     def groups_of(self, rows: Any) -> Any:
         """Groups of a tile with so many ``rows``."""
         return parts(rows, self.result.cols, self.lanes)
-
-    @cached_property
-    def lanes(self) -> int:
-        """Scalars of a group."""
-        return next(each for each in self._possible if -(-self.result.scalars // each) <= self.initiation_interval)
 
     @cached_property
     def groups(self) -> int:
@@ -92,22 +102,35 @@ class VectorPlan:
     @cached_property
     def gathering(self) -> int:
         """Cycles from the first word of the operands to the first group."""
-        return max(0 if each is None else each.lag for each in map(self.uses, self.operands))
+        return max(0 if each is None else each.lag for each in map(self._uses, self.operands))
 
-    @cached_property
+    @property
     def waiting(self) -> int:
         """Cycles from the first group of the result to its first word."""
-        return 0 if self.leaves_at_once else self.leaving.lag
+        return self.latency - self.gathering - self.lane.cycles
 
-    def repeats(self, operand: Words) -> bool:
-        """Whether ``operand`` has one row, or a column, for several of the result."""
-        return operand.scalars < self.result.scalars
-
-    def uses(self, operand: Words) -> Schedule | None:
-        """The words of ``operand`` that each group needs; None where the word that comes is the group."""
-        if operand.beats == self.groups and (self.groups == 1 or not self.repeats(operand)):
+    def store(self, operand: Words) -> Store | None:
+        """Where words of ``operand`` wait for groups; None where the word that comes is the group."""
+        uses = self._uses(operand)
+        if uses is None and self.gathering <= 1:
             return None
-        return Schedule(tuple(operand.words_of(*self._ends(operand, group)) for group in range(self.groups)))
+        schedule = uses or Schedule(tuple((at, at) for at in range(self.groups)))
+        copies = schedule.copies(self.gathering, self.initiation_interval)
+        if self.most_rows:  # tiles of one row follow each other at once
+            copies = 1 if self.gathering == 1 else 2
+        return Store(operand.parts, Parts(self.groups, self.lanes * operand.dtype.bits), copies, self._repeats(operand))
+
+    @property
+    def result_store(self) -> Store | None:
+        """Where groups wait for words of the result; a word leaves before the next element's groups come to its place.
+
+        A state that leaves late, without an element, may meet a new reduction; that goes into another copy, unless its
+        groups come no earlier than the words of the old one leave. One of dynamic size never does: whoever lets it
+        leave is busy for its groups.
+        """
+        groups = Parts(self.groups, self.lanes * self.result.dtype.bits)
+        copies = 2 if self.reduce and self.result.beats != self.groups and not self.most_rows else 1
+        return None if self.leaves_at_once else Store(groups, self.result.parts, copies)
 
     @property
     def leaves_at_once(self) -> bool:
@@ -115,27 +138,19 @@ class VectorPlan:
         return not self.reduce and self.result.beats == self.groups
 
     @property
-    def leaving(self) -> Schedule:
-        """The groups that each word of the result needs."""
-        bits, link = self.lanes * self.result.dtype.bits, self.result.link_bits
-        ends = (min((word + 1) * link, self.result.bits) for word in range(self.result.beats))
-        return Schedule(tuple((word * link // bits, (end - 1) // bits) for word, end in enumerate(ends)))
+    def takes_rows(self) -> bool:  # type: ignore[override]
+        """No scalar is several words of some port; else groups wait for more than `at` says."""
+        return all(each.link_bits >= each.dtype.bits for each in (*self.operands, self.result))
 
-    @property
-    def narrow(self) -> bool:
-        """A scalar is several words of some port; then groups wait for more than `at` says."""
-        return any(each.link_bits < each.dtype.bits for each in self._ports)
+    def _repeats(self, operand: Words) -> bool:
+        """Whether ``operand`` has one row, or a column, for several of the result."""
+        return operand.scalars < self.result.scalars
 
-    @property
-    def _ports(self) -> tuple[Words, ...]:
-        return *self.operands, self.result
-
-    @cached_property
-    def _possible(self) -> list[int]:
-        """Numbers of lanes with which the words of all ports are made of whole groups."""
-        common = math.gcd(*(max(1, each.link_bits // each.dtype.bits) for each in self._ports if each.beats > 1))
-        found = [each for each in range(1, min(self.most, self.result.scalars) + 1) if common % each == 0]
-        return [each for each in found if each & (each - 1) == 0] if self.dynamic else found
+    def _uses(self, operand: Words) -> Schedule | None:
+        """The words of ``operand`` that each group needs; None where the word that comes is the group."""
+        if operand.beats == self.groups and (self.groups == 1 or not self._repeats(operand)):
+            return None
+        return Schedule(tuple(operand.words_of(*self._ends(operand, group)) for group in range(self.groups)))
 
     def _ends(self, operand: Words, group: int) -> tuple[int, int]:
         """The first and the last scalar of ``operand`` in a group, which may have several rows of it."""

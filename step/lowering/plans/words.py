@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from step.language.dtypes import DType
 from step.language.types import ElementType, Tile
+from step.lowering.plans.rows import parts as in_parts
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,40 @@ class Words:
     def beats(self) -> int:
         return -(-self.bits // self.link_bits)
 
+    def words_at(self, rows: Any) -> Any:
+        """The words of as many ``rows`` as there are, a number, or hardware."""
+        return in_parts(rows, self.cols * self.dtype.bits, self.link_bits)
+
+    @property
+    def parts(self) -> Parts:
+        """All words, of as many bits as the first one."""
+        return Parts(self.beats, self.word_bits)
+
     def words_of(self, first: int, last: int) -> tuple[int, int]:
         """The words in which the scalars ``first`` to ``last`` lie: their first and their last one."""
         return first * self.dtype.bits // self.link_bits, ((last + 1) * self.dtype.bits - 1) // self.link_bits
+
+
+@dataclass(frozen=True)
+class Parts:
+    """An element as ``count`` parts of ``bits`` bits."""
+
+    count: int
+    bits: int
+
+
+@dataclass(frozen=True)
+class Store:
+    """A part of a datapath: ``copies`` elements that come as parts of one width and leave as parts of another.
+
+    They lie in memories where as many of the narrower ones as fit make a wider one. Where parts lie in any other way,
+    or are used more than once, elements lie in registers from which they are ``picked``.
+    """
+
+    written: Parts
+    read: Parts
+    copies: int = 1
+    picked: bool = False
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from step.errors import InputError, StreamFault
-from step.host.nearest import did_you_mean
+from step.host.nearest import among
 from step.language.checker import StreamChecker
 from step.language.dims import Shape, format_shape
 from step.language.faults import rows_of, tuple_of
@@ -65,10 +65,7 @@ def bind_inputs(graph: Graph, inputs: Mapping[str, Any] | BoundInputs) -> BoundI
             raise InputError(f"{name!r} is a tensor and a source: rename one, so that each can have its data")
     for name in given:
         if name not in wanted:
-            hint = did_you_mean(str(name), wanted)
-            raise InputError(
-                f"the program has no tensor or source {name!r}; {hint}it has {', '.join(wanted) or 'none'}"
-            )
+            raise InputError(f"the program has no tensor or source {name!r}; {among(str(name), wanted)}")
     for name in wanted:
         if name not in given:
             raise InputError(f"there is no input {name!r}; the program needs {', '.join(wanted)}")

@@ -12,6 +12,7 @@ import io
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from tokenize import TokenError
@@ -111,7 +112,7 @@ def arrays_of(graph: Graph, inputs: BoundInputs, *, readable: bool = False) -> A
 
     Formats that NumPy does not have are bit patterns, or in a ``readable`` file, for people to edit, float32 numbers.
     """
-    spell = _as_numbers if readable else _as_bits
+    spell = partial(_spelled, readable)
     arrays: Arrays = {}
     for name, array in inputs.tensors.items():
         arrays |= spell(name, array)
@@ -124,12 +125,10 @@ Spell = Callable[[str, np.ndarray], Arrays]
 """How an array is kept: its name in the file, and its content."""
 
 
-def _as_bits(name: str, array: np.ndarray) -> Arrays:
-    return {f"{name}.bits": array.view(f"u{array.itemsize}")} if array.dtype in OF_ML_DTYPES else {name: array}
-
-
-def _as_numbers(name: str, array: np.ndarray) -> Arrays:
-    return {name: array.astype(np.float32) if array.dtype in OF_ML_DTYPES else array}
+def _spelled(readable: bool, name: str, array: np.ndarray) -> Arrays:
+    if array.dtype not in OF_ML_DTYPES:
+        return {name: array}
+    return {name: array.astype(np.float32)} if readable else {f"{name}.bits": array.view(f"u{array.itemsize}")}
 
 
 def _stream_arrays(name: str, tokens: Sequence[Token], stream: StreamType, spell: Spell) -> Arrays:

@@ -42,11 +42,9 @@ def _mask(value: Any, selector: Selector, name: str, path: tuple[int, ...]) -> i
     value = _scalar(value)
     if isinstance(value, Masks):
         return _ready_made(value.values, selector, name, path)
-    if _is_integer(value):
-        return 1 << _target(value, selector, name, path)
-    parts = _parts(value)
+    parts = [value] if _is_integer(value) else _parts(value)
     if parts is not None and all(map(_is_integer, parts)):
-        return _of_targets([_target(each, selector, name, path) for each in parts], name, path)
+        return _of_targets(parts, selector, name, path)
     if parts is not None and all(isinstance(each, bool | np.bool_) for each in parts):
         if len(parts) != selector.targets:
             raise InputError(f"{place(name, path)} has {len(parts)} booleans, but there are {selector.targets} targets")
@@ -57,9 +55,11 @@ def _mask(value: Any, selector: Selector, name: str, path: tuple[int, ...]) -> i
     )
 
 
-def _of_targets(targets: Sequence[int], name: str, path: tuple[int, ...]) -> int:
-    mask = 0
-    for each in targets:
+def _of_targets(targets: Sequence[int], selector: Selector, name: str, path: tuple[int, ...]) -> int:
+    mask, count = 0, selector.targets
+    for each in map(int, targets):
+        if not 0 <= each < count:
+            raise InputError(f"{place(name, path)} selects target {each}, but its targets are 0 to {count - 1}")
         if mask >> each & 1:
             raise InputError(f"{place(name, path)} selects target {each} twice; a selector has each target once")
         mask |= 1 << each
@@ -73,12 +73,6 @@ def _ready_made(value: Any, selector: Selector, name: str, path: tuple[int, ...]
             f"{place(name, path)} is {shown(value)}; masks over {selector.targets} targets are integers "
             f"0 to {(1 << selector.targets) - 1}"
         )
-    return int(value)
-
-
-def _target(value: Any, selector: Selector, name: str, path: tuple[int, ...]) -> int:
-    if not 0 <= value < selector.targets:
-        raise InputError(f"{place(name, path)} selects target {value}, but its targets are 0 to {selector.targets - 1}")
     return int(value)
 
 

@@ -2,6 +2,5 @@
 
 from __future__ import annotations
 
-from step.programs.energy.model import Energy, energy_of
-
-__all__ = ["Energy", "energy_of"]
+from step.programs.energy.model import Energy as Energy
+from step.programs.energy.model import energy_of as energy_of

@@ -23,25 +23,16 @@ TABULATED = {"int32_multiply": 2, "int32_add": 3, "block_ram": 48}
 """A function from a table, for a scalar: the way to the place in it, an entry, and the line between two of them."""
 
 SIMPLE: Mapping[str, Mapping[str, float]] = {
-    "add": {ADD: 1},
-    "sub": {ADD: 1},
-    "row_sum": {ADD: 1},
-    "mul": {MULTIPLY: 1},
-    "scale": {MULTIPLY: 1},
-    "mul_add": {MULTIPLY: 0.5, ADD: 0.5},
-    "matmul": {MULTIPLY: 0.5, ADD: 0.5},
-    "max": {COMPARE: 1},
-    "min": {COMPARE: 1},
-    "row_max": {COMPARE: 1},
+    **{name: {ADD: 1} for name in ("add", "sub", "row_sum")},
+    **{name: {MULTIPLY: 1} for name in ("mul", "scale")},
+    **{name: {MULTIPLY: 0.5, ADD: 0.5} for name in ("mul_add", "matmul")},
+    **{name: {COMPARE: 1} for name in ("max", "min", "row_max")},
 }
 """For a FLOP of the function."""
 
 TABLES: Mapping[str, tuple[int, int]] = {
-    "exp": (1, 0),
-    "rsqrt": (1, 0),
-    "reciprocal": (1, 0),
-    "div": (1, 1),
-    "gelu": (1, 1),
+    **dict.fromkeys(("exp", "rsqrt", "reciprocal"), (1, 0)),
+    **dict.fromkeys(("div", "gelu"), (1, 1)),
     "silu": (2, 1),
 }
 """For a scalar: how many tables are read, and how many products of FP32 follow."""
@@ -113,5 +104,4 @@ def _named(operation: str, dtypes: list[DType]) -> str:
         return "fp32_add"
     if not first.is_float:
         return "int8_multiply" if first.bits == 8 else "int32_multiply"
-    wide = any(each.bits == 32 for each in dtypes[:2])
-    return "fp32_multiply" if wide else "bf16_multiply"
+    return "fp32_multiply" if any(each.bits == 32 for each in dtypes[:2]) else "bf16_multiply"

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from step.errors import FormatError
-from step.host.nearest import did_you_mean
+from step.host.names import unknown
 from step.host.paths import named_file
 from step.programs.files.json_file import read_json
 
@@ -46,6 +46,5 @@ def figures(path: Path | str | None = None) -> Figures:
     found, known = read_json(named_file(path, "a table of energies"), "energies")["figures"], published()
     for name in found:
         if name not in known:
-            nearest = did_you_mean(name, list(known))
-            raise FormatError(f"{path}: there is no figure {name!r}; {nearest}there are {', '.join(known)}")
+            raise FormatError(f"{path}: {unknown('figure', name, known)}")
     return {**known, **{name: replace(known[name], **each) for name, each in found.items()}}

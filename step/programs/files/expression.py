@@ -14,14 +14,8 @@ import sympy
 from step.errors import FormatError, ProgramError
 from step.language.graph import SymbolInfo
 
-_FUNCTIONS = {
-    "add": sympy.Add,
-    "mul": sympy.Mul,
-    "min": sympy.Min,
-    "max": sympy.Max,
-    "ceiling": sympy.ceiling,
-    "floor": sympy.floor,
-}
+_KNOWN = (sympy.Add, sympy.Mul, sympy.Min, sympy.Max, sympy.ceiling, sympy.floor)
+_FUNCTIONS = {function.__name__.lower(): function for function in _KNOWN}
 _OF_ONE = ("ceiling", "floor")
 
 

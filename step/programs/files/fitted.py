@@ -31,12 +31,7 @@ class FittedFile(JsonFile):
 
     @classmethod
     def of(
-        cls,
-        program: Program,
-        fabric: FabricConfig,
-        depths: Mapping[str, int],
-        cycles: int,
-        area: Mapping[str, int],
+        cls, program: Program, fabric: FabricConfig, depths: Mapping[str, int], cycles: int, area: Mapping[str, int]
     ) -> FittedFile:
         """Settings that make ``fabric`` of the one that ``program`` has, with these ``depths``."""
         before, after = program.fabric.to_json(), fabric.to_json()

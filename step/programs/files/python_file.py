@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from step.errors import FormatError, InputError, ProgramError, StepError, UserCodeError
-from step.host.nearest import did_you_mean
+from step.host.nearest import among
 from step.language.location import raised_at, where_raised
-from step.language.parameters import plain
+from step.language.parameters import fits, plain
 
 
 def made_by(path: Path, function: str, arguments: Mapping[str, Any] | None = None) -> Any:
@@ -35,8 +35,7 @@ def made_by(path: Path, function: str, arguments: Mapping[str, Any] | None = Non
         maker = getattr(module, function, None)
         if not callable(maker):
             known = [key for key, each in vars(module).items() if inspect.isfunction(each) and each.__module__ == name]
-            hint = did_you_mean(function, known)
-            raise FormatError(f"{path} has no function {function!r}; {hint}it has {', '.join(known) or 'none'}")
+            raise FormatError(f"{path} has no function {function!r}; {among(function, known)}")
         return call(f"{path}:{function}", maker, arguments or {})
     finally:
         sys.path.pop(0)
@@ -63,15 +62,10 @@ def _check_arguments(what: str, maker: Callable[..., Any], arguments: Mapping[st
     known = [each.name for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
     for name in arguments:
         if name not in known:
-            hint = did_you_mean(name, known)
-            raise InputError(f"{what} has no parameter {name!r}; {hint}it has {', '.join(known) or 'none'}")
+            raise InputError(f"{what} has no parameter {name!r}; {among(name, known)}")
 
 
-_VALUES: dict[str, tuple[str, tuple[type, ...]]] = {
-    "bool": ("true or false", (bool,)),
-    "int": ("an integer", (int,)),
-    "float": ("a number", (int, float)),
-}
+_VALUES = {"bool": ("true or false", bool), "int": ("an integer", int), "float": ("a number", int | float)}
 
 
 def _check_value(what: str, parameter: inspect.Parameter, value: Any) -> None:
@@ -80,9 +74,8 @@ def _check_value(what: str, parameter: inspect.Parameter, value: Any) -> None:
     kind = parameter.annotation
     if kind is parameter.empty:
         kind = float if type(parameter.default) is int else type(parameter.default)
-    wanted, classes = _VALUES.get(getattr(kind, "__name__", str(kind)), ("", ()))
-    given = plain(value)
-    if wanted and (not isinstance(given, classes) or (isinstance(given, bool) and bool not in classes)):
+    wanted, hint = _VALUES.get(getattr(kind, "__name__", str(kind)), ("", Any))
+    if not fits(plain(value), hint):
         raise InputError(f"{what} needs {parameter.name} to be {wanted}, not {value!r}")
 
 

@@ -7,7 +7,10 @@ from the operators. What the file says about shapes is compared with that.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import fields
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -88,7 +91,10 @@ def decode(value: Any, graph: Graph) -> Any:
                 raise FormatError(f"symbol {name!r} is used before it is declared")
             return graph.symbols[name].dim
         case {"dynamic": tree}:
-            return _dynamic(tree, graph)
+            extent = decode_extent(tree, graph.symbols)
+            if not extent.is_integer or extent.is_negative:
+                raise FormatError(f"an extent must be an integer >= 0, which {extent} is not")
+            return Dim(extent, DimKind.DYNAMIC)
         case {"dtype": str(name)}:
             return as_dtype(name)
         case {"tile": [str(dtype), rows, cols]}:
@@ -106,13 +112,6 @@ def decode(value: Any, graph: Graph) -> Any:
         case {"function": str(name), "parameters": dict(parameters)}:
             return _construct(function_named(name), parameters, graph)
     raise FormatError(f"a parameter can not be {value!r}")
-
-
-def _dynamic(tree: Any, graph: Graph) -> Dim:
-    extent = decode_extent(tree, graph.symbols)
-    if not extent.is_integer or extent.is_negative:
-        raise FormatError(f"an extent must be an integer >= 0, which {extent} is not")
-    return Dim(extent, DimKind.DYNAMIC)
 
 
 def _dims(values: list[Any], graph: Graph) -> tuple[Dim, ...]:
@@ -168,12 +167,9 @@ def graph_to_json(graph: Graph) -> dict[str, Any]:
                 "op": node.operator.name,
                 "parameters": _parameters(node.operator),
                 "inputs": [
-                    {"stream": str(each), **({} if each.depth is None else {"depth": each.depth})}
-                    for each in node.inputs
+                    {"stream": str(each)} | ({"depth": each.depth} if each.depth else {}) for each in node.inputs
                 ],
-                "outputs": [
-                    {"shape": format_shape(each.shape), "element": str(each.element)} for each in node.output_types
-                ],
+                "outputs": _types_to_json(node.output_types),
                 "source": str(node.location),
             }
             for node in graph
@@ -209,7 +205,7 @@ class _Reading:
             graph.symbol(each["name"], ragged=each["ragged"], location=_location(each["source"]))
         for each in data["tensors"]:
             graph.tensor(each["name"], each["shape"], as_dtype(each["dtype"]))
-        _check_order(data, {each["name"] for each in self.edges})
+        self.later = {each["name"] for each in data["nodes"]}
         for each in data["nodes"]:
             self.place(each)
         self.declare_edges()
@@ -222,8 +218,7 @@ class _Reading:
         graph.refinements = {each["stream"]: graph.refinements[each["stream"]] for each in data["refinements"]}
         graph.depths, graph.most_rows = dict(data.get("depths", {})), dict(data.get("most_rows", {}))
         for each in data["nodes"]:
-            for port, output in enumerate(graph.nodes[each["name"]].output_types):
-                _check_shape(each, port, output)
+            _check_types(each, graph.nodes[each["name"]].output_types)
         for each in data["feedbacks"]:
             if each["stream"] is not None:
                 if each["stream"] not in self.streams:
@@ -233,9 +228,10 @@ class _Reading:
 
     def declare_edges(self) -> None:
         """Declare feedback edges in their order, as far as there are the symbols of their shapes."""
-        while self.edges and _symbols_of(self.edges[0]["shape"]) <= set(self.graph.symbols):
-            edge = self.edges.pop(0)
-            self.streams[edge["name"]] = _feedback(edge, self.graph)
+        with suppress(FormatError):
+            while self.edges:
+                self.streams[self.edges[0]["name"]] = _feedback(self.edges[0], self.graph)
+                self.edges.pop(0)
 
     def place(self, node: dict[str, Any]) -> None:
         """Place the operator ``node`` behind its inputs."""
@@ -243,14 +239,21 @@ class _Reading:
         inputs = []
         for entry in node["inputs"]:
             if entry["stream"] not in self.streams:
+                reads = f"{node['op']} {node['name']!r} ({node['source']}) reads {entry['stream']!r}"
+                if entry["stream"].partition(".")[0] in self.later:
+                    raise GraphError(
+                        f"{reads}, which is written only after it: these operators form a cycle without a declared "
+                        "feedback edge"
+                    )
                 if self.edges:  # a symbol of its shape is missing, and it is said which
                     _feedback(self.edges[0], self.graph)
-                raise GraphError(f"{_reads(node, entry)}, which nobody writes")
+                raise GraphError(f"{reads}, which nobody writes")
             stream = self.written(entry["stream"])
             inputs.append(stream.buffered(entry["depth"]) if "depth" in entry else stream)
         operator = _construct(operator_named(node["op"]), node["parameters"], self.graph)
         outputs = self.graph.add(operator, inputs, name=node["name"], location=_location(node["source"]))
         self.streams |= {str(output): output for output in outputs}
+        self.later.discard(node["name"])
 
     def written(self, name: str) -> Stream:
         """The stream as its readers see it: its assumed shape may have symbols that are younger than itself."""
@@ -258,10 +261,6 @@ class _Reading:
             shape = _dims(self.refinements.pop(name), self.graph)
             self.streams[name] = self.graph.refine(self.streams[name], shape)
         return self.streams[name]
-
-
-def _reads(node: dict[str, Any], entry: dict[str, Any]) -> str:
-    return f"{node['op']} {node['name']!r} ({node['source']}) reads {entry['stream']!r}"
 
 
 def _feedback(entry: dict[str, Any], graph: Graph) -> Stream:
@@ -272,48 +271,17 @@ def _feedback(entry: dict[str, Any], graph: Graph) -> Stream:
     return graph.feedback(element, shape, name=entry["name"], location=_location(entry["source"])).stream
 
 
-def _symbols_of(encoded: Any) -> set[str]:
-    """Names of the symbols in plain data."""
-    if isinstance(encoded, list):
-        return set().union(*map(_symbols_of, encoded))
-    if isinstance(encoded, dict):
-        return {encoded["symbol"]} if isinstance(encoded.get("symbol"), str) else _symbols_of(list(encoded.values()))
-    return set()
+def _types_to_json(types: Sequence[StreamType]) -> list[dict[str, str]]:
+    return [{"shape": format_shape(each.shape), "element": str(each.element)} for each in types]
 
 
-def _check_order(data: dict[str, Any], known: set[str]) -> None:
-    """Every stream must be written before it is read; else it is a cycle, or nobody writes it."""
-    written = set(known)
-    later = {each["name"] for each in data["nodes"]}
-    for each in data["nodes"]:
-        for entry in each["inputs"]:
-            name = entry["stream"]
-            if name in written:
-                continue
-            producer = name.partition(".")[0]
-            if producer in later:
-                raise GraphError(
-                    f"{_reads(each, entry)}, which is written only after it: "
-                    "these operators form a cycle without a declared feedback edge"
-                )
-            raise GraphError(f"{_reads(each, entry)}, which nobody writes")
-        operator = operator_named(each["op"])
-        count = len(each["outputs"])
-        written |= {each["name"]} if count == 1 else set()
-        written |= {f"{each['name']}.{port}" for port in range(count)} | {
-            f"{each['name']}.{suffix}" if suffix else each["name"] for suffix in operator.output_names
-        }
-        later.discard(each["name"])
-
-
-def _check_shape(entry: dict[str, Any], port: int, stream: StreamType) -> None:
-    stated = entry["outputs"][port] if port < len(entry["outputs"]) else None
-    found = {"shape": format_shape(stream.shape), "element": str(stream.element)}
-    if stated != found:
-        raise TypeMismatch(
-            f"{entry['op']} {entry['name']!r} ({entry['source']}): the file says that output {port} is {stated}, "
-            f"but it is {found}"
-        )
+def _check_types(entry: dict[str, Any], types: Sequence[StreamType]) -> None:
+    for port, (found, stated) in enumerate(zip_longest(_types_to_json(types), entry["outputs"][: len(types)])):
+        if stated != found:
+            raise TypeMismatch(
+                f"{entry['op']} {entry['name']!r} ({entry['source']}): the file says that output {port} is {stated}, "
+                f"but it is {found}"
+            )
 
 
 def _location(text: str) -> Location:

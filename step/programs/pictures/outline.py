@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 from step.language.function import Function
@@ -14,40 +13,6 @@ from step.lowering.fabric import FabricConfig
 
 LONGEST = 8
 """Items of a parameter that are shown."""
-
-
-@dataclass(frozen=True)
-class Edge:
-    """The input of a port: names of nodes and of their ports, the stream with its type, and the channel's depth, which
-    the program asks for (``asked``) or the fabric has for all."""
-
-    producer: str
-    output: str
-    consumer: str
-    input: str
-    stream: str
-    type: str
-    depth: int
-    asked: bool
-
-    @property
-    def lines(self) -> list[str]:
-        """Lines beside it in a picture."""
-        return [self.type, *([f"depth {self.depth}"] if self.asked else [])]
-
-
-def edges(graph: Graph, fabric: FabricConfig) -> list[Edge]:
-    """Every edge, in the order of those who read."""
-    return [edge for node in graph for edge in _inputs(graph, node, fabric)]
-
-
-def _inputs(graph: Graph, node: Node, fabric: FabricConfig) -> Iterator[Edge]:
-    for name, stream in zip(node.input_ports, node.inputs, strict=True):
-        source = graph.resolve(stream)
-        output = graph.nodes[source.producer].output_ports[source.port]
-        depth = stream.depth or fabric.channel_depth
-        asked = depth != fabric.channel_depth
-        yield Edge(source.producer, output, node.name, name, str(stream), str(source.type), depth, asked)
 
 
 def call(owner: Any) -> str:
@@ -73,7 +38,8 @@ def text(graph: Graph, fabric: FabricConfig) -> str:
     lines = []
     for node in graph:
         lines.append(f"{node.name} = {call(node.operator)}")
-        lines += [f"    {edge.input}: {edge.stream}, depth {edge.depth}" for edge in _inputs(graph, node, fabric)]
+        for name, stream in zip(node.input_ports, node.inputs, strict=True):
+            lines.append(f"    {name}: {stream}, depth {stream.depth or fabric.channel_depth}")
         for port, (name, each) in enumerate(zip(node.output_ports, node.output_types, strict=True)):
             lines.append(f"    {name}: {graph.stream_name(node.name, port)}, {each}")
     return "\n".join(lines) + "\n"
@@ -95,12 +61,3 @@ WIDEST = 36
 def label(node: Node) -> list[str]:
     """Lines of a node's box: its name, and the operator with its parameters."""
     return [node.name, *textwrap.wrap(call(node.operator), WIDEST, subsequent_indent="  ", break_long_words=False)]
-
-
-def ends(graph: Graph, edge: Edge) -> tuple[str, str]:
-    """The names of the ports at both ends; empty where there is but one port, or none that needs a name."""
-    producer, consumer = graph.nodes[edge.producer], graph.nodes[edge.consumer]
-    return (
-        edge.output if len(producer.output_types) > 1 else "",
-        edge.input if len(consumer.inputs) > 1 else "",
-    )

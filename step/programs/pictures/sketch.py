@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from step.language.graph import Graph
+from step.language.graph import Graph, Node
 from step.lowering.fabric import FabricConfig
 from step.programs.folding import common, members, starred
-from step.programs.pictures.outline import COLOURS, edges, ends, label
+from step.programs.pictures.outline import COLOURS, label
 
 
 @dataclass(frozen=True)
@@ -56,17 +56,17 @@ def sketch(graph: Graph, fabric: FabricConfig = _DEFAULT, fills: Mapping[str, st
         node.name: Box(label(node), fills.get(node.name, COLOURS[node.operator.kind]), str(node.location))
         for node in graph
     }
-    arrows = [
-        Arrow(
-            each.producer,
-            each.consumer,
-            *ends(graph, each),
-            each.lines,
-            f"{each.stream}: {each.type}, depth {each.depth}",
-        )
-        for each in edges(graph, fabric)
-    ]
-    return Sketch(graph.name, boxes, arrows)
+    return Sketch(graph.name, boxes, [arrow for node in graph for arrow in _arrows(graph, node, fabric)])
+
+
+def _arrows(graph: Graph, node: Node, fabric: FabricConfig) -> Iterator[Arrow]:
+    """Those that lead to ``node``; ports have names where there are several."""
+    for name, stream in zip(node.input_ports, node.inputs, strict=True):
+        source, depth = graph.resolve(stream), stream.depth or fabric.channel_depth
+        outputs = graph.nodes[source.producer].output_ports
+        ports = outputs[source.port] if len(outputs) > 1 else "", name if len(node.inputs) > 1 else ""
+        lines = [str(source.type), *([f"depth {depth}"] if depth != fabric.channel_depth else [])]
+        yield Arrow(source.producer, node.name, *ports, lines, f"{stream}: {source.type}, depth {depth}")
 
 
 def fold(sketch: Sketch, parts: Mapping[str, str], fills: Mapping[str, str]) -> Sketch:

@@ -9,4 +9,4 @@ from step.lowering.plans.vector import VectorPlan, vector_plan
 
 def plan(function: Magnitude, application: Application) -> VectorPlan:
     """Nothing but wires and a conversion."""
-    return vector_plan(application, cycles=1)
+    return vector_plan(function, application, cycles=1)

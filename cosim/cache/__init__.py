@@ -1,1 +1,0 @@
-"""Builds that are kept, and how large they may get."""

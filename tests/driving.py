@@ -1,0 +1,17 @@
+"""Modules in Amaranth's own simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from amaranth.hdl import Elaboratable
+from amaranth.sim import Simulator
+
+
+def drive(module: Elaboratable, bench: Callable[[Any], Any]) -> None:
+    """``module``, with a clock, until ``bench`` ends."""
+    simulator = Simulator(module)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()

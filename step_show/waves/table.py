@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import TextIO
 
@@ -36,16 +36,16 @@ HEADINGS = tuple(each.name for each in fields(TokenRow))
 
 def rows(recording: Recording, ports: Sequence[ChannelEnd]) -> list[TokenRow]:
     """The tokens that entered the channels of ``ports`` in the cycles of ``recording``, in the order of time."""
-    found = [
-        TokenRow(
-            *(port.operator, port.name, port.channel.name, each.number),
-            *(_kind(each.token), each.token.stop, each.token.rank, each.entered, each.left),
-        )
-        for port in ports
-        for each in passages(recording.events[port.channel.name], recording.first, recording.end)
-        if each.entered >= recording.first
-    ]
+    found = [row for port in ports for row in _rows(recording, port)]
     return sorted(found, key=lambda row: row.entered)
+
+
+def _rows(recording: Recording, port: ChannelEnd) -> Iterator[TokenRow]:
+    for each in passages(recording.events[port.channel.name], recording.first, recording.end):
+        if each.entered >= recording.first:
+            token = each.token
+            place = port.operator, port.name, port.channel.name, each.number
+            yield TokenRow(*place, _kind(token), token.stop, token.rank, each.entered, each.left)
 
 
 def _kind(token: Token) -> str:

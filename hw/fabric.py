@@ -143,15 +143,8 @@ def _place_channel(edge: Edge, components: Mapping[str, Parametric], netlist: Ne
 
 
 _WRITER = {"space": "space", "claim": "claim", "valid": "enter", "header": "entering", "word": "entering_word"}
-_READER = {
-    "valid": "present",
-    "header": "front",
-    "word": "front_word",
-    "ready": "take",
-    "drop": "drop",
-    "open": "open",
-    "offset": "offset",
-}
+_READER = {"valid": "present", "header": "front", "word": "front_word", "ready": "take"}
+_READER |= {each: each for each in ("drop", "open", "offset")}
 """Ports of a channel, and how its wires end. No external port ends like this."""
 
 

@@ -45,10 +45,8 @@ _EXPORTS = '''\
 
 def stubs() -> dict[Path, str]:
     """The text of every stub; needs ruff, which sorts their imports and lays them out."""
-    texts = {
-        Path(fluent.__file__): _fluent(),
-        **{Path(str(each.__file__)): _exports(each) for each in (functions, ops)},
-    }
+    texts = {Path(str(each.__file__)): _exports(each) for each in (functions, ops)}
+    texts[Path(fluent.__file__)] = _fluent()
     return {path.with_suffix(".pyi"): _laid_out(text) for path, text in texts.items()}
 
 

@@ -34,9 +34,5 @@ def fitting(graph: Graph, fabric: FabricConfig = PUBLISHED, *, rows: int = 1) ->
     tiles = [tile for stream in graph.streams() for tile in stream.element.tiles if tile.is_static]
     page = max((int(tile.bytes) for tile in tiles), default=1)
     page_bytes = max(fabric.page_bytes, 1 << (page - 1).bit_length())
-    return replace(
-        fabric,
-        dynamic_rows=max(fabric.dynamic_rows, rows),
-        page_bytes=page_bytes,
-        scratchpad_bytes=-(-fabric.scratchpad_bytes // page_bytes) * page_bytes,
-    )
+    size, rows = -(-fabric.scratchpad_bytes // page_bytes) * page_bytes, max(fabric.dynamic_rows, rows)
+    return replace(fabric, dynamic_rows=rows, page_bytes=page_bytes, scratchpad_bytes=size)

@@ -32,11 +32,12 @@ class Weights:
     @classmethod
     def declare(cls, graph: Graph, prefix: str, hidden: int, inner: int) -> Weights:
         """Declare them as off-chip tensors of a program."""
-        return cls(
-            graph.tensor(f"{prefix}gate", (hidden, inner), BF16),
-            graph.tensor(f"{prefix}up", (hidden, inner), BF16),
-            graph.tensor(f"{prefix}down", (inner, hidden), BF16),
-        )
+        return cls(*(graph.tensor(f"{prefix}{name}", each, BF16) for name, each in shapes(hidden, inner).items()))
+
+
+def shapes(hidden: int, inner: int) -> dict[str, tuple[int, int]]:
+    """Shapes of the weights of an expert, in their order."""
+    return {"gate": (hidden, inner), "up": (hidden, inner), "down": (inner, hidden)}
 
 
 def check_tiles(hidden: int, inner: int, depth: int, columns: int) -> None:
@@ -117,8 +118,7 @@ def feed_whole_rows(
 
 def random_weights(random: np.random.Generator, hidden: int, inner: int) -> dict[str, np.ndarray]:
     """Gate, up and down."""
-    shapes = {"gate": (hidden, inner), "up": (hidden, inner), "down": (inner, hidden)}
-    return {name: projection(random, *shape) for name, shape in shapes.items()}
+    return {name: projection(random, *shape) for name, shape in shapes(hidden, inner).items()}
 
 
 def reference(x: np.ndarray, weights: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

@@ -99,11 +99,9 @@ class _ArchiveReader:
         model = self._json("models/model.json", "the exported program")
         self._check_version(model)
         size = sum(each.file_size for each in self._opened.infolist() if "/data/weights/" in each.filename)
-        check_fits(
-            2 * size,  # as they are read, and as a program has them
-            f"a program with the {size / 1e9:,.1f} GB of weights of '{self.path}'",
-            "capture fewer layers (step_torch.Layers(model, COUNT)), or take a machine with more",
-        )
+        what = f"a program with the {size / 1e9:,.1f} GB of weights of '{self.path}'"
+        advice = "capture fewer layers (step_torch.Layers(model, COUNT)), or take a machine with more"
+        check_fits(2 * size, what, advice)  # as they are read, and as a program has them
         weights = {**self._weights("weights"), **self._weights("constants")}
         found = self._arrays()
         return Archive(self.path, model, weights, _results(found), _texts(found))

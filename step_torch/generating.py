@@ -111,11 +111,8 @@ class LanguageModel:
             raise InputError(f"there is no token {unknown[0]}: the model has tokens 0 to {self.vocabulary - 1}")
         program = self._program(tiling or Tiling(), fabric, values)
         caches = sum(each.nbytes for name, each in program.inputs.items() if values and "_cache_" in name)
-        check_fits(
-            2 * caches,
-            f"a run with caches of {self.room:,} tokens in {self.parts.count} layers",
-            "capture the model with less room",
-        )
+        what = f"a run with caches of {self.room:,} tokens in {self.parts.count} layers"
+        check_fits(2 * caches, what, "capture the model with less room")
         every = every or self.parts.count == 1  # rows of one layer have to wait for each other
         # A deadlock shows while rows of the prompt are in all layers, or behind that.
         short = replace(program, inputs={**program.inputs, **_given(self.begins, 2, None, self.parts.count, every)})

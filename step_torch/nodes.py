@@ -165,26 +165,23 @@ def _bound(sizes: Mapping[str, list[Any]], shapes: Mapping[str, tuple[int, ...]]
     """Extents of dynamic axes, from the shapes of the inputs."""
     extents = dict[str, int]()
     for name, declared in sizes.items():
-        shape = shapes.get(name)
-        if shape is None:
-            continue
-        if len(shape) != len(declared):
-            raise InputError(f"input {name!r} has {len(declared)} dimensions, not {len(shape)}")
-        for axis, (size, extent) in enumerate(zip(declared, shape, strict=True)):
-            if "as_int" in size and size["as_int"] != extent:
-                raise InputError(
-                    f"axis {axis} of input {name!r} is {size['as_int']} in all captures, not {extent}: "
-                    "name it in dynamic_shapes"
-                )
-            symbol, value = solved(size, extent)
-            if symbol and value is not None:
-                extents.setdefault(symbol, value)
-    for name, declared in sizes.items():
-        for axis, (size, extent) in enumerate(zip(declared, shapes.get(name, ()), strict=False)):
-            wanted = extent_of(size, extents)
-            if wanted != extent:
-                says = f"{wanted}, as that of another input" if isinstance(wanted, int) else f"a whole {wanted}"
-                raise InputError(f"axis {axis} of input {name!r} is {extent}, but must be {says}")
+        if len(shapes[name]) != len(declared):
+            raise InputError(f"input {name!r} has {len(declared)} dimensions, not {len(shapes[name])}")
+    axes = [
+        (f"axis {axis} of input {name!r} is", *pair)
+        for name, declared in sizes.items()
+        for axis, pair in enumerate(zip(declared, shapes[name], strict=True))
+    ]
+    for says, size, extent in axes:
+        if "as_int" in size and size["as_int"] != extent:
+            raise InputError(f"{says} {size['as_int']} in all captures, not {extent}: name it in dynamic_shapes")
+        symbol, value = solved(size, extent)
+        if symbol and value is not None:
+            extents.setdefault(symbol, value)
+    for says, size, extent in axes:
+        if (wanted := extent_of(size, extents)) != extent:
+            other = f"{wanted}, as that of another input" if isinstance(wanted, int) else f"a whole {wanted}"
+            raise InputError(f"{says} {extent}, but must be {other}")
     return extents
 
 

@@ -104,23 +104,17 @@ def _own(nodes: Sequence[TorchNode], of: Nodes) -> list[str]:
 
 def _shape(nodes: Sequence[TorchNode], of: Nodes) -> tuple[list[Any], list[str]]:
     """The nodes as all layers must have them, and the weights of this one in the order in which they are read."""
-    known: dict[str, str] = {}
-    own = _own(nodes, of)
-    for node in nodes:
-        for name in node.results:
-            known[name] = f"result {len(known)}"
-    seen: dict[str, str] = {}
+    results = (name for node in nodes for name in node.results)
+    known, seen = {name: f"result {number}" for number, name in enumerate(results)}, dict[str, str]()
 
     def same(arg: Any) -> Any:
         if isinstance(arg, list):
             return [same(each) for each in arg]
         if not isinstance(arg, Ref):
             return arg
-        if arg.name in known:
-            return known[arg.name]
-        return seen.setdefault(arg.name, f"value {len(seen)} {of.metas.get(arg.name)}")
+        return known.get(arg.name) or seen.setdefault(arg.name, f"value {len(seen)} {of.metas.get(arg.name)}")
 
     shape = [
         (node.op, [same(arg) for arg in node.args], {k: same(arg) for k, arg in node.options.items()}) for node in nodes
     ]
-    return shape, [of.parameters[name] for name in own]
+    return shape, [of.parameters[name] for name in _own(nodes, of)]

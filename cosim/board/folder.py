@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -30,6 +29,7 @@ from step.lowering.board import BoardPlan, board_of
 from step.lowering.bus import BusConfig
 from step.lowering.feasible import check_feasible
 from step.lowering.links import leaves
+from step.programs.files.json_file import json_bytes
 from step.programs.prepare import Prepared
 from step.running.interpreter import interpret
 
@@ -85,9 +85,8 @@ def write_folder(prepared: Prepared, options: Options, directory: Path, progress
     progress("running the program for its memory image")
     before = contents(tables, data)
     after = wanted(tables, interpret(prepared.graph, data).outputs)
-    sizes = {name: len(each) for name, each in before.items()} | {
-        name: len(each.content) for name, each in after.items()
-    }
+    sizes = {name: len(each) for name, each in before.items()}
+    sizes |= {name: len(each.content) for name, each in after.items()}
     placed = _placed(design.board, options, sizes)
     images = data_files(tables, placed, before, after)
     write_files(directory, _files(tables, placed, options, images, sizes))
@@ -116,10 +115,11 @@ def _files(
     rtl, core = tables.rtl, f"{top.name}.core"
     constraints = {f"constraints/{name}.{kind}": kind.upper() for kind in ("sdc", "xdc")}
     bench = {f"bench/{AXI_MEMORY.name}": AXI_MEMORY.read_text(), f"bench/{name}_bench.sv": bench_text(tables, placed)}
-    words = [f"data/{each}.hex" for each in ("memory", "expected", "mask")]
+    words, waivers = [f"data/{each}.hex" for each in ("memory", "expected", "mask")], f"rtl/{WAIVERS.name}"
+    simulated = BenchFiles(f"{name}_bench", list(bench), words)
     return {
         **rtl,
-        f"rtl/{WAIVERS.name}": WAIVERS.read_text() + _WAIVED,
+        waivers: WAIVERS.read_text() + _WAIVED,
         "rtl.f": file_list_text(list(rtl)),
         **copied(HERE / "c", "sw"),
         f"sw/{HEADER}": registers_header(design.registers, tables.netlist.fabric),
@@ -127,27 +127,15 @@ def _files(
         f"sw/{name}.c": tables_source(tables, placed),
         **copied(HERE / "host", "host"),
         **{f"data/{each}": content for each, content in data.items()},
-        "data/memory.json": _json(_memory_map(tables, placed, sizes)),
-        **core_files(
-            core,
-            "board",
-            top.name,
-            list(rtl),
-            [f"rtl/{WAIVERS.name}"],
-            constraints,
-            BenchFiles(f"{name}_bench", list(bench), words),
-        ),
+        "data/memory.json": json_bytes(_memory_map(tables, placed, sizes)),
+        **core_files(core, "board", top.name, list(rtl), [waivers], constraints, simulated),
         **bench,
         f"constraints/{name}.sdc": sdc(top, options.mhz),
         f"constraints/{name}.xdc": xdc(top.name, options.mhz, options.bus),
         "ip/component.xml": component_text(design, list(rtl), options.mhz),
         "README.md": readme_text(tables, placed, core, options.mhz),
-        SIDECAR: _json(_sidecar(tables, options)),
+        SIDECAR: json_bytes(_sidecar(tables, options)),
     }
-
-
-def _json(plain: dict[str, Any]) -> str:
-    return json.dumps(plain, indent=1) + "\n"
 
 
 def _memory_map(tables: Tables, placed: Sequence[PlacedImage], sizes: Mapping[str, int]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from step.host.texts import copied, write_files
 from step.language.tokens import Token
 from step.lowering.limits import power_of_two
 from step.programs.data.inputs import BoundInputs
+from step.programs.files.json_file import json_bytes
 from step.programs.prepare import Prepared
 from step.running.interpreter import interpret
 
@@ -81,7 +81,7 @@ def write_system(
         "soc/batches.c": text,
         "soc/batches.bin": arrays,
         "soc/control.vlt": hierarchy.control_file(False, ()),
-        "soc/soc.json": json.dumps(board, indent=1) + "\n",
+        "soc/soc.json": json_bytes(board),
     }
     write_files(directory, files)
     return written

@@ -15,9 +15,10 @@ from typing import Any
 
 from cosim.building.build import Build, build
 from cosim.building.design import load_design
-from cosim.running.bench_run import broken_off, cocotb_environment
+from cosim.running.bench_run import broken_off, simulator_environment
 from hw.registers.wrapper import BoardDesign
 from step.errors import EnvironmentProblem, SimulationError
+from step.host.process import spawned
 from step.host.progress import Progress, silent
 from step.host.texts import write_files
 
@@ -53,22 +54,12 @@ class BoardProcess:
         self._log = self._directory / "simulator.log"
         self._connection, other = Pipe()
         environment = {
-            **built.toolchain.environment,
-            **cocotb_environment(built.toolchain, built.top, _BENCH),
-            "COCOTB_RESULTS_FILE": str(self._directory / "results.xml"),
+            **simulator_environment(built, _BENCH, self._directory),
             "STEP_BOARD_CONNECTION": str(other.fileno()),
         }
         with other, self._log.open("wb") as output:
-            self._process = subprocess.Popen(
-                [str(built.executable)],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                cwd=self._directory,
-                env=environment,
-                start_new_session=True,
-                pass_fds=[other.fileno()],
-            )
+            command, passed = [str(built.executable)], [other.fileno()]
+            self._process = spawned(command, stdout=output, cwd=self._directory, env=environment, pass_fds=passed)
         self._end = weakref.finalize(self, _end, self._process, self._connection, self._directory)
         self.ask("begin", plan)
 

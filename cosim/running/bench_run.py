@@ -116,12 +116,7 @@ def run_simulator(
 
     ``poll`` is called now and then.
     """
-    environment = {
-        **built.toolchain.environment,
-        **cocotb_environment(built.toolchain, built.top, module),
-        "COCOTB_RESULTS_FILE": str(directory / "results.xml"),
-        "STEP_RUN_DIRECTORY": str(directory),
-    }
+    environment = simulator_environment(built, module, directory)
     log, command = directory / "simulator.log", [str(built.executable), f"+directory={directory}", *arguments]
     status = run_logged(command, log, directory=directory, environment=environment, poll=poll)
     if status != 0 or not (directory / "bench.json").is_file():
@@ -132,6 +127,12 @@ def broken_off(status: int, log: Path) -> SimulationError:
     """The error of a simulator that ended with this ``status``, with the end of its ``log``."""
     lines = [f"  {line}" for line in log.read_text(errors="replace").splitlines() if line.strip()]
     return SimulationError("\n".join([f"the simulator broke off ({how_ended(status)}):", *lines[-8:]]))
+
+
+def simulator_environment(built: Build, module: str, directory: Path) -> dict[str, str]:
+    """The environment of a simulator that runs in ``directory``."""
+    here = {"COCOTB_RESULTS_FILE": str(directory / "results.xml"), "STEP_RUN_DIRECTORY": str(directory)}
+    return {**built.toolchain.environment, **cocotb_environment(built.toolchain, built.top, module), **here}
 
 
 def cocotb_environment(toolchain: Toolchain, top: str, module: str) -> dict[str, str]:

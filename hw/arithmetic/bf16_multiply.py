@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal
-from amaranth.lib.wiring import In, Out
 
 from hw.arithmetic.staged import Staged
 
@@ -18,8 +17,7 @@ class Bf16Multiply(Staged):
 
     cuts = (), (1,)
 
-    def __init__(self, stages: int) -> None:
-        super().__init__(stages, {"first": In(16), "second": In(16), "result": Out(32)})
+    inputs: ClassVar[dict[str, int]] = {"first": 16, "second": 16}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

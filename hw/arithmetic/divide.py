@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from amaranth.hdl import C, Cat, Module, Mux
-from amaranth.lib.wiring import In, Out
 
 from hw.arithmetic.halves import products_of_halves, whole_product
 from hw.arithmetic.tabulated import Tabulated, rounded
@@ -18,9 +17,6 @@ class Reciprocal(Tabulated):
     """``result`` = 1 / ``value``, as `step.functions.reciprocal.divide` does it, step by step."""
 
     cuts = (1,), (1, 4), (1, 2, 4), (1, 2, 3, 4)
-
-    def __init__(self, stages: int) -> None:
-        super().__init__(stages, {"value": In(32), "result": Out(32)})
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -47,8 +43,7 @@ class Divide(Tabulated):
 
     cuts = (1, 4, 6), (1, 2, 4, 6), (1, 2, 4, 5, 6), (1, 2, 3, 4, 5, 6)
 
-    def __init__(self, stages: int) -> None:
-        super().__init__(stages, {"first": In(32), "second": In(32), "result": Out(32)})
+    inputs: ClassVar[dict[str, int]] = {"first": 32, "second": 32}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

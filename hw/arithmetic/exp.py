@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, signed
-from amaranth.lib.wiring import In, Out
 
 from hw.arithmetic.tabulated import HUGE, Tabulated, rounded
 from step.functions.exp import POSITION_BITS, VALUE_BITS, powers_of_two
@@ -15,9 +14,6 @@ class Exp(Tabulated):
     """``result`` = e^``value``, as `step.functions.exp.exp` does it, step by step."""
 
     cuts = (2, 4, 7), (2, 4, 5, 7), (1, 2, 4, 5, 7), (1, 2, 3, 4, 5, 7)
-
-    def __init__(self, stages: int) -> None:
-        super().__init__(stages, {"value": In(32), "result": Out(32)})
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

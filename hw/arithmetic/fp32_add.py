@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
-from amaranth.lib.wiring import In, Out
 
 from hw.arithmetic.staged import Staged, Values
 
@@ -26,8 +25,7 @@ class Fp32Add(Staged):
 
     def __init__(self, stages: int, *, begins: bool = False) -> None:
         self.begins = begins
-        ports = {"first": In(32), "second": In(32), "result": Out(32)}
-        super().__init__(stages, {"fresh": In(1), **ports} if begins else ports)
+        super().__init__(stages, {**({"fresh": 1} if begins else {}), "first": 32, "second": 32})
         self.parameters = {**self.parameters, **({"begins": True} if self.begins else {})}
 
     def elaborate(self, platform: Any) -> Module:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal
-from amaranth.lib.wiring import In, Out
 
 from hw.arithmetic.halves import products_of_halves, whole_product
 from hw.arithmetic.staged import Staged
@@ -19,8 +18,7 @@ class Fp32Multiply(Staged):
 
     cuts = (), (2,), (1, 3), (1, 2, 3)
 
-    def __init__(self, stages: int) -> None:
-        super().__init__(stages, {"first": In(32), "second": In(32), "result": Out(32)})
+    inputs: ClassVar[dict[str, int]] = {"first": 32, "second": 32}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -6,7 +6,6 @@ import abc
 from typing import Any, NamedTuple
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
-from amaranth.lib.wiring import In, Out
 
 from hw.arithmetic.fp32_add import normalised
 from hw.arithmetic.staged import Staged, Values
@@ -48,7 +47,7 @@ class FusedSum(Staged):
 
     def __init__(self, terms: int, stages: int, ports: dict[str, int]) -> None:
         self.terms = terms
-        super().__init__(stages, {name: In(bits * terms) for name, bits in ports.items()} | {"result": Out(32)})
+        super().__init__(stages, {name: bits * terms for name, bits in ports.items()})
         self.parameters = {"terms": self.terms, "stages": self.stages}
 
     @abc.abstractmethod

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, signed
-from amaranth.lib.wiring import In, Out
 
 from hw.arithmetic.halves import products_of_halves, whole_product
 from hw.arithmetic.tabulated import Tabulated, rounded
@@ -27,7 +26,7 @@ class Gelu(Tabulated):
 
     def __init__(self, stages: int, approximate: Form = "none") -> None:
         self.approximate: Form = approximate
-        super().__init__(stages, {"value": In(32), "result": Out(32)})
+        super().__init__(stages)
         self.parameters = {**self.parameters, "approximate": self.approximate}
 
     def elaborate(self, platform: Any) -> Module:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import C, Cat, Module
-from amaranth.lib.wiring import In, Out
 
 from hw.arithmetic.convert import as_integer
 from hw.arithmetic.staged import Staged
@@ -24,7 +23,7 @@ class IntegerMultiply(Staged):
 
     def __init__(self, first: DType, second: DType, out: DType, stages: int) -> None:
         self.formats, self.out = (first, second), out
-        super().__init__(stages, {"first": In(first.bits), "second": In(second.bits), "result": Out(out.bits)})
+        super().__init__(stages, {"first": first.bits, "second": second.bits}, result=out.bits)
         self.parameters = {"factors": self.formats, "to": self.out, "stages": self.stages}
 
     def elaborate(self, platform: Any) -> Module:

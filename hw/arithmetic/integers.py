@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
-from amaranth.lib.wiring import In, Out
 
 from hw.arithmetic.convert import as_integer
+from hw.arithmetic.fp32_add import normalised
 from hw.arithmetic.staged import Staged
 from step.language.dtypes import DType
 
@@ -19,7 +19,7 @@ class FromInteger(Staged):
 
     def __init__(self, source: DType, stages: int) -> None:
         self.source = source
-        super().__init__(stages, {"value": In(source.bits), "result": Out(32)})
+        super().__init__(stages, {"value": source.bits})
         self.parameters = {"from": self.source, "stages": self.stages}
 
     def elaborate(self, platform: Any) -> Module:
@@ -29,17 +29,8 @@ class FromInteger(Staged):
         magnitude = Signal(32)
         m.d.comb += magnitude.eq(Mux(negative, -number, number))
         x = self.behind(m, 1, magnitude=magnitude, negative=negative)
-        normal: Value = x.magnitude
-        zeros: list[Value] = []
-        for step in (16, 8, 4, 2, 1):
-            empty, shifted = Signal(name=f"top_{step}_empty"), Signal(32, name=f"normal_{step}")
-            m.d.comb += [
-                empty.eq(~normal[32 - step :].any()),
-                shifted.eq(Mux(empty, Cat(C(0, step), normal[: 32 - step]), normal)),
-            ]
-            zeros.insert(0, empty)
-            normal = shifted
-        x = self.behind(m, 2, normal=normal, zeros=Cat(zeros), negative=x.negative)
+        normal, zeros = normalised(m, x.magnitude, 16, 8, 4, 2, 1)
+        x = self.behind(m, 2, normal=normal, zeros=zeros, negative=x.negative)
         rounded = Signal(31)
         up = x.normal[7] & (x.normal[:7].any() | x.normal[8])
         # Exponent and fraction in one number, so that a carry out of the fraction reaches the exponent.
@@ -60,7 +51,7 @@ class ToInteger(Staged):
 
     def __init__(self, out: DType, stages: int) -> None:
         self.out = out
-        super().__init__(stages, {"value": In(32), "result": Out(out.bits)})
+        super().__init__(stages, result=out.bits)
         self.parameters = {"to": self.out, "stages": self.stages}
 
     def elaborate(self, platform: Any) -> Module:

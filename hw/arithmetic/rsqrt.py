@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import C, Cat, Module, Mux
-from amaranth.lib.wiring import In, Out
 
 from hw.arithmetic.tabulated import Tabulated, rounded
 from step.functions.rsqrt import reciprocal_roots
@@ -15,9 +14,6 @@ class Rsqrt(Tabulated):
     """``result`` = 1 / sqrt(``value``), as `step.functions.rsqrt.rsqrt` does it, step by step."""
 
     cuts = (1,), (1, 4), (1, 2, 4), (1, 2, 3, 4)
-
-    def __init__(self, stages: int) -> None:
-        super().__init__(stages, {"value": In(32), "result": Out(32)})
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

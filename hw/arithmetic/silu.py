@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, signed
-from amaranth.lib.wiring import In, Out
 
 from hw.arithmetic.halves import products_of_halves, whole_product
 from hw.arithmetic.staged import Values
@@ -21,9 +20,6 @@ class Silu(Tabulated):
     """
 
     cuts = (4, 7), (2, 4, 7, 9), (2, 3, 4, 5, 7, 9), (1, 2, 3, 4, 5, 7, 8, 9)
-
-    def __init__(self, stages: int) -> None:
-        super().__init__(stages, {"value": In(32), "result": Out(32)})
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

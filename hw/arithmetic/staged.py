@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from amaranth.hdl import Module, Signal, Value
-from amaranth.lib.wiring import In
+from amaranth.lib.wiring import In, Out
 
 from hw.verilog.modules import Parametric, Shared
 
@@ -22,11 +22,15 @@ class Staged(Parametric):
     cuts: ClassVar[tuple[tuple[int, ...], ...]]
     """The steps with registers behind them: for one stage, for two, .."""
 
-    def __init__(self, stages: int, ports: Mapping[str, Any]) -> None:
+    inputs: ClassVar[Mapping[str, int]] = {"value": 32}
+    """Bits of its inputs, where its parameters say no others."""
+
+    def __init__(self, stages: int, inputs: Mapping[str, int] | None = None, *, result: int = 32) -> None:
         self.stages = min(stages, len(self.cuts))
         self.depth = len(self.cuts[self.stages - 1])
         self.clocked = self.depth > 0
-        super().__init__(dict(ports))
+        ports = self.inputs if inputs is None else inputs
+        super().__init__({**{name: In(bits) for name, bits in ports.items()}, "result": Out(result)})
         self.parameters = {"stages": self.stages}
 
     @property

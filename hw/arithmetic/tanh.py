@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal
-from amaranth.lib.wiring import In, Out
 
 from hw.arithmetic.halves import products_of_halves, whole_product
 from hw.arithmetic.tabulated import Tabulated, rounded
@@ -18,9 +17,6 @@ class Tanh(Tabulated):
     """``result`` = tanh(``value``), as `step.functions.tanh.tanh` does it, step by step."""
 
     cuts = (2, 5), (2, 4, 5, 7), (1, 2, 4, 5, 6, 7), (1, 2, 3, 4, 5, 6, 7)
-
-    def __init__(self, stages: int) -> None:
-        super().__init__(stages, {"value": In(32), "result": Out(32)})
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

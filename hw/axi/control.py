@@ -24,20 +24,10 @@ class MasterControl(Parametric):
         members: dict[str, Any] = {}
         for at in range(masters):
             members |= {f"idle{at}": In(1), f"fault{at}": In(4), f"port{at}": In(8), f"address{at}": In(64)}
-        super().__init__(
-            {
-                **members,
-                "soft_reset": In(1),
-                "finished": In(1),
-                "fabric_reset": Out(1),
-                "idle": Out(1),
-                "still": Out(1),
-                "done": Out(1),
-                "memory_fault": Out(4),
-                "memory_fault_port": Out(8),
-                "memory_fault_address": Out(64),
-            }
-        )
+        members |= {"soft_reset": In(1), "finished": In(1)}
+        members |= {each: Out(1) for each in ("fabric_reset", "idle", "still", "done")}
+        members |= {"memory_fault": Out(4), "memory_fault_port": Out(8), "memory_fault_address": Out(64)}
+        super().__init__(members)
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

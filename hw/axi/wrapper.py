@@ -127,13 +127,14 @@ def _masters(top: Structure, board: BoardPlan, number: int, inner: str, limited:
         for flat, member, value in flat_ports(master):
             end, inside, part = flat.partition("__")
             if flat in master.channels:
-                wires[flat], width = f"{inner}{number}_{flat}", len(Value.cast(value))
+                wires[flat] = outer = f"{inner}{number}_{flat}"
+                width = len(Value.cast(value))
                 if inner == "m_axi":
-                    top.ports[wires[flat]] = "input" if member.flow is In else "output", width
+                    top.ports[outer] = "input" if member.flow is In else "output", width
                 else:
-                    top.wires[wires[flat]] = width
+                    top.wires[outer] = width
                 if not ports and member.flow is Out:
-                    top.gathered[wires[flat]] = [f"{width}'d0"]
+                    top.gathered[outer] = [f"{width}'d0"]
             elif ports:
                 wires[flat] = f"{ends[end]}{inside}{part}"
         if ports:
@@ -158,7 +159,7 @@ def _add_crossing(top: Structure, crossing: Crossing, number: int) -> None:
     wires: dict[str, str | int] = {}
     for flat, member, value in flat_ports(crossing):
         side, inside, name = flat.partition("__")
-        wires[flat] = f"inner{number}_{name}" if side == "i" else f"m_axi{number}_{name}" if inside else flat
+        wires[flat] = wire = f"inner{number}_{name}" if side == "i" else f"m_axi{number}_{name}" if inside else flat
         if side != "i":
-            top.ports[wires[flat]] = "input" if member.flow is In else "output", len(Value.cast(value))
+            top.ports[wire] = "input" if member.flow is In else "output", len(Value.cast(value))
     top.add(f"crossing{number}", crossing, wires, f"the clock of bus {number}")

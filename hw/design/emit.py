@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -211,23 +212,14 @@ def _range(width: int) -> str:
 
 def heavy_modules(top: Counter[str], modules: dict[str, ModuleText]) -> list[str]:
     """The outermost modules that are large and instantiated several times; ``top`` counts the top's instances."""
-    weights: dict[str, int] = {}
 
+    @cache
     def weight(name: str) -> int:
-        if name not in weights:
-            weights[name] = len(modules[name].text) + sum(weight(child) for child in modules[name].children)
-        return weights[name]
+        return len(modules[name].text) + sum(map(weight, modules[name].children))
 
-    chosen: list[str] = []
-    level = top
+    chosen, level = set[str](), top
     while level:
-        below: Counter[str] = Counter()
-        for name, count in level.items():
-            if weight(name) < HEAVY:
-                continue
-            if count > 1:
-                chosen.append(name)
-            else:
-                below.update(modules[name].children)
-        level = below
-    return sorted(set(chosen))
+        heavy = {name: count for name, count in level.items() if weight(name) >= HEAVY}
+        chosen |= {name for name, count in heavy.items() if count > 1}
+        level = Counter(child for name, count in heavy.items() if count == 1 for child in modules[name].children)
+    return sorted(chosen)

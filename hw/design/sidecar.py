@@ -8,13 +8,14 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hw.fabric import ElaboratedFabric
+from hw.fabric import ElaboratedFabric, PlacedChannel, PlacedScratchpad, PlacedUnit
 from hw.links.layout import TokenFormat, data_bits, input_formats, output_formats
 from hw.memory.port import MEMORY_RESET
 from hw.verilog.convert import tool_versions
 from hw.verilog.file_lists import LISTS
 from step.language.graph import Node
 from step.language.operator import Access, StreamType
+from step.lowering.memory import Share
 from step.lowering.regions import Region
 
 
@@ -41,48 +42,9 @@ def sidecar(fabric: ElaboratedFabric, files: Mapping[str, str], hierarchical: Se
             for node in netlist.units
             if (access := node.operator.writes(node)) is not None
         ],
-        "channels": [
-            {
-                "index": channel.edge.index,
-                "name": channel.edge.name,
-                "wires": channel.stem,
-                "producer": list(channel.edge.producer),
-                "consumer": list(channel.edge.consumer),
-                "header_bits": channel.format.header.size,
-                "word_bits": channel.format.word_bits,
-                "beats": channel.format.beats,
-                "rank": channel.edge.type.rank,
-                "depth": channel.edge.depth,
-                "capacity": channel.capacity,
-                "element": str(channel.edge.type.element),
-            }
-            for channel in fabric.channels
-        ],
-        "units": [
-            {
-                "index": index,
-                "name": unit.node.name,
-                "operator": unit.node.operator.name,
-                "module": unit.component.module_name,
-                "instance": unit.instance,
-                "source": str(unit.node.location),
-            }
-            for index, unit in enumerate(fabric.units)
-        ],
-        "buffers": [
-            {
-                "name": share.filler.name,
-                "reader": share.reader.name,
-                "scratchpad": pad.scratchpad.index,
-                "instance": pad.stem,
-                "pages": share.pages,
-                "slots": share.slots,
-                "beats": share.words,
-                "element": str(share.buffer),
-            }
-            for pad in fabric.scratchpads
-            for share in pad.scratchpad.shares
-        ],
+        "channels": [_channel(each) for each in fabric.channels],
+        "units": [{"index": at, **_unit(each)} for at, each in enumerate(fabric.units)],
+        "buffers": [_buffers(pad, share) for pad in fabric.scratchpads for share in pad.scratchpad.shares],
         "memory": {**netlist.fabric.memory.to_json(), "beats_total": memory.beats},
         "settling_cycles": fabric.settling_cycles,
         "fabric": netlist.fabric.to_json(),
@@ -97,17 +59,30 @@ def sidecar(fabric: ElaboratedFabric, files: Mapping[str, str], hierarchical: Se
     return {**plain, "hash": digest.hexdigest()}
 
 
+def _channel(channel: PlacedChannel) -> dict[str, Any]:
+    edge, format = channel.edge, channel.format
+    ends = {"wires": channel.stem, "producer": list(edge.producer), "consumer": list(edge.consumer)}
+    bits = {"header_bits": format.header.size, "word_bits": format.word_bits, "beats": format.beats}
+    slots = {"rank": edge.type.rank, "depth": edge.depth, "capacity": channel.capacity}
+    return {"index": edge.index, "name": edge.name, **ends, **bits, **slots, "element": str(edge.type.element)}
+
+
+def _unit(unit: PlacedUnit) -> dict[str, str]:
+    node = unit.node
+    told = {"name": node.name, "operator": node.operator.name, "module": unit.component.module_name}
+    return {**told, "instance": unit.instance, "source": str(node.location)}
+
+
+def _buffers(pad: PlacedScratchpad, share: Share) -> dict[str, Any]:
+    ends = {"name": share.filler.name, "reader": share.reader.name}
+    sizes = {"pages": share.pages, "slots": share.slots, "beats": share.words, "element": str(share.buffer)}
+    return {**ends, "scratchpad": pad.scratchpad.index, "instance": pad.stem, **sizes}
+
+
 def _stream(node: Node, stream: StreamType, format: TokenFormat) -> dict[str, Any]:
     """A source or a sink."""
-    return {
-        "name": node.name,
-        "port": node.name,
-        "data_bits": data_bits(format),
-        "user_bits": format.header_bits,
-        "beats": format.cycles,
-        "rank": stream.rank,
-        "element": str(stream.element),
-    }
+    bits = {"data_bits": data_bits(format), "user_bits": format.header_bits, "beats": format.cycles}
+    return {"name": node.name, "port": node.name, **bits, "rank": stream.rank, "element": str(stream.element)}
 
 
 def _region(fabric: ElaboratedFabric, region: Region, access: Access) -> dict[str, Any]:
@@ -121,20 +96,10 @@ def _region(fabric: ElaboratedFabric, region: Region, access: Access) -> dict[st
     strides = [region.beats_per_tile]
     for extent in reversed(grid[1:] if grid else []):
         strides.insert(0, strides[0] * extent)
-    return {
-        "name": region.node,
-        "port": region.node,
-        "bits": 8 * fabric.netlist.fabric.memory.beat_bytes,
-        "base": region.base,
-        "beats": region.beats,
-        "size_beats": region.beats_per_tile,
-        "tensor": access.tensor,
-        "shape": shape,
-        "dtype": str(access.tile.dtype),
-        "tile": [rows, cols],
-        "grid": grid,
-        "strides": strides,
-    }
+    bits = {"name": region.node, "port": region.node, "bits": 8 * fabric.netlist.fabric.memory.beat_bytes}
+    beats = {"base": region.base, "beats": region.beats, "size_beats": region.beats_per_tile}
+    tensor = {"tensor": access.tensor, "shape": shape, "dtype": str(access.tile.dtype)}
+    return {**bits, **beats, **tensor, "tile": [rows, cols], "grid": grid, "strides": strides}
 
 
 STATUS = """\

@@ -34,19 +34,9 @@ class BeatReader(Parametric):
     def __init__(self, beat_bytes: int, word_bytes: int, depth: int) -> None:
         self._beat, self._word, self._depth = beat_bytes, word_bytes, depth
         response = wiring.Signature({"payload": Out(8 * beat_bytes), "valid": Out(1)})
-        super().__init__(
-            {
-                "limit": In(MOST_REQUESTS.bit_length()),
-                "word": Out(8 * word_bytes),
-                "valid": Out(1),
-                "pop": In(1),
-                "skip": In(1),
-                "ended": Out(1),
-                "request": Out(stream.Signature(32)),
-                "response": In(response),
-                MEMORY_RESET: In(1),
-            }
-        )
+        words = {"word": Out(8 * word_bytes), "valid": Out(1), "pop": In(1), "skip": In(1), "ended": Out(1)}
+        memory = {"request": Out(stream.Signature(32)), "response": In(response), MEMORY_RESET: In(1)}
+        super().__init__({"limit": In(MOST_REQUESTS.bit_length()), **words, **memory})
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

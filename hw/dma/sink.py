@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Array, Elaboratable, Module, Mux, Signal, Value
-from amaranth.lib import stream
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.dma.writer import Writer
@@ -32,11 +32,7 @@ class SinkDma(Parametric):
         ports = {f"{part}_store": store for part in PARTS} | {f"{part}_limit": In(32) for part in PARTS}
         ports |= {"i": In(AxiStreamSignature(format)), "done": Out(1), "fault": Out(4), MEMORY_RESET: In(1)}
         super().__init__(ports)
-        self.parameters = {
-            "word_bytes": self._plan.word_bytes,
-            "beat_bytes": self._plan.beat_bytes,
-            "token": self._format,
-        }
+        self.parameters = {"word_bytes": plan.word_bytes, "beat_bytes": plan.beat_bytes, "token": format}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
@@ -87,12 +83,9 @@ class SinkDma(Parametric):
         return m
 
     def _writer(self, m: Module, part: str, word_bytes: int, first: int = 0) -> Any:
-        writer, store = Shared(Writer(self._plan.beat_bytes, word_bytes, first)), getattr(self, f"{part}_store")
-        m.submodules[part] = writer
+        m.submodules[part] = writer = Shared(Writer(self._plan.beat_bytes, word_bytes, first))
+        wiring.connect(m, wiring.flipped(getattr(self, f"{part}_store")), writer.store)
         m.d.comb += [
-            Value.cast(store.payload).eq(Value.cast(writer.store.payload)),
-            store.valid.eq(writer.store.valid),
-            writer.store.ready.eq(store.ready),
             writer.limit.eq(getattr(self, f"{part}_limit")[self._plan.request_bytes.bit_length() - 1 :]),
             getattr(writer, MEMORY_RESET).eq(getattr(self, MEMORY_RESET)),
         ]

@@ -37,15 +37,8 @@ class SourceDma(Parametric):
             response = {"payload": Out(8 * plan.beat_bytes), "valid": Out(1)}
             members[f"{part}_response"] = In(wiring.Signature(response))
         super().__init__({**members, "o": Out(AxiStreamSignature(format)), "fault": Out(4), MEMORY_RESET: In(1)})
-        self.parameters = {
-            "extents": plan.extents,
-            "rows": plan.rows,
-            "word_bytes": plan.word_bytes,
-            "words": plan.words,
-            "beat_bytes": plan.beat_bytes,
-            "ahead": self._ahead,
-            "token": self._format,
-        }
+        planned = ("extents", "rows", "word_bytes", "words", "beat_bytes")
+        self.parameters = {each: getattr(plan, each) for each in planned} | {"ahead": ahead, "token": format}
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
@@ -98,15 +91,9 @@ class SourceDma(Parametric):
             return None
         reader = Shared(BeatReader(self._plan.beat_bytes, word_bytes, depth))
         m.submodules[part] = reader
-        request, response = getattr(self, f"{part}_request"), getattr(self, f"{part}_response")
-        m.d.comb += [
-            request.payload.eq(reader.request.payload),
-            request.valid.eq(reader.request.valid),
-            reader.request.ready.eq(request.ready),
-            reader.response.payload.eq(response.payload),
-            reader.response.valid.eq(response.valid),
-            getattr(reader, MEMORY_RESET).eq(getattr(self, MEMORY_RESET)),
-        ]
+        for end in ("request", "response"):
+            wiring.connect(m, wiring.flipped(getattr(self, f"{part}_{end}")), getattr(reader, end))
+        m.d.comb += getattr(reader, MEMORY_RESET).eq(getattr(self, MEMORY_RESET))
         if part == VALUES and not self._plan.listed:
             m.d.comb += reader.limit.eq(self._plan.requests)
         return reader

@@ -31,22 +31,10 @@ class Writer(Parametric):
     def __init__(self, beat_bytes: int, word_bytes: int, first: int = 0) -> None:
         self._beat, self._word, self._first = beat_bytes, word_bytes, first
         self._parts = max(1, beat_bytes // word_bytes)
-        super().__init__(
-            {
-                "word": In(8 * word_bytes),
-                "valid": In(1),
-                "ready": Out(1),
-                "skip": In(1),
-                "close": In(1),
-                "closed": Out(1),
-                "empty": Out(1),
-                "rewind": In(1),
-                "limit": In(32),
-                "full": Out(1),
-                "store": Out(stream.Signature(WriteFormat(8 * beat_bytes).header)),
-                MEMORY_RESET: In(1),
-            }
-        )
+        words = {"word": In(8 * word_bytes), "valid": In(1), "ready": Out(1), "skip": In(1)}
+        ends = {"close": In(1), "closed": Out(1), "empty": Out(1), "rewind": In(1), "limit": In(32), "full": Out(1)}
+        store = stream.Signature(WriteFormat(8 * beat_bytes).header)
+        super().__init__({**words, **ends, "store": Out(store), MEMORY_RESET: In(1)})
 
     @property
     def _depth(self) -> int:

@@ -23,16 +23,9 @@ class Stamps(Parametric):
 
     def __init__(self, header_bits: int, depth: int, most_cycles: int, most_words: int) -> None:
         self._width, self._depth, self._most, self._most_words = header_bits, depth, most_cycles, most_words
-        super().__init__(
-            {
-                "claim": In(1),
-                "header": In(header_bits),
-                "cycles": In(range(most_cycles + 1)),
-                "words": In(range(most_words + 1)),
-                "enters": Out(1),
-                "entering": Out(header_bits),
-            }
-        )
+        times = {"cycles": In(range(most_cycles + 1)), "words": In(range(most_words + 1))}
+        claimed = {"claim": In(1), "header": In(header_bits), **times}
+        super().__init__({**claimed, "enters": Out(1), "entering": Out(header_bits)})
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

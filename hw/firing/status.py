@@ -24,9 +24,8 @@ class ProgramStatus(Parametric):
         self._units, self._enders = units, enders
         ports: dict[str, Any] = {f"fault{unit}": In(4) for unit in range(units)}
         ports |= {f"finished{ender}": In(1) for ender in range(enders)}
-        super().__init__(
-            {**ports, "done": Out(1), "fault": Out(4), "fault_unit": Out(max(1, (units - 1).bit_length()))}
-        )
+        ports |= {"done": Out(1), "fault": Out(4), "fault_unit": Out(max(1, (units - 1).bit_length()))}
+        super().__init__(ports)
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

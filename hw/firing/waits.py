@@ -30,19 +30,9 @@ class WaitReport(Parametric):
         members: dict[str, Any] = {f"activity{at}": In(2) for at in range(units)}
         for at in range(len(channels)):
             members |= {f"{name}{at}": In(1) for name in ("enter", "space", "present")}
-        super().__init__(
-            {
-                **members,
-                "hold": In(1),
-                "index": In(UNIT_BITS),
-                "moved": Out(1),
-                "activity": Out(2),
-                "starved": Out(1),
-                "blocked": Out(1),
-                "unit": Out(UNIT_BITS),
-                "awaited": Out(UNIT_BITS),
-            }
-        )
+        members |= {"hold": In(1), "index": In(UNIT_BITS), "moved": Out(1), "activity": Out(2)}
+        members |= {"starved": Out(1), "blocked": Out(1), "unit": Out(UNIT_BITS), "awaited": Out(UNIT_BITS)}
+        super().__init__(members)
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

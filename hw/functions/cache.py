@@ -6,28 +6,9 @@ from typing import Any
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
-from hw.functions.datapath import no_datapath
+from hw.functions.datapath import made_by
 from hw.functions.wires import Generator, WiresDatapath
-from hw.verilog.modules import Parametric
 from step.functions.cache import CacheEnd, CacheRows, CacheTiles, ExpertTiles
-from step.language.function import Function
-from step.language.types import Selector
-from step.lowering.plans.plan import Application, Wires
-
-
-def datapath(function: Function, application: Application, plan: Wires) -> Parametric:
-    """The generator; of `CacheEnd` a datapath."""
-    match function:
-        case ExpertTiles():
-            kind = ChosenExpertTilesGenerator if isinstance(application.inputs[0], Selector) else ExpertTilesGenerator
-            return kind(plan)
-        case CacheTiles():
-            return CacheTilesGenerator(plan, step=function.rows)
-        case CacheRows():
-            return CacheRowsGenerator(plan, step=function.rows)
-        case CacheEnd():
-            return CacheEndDatapath(plan)
-    raise no_datapath(function)
 
 
 def _below(value: Value, bound: int) -> Value:
@@ -36,11 +17,15 @@ def _below(value: Value, bound: int) -> Value:
 
 
 class ExpertTilesGenerator(Generator):
-    """The tiles of expert ``operand0``, a number."""
+    """The tiles of expert ``operand0``: a number, or a selector that chooses it."""
 
     def outputs(self, m: Module) -> dict[str, Any]:
-        experts, tiles = self.function.experts, self.function.tiles
-        expert, invalid = self.expert(experts)
+        experts, tiles, expert = self.function.experts, self.function.tiles, self.operand0
+        invalid = expert >= experts
+        if self.chooses:
+            bits = max(1, (experts - 1).bit_length())
+            expert = Cat(Cat(self.operand0[at] for at in range(experts) if at >> bit & 1).any() for bit in range(bits))
+            invalid = (self.operand0 == 0) | (self.operand0 & (self.operand0 - 1)).any()
         return {
             "invalid": invalid,
             "none": 0,
@@ -48,22 +33,11 @@ class ExpertTilesGenerator(Generator):
             "result": self.function.base + _below(expert, experts) * tiles + self.index,
         }
 
-    def expert(self, experts: int) -> tuple[Value, Value]:
-        """The number of the expert, one of so many, and whether there is no such one."""
-        return self.operand0, self.operand0 >= experts
-
-
-class ChosenExpertTilesGenerator(ExpertTilesGenerator):
-    """The tiles of the expert that ``operand0``, a selector, chooses."""
-
-    def expert(self, experts: int) -> tuple[Value, Value]:
-        bits, chosen = max(1, (experts - 1).bit_length()), self.operand0
-        number = Cat(Cat(chosen[at] for at in range(experts) if at >> bit & 1).any() for bit in range(bits))
-        return number, (chosen == 0) | (chosen & (chosen - 1)).any()
-
 
 class CacheTilesGenerator(Generator):
     """The tiles of request ``operand0``, which has ``operand1`` rows."""
+
+    counts = True
 
     def outputs(self, m: Module) -> dict[str, Any]:
         shape = self.function
@@ -79,6 +53,8 @@ class CacheTilesGenerator(Generator):
 
 class CacheRowsGenerator(Generator):
     """Of ``operand0`` rows in all, those in tile ``index``."""
+
+    counts = True
 
     def outputs(self, m: Module) -> dict[str, Any]:
         rows = self.step
@@ -98,3 +74,13 @@ class CacheEndDatapath(WiresDatapath):
         shape: Any = self.plan.function
         tile = self.operand1 >> (shape.rows.bit_length() - 1)
         return shape.base + _below(self.operand0, shape.requests) * shape.tiles + tile
+
+
+datapath = made_by(
+    {
+        CacheEnd: CacheEndDatapath,
+        CacheRows: CacheRowsGenerator,
+        CacheTiles: CacheTilesGenerator,
+        ExpertTiles: ExpertTilesGenerator,
+    }
+)

@@ -6,18 +6,9 @@ from typing import Any
 
 from amaranth.hdl import Module
 
-from hw.functions.datapath import no_datapath
+from hw.functions.datapath import made_by
 from hw.functions.wires import Generator
 from step.functions.counting import CountFrom
-from step.language.function import Function
-from step.lowering.plans.plan import Application, Wires
-
-
-def datapath(function: Function, application: Application, plan: Wires) -> Generator:
-    """The generator."""
-    if not isinstance(function, CountFrom):
-        raise no_datapath(function)
-    return CountFromGenerator(plan)
 
 
 class CountFromGenerator(Generator):
@@ -29,3 +20,6 @@ class CountFromGenerator(Generator):
             "last": self.index == self.operand1 - 1,
             "result": self.operand0 + self.index,
         }
+
+
+datapath = made_by({CountFrom: CountFromGenerator})

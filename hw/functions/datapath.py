@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from amaranth.hdl import C, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
@@ -13,12 +14,18 @@ from hw.primitives.timing import delayed, window, window_place
 from hw.verilog.modules import Parametric, Shared
 from step.errors import FabricError
 from step.language.function import Function
-from step.lowering.plans.plan import DatapathPlan
+from step.lowering.plans.plan import Application, DatapathPlan
 
 
-def no_datapath(function: Function) -> FabricError:
-    """The error of a family that has no hardware for one of its functions."""
-    return FabricError(f"there is no datapath for the function {function.name!r}")
+def made_by(kinds: Mapping[type[Function], Callable[[Any], Any]]) -> Callable[[Function, Application, Any], Any]:
+    """The ``datapath`` of a module whose functions have the hardware that ``kinds`` make of their plans."""
+
+    def datapath(function: Function, application: Application, plan: Any) -> Any:
+        if type(function) not in kinds:
+            raise FabricError(f"there is no datapath for the function {function.name!r}")
+        return kinds[type(function)](plan)
+
+    return datapath
 
 
 class Datapath(Parametric):
@@ -54,17 +61,9 @@ class Datapath(Parametric):
     def stem(self) -> str:
         return super().stem.removesuffix("Datapath")
 
-    @property
-    def initiation_interval(self) -> int:
-        return self.plan.initiation_interval
-
-    @property
-    def latency(self) -> int:
-        return self.plan.latency
-
-    @property
-    def streams(self) -> bool:
-        return self.plan.streams
+    initiation_interval = property(lambda self: self.plan.initiation_interval)
+    latency = property(lambda self: self.plan.latency)
+    streams = property(lambda self: self.plan.streams)
 
     def rows_now(self, m: Module) -> Value:
         """The rows of the operands that came last."""

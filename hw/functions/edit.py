@@ -7,7 +7,7 @@ from typing import Any
 
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value, signed
 
-from hw.functions.datapath import Datapath, no_datapath
+from hw.functions.datapath import Datapath, made_by
 from hw.links.packing import pack_element
 from hw.primitives.timing import named, registered, word_window
 from hw.verilog.naming import Spelling, tile_words
@@ -15,17 +15,9 @@ from step.functions.edit import AppendRow, CausalMask, FilterLastTile, SetRow, p
 from step.language.function import Function
 from step.language.types import Tile
 from step.lowering.plans.edit import EditPlan
-from step.lowering.plans.plan import Application
 
-KINDS = {SetRow: "set", AppendRow: "append", FilterLastTile: "filter", CausalMask: "causal"}
+KINDS: dict[type[Function], str] = {SetRow: "set", AppendRow: "append", FilterLastTile: "filter", CausalMask: "causal"}
 """What is done to a tile, in a word."""
-
-
-def datapath(function: Function, application: Application, plan: EditPlan) -> Datapath:
-    """The datapath for a tile, a number, and what else there is."""
-    if type(function) not in KINDS:
-        raise no_datapath(function)
-    return EditDatapath(plan)
 
 
 class EditDatapath(Datapath):
@@ -115,3 +107,6 @@ class EditDatapath(Datapath):
 def _chosen(values: Sequence[Value], which: Sequence[int], number: Value) -> Value:
     """The one of ``values`` that word ``number`` wants."""
     return values[which[0]] if len({*which}) == 1 else Array(values[each] for each in which)[number]
+
+
+datapath = made_by(dict.fromkeys(KINDS, EditDatapath))

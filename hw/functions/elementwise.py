@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from amaranth.hdl import C, Module, Mux, Signal, Value
@@ -15,11 +15,13 @@ from hw.arithmetic.fp32_add import Fp32Add
 from hw.arithmetic.fp32_multiply import Fp32Multiply
 from hw.arithmetic.integer_multiply import IntegerMultiply
 from hw.arithmetic.staged import Staged, placed
-from hw.functions.vector import Lane, on_lanes
+from hw.functions.vector import Lane, VectorDatapath, on_lanes
 from hw.primitives.timing import delayed
 from step.functions.elementwise import Add, Max, Min, Mul, MulAdd, Scale, Sub
 from step.language.dtypes import BF16, FP32, DType
+from step.language.function import Function
 from step.language.numerics import fp32_bits
+from step.lowering.plans.plan import Application
 
 
 class ArithmeticLane(Lane):
@@ -49,7 +51,7 @@ class ArithmeticLane(Lane):
 class LeafLane(ArithmeticLane):
     """A function of which the FP32 form is one piece of ``arithmetic``, made with the stages of the fabric."""
 
-    arithmetic: ClassVar[type[Any]]
+    arithmetic: ClassVar[Any]
 
     @property
     def leaf(self) -> Staged:
@@ -65,6 +67,14 @@ class LeafLane(ArithmeticLane):
             for value, dtype, width in zip(operands, self.formats, widths, strict=True)
         ]
         return placed(m, name, leaf, *wide)
+
+
+def on_leaves(units: Mapping[type[Function], type[Staged]]) -> Callable[[Function, Application, Any], VectorDatapath]:
+    """The ``datapath`` of a module whose functions are one piece of arithmetic on every lane."""
+    lanes = {
+        function: type(f"{unit.__name__}Lane", (LeafLane,), {"arithmetic": unit}) for function, unit in units.items()
+    }
+    return on_lanes(lanes)
 
 
 class AddLane(LeafLane):
@@ -111,20 +121,15 @@ def multiplier(formats: tuple[DType, ...], out: DType, stages: int) -> Staged:
 class ScaleLane(ArithmeticLane):
     """The product with a constant."""
 
-    @property
-    def leaf(self) -> Staged:
-        """The multiplier, for two numbers in the operand's format or in FP32."""
-        return Fp32Multiply(self.stages) if self.out.is_float else multiplier(2 * self.formats, self.out, self.stages)
+    function: Scale
 
     def compute(self, m: Module, name: str, *operands: Value) -> Value:
-        (value,) = operands
-        assert isinstance(self.function, Scale)
-        return placed(m, name, self.leaf, as_fp32(value, self.formats[0]), C(fp32_bits(self.function.constant), 32))
+        constant = C(fp32_bits(self.function.constant), 32)
+        return placed(m, name, Fp32Multiply(self.stages), as_fp32(operands[0], self.formats[0]), constant)
 
     def integers(self, m: Module, name: str, *operands: Value) -> Value:
-        (value,) = operands
-        assert isinstance(self.function, Scale)
-        return placed(m, name, self.leaf, value, C(int(self.function.constant), value.shape()))
+        constant = C(int(self.function.constant), operands[0].shape())
+        return placed(m, name, multiplier(2 * self.formats, self.out, self.stages), operands[0], constant)
 
 
 class MulAddLane(ArithmeticLane):

@@ -3,15 +3,7 @@
 from __future__ import annotations
 
 from hw.arithmetic.exp import Exp as ExpUnit
-from hw.functions.elementwise import LeafLane
-from hw.functions.vector import on_lanes
+from hw.functions.elementwise import on_leaves
 from step.functions.exp import Exp
 
-
-class ExpLane(LeafLane):
-    """The exponential of a scalar in FP32, then rounded to ``out``."""
-
-    arithmetic = ExpUnit
-
-
-datapath = on_lanes({Exp: ExpLane})
+datapath = on_leaves({Exp: ExpUnit})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-from dataclasses import dataclass
 
 from amaranth.hdl import C, Cat, Module, Mux, Value
 
@@ -13,18 +12,21 @@ from hw.arithmetic.fused_sum import FusedNumbers
 from hw.functions.order import ordered, scalar_of
 from hw.primitives.timing import registered
 from hw.verilog.modules import Shared
-from step.language.dtypes import FP32, DType
+from step.language.dtypes import FP32
+from step.lowering.plans.row import RowPlan
 
 
 class Fold(abc.ABC):
-    """A way in which two scalars become one: a frozen dataclass. All are of one format between `enter` and `leave`."""
+    """A way in which two scalars become one. All are of one format between `enter` and `leave`, of so many ``bits``.
 
-    source: DType
-    out: DType
-    bits: int
-    """Bits of that format."""
-    identity: int
-    """The neutral element: it changes no scalar that it is joined with, once that has entered."""
+    ``identity`` is the neutral element: it changes no scalar that it is joined with, once that has entered.
+    """
+
+    bits = 32
+    identity = 0
+
+    def __init__(self, plan: RowPlan) -> None:
+        self.plan, self.source, self.out = plan, plan.tile.dtype, plan.result.dtype
 
     def enter(self, m: Module, name: str, scalar: Value, column: Value) -> Value:
         """A scalar of ``source``, in ``column``, in the format of the fold, without registers."""
@@ -43,22 +45,16 @@ class Fold(abc.ABC):
         return scalar
 
 
-@dataclass(frozen=True)
 class FloatSum(Fold):
     """The sum in FP32, which flushes what it takes."""
 
-    source: DType
-    out: DType
-    stages: int
-
-    bits = 32
     identity = 1 << 31
 
     def enter(self, m: Module, name: str, scalar: Value, column: Value) -> Value:
         return as_fp32(scalar, self.source)
 
     def join(self, m: Module, name: str, first: Value, second: Value) -> Value:
-        m.submodules[name] = add = Shared(Fp32Add(self.stages))
+        m.submodules[name] = add = Shared(Fp32Add(self.plan.stages))
         m.d.comb += [add.first.eq(first), add.second.eq(second)]
         result: Value = add.result
         return result
@@ -72,28 +68,18 @@ class FloatSum(Fold):
         return result
 
 
-@dataclass(frozen=True)
 class FusedSum(FloatSum):
-    """The sum in FP32, of which so many ``terms`` are added at once."""
-
-    terms: int
+    """The sum in FP32, of which several terms are added at once."""
 
     def gather(self, m: Module, name: str, scalars: list[Value]) -> Value:
-        m.submodules[name] = add = Shared(FusedNumbers(self.terms, self.stages))
+        m.submodules[name] = add = Shared(FusedNumbers(self.plan.terms, self.plan.stages))
         m.d.comb += add.values.eq(Cat(scalars))
         result: Value = add.result
         return result
 
 
-@dataclass(frozen=True)
 class IntegerSum(Fold):
     """The sum, which wraps around."""
-
-    source: DType
-    out: DType
-
-    bits = 32
-    identity = 0
 
     def enter(self, m: Module, name: str, scalar: Value, column: Value) -> Value:
         return Cat(scalar, scalar[-1].replicate(32 - len(scalar)))
@@ -102,14 +88,8 @@ class IntegerSum(Fold):
         return (first + second)[:32]
 
 
-@dataclass(frozen=True)
 class Largest(Fold):
     """The larger one, compared as unsigned numbers: of those the order is that of the scalars, and NaN is above all."""
-
-    source: DType
-    out: DType
-
-    identity = 0
 
     @property
     def bits(self) -> int:  # type: ignore[override]
@@ -125,11 +105,8 @@ class Largest(Fold):
         return scalar_of(scalar, self.source)
 
 
-@dataclass(frozen=True)
 class LargestColumn(Largest):
     """The column of the larger one, beside it, which is in the upper bits; of equal ones the first."""
-
-    columns: int
 
     @property
     def bits(self) -> int:  # type: ignore[override]
@@ -137,7 +114,7 @@ class LargestColumn(Largest):
 
     @property
     def _column_bits(self) -> int:
-        return (self.columns - 1).bit_length()
+        return (self.plan.tile.cols - 1).bit_length()
 
     def enter(self, m: Module, name: str, scalar: Value, column: Value) -> Value:
         return Cat(column[: self._column_bits], super().enter(m, name, scalar, column))

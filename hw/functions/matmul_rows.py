@@ -7,67 +7,30 @@ from typing import Any
 from amaranth.hdl import C, Module, Mux, Signal, Value
 
 from hw.functions.corner_turn import CornerTurn
-from hw.functions.datapath import Datapath
+from hw.functions.matmul_datapath import MatmulDatapath
 from hw.functions.matmul_moves import item_bits, result_moves
-from hw.functions.matmul_operands import Operands
 from hw.functions.matmul_order import Working
-from hw.functions.matmul_slots import Slots
-from hw.functions.matmul_sums import accumulate, product_words
 from hw.primitives.timing import counter, delayed, window_place
 from hw.verilog.modules import Shared
-from hw.verilog.naming import Spelling
 from step.lowering.plans.matmul_rows import RowsMatmulPlan
-from step.lowering.plans.rows import entry, largest, parts
+from step.lowering.plans.rows import parts
 
 
-class RowsMatmulDatapath(Datapath):
-    """As `hw.functions.matmul_datapath.MatmulDatapath`, with as many rows as there are."""
+class RowsMatmulDatapath(MatmulDatapath):
+    """As `MatmulDatapath`, with as many rows as there are."""
 
     plan: RowsMatmulPlan
     leaves_early = True
 
-    @property
-    def spelling(self) -> Spelling:
-        return product_words(self.plan)
+    def order(self, m: Module, begins: Value, rows: Any) -> Working:
+        return RowsOrder(m, self.plan, begins, parts(rows, 1, self.plan.arrangement.block_rows))
 
-    def elaborate(self, platform: Any) -> Module:
-        m, plan = Module(), self.plan
-        rows = self.rows_now(m)
-        left = plan.operands[0]
-        words = largest(parts(rows, left.cols * left.dtype.bits, left.link_bits), plan.operands[1].beats)
-        operands = Operands(m, plan, self.start, entry(rows, plan.begins), words)
-        if plan.arrangement.products > 1:
-            order: Slots | RowsOrder = Slots(m, plan, operands.begins)
-        else:
-            order = RowsOrder(m, plan, operands.begins, parts(rows, 1, plan.arrangement.block_rows))
-        scalars = operands.scalars([self.operand0, self.operand1], order)
-        first, part = self._reduction(m, operands.begins) if plan.reduce else (C(1, 1), None)
-        sums = accumulate(m, plan, scalars, order, order.first_k & first)
-        complete = delayed(m, order.active & order.last_k, plan.depth, "complete")
-        m.d.comb += self.result.eq(self._leave(m, sums, complete, delayed(m, order.last, plan.depth, "last"), part))
-        return m
+    def states(self, m: Module, begins: Value) -> RowsStates:
+        return RowsStates(m, self.plan, self.start, self.first, begins)
 
-    def _reduction(self, m: Module, begins: Value) -> tuple[Value, Value]:
-        """Facts of the product that the lanes work on: whether it begins a reduction, and the place for its state."""
-        given, coming, first = Signal(name="given"), Signal(name="coming"), Signal(name="first_of_state")
-        m.d.comb += coming.eq(Mux(self.start, self.first, given))
-        m.d.sync += given.eq(coming)
-        with m.If(begins):
-            m.d.sync += first.eq(coming)
-        if self.plan.results == 1:
-            return first, C(0, 1)
-        last = self.plan.results - 1
-        part = Signal(range(last + 1), init=last, name="part_of_state")
-        with m.If(begins & coming):
-            m.d.sync += part.eq(Mux(part == last, 0, part + 1))
-        return first, part
-
-    def _leave(self, m: Module, sums: Value, complete: Value, last: Value, state: Value | None) -> Value:
-        """Keep the ``complete`` sums, of which the ``last`` ones end a product; returns the words that leave.
-
-        ``state``: the place of those that the lanes work on, in a reduction.
-        """
+    def kept(self, m: Module, sums: Value, complete: Value, order: Any, states: RowsStates | None) -> Value:
         plan = self.plan
+        last = delayed(m, order.last, plan.depth, "last")
         block = Signal(range(max(2, plan.arrangement.blocks)), name="complete_block")
         with m.If(complete):
             m.d.sync += block.eq(Mux(last, 0, block + 1))
@@ -78,10 +41,10 @@ class RowsMatmulDatapath(Datapath):
         early = int(not plan.deep_results)
         m.d.comb += results.read_step.eq(delayed(m, word, early, "read_word"))
         if plan.results > 1:
-            if state is None:
+            if states is None:
                 written, _ = counter(m, plan.results, "written", complete & last)
             else:
-                written = delayed(m, state, plan.depth, "written")
+                written = delayed(m, states.place, plan.depth, "written")
             following, _ = counter(m, plan.results, "read", self.leave)
             part, before = Signal.like(following, name="leaves"), Signal.like(following, name="left")
             m.d.comb += part.eq(Mux(self.leave, following, before))
@@ -89,6 +52,24 @@ class RowsMatmulDatapath(Datapath):
             m.d.comb += [results.write_part.eq(written), results.read_part.eq(delayed(m, part, early, "read_part"))]
         result: Value = results.result
         return result
+
+
+class RowsStates:
+    """Facts of the product that the lanes work on: whether it is the ``first`` of a reduction, and the state's
+    ``place``."""
+
+    def __init__(self, m: Module, plan: RowsMatmulPlan, start: Value, first: Value, begins: Value) -> None:
+        given, coming, self.first = Signal(name="given"), Signal(name="coming"), Signal(name="first_of_state")
+        m.d.comb += coming.eq(Mux(start, first, given))
+        m.d.sync += given.eq(coming)
+        with m.If(begins):
+            m.d.sync += self.first.eq(coming)
+        self.place: Value = C(0, 1)
+        if plan.results > 1:
+            last = plan.results - 1
+            self.place = place = Signal(range(last + 1), init=last, name="part_of_state")
+            with m.If(begins & coming):
+                m.d.sync += place.eq(Mux(place == last, 0, place + 1))
 
 
 class RowsOrder(Working):

@@ -6,7 +6,7 @@ from typing import Any
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
-from hw.functions.datapath import Datapath
+from hw.functions.datapath import Datapath, made_by
 from hw.functions.order import ordered, scalar_of
 from hw.links.packing import pack_element
 from hw.primitives.delay import DelayLine
@@ -17,13 +17,7 @@ from step.language.dtypes import UINT32
 from step.language.types import Tile
 from step.lowering.links import words
 from step.lowering.plans.max_index import MaxIndexPlan
-from step.lowering.plans.plan import Application
 from step.lowering.plans.words import Words
-
-
-def datapath(function: MaxIndex, application: Application, plan: MaxIndexPlan) -> Datapath:
-    """The datapath: a comparison for every scalar."""
-    return MaxIndexDatapath(plan)
 
 
 class MaxIndexDatapath(Datapath):
@@ -85,3 +79,6 @@ class MaxIndexDatapath(Datapath):
         rest = Signal(width * len(others), reset_less=True)
         m.d.sync += rest.eq(Mux(begins, Cat(others), rest >> width))
         m.d.comb += self.result.eq(Mux(begins, first, rest[:width]))
+
+
+datapath = made_by({MaxIndex: MaxIndexDatapath})

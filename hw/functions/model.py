@@ -6,15 +6,11 @@ result. Amaranth's own simulator, which knows no DPI-C, gets the RTL instead.
 
 from __future__ import annotations
 
-import abc
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from amaranth.hdl import Module
 from amaranth.lib.wiring import In
 
-from hw.functions.datapath import Datapath
+from hw.functions.matmul_datapath import MatmulDatapath
 
 SOURCES = (Path(__file__).with_name("model.cpp"),)
 """C++ that Verilator compiles with the design."""
@@ -24,7 +20,9 @@ _TEMPLATE = """\
 module {name} (
 {ports}
 );
-  import "DPI-C" function void {import_};
+  import "DPI-C" function void step_matmul(input int rows, input int inner, input int cols, input int transposed,
+    input int terms, input int keep, input int width, input bit [31:0] first[], input bit [31:0] second[],
+    inout bit [31:0] result[]);
 
 {variables}
   reg [{result_top}:0] computed [{slots}];
@@ -81,54 +79,41 @@ _LONE_EMISSION = """\
 """
 
 
-class DatapathModel(Datapath):
-    """A datapath that computes in C++, with the timing and the ports of ``rtl``.
-
-    ``beats``: words of each operand; ``result_beats``: those of the result.
-    """
-
-    imported: str
-    """The C function, as Verilog declares it."""
-
-    def __init__(self, rtl: Datapath, beats: Sequence[int], result_beats: int) -> None:
-        self.rtl, self.beats, self.result_beats = rtl, tuple(beats), result_beats
-        super().__init__(rtl.plan)
-        self.parameters = {"datapath": type(self.rtl).__name__, **self.rtl.parameters}
-
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        m.submodules.rtl = self.rtl
-        for (name,), member, value in self.signature.flatten(self):
-            inner = getattr(self.rtl, name)
-            m.d.comb += inner.eq(value) if member.flow is In else value.eq(inner)
-        return m
+class MatmulModel(MatmulDatapath):
+    """The matrix product, which in Verilog is computed in C++, with the timing and the ports of the RTL."""
 
     @property
-    @abc.abstractmethod
     def call(self) -> str:
         """The call of the C function; `operandI_words` and `result_words` are arrays of 32 bits, and `first_now` says
         that a reduction begins."""
+        plan, shape = self.plan, self.plan.arrangement
+        keep = "32'(!first_now)" if plan.reduce else "0"
+        return (
+            f"step_matmul({shape.rows}, {plan.operands[0].cols}, {shape.cols}, {int(plan.transposed)}, {plan.terms},"
+            f" {keep}, {plan.result.dtype.bits}, operand0_words, operand1_words, result_words)"
+        )
 
     def verilog(self) -> str:
         """The text of the module called `module_name`."""
         ports, variables, unpack = ["  input clk", "  input rst"], [], []
-        width, result_beats = len(self.result), self.result_beats
+        width, result_beats = len(self.result), self.plan.result.beats
+        beats = [each.beats for each in self.plan.operands]
         for path, member, _ in self.signature.flatten(self):
             (name,) = path
             span = f"[{member.shape - 1}:0] " if member.shape > 1 else ""
             ports.append(f"  {'input' if member.flow is In else 'output reg'} {span}{name}")
-        for number, beats in enumerate(self.beats):
+        for number, words in enumerate(beats):
             name = f"operand{number}"
             bits = len(getattr(self, name))
-            count = -(-bits * beats // 32)
+            count = -(-bits * words // 32)
             variables.append(f"  bit [31:0] {name}_words [{count}];")
             variables.append(f"  reg [{32 * count - 1}:0] {name}_whole;")
-            unpack.append(f"      if (word < {beats}) {name}_whole[word * {bits} +: {bits}] = {name};")
+            unpack.append(f"      if (word < {words}) {name}_whole[word * {bits} +: {bits}] = {name};")
             loop = f"for (int i = 0; i < {count}; i++)"
-            unpack.append(f"      if (word == {beats - 1}) {loop} {name}_words[i] = {name}_whole[32 * i +: 32];")
+            unpack.append(f"      if (word == {words - 1}) {loop} {name}_words[i] = {name}_whole[32 * i +: 32];")
         result_words = -(-width * result_beats // 32)
         variables.append(f"  bit [31:0] result_words [{result_words}];")
-        reduces = hasattr(self, "first")
+        reduces = self.plan.reduce
         sizes = {
             "slots": self.latency // (result_beats if reduces else self.initiation_interval) + 2,
             "wait_": self.latency - 1,
@@ -139,13 +124,12 @@ class DatapathModel(Datapath):
             name=self.module_name,
             width=width,
             ports=",\n".join(ports),
-            import_=self.imported,
             variables="\n".join(variables),
             result_top=32 * result_words - 1,
             first="first" if reduces else "1",
             emit="emit" if reduces else "1",
             unpack="\n".join(unpack),
-            beats=max(self.beats),
+            beats=max(beats),
             call=self.call,
             lone=_LONE_EMISSION.format(**sizes) if reduces else "",
             result_beats=result_beats,

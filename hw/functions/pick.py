@@ -6,22 +6,10 @@ from typing import Any
 
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 
-from hw.functions.datapath import Datapath, no_datapath
+from hw.functions.datapath import Datapath, made_by
 from hw.primitives.timing import delayed, window_from_start, word_window
 from step.functions.pick import Column, RotateHalf
-from step.language.function import Function
 from step.lowering.plans.pick import ColumnPlan, RotatePlan
-from step.lowering.plans.plan import Application
-
-
-def datapath(function: Function, application: Application, plan: Any) -> Datapath:
-    """The datapath: registers for what is wanted of the words that come."""
-    match function:
-        case Column():
-            return ColumnDatapath(plan)
-        case RotateHalf():
-            return RotateDatapath(plan)
-    raise no_datapath(function)
 
 
 class ColumnDatapath(Datapath):
@@ -86,3 +74,6 @@ class RotateDatapath(Datapath):
             negated = piece == pieces - 1 and scalar % tile.cols < tile.cols // 2
             found.append(kept ^ C(negated << plan.width - 1, plan.width) if negated else kept)
         return Cat(found)
+
+
+datapath = made_by({Column: ColumnDatapath, RotateHalf: RotateDatapath})

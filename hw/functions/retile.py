@@ -9,30 +9,14 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hw.functions.corner_turn import CornerTurn, Move
-from hw.functions.datapath import Datapath, no_datapath
+from hw.functions.datapath import Datapath, made_by
 from hw.functions.packed_rows import PackedRows
 from hw.functions.store import Store
 from hw.primitives.timing import window_from_start, word_window
 from hw.verilog.modules import Parametric, Shared
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
-from step.language.function import Function
-from step.lowering.plans.plan import Application
 from step.lowering.plans.retile import JoinPlan, SplitPlan
 from step.lowering.plans.rows import parts
-
-
-def datapath(function: Function, application: Application, plan: Any) -> Parametric:
-    """The datapath for a tile; to split, a `RetileSlicer`."""
-    match function:
-        case RetileStreamify():
-            return RetileSlicer(plan, plan.pieces)
-        case RetileRow() | RetileCol() if plan.packs:
-            return PackedRows(plan)
-        case RetileRow() | RetileCol() if plan.in_rows:
-            return RetileStore(plan)
-        case RetileRow() | RetileCol():
-            return RetileColumns(plan) if plan.in_columns else RetileJoin(plan)
-    raise no_datapath(function)
 
 
 class RetileStore(Datapath):
@@ -164,3 +148,15 @@ class RetileSlicer(Parametric):
         ]
         m.d.comb += self.result.eq(Array(pieces)[self.index])
         return m
+
+
+def _join(plan: JoinPlan) -> Datapath:
+    """What joins tiles, as they come."""
+    if plan.packs:
+        return PackedRows(plan)
+    if plan.in_rows:
+        return RetileStore(plan)
+    return RetileColumns(plan) if plan.in_columns else RetileJoin(plan)
+
+
+datapath = made_by({RetileCol: _join, RetileRow: _join, RetileStreamify: lambda plan: RetileSlicer(plan, plan.pieces)})

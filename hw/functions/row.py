@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
-from hw.functions.datapath import Datapath, no_datapath
+from hw.functions.datapath import Datapath, made_by
 from hw.functions.fold import FloatSum, Fold, FusedSum, IntegerSum, Largest, LargestColumn
 from hw.functions.store import Groups, regrouped
 from hw.primitives.timing import (
@@ -21,28 +22,7 @@ from hw.primitives.timing import (
 )
 from hw.verilog.naming import Spelling, function_words, tile_words
 from step.functions.row import ArgMax, RowMax, RowSum
-from step.language.function import Function
-from step.lowering.plans.plan import Application
 from step.lowering.plans.row import RowPlan
-
-
-def datapath(function: Function, application: Application, plan: RowPlan) -> Datapath:
-    """The datapath for a tile."""
-    formats = source, _ = plan.tile.dtype, plan.result.dtype
-    match function:
-        case RowSum() if source.is_float and plan.terms > 1:
-            fold: Fold = FusedSum(*formats, plan.stages, plan.terms)
-        case RowSum() if source.is_float:
-            fold = FloatSum(*formats, plan.stages)
-        case RowSum():
-            fold = IntegerSum(*formats)
-        case RowMax():
-            fold = Largest(*formats)
-        case ArgMax():
-            fold = LargestColumn(*formats, plan.tile.cols)
-        case _:
-            raise no_datapath(function)
-    return RowDatapath(plan, fold)
 
 
 class RowDatapath(Datapath):
@@ -55,14 +35,19 @@ class RowDatapath(Datapath):
 
     plan: RowPlan
 
-    def __init__(self, plan: RowPlan, fold: Fold) -> None:
+    def __init__(self, fold: type[Fold], plan: RowPlan) -> None:
         super().__init__(plan)
-        self.fold, self.tile, self.shape, self.arrangement = fold, plan.tile, plan.result, plan.arrangement
+        self.fold = fold(plan)
+        self.tile, self.shape, self.arrangement = plan.tile, plan.result, plan.arrangement
+
+    @property
+    def stem(self) -> str:
+        return type(self.plan.function).__name__
 
     @property
     def spelling(self) -> Spelling:
-        rows = "dynamic" if self.plan.most_rows else ""
-        return Spelling.some(*function_words(self.fold), *tile_words(self.tile), rows, f"lanes{self.arrangement.lanes}")
+        rows, words = "dynamic" if self.plan.most_rows else "", function_words(self.plan.function)[1:]
+        return Spelling.some(*words, *tile_words(self.tile), rows, f"lanes{self.arrangement.lanes}")
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -182,3 +167,12 @@ class RowDatapath(Datapath):
 
         into = arrives, group, results
         m.d.comb += self.result.eq(regrouped(m, "result", part, words, into, Groups(ends, last, word, last)))
+
+
+def _sum(plan: RowPlan) -> RowDatapath:
+    """The sum of a row, of floating point numbers or of integers."""
+    floats = FusedSum if plan.terms > 1 else FloatSum
+    return RowDatapath(floats if plan.tile.dtype.is_float else IntegerSum, plan)
+
+
+datapath = made_by({RowSum: _sum, RowMax: partial(RowDatapath, Largest), ArgMax: partial(RowDatapath, LargestColumn)})

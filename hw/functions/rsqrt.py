@@ -3,15 +3,7 @@
 from __future__ import annotations
 
 from hw.arithmetic.rsqrt import Rsqrt as RsqrtUnit
-from hw.functions.elementwise import LeafLane
-from hw.functions.vector import on_lanes
+from hw.functions.elementwise import on_leaves
 from step.functions.rsqrt import Rsqrt
 
-
-class RsqrtLane(LeafLane):
-    """The reciprocal square root of a scalar in FP32, then rounded to ``out``."""
-
-    arithmetic = RsqrtUnit
-
-
-datapath = on_lanes({Rsqrt: RsqrtLane})
+datapath = on_leaves({Rsqrt: RsqrtUnit})

@@ -6,21 +6,12 @@ from typing import Any
 
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 
-from hw.functions.datapath import Datapath, no_datapath
+from hw.functions.datapath import Datapath, made_by
 from hw.functions.order import ordered, scalar_of
 from hw.functions.wires import WiresDatapath
 from hw.primitives.timing import counter, delayed, window
 from step.functions.select import KeepTopK, SelectAll, SelectIndices, SelectValid, TargetIndices, TopK
-from step.language.function import Function
-from step.lowering.plans.plan import Application
 from step.lowering.plans.select import IndicesPlan, TopKPlan
-
-
-def datapath(function: Function, application: Application, plan: Any) -> Datapath:
-    """The datapath: wires, except for `TopK`, `KeepTopK` and `TargetIndices`."""
-    if type(function) not in DATAPATHS:
-        raise no_datapath(function)
-    return DATAPATHS[type(function)](plan)
 
 
 class SelectValidDatapath(WiresDatapath):
@@ -79,11 +70,12 @@ class TargetIndicesDatapath(Datapath):
         return m
 
 
-class _Ranking(Datapath):
+class TopKDatapath(Datapath):
     """Of ``rows`` with ``count`` scores each, every one that less than ``k`` others of its row beat: larger ones, or
     equal ones before it.
 
-    In a cycle some of the scores of a row are compared with all of them, which count how often they are beaten.
+    In a cycle some of the scores of a row are compared with all of them, which count how often they are beaten. The
+    result is a selector of those that win, or where the plan ``keeps`` them these scores, and zeros.
     """
 
     plan: TopKPlan
@@ -118,25 +110,12 @@ class _Ranking(Datapath):
             with m.If(active):
                 m.d.sync += beaten.eq(Mux(step == 0, 0, beaten) + by)
             wins.append(beaten < plan.k)
-        self._finish(m, scores, Cat(wins), active & last, row)
+        won = Cat(wins)
+        m.d.comb += self.result.eq(self._kept(m, scores, won, active & last, row) if plan.keeps else won)
         return m
 
-    def _finish(self, m: Module, scores: list[Signal], wins: Value, last: Value, row: Value) -> None:
-        """Make the result of those that win in ``row``, which are there behind the ``last`` step of it."""
-        raise NotImplementedError
-
-
-class TopKDatapath(_Ranking):
-    """A selector of those that win."""
-
-    def _finish(self, m: Module, scores: list[Signal], wins: Value, last: Value, row: Value) -> None:
-        m.d.comb += self.result.eq(wins)
-
-
-class KeepTopKDatapath(_Ranking):
-    """The scores that win, and zeros."""
-
-    def _finish(self, m: Module, scores: list[Signal], wins: Value, last: Value, row: Value) -> None:
+    def _kept(self, m: Module, scores: list[Signal], wins: Value, last: Value, row: Value) -> Value:
+        """The scores that win, and zeros, where those of ``row`` win behind the ``last`` step of it."""
         rows, count = self.plan.rows, self.plan.scores
         done, row = delayed(m, last, 1, "row_done"), delayed(m, row, 1, "row_of")
         kept = Signal((rows - 1) * count, reset_less=True)
@@ -145,14 +124,16 @@ class KeepTopKDatapath(_Ranking):
                 m.d.sync += kept.word_select(at, count).eq(wins)
         chosen = Cat(kept, wins)
         scalars = (scalar_of(each, self.plan.format) for each in scores)
-        m.d.comb += self.result.eq(Cat(Mux(chosen[at], each, 0) for at, each in enumerate(scalars)))
+        return Cat(Mux(chosen[at], each, 0) for at, each in enumerate(scalars))
 
 
-DATAPATHS: dict[type[Function], type[Datapath]] = {
-    KeepTopK: KeepTopKDatapath,
-    SelectAll: SelectAllDatapath,
-    SelectIndices: SelectIndicesDatapath,
-    SelectValid: SelectValidDatapath,
-    TargetIndices: TargetIndicesDatapath,
-    TopK: TopKDatapath,
-}
+datapath = made_by(
+    {
+        KeepTopK: TopKDatapath,
+        SelectAll: SelectAllDatapath,
+        SelectIndices: SelectIndicesDatapath,
+        SelectValid: SelectValidDatapath,
+        TargetIndices: TargetIndicesDatapath,
+        TopK: TopKDatapath,
+    }
+)

@@ -3,15 +3,7 @@
 from __future__ import annotations
 
 from hw.arithmetic.tanh import Tanh as TanhUnit
-from hw.functions.elementwise import LeafLane
-from hw.functions.vector import on_lanes
+from hw.functions.elementwise import on_leaves
 from step.functions.tanh import Tanh
 
-
-class TanhLane(LeafLane):
-    """The hyperbolic tangent of a scalar in FP32, then rounded to ``out``."""
-
-    arithmetic = TanhUnit
-
-
-datapath = on_lanes({Tanh: TanhLane})
+datapath = on_leaves({Tanh: TanhUnit})

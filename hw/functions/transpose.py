@@ -6,15 +6,9 @@ from typing import Any
 
 from amaranth.hdl import Cat, Module
 
-from hw.functions.datapath import Datapath
+from hw.functions.datapath import Datapath, made_by
 from step.functions.transpose import Transpose
-from step.lowering.plans.plan import Application
 from step.lowering.plans.transpose import TransposePlan
-
-
-def datapath(function: Transpose, application: Application, plan: TransposePlan) -> Datapath:
-    """The datapath: wires."""
-    return TransposeDatapath(plan)
 
 
 class TransposeDatapath(Datapath):
@@ -28,3 +22,6 @@ class TransposeDatapath(Datapath):
         places = (row * cols + col for col in range(cols) for row in range(rows))
         m.d.comb += self.result.eq(Cat(self.operand0.word_select(place, self.plan.scalar_bits) for place in places))
         return m
+
+
+datapath = made_by({Transpose: TransposeDatapath})

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 
-from hw.functions.datapath import Datapath, no_datapath
+from hw.functions.datapath import Datapath, made_by
 from hw.functions.store import Groups, Store, regrouped
 from hw.links.packing import pack_element
 from hw.primitives.delay import DelayLine
@@ -40,17 +41,8 @@ class Lane(parts.Lane, abc.ABC):
 def on_lanes(
     lanes: Mapping[type[Function], type[Lane]],
 ) -> Callable[[Function, Application, VectorPlan], VectorDatapath]:
-    """The ``datapath`` of a module whose functions have these ``lanes``: for tiles, on `vector_lanes` of them.
-
-    The same under ``arithmetic="model"``.
-    """
-
-    def datapath(function: Function, application: Application, plan: VectorPlan) -> VectorDatapath:
-        if type(function) not in lanes:
-            raise no_datapath(function)
-        return VectorDatapath(plan, lanes[type(function)](**vars(plan.lane)))
-
-    return datapath
+    """The ``datapath`` of a module whose functions have these ``lanes``; the same under ``arithmetic="model"``."""
+    return made_by({function: partial(VectorDatapath, lane) for function, lane in lanes.items()})
 
 
 class VectorDatapath(Datapath):
@@ -61,13 +53,14 @@ class VectorDatapath(Datapath):
 
     plan: VectorPlan
 
-    def __init__(self, plan: VectorPlan, lane: Lane) -> None:
+    def __init__(self, lane: type[Lane], plan: VectorPlan) -> None:
         super().__init__(plan)
-        self.lane, self.shape, self.lanes, self.groups = lane, plan.result, plan.lanes, plan.groups
+        self.lane = lane(**vars(plan.lane))
+        self.shape, self.lanes, self.groups = plan.result, plan.lanes, plan.groups
 
     @property
     def key(self) -> str:
-        return f"{type(self.lane).__module__} {super().key}"
+        return f"{type(self.lane.function).__module__} {super().key}"
 
     @property
     def spelling(self) -> Spelling:

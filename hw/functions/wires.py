@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import Any
+from typing import Any, ClassVar
 
 from amaranth.hdl import Module, Value
 from amaranth.lib.wiring import In, Out
@@ -11,7 +11,6 @@ from amaranth.lib.wiring import In, Out
 from hw.functions.datapath import Datapath
 from hw.verilog.modules import Parametric
 from hw.verilog.naming import Spelling, function_words
-from step.language.function import CountedFunction
 from step.lowering.plans.plan import Wires
 
 INDEX_BITS = 32
@@ -47,18 +46,19 @@ class Generator(Parametric):
     """
 
     clocked = False
+    counts: ClassVar[bool] = False
+    """Whether there is a step: the rows of the function."""
 
-    def __init__(self, plan: Wires, *, step: int = 0) -> None:
-        function = plan.function
-        assert isinstance(function, CountedFunction)
-        self.function: Any = function
-        self.latency = plan.latency
-        self.step = min(step, 1 << INDEX_BITS)  # more than any operand, so one is enough
+    def __init__(self, plan: Wires) -> None:
+        function: Any = plan.function
+        self.function, self.chooses, self.latency = function, plan.chosen, plan.latency
+        step = min(function.rows, 1 << INDEX_BITS) if self.counts else 0  # more than any operand, so one is enough
+        self.step = step
         members = {f"operand{port}": In(width) for port, width in enumerate(plan.operand_bits)}
         members |= {"index": In(INDEX_BITS)} | ({"reached": In(INDEX_BITS + 1)} if step else {})
         members |= {"none": Out(1), "last": Out(1), "result": Out(plan.result_bits)}
         super().__init__(members | ({"invalid": Out(1)} if function.fault else {}))
-        self.parameters = {"function": function, "operand_bits": plan.operand_bits}
+        self.parameters = {"function": function, "chooses": plan.chosen}
 
     @abc.abstractmethod
     def outputs(self, m: Module) -> dict[str, Any]:

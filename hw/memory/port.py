@@ -35,14 +35,8 @@ class OffChipPort(Parametric):
     def __init__(self, format: AddressFormat | WriteFormat, depth: int, answers: int = 0, most: int = 0) -> None:
         self._format, self._depth, self._answers, self._most = format, depth, answers, most
         members: dict[str, Any] = {"answer": In(1), "answered": Out(1)} if answers else {}
-        super().__init__(
-            {
-                "i": In(ProducerSignature(format)),
-                "o": Out(stream.Signature(format.header)),
-                MEMORY_RESET: In(1),
-                **members,
-            }
-        )
+        ends = {"i": In(ProducerSignature(format)), "o": Out(stream.Signature(format.header))}
+        super().__init__({**ends, MEMORY_RESET: In(1), **members})
         self.parameters = {
             "token_bits": self._format.header.size,
             "depth_tokens": self._depth,

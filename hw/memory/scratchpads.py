@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 
 from hw.links.layout import DynamicFormat, input_formats
 from hw.memory.scratchpad import ScratchpadMemory
@@ -26,19 +25,11 @@ def _format(share: Share, scratchpad: ScratchpadPlan, netlist: Netlist) -> Share
     (token,) = input_formats(share.filler, netlist)
     readers = [each.reader for each in scratchpad.shares if each.words]
     order = sorted(readers, key=netlist.units.index)
-    format: Callable[..., ShareFormat] = ShareFormat
+    turn, control = order.index(share.reader) if share.words else 0, token.bits if token.control else 0
+    sizes = len(share.buffer.shape), token.word_bits, share.words, share.slots, share.pages, turn, control
     if isinstance(token, DynamicFormat):
-        sizes = {"row": token.row_bits, "link_bits": token.link_bits, "rows_bits": token.rows_bits}
-        format = partial(DynamicShareFormat, **sizes)
-    return format(
-        rank=len(share.buffer.shape),
-        word_bits=token.word_bits,
-        beats=share.words,
-        slots=share.slots,
-        pages=share.pages,
-        reads_first=order.index(share.reader) if share.words else 0,
-        control=token.bits if token.control else 0,
-    )
+        return DynamicShareFormat(*sizes, token.row_bits, token.link_bits, token.rows_bits)
+    return ShareFormat(*sizes)
 
 
 def hardware(scratchpad: ScratchpadPlan, netlist: Netlist) -> ScratchpadMemory:

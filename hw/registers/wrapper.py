@@ -36,13 +36,9 @@ _SHOWN = {
 }
 """Wires that registers show."""
 
-_TO_CONTROL = {
-    "start": "set_control_start",
-    "reset": "set_control_reset",
-    "limit": "set_watchdog_value",
-    "finished": "done",
-    **{each: each for each in ("still", "fabric_reset", "fault", "memory_fault")},
-}
+_TO_CONTROL = {each: each for each in ("still", "fabric_reset", "fault", "memory_fault")}
+_TO_CONTROL |= {"start": "set_control_start", "reset": "set_control_reset"}
+_TO_CONTROL |= {"limit": "set_watchdog_value", "finished": "done"}
 
 _READ = {
     *("done", "still", "fault", "fault_unit", "memory_fault", "memory_fault_port", "memory_fault_address"),

@@ -12,7 +12,6 @@ import json
 import re
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -97,8 +96,7 @@ class ModuleLibrary:
         """Verilog of everything required so far and of all that it needs, by module name, sorted."""
         found: dict[str, ModuleText] = {}
         elaborated: dict[str, tuple[str, tuple[str, ...]]] = {}
-        required = list(self._components)
-        waiting = list(required)
+        waiting = list(self._components)
         while waiting:
             done = len(found) + len(elaborated)
             left = len(set(waiting).difference(found, elaborated))
@@ -122,7 +120,7 @@ class ModuleLibrary:
             component = self._components[name]
             found[name] = ModuleText.of(component, with_parameters(component, texts[name]), children=children)
             self._save(component, found[name])
-        return {name: found[name].introduced for name in sorted(_needed(required, found))}
+        return {name: found[name].introduced for name in sorted(found)}
 
     def _elaborate(self, component: Parametric) -> tuple[str, tuple[str, ...]]:
         """RTLIL of ``component``, and the modules that it instantiates."""
@@ -167,17 +165,6 @@ class ModuleLibrary:
         with writing_cache():
             self._directory.mkdir(exist_ok=True)
             write_atomically(self._directory / self._file(component), entry.encode())
-
-
-def _needed(names: Iterable[str], modules: Mapping[str, ModuleText]) -> set[str]:
-    """The modules called ``names``, and all that they instantiate."""
-    found: set[str] = set()
-    waiting = list(names)
-    while waiting:
-        if (name := waiting.pop()) not in found:
-            found.add(name)
-            waiting += modules[name].children
-    return found
 
 
 _MODULE = re.compile(r"^module (\w+)\(.*?^endmodule$", re.MULTILINE | re.DOTALL)

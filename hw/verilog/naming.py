@@ -166,16 +166,10 @@ def numbers(parameters: Mapping[str, Any]) -> str:
 
 def comment(lines: Any) -> str:
     """``lines`` as comments of at most 120 characters, each wrapped below its indentation."""
-    wrapped = [
-        each
-        for line in lines
-        for each in textwrap.wrap(
-            line,
-            117,
-            subsequent_indent=" " * (len(line) - len(line.lstrip()) + 2),
-            break_on_hyphens=False,
-        )
-    ]
+    wrapped = list[str]()
+    for line in lines:
+        indent = " " * (len(line) - len(line.lstrip()) + 2)
+        wrapped += textwrap.wrap(line, 117, subsequent_indent=indent, break_on_hyphens=False)
     return "".join(f"// {line}\n" for line in wrapped)
 
 

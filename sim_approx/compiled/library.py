@@ -112,13 +112,13 @@ class Rules:
 
 def own_machines() -> tuple[type[Machine], ...]:
     """The machines of all operators of the project."""
-    found = []
     names = [f"{room.__name__}.{each.name}" for room in (rules, units) for each in pkgutil.iter_modules(room.__path__)]
-    for module in [masters, off_chip, *map(import_module, names)]:
-        for each in vars(module).values():
-            if isinstance(each, type) and issubclass(each, Machine) and each.__module__ == module.__name__:
-                found.append(each)
-    return tuple(found)
+    return tuple(
+        each
+        for module in [masters, off_chip, *map(import_module, names)]
+        for each in vars(module).values()
+        if isinstance(each, type) and issubclass(each, Machine) and each.__module__ == module.__name__
+    )
 
 
 def rules_for(machines: Iterable[type[Machine]]) -> Rules:
@@ -148,10 +148,7 @@ def _rules(machines: tuple[type[Machine], ...]) -> Rules:
 def mask_words(machines: Collection[Machine]) -> int:
     """64-bit words for a set of ports of the machine that has the most of them: a power of two."""
     ports = max((max(len(each.inputs), len(each.outputs)) for each in machines), default=1)
-    words = 1
-    while 64 * words < ports:
-        words *= 2
-    return words
+    return 1 << max(0, (ports - 1).bit_length() - 6)
 
 
 def library_for(text: str, mask_words: int) -> ctypes.CDLL:
@@ -175,11 +172,6 @@ def content_hash(text: str, mask_words: int) -> str:
         digest.update(path.read_bytes())
     digest.update(text.encode())
     return digest.hexdigest()[:32]
-
-
-def compile_to(path: Path, text: str, mask_words: int, compiler: str) -> None:
-    """Compile ``text`` to the library ``path``, which is there as a whole or not at all; raises `NoLibrary`."""
-    library.compile_to(path, text, _command(mask_words, compiler), "the engine")
 
 
 def _command(mask_words: int, compiler: str) -> list[str]:
@@ -207,7 +199,7 @@ def ship(folder: Path) -> Path:
     text = rules_for(()).text
     shutil.rmtree(folder, ignore_errors=True)
     path = folder / f"{content_hash(text, 1)}.so"
-    compile_to(path, text, 1, library.compiler())
+    library.compile_to(path, text, _command(1, library.compiler()), "the engine")
     return path
 
 

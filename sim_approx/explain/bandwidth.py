@@ -122,10 +122,14 @@ def advice(fabric: PlacedFabric, record: RunRecord, shares: Mapping[Cause, int],
     return Advice(f"{head}{found.text}{wanted}", found.settings)
 
 
+def setting(name: str, value: int) -> str:
+    """The parameter with this value, as ``--set`` takes it."""
+    return f"{name if is_of_fabric(name) else FABRIC + name}={value}"
+
+
 def _set(name: str, value: int) -> tuple[str, ...]:
-    """The parameter with this value, as ``--set`` takes it, if it may have it."""
-    text = f"{name if is_of_fabric(name) else FABRIC + name}={value}"
-    return (text,) if value <= LIMITS[name].most else ()
+    """The `setting`, if the parameter may have the value."""
+    return (setting(name, value),) if value <= LIMITS[name].most else ()
 
 
 def _channels(traffic: Traffic, config: MemoryConfig) -> Advice | None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from sim_approx.backend import Model, simulate
 from sim_approx.engine.record import RunRecord
+from sim_approx.explain.bandwidth import setting
 from sim_approx.explain.causes import BANDWIDTH, DRAM, LATENCY, MEMORY, WORKS, Cause, Causes
 from sim_approx.explain.path import Path
 from sim_approx.placing.site import TimingOf
@@ -20,7 +21,7 @@ from step.language.function import Function
 from step.language.graph import Graph, Node
 from step.language.parameters import fits
 from step.lowering.by_operator import NUMBERS
-from step.lowering.fabric import FABRIC, LIMITS, OWN, FabricConfig, is_of_fabric, with_settings
+from step.lowering.fabric import LIMITS, OWN, FabricConfig, with_settings
 from step.lowering.netlist import Netlist, lower
 from step.lowering.plans import plan_of
 from step.lowering.plans.plan import Plan, Timing
@@ -85,9 +86,8 @@ def changes(graph: Graph, simulation: ModelRun, record: RunRecord, path: Path) -
     netlist = simulation.fabric.netlist
     shares = path.shares()
     for name, value in _parameters(netlist.fabric, memory=simulation.fabric.memory is not None):
-        text = f"{name if is_of_fabric(name) else FABRIC + name}={value}"
         cycles = sum(each for cause, each in shares.items() if _concerns(netlist, name, cause))
-        yield _with_settings(graph, netlist.fabric, (text,), cycles)
+        yield _with_settings(graph, netlist.fabric, (setting(name, value),), cycles)
     depths = {
         each.name: max(channel.entered, each.depth)
         for each, channel in zip(netlist.channels, simulation.fabric.channels, strict=True)

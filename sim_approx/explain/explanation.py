@@ -65,12 +65,8 @@ class Explanation:
             "memory": self.usage.memory,
             "bandwidth": self.advice and asdict(self.advice),
             "what_if": [asdict(each) for each in self.what_if],
-            "roofline": {
-                **asdict(roofline),
-                "intensity": roofline.intensity,
-                "attained": roofline.attained,
-                "roof": roofline.roof,
-            },
+            "roofline": asdict(roofline)
+            | {name: getattr(roofline, name) for name in ("intensity", "attained", "roof")},
         }
 
 

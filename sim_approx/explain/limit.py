@@ -37,11 +37,9 @@ def folded_shares(found: Explanation) -> dict[Cause, dict[str, int]]:
 
 def summed(found: Explanation, names: Sequence[str], parts: Mapping[str, str]) -> Account:
     """The account of the operators ``names`` together; whom they waited for is folded by ``parts``."""
-    account = Account(
-        sum(found.accounts[name].busy for name in names), sum(found.accounts[name].finished for name in names)
-    )
-    for name in names:
-        each = found.accounts[name]
+    every = [found.accounts[name] for name in names]
+    account = Account(sum(each.busy for each in every), sum(each.finished for each in every))
+    for each in every:
         for side, cycles in ((account.starved, each.starved), (account.blocked, each.blocked)):
             for other, count in cycles.items():
                 side[parts.get(other, other)] += count

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from sim_approx.engine.record import RunRecord
+from sim_approx.memory.channels import BeatPort
 from sim_approx.placing.site import PlacedFabric
-from step.firing.machine import COMPUTES
+from step.firing.machine import COMPUTES, Machine
+
+
+def by_number(fabric: PlacedFabric, of: Callable[[Machine], int], of_port: Callable[[BeatPort], int]) -> np.ndarray:
+    """What there is ``of`` machines, and of the ports of the memory, by the numbers that events have."""
+    machines = (each for each in fabric.machines if each is not fabric.memory)
+    return np.array([*map(of, machines), *map(of_port, fabric.memory.ports if fabric.memory else ())], np.int64)
 
 
 def occupied(fabric: PlacedFabric, record: RunRecord) -> np.ndarray:
     """By event, cycles: the initiation interval if it passed a value, else 1; those of beats are 1."""
-    events, ports = record.events, len(fabric.memory.ports) if fabric.memory else 0
-    order = len(fabric.machines) - bool(ports)
-    intervals = np.array([each.interval for each in fabric.machines[:order]] + [1] * ports, np.int64)
+    events = record.events
+    intervals = by_number(fabric, lambda machine: machine.interval, lambda _: 1)
     found = np.where(events["outcome"] == COMPUTES, intervals[events["machine"]], 1)
-    for machine in fabric.machines[:order]:
+    for machine in fabric.machines:
         if machine.sizes is not None:
             at = np.flatnonzero((events["machine"] == machine.order) & (events["outcome"] == COMPUTES))
             rows, which = np.unique(events["size"][at], return_inverse=True)

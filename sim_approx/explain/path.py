@@ -9,6 +9,7 @@ import numpy as np
 
 from sim_approx.engine.record import NOBODY, Reason, RunRecord
 from sim_approx.explain.causes import Cause, Causes
+from sim_approx.explain.occupation import by_number
 from sim_approx.placing.site import PlacedFabric
 from step.firing.machine import ENDS
 
@@ -112,19 +113,16 @@ def _chain(fabric: PlacedFabric, record: RunRecord, cycles: int) -> np.ndarray:
 
 def _last(fabric: PlacedFabric, record: RunRecord, cycles: int) -> int:
     """The event with which the run ended: a last firing, or a beat that was written."""
-    machines = fabric.machines
     # A beat that is there in the last cycle was granted as long before as one takes at most.
     longest = int(record.events["size"].max(initial=0))
     begin = int(np.searchsorted(record.events["cycle"], cycles - 1 - longest))
     events = record.events[begin:]
-    writes = [each.writes for each in fabric.memory.ports] if fabric.memory else []
-    order = len(machines) - bool(fabric.memory)
-    ends = np.array([each.ends_run for each in machines[:order]] + [False] * len(writes), bool)
-    writes_there = np.array([False] * order + writes, bool)
+    ends = by_number(fabric, lambda each: each.ends_run, lambda _: False) > 0
+    writes = by_number(fabric, lambda _: False, lambda port: port.writes) > 0
     machine = events["machine"]
     last = (events["outcome"] == ENDS) & ends[machine] & (events["cycle"] == cycles - 1)
-    last |= writes_there[machine] & (events["cycle"] + events["size"] == cycles - 1)
-    masters = np.array([each not in fabric.owners for each in machines[:order]] + [False] * len(writes), bool)
+    last |= writes[machine] & (events["cycle"] + events["size"] == cycles - 1)
+    masters = by_number(fabric, lambda each: each not in fabric.owners, lambda _: False) > 0
     last |= masters[machine] & (events["cycle"] == cycles - 1)  # a master tells of what was written
     found = np.flatnonzero(last)
     return NOBODY if not len(found) else begin + int(found[np.lexsort((machine[found], -events["cycle"][found]))[0]])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sim_approx.explain.explanation import Explanation
-from sim_approx.explain.occupation import occupied
+from sim_approx.explain.occupation import by_number, occupied
 from step.running.result import Activity
 
 BANDS = 160
@@ -34,11 +34,8 @@ def timeline(found: Explanation, most: int = BANDS) -> Timeline:
     fabric, record, cycles = found.simulation.fabric, found.record, found.cycles
     width = max(1, -(-cycles // most))
     count = -(-cycles // width)
-    rows = np.full(len(fabric.machines) + len(fabric.memory.ports if fabric.memory else ()), -1)
-    for row, machine in enumerate(fabric.units.values()):
-        rows[machine.order] = row
-    if fabric.memory:
-        rows[fabric.memory.order :] = -1
+    places = {machine: row for row, machine in enumerate(fabric.units.values())}
+    rows = by_number(fabric, lambda machine: places.get(machine, -1), lambda _: -1)
     events, waits = record.events, record.waits
     row = rows[events["machine"]]
     fires = row >= 0

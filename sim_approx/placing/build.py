@@ -50,15 +50,14 @@ def place(site: UnitSite) -> Machine:
 
     Raises `FabricError` where there is nothing for the operator, or nothing for tiles of dynamic size that it has.
     """
-    declared = declared_rule(site.node)
-    if declared is None:
-        name, where = site.node.operator.name, site.node.describe()
-        module = needed_module("sim_approx.units", name, where, f"the operator {name!r}")
-        machine: Machine = module.build(site)
-        set_sizes(site, machine, getattr(module, "sizes", None))
+    if declared := declared_rule(site.node):
+        machine = _declared(site, declared)
+        set_sizes(site, machine, lambda site, _: declared_sizes(site, declared))
         return machine
-    machine = _declared(site, declared)
-    set_sizes(site, machine, lambda site, _: declared_sizes(site, declared))
+    name, where = site.node.operator.name, site.node.describe()
+    module = needed_module("sim_approx.units", name, where, f"the operator {name!r}")
+    machine = module.build(site)
+    set_sizes(site, machine, getattr(module, "sizes", None))
     return machine
 
 

@@ -162,5 +162,5 @@ class Machine:
             self.activity, self.since = activity, now
 
 
-NOBODY = Machine(inputs=(), outputs=())
+NOBODY: Machine = Machine(inputs=(), outputs=())
 """Stands for the reader, or writer, of a channel without one."""

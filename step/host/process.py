@@ -9,6 +9,13 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+
+def spawned(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
+    """The process of ``command``, in a group of its own, whose errors go where its output goes."""
+    fixed: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT, "start_new_session": True}
+    return subprocess.Popen(command, **fixed, **options)
 
 
 def run_logged(
@@ -25,15 +32,7 @@ def run_logged(
     before it passes on.
     """
     with log.open("ab") as output:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            cwd=directory,
-            env=dict(environment),
-            start_new_session=True,
-        )
+        process = spawned(command, stdout=output, cwd=directory, env=dict(environment))
         try:
             if poll is None:
                 return process.wait()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import sympy
 
-from step.language.dims import Dim, DimKind, Shape, mean
+from step.language.dims import Dim, DimKind, Shape, alike, mean
 from step.language.operator import Names, StreamType, expect, expect_rank
 from step.language.types import ElementType, Tile
 
@@ -20,10 +20,8 @@ def expect_equal_chunks(streams: Sequence[StreamType], rank: int) -> None:
     expect_rank(rank, 0, first.rank)
     for position, each in enumerate(streams):
         expect(each.rank == rank, f"data streams must have rank {rank}, but input {position} has {each.rank}")
-        pairs = zip(each.shape[1:], first.shape[1:], strict=True)
-        same = all(one == other or one.is_ragged or other.is_ragged for one, other in pairs)
         expect(
-            same and _alike(each.element, first.element),
+            alike(each.shape[1:], first.shape[1:]) and _alike(each.element, first.element),
             f"data streams must carry equal chunks, but input 0 is {first} and input {position} is {each}",
         )
 

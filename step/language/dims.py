@@ -256,6 +256,11 @@ def total(each: Dim, tensors: sympy.Expr, fresh: FreshSymbol) -> Dim:
     return Dim(whole, DimKind.RAGGED) if whole.is_Symbol else fresh()
 
 
+def alike(one: Shape, other: Shape) -> bool:
+    """Whether two shapes of one rank are the same, but for ragged dimensions, which may have any extents."""
+    return all(a == b or a.is_ragged or b.is_ragged for a, b in zip(one, other, strict=True))
+
+
 def format_shape(dims: Shape) -> str:
     """``[64, D0, 4]``."""
     return "[" + ", ".join(str(each) for each in dims) + "]"

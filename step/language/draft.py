@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Protocol
 
-from step.language.dims import Dim
+from step.language.dims import Dim, alike
 from step.language.dtypes import FLOATS
 from step.language.faults import rows_of
 from step.language.graph import Graph, Tensor
@@ -86,14 +86,8 @@ class Piece:
 
     def has_chunks_of(self, other: Piece) -> bool:
         """Whether chunks of both can go into one stream."""
-        return (
-            self.element == other.element
-            and self.rank == other.rank
-            and all(
-                one == two or one.is_ragged or two.is_ragged
-                for one, two in zip(self.stream.shape[1:], other.stream.shape[1:], strict=True)
-            )
-        )
+        same = self.element == other.element and self.rank == other.rank
+        return same and alike(self.stream.shape[1:], other.stream.shape[1:])
 
 
 class Draft(Protocol):

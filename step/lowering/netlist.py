@@ -237,28 +237,22 @@ def lower_checked(graph: Graph, fabric: FabricConfig) -> Netlist:
     """`lower` for a ``graph`` that was checked."""
     lowered = insert_broadcasts(graph)
     check_depths(graph, fabric)
-    producers = {(node.name, port): stream.key for node in lowered for port, stream in enumerate(node.inputs)}
+    ends = [(stream, (node.name, port)) for node in lowered for port, stream in enumerate(node.inputs)]
+    producers = {reader: stream.key for stream, reader in ends}
     needed = needed_ports(lowered, producers)
     regions_of(graph, fabric.memory)
-    channels = [
-        Channel(
-            0,
-            lowered.stream_name(*stream.key),
-            stream.key,
-            (node.name, port),
-            stream.type,
-            stream.depth or fabric.channel_depth,
-            (node.name, port) in needed,
-            fabric.dynamic_rows,
-        )
-        for node in lowered
-        for port, stream in enumerate(node.inputs)
-    ]
     order = {node.name: at for at, node in enumerate(lowered)}
-    channels.sort(key=lambda channel: (order[channel.producer[0]], channel.producer[1]))
-    numbered = tuple(replace(each, index=index) for index, each in enumerate(channels))
-    netlist = Netlist(lowered, fabric, tuple(lowered), numbered, deciding(lowered, producers))
-    return netlist.with_depths(graph.depths).with_most_rows(graph.most_rows)
+    ends.sort(key=lambda end: (order[end[0].producer], end[0].key[1]))
+    channels = []
+    for at, (stream, reader) in enumerate(ends):
+        name, depth = lowered.stream_name(*stream.key), stream.depth or fabric.channel_depth
+        rows, carries = fabric.dynamic_rows, reader in needed
+        channels.append(Channel(at, name, stream.key, reader, stream.type, depth, carries, rows))
+    return (
+        Netlist(lowered, fabric, tuple(lowered), tuple(channels), deciding(lowered, producers))
+        .with_depths(graph.depths)
+        .with_most_rows(graph.most_rows)
+    )
 
 
 def insert_broadcasts(graph: Graph) -> Graph:

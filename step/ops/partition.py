@@ -52,11 +52,8 @@ class Partition(Operator):
             f"with rank {self.rank} there must be one selector per element of {format_shape(outer)}, "
             f"but the selectors are {format_shape(selector.shape)}{if_equal(outer, selector.shape)}",
         )
-        counts = names.shared(
-            ("partition", *names.drivers[SELECTOR]),
-            lambda: tuple(names.symbol(f"D{target}") for target in range(self.targets)),
-        )
         inner, key = data.shape[len(data.shape) - self.rank :], ("partition", *names.drivers[SELECTOR])
+        counts = names.shared(key, lambda: tuple(names.symbol(f"D{target}") for target in range(self.targets)))
         return tuple(
             StreamType(data.element, (count, *(names.apart(dim, (*key, at, dim), f"{dim}_{at}") for dim in inner)))
             for at, count in enumerate(counts)

@@ -29,14 +29,13 @@ def useful_of(graph: Graph) -> Useful:
     found, unknown = dict[str, sympy.Expr](), list[str]()
     inputs = _followed(graph)
     for node in graph:
-        executed = useful = node.operator.flops(node)
-        if executed != 0 and any(map(has_padding, inputs[node.name])):
-            known = node.operator.useful_flops(node, inputs[node.name])
-            if known is None:
+        found[node.name] = node.operator.flops(node)
+        if found[node.name] != 0 and any(map(has_padding, inputs[node.name])):
+            useful = node.operator.useful_flops(node, inputs[node.name])
+            if useful is None:
                 unknown.append(node.name)
             else:
-                useful = known
-        found[node.name] = useful
+                found[node.name] = useful
     return Useful(found, tuple(unknown))
 
 

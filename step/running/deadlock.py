@@ -151,20 +151,9 @@ def _grouped(netlist: Netlist, waits: list[Blockage]) -> Iterator[str]:
     """One line per unit and channel; units of the same line of the program that wait alike share one."""
     groups: dict[tuple[object, ...], list[Blockage]] = {}
     for wait in waits:
-        consumer = netlist.graph.nodes[wait.channel.consumer[0]]
-        producer = netlist.graph.nodes[wait.channel.producer[0]]
-        key = (
-            wait.unit.operator.name,
-            wait.unit.location,
-            wait.full,
-            wait.memory,
-            wait.channel.depth,
-            producer.operator.name,
-            producer.location,
-            consumer.operator.name,
-            consumer.location,
-        )
-        groups.setdefault(key, []).append(wait)
+        ends = (netlist.graph.nodes[end] for end, _ in (wait.channel.producer, wait.channel.consumer))
+        kinds = [(node.operator.name, node.location) for node in (wait.unit, *ends)]
+        groups.setdefault((*kinds, wait.full, wait.memory, wait.channel.depth), []).append(wait)
     for alike in groups.values():
         first = alike[0]
         if len(alike) == 1:

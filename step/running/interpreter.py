@@ -8,7 +8,7 @@ shape on the way.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -77,13 +77,9 @@ class _Interpreter:
         self.tiled = frozenset[tuple[str, int]]() if netlist is None else netlist.tiled
         self.tensors = Tensors(graph, inputs)
         self.readers = graph.readers()
-        self.queues: dict[tuple[str, int], deque[Token]] = {}
-        self.taken: dict[tuple[str, int], int] = {}
+        self.queues = defaultdict[tuple[str, int], deque[Token]](deque)
+        self.taken = Counter[tuple[str, int]]()
         self.heads: dict[tuple[str, int], Token] = {}
-        for node in graph:
-            for port in range(len(node.inputs)):
-                self.queues[node.name, port] = deque()
-                self.taken[node.name, port] = 0
         self.faults: dict[str, StreamFault] = {}
         streams = {str(each): each for each in graph.streams()}
         self.checks = ShapeChecks(graph, promised_streams(graph, inputs.streams))
@@ -91,19 +87,19 @@ class _Interpreter:
         self.result = Interpretation(ByName({}, "output"), {**self.checks.checkers, **self.others.checkers})
         if record:
             self.result.streams = {name: [] for name in streams}
-        self.active: Node | None = None
+        self.active: Node
         self.processes: dict[str, Process] = {}
         self.waiting: dict[str, tuple[int, ...]] = {}
         self.came_from = -1
         self.ready: deque[str] = deque()
 
     def fits(self, port: int, value: Any) -> None:
-        node = self._node()
+        node = self.active
         if (node.name, port) in self.tiled and self.netlist and rows_of(value) > self.netlist.rows_from(node):
             raise Violation(Fault.TOO_MANY_ROWS)
 
     def emit(self, port: int, token: Token) -> None:
-        node = self._node()
+        node = self.active
         if token.has_value:
             self.fits(port, token.value)
         name = self.graph.stream_name(node.name, port)
@@ -115,31 +111,26 @@ class _Interpreter:
             self.ready.append(reader.name)
 
     def computed(self, compute: Callable[..., Any], *values: Any, result: ElementType) -> Any:
-        node = self._node()
+        node = self.active
         return blank(node, result, compute, values) if node.name in self.blanks else compute(*values)
 
     def tiles(self) -> MutableSequence[np.ndarray]:
-        return self.tensors.tiles(self._node())
+        return self.tensors.tiles(self.active)
 
     def stream(self) -> Sequence[Token]:
-        return self.inputs.streams[self._node().name]
+        return self.inputs.streams[self.active.name]
 
     def port(self) -> int:
         return self.came_from
 
     def arrivals(self) -> Sequence[int]:
-        return self.orders.get(self._node().name, ())
+        return self.orders.get(self.active.name, ())
 
     def collect(self, token: Token) -> None:
-        node = self._node()
+        node = self.active
         self.result.outputs[node.name].append(token)
         if self.on_token is not None and node.operator.hands_out:
             self.on_token(node.name, token)
-
-    def _node(self) -> Node:
-        """The node whose process is running."""
-        assert self.active is not None
-        return self.active
 
     def run(self) -> Interpretation:
         for node in self.graph:

@@ -186,9 +186,7 @@ class RunResult(JsonFile):
         """Plain data, as the schema ``result`` describes it."""
         plain: dict[str, Any] = {
             "status": self.status.value,
-            "outputs": None
-            if self.outputs is None
-            else {name: [_token(each) for each in tokens] for name, tokens in self.outputs.items()},
+            "outputs": self.outputs and {name: list(map(_token, tokens)) for name, tokens in self.outputs.items()},
             "events": self.events
             and {name: {part: each.tolist() for part, each in vars(e).items()} for name, e in self.events.items()},
         }

@@ -55,12 +55,9 @@ def _kept(graph: Graph, own: Mapping[str, Any], keep: Collection[str]) -> BoundI
             raise InputError(f"the program has no tensor or source {name!r}; it has {', '.join(known) or 'none'}")
         if name not in own:
             raise InputError(f"input {name!r} can not be kept: the program has no data")
-    if not keep:
-        return BoundInputs({}, {})
-    bound = bind_inputs(graph, own)
+    bound = bind_inputs(graph, own) if keep else BoundInputs({}, {})
     return BoundInputs(
-        {name: each for name, each in bound.tensors.items() if name in keep},
-        {name: each for name, each in bound.streams.items() if name in keep},
+        *({name: each for name, each in part.items() if name in keep} for part in (bound.tensors, bound.streams))
     )
 
 
@@ -214,21 +211,13 @@ class _InputMaker:
 
     def part(self, name: str) -> Graph:
         """The program as far as the node ``name`` reads from it."""
-        wanted: set[str] = set()
-        found = [name]
-        while found:
-            node = self.graph.nodes[found.pop()]
-            if node.name not in wanted:
-                wanted.add(node.name)
-                found += [self.graph.resolve(stream).producer for stream in node.inputs]
-        nodes = {node.name: node for node in self.graph if node.name in wanted}
-        return Graph(
-            self.graph.name,
-            nodes=nodes,
-            tensors=self.graph.tensors,
-            symbols=self.graph.symbols,
-            feedbacks=self.graph.feedbacks,
-        )
+        import networkx  # which takes a while
+
+        graph = self.graph
+        edges = [(graph.resolve(stream).producer, node.name) for node in graph for stream in node.inputs]
+        wanted = {name, *networkx.ancestors(networkx.DiGraph([*edges, (name, name)]), name)}
+        nodes = {node.name: node for node in graph if node.name in wanted}
+        return Graph(graph.name, nodes=nodes, tensors=graph.tensors, symbols=graph.symbols, feedbacks=graph.feedbacks)
 
     def see(self, stream: StreamType, tokens: Iterable[Token]) -> None:
         """Note the extents of a stream's symbols, unless they are known."""

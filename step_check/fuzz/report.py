@@ -56,9 +56,8 @@ def load_report(path: Path | str) -> dict[str, Any]:
     path = named_file(path, "a report")
     data: dict[str, Any] = read_json(path, "fuzz")
     if data["version"] != version():
-        hint = (
-            f"; the program itself can be run: step compare {path.parent / data['program']}" if data["program"] else ""
-        )
+        file = data["program"]
+        hint = f"; the program itself can be run: step compare {path.parent / file}" if file else ""
         raise FormatError(
             f"{path} was written by version {data['version']} of the generator, and this is {version()}, "
             f"whose seeds give other programs{hint}"

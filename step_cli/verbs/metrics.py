@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,7 +12,7 @@ from step.errors import InputError, needing
 from step.programs.metrics import UNITS, Metrics, metrics_of
 from step.programs.prepare import prepare
 from step.running.interpreter import bind
-from step_cli.console import as_json, show, table, talk, warn
+from step_cli.console import show, table, talk, warn
 from step_cli.options import Bindings, ProgramAndInputs, Read
 from step_cli.verb import verb
 
@@ -58,16 +59,18 @@ def command(
         "at_most": found.at_most,
         "symbols": {name: values.get(name) for name in symbols},
     }
+    show(plain, _texts(f"{opened.name} ({accounting} accounting)", rows, symbols))
+
+
+def _texts(title: str, rows: dict[str, sympy.Expr], symbols: list[str]) -> Iterator[str]:
     if all(value.is_number for value in rows.values()):
         units = UNITS | {"multipliers": "18 x 18", "memory_bits": "b", "lut_sites": "LUT"}
         units |= {name: "pJ" for name in rows if name.startswith("energy")}
         cells = ((name, f"{float(value):,.2f}".removesuffix(".00"), units[name]) for name, value in rows.items())
-        title = f"{opened.name} ({accounting} accounting)"
-        show(plain, table(title, ("metric", "value", "unit"), cells, names=("unit",)))
+        yield table(title, ("metric", "value", "unit"), cells, names=("unit",))
         return
-    show(plain, (f"{name} = {value}" for name, value in rows.items()))
-    if not as_json():
-        talk(f"symbols: {', '.join(symbols)}; give values with --bind NAME=VALUE or --data")
+    yield from (f"{name} = {value}" for name, value in rows.items())
+    talk(f"symbols: {', '.join(symbols)}; give values with --bind NAME=VALUE or --data")
 
 
 def _energy_metrics(found: Metrics, energies: Path | None) -> dict[str, sympy.Expr]:

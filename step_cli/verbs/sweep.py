@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -70,10 +71,10 @@ def show_sweep(found: Sweep, *written: Path | None, more: Sequence[str] = ()) ->
     """The rows as a table with ``more`` behind it, or as JSON."""
     front = set(map(id, found.front))
     plain = [{**row.plain(), "front": id(row) in front} for row in found.rows]
-    show(plain, [_points(found, front), *more], *written)
+    show(plain, chain(_points(found, front), more), *written)
 
 
-def _points(found: Sweep, front: set[int]) -> str:
+def _points(found: Sweep, front: set[int]) -> Iterator[str]:
     names = [each.name for each in found.axes]
     best = f"{len(front):,} of them on the front of {', '.join(found.objectives)}"
     best += f", for each {', '.join(found.per)}" if found.per else ""
@@ -85,7 +86,7 @@ def _points(found: Sweep, front: set[int]) -> str:
         numbers = [_shown(getattr(row, name), each.unit) for name, each in shown.items()]
         point = [str(row.point[name]) for name in names]
         rows.append(("*" if id(row) in front else "", *point, row.status, *numbers, row.bound))
-    return table(title, headings, rows, names=("status", "bound by"))
+    yield table(title, headings, rows, names=("status", "bound by"))
 
 
 def _differs(name: str, rows: Sequence[Row]) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from step.lowering.links import data_words
 from step.lowering.netlist import Channel, Netlist
 from step.running.result import ChannelEvents
@@ -40,6 +42,8 @@ def channel_signals(netlist: Netlist, channel: Channel, events: ChannelEvents, f
     near = list(passages(events, first - beats, end))  # the words of a token may follow when it has left
     tokens = [(each.entered, each) for each in near]
     left = [each.left for each in near if each.left is not None]
+    times, levels = events.levels()
+    shown = slice(int(np.searchsorted(times, first, side="right")) - 1, int(np.searchsorted(times, end)))
 
     def signal(name: str, kind: Kind, steps: Steps) -> Signal:
         return _clipped(name, kind, "-" if kind == "string" else 0, steps, first, end)
@@ -54,7 +58,7 @@ def channel_signals(netlist: Netlist, channel: Channel, events: ChannelEvents, f
         signal("beat", "integer", _beats([cycle for cycle, each in tokens if each.token.has_value], beats)),
         signal("front", "string", _front(near, 1 + netlist.lag(channel))),
         signal("leaves", "wire", _pulses([(cycle, 1) for cycle in left])),
-        signal("level", "integer", _level([cycle for cycle, _ in tokens], left)),
+        signal("level", "integer", dict(zip(times[shown].tolist(), levels[shown].tolist(), strict=True))),
     ]
 
 
@@ -87,17 +91,6 @@ def _front(near: Sequence[TokenPassage], delay: int) -> Steps:
             break
         free = each.left + 1
         steps[free] = "-"
-    return steps
-
-
-def _level(entered: Iterable[int], left: Iterable[int]) -> Steps:
-    """Tokens that entered, and did not leave, before each cycle."""
-    moves = sorted([(cycle + 1, 1) for cycle in entered] + [(cycle + 1, -1) for cycle in left])
-    steps: Steps = {}
-    level = 0
-    for cycle, move in moves:
-        level += move
-        steps[cycle] = level
     return steps
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any, TextIO
+from typing import TextIO
 
 from step.language.tokens import Token
 from step_show.waves.passages import passages
@@ -61,14 +61,10 @@ def write_csv(file: TextIO, rows: Iterable[TokenRow]) -> None:
 
 def write_text(file: TextIO, rows: Iterable[TokenRow]) -> None:
     """Columns parted by blanks, under headings; ``-`` for what is None."""
-    lines = [HEADINGS, *(tuple(_cell(each) for each in vars(row).values()) for row in rows)]
+    lines = [HEADINGS, *(["-" if each is None else str(each) for each in vars(row).values()] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     names = HEADINGS.index("number")  # the columns before are names, to the left
     for line in lines:
         cells = [cell.ljust(width) for cell, width in zip(line[:names], widths[:names], strict=True)]
         cells += [cell.rjust(width) for cell, width in zip(line[names:], widths[names:], strict=True)]
         file.write("  ".join(cells) + "\n")
-
-
-def _cell(value: Any) -> str:
-    return "-" if value is None else str(value)

@@ -17,7 +17,7 @@ from ruled import KINDS, Kind
 from test_further_rules import ONE, THREE, program
 
 from hw.rules.words import HardwareError
-from sim_approx.running import model
+from sim_approx import backend as model
 from step.firing.machine import Machine
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from step.lowering.plans.blocks import Arrangement
 from step.lowering.plans.plan import DatapathPlan, Timing
+from step.lowering.plans.rows import largest
 from step.lowering.plans.words import Words
 
 SHIFTED = 4
@@ -58,7 +59,7 @@ class MatmulPlan(DatapathPlan):
 
     def interval_of(self, rows: int) -> int:
         """Cycles from the start of a product of so many ``rows`` to the next one."""
-        leaves = 1 if self.reduce else replace(self.result, rows=rows).beats
+        leaves = 1 if self.reduce else self.result.words_at(rows)
         return max(self.loads(rows), self.arrangement.interval(rows), leaves)
 
     def latency_of(self, rows: int) -> int:
@@ -70,10 +71,10 @@ class MatmulPlan(DatapathPlan):
         ready = complete.max() if self.shifts else (complete - self.leaves(rows)[0]).max()
         return max(self.loads(rows), int(ready) + self.arrangement.waits + 1 + self.deep_results)
 
-    def loads(self, rows: int) -> int:
+    def loads(self, rows: Any) -> Any:
         """Cycles in which the operands come."""
         left, right = self.operands
-        return max(replace(left, rows=rows).beats, right.beats)
+        return largest(left.words_at(rows), right.beats)
 
     @property
     def depth(self) -> int:
@@ -86,7 +87,7 @@ class MatmulPlan(DatapathPlan):
         whole = [each.beats for each, assembled in zip(self.operands, self.assembled, strict=True) if assembled]
         return max(self.soonest(self.arrangement.rows), 1, *whole)
 
-    def begin_of(self, rows: int) -> int:
+    def begin_of(self, rows: Any) -> Any:
         """`begin` of a product of so many ``rows``."""
         return self.begin
 

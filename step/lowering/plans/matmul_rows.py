@@ -46,8 +46,8 @@ class RowsMatmulPlan(MatmulPlan):
         comes = self.operands[1].beats  # the lanes begin with a word
         return 0, *(max(each, min(least, comes)) for each in soonest.values())
 
-    def begin_of(self, rows: int) -> int:
-        return self.begins[rows]
+    def begin_of(self, rows: Any) -> Any:
+        return entry(rows, self.begins)
 
     def interval_of(self, rows: int) -> int:
         late = self.begins[rows] - min(self.begins[1:])
@@ -55,11 +55,7 @@ class RowsMatmulPlan(MatmulPlan):
 
     def _busy(self, rows: int) -> int:
         """Cycles for which a product keeps links or lanes."""
-        return max(self.loads(rows), self.arrangement.interval(rows), 1 if self.reduce else self.words_of(rows))
-
-    def words_of(self, rows: int) -> int:
-        """Words of a result with so many ``rows``."""
-        return -(-rows * self.result.cols * self.result.dtype.bits // self.result.link_bits)
+        return max(self.loads(rows), self.arrangement.interval(rows), 1 if self.reduce else self.result.words_at(rows))
 
     @property
     def turns(self) -> tuple[int, int]:
@@ -89,7 +85,9 @@ class RowsMatmulPlan(MatmulPlan):
 
     @cached_property
     def results(self) -> int:
-        late = max(self.latency_of(rows) - max(0, self._intervals[rows] - self.words_of(rows)) for rows in self._sizes)
+        late = max(
+            self.latency_of(rows) - max(0, self._intervals[rows] - self.result.words_at(rows)) for rows in self._sizes
+        )
         first = min(int((self.complete(rows) - self.leaves(rows)[1]).min()) for rows in self._sizes)
         stays = (max(self.latency_of(rows), late) - first - self._intervals[rows] for rows in self._sizes)
         return self._beside(max(stays))

@@ -5,39 +5,24 @@ from __future__ import annotations
 import abc
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from step.language.function import Function
 from step.language.graph import Node
-from step.language.types import ElementType, is_dynamic, with_rows
+from step.language.types import ElementType, Selector, is_dynamic, with_rows
 from step.lowering.fabric import FabricConfig
 from step.lowering.plans.rows import largest
 from step.lowering.plans.words import Words
 
 
-class Plan(Protocol):
-    """Cycles of a function on a fabric.
+@dataclass(frozen=True)
+class Timing:
+    """Cycles of a function on a fabric: of what was measured, or by a plan with rows, which may be hardware.
 
     ``initiation_interval``: from one start to the next, at least. ``latency``: from a start to its result. With
     ``streams`` that is from the first word of the operands to the first one of the result; else all operands have to be
     there at the start.
-
-    Where tiles have a dynamic number of rows these are the cycles with the most rows (see `DatapathPlan.at`).
     """
-
-    @property
-    def initiation_interval(self) -> int: ...
-
-    @property
-    def latency(self) -> int: ...
-
-    @property
-    def streams(self) -> bool: ...
-
-
-@dataclass(frozen=True)
-class Timing:
-    """A `Plan` that is the numbers alone: of what was measured, or with rows, which may be hardware."""
 
     initiation_interval: Any
     latency: Any
@@ -89,11 +74,16 @@ class DatapathPlan(abc.ABC):
         return int(self.at(self.rows).latency)
 
 
+Plan = DatapathPlan | Timing
+"""The cycles of a function; of tiles with a dynamic number of rows those with the most (see `DatapathPlan.at`)."""
+
+
 @dataclass(frozen=True)
 class Wires(DatapathPlan):
     """A ``function`` whose result is there at once, as ``streams`` or not; of operands and to a result of these widths.
 
-    Of control, and of a piece that an index counts: these come in one piece.
+    Of control, and of a piece that an index counts: these come in one piece. The first operand may be ``chosen``, by a
+    selector.
     """
 
     function: Function
@@ -101,6 +91,7 @@ class Wires(DatapathPlan):
     result_width: int
     reduce: bool
     streams: bool
+    chosen: bool = False
 
     takes_rows = False
     rows = 1
@@ -110,8 +101,9 @@ class Wires(DatapathPlan):
     @classmethod
     def of(cls, function: Function, application: Application, *, streams: bool = True) -> Wires:
         """Those of a function at its place in the fabric."""
-        widths = tuple(each.bits for each in application.inputs)
-        return cls(function, widths, application.result.bits, application.reduce, streams)
+        inputs, result = application.inputs, application.result
+        chosen = isinstance(inputs[0], Selector)
+        return cls(function, tuple(each.bits for each in inputs), result.bits, application.reduce, streams, chosen)
 
     def at(self, rows: Any) -> Timing:
         return Timing(1, 0, self.streams)

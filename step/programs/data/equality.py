@@ -12,13 +12,11 @@ from step.language.tokens import Token
 
 def same_value(first: Any, second: Any) -> bool:
     """Whether two arrays, masks, buffers or tuples of them are equal; NaN equals the NaN of the same bits."""
+    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+        same = (first.dtype, first.shape) == (second.dtype, second.shape)
+        return same and first.tobytes() == second.tobytes()
     if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
-        return (
-            isinstance(first, np.ndarray)
-            and isinstance(second, np.ndarray)
-            and (first.dtype, first.shape) == (second.dtype, second.shape)
-            and first.tobytes() == second.tobytes()
-        )
+        return False
     if isinstance(first, tuple | list):
         alike = isinstance(second, list if isinstance(first, list) else tuple)
         return alike and len(first) == len(second) and all(map(same_value, first, second))

@@ -13,7 +13,7 @@ from typing import Any
 from step.errors import FormatError, InputError, ProgramError, StepError, UserCodeError
 from step.host.nearest import among
 from step.language.location import raised_at, where_raised
-from step.language.parameters import plain
+from step.language.parameters import fits, plain
 
 
 def made_by(path: Path, function: str, arguments: Mapping[str, Any] | None = None) -> Any:
@@ -65,11 +65,7 @@ def _check_arguments(what: str, maker: Callable[..., Any], arguments: Mapping[st
             raise InputError(f"{what} has no parameter {name!r}; {among(name, known)}")
 
 
-_VALUES: dict[str, tuple[str, tuple[type, ...]]] = {
-    "bool": ("true or false", (bool,)),
-    "int": ("an integer", (int,)),
-    "float": ("a number", (int, float)),
-}
+_VALUES = {"bool": ("true or false", bool), "int": ("an integer", int), "float": ("a number", int | float)}
 
 
 def _check_value(what: str, parameter: inspect.Parameter, value: Any) -> None:
@@ -78,9 +74,8 @@ def _check_value(what: str, parameter: inspect.Parameter, value: Any) -> None:
     kind = parameter.annotation
     if kind is parameter.empty:
         kind = float if type(parameter.default) is int else type(parameter.default)
-    wanted, classes = _VALUES.get(getattr(kind, "__name__", str(kind)), ("", ()))
-    given = plain(value)
-    if wanted and (not isinstance(given, classes) or (isinstance(given, bool) and bool not in classes)):
+    wanted, hint = _VALUES.get(getattr(kind, "__name__", str(kind)), ("", Any))
+    if not fits(plain(value), hint):
         raise InputError(f"{what} needs {parameter.name} to be {wanted}, not {value!r}")
 
 

@@ -119,10 +119,8 @@ def compute(draft: GrowingDraft) -> None:
             sample = each.sample(draft.random, stand_in, reduce=False)
             if sample is None or stand_in not in sample.elements:
                 continue
-            function, elements = (
-                cast(MapFunction, sample.function),
-                [_standing(piece, each) for each in sample.elements],
-            )
+            function = cast(MapFunction, sample.function)
+            elements = [_standing(piece, each) for each in sample.elements]
             try:
                 function.result_type(*elements)
             except TypeMismatch:

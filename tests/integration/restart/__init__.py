@@ -12,6 +12,7 @@ from cosim.building.build import NO_OPTIMIZATION, Common
 from cosim.building.design import BenchDesign, StreamPort
 from cosim.building.toolchain import find_toolchain
 from cosim.running.run_files import write_inputs
+from hw.verilog.structure import separated
 from step.lowering.off_chip import MemoryConfig
 
 MEMORY = [path for path in harness.HARDWARE if path.name.startswith("sim_memory")]
@@ -69,8 +70,9 @@ def _bench(design: BenchDesign, directory: Path, counts: Mapping[str, int]) -> s
     for port in design.sinks:
         body += _sink(port)
     for port in (*design.sources, *design.sinks):
-        connections += harness._stream_connections(port)
-    wires = [line for line in harness._memory(design) if "powered" not in line and "wire memory_rst" not in line]
+        connections += [(name, name) for name in (*port.parts, f"{port.port}_tvalid", f"{port.port}_tready")]
+    memory = harness._memory(design, len(design.reads), len(design.writes)).splitlines()
+    wires = [line for line in memory if "powered" not in line and "wire memory_rst" not in line]
     ends = [f"{port.port}_finished" for port in design.sinks]
     wrongs = [f"{port.port}_wrong" for port in design.sinks]
     lines = [
@@ -86,7 +88,7 @@ def _bench(design: BenchDesign, directory: Path, counts: Mapping[str, int]) -> s
         *wires,
         *body,
         f"    {design.module} fabric (",
-        *harness._joined(f"        .{port}({net})" for port, net in connections),
+        *separated(f"        .{port}({net})" for port, net in connections),
         "    );",
         f"    logic [{8 * design.memory['beat_bytes'] - 1}:0] begin_with [{design.memory['beats_total']}];",
         f"    logic [{8 * design.memory['beat_bytes'] - 1}:0] end_with [{design.memory['beats_total']}];",
@@ -107,10 +109,15 @@ def _bench(design: BenchDesign, directory: Path, counts: Mapping[str, int]) -> s
     return "\n".join(lines) + "\n"
 
 
+def _wires(port: StreamPort) -> list[str]:
+    parts = [f"    wire [{width - 1}:0] {port.port}_{part};" for part, width in port.widths]
+    return [*parts, f"    wire {port.port}_tvalid, {port.port}_tready;"]
+
+
 def _source(port: StreamPort, directory: Path, count: int) -> list[str]:
     stem = port.port
     return [
-        *harness._stream(port),
+        *_wires(port),
         f"    logic [{port.bits - 1}:0] {stem}_all [{count}];",
         f"    int {stem}_at = 0;",
         f'    initial $readmemh("{directory}/{stem}.hex", {stem}_all);',
@@ -124,7 +131,7 @@ def _source(port: StreamPort, directory: Path, count: int) -> list[str]:
 def _sink(port: StreamPort) -> list[str]:
     stem = port.port
     return [
-        *harness._stream(port),
+        *_wires(port),
         f"    logic [{port.bits - 1}:0] {stem}_right [1024];",
         f"    int {stem}_at = 0;",
         f"    logic {stem}_finished = 1'b0, {stem}_wrong = 1'b0;",

@@ -53,9 +53,9 @@ HARDWARE = (
     "memory",
     "units",
     "fabric",
-    "design",
     "dma",
     "axi",
+    "design",
     "registers",
 )
 """Those of `hw`."""

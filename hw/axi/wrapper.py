@@ -126,7 +126,9 @@ def _masters(top: Structure, board: BoardPlan, number: int, inner: str, limited:
             ends[f"base{at}"] = _of("base", board, port)
         for flat, member, value in flat_ports(master):
             end, inside, part = flat.partition("__")
-            if flat in master.channels:
+            if end in ends:
+                wires[flat] = f"{ends[end]}{inside}{part}"
+            elif ports or flat in master.channels:
                 wires[flat] = outer = f"{inner}{number}_{flat}"
                 width = len(Value.cast(value))
                 if inner == "m_axi":
@@ -135,8 +137,6 @@ def _masters(top: Structure, board: BoardPlan, number: int, inner: str, limited:
                     top.wires[outer] = width
                 if not ports and member.flow is Out:
                     top.gathered[outer] = [f"{width}'d0"]
-            elif ports:
-                wires[flat] = f"{ends[end]}{inside}{part}"
         if ports:
             comment = ", ".join(each.name for each in ports)
             top.add(name, master, wires, f"{'writes' if writes else 'reads'} of {comment}")

@@ -52,10 +52,10 @@ HARDWARE = (
     "rules",
     "memory",
     "units",
-    "fabric",
-    "design",
     "dma",
     "axi",
+    "fabric",
+    "design",
     "registers",
 )
 """Those of `hw`."""

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.axi.control import MasterControl
 from hw.axi.crossing import Crossing
-from hw.axi.ports import FAULT, Lanes, Port, ports_of
+from hw.axi.ports import FAULT, Lanes, Port
 from hw.axi.read_master import ReadMaster
 from hw.axi.status import RunStatus
 from hw.axi.store_limit import StoreLimit
@@ -117,7 +117,8 @@ def _masters(top: Structure, board: BoardPlan, number: int, inner: str, limited:
     lanes = Lanes(board.beat_bytes, board.bus)
     for writes, kind in ((False, ReadMaster), (True, WriteMaster)):
         ports = board.of(number, writes=writes)
-        master = kind(ports_of(board, number, writes=writes) or (Port(0, 0, 1),), lanes)
+        known = (Port(each.number, board.images[each.image].base, each.size_beats, each.acknowledged) for each in ports)
+        master = kind(tuple(known) or (Port(0, 0, 1),), lanes)
         name, wires = f"{_WRITES if writes else 'read'}_master{number}", dict[str, str | int]()
         ends = {each: f"{name}_{each}" for each in ("idle", *FAULT)} | {"quiet": FABRIC_RESET, "cut": FABRIC_RESET}
         for at, port in enumerate(ports):

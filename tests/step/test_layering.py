@@ -52,9 +52,9 @@ HARDWARE = (
     "rules",
     "memory",
     "units",
-    "fabric",
     "dma",
     "axi",
+    "fabric",
     "design",
     "registers",
 )

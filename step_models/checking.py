@@ -14,6 +14,12 @@ workload = partial(checked, refused=InputError)
 """Decorates a function whose arguments must have the types that its signature says; arrays it checks itself."""
 
 
+def require(condition: object, message: str) -> None:
+    """Raise `InputError` with ``message`` unless ``condition`` holds."""
+    if not condition:
+        raise InputError(message)
+
+
 def as_array(values: Any, name: str) -> np.ndarray:
     """``values`` as an array; raises `InputError`, which calls them ``name``."""
     try:

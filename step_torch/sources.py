@@ -21,6 +21,12 @@ class Unsupported(Exception):
     """A node that has no lowering for what it is; the message says what."""
 
 
+def supported(condition: object, message: str) -> None:
+    """Raise `Unsupported` with ``message`` unless ``condition`` holds."""
+    if not condition:
+        raise Unsupported(message)
+
+
 @dataclass(frozen=True)
 class Stored:
     """A tensor in memory that nobody has read yet: a parameter or an input, of ``dims``.
@@ -134,8 +140,7 @@ class Sources:
         for part, inner in ((wanted.rows, outer[-1:]), (wanted.columns, columns)):
             if part is not None and part.count > 1 and (part.axis not in inner or part.step > 1):
                 raise Unsupported(f"{given.name!r} does not lie in memory as {wanted}")
-        if given.width % cols:
-            raise Unsupported(f"tiles of {cols} columns do not divide the {given.width} of {given.name!r}")
+        supported(not given.width % cols, f"tiles of {cols} columns do not divide the {given.width} of {given.name!r}")
         strides = []
         for part in wanted.loops:
             if part.axis in step:

@@ -129,3 +129,9 @@ class Deadlock(SimulationError):
 
 class Runaway(SimulationError):
     """The run passed its cycle limit."""
+
+
+def expect(condition: object, message: str, error: type[Exception] = TypeMismatch) -> None:
+    """Raise ``error`` with ``message`` unless ``condition`` holds."""
+    if not condition:
+        raise error(message)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from step import BF16, FP32, Stream
+from step.errors import expect
 from step_torch.caches import Cache, captured
 from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, blocks, whole
 
@@ -21,10 +23,8 @@ class Unsupported(Exception):
     """A node that has no lowering for what it is; the message says what."""
 
 
-def supported(condition: object, message: str) -> None:
-    """Raise `Unsupported` with ``message`` unless ``condition`` holds."""
-    if not condition:
-        raise Unsupported(message)
+supported = partial(expect, error=Unsupported)
+"""Raises `Unsupported` with a message unless a condition holds."""
 
 
 @dataclass(frozen=True)

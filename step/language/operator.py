@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, Protocol
 
 import sympy
 
-from step.errors import TypeMismatch
+from step.errors import TypeMismatch, expect
 from step.host.extensions import register, registered
 from step.language.arguments import CheckedABC
 from step.language.dims import Shape, element_count, format_shape, if_equal
@@ -258,12 +258,6 @@ def each_aligned(node: Placed) -> Generator[int, Token, tuple[Token, list[Token]
 def operator_named(name: str) -> type[Operator]:
     """The operator class called ``name``; raises `FormatError` for any other text."""
     return registered(OPERATORS, name, "step.ops", "op")
-
-
-def expect(condition: bool, message: str) -> None:
-    """Raise `TypeMismatch` with ``message`` unless ``condition`` holds."""
-    if not condition:
-        raise TypeMismatch(message)
 
 
 def expect_rank(value: int, least: int, most: int, what: str = "rank") -> None:

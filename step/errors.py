@@ -25,6 +25,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 INTERRUPTED = 130
@@ -131,7 +132,7 @@ class Runaway(SimulationError):
     """The run passed its cycle limit."""
 
 
-def expect(condition: object, message: str, error: type[Exception] = TypeMismatch) -> None:
+def expect(condition: object, message: str, error: Callable[[str], Exception] = TypeMismatch) -> None:
     """Raise ``error`` with ``message`` unless ``condition`` holds."""
     if not condition:
         raise error(message)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import meaning
 import pytest
+from cases import cases
 from scenarios import SCENARIOS
 
 import step.functions
@@ -107,19 +108,16 @@ def test_no_floor_knows_an_operator_by_name() -> None:
     assert len(found) > 400 and {module: names for module, names in found.items() if names} == {}
 
 
-@pytest.mark.parametrize(
-    ("code", "operators"),
-    [
-        ("from step.ops.sink import Sink", {"sink"}),
-        ("from step.ops import LinearOffChipStore as Store", {"linear_off_chip_store"}),
-        ("import step.ops.map", {"map"}),
-        ("isinstance(node.operator, ops.Reassemble)", {"reassemble"}),
-        ("node.operator.name == 'linear_off_chip_store'", {"linear_off_chip_store"}),
-        ("colours = {'map': 1, 'source': 2}", {"map"}),
-        ("streams('source')", {"source"}),
-        ("node['source']", set()),
-        ("'''Of the sink.'''\nmap(sink, x.promote(), stream.partition)", set()),
-    ],
+@cases(
+    ("from step.ops.sink import Sink", {"sink"}),
+    ("from step.ops import LinearOffChipStore as Store", {"linear_off_chip_store"}),
+    ("import step.ops.map", {"map"}),
+    ("isinstance(node.operator, ops.Reassemble)", {"reassemble"}),
+    ("node.operator.name == 'linear_off_chip_store'", {"linear_off_chip_store"}),
+    ("colours = {'map': 1, 'source': 2}", {"map"}),
+    ("streams('source')", {"source"}),
+    ("node['source']", set()),
+    ("'''Of the sink.'''\nmap(sink, x.promote(), stream.partition)", set()),
 )
 def test_what_names_an_operator(code: str, operators: set[str]) -> None:
     assert named(ast.parse(code)) == operators

@@ -9,6 +9,7 @@ import pkgutil
 from dataclasses import replace
 
 import pytest
+from cases import cases
 from random_programs import OPERATORS, build
 from random_programs.__main__ import listing
 from random_programs.check import check
@@ -92,14 +93,11 @@ def test_programs_in_rtl_on_all_fabrics(link_bytes: int, stages: int, first: int
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "bus, first",
-    [
-        (BusConfig(masters=1, bytes=4, burst=4, outstanding=1), 50_000),
-        (BusConfig(masters=2, bytes=1, burst=16, outstanding=2), 50_100),
-        (BusConfig(masters=3, bytes=2, burst=2, outstanding=3), 50_200),
-        (BusConfig(masters=4, bytes=64, burst=8, outstanding=4), 50_300),
-    ],
+@cases(
+    (BusConfig(masters=1, bytes=4, burst=4, outstanding=1), 50_000),
+    (BusConfig(masters=2, bytes=1, burst=16, outstanding=2), 50_100),
+    (BusConfig(masters=3, bytes=2, burst=2, outstanding=3), 50_200),
+    (BusConfig(masters=4, bytes=64, burst=8, outstanding=4), 50_300),
     ids=str,
 )
 def test_programs_in_rtl_on_shared_buses(bus: BusConfig, first: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-import pytest
+from cases import cases
 from programs_of_one_kind import memory_bound
 
 from sim_approx.explain.explanation import explain
@@ -48,32 +48,21 @@ def short_bursts() -> Program:
     return Program(graph, data, FabricConfig(outstanding=32, memory=MemoryConfig.preset("hbm2")))
 
 
-@pytest.mark.parametrize(
-    ("program", "text"),
-    [
-        (
-            few_outstanding,
-            "22.1% used, as too few requests are outstanding: 2 tiles of 8 beats a load, where 60 cycles of latency "
-            "want 9: --set fabric.outstanding=9",
-        ),
-        (
-            few_ports,
-            "45.9% used, as a load or store moves a beat of 64 bytes a cycle, for which 97.5% of the path waits: 4 of "
-            "them move 256 at most, of 512 bytes a cycle: --set memory.beat_bytes=128 --set fabric.link_bytes=128",
-        ),
-        (
-            one_channel_at_a_time,
-            "12.4% used, as beats that come together meet in one memory channel: the fullest has 8.0 times the mean; "
-            "1.0 times with: --set memory.interleave=1",
-        ),
-        (
-            short_bursts,
-            "25.4% used, as bursts are short: 1.1 beats of a row come together, where 4 are wanted, as four rows may "
-            "be opened in 30 clocks and a beat has 2; 4.1 with: --set memory.interleave=4",
-        ),
-    ],
+@cases(
+    (few_outstanding,
+     "22.1% used, as too few requests are outstanding: 2 tiles of 8 beats a load, where 60 cycles of latency "
+     "want 9: --set fabric.outstanding=9"),
+    (few_ports,
+     "45.9% used, as a load or store moves a beat of 64 bytes a cycle, for which 97.5% of the path waits: 4 of "
+     "them move 256 at most, of 512 bytes a cycle: --set memory.beat_bytes=128 --set fabric.link_bytes=128"),
+    (one_channel_at_a_time,
+     "12.4% used, as beats that come together meet in one memory channel: the fullest has 8.0 times the mean; "
+     "1.0 times with: --set memory.interleave=1"),
+    (short_bursts,
+     "25.4% used, as bursts are short: 1.1 beats of a row come together, where 4 are wanted, as four rows may "
+     "be opened in 30 clocks and a beat has 2; 4.1 with: --set memory.interleave=4"),
     ids=["outstanding", "ports", "channels", "bursts"],
-)
+)  # fmt: skip
 def test_what_is_advised_raises_the_bandwidth(program: Callable[[], Program], text: str) -> None:
     made = program()
     found = explain(made)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import cases
 
 from sim_approx.backend import run
 from step.errors import Deadlock, FabricError, Runaway, StreamFault
@@ -81,10 +82,7 @@ def test_depths_without_changing_the_program() -> None:
     assert result.channels["x_broadcast.1"].capacity == 5
 
 
-@pytest.mark.parametrize(
-    "depths, message",
-    [({"nothing": 4}, "there is no channel 'nothing'"), ({"x": 1}, "must be an integer >= 2, not 1")],
-)
+@cases(({"nothing": 4}, "there is no channel 'nothing'"), ({"x": 1}, "must be an integer >= 2, not 1"))
 def test_bad_depths(depths: dict[str, int], message: str) -> None:
     with pytest.raises(FabricError, match=message):
         run(fork_join(), {"x": STREAM}, FABRIC, depths=depths)

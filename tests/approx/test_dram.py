@@ -203,8 +203,7 @@ def test_the_queue_is_bounded() -> None:
 def test_every_beat_has_a_place_of_its_own() -> None:
     for dram in (SMALL, PRESETS["hbm2"].dram):
         for width in (8, dram.burst_bytes, 2 * dram.burst_bytes):
-            config = MemoryConfig(width, channels=2, interleave=2, dram=dram)
-            found = DramChannel(config)
+            found = DramChannel(MemoryConfig(width, channels=2, interleave=2, dram=dram))
             first = [address for address in range(4096) if address // 2 % 2 == 0]
             places = defaultdict[tuple[int, int], int](int)
             for address, column in product(first, range(found.columns)):

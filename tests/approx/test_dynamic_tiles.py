@@ -200,8 +200,7 @@ def test_a_tile_that_nobody_reads_takes_as_long(engine: Any) -> None:
         parts = tiles.partition(graph.selectors("which", 2, [3]), targets=2, name="part")
         parts[1].flat_map(RetileStreamify(1, "row"), name="rows_of_it").sink("y")
         inputs = {"x": data([8] * 3)["x"], "which": [0, 0, 1]}
-        fabric = FabricConfig(link_bytes=16, dynamic_rows=8)
-        result = approx.run(graph, inputs, fabric, engine=engine)
+        result = approx.run(graph, inputs, FabricConfig(link_bytes=16, dynamic_rows=8), engine=engine)
         cycles.add((result.operators["part"].busy, result.cycles))
     assert len(cycles) == 1
 

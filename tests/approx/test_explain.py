@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import cases
 from programs_of_one_kind import compute_bound, memory_bound
 from scenarios import FABRIC, SCENARIOS, Scenario, one_of
 from test_dynamic_tiles import data, expert
@@ -89,18 +90,14 @@ def test_every_cycle_with_dram_is_explained(scenario: Scenario) -> None:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_cycle_of_an_example_is_explained(path: Path) -> None:
     program = load_program(str(path))
-    found = check(program)
     # What lanes did is what the metric says of the data, although regions may have shared it otherwise.
-    assert found.usage.roofline.flops == metrics(program).bind(bind(program)).flops
+    assert check(program).usage.roofline.flops == metrics(program).bind(bind(program)).flops
 
 
-@pytest.mark.parametrize(
-    ("name", "cause", "change"),
-    [
-        ("swiglu", "gate_projection", "--set fabric.stages=1"),
-        ("norm_qkv", "wq_product", "wq_product: as fast as its links"),
-        ("softmax", "off-chip memory", "--set memory.latency=1"),
-    ],
+@cases(
+    ("swiglu", "gate_projection", "--set fabric.stages=1"),
+    ("norm_qkv", "wq_product", "wq_product: as fast as its links"),
+    ("softmax", "off-chip memory", "--set memory.latency=1"),
 )
 def test_what_gains_most_is_about_the_first_cause(name: str, cause: str, change: str) -> None:
     """What most of the critical path goes to is what the best change is about, and a run with it proves it."""
@@ -112,13 +109,10 @@ def test_what_gains_most_is_about_the_first_cause(name: str, cause: str, change:
     assert cycles == sorted(cycles) and cycles[-1] < found.cycles
 
 
-@pytest.mark.parametrize(
-    ("name", "cause", "cycles", "without"),
-    [
-        ("moe_simple", "expert0_product", 301, 273),
-        ("swiglu", "gate_projection", 4366, 4357),  # up_projection takes as long
-        ("attention", "region1_part", 2472, 2472),  # and so does region1_product
-    ],
+@cases(
+    ("moe_simple", "expert0_product", 301, 273),
+    ("swiglu", "gate_projection", 4366, 4357),  # up_projection takes as long
+    ("attention", "region1_part", 2472, 2472),  # and so does region1_product,
 )
 def test_without_the_work_of_its_first_cause_a_run_is_shorter_or_another_is_as_long(
     name: str, cause: str, cycles: int, without: int
@@ -157,13 +151,10 @@ def two_ways() -> Program:
     return Program(graph, {"x": np.ones((64, 4, 4), np.float32)}, FabricConfig())
 
 
-@pytest.mark.parametrize(
-    ("program", "change"),
-    [
-        (two_ways, "x_broadcast.1 -> joined.1: never full"),
-        (lambda: memory_bound(20), "--set memory.channels=2"),
-        (lambda: uncut(compute_bound(20)), "--set fabric.matmul_lanes=128"),
-    ],
+@cases(
+    (two_ways, "x_broadcast.1 -> joined.1: never full"),
+    (lambda: memory_bound(20), "--set memory.channels=2"),
+    (lambda: uncut(compute_bound(20)), "--set fabric.matmul_lanes=128"),
     ids=["depth", "bandwidth", "lanes"],
 )
 def test_what_a_run_is_bound_by_is_what_gains(program: Callable[[], Program], change: str) -> None:
@@ -188,17 +179,8 @@ def test_a_page_stands_alone() -> None:
     page.close()
     assert page.open == []
     assert page.ids >= {
-        "limit",
-        "path",
-        "what-if",
-        "graph",
-        "time",
-        "operators",
-        "channels",
-        "roofline",
-        "timeline",
-        "data",
-    }
+        "limit", "path", "what-if", "graph", "time", "operators", "channels", "roofline", "timeline", "data",
+    }  # fmt: skip
     assert not page.fetched
     assert not re.search(r"@import|url\(\s*[\"']?(?!#)", text)
     rows = json.loads(page.data)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import programs_of_one_kind as programs
 import pytest
+from cases import cases
 from regular import LONGEST, random_phases, repeated, timing_of, walks
 from same import compare, texts, words
 from scenarios import FABRIC, SCENARIOS, Scenario
@@ -219,9 +220,7 @@ def test_ways_over_tensors(seeds: range) -> None:
     assert 4 * endings["jumped"] > endings["all"], endings
 
 
-@pytest.mark.parametrize(
-    "masters, tokens", [(1, 1000), (2, 150), *[pytest.param(each, 1000, marks=pytest.mark.slow) for each in (2, 4)]]
-)
+@cases((1, 1000), (2, 150), *[pytest.param(each, 1000, marks=pytest.mark.slow) for each in (2, 4)])
 def test_ports_that_share_buses(masters: int, tokens: int) -> None:
     graph = Graph("memory")
     programs.memory(graph)

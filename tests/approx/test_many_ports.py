@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
+from cases import cases
 from clocked import clocked
 from programs_of_one_kind import at_random
 from test_random import check
@@ -16,9 +16,7 @@ from step.lowering.off_chip import MemoryConfig
 from step.programs.data.inputs import bind_inputs
 
 
-@pytest.mark.parametrize(
-    ("kind", "queue", "out_of_turn", "burst_bytes"), [("hbm2", 3, 2, 64), ("ddr4", 8, 30, 64), ("hbm2_2gb", 4, 8, 16)]
-)
+@cases(("hbm2", 3, 2, 64), ("ddr4", 8, 30, 64), ("hbm2_2gb", 4, 8, 16))
 def test_who_waits_for_how_long(kind: str, queue: int, out_of_turn: int, burst_bytes: int) -> None:
     """Sixteen loads and eight stores at random addresses, with a refresh every 300 cycles; beats of a burst or four."""
     dram = PRESETS[kind].dram

@@ -143,8 +143,7 @@ def test_failing_runs() -> None:
 
 def test_threads() -> None:
     """They run at once, and the answers come in the order of the questions."""
-    program = Program(fork_join(), {"x": STREAM})
-    simulator = step.Simulator(program)
+    simulator = step.Simulator(Program(fork_join(), {"x": STREAM}))
     depths = [2, 9, 3, 5, 4, 6] * 4
     runs = simulator.attempts([{"depths": {"x_broadcast.1": depth}} for depth in depths], threads=4)
     assert [each.result.status == Status.FINISHED for each in runs] == [depth >= 5 for depth in depths]
@@ -153,11 +152,7 @@ def test_threads() -> None:
 @pytest.mark.parametrize("engine", ["compiled", "python"])
 def test_progress(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Long runs say how far they are; who is told may end them, and the next run begins anew."""
-    for what, value in (
-        ("backend.SAID_AFTER", 0),
-        ("compiled.engine.SLICE", 20),
-        ("engine.events.BETWEEN", 4),
-    ):
+    for what, value in (("backend.SAID_AFTER", 0), ("compiled.engine.SLICE", 20), ("engine.events.BETWEEN", 4)):
         monkeypatch.setattr(f"sim_approx.{what}", value)
     program = Program(fork_join(9), {"x": STREAM * 20})
     lines: list[str] = []

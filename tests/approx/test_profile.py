@@ -44,8 +44,7 @@ def adds_up(found: RunProfile, result: RunResult, intervals: int) -> None:
 @pytest.mark.parametrize("scenario", SCENARIOS[::4], ids=str)
 def test_of_every_operator(scenario: Scenario) -> None:
     graph = Graph("scenario")
-    inputs = bind_inputs(graph, scenario.build(graph))
-    check(graph, inputs, FABRIC, 7)
+    check(graph, bind_inputs(graph, scenario.build(graph)), FABRIC, 7)
 
 
 def sums() -> step.Program:

@@ -168,8 +168,7 @@ def lowered(random: Random, state: Any, rows: list[int], *, static: bool) -> tup
     """The program that follows from the ``state`` of ``random``."""
     random.setstate(state)
     chain = Chain(random, rows, static=static, everywhere=True)
-    config = replace(fabric(random), dynamic_rows=rows[0])
-    netlist = lower(chain.graph, config)
+    netlist = lower(chain.graph, replace(fabric(random), dynamic_rows=rows[0]))
     return netlist, bind_inputs(chain.graph, chain.inputs)
 
 

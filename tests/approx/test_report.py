@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 
 from sim_approx.explain.explanation import Explanation, explain
 from sim_approx.explain.limit import folded_shares, limit
@@ -64,13 +65,10 @@ def test_two_are_no_repetition(graph: Graph) -> None:
     assert folded(graph) == {name: name for name in ("x0", "x1", "y0", "y1")}
 
 
-@pytest.mark.parametrize(
-    ("texts", "said"),
-    [
-        (["[4] of Tile(BF16, 4, 4)"] * 2, "[4] of Tile(BF16, 4, 4)"),
-        (["[D0, 4]", "[D1, 4]"], "[D*, 4]"),
-        (["exp", "silu"], "exp, .."),
-    ],
+@cases(
+    (["[4] of Tile(BF16, 4, 4)"] * 2, "[4] of Tile(BF16, 4, 4)"),
+    (["[D0, 4]", "[D1, 4]"], "[D*, 4]"),
+    (["exp", "silu"], "exp, .."),
 )
 def test_what_all_of_them_say(texts: list[str], said: str) -> None:
     assert common(texts) == said
@@ -132,8 +130,7 @@ def test_bands_of_time_have_the_cycles_of_the_counters() -> None:
 
 def test_times_are_cut_at_bands() -> None:
     since, until = np.array([0, 3, 12]), np.array([5, 27, 13])
-    found = banded(np.array([0, 1, 1]), since, until, 10, (2, 3))
-    assert found.tolist() == [[5, 0, 0], [7, 11, 7]]
+    assert banded(np.array([0, 1, 1]), since, until, 10, (2, 3)).tolist() == [[5, 0, 0], [7, 11, 7]]
     assert digits(np.array([0, 1e-9, 0.5, 1])) == f"0{DIGITS[1]}{DIGITS[18]}{DIGITS[-1]}"
 
 

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from cases import cases
+from filing import filed
 from scenarios import FABRIC, SCENARIOS, Scenario
 from test_scenarios import texts
 
@@ -51,13 +53,9 @@ def test_schema_is_closed() -> None:
     assert all(each["additionalProperties"] is False for each in objects(schema("result")))
 
 
-@pytest.mark.parametrize(
-    "change, message",
-    [({"status": "odd"}, r"\$\.status"), ({"extra": 1}, "extra"), ({"cycles": -1}, r"\$\.cycles")],
-)
+@cases(({"status": "odd"}, r"\$\.status"), ({"extra": 1}, "extra"), ({"cycles": -1}, r"\$\.cycles"))
 def test_bad_files(change: dict[str, object], message: str, tmp_path: Path) -> None:
-    path = tmp_path / "result.json"
-    path.write_text(json.dumps({**result_of(SCENARIOS[0]).to_json(), **change}))
+    path = filed(tmp_path / "result.json", json.dumps({**result_of(SCENARIOS[0]).to_json(), **change}))
     with pytest.raises(FormatError, match=message):
         RunResult.load(path)
 

@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from cases import cases
 from test_rule_errors import HEAD, machine
 
 import step.rules
@@ -91,18 +92,15 @@ def test_every_operator_has_a_rule() -> None:
     assert sorted([*declared, *own]) == sorted(OPERATORS)
 
 
-@pytest.mark.parametrize(
-    "body, problem",
-    [
-        ("take(self.inputs[0])\n        need(self.inputs[0])", "need comes too late"),
-        ("room(self.outputs[0])\n        need(self.inputs[0])", "need comes too late"),
-        ("put(self.outputs[0], DONE)\n        room(self.outputs[0])", "room comes too late"),
-        ("self.held = DONE\n        room(self.outputs[0])", "room comes too late"),
-        ("self.resize(1)\n        room(self.outputs[0])", "room comes too late"),
-        ("if self.count:\n            take(self.inputs[0])\n        room(self.outputs[0])", "room comes too late"),
-        ("for each in self.inputs:\n            need(each)\n            take(each)", "need comes too late"),
-    ],
+@cases(
+    ("take(self.inputs[0])\n        need(self.inputs[0])", "need comes too late"),
+    ("room(self.outputs[0])\n        need(self.inputs[0])", "need comes too late"),
+    ("put(self.outputs[0], DONE)\n        room(self.outputs[0])", "room comes too late"),
+    ("self.held = DONE\n        room(self.outputs[0])", "room comes too late"),
+    ("self.resize(1)\n        room(self.outputs[0])", "room comes too late"),
+    ("if self.count:\n            take(self.inputs[0])\n        room(self.outputs[0])", "room comes too late"),
+    ("for each in self.inputs:\n            need(each)\n            take(each)", "need comes too late"),
 )
-def test_form_finds(tmp_path: Path, body: str, problem: str) -> None:
+def test_form_finds(body: str, problem: str, tmp_path: Path) -> None:
     odd = machine(tmp_path, f"{HEAD}    def fire(self) -> int | None:\n        {body}\n")
     assert problem in Form(read(odd).body).problems

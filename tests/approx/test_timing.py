@@ -158,8 +158,7 @@ def test_reshape_fills_up(bench: Bench) -> None:
 def test_promote(bench: Bench) -> None:
     """1 is held in cycle 1; put when 2 comes (2); 2 S1 when Done is seen (3); Done in 4."""
     bench.play("x", "1 2 D", 0).promote(name="p").sink("y")
-    result = bench.run()
-    assert times(result, "p") == [2, 3, 4]
+    assert times(bench.run(), "p") == [2, 3, 4]
 
 
 def test_expand_static_and_repeat(bench: Bench) -> None:

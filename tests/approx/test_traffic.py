@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cases import cases
 from scenarios import FABRIC, SCENARIOS, Scenario
 
 from sim_approx.running.model_run import EngineName
@@ -51,18 +52,15 @@ def test_what_is_read_and_written() -> None:
     assert result.off_chip_bytes == 120
 
 
-@pytest.mark.parametrize(
-    "dtype, cols, beats, expected",
-    [
-        (BF16, 5, 0, 0),
-        (BF16, 5, 1, 4),
-        (BF16, 5, 2, 8),
-        (BF16, 5, 3, 10),
-        (BF16, 5, 4, 14),
-        (FP32, 2, 5, 20),
-        (BOOL, 40, 1, 32),  # of which a beat of four bytes has 32, and the metric a byte for each
-        (BOOL, 40, 2, 40),
-    ],
+@cases(
+    (BF16, 5, 0, 0),
+    (BF16, 5, 1, 4),
+    (BF16, 5, 2, 8),
+    (BF16, 5, 3, 10),
+    (BF16, 5, 4, 14),
+    (FP32, 2, 5, 20),
+    (BOOL, 40, 1, 32),  # of which a beat of four bytes has 32, and the metric a byte for each
+    (BOOL, 40, 2, 40),
 )
 def test_a_tile_that_is_cut_off_counts_its_whole_scalars(dtype: DType, cols: int, beats: int, expected: int) -> None:
     assert tile_bytes(Tile(dtype, 1, cols), beats, NARROW.memory) == expected

@@ -28,14 +28,9 @@ def test_all_wait_for_the_one_that_is_slow(graph: Graph) -> None:
     x, w = (graph.source(name, Tile(BF16, 8, 8), [9]) for name in "xw")
     x.map(Add(), w, name="fast").map(Matmul(), w, name="product").promote(name="behind").sink("y")
     assert waits(graph, x=np.zeros((9, 8, 8)), w=np.zeros((9, 8, 8))) == {
-        "x": "fast",
-        "w": "w_broadcast",
-        "w_broadcast": "product",
-        "fast": "w_broadcast",
-        "product": "fast",
-        "behind": "product",
-        "y": "behind",
-    }
+        "x": "fast", "w": "w_broadcast", "w_broadcast": "product", "fast": "w_broadcast", "product": "fast",
+        "behind": "product", "y": "behind",
+    }  # fmt: skip
 
 
 def test_of_two_producers_it_is_the_late_one(graph: Graph) -> None:

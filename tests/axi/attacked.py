@@ -75,15 +75,9 @@ def attacks(board: Registered, seed: int, count: int, longest: int) -> list[Blow
         limited = [each.name for each in board.board.images if each.limited and random.random() < 0.2]
         limits = {name: random.randrange(board.sizes[name]) // 4 for name in limited if not restarts}
         attack = Blows(
-            random.choice(data),
-            random.randrange(1 << 20),
-            latency,
-            pauses,
-            errors,
-            blows=blows,
-            limits=limits,
+            random.choice(data), random.randrange(1 << 20), latency, pauses, errors, blows=blows, limits=limits,
             restarts=restarts,
-        )
+        )  # fmt: skip
         runs += [attack, Blows(random.choice(data), at, latency, pauses)]
     return runs
 

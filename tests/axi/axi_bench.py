@@ -16,15 +16,7 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge, Timer
-from cocotbext.axi import (
-    AxiBus,
-    AxiResp,
-    AxiSlave,
-    AxiStreamBus,
-    AxiStreamFrame,
-    AxiStreamSink,
-    AxiStreamSource,
-)
+from cocotbext.axi import AxiBus, AxiResp, AxiSlave, AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
 PATIENCE = 50_000
 """Cycles after which a run hangs."""

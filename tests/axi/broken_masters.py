@@ -14,20 +14,9 @@ from hw.axi.write_master import WriteMaster
 from hw.verilog.modules import Parametric
 
 BROKEN = {
-    1: "DROPPED",
-    2: "CHANGED",
-    3: "PAGE",
-    4: "KIND",
-    5: "TOO_MANY",
-    6: "WRONG_ID",
-    17: "DROPPED",
-    18: "CHANGED",
-    19: "LAST",
-    20: "IN_RESET",
-    21: "TOO_EARLY",
-    22: "STROBES",
-    23: "KIND",
-}
+    1: "DROPPED", 2: "CHANGED", 3: "PAGE", 4: "KIND", 5: "TOO_MANY", 6: "WRONG_ID", 17: "DROPPED", 18: "CHANGED",
+    19: "LAST", 20: "IN_RESET", 21: "TOO_EARLY", 22: "STROBES", 23: "KIND",
+}  # fmt: skip
 """The rule that each mutant breaks: below 16 in the channels of reads, from there on in those of writes."""
 
 

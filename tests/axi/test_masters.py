@@ -28,11 +28,7 @@ SWEPT = (0, 1, 7, 60, 200)
 
 
 def kept(
-    directory: Path,
-    simulator: str,
-    bus: BusConfig = BUS,
-    fabric: FabricConfig = FABRIC,
-    bus_period: int | None = None,
+    directory: Path, simulator: str, bus: BusConfig = BUS, fabric: FabricConfig = FABRIC, bus_period: int | None = None
 ) -> Wrapped:
     graph = Graph("kept")
     kept_rows(graph)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 from raising import raising
 
 pytest.importorskip("peakrdl_regblock", reason="needs PeakRDL: pip install 'step-fabric[board]'")
@@ -43,17 +44,14 @@ def test_runs_follow_each_other_with_other_data(board: Board) -> None:
     check(board, board.run(data(1), bases={"y": 0x12_3456_7008}), 1)
 
 
-@pytest.mark.parametrize(
-    ("bases", "message"),
-    [
-        ({"z": 0}, "the board has no image 'z'; it has load, s_values, s_list, y, t_values, t_list"),
-        ({"y": 0x1004}, "the base of 'y' must be a multiple of the 8 bytes of a beat, not 0x1004"),
-        ({"load": 0x9000_0000, "y": 0x9000_0008},
-         "'y' at 0x90000008 lies in 'load', which is at 0x90000000 and takes 4,096 bytes"),
-        ({"y": (1 << 40) - 8}, "'y' at 0xfffffffff8 takes 4,096 bytes, beyond the 40 address bits of the bus"),
-    ],
+@cases(
+    ({"z": 0}, "the board has no image 'z'; it has load, s_values, s_list, y, t_values, t_list"),
+    ({"y": 0x1004}, "the base of 'y' must be a multiple of the 8 bytes of a beat, not 0x1004"),
+    ({"load": 0x9000_0000, "y": 0x9000_0008},
+     "'y' at 0x90000008 lies in 'load', which is at 0x90000000 and takes 4,096 bytes"),
+    ({"y": (1 << 40) - 8}, "'y' at 0xfffffffff8 takes 4,096 bytes, beyond the 40 address bits of the bus"),
 )  # fmt: skip
-def test_bases_that_do_not_do(board: Board, bases: dict[str, int], message: str) -> None:
+def test_bases_that_do_not_do(bases: dict[str, int], message: str, board: Board) -> None:
     with raising(InputError, message):
         board.run(data(0), bases=bases)
 
@@ -134,16 +132,13 @@ def test_buses_of_the_fabric_are_those_of_the_board() -> None:
         check(board, board.run(data(1)), 1)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"latencies": 5}, "latencies has no effect on step.Board; did you mean 'latency'? it takes latency, pauses, "
-         "watchdog, base, optimize, progress"),
-        ({"pauses": 1}, "pauses must be at most 0.9, not 1"),
-        ({"watchdog": 1 << 32}, "watchdog must be at most 4,294,967,295, not 4,294,967,296"),
-        ({"base": -1}, "base must be an integer >= 0, not -1"),
-        ({"bus": 2}, "bus must be a BusConfig or None, not 2"),
-    ],
+@cases(
+    ({"latencies": 5}, "latencies has no effect on step.Board; did you mean 'latency'? it takes latency, pauses, "
+     "watchdog, base, optimize, progress"),
+    ({"pauses": 1}, "pauses must be at most 0.9, not 1"),
+    ({"watchdog": 1 << 32}, "watchdog must be at most 4,294,967,295, not 4,294,967,296"),
+    ({"base": -1}, "base must be an integer >= 0, not -1"),
+    ({"bus": 2}, "bus must be a BusConfig or None, not 2"),
 )  # fmt: skip
 def test_options(options: dict[str, Any], message: str) -> None:
     with raising(InputError, message):
@@ -159,17 +154,12 @@ def test_a_missing_model_of_memory_is_named(monkeypatch: pytest.MonkeyPatch) -> 
         Board(moved())
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"base": 0x1004}, "the base of 'load' must be a multiple of the 8 bytes of a beat, not 0x1004"),
-        ({"base": -4096}, "base must be an integer >= 0, not -4096"),
-        (
-            {"base": (1 << 40) - 4096},
-            "'s_values' at 0x10000000000 takes 4,096 bytes, beyond the 40 address bits of the bus",
-        ),
-    ],
-)
+@cases(
+    ({"base": 0x1004}, "the base of 'load' must be a multiple of the 8 bytes of a beat, not 0x1004"),
+    ({"base": -4096}, "base must be an integer >= 0, not -4096"),
+    ({"base": (1 << 40) - 4096},
+     "'s_values' at 0x10000000000 takes 4,096 bytes, beyond the 40 address bits of the bus"),
+)  # fmt: skip
 def test_a_base_that_does_not_do(options: dict[str, int], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before anything is built."""
     monkeypatch.setattr("cosim.board.board.board_design", None)

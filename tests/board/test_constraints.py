@@ -80,8 +80,7 @@ def test_a_board(masters: int, own_clock: bool, streams: bool, tmp_path: Path) -
 
 
 def test_a_fabric_alone(tmp_path: Path) -> None:
-    netlist = lower(moved().graph, FABRIC)
-    top = emit(netlist, probes=False).structure
+    top = emit(lower(moved().graph, FABRIC), probes=False).structure
     told = analysed(top, CONSTRAINTS_TEXT, tmp_path, "puts [get_property [get_clocks clk] period]")
     assert told.splitlines()[-1] == "10.000000" and "Error" not in told and "not found" not in told
 

@@ -16,6 +16,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from cases import cases
 from raising import raising
 
 pytest.importorskip("peakrdl_regblock", reason="needs PeakRDL: pip install 'step-fabric[board]'")
@@ -215,29 +216,24 @@ def test_a_run_in_simulation(folder: Folder, host: ModuleType) -> None:
     assert type(over.value).__name__ == "SimulationError"
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"x": None}, "inputs must be x, s, not s"),
-        ({"z": 1}, "inputs must be x, s, not x, s, z"),
-        ({"x": np.zeros((4, 16))}, "x must have shape [8, 16], not [4, 16]"),
-        ({"s": [[]]}, "s must have 2 entries here, not 1"),
-        ({"s": [[], [np.zeros((2, 4))]]}, "an element of s must have shape [1, 4], not [2, 4]"),
-        ({"s": [[], [np.zeros((4, 1))]]}, "an element of s must have shape [1, 4], not [4, 1]"),
-        ({"s": [[], [np.zeros(4)]]}, "an element of s must have shape [1, 4], not [4]"),
-        ({"s": [[], [np.zeros((1, 5))]]}, "an element of s must have shape [1, 4], not [1, 5]"),
-        ({"s": [[], 3]}, "s must be 2 lists in each other; there is 3 for one"),
-        ({"s": [[], [[["a"]]]]}, "an element of s: BF16 is given as numbers, not as <U1"),
-        ({"s": [[], [[[1], [2, 3]]]]}, None),
-        ({"x": np.full((8, 16), 1e39)}, "x at [0, 0] is 1e+39, which BF16 does not have"),
-        ({"x": np.zeros((8, 16), complex)}, "x: BF16 is given as numbers, not as complex128"),
-        (
-            {"x": np.ma.masked_array(np.zeros((8, 16)), np.eye(8, 16))},
-            "x is masked, and no number stands for that: give array.filled(NUMBER)",
-        ),
-        ({"s": [[np.zeros((1, 4))] * 600, []]}, "s: too little room, or beyond the address space"),
-    ],
-)
+@cases(
+    ({"x": None}, "inputs must be x, s, not s"),
+    ({"z": 1}, "inputs must be x, s, not x, s, z"),
+    ({"x": np.zeros((4, 16))}, "x must have shape [8, 16], not [4, 16]"),
+    ({"s": [[]]}, "s must have 2 entries here, not 1"),
+    ({"s": [[], [np.zeros((2, 4))]]}, "an element of s must have shape [1, 4], not [2, 4]"),
+    ({"s": [[], [np.zeros((4, 1))]]}, "an element of s must have shape [1, 4], not [4, 1]"),
+    ({"s": [[], [np.zeros(4)]]}, "an element of s must have shape [1, 4], not [4]"),
+    ({"s": [[], [np.zeros((1, 5))]]}, "an element of s must have shape [1, 4], not [1, 5]"),
+    ({"s": [[], 3]}, "s must be 2 lists in each other; there is 3 for one"),
+    ({"s": [[], [[["a"]]]]}, "an element of s: BF16 is given as numbers, not as <U1"),
+    ({"s": [[], [[[1], [2, 3]]]]}, None),
+    ({"x": np.full((8, 16), 1e39)}, "x at [0, 0] is 1e+39, which BF16 does not have"),
+    ({"x": np.zeros((8, 16), complex)}, "x: BF16 is given as numbers, not as complex128"),
+    ({"x": np.ma.masked_array(np.zeros((8, 16)), np.eye(8, 16))},
+     "x is masked, and no number stands for that: give array.filled(NUMBER)"),
+    ({"s": [[np.zeros((1, 4))] * 600, []]}, "s: too little room, or beyond the address space"),
+)  # fmt: skip
 def test_inputs_that_do_not_fit(change: dict[str, Any], message: str | None, host: ModuleType, refusing: Any) -> None:
     with pytest.raises(host.BoardError) as caught:
         refusing.run({name: each for name, each in {**data(0), **change}.items() if each is not None})
@@ -246,24 +242,21 @@ def test_inputs_that_do_not_fit(change: dict[str, Any], message: str | None, hos
     )
 
 
-@pytest.mark.parametrize(
-    ("given", "dtype", "message"),
-    [
-        ([[3, 300]], "INT8", "data at [0, 1] is 300, which INT8 does not have"),
-        (np.array([200], np.uint8), "INT8", "data at [0] is 200, which INT8 does not have"),
-        ([1.5], "INT32", "data at [0] is 1.5, which INT32 does not have"),
-        ([-1], "UINT32", "data at [0] is -1, which UINT32 does not have"),
-        (np.nan, "INT32", "data is nan, which INT32 does not have"),
-        ([1 << 32], "UINT32", "data at [0] is 4294967296, which UINT32 does not have"),
-        ([1, 2], "BOOL", "data at [1] is 2, which BOOL does not have"),
-        (np.array([0, 3], np.uint8), "SELECTOR", "data at [1] is 3, which SELECTOR does not have"),
-        ([1e39], "FP32", "data at [0] is 1e+39, which FP32 does not have"),
-        ([65520], "FP16", "data at [0] is 65520, which FP16 does not have"),
-        (np.zeros(1, ml_dtypes.float8_e5m2), "FP8_E4M3",
-         "data: FP8_E4M3 is given as patterns (uint8), or of ml_dtypes, not as float8_e5m2"),
-        ([1.0], "FP8_E5M2", "data: FP8_E5M2 is given as patterns (uint8), or of ml_dtypes, not as float64"),
-        (np.zeros(1, ml_dtypes.int4), "INT8", "data: INT8 is given as numbers, not as int4"),
-    ],
+@cases(
+    ([[3, 300]], "INT8", "data at [0, 1] is 300, which INT8 does not have"),
+    (np.array([200], np.uint8), "INT8", "data at [0] is 200, which INT8 does not have"),
+    ([1.5], "INT32", "data at [0] is 1.5, which INT32 does not have"),
+    ([-1], "UINT32", "data at [0] is -1, which UINT32 does not have"),
+    (np.nan, "INT32", "data is nan, which INT32 does not have"),
+    ([1 << 32], "UINT32", "data at [0] is 4294967296, which UINT32 does not have"),
+    ([1, 2], "BOOL", "data at [1] is 2, which BOOL does not have"),
+    (np.array([0, 3], np.uint8), "SELECTOR", "data at [1] is 3, which SELECTOR does not have"),
+    ([1e39], "FP32", "data at [0] is 1e+39, which FP32 does not have"),
+    ([65520], "FP16", "data at [0] is 65520, which FP16 does not have"),
+    (np.zeros(1, ml_dtypes.float8_e5m2), "FP8_E4M3",
+     "data: FP8_E4M3 is given as patterns (uint8), or of ml_dtypes, not as float8_e5m2"),
+    ([1.0], "FP8_E5M2", "data: FP8_E5M2 is given as patterns (uint8), or of ml_dtypes, not as float64"),
+    (np.zeros(1, ml_dtypes.int4), "INT8", "data: INT8 is given as numbers, not as int4"),
 )  # fmt: skip
 def test_numbers_that_a_format_does_not_have(given: Any, dtype: str, message: str, host: ModuleType) -> None:
     with raising(host.BoardError, message):
@@ -348,21 +341,10 @@ class Failing(Memory):
         self.words[self.registers["status"]] = 1
 
 
-@pytest.mark.parametrize(
-    ("kind", "does"),
-    [
-        ("read32", "cycles"),
-        ("read32", "start"),
-        ("write32", "start"),
-        ("write", "start"),
-        ("read32", "wait"),
-        ("wait", "wait"),
-        ("read", "wait"),
-        ("read32", "run"),
-        ("write", "run"),
-        ("read", "check"),
-    ],
-)
+@cases(
+    ("read32", "cycles"), ("read32", "start"), ("write32", "start"), ("write", "start"), ("read32", "wait"),
+    ("wait", "wait"), ("read", "wait"), ("read32", "run"), ("write", "run"), ("read", "check"),
+)  # fmt: skip
 def test_errors_of_the_transport(kind: str, does: str, directory: Path, folder: Folder, host: ModuleType) -> None:
     """They come out where they happen, and nothing of them is left."""
     left = (directory / "data" / "expected.bin").read_bytes()
@@ -429,12 +411,9 @@ def test_an_error_belongs_to_its_thread(folder: Folder, host: ModuleType) -> Non
     assert board.cycles == 0 and [str(each) for each in found] == ["no cable"]
 
 
-@pytest.mark.parametrize(
-    ("answer", "error", "message"),
-    [
-        (1 << 32, "BoardError", "register 0x0 must be read as 32 bits, not as 0x100000000"),
-        (None, "TypeError", "'NoneType' object cannot be interpreted as an integer"),
-    ],
+@cases(
+    (1 << 32, "BoardError", "register 0x0 must be read as 32 bits, not as 0x100000000"),
+    (None, "TypeError", "'NoneType' object cannot be interpreted as an integer"),
 )
 def test_answers_that_are_none(answer: Any, error: str, message: str, folder: Folder, host: ModuleType) -> None:
     transport = Memory(folder, b"")

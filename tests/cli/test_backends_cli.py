@@ -14,7 +14,9 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+from cases import cases
 from commanding import PROGRAMS, ROOT, Result, Step, commanding
+from filing import filed
 from kept_tools import cold_cache
 from progress_lines import without_progress
 
@@ -116,9 +118,7 @@ def cycles_of_simple() -> int:
 @pytest.fixture
 def fragile(tmp_path: Path) -> str:
     """A program file with variants of the fragile program; give one as ``f"{fragile}:good"``."""
-    path = tmp_path / "variants.py"
-    path.write_text(VARIANTS)
-    return str(path)
+    return str(filed(tmp_path / "variants.py", VARIANTS))
 
 
 TIMED_BY = {"rtl": "rtl", "approx": "approx (compiled engine)"}
@@ -178,16 +178,13 @@ def test_both_timed_back_ends_give_the_same_events(step: Step, fragile: str) -> 
     assert events["left"] == {"cycles": [0, 1, 2, 3], "control": [2, 6, 6, 1], "leaves": [1, 2, 3, 4]}
 
 
-def test_save_replaces_the_file_as_a_whole(
-    step: Step, fragile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_save_replaces_the_file_as_a_whole(step: Step, fragile: str, tmp_path: Path, monkeypatch: Any) -> None:
     saved = tmp_path / "result.json"
     result = step("run", f"{fragile}:good", "--save", saved, "--events")
     assert result.code == 0 and result.out.splitlines()[-1] == f"written: {saved}"
     first = RunResult.load(saved)
     assert (first.status, first.cycles, first.events is not None) == (Status.FINISHED, 34, True)
-    result = step("run", f"{fragile}:stuck", "--backend", "approx", "--save", saved)
-    assert result.code == 4
+    assert step("run", f"{fragile}:stuck", "--backend", "approx", "--save", saved).code == 4
     kept = saved.read_bytes()
     failed = RunResult.load(saved)
     assert (failed.status, failed.cycles) == (Status.DEADLOCK, 16)
@@ -255,25 +252,21 @@ def test_the_fast_model_runs_tiles_of_dynamic_size(step: Step) -> None:
     assert (result.code, result.err, found["status"], found["engine"]) == (0, "", "finished", "compiled")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--backend", "interpret", "--max-cycles", "9"),
-         "--max-cycles has no effect with --backend interpret; it needs approx or rtl"),
-        (("--backend", "interpret", "--events", "--json"),
-         "--events has no effect with --backend interpret; it needs approx or rtl"),
-        (("--backend", "interpret", "--waves", "w.vcd"),
-         "--waves has no effect with --backend interpret; it needs rtl"),
-        (("--backend", "approx", "--waves", "w.vcd"), "--waves has no effect with --backend approx; it needs rtl"),
-        (("--backend", "rtl", "--no-jump"), "--no-jump has no effect with --backend rtl; it needs approx"),
-        (("--backend", "approx", "--check"), "--check has no effect with --backend approx; it needs interpret or rtl"),
-        (("--check",), "--check needs expected outputs, but the program has none for this data"),
-        (("--events",), "--events has no effect without --json or --save"),
-        (("--waves", "w.txt"), "waves must go to a file that ends in .vcd or .fst, not 'w.txt'"),
-        (("--waves", "/gone/w.vcd"), "waves can not go to /gone/w.vcd: /gone is no directory"),
-    ],
+@cases(
+    (("--backend", "interpret", "--max-cycles", "9"),
+     "--max-cycles has no effect with --backend interpret; it needs approx or rtl"),
+    (("--backend", "interpret", "--events", "--json"),
+     "--events has no effect with --backend interpret; it needs approx or rtl"),
+    (("--backend", "interpret", "--waves", "w.vcd"), "--waves has no effect with --backend interpret; it needs rtl"),
+    (("--backend", "approx", "--waves", "w.vcd"), "--waves has no effect with --backend approx; it needs rtl"),
+    (("--backend", "rtl", "--no-jump"), "--no-jump has no effect with --backend rtl; it needs approx"),
+    (("--backend", "approx", "--check"), "--check has no effect with --backend approx; it needs interpret or rtl"),
+    (("--check",), "--check needs expected outputs, but the program has none for this data"),
+    (("--events",), "--events has no effect without --json or --save"),
+    (("--waves", "w.txt"), "waves must go to a file that ends in .vcd or .fst, not 'w.txt'"),
+    (("--waves", "/gone/w.vcd"), "waves can not go to /gone/w.vcd: /gone is no directory"),
 )  # fmt: skip
-def test_options_that_make_no_sense(step: Step, fragile: str, arguments: tuple[str, ...], message: str) -> None:
+def test_options_that_make_no_sense(arguments: tuple[str, ...], message: str, step: Step, fragile: str) -> None:
     assert step("run", f"{fragile}:good", *arguments) == (1, "", f"error: {message}\n")
 
 
@@ -304,8 +297,7 @@ alone              3      9%      71%       0%  row_sum
 @pytest.mark.parametrize("backend", ["approx", "rtl"])
 def test_the_table_begins_with_what_limits_the_run(step: Step, fragile: str, backend: str) -> None:
     """The same in both timed back ends."""
-    out = step("run", f"{fragile}:good", "--backend", backend).out
-    head, *lines = out.splitlines()[: 2 + 11]
+    head, *lines = step("run", f"{fragile}:good", "--backend", backend).out.splitlines()[: 2 + 11]
     assert head == f"fragile on {TIMED_BY[backend]}: 34 cycles"
     assert lines == LIMITS.splitlines()
 
@@ -638,9 +630,7 @@ def bare_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CXX", raising=False)
 
 
-def test_doctor_on_a_bare_machine(
-    step: Step, bare_machine: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_doctor_on_a_bare_machine(step: Step, bare_machine: None, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setenv("STEP_VERILATOR", str(tmp_path / "gone"))
     result = step("doctor")
     assert (result.code, result.err) == (3, "error: missing or too old: verilator, g++, make, perl\n")
@@ -652,17 +642,13 @@ def test_doctor_on_a_bare_machine(
     assert {each["tool"] for each in json.loads(as_json.out) if each["required"] and not each["ok"]} == set(missing)
 
 
-def test_a_run_without_a_compiler_exits_with_3(
-    step: Step, fragile: str, bare_machine: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_without_a_compiler_exits_with_3(step: Step, fragile: str, bare_machine: None, monkeypatch: Any) -> None:
     monkeypatch.delenv("STEP_VERILATOR", raising=False)
     assert step("run", f"{fragile}:good") == (3, "", f"error: g++ not found: {HINTS['g++']}\n")
     assert step("run", f"{fragile}:good", "--backend", "approx").code == 0
 
 
-def test_a_compiler_that_fails_exits_with_2(
-    step: Step, fragile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_compiler_that_fails_exits_with_2(step: Step, fragile: str, tmp_path: Path, monkeypatch: Any) -> None:
     compiler = tmp_path / "broken-g++"
     compiler.write_text(
         '#!/bin/sh\n[ "$1" = --version ] && echo "g++ 12.9.9" && exit 0\necho "x.cpp:1: error: no" >&2; exit 1\n'
@@ -707,11 +693,8 @@ def without(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     return run
 
 
-@pytest.mark.parametrize(
-    ("hidden", "named"),
-    [("amaranth", "amaranth"), pytest.param("cocotb,cocotb_tools", "cocotb_tools", marks=pytest.mark.slow)],
-)
-def test_modules_that_are_not_installed(without: Any, fragile: str, hidden: str, named: str) -> None:
+@cases(("amaranth", "amaranth"), pytest.param("cocotb,cocotb_tools", "cocotb_tools", marks=pytest.mark.slow))
+def test_modules_that_are_not_installed(hidden: str, named: str, without: Any, fragile: str) -> None:
     hint = f"needs the module {named}; install it with: pip install 'step-fabric[sim]'"
     for verb in (("run", "--backend", "rtl"), ("compare",)):
         done = without(hidden, verb[0], f"{fragile}:good", *verb[1:])

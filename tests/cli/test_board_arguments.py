@@ -3,48 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from cases import cases
 
 pytest.importorskip("peakrdl_regblock", reason="needs PeakRDL: pip install 'step-fabric[board]'")
 
 from commanding import Step
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--base", "0x1004"], "--base must be an address >= 0 and a multiple of 4096, not 0x1004"),
-        (["--base", "-4096"], "--base must be an address >= 0 and a multiple of 4096, not -0x1000"),
-        (["--masters", "0"], "bus.masters must be an integer >= 1, not 0"),
-        (
-            ["--bytes", "1", "--burst", "8"],
-            "a burst of 8 transfers of 1 bytes does not hold a beat of memory.beat_bytes = 32",
-        ),
-        (
-            ["--address-bits", "12"],
-            "the images end at 0x3000, beyond the 12 bits of addresses; give more --address-bits",
-        ),
-        (["--set", "memory.masters=4"], "4 masters are too many: program 'softmax' has 3 memory ports"),
-        (
-            ["--address-bits", "32", "--base", "0xfffff000"],
-            "the images end at 0x100002000, beyond the 32 bits of addresses; choose a lower --base",
-        ),
-        (["--masters", "4"], "4 masters are too many: program 'softmax' has 3 memory ports"),
-        (
-            ["--set", "fabric.arithmetic=model"],
-            'arithmetic="model" can only be simulated; Verilog for synthesis needs arithmetic="rtl"',
-        ),
-        (["--target", "litex", "--bytes", "4"], "--target litex takes buses of 8 to 64 bytes, not 4: give --bytes 32"),
-        (["--target", "litex", "--streams", "edge"], "--target litex has nobody at the edge: leave out --streams edge"),
-        (["--target", "litex", "--base", "0"], "--target litex has memory at 0x40000000: leave out --base"),
-        (["--batch", "docs/board.md"], "--batch is for firmware: it needs --target litex"),
-        (["--bytes", "48"], "bus.bytes must be a power of two of at most 128, not 48"),
-    ],
-)
-def test_arguments(
-    step: Step, arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@cases(
+    (["--base", "0x1004"], "--base must be an address >= 0 and a multiple of 4096, not 0x1004"),
+    (["--base", "-4096"], "--base must be an address >= 0 and a multiple of 4096, not -0x1000"),
+    (["--masters", "0"], "bus.masters must be an integer >= 1, not 0"),
+    (["--bytes", "1", "--burst", "8"],
+     "a burst of 8 transfers of 1 bytes does not hold a beat of memory.beat_bytes = 32"),
+    (["--address-bits", "12"], "the images end at 0x3000, beyond the 12 bits of addresses; give more --address-bits"),
+    (["--set", "memory.masters=4"], "4 masters are too many: program 'softmax' has 3 memory ports"),
+    (["--address-bits", "32", "--base", "0xfffff000"],
+     "the images end at 0x100002000, beyond the 32 bits of addresses; choose a lower --base"),
+    (["--masters", "4"], "4 masters are too many: program 'softmax' has 3 memory ports"),
+    (["--set", "fabric.arithmetic=model"],
+     'arithmetic="model" can only be simulated; Verilog for synthesis needs arithmetic="rtl"'),
+    (["--target", "litex", "--bytes", "4"], "--target litex takes buses of 8 to 64 bytes, not 4: give --bytes 32"),
+    (["--target", "litex", "--streams", "edge"], "--target litex has nobody at the edge: leave out --streams edge"),
+    (["--target", "litex", "--base", "0"], "--target litex has memory at 0x40000000: leave out --base"),
+    (["--batch", "docs/board.md"], "--batch is for firmware: it needs --target litex"),
+    (["--bytes", "48"], "bus.bytes must be a power of two of at most 128, not 48"),
+)  # fmt: skip
+def test_arguments(arguments: list[str], said: str, step: Step, tmp_path: Path, monkeypatch: Any) -> None:
     """Before anything is built or run."""
     monkeypatch.setattr("cosim.board.folder.board_design", None)
     monkeypatch.setattr("cosim.board.folder.interpret", None)

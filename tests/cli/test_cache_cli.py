@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from cases import cases
 from commanding import Step
 from filelock import FileLock
 
@@ -51,15 +52,12 @@ def test_list(step: Step, root: Path) -> None:
     assert [each["bytes"] for each in json.loads(step("cache", "list", "--json").out)] == [1000, 3000, 500]
 
 
-@pytest.mark.parametrize(
-    ("options", "removed", "left"),
-    [
-        (("--all",), "3 entries removed, 4.5 KB", "0 left, 0 B"),
-        (("--older-than", "5"), "1 entries removed, 500 B", "2 left, 4.0 KB"),
-        (("--down-to", "2KB"), "2 entries removed, 3.5 KB", "1 left, 1.0 KB"),
-    ],
+@cases(
+    (("--all",), "3 entries removed, 4.5 KB", "0 left, 0 B"),
+    (("--older-than", "5"), "1 entries removed, 500 B", "2 left, 4.0 KB"),
+    (("--down-to", "2KB"), "2 entries removed, 3.5 KB", "1 left, 1.0 KB"),
 )
-def test_clean(step: Step, root: Path, options: tuple[str, ...], removed: str, left: str) -> None:
+def test_clean(options: tuple[str, ...], removed: str, left: str, step: Step, root: Path) -> None:
     assert step("cache", "clean", *options) == (0, f"ok: {removed}; {left}\n", "")
 
 
@@ -70,13 +68,10 @@ def test_what_is_being_made_stays(step: Step, root: Path) -> None:
     assert err == "warning: 1 entries stay: they are being made, or are not yours to remove\n"
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ((), "`step cache clean` needs one of --all, --older-than DAYS and --down-to SIZE"),
-        (("--all", "--older-than", "0"), "`step cache clean` needs one of --all, --older-than DAYS and --down-to SIZE"),
-        (("--down-to", "big"), "a size must be a number of bytes, KB, MB, GB or TB, such as 500 MB, not 'big'"),
-    ],
+@cases(
+    ((), "`step cache clean` needs one of --all, --older-than DAYS and --down-to SIZE"),
+    (("--all", "--older-than", "0"), "`step cache clean` needs one of --all, --older-than DAYS and --down-to SIZE"),
+    (("--down-to", "big"), "a size must be a number of bytes, KB, MB, GB or TB, such as 500 MB, not 'big'"),
 )
-def test_cleaning_that_makes_no_sense(step: Step, root: Path, options: tuple[str, ...], message: str) -> None:
+def test_cleaning_that_makes_no_sense(options: tuple[str, ...], message: str, step: Step, root: Path) -> None:
     assert step("cache", "clean", *options) == (1, "", f"error: {message}\n")

@@ -14,7 +14,9 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+from cases import cases
 from commanding import PROGRAMS, ROOT, Step, program
+from raising import raising
 
 from step import BF16, Graph, Tile
 from step.errors import BuildError, FormatError
@@ -75,12 +77,8 @@ def test_check_as_json(step: Step, small: Path) -> None:
     result = step("check", small, "--json")
     warning = f"promote 'unread' ({small}:11): nobody reads unread; its tokens are dropped"
     assert json.loads(result.out) == {
-        "program": "small",
-        "operators": 4,
-        "streams": 3,
-        "warnings": [warning],
-        "hints": [],
-    }
+        "program": "small", "operators": 4, "streams": 3, "warnings": [warning], "hints": [],
+    }  # fmt: skip
 
 
 def test_check_looks_at_the_data(step: Step, small: Path, tmp_path: Path) -> None:
@@ -108,21 +106,16 @@ def test_check_of_a_wrong_program(step: Step, small: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", ["check", "metrics", "show"])
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("gone.py", "there is no file 'gone.py'"),
-        ("examples", "'examples' is a directory, but must be a file"),
-        (
-            "pyproject.toml",
-            "a program must be file.py, file.py:function, file.py:function[NUMBER] or file.json, not 'pyproject.toml'",
-        ),
-        (f"{SIMPLE}:gone", f"{SIMPLE} has no function 'gone'; it has expert, program, small"),
-        (f"{SIMPLE}:smal", f"{SIMPLE} has no function 'smal'; did you mean 'small'? it has expert, program, small"),
-        ("exampels/*.py", "no file matches 'exampels/*.py'"),
-    ],
-)
-def test_what_is_no_program(step: Step, verb: str, spec: str, message: str) -> None:
+@cases(
+    ("gone.py", "there is no file 'gone.py'"),
+    ("examples", "'examples' is a directory, but must be a file"),
+    ("pyproject.toml",
+     "a program must be file.py, file.py:function, file.py:function[NUMBER] or file.json, not 'pyproject.toml'"),
+    (f"{SIMPLE}:gone", f"{SIMPLE} has no function 'gone'; it has expert, program, small"),
+    (f"{SIMPLE}:smal", f"{SIMPLE} has no function 'smal'; did you mean 'small'? it has expert, program, small"),
+    ("exampels/*.py", "no file matches 'exampels/*.py'"),
+)  # fmt: skip
+def test_what_is_no_program(spec: str, message: str, step: Step, verb: str) -> None:
     assert step(verb, spec) == (1, "", f"error: {message}\n")
 
 
@@ -137,17 +130,14 @@ def test_one_of_a_list(step: Step, several: Path, choice: str, name: str) -> Non
     assert step("check", f"{several}:{choice}") == (0, f"{name}: ok, 2 operators, 1 streams, 0 warnings\n", "")
 
 
-@pytest.mark.parametrize(
-    ("choice", "message"),
-    [
-        ("sweep", "FILE:sweep gives 3 programs, but one is needed here; choose one: FILE:sweep[0]"),
-        ("sweep[3]", "FILE:sweep gives 3 programs, [0] to [2], so there is no [3]"),
-        ("sweep[-4]", "FILE:sweep gives 3 programs, [0] to [2], so there is no [-4]"),
-        ("sweep[x]", "one of a list must be FILE:sweep[NUMBER], not FILE:sweep[x]"),
-        ("sweep[1", "one of a list must be FILE:sweep[NUMBER], not FILE:sweep[1"),
-    ],
+@cases(
+    ("sweep", "FILE:sweep gives 3 programs, but one is needed here; choose one: FILE:sweep[0]"),
+    ("sweep[3]", "FILE:sweep gives 3 programs, [0] to [2], so there is no [3]"),
+    ("sweep[-4]", "FILE:sweep gives 3 programs, [0] to [2], so there is no [-4]"),
+    ("sweep[x]", "one of a list must be FILE:sweep[NUMBER], not FILE:sweep[x]"),
+    ("sweep[1", "one of a list must be FILE:sweep[NUMBER], not FILE:sweep[1"),
 )
-def test_what_is_none_of_a_list(step: Step, several: Path, choice: str, message: str) -> None:
+def test_what_is_none_of_a_list(choice: str, message: str, step: Step, several: Path) -> None:
     assert step("check", f"{several}:{choice}") == (1, "", f"error: {message.replace('FILE', str(several))}\n")
 
 
@@ -164,9 +154,8 @@ def test_a_pattern_stands_for_all_files_that_match(several: Path, tmp_path: Path
 
 def test_a_path_is_as_good_as_its_text(several: Path, tmp_path: Path) -> None:
     assert [each.name for each in load_programs(Path(f"{several}:sweep"))] == ["p2", "p3", "p4"]
-    with pytest.raises(FormatError) as error:
+    with raising(FormatError, f"there is no file '{tmp_path}/none.py'"):
         load_program(tmp_path / "none.py")
-    assert str(error.value) == f"there is no file '{tmp_path}/none.py'"
 
 
 def test_an_operator_that_may_have_been_meant(graph: Graph) -> None:
@@ -225,11 +214,9 @@ SETTINGS = [
     ("link_bytes=0", "link_bytes must be an integer >= 1, not 0"),
     ("link_bytes=wide", "link_bytes must be an integer >= 1, not 'wide'"),
     ("stages", "a fabric parameter must be NAME=VALUE, not 'stages'"),
-    (
-        "lanes=4",
-        "fabric has no parameter 'lanes'; did you mean 'matmul_lanes' or 'vector_lanes' or 'lanes.OPERATOR'? "
-        f"it has {ALL}",
-    ),
+    ("lanes=4",
+     "fabric has no parameter 'lanes'; did you mean 'matmul_lanes' or 'vector_lanes' or 'lanes.OPERATOR'? "
+     f"it has {ALL}"),
     ("lanes.y=0", "lanes.y must be an integer >= 1, not 0"),
     ("fabric.lanes.y=many", "lanes.y must be an integer >= 1, not 'many'"),
     ("lanes.y=1000000", "lanes.y must be at most 262,144, not 1,000,000"),
@@ -237,10 +224,8 @@ SETTINGS = [
     ("links.y=12", "links.y must be a power of two, not 12"),
     ("fabric.links.y=131072", "links.y must be at most 65,536, not 131,072"),
     ("matmul_lane=4", f"fabric has no parameter 'matmul_lane'; did you mean 'matmul_lanes'? it has {ALL}"),
-    (
-        "memory.bandwidth=100",
-        "memory.bandwidth must be the 64 bytes a cycle of a channel times 1, 2, 4, ..: 64 or 128, not 100",
-    ),
+    ("memory.bandwidth=100",
+     "memory.bandwidth must be the 64 bytes a cycle of a channel times 1, 2, 4, ..: 64 or 128, not 100"),
     ("memory.bandwidth=2", "memory.bandwidth must be the 64 bytes a cycle of a channel times 1, 2, 4, ..: 64, not 2"),
     ("memory.bandwidth=fast", "memory.bandwidth must be a number above 0, not 'fast'"),
     ("memory.bandwidth=131072", "memory.channels must be at most 1,024, not 2,048"),
@@ -268,7 +253,7 @@ SETTINGS = [
     ("page_bytes=0", "page_bytes must be an integer >= 1, not 0"),
     ("scratchpad_bytes=3000", "scratchpad_bytes must be a multiple of page_bytes = 1024, not 3000"),
     ("arithmetic=fast", 'arithmetic must be "rtl" or "model", not \'fast\''),
-]
+]  # fmt: skip
 SETTINGS_OF_DRAM = [
     ("memory.dram.trcd=nan", "memory.dram.trcd must be an integer >= 1, not 'nan'"),
     ("memory.dram.trefi=-1", "memory.dram.trefi must be an integer >= 1, not -1"),
@@ -278,12 +263,10 @@ SETTINGS_OF_DRAM = [
     ("memory.dram.trefi=274", "memory.dram.trefi must be more than trfc + trp = 274, not 274"),
     ("memory.beat_bytes=4096", "memory.beat_bytes must be at most memory.dram.row_bytes = 2048, not 4096"),
     ("memory.dram.group_beats=64", "memory.dram.group_beats must be at most the 32 beats of a row, not 64"),
-    (
-        "memory.dram.rcd=4",
-        "fabric has no parameter 'memory.dram.rcd'; did you mean 'memory.dram.trcd'? "
-        f"it has {KNOWN}, {DRAM}, memory, memory.bandwidth, memory.masters, lanes.OPERATOR, links.OPERATOR",
-    ),
-]
+    ("memory.dram.rcd=4",
+     "fabric has no parameter 'memory.dram.rcd'; did you mean 'memory.dram.trcd'? "
+     f"it has {KNOWN}, {DRAM}, memory, memory.bandwidth, memory.masters, lanes.OPERATOR, links.OPERATOR"),
+]  # fmt: skip
 NO_BINDING = "a binding must be NAME=VALUE with an integer >= 0"
 ARGUMENTS = [
     ("rows", "an argument must be NAME=VALUE, not 'rows'"),
@@ -303,46 +286,31 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        *((("check", "sums.py", "--set", setting), message) for setting, message in SETTINGS),
-        *((("check", "sums.py", "--set", "memory=hbm2", "--set", each), message) for each, message in SETTINGS_OF_DRAM),
-        *((("check", "sums.py", "--arg", argument), message) for argument, message in ARGUMENTS),
-        *(
-            ((verb, "truth.py", "--arg", argument), f"truth.py:program needs {message}")
-            for argument, message in VALUES
-            for verb in ("check", "run")
-        ),
-        *(
-            (
-                ("metrics", "small.py", "--bind", each),
-                f"a binding must be NAME=VALUE with an integer >= 0, not {each!r}",
-            )
-            for each in ("N", "N=", "N=x", "N=-1", "N=1.5")
-        ),
-        (("metrics", "small.py", "--bind", "M=3"), "the program has no symbol 'M'; it has N"),
-        (
-            ("metrics", "small.py", "--data"),
-            "--data needs input data, but the program has none; give --inputs FILE.npz",
-        ),
-        (("check", "sums.py", "--arg", "rows=2", "--arg", "rows=3"), "the argument rows is given twice"),
-        (
-            ("check", "sums.py", "--set", "batch=2"),
-            f"fabric has no parameter 'batch'; it has {ALL}\n"
-            "  an argument of the program's function is written --arg batch=VALUE",
-        ),
-        (
-            ("show", "small.py", "--set", "fabric.channel_depth=4", "--json"),
-            "--set has no effect with --json, which shows the graph alone",
-        ),
-        (
-            ("show", "small.py", "--set", "depth=4"),
-            f"fabric has no parameter 'depth'; did you mean 'channel_depth'? it has {ALL}",
-        ),
-    ],
-)
-def test_bad_options(step: Step, programs: None, arguments: tuple[str, ...], message: str) -> None:
+@cases(
+    *((("check", "sums.py", "--set", setting), message) for setting, message in SETTINGS),
+    *((("check", "sums.py", "--set", "memory=hbm2", "--set", each), message) for each, message in SETTINGS_OF_DRAM),
+    *((("check", "sums.py", "--arg", argument), message) for argument, message in ARGUMENTS),
+    *(
+        ((verb, "truth.py", "--arg", argument), f"truth.py:program needs {message}")
+        for argument, message in VALUES
+        for verb in ("check", "run")
+    ),
+    *(
+        (("metrics", "small.py", "--bind", each), f"a binding must be NAME=VALUE with an integer >= 0, not {each!r}")
+        for each in ("N", "N=", "N=x", "N=-1", "N=1.5")
+    ),
+    (("metrics", "small.py", "--bind", "M=3"), "the program has no symbol 'M'; it has N"),
+    (("metrics", "small.py", "--data"), "--data needs input data, but the program has none; give --inputs FILE.npz"),
+    (("check", "sums.py", "--arg", "rows=2", "--arg", "rows=3"), "the argument rows is given twice"),
+    (("check", "sums.py", "--set", "batch=2"),
+     f"fabric has no parameter 'batch'; it has {ALL}\n"
+     "  an argument of the program's function is written --arg batch=VALUE"),
+    (("show", "small.py", "--set", "fabric.channel_depth=4", "--json"),
+     "--set has no effect with --json, which shows the graph alone"),
+    (("show", "small.py", "--set", "depth=4"),
+     f"fabric has no parameter 'depth'; did you mean 'channel_depth'? it has {ALL}"),
+)  # fmt: skip
+def test_bad_options(arguments: tuple[str, ...], message: str, step: Step, programs: None) -> None:
     assert step(*arguments) == (1, "", f"error: {message}\n")
 
 
@@ -408,19 +376,16 @@ VERBS = (
 )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["check"], "Missing argument 'PROGRAM'."),
-        (["nothing"], f"there is no verb 'nothing'; there are {VERBS}"),
-        (["chek"], f"there is no verb 'chek'; did you mean 'check'? there are {VERBS}"),
-        (["check", SIMPLE, "--nothing"], "No such option"),
-        (["check", SIMPLE, "--inputs", "gone.npz"], "File 'gone.npz' does not exist."),
-        (["metrics", SIMPLE, "--accounting", "mine"], "'mine' is not one of 'paper', 'artifact'."),
-        (["show", SIMPLE, "--format", "gif"], "'gif' is not one of 'text', 'dot', 'svg', 'png', 'pdf'."),
-    ],
+@cases(
+    (["check"], "Missing argument 'PROGRAM'."),
+    (["nothing"], f"there is no verb 'nothing'; there are {VERBS}"),
+    (["chek"], f"there is no verb 'chek'; did you mean 'check'? there are {VERBS}"),
+    (["check", SIMPLE, "--nothing"], "No such option"),
+    (["check", SIMPLE, "--inputs", "gone.npz"], "File 'gone.npz' does not exist."),
+    (["metrics", SIMPLE, "--accounting", "mine"], "'mine' is not one of 'paper', 'artifact'."),
+    (["show", SIMPLE, "--format", "gif"], "'gif' is not one of 'text', 'dot', 'svg', 'png', 'pdf'."),
 )
-def test_wrong_usage(step: Step, arguments: list[str], message: str) -> None:
+def test_wrong_usage(arguments: list[str], message: str, step: Step) -> None:
     result = step(*arguments)
     assert (result.code, result.out) == (1, "") and message in result.err
 
@@ -447,18 +412,12 @@ def test_metrics_with_a_value(step: Step, small: Path) -> None:
         "program": "small",
         "accounting": "paper",
         "metrics": {
-            "off_chip_bytes": 1200,
-            "on_chip_bytes": 4,
-            "flops": 0,
-            "channel_bytes": 12,
-            "load_bytes": 0,
-            "useful_flops": 0,
-            "intensity": 0,
-            "useful_intensity": 0,
+            "off_chip_bytes": 1200, "on_chip_bytes": 4, "flops": 0, "channel_bytes": 12, "load_bytes": 0,
+            "useful_flops": 0, "intensity": 0, "useful_intensity": 0,
         },
         "at_most": [],
         "symbols": {"N": 300},
-    }
+    }  # fmt: skip
 
 
 def test_metrics_as_a_table(step: Step, small: Path) -> None:
@@ -475,8 +434,7 @@ COUNTS = [13, 10, 17, 14, 17, 10, 24, 23]
 @pytest.mark.parametrize(("function", "reads"), [("program", sum(-(-n // 4) for n in COUNTS)), ("dynamic", 8)])
 def test_metrics_of_the_trace(step: Step, function: str, reads: int) -> None:
     """Weights are read once per tile of 4 rows, or once per expert; the rest is activations, scores and results."""
-    result = step("metrics", f"{MIXTRAL}:{function}", "--data", "--json")
-    data = json.loads(result.out)
+    data = json.loads(step("metrics", f"{MIXTRAL}:{function}", "--data", "--json").out)
     assert data["metrics"]["off_chip_bytes"] == reads * 3 * 64 * 64 * 2 + 64 * 64 * 2 + 64 * 2 * 2 + 64 * 64 * 4
     assert [data["symbols"][f"route_D{expert}"] for expert in range(8)] == COUNTS
 

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import cases
 from commanding import PROGRAMS, Step
+from raising import raising
 
 from step.errors import FormatError
 from step.programs.files.json_file import validate
@@ -78,9 +80,8 @@ def test_the_schema_takes_nothing_else(step: Step) -> None:
         ({"memory": 1.5}, "here: $.memory: 1.5 is greater than the maximum of 1"),
         ({"roof": 1}, "here: $: Additional properties are not allowed ('roof' was unexpected)"),
     ):
-        with pytest.raises(FormatError) as error:
+        with raising(FormatError, complaint):
             validate({**found, **wrong}, "explanation", "here")
-        assert str(error.value) == complaint
 
 
 def traced(path: Path) -> dict[str, list[dict[str, Any]]]:
@@ -197,18 +198,15 @@ def test_a_deadlock_is_told_as_by_run(step: Step) -> None:
     assert explained == (4, "", ran.err) and "deadlock: from cycle" in ran.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (["--from", "3"], "--from, --to and --rtl have no effect without --trace\n"),
-        (["--rtl"], "--from, --to and --rtl have no effect without --trace\n"),
-        (["--trace", "t.json", "--from", "9", "--to", "3"], "the first cycle, 9, must not be behind the last one, 3\n"),
-        (["--trace", "t.json", "--from", "34"], "the run has 34 cycles, so there is no cycle 34\n"),
-        (["--trace", "/proc/t.json"], "/proc/t.json can not be written: No such file or directory\n"),
-        (["--max-cycles", "9"], "the run did not end within 9 cycles; raise max_cycles if that is too few\n"),
-    ],
+@cases(
+    (["--from", "3"], "--from, --to and --rtl have no effect without --trace\n"),
+    (["--rtl"], "--from, --to and --rtl have no effect without --trace\n"),
+    (["--trace", "t.json", "--from", "9", "--to", "3"], "the first cycle, 9, must not be behind the last one, 3\n"),
+    (["--trace", "t.json", "--from", "34"], "the run has 34 cycles, so there is no cycle 34\n"),
+    (["--trace", "/proc/t.json"], "/proc/t.json can not be written: No such file or directory\n"),
+    (["--max-cycles", "9"], "the run did not end within 9 cycles; raise max_cycles if that is too few\n"),
 )  # fmt: skip
-def test_complaints(step: Step, arguments: list[str], complaint: str) -> None:
+def test_complaints(arguments: list[str], complaint: str, step: Step) -> None:
     result = step("explain", FRAGILE, "--no-what-if", *arguments)
     assert (result.out, result.err) == ("", f"error: {complaint}")
     assert result.code == (4 if "--max-cycles" in arguments else 1)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from cases import cases
 from commanding import Step
+from filing import filed
 
 PROGRAM = """
 from step import INT8, UINT32, FabricConfig, Graph, MemoryConfig, Program, Tile
@@ -25,12 +27,9 @@ REFUSED = (
 
 
 @pytest.mark.parametrize("masters", [0, 2])
-@pytest.mark.parametrize(
-    "command", ["check", "verilog -o OUT", "board -o OUT", "run --backend rtl", "run --backend approx"]
-)
-def test_a_command(step: Step, command: str, masters: int, tmp_path: Path) -> None:
-    program = tmp_path / "far.py"
-    program.write_text(PROGRAM.replace("GIVEN", "" if command == "check" else '"at": [0]'))
+@cases("check", "verilog -o OUT", "board -o OUT", "run --backend rtl", "run --backend approx")
+def test_a_command(command: str, step: Step, masters: int, tmp_path: Path) -> None:
+    program = filed(tmp_path / "far.py", PROGRAM.replace("GIVEN", "" if command == "check" else '"at": [0]'))
     verb, *options = command.replace("OUT", str(tmp_path / "out")).split()
     assert step(verb, program, *options, "--set", f"memory.masters={masters}") == (
         1,

@@ -7,9 +7,12 @@ import re
 import sys
 from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import pytest
+from cases import cases
 from commanding import PROGRAMS, Step
+from filing import filed
 
 from step_explore.fifos.sizing import size_fifos
 
@@ -20,14 +23,10 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "fifos.md"
 def scaled(tmp_path: Path) -> Path:
     """The program of the documentation."""
     lines = re.findall(r"^(?:>>>|\.\.\.) (.*)$", DOCUMENT.read_text().partition("```console")[0], re.MULTILINE)
-    path = tmp_path / "scaled.py"
-    path.write_text("\n".join(lines))
-    return path
+    return filed(tmp_path / "scaled.py", "\n".join(lines))
 
 
-def test_the_table_of_the_documentation(
-    step: Step, scaled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_table_of_the_documentation(step: Step, scaled: Path, tmp_path: Path, monkeypatch: Any) -> None:
     session = DOCUMENT.read_text().partition("$ step fifos scaled.py --save depths.json\n")[2]
     table, _, rest = session.partition("$ step run scaled.py --backend approx --binding depths.json\n")
     monkeypatch.chdir(tmp_path)
@@ -50,8 +49,7 @@ def test_what_is_saved(step: Step, scaled: Path, tmp_path: Path) -> None:
     ):
         result = step("fifos", scaled, "--save", path, *options)
         assert (result.code, result.err) == (0, "")
-        saved = json.loads(path.read_text())
-        assert saved["data"][0]["cycles"] == cycles
+        assert json.loads(path.read_text())["data"][0]["cycles"] == cycles
         run = json.loads(step("run", scaled, "--backend", "approx", "--binding", path, "--json").out)
         assert run["cycles"] == cycles
 
@@ -82,13 +80,8 @@ def test_several_data_sets(step: Step, scaled: Path, tmp_path: Path) -> None:
     path = tmp_path / "depths.json"
     result = step("fifos", scaled, *(each for file in files for each in ("--inputs", file)), "--save", path)
     assert result.code == 0 and result.out.splitlines()[1].split() == [
-        "bits",
-        "cycles",
-        "a.npz",
-        "cycles",
-        "b.npz",
-        "loss",
-    ]
+        "bits", "cycles", "a.npz", "cycles", "b.npz", "loss",
+    ]  # fmt: skip
     assert "\nthis holds for all data: all sizes are static, and no value decides what a unit does\n" in result.out
     assert [each["name"] for each in json.loads(path.read_text())["data"]] == list(map(str, files))
     assert step("run", scaled, "--backend", "approx", "--binding", path).err == ""
@@ -143,18 +136,15 @@ def test_interrupted(step: Step, scaled: Path, tmp_path: Path, monkeypatch: pyte
     assert json.loads(step("fifos", scaled, "--binding", path, "--json").out)["lossless"]["bits"] == 872
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--loss", 5], "--loss has no effect without --save"),
-        (["--least"], "--least has no effect without --save"),
-        (["--keep"], "--keep has no effect without --save"),
-        (["--loss", 5, "--keep", "--save", "d.json"], "--loss has no effect with --keep"),
-        (["--loss", 5, "--least", "--save", "d.json"], "--loss has no effect with --least"),
-        (["--save", "/proc/d.json"], "/proc/d.json can not be written: No such file or directory"),
-    ],
+@cases(
+    (["--loss", 5], "--loss has no effect without --save"),
+    (["--least"], "--least has no effect without --save"),
+    (["--keep"], "--keep has no effect without --save"),
+    (["--loss", 5, "--keep", "--save", "d.json"], "--loss has no effect with --keep"),
+    (["--loss", 5, "--least", "--save", "d.json"], "--loss has no effect with --least"),
+    (["--save", "/proc/d.json"], "/proc/d.json can not be written: No such file or directory"),
 )
-def test_bad_usage(step: Step, scaled: Path, arguments: list[object], message: str) -> None:
+def test_bad_usage(arguments: list[object], message: str, step: Step, scaled: Path) -> None:
     assert step("fifos", scaled, *arguments) == (1, "", f"error: {message}\n")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from commanding import Step
+from filing import filed
 
 from step.firing.declared import Declared
 from step.language.dtypes import FP32
@@ -203,9 +204,7 @@ class TestFindings:
             check(small)
         assert (found.value.kind, str(found.value)) == (data["kind"], data["text"])
 
-    def test_a_defect_of_a_meaning_is_made_small(
-        self, step: Step, request: pytest.FixtureRequest, tmp_path: Path
-    ) -> None:
+    def test_a_defect_of_a_meaning_is_made_small(self, step: Step, request: Any, tmp_path: Path) -> None:
         seed = next(seed for seed in range(200) if ends_three(program(seed, operators=(3, 12))))
         request.getfixturevalue("lost_stop")
         result = step("fuzz", "--count", 1, "--seed", seed, "--operators", "3..12", "--save", tmp_path, "--json")
@@ -356,8 +355,7 @@ class TestBadInput:
         )
 
     def test_a_program_of_another_version(self, step: Step, tmp_path: Path) -> None:
-        path = tmp_path / "seed-1.json"
-        path.write_text(json.dumps({"format": "step-program-1"}))
+        path = filed(tmp_path / "seed-1.json", json.dumps({"format": "step-program-1"}))
         assert step("run", path) == (
             1,
             "",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import cases
 from commanding import Step, program
 
 SIMPLE = "examples/moe_simple.py"
@@ -66,17 +67,14 @@ def test_a_program_that_fails_on_it_is_warned_of(step: Step, tmp_path: Path) -> 
     assert step("run", MIXTRAL, "--inputs", file, "--backend", "approx").code == 0
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--bind", "K=1"], "the program has no symbol 'K'; it has N, R, route_D0, route_D1, route_R_0, route_R_1"),
-        (["--bind", "route_D0=1"], "symbol 'route_D0' can not be chosen: it follows from the data of 'x', 'which'"),
-        (["--bind", "N"], "a binding must be NAME=VALUE with an integer >= 0, not 'N'"),
-        (["--bind", "N=0", "--bind", "R=1"], "symbol 'R' can not be 1: there is no tensor that could have elements"),
-        (["--keep", "x"], "input 'x' can not be kept: the program has no data"),
-    ],
+@cases(
+    (["--bind", "K=1"], "the program has no symbol 'K'; it has N, R, route_D0, route_D1, route_R_0, route_R_1"),
+    (["--bind", "route_D0=1"], "symbol 'route_D0' can not be chosen: it follows from the data of 'x', 'which'"),
+    (["--bind", "N"], "a binding must be NAME=VALUE with an integer >= 0, not 'N'"),
+    (["--bind", "N=0", "--bind", "R=1"], "symbol 'R' can not be 1: there is no tensor that could have elements"),
+    (["--keep", "x"], "input 'x' can not be kept: the program has no data"),
 )
-def test_wrong_options(step: Step, ragged: Path, options: list[str], message: str, tmp_path: Path) -> None:
+def test_wrong_options(options: list[str], message: str, step: Step, ragged: Path, tmp_path: Path) -> None:
     assert step("inputs", ragged, "-o", tmp_path / "x.npz", *options) == (1, "", f"error: {message}\n")
     assert not (tmp_path / "x.npz").exists()
 

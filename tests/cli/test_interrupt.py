@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from filing import filed
 from kept_tools import cold_cache
 from progress_lines import without_progress
 
@@ -43,8 +44,7 @@ class Session:
     def __init__(self, directory: Path, verb: str = "compare", *options: str) -> None:
         self.cache, self.temporary = cold_cache(directory / "cache"), directory / "temporary"
         self.temporary.mkdir()
-        program = directory / "tiny.py"
-        program.write_text(PROGRAM)
+        program = filed(directory / "tiny.py", PROGRAM)
         self.command = [sys.executable, "-m", "step", verb, str(program), *options]
         self.environment = {**os.environ, "STEP_CACHE": str(self.cache), "TMPDIR": str(self.temporary)}
 

@@ -13,17 +13,9 @@ from step_torch.mapping.mapping import map
 
 PAGE = ROOT / "tests" / "step_torch" / "captured" / "page.pt2"
 FEW = (
-    "--over",
-    "rows=4",
-    "--over",
-    "columns=16",
-    "--over",
-    "depth=0",
-    "--over",
-    "side_by_side=1",
-    "--over",
+    "--over", "rows=4", "--over", "columns=16", "--over", "depth=0", "--over", "side_by_side=1", "--over",
     "held=true",
-)
+)  # fmt: skip
 QUICK = (*FEW, "--over", "sum=fused", "--runs", 0)
 
 

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import cases
 from commanding import ROOT, Step, commanding
+from raising import raising
 
 from step import BF16, Graph, Program, Tile
 from step.errors import EnvironmentProblem
@@ -62,33 +64,22 @@ BACKENDS = [["check"], *(["run", "--backend", name] for name in ("interpret", "a
 # -- files ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("[" * 100_000 + "]" * 100_000, "p.json is no program: its JSON is nested too deeply"),
-        (
-            '{"format": "step-program-3", "written_by": "step-fabric 9.8.7"}',
-            "p.json has the format step-program-3 and was written by step-fabric 9.8.7; this is step-fabric 0.1.0, "
-            "which reads step-program-2: pip install 'step-fabric>=9.8.7'",
-        ),
-        (
-            '{"format": "step-program-3"}',
-            "p.json has the format step-program-3 and was written by a newer release; this is step-fabric 0.1.0, which "
-            "reads step-program-2: pip install --upgrade step-fabric",
-        ),
-        (
-            '{"format": "step-program-1"}',
-            "p.json has the format step-program-1 of an earlier release; save the program again",
-        ),
-        ('{"tolerance": 1', "p.json is no JSON: Expecting ',' delimiter: line 1 column 16 (char 15)"),
-        (
-            "1" * 5000,
-            "p.json is no JSON: Exceeds the limit (4300 digits) for integer string conversion: value has 5000 digits; "
-            "use sys.set_int_max_str_digits() to increase the limit",
-        ),
-    ],
-)
-def test_json(step: Step, content: str, message: str) -> None:
+@cases(
+    ("[" * 100_000 + "]" * 100_000, "p.json is no program: its JSON is nested too deeply"),
+    ('{"format": "step-program-3", "written_by": "step-fabric 9.8.7"}',
+     "p.json has the format step-program-3 and was written by step-fabric 9.8.7; this is step-fabric 0.1.0, "
+     "which reads step-program-2: pip install 'step-fabric>=9.8.7'"),
+    ('{"format": "step-program-3"}',
+     "p.json has the format step-program-3 and was written by a newer release; this is step-fabric 0.1.0, which "
+     "reads step-program-2: pip install --upgrade step-fabric"),
+    ('{"format": "step-program-1"}',
+     "p.json has the format step-program-1 of an earlier release; save the program again"),
+    ('{"tolerance": 1', "p.json is no JSON: Expecting ',' delimiter: line 1 column 16 (char 15)"),
+    ("1" * 5000,
+     "p.json is no JSON: Exceeds the limit (4300 digits) for integer string conversion: value has 5000 digits; "
+     "use sys.set_int_max_str_digits() to increase the limit"),
+)  # fmt: skip
+def test_json(content: str, message: str, step: Step) -> None:
     Path("p.json").write_text(content)
     assert step("check", "p.json") == (1, "", f"error: {message}\n")
 
@@ -174,51 +165,38 @@ def test_a_depth_in_the_billions(step: Step, command: list[str]) -> None:
 
 
 @pytest.mark.parametrize("command", BACKENDS, ids=" ".join)
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [
-        (
-            "channel_depth=4000000000",
-            "channel_depth must be at most 268,435,456, not 4,000,000,000, which is 4,000,000,000 bits",
-        ),
-        ("vector_lanes=5000000", "vector_lanes must be at most 262,144, not 5,000,000, which is 160,000,000 bits"),
-        ("matmul_lanes=5000000", "matmul_lanes must be at most 262,144, not 5,000,000, which is 160,000,000 bits"),
-    ],
-)
-def test_what_no_fabric_has(step: Step, command: list[str], setting: str, message: str) -> None:
+@cases(
+    ("channel_depth=4000000000",
+     "channel_depth must be at most 268,435,456, not 4,000,000,000, which is 4,000,000,000 bits"),
+    ("vector_lanes=5000000", "vector_lanes must be at most 262,144, not 5,000,000, which is 160,000,000 bits"),
+    ("matmul_lanes=5000000", "matmul_lanes must be at most 262,144, not 5,000,000, which is 160,000,000 bits"),
+)  # fmt: skip
+def test_what_no_fabric_has(setting: str, message: str, step: Step, command: list[str]) -> None:
     assert step(command[0], "p.py", *command[1:], "--set", setting) == (1, "", f"error: {message}\n")
 
 
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [
-        ("dynamic_rows=1000000", "dynamic_rows must be at most 65,536, not 1,000,000"),
-        ("stages=²", "stages must be an integer >= 1, not '²'"),
-        ("memory.channels=1073741824", "memory.channels must be at most 1,024, not 1,073,741,824"),
-        ("memory.latency=1000000000000", "memory.latency must be at most 1,048,576, not 1,000,000,000,000"),
-        (
-            "scratchpad_bytes=1099511627776",
-            "scratchpad_bytes must be at most 33,554,432, not 1,099,511,627,776, which is 8,796,093,022,208 bits",
-        ),
-        ("link_bytes=1048576", "link_bytes must be at most 65,536, not 1,048,576, which is 8,388,608 bits"),
-    ],
-)
-def test_limits_of_the_fabric(step: Step, setting: str, message: str) -> None:
+@cases(
+    ("dynamic_rows=1000000", "dynamic_rows must be at most 65,536, not 1,000,000"),
+    ("stages=²", "stages must be an integer >= 1, not '²'"),
+    ("memory.channels=1073741824", "memory.channels must be at most 1,024, not 1,073,741,824"),
+    ("memory.latency=1000000000000", "memory.latency must be at most 1,048,576, not 1,000,000,000,000"),
+    ("scratchpad_bytes=1099511627776",
+     "scratchpad_bytes must be at most 33,554,432, not 1,099,511,627,776, which is 8,796,093,022,208 bits"),
+    ("link_bytes=1048576", "link_bytes must be at most 65,536, not 1,048,576, which is 8,388,608 bits"),
+)  # fmt: skip
+def test_limits_of_the_fabric(setting: str, message: str, step: Step) -> None:
     assert step("check", "p.py", "--set", setting) == (1, "", f"error: {message}\n")
 
 
-@pytest.mark.parametrize(
-    ("expected", "message"),
-    [
-        ("{'z': [1, 2, 3]}", "there is no output 'z' to compare with the expected one; there are y"),
-        ("{'y': [1, 2]}", "output 'y' has 3 scalars, but 2 are expected"),
-        ("{'y': ['a', 'b', 'c']}", "expected output 'y' must be real numbers, not <U1"),
-        ("[1, 2, 3]", "a program's expected must be a Mapping, not [1, 2, 3]"),
-        ("{}, tolerance=float('nan')", "tolerance must be a number >= 0, not nan"),
-        ("{}, tolerance='1%'", "tolerance must be a number >= 0, not '1%'"),
-    ],
+@cases(
+    ("{'z': [1, 2, 3]}", "there is no output 'z' to compare with the expected one; there are y"),
+    ("{'y': [1, 2]}", "output 'y' has 3 scalars, but 2 are expected"),
+    ("{'y': ['a', 'b', 'c']}", "expected output 'y' must be real numbers, not <U1"),
+    ("[1, 2, 3]", "a program's expected must be a Mapping, not [1, 2, 3]"),
+    ("{}, tolerance=float('nan')", "tolerance must be a number >= 0, not nan"),
+    ("{}, tolerance='1%'", "tolerance must be a number >= 0, not '1%'"),
 )
-def test_what_can_not_be_expected(step: Step, expected: str, message: str) -> None:
+def test_what_can_not_be_expected(expected: str, message: str, step: Step) -> None:
     write(more=f", expected={expected}")
     line = f'  p.py:6, in program: return Program(graph, {{"x": [1, 2, 3]}}, expected={expected})'
     assert step("compare", "p.py") == (1, "", f"error: {message}\n{line}\n")
@@ -284,15 +262,12 @@ def test_a_file_system_that_can_only_be_read(step: Step, monkeypatch: pytest.Mon
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("number", "message"),
-    [
-        (errno.ENOSPC, "the disk is full, where {} is: make room there, or set STEP_CACHE to another place"),
-        (errno.EROFS, "the cache {} can not be written (Read-only file system): set STEP_CACHE"),
-        (errno.EACCES, "the cache {} can not be written (Permission denied): set STEP_CACHE"),
-    ],
+@cases(
+    (errno.ENOSPC, "the disk is full, where {} is: make room there, or set STEP_CACHE to another place"),
+    (errno.EROFS, "the cache {} can not be written (Read-only file system): set STEP_CACHE"),
+    (errno.EACCES, "the cache {} can not be written (Permission denied): set STEP_CACHE"),
 )
-def test_a_cache_without_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, message: str) -> None:
+def test_a_cache_without_room(number: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STEP_CACHE", str(tmp_path))
     with pytest.raises(EnvironmentProblem) as error, writing_cache():
         raise OSError(number, os.strerror(number))
@@ -316,9 +291,8 @@ def test_a_build_on_a_full_disk_leaves_no_log(tmp_path: Path, monkeypatch: pytes
 def test_no_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("STEP_CACHE", raising=False)
     monkeypatch.setenv("HOME", "")
-    with pytest.raises(EnvironmentProblem) as error:
+    with raising(EnvironmentProblem, "there is no home directory to keep the cache in: set STEP_CACHE to a directory"):
         cache_directory()
-    assert str(error.value) == "there is no home directory to keep the cache in: set STEP_CACHE to a directory"
     monkeypatch.setenv("HOME", "/proc/nowhere")
     with pytest.raises(EnvironmentProblem) as error:
         cache_directory()

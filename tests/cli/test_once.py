@@ -5,24 +5,22 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import pytest
+from cases import cases
+from filing import filed
 
 from tests.cli.commanding import ROOT, Step
 
 PROGRAM = "examples/moe_simple.py:small"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "option"),
-    [
-        (["map", "x.pt2", "--luts", "3", "--luts", "4"], "--luts"),
-        (["run", PROGRAM, "--backend", "approx", "--backend", "interpret"], "--backend"),
-        (["sweep", PROGRAM, "--over", "memory.channels=1", "--save", "a.csv", "--save", "b.csv"], "--save"),
-        (["board", PROGRAM, "-o", "a", "--output", "b"], "--output"),
-        (["cache", "clean", "--older-than", "1", "--older-than", "2"], "--older-than"),
-    ],
+@cases(
+    (["map", "x.pt2", "--luts", "3", "--luts", "4"], "--luts"),
+    (["run", PROGRAM, "--backend", "approx", "--backend", "interpret"], "--backend"),
+    (["sweep", PROGRAM, "--over", "memory.channels=1", "--save", "a.csv", "--save", "b.csv"], "--save"),
+    (["board", PROGRAM, "-o", "a", "--output", "b"], "--output"),
+    (["cache", "clean", "--older-than", "1", "--older-than", "2"], "--older-than"),
 )
-def test_an_option_of_one_value_is_there_once(step: Step, arguments: list[str], option: str) -> None:
+def test_an_option_of_one_value_is_there_once(arguments: list[str], option: str, step: Step) -> None:
     done = step(*arguments)
     assert (done.code, done.out) == (1, "") and done.err.endswith(f"Error: {option} is given twice\n")
 
@@ -32,17 +30,14 @@ def test_flags_and_lists_may_be_there_twice(step: Step) -> None:
     assert step("check", PROGRAM, "--set", "stages=2", "--set", "link_bytes=32").code == 0
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["fifos", "{}", "--save", "{}"],
-        ["compare", "{}:small", "--save", "{}"],
-        ["run", "{}:small", "--backend", "approx", "--save", "{}"],
-        ["inputs", "{}:small", "-o", "{}"],
-        ["tune", "{}:small", "--over", "fabric.stages=1", "--plot", "{}"],
-    ],
+@cases(
+    ["fifos", "{}", "--save", "{}"],
+    ["compare", "{}:small", "--save", "{}"],
+    ["run", "{}:small", "--backend", "approx", "--save", "{}"],
+    ["inputs", "{}:small", "-o", "{}"],
+    ["tune", "{}:small", "--over", "fabric.stages=1", "--plot", "{}"],
 )
-def test_a_program_is_not_written_over(step: Step, arguments: list[str], tmp_path: Path) -> None:
+def test_a_program_is_not_written_over(arguments: list[str], step: Step, tmp_path: Path) -> None:
     program = tmp_path / "p.py"
     shutil.copy(ROOT / "examples/moe_simple.py", program)
     before = program.read_bytes()
@@ -59,8 +54,7 @@ def test_the_best_program_is_json(step: Step) -> None:
 
 
 def test_a_mapping_keeps_the_file_that_is_there(step: Step, tmp_path: Path) -> None:
-    rows = tmp_path / "rows.csv"
-    rows.write_text("name,age\n")
+    rows = filed(tmp_path / "rows.csv", "name,age\n")
     message = f"error: {rows} is there, and a mapping does not go on: choose another file, or delete it\n"
     assert step("map", "x.pt2", "--luts", "3", "--save", rows) == (1, "", message)
     assert rows.read_text() == "name,age\n"

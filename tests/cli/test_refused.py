@@ -14,10 +14,8 @@ PLOTS = "bandwidth, fifos, occupancy, roofline, tokens_per_expert, utilization"
 REFUSED: dict[tuple[str, ...], list[tuple[Sequence[object], str]]] = {
     ("fit", SIMPLE): [
         ([], "a fit needs a goal: within=0.05, or a budget of luts, dsp, ram or cycles"),
-        (
-            ["--within", "5%", "--luts", "9"],
-            "a fit is within a loss of cycles or within an area, not both; give within, or a budget",
-        ),
+        (["--within", "5%", "--luts", "9"],
+         "a fit is within a loss of cycles or within an area, not both; give within, or a budget"),
         (["--within", "few"], "--within must be a percentage such as 5%, not 'few'"),
     ],
     ("sweep", SWIGLU): [
@@ -66,8 +64,7 @@ REFUSED: dict[tuple[str, ...], list[tuple[Sequence[object], str]]] = {
         (["fit", SIMPLE, "--ram", "-1"], "--ram must be a number without a unit, such as 300k, not '-1'"),
         (["fit", SIMPLE, "--dsp", "1.5"], "--dsp must be whole multipliers, and '1.5' are 1.5"),
         (["fit", SIMPLE, "--within", "nan"], "--within must be a percentage such as 5%, not 'nan'"),
-        (["tune", SIMPLE, "--over", "n=1", "--within", "5bit"],
-         "--within must be a percentage such as 5%, not '5bit'"),
+        (["tune", SIMPLE, "--over", "n=1", "--within", "5bit"], "--within must be a percentage such as 5%, not '5bit'"),
         (["tune", SIMPLE, "--over", "n=1", "--budget", "lut_sites=300kbit"],
          "a budget of lut_sites must be a number without a unit, such as 300k, not '300kbit'"),
         (["map", "none.pt2", "--luts", "1600kbit"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -67,8 +68,7 @@ def test_a_long_parameter_is_cut(graph: Graph) -> None:
 
 
 def test_show_as_dot(step: Step, small: Path) -> None:
-    result = step("show", small, "--format", "dot")
-    lines = result.out.splitlines()
+    lines = step("show", small, "--format", "dot").out.splitlines()
     assert lines[0] == 'digraph "small" {' and lines[-1] == "}"
     edge = '  "x" -> "flat" [label="[N, 2] of Tile(BF16, 1, 1)", taillabel="", headlabel=""];'
     assert edge in lines
@@ -120,9 +120,7 @@ def test_pictures_by_graphviz(step: Step, tmp_path: Path, form: str, head: bytes
     assert (tmp_path / f"drawn.{form}").read_bytes().startswith(head)
 
 
-def test_pictures_that_can_not_be_drawn(
-    step: Step, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pictures_that_can_not_be_drawn(step: Step, small: Path, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     assert step("show", small, "-o", tmp_path / "drawn.png") == (
         3, "", "error: a PNG needs Graphviz' dot: install graphviz (Debian: apt install graphviz); "

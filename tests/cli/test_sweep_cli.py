@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from cases import cases
 from commanding import Step
 
 SWIGLU = "examples/swiglu.py"
@@ -51,21 +52,17 @@ def test_nothing_to_sweep_over(step: Step) -> None:
     assert result.code == 1 and "Missing option '--over'" in result.err
 
 
-@pytest.mark.parametrize(
-    ("module", "options", "message"),
-    [
-        ("optuna", ["--search", 2],
-         "a search needs the module optuna; install it with: pip install 'step-fabric[sweeps]'"),
-        ("pyarrow", ["--save", "r.parquet"],
-         "Parquet needs the module pyarrow; install it with: pip install 'step-fabric[sweeps]'"),
-        ("matplotlib", ["--plot", "p.svg"],
-         "a plot needs the module matplotlib; install it with: pip install 'step-fabric[plots]'"),
-        ("distributed", ["--scheduler", "tcp://localhost:1"],
-         "a sweep on a cluster needs the module distributed; install it with: pip install 'step-fabric[cluster]'"),
-    ],
+@cases(
+    ("optuna", ["--search", 2], "a search needs the module optuna; install it with: pip install 'step-fabric[sweeps]'"),
+    ("pyarrow", ["--save", "r.parquet"],
+     "Parquet needs the module pyarrow; install it with: pip install 'step-fabric[sweeps]'"),
+    ("matplotlib", ["--plot", "p.svg"],
+     "a plot needs the module matplotlib; install it with: pip install 'step-fabric[plots]'"),
+    ("distributed", ["--scheduler", "tcp://localhost:1"],
+     "a sweep on a cluster needs the module distributed; install it with: pip install 'step-fabric[cluster]'"),
 )  # fmt: skip
 def test_modules_that_are_missing(
-    step: Step, monkeypatch: pytest.MonkeyPatch, module: str, options: list[object], message: str
+    module: str, options: list[object], message: str, step: Step, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     assert step("sweep", SWIGLU, "--over", "rows=2,4", *options) == (3, "", f"error: {message}\n")

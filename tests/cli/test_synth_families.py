@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from cases import cases
 from commanding import Step, program
 
 from cosim.synthesis import measure
@@ -75,18 +76,15 @@ def test_the_slowest_path() -> None:
 tiny = program("tiny")
 
 
-@pytest.mark.parametrize(
-    "options, text",
-    [
-        (["--family", "asic"], "Invalid value for '--family': 'asic' is not one of 'ecp5', 'xcup', 'osu018'."),
-        (["--family", "xcup", "--speed", "7"], "--speed is for --family ecp5, not for xcup"),
-        (["--family", "osu018", "--device", "25k"], "--device is for --family ecp5, not for osu018"),
-        (["--family", "xcup", "--liberty", "a.lib"], "--liberty is for --family osu018, not for xcup"),
-        (["--family", "xcup", "--place"], "--place: there is no open place and route of xcup"),
-        (["--family", "xcup", "--estimate"], "--estimate knows the cells of ecp5 alone, not those of xcup"),
-    ],
+@cases(
+    (["--family", "asic"], "Invalid value for '--family': 'asic' is not one of 'ecp5', 'xcup', 'osu018'."),
+    (["--family", "xcup", "--speed", "7"], "--speed is for --family ecp5, not for xcup"),
+    (["--family", "osu018", "--device", "25k"], "--device is for --family ecp5, not for osu018"),
+    (["--family", "xcup", "--liberty", "a.lib"], "--liberty is for --family osu018, not for xcup"),
+    (["--family", "xcup", "--place"], "--place: there is no open place and route of xcup"),
+    (["--family", "xcup", "--estimate"], "--estimate knows the cells of ecp5 alone, not those of xcup"),
 )
-def test_what_a_family_does_not_have(step: Step, tiny: Path, options: list[str], text: str) -> None:
+def test_what_a_family_does_not_have(options: list[str], text: str, step: Step, tiny: Path) -> None:
     code, out, err = step("synth", tiny, *options)
     assert (code, out, err.splitlines()[-1]) == (1, "", f"Error: {text}")
 

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 from commanding import ROOT, Step
+from filing import filed
 
 from step import load_program
 from step_torch.agreement import Difference, TextAgreement
@@ -41,8 +42,7 @@ def test_joins_as_a_table_and_as_data(step: Step) -> None:
 
 
 def test_what_can_not_be_imported(step: Step, tmp_path: Path) -> None:
-    path = tmp_path / "model.pt2"
-    path.write_text("nothing")
+    path = filed(tmp_path / "model.pt2", "nothing")
     failed = step("import", path)
     assert failed.code == 1 and failed.out == ""
     assert failed.err == (

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from cases import cases
 from commanding import ROOT, Step
 
 HEAD = """\
@@ -31,57 +32,35 @@ def here(step: Step, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        (
-            "def program():\n    return undefined\n",
-            "p.py:program: NameError: name 'undefined' is not defined\n  p.py:5, in program: return undefined",
-        ),
-        (
-            "def half():\n    return 1 / 0\ndef program():\n    return half()\n",
-            "p.py:program: ZeroDivisionError: division by zero\n"
-            "  p.py:7, in program: return half()\n  p.py:5, in half: return 1 / 0",
-        ),
-        ("def program(:\n", "p.py: SyntaxError: invalid syntax\n  p.py:4, def program(:"),
-        (
-            "def program():\nreturn 1\n",
-            "p.py: IndentationError: expected an indented block after function definition on line 4\n"
-            "  p.py:5, return 1",
-        ),
-        (
-            "import absent_module\n",
-            "p.py: ModuleNotFoundError: No module named 'absent_module'\n  p.py:4, in <module>: import absent_module",
-        ),
-        (
-            "from helper import Nothing\n",
-            "p.py: SyntaxError: '(' was never closed\n"
-            "  p.py:4, in <module>: from helper import Nothing\n  helper.py:1, broken(",
-        ),
-        ("sys.exit(0)\n", "p.py ends Python (exit code 0)\n  p.py:4, in <module>: sys.exit(0)"),
-        (
-            "def program():\n    sys.exit('enough')\n",
-            "p.py:program ends Python (exit code enough)\n  p.py:5, in program: sys.exit('enough')",
-        ),
-        (
-            "def program(size):\n    pass\n",
-            "p.py:program: TypeError: program() missing 1 required positional argument: 'size'",
-        ),
-        (
-            "def program():\n    yield Graph('g')\n",
-            "p.py:program must return a Program, a Graph, or a list of them, not generator",
-        ),
-        ("def program():\n    raise KeyError\n", "p.py:program: KeyError\n  p.py:5, in program: raise KeyError"),
-        ("def deeper(n):\n    return deeper(n + 1)\ndef program():\n    return deeper(0)\n", None),
-        (
-            "class Tile2(Tile):\n    @property\n    def is_static(self):\n        return self.absent\n"
-            "def program():\n    graph = Graph('g')\n    graph.source('x', Tile2(BF16), [3]).sink('y')\n"
-            "    return graph\n",
-            "AttributeError: 'Tile2' object has no attribute 'absent'\n  p.py:7, in is_static: return self.absent",
-        ),
-    ],
-)
-def test_what_a_file_raises(step: Step, here: Path, body: str, message: str | None) -> None:
+@cases(
+    ("def program():\n    return undefined\n",
+     "p.py:program: NameError: name 'undefined' is not defined\n  p.py:5, in program: return undefined"),
+    ("def half():\n    return 1 / 0\ndef program():\n    return half()\n",
+     "p.py:program: ZeroDivisionError: division by zero\n"
+     "  p.py:7, in program: return half()\n  p.py:5, in half: return 1 / 0"),
+    ("def program(:\n", "p.py: SyntaxError: invalid syntax\n  p.py:4, def program(:"),
+    ("def program():\nreturn 1\n",
+     "p.py: IndentationError: expected an indented block after function definition on line 4\n  p.py:5, return 1"),
+    ("import absent_module\n",
+     "p.py: ModuleNotFoundError: No module named 'absent_module'\n  p.py:4, in <module>: import absent_module"),
+    ("from helper import Nothing\n",
+     "p.py: SyntaxError: '(' was never closed\n"
+     "  p.py:4, in <module>: from helper import Nothing\n  helper.py:1, broken("),
+    ("sys.exit(0)\n", "p.py ends Python (exit code 0)\n  p.py:4, in <module>: sys.exit(0)"),
+    ("def program():\n    sys.exit('enough')\n",
+     "p.py:program ends Python (exit code enough)\n  p.py:5, in program: sys.exit('enough')"),
+    ("def program(size):\n    pass\n",
+     "p.py:program: TypeError: program() missing 1 required positional argument: 'size'"),
+    ("def program():\n    yield Graph('g')\n",
+     "p.py:program must return a Program, a Graph, or a list of them, not generator"),
+    ("def program():\n    raise KeyError\n", "p.py:program: KeyError\n  p.py:5, in program: raise KeyError"),
+    ("def deeper(n):\n    return deeper(n + 1)\ndef program():\n    return deeper(0)\n", None),
+    ("class Tile2(Tile):\n    @property\n    def is_static(self):\n        return self.absent\n"
+     "def program():\n    graph = Graph('g')\n    graph.source('x', Tile2(BF16), [3]).sink('y')\n"
+     "    return graph\n",
+     "AttributeError: 'Tile2' object has no attribute 'absent'\n  p.py:7, in is_static: return self.absent"),
+)  # fmt: skip
+def test_what_a_file_raises(body: str, message: str | None, step: Step, here: Path) -> None:
     (here / "helper.py").write_text("broken(\n")
     (here / "p.py").write_text(HEAD + body)
     result = step("check", "p.py")
@@ -115,14 +94,11 @@ def test_a_typo_in_an_operator(step: Step, here: Path) -> None:
     assert line == '  p.py:5, in program: Graph("g").sorce("x", Tile(BF16), [3])'
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"x = '\xff'\n", "SyntaxError: (unicode error) 'utf-8' codec can't decode byte 0xff in position 0: "),
-        (b"x = 1\0\n", "SyntaxError: source code string cannot contain null bytes\n"),
-    ],
+@cases(
+    (b"x = '\xff'\n", "SyntaxError: (unicode error) 'utf-8' codec can't decode byte 0xff in position 0: "),
+    (b"x = 1\0\n", "SyntaxError: source code string cannot contain null bytes\n"),
 )
-def test_a_file_that_is_no_text(step: Step, here: Path, content: bytes, message: str) -> None:
+def test_a_file_that_is_no_text(content: bytes, message: str, step: Step, here: Path) -> None:
     (here / "p.py").write_bytes(content)
     result = step("check", "p.py")
     assert (result.code, result.out) == (1, "") and result.err.startswith(f"error: p.py: {message}")
@@ -141,30 +117,22 @@ def test_imports_in_a_circle(step: Step, here: Path) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("Graph('a b')", "a name must be letters, digits and underscores, and start with no digit, not 'a b'"),
-        ("Program(7)", "a program's graph must be a Graph, not 7"),
-    ],
+@cases(
+    ("Graph('a b')", "a name must be letters, digits and underscores, and start with no digit, not 'a b'"),
+    ("Program(7)", "a program's graph must be a Graph, not 7"),
 )
-def test_errors_without_a_place_get_the_line(step: Step, here: Path, line: str, message: str) -> None:
+def test_errors_without_a_place_get_the_line(line: str, message: str, step: Step, here: Path) -> None:
     (here / "p.py").write_text(f"{HEAD}def program():\n    {line}\n")
     result = step("check", "p.py")
     assert (result.code, result.err) == (1, f"error: {message}\n  p.py:5, in program: {line}\n")
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        (
-            'Tile("BF15")',
-            "dtype must be one of BF16, FP32, INT8, INT32, UINT32, BOOL, FP16, FP8_E4M3, FP8_E5M2, not 'BF15'",
-        ),
-        ("Tile(BF16, -1, 2)", "the rows of a tile must be an integer >= 1 or a symbol, not -1"),
-    ],
-)
-def test_types_have_the_line_themselves(step: Step, here: Path, line: str, message: str) -> None:
+@cases(
+    ('Tile("BF15")',
+     "dtype must be one of BF16, FP32, INT8, INT32, UINT32, BOOL, FP16, FP8_E4M3, FP8_E5M2, not 'BF15'"),
+    ("Tile(BF16, -1, 2)", "the rows of a tile must be an integer >= 1 or a symbol, not -1"),
+)  # fmt: skip
+def test_types_have_the_line_themselves(line: str, message: str, step: Step, here: Path) -> None:
     (here / "p.py").write_text(f"{HEAD}def program():\n    {line}\n")
     result = step("check", "p.py")
     assert (result.code, result.err) == (1, f"error: p.py:5: {message}\n")

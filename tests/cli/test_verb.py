@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 import click
 import pytest
+from cases import cases
 
 from step_cli.verb import POSITIVE, Default, Note, call, is_given, verb
 
@@ -43,27 +44,21 @@ def command(
     click.echo(call(api, kind=kind, pairs=pairs, fast=fast, check=check, group=group, given=is_given("jobs")))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "changed"),
-    [
-        ([], {}),
-        (["--jobs", "2"], {"jobs": 2, "given": True}),
-        (["--size", "50", "--kind", "b"], {"size": 0.5, "kind": "b"}),
-        (["--pair", "a=1", "--pair", "b=2"], {"pairs": ("a=1", "b=2")}),
-        (["--fast", "--no-check"], {"fast": True, "check": False}),
-        (["--base", "4", "--first", "x"], {"group": More(base=4, first="x")}),
-    ],
+@cases(
+    ([], {}),
+    (["--jobs", "2"], {"jobs": 2, "given": True}),
+    (["--size", "50", "--kind", "b"], {"size": 0.5, "kind": "b"}),
+    (["--pair", "a=1", "--pair", "b=2"], {"pairs": ("a=1", "b=2")}),
+    (["--fast", "--no-check"], {"fast": True, "check": False}),
+    (["--base", "4", "--first", "x"], {"group": More(base=4, first="x")}),
 )
-def test_options(capsys: pytest.CaptureFixture[str], arguments: list[str], changed: dict[str, Any]) -> None:
+def test_options(arguments: list[str], changed: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     default = {"name": "n", "jobs": 7, "size": 0.05, "kind": "a", "pairs": (), "fast": False, "check": None}
     command.main(["n", *arguments], standalone_mode=False)
     assert capsys.readouterr().out == f"{default | {'group': More(), 'given': False} | changed}\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [([], "name"), (["n", "--jobs", "0"], "0 is not in the range x>=1."), (["n", "--kind", "c"], "'c' is not one of")],
-)
+@cases(([], "name"), (["n", "--jobs", "0"], "0 is not in the range x>=1."), (["n", "--kind", "c"], "'c' is not one of"))
 def test_bad_options(arguments: list[str], message: str) -> None:
     with pytest.raises(click.UsageError) as error:
         command.main(arguments, standalone_mode=False)

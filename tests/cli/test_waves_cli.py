@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
+from cases import cases
 from commanding import Step, program
 from reading_waves import VCDVCD
 
@@ -72,20 +73,17 @@ def test_waves_are_called_like_the_program(step: Step, tmp_path: Path, monkeypat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["fragile.gtkw", "fragile.sucl", "fragile.vcd"]
 
 
-@pytest.mark.parametrize(
-    "arguments, text",
-    [
-        (["waves", "--operators", "spred"], "there is no operator 'spred'; did you mean 'spread'? there are left, "),
-        (["tokens", "--of", "a,,b"], "names of operators must be parted by commas, as in a,b, not 'a,,b'\n"),
-        (["tokens", "--of", "left,left"], "the operator left is there twice in 'left,left'\n"),
-        (["waves", "--operators", "left,left"], "the operator left is there twice in 'left,left'\n"),
-        (["waves", "-o", "w.fst"], "waves must go to a file that ends in .vcd, not 'w.fst'\n"),
-        (["waves", "-o", "/proc/w.vcd"], "/proc/w.vcd can not be written: No such file or directory\n"),
-        (["tokens", "--from", "9", "--to", "3"], "the first cycle, 9, must not be behind the last one, 3\n"),
-        (["tokens", "--from", "34"], "the run has 34 cycles, so there is no cycle 34\n"),
-    ],
+@cases(
+    (["waves", "--operators", "spred"], "there is no operator 'spred'; did you mean 'spread'? there are left, "),
+    (["tokens", "--of", "a,,b"], "names of operators must be parted by commas, as in a,b, not 'a,,b'\n"),
+    (["tokens", "--of", "left,left"], "the operator left is there twice in 'left,left'\n"),
+    (["waves", "--operators", "left,left"], "the operator left is there twice in 'left,left'\n"),
+    (["waves", "-o", "w.fst"], "waves must go to a file that ends in .vcd, not 'w.fst'\n"),
+    (["waves", "-o", "/proc/w.vcd"], "/proc/w.vcd can not be written: No such file or directory\n"),
+    (["tokens", "--from", "9", "--to", "3"], "the first cycle, 9, must not be behind the last one, 3\n"),
+    (["tokens", "--from", "34"], "the run has 34 cycles, so there is no cycle 34\n"),
 )  # fmt: skip
-def test_what_can_not_be(step: Step, arguments: list[str], text: str) -> None:
+def test_what_can_not_be(arguments: list[str], text: str, step: Step) -> None:
     verb, *options = arguments
     result = step(verb, FRAGILE, "--backend", "approx", *options)
     assert (result.code, result.out) == (1, "")

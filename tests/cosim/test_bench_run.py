@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from designs import DONE, memory_ports, nothing, pass_through, payload
+from raising import raising
 
 from cosim.building import toolchain
 from cosim.running.bench_run import run_directory, simulate
@@ -112,22 +113,19 @@ def test_waves(tmp_path):
 
 def test_waves_that_can_not_be_written(tmp_path):
     waves = tmp_path / "missing" / "run.vcd"
-    with pytest.raises(InputError) as error:
+    with raising(InputError, f"waves can not go to {waves}: {waves.parent} is no directory"):
         simulate(pass_through(tmp_path), sources={"a": [DONE]}, waves=waves)
-    assert str(error.value) == f"waves can not go to {waves}: {waves.parent} is no directory"
 
 
 def test_waves_of_another_kind(tmp_path):
-    with pytest.raises(InputError) as error:
+    with raising(InputError, "waves must go to a file that ends in .vcd or .fst, not 'run.ghw'"):
         simulate(pass_through(tmp_path), sources={"a": [DONE]}, waves=Path("run.ghw"))
-    assert str(error.value) == "waves must go to a file that ends in .vcd or .fst, not 'run.ghw'"
 
 
 def test_fst_needs_lz4(tmp_path, monkeypatch):
     monkeypatch.setattr("cosim.building.build.has_lz4", lambda: False)
-    with pytest.raises(EnvironmentProblem) as error:
+    with raising(EnvironmentProblem, f"lz4.h is missing: {toolchain.HINTS['lz4']}"):
         simulate(pass_through(tmp_path), sources={"a": [DONE]}, waves=tmp_path / "run.fst")
-    assert str(error.value) == f"lz4.h is missing: {toolchain.HINTS['lz4']}"
 
 
 @pytest.mark.parametrize(
@@ -140,16 +138,14 @@ def test_fst_needs_lz4(tmp_path, monkeypatch):
     ],
 )
 def test_inputs_that_do_not_fit(tmp_path, arguments, text):
-    with pytest.raises(InputError) as error:
+    with raising(InputError, text):
         simulate(pass_through(tmp_path), **arguments)
-    assert str(error.value) == text
 
 
 def test_memory_that_does_not_fit(tmp_path):
     memory = {"beat_bytes": 8, "channels": 1, "interval": 1, "latency": 1, "beats_total": 2}
-    with pytest.raises(InputError) as error:
+    with raising(InputError, "the memory has 16 bytes, but 17 were given"):
         simulate(memory_ports(tmp_path, [1], 0, memory), sources={"r0": []}, memory=bytes(17))
-    assert str(error.value) == "the memory has 16 bytes, but 17 were given"
 
 
 def test_an_address_out_of_range_ends_the_simulator(tmp_path):
@@ -229,14 +225,10 @@ def test_a_disk_that_fills_up_with_waves(tmp_path, monkeypatch):
 
 
 def test_a_directory_without_sidecar(tmp_path):
-    with pytest.raises(FormatError) as error:
+    with raising(FormatError, f"{tmp_path}/fabric.json does not exist; `step verilog PROGRAM -o {tmp_path}` writes it"):
         simulate(tmp_path)
-    assert str(error.value) == (
-        f"{tmp_path}/fabric.json does not exist; `step verilog PROGRAM -o {tmp_path}` writes it"
-    )
 
 
 def test_a_sidecar_without_a_field():
-    with pytest.raises(FormatError) as error:
+    with raising(FormatError, "sidecar has no field 'sources'"):
         simulate({"module": "x"})
-    assert str(error.value) == "sidecar has no field 'sources'"

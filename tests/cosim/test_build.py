@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from designs import DONE, pass_through, payload, write_design
+from raising import raising
 
 from cosim.building.build import OPTIMIZATION, build, without_instances
 from cosim.building.design import load_design
@@ -150,9 +151,8 @@ def test_compiler_errors_are_told(tmp_path, own_cache):
 def test_a_missing_file_is_told(tmp_path):
     design = pass_through(tmp_path)
     (design / "fabric.v").unlink()
-    with pytest.raises(BuildError) as error:
+    with raising(BuildError, f"{tmp_path}/fabric.v does not exist, but the sidecar names it"):
         build(design)
-    assert str(error.value) == f"{tmp_path}/fabric.v does not exist, but the sidecar names it"
 
 
 BUILD_SCRIPT = """

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from cases import cases
 from filelock import FileLock
 
 from step.errors import EnvironmentProblem, InputError
@@ -118,21 +119,15 @@ def test_kinds_and_sizes(root: Path) -> None:
     assert left(root) == set() and (root / "README").exists()
 
 
-@pytest.mark.parametrize(
-    ("text", "size"), [("0", 0), ("12", 12), ("3KB", 3000), ("2.5 gb", 2_500_000_000), ("1T", 10**12), ("7 B", 7)]
-)
+@cases(("0", 0), ("12", 12), ("3KB", 3000), ("2.5 gb", 2_500_000_000), ("1T", 10**12), ("7 B", 7))
 def test_sizes(text: str, size: int) -> None:
     assert parse_size(text) == size
 
 
 def test_sizes_as_text() -> None:
     assert [size_text(each) for each in (0, 999, 1000, 2_460_000, 10**10)] == [
-        "0 B",
-        "999 B",
-        "1.0 KB",
-        "2.5 MB",
-        "10.0 GB",
-    ]
+        "0 B", "999 B", "1.0 KB", "2.5 MB", "10.0 GB",
+    ]  # fmt: skip
 
 
 def test_a_limit_that_is_no_size(monkeypatch: pytest.MonkeyPatch) -> None:

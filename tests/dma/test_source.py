@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from amaranth.hdl import ClockDomain, Const, Module, ResetSignal, Signal
 from amaranth.sim import Simulator
+from cases import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory import memory
+from raising import raising
 from streams import nested, netlist_of, tokens_of, wanted
 
 from hw.dma import images
@@ -153,16 +155,12 @@ def test_data_that_dma_does_not_reach(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(error.value) == said
 
 
-@pytest.mark.parametrize(
-    ("data", "text"),
-    [
-        (np.ones((3, 2, 2, 3)), "input 'x' must have the dimensions [D0, 4], not [3, 2]"),
-        (np.ones((3, 4, 2, 2)), "input 'x' must have shape [D0, 4, 2, 3], not [3, 4, 2, 2]"),
-        ([[np.ones((2, 3))] * 4, [np.ones((2, 3))] * 3], RAGGED),
-    ],
+@cases(
+    (np.ones((3, 2, 2, 3)), "input 'x' must have the dimensions [D0, 4], not [3, 2]"),
+    (np.ones((3, 4, 2, 2)), "input 'x' must have shape [D0, 4, 2, 3], not [3, 4, 2, 2]"),
+    ([[np.ones((2, 3))] * 4, [np.ones((2, 3))] * 3], RAGGED),
 )
 def test_data_of_another_shape(data: Any, text: str) -> None:
     netlist = netlist_of(Tile(BF16, 2, 3), [None, 4])
-    with pytest.raises(InputError) as error:
+    with raising(InputError, text):
         fed(netlist, data)
-    assert str(error.value) == text

@@ -7,6 +7,7 @@ from typing import Any
 import attention
 import numpy as np
 import pytest
+from cases import cases
 from grids import samples
 from raising import raising
 from test_examples import assert_clean, assert_close, numbers
@@ -93,18 +94,10 @@ def test_other_numbers_of_regions(regions: int, dynamic: bool) -> None:
 
 
 @pytest.mark.parametrize("dynamic", [False, True])
-@pytest.mark.parametrize(
-    "sizes",
-    [
-        {"heads": 1},
-        {"heads": 3, "group": 1},
-        {"size": 8, "rows": 8},
-        {"size": 16, "rows": 1},
-        {"group": 8, "rows": 2},
-        {"group": 3, "rows": None},
-    ],
-    ids=str,
-)
+@cases(
+    {"heads": 1}, {"heads": 3, "group": 1}, {"size": 8, "rows": 8}, {"size": 16, "rows": 1}, {"group": 8, "rows": 2},
+    {"group": 3, "rows": None}, ids=str,
+)  # fmt: skip
 def test_other_sizes(sizes: dict[str, Any], dynamic: bool) -> None:
     assert_runs(attention.build(np.array([3, 0, 7]), dynamic=dynamic, **sizes))
 

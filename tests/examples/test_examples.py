@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import recirculate
 import swiglu
+from cases import cases
 from grids import samples
 from raising import raising
 
@@ -38,8 +39,7 @@ def assert_close(program: Program) -> None:
 
 
 def numbers(program: Program, accounting: Any = "paper") -> dict[str, int]:
-    found = metrics(program.graph, program.fabric, accounting)
-    bound = found.bind(bind(program))
+    bound = metrics(program.graph, program.fabric, accounting).bind(bind(program))
     return {name: int(value) for name, value in bound.items().items()}
 
 
@@ -102,15 +102,12 @@ def test_swiglu_sweep(rows: int, columns: int) -> None:
     assert found["flops"] == 16 * (3 * 2 * 64 * 64 + 9 * 64 + 64 // columns * 64)
 
 
-@pytest.mark.parametrize(
-    "sizes",
-    [
-        {"batch": 4, "hidden": 16, "inner": 16},
-        {"batch": 8, "hidden": 32, "inner": 16},
-        {"batch": 4, "hidden": 16, "inner": 48},
-        {"batch": 6, "hidden": 32, "inner": 32, "rows": 3, "depth": 8, "columns": 32},
-        {"batch": 1, "hidden": 16, "inner": 16, "rows": 1},
-    ],
+@cases(
+    {"batch": 4, "hidden": 16, "inner": 16},
+    {"batch": 8, "hidden": 32, "inner": 16},
+    {"batch": 4, "hidden": 16, "inner": 48},
+    {"batch": 6, "hidden": 32, "inner": 32, "rows": 3, "depth": 8, "columns": 32},
+    {"batch": 1, "hidden": 16, "inner": 16, "rows": 1},
 )
 def test_swiglu_in_other_sizes(sizes: dict[str, int]) -> None:
     assert_close(swiglu.program(**sizes))
@@ -176,10 +173,7 @@ def test_mixtral_on_other_traces(trace: str, dynamic: bool) -> None:
 
 
 @pytest.mark.parametrize("dynamic", [False, True])
-@pytest.mark.parametrize(
-    "sizes",
-    [{"hidden": 32, "inner": 16}, {"hidden": 16, "inner": 64, "step": 8}, {"hidden": 32, "inner": 32, "tile_rows": 2}],
-)
+@cases({"hidden": 32, "inner": 16}, {"hidden": 16, "inner": 64, "step": 8}, {"hidden": 32, "inner": 32, "tile_rows": 2})
 def test_mixtral_in_other_sizes(sizes: dict[str, int], dynamic: bool) -> None:
     trace = np.random.default_rng(1).integers(0, EXPERTS, (12, 1))
     assert_close(moe_mixtral.build(trace, dynamic=dynamic, **sizes))
@@ -230,10 +224,7 @@ def test_experts_by_turns_on_other_traces(trace: str, regions: int) -> None:
     assert rows_of(program) == rows_of(moe_mixtral.build(np.array(TRACES[trace]), hidden=16, inner=16))
 
 
-@pytest.mark.parametrize(
-    "sizes",
-    [{"hidden": 32, "inner": 16}, {"hidden": 16, "inner": 64, "step": 8}, {"hidden": 32, "inner": 48, "tile_rows": 2}],
-)
+@cases({"hidden": 32, "inner": 16}, {"hidden": 16, "inner": 64, "step": 8}, {"hidden": 32, "inner": 48, "tile_rows": 2})
 def test_experts_by_turns_in_other_sizes(sizes: dict[str, int]) -> None:
     """The weights of an expert lie where its addresses say, also where D and F differ."""
     trace = np.random.default_rng(1).integers(0, EXPERTS, (12, 1))

@@ -7,6 +7,7 @@ from typing import Any
 import norm_qkv
 import numpy as np
 import pytest
+from cases import cases
 from test_examples import assert_clean, assert_close, numbers
 
 from sim_approx import backend as approx
@@ -27,16 +28,13 @@ def assert_runs(program: Program) -> None:
         assert got == [token.value.tobytes() for token in meaning[name] if token.has_value]
 
 
-@pytest.mark.parametrize(
-    "sizes",
-    [
-        {},
-        {"tokens": 1, "rows": 1},
-        {"tokens": 12, "rows": 2},
-        {"hidden": 32, "heads": 2, "groups": 2, "head": 8, "columns": 8},
-        {"rows": 2, "heads": 8, "groups": 1, "depth": 32, "columns": 8},
-        {"tokens": 4, "hidden": 16, "heads": 1, "groups": 1},
-    ],
+@cases(
+    {},
+    {"tokens": 1, "rows": 1},
+    {"tokens": 12, "rows": 2},
+    {"hidden": 32, "heads": 2, "groups": 2, "head": 8, "columns": 8},
+    {"rows": 2, "heads": 8, "groups": 1, "depth": 32, "columns": 8},
+    {"tokens": 4, "hidden": 16, "heads": 1, "groups": 1},
     ids=str,
 )
 def test_sizes(sizes: dict[str, Any]) -> None:

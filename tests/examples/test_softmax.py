@@ -49,15 +49,11 @@ def test_lengths(lengths: list[int], running: bool) -> None:
 @pytest.mark.parametrize(
     "row",
     [
-        np.full(64, 3e38),
-        np.linspace(-1e30, 1e30, 64),
-        np.arange(64) * 100.0,
-        -np.arange(64) * 100.0,
-        np.where(np.arange(64) == 5, 0.0, -np.inf),
-        np.zeros(64),
+        np.full(64, 3e38), np.linspace(-1e30, 1e30, 64), np.arange(64) * 100.0, -np.arange(64) * 100.0,
+        np.where(np.arange(64) == 5, 0.0, -np.inf), np.zeros(64),
     ],
     ids=["large", "far apart", "rising", "falling", "one is possible", "equal"],
-)
+)  # fmt: skip
 def test_rows(row: np.ndarray, running: bool) -> None:
     """Powers of differences to the maximum do not overflow."""
     program = softmax.build([64], running)

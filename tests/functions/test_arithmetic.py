@@ -159,18 +159,12 @@ LEAVES: dict[str, Leaf] = {
     "multiply": (Fp32Multiply, pairs, lambda first, second: _bits(numerics.multiply(fp32(first), fp32(second)))),
     "multiply_bf16": (Bf16Multiply, halves, lambda first, second: _bits(numerics.flush(bf16(first) * bf16(second)))),
     "accumulate": (MultiplyAccumulate, accumulations, accumulate),
-    "to_bf16": (
-        lambda stages: Convert(FP32, BF16),
-        single,
-        lambda value: numerics.narrow(fp32(value), BF16).view(np.uint16),
-    ),
+    "to_bf16": (lambda stages: Convert(FP32, BF16), single,
+        lambda value: numerics.narrow(fp32(value), BF16).view(np.uint16)),
     "to_fp32": (lambda stages: Convert(BF16, FP32), single_half, lambda value: _bits(bf16(value))),
     "same_fp32": (lambda stages: Convert(FP32, FP32), single, lambda value: _bits(fp32(value))),
-    "same_bf16": (
-        lambda stages: Convert(BF16, BF16),
-        single_half,
-        lambda value: numerics.narrow(bf16(value), BF16).view(np.uint16),
-    ),
+    "same_bf16": (lambda stages: Convert(BF16, BF16), single_half,
+        lambda value: numerics.narrow(bf16(value), BF16).view(np.uint16)),
     **{
         f"narrow_to_{out}{'_saturated' * saturate}".lower(): (
             lambda stages, out=out, saturate=saturate: Convert(FP32, out, saturate=saturate),
@@ -192,11 +186,7 @@ LEAVES: dict[str, Leaf] = {
     "silu": (Silu, around_zero, lambda value: _bits(silu(fp32(value)))),
     "exp": (Exp, around_zero, lambda value: _bits(exp(fp32(value)))),
     "gelu": (Gelu, around_zero, lambda value: _bits(gelu(fp32(value)))),
-    "gelu_by_tanh": (
-        lambda stages: Gelu(stages, "tanh"),
-        around_zero,
-        lambda value: _bits(gelu(fp32(value), "tanh")),
-    ),
+    "gelu_by_tanh": (lambda stages: Gelu(stages, "tanh"), around_zero, lambda value: _bits(gelu(fp32(value), "tanh"))),
     "tanh": (Tanh, around_zero, lambda value: _bits(tanh(fp32(value)))),
     "reciprocal": (Reciprocal, single, lambda value: _bits(divide(np.ones(len(value), np.float32), fp32(value)))),
     "rsqrt": (Rsqrt, single, lambda value: _bits(rsqrt(fp32(value)))),
@@ -208,12 +198,8 @@ LEAVES: dict[str, Leaf] = {
             product(first, second, out),
         )
         for first, second, out in [
-            (INT8, INT8, INT8),
-            (INT8, INT8, INT32),
-            (INT32, INT8, INT32),
-            (INT32, INT32, INT8),
-            (INT32, INT32, INT32),
-            (UINT32, UINT32, UINT32),
+            (INT8, INT8, INT8), (INT8, INT8, INT32), (INT32, INT8, INT32), (INT32, INT32, INT8),
+            (INT32, INT32, INT32), (UINT32, UINT32, UINT32),
         ]
     },
     **{
@@ -232,7 +218,7 @@ LEAVES: dict[str, Leaf] = {
         )
         for dtype in (INT8, INT32, UINT32)
     },
-}
+}  # fmt: skip
 
 
 def _patterns(values: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ import patterns
 import playing
 import pytest
 from amaranth.sim import Simulator
+from cases import cases
 from verilated import HARMLESS, Verilated, kinds, lint
 
 from hw.functions.datapath import Datapath
@@ -83,22 +84,19 @@ class Case:
 NARROW, WIDE = Tile(BF16, 3, 4), Tile(FP32, 3, 4)
 
 
-@pytest.mark.parametrize(
-    "function, tile, lanes, timing",
-    [
-        (Transpose(), Tile(BF16, 3, 4), 1, (1, 0)),
-        (Transpose(), Tile(BOOL, 2, 5), 1, (1, 0)),
-        (TopK(1), Tile(BF16, 1, 1), 16, (1, 2)),
-        (TopK(2), Tile(BF16, 1, 8), 16, (4, 5)),
-        (TopK(3), Tile(FP32, 1, 8), 64, (1, 2)),
-        (TopK(3), Tile(INT8, 1, 7), 15, (4, 5)),
-        (TopK(5), Tile(INT32, 1, 5), 4, (5, 6)),
-        (KeepTopK(1), Tile(BF16, 1, 1), 16, (2, 2)),
-        (KeepTopK(2), Tile(BF16, 1, 8), 16, (5, 5)),
-        (KeepTopK(2), Tile(FP32, 3, 4), 64, (4, 4)),
-        (KeepTopK(3), Tile(INT8, 2, 7), 15, (9, 9)),
-        (KeepTopK(2), Tile(BF16, 5, 3), 1, (16, 16)),
-    ],
+@cases(
+    (Transpose(), Tile(BF16, 3, 4), 1, (1, 0)),
+    (Transpose(), Tile(BOOL, 2, 5), 1, (1, 0)),
+    (TopK(1), Tile(BF16, 1, 1), 16, (1, 2)),
+    (TopK(2), Tile(BF16, 1, 8), 16, (4, 5)),
+    (TopK(3), Tile(FP32, 1, 8), 64, (1, 2)),
+    (TopK(3), Tile(INT8, 1, 7), 15, (4, 5)),
+    (TopK(5), Tile(INT32, 1, 5), 4, (5, 6)),
+    (KeepTopK(1), Tile(BF16, 1, 1), 16, (2, 2)),
+    (KeepTopK(2), Tile(BF16, 1, 8), 16, (5, 5)),
+    (KeepTopK(2), Tile(FP32, 3, 4), 64, (4, 4)),
+    (KeepTopK(3), Tile(INT8, 2, 7), 15, (9, 9)),
+    (KeepTopK(2), Tile(BF16, 5, 3), 1, (16, 16)),
 )
 def test_functions_of_whole_tiles(function: Any, tile: Tile, lanes: int, timing: tuple[int, int]) -> None:
     """What can not go through in words."""
@@ -122,10 +120,7 @@ def test_indices_of_selectors(k: int, targets: int, gaps: str) -> None:
     assert got == [playing.to_int(function.apply(each), result) for each in masks]
 
 
-@pytest.mark.parametrize(
-    "function, tile, link",
-    [(RetileCol(), Tile(FP32, 3, 3), 64), (RetileCol(), Tile(INT8, 9, 4), 64), (RetileRow(), Tile(INT8, 1, 3), 8)],
-)
+@cases((RetileCol(), Tile(FP32, 3, 3), 64), (RetileCol(), Tile(INT8, 9, 4), 64), (RetileRow(), Tile(INT8, 1, 3), 8))
 def test_join_of_whole_tiles(function: Function, tile: Tile, link: int) -> None:
     """Columns that are no parts of a word or small ones, and rows that are no whole words."""
     case = Case(function, (tile,), FabricConfig(link_bytes=link), reduce=True, tiles=5)

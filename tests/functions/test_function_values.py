@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import patterns
 import pytest
+from cases import cases
 
 from step.functions.cache import CacheEnd, CacheRows, CacheTiles, ExpertTiles
 from step.functions.cast import Cast
@@ -148,9 +149,7 @@ def all_pieces(function: CountedFunction, *values: int | np.ndarray) -> list[int
     return [int(each.item()) for each in found]
 
 
-@pytest.mark.parametrize(
-    "length, rows", [(0, []), (1, [1]), (3, [3]), (4, [4]), (5, [4, 1]), (8, [4, 4]), (11, [4, 4, 3])]
-)
+@cases((0, []), (1, [1]), (3, [3]), (4, [4]), (5, [4, 1]), (8, [4, 4]), (11, [4, 4, 3]))
 def test_valid_rows_of_the_tiles_of_a_cache(length: int, rows: list[int]) -> None:
     """Request 2 has the tiles from 10 + 2 * 3 on, one for each of these numbers."""
     assert all_pieces(CacheRows(4), number(length)) == rows

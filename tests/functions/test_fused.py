@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import patterns
 import pytest
+from cases import cases
 
 from step import BF16, FP32, INT8, INT32, Tile
 from step.errors import TypeMismatch
@@ -87,27 +88,24 @@ def test_rows_are_the_definition(dtype: Any, terms: int) -> None:
         assert same(function.apply(values[None]), [wanted]), values
 
 
-@pytest.mark.parametrize(
-    "first, second, bits",
-    [
-        ((1, INFINITY), (1, 0), 0x7FC00000),
-        ((1, NAN), (1, 0), 0x7FC00000),
-        ((INFINITY, 1), (1, 1), 0x7F800000),
-        ((INFINITY, 1), (-1, 1), 0xFF800000),
-        ((INFINITY, INFINITY), (1, -1), 0x7FC00000),
-        ((INFINITY, INFINITY), (1, 1), 0x7F800000),
-        ((-0.0, -0.0), (1, 1), 0),
-        ((1, -1), (1, 1), 0),
-        ((1e-40, 2), (1, 1), 0x40000000),  # a subnormal number is a zero
-        ((2.0**100, 2.0**100), (2.0**100, -(2.0**100)), 0),  # products beyond FP32 cancel
-        ((2.0**100, -(2.0**100)), (2.0**100, 2.0**99), 0x7F800000),
-        ((2.0**-80, 2.0**-80), (2.0**-46, 2.0**-46), 0x01000000),
-        ((2.0**-80, 0), (2.0**-47, 0), 0),
-        ((1, 2.0**-24), (1, 1), 0x3F800000),  # the sum has a bit more than FP32, and is cut off
-        ((-1, -(2.0**-24)), (1, 1), 0xBF800000),
-        ((1, -(2.0**-24)), (1, 1), 0x3F7FFFFF),
-        ((1, -(2.0**-25)), (1, 1), 0x3F800000),  # a term below all that is kept
-    ],
+@cases(
+    ((1, INFINITY), (1, 0), 0x7FC00000),
+    ((1, NAN), (1, 0), 0x7FC00000),
+    ((INFINITY, 1), (1, 1), 0x7F800000),
+    ((INFINITY, 1), (-1, 1), 0xFF800000),
+    ((INFINITY, INFINITY), (1, -1), 0x7FC00000),
+    ((INFINITY, INFINITY), (1, 1), 0x7F800000),
+    ((-0.0, -0.0), (1, 1), 0),
+    ((1, -1), (1, 1), 0),
+    ((1e-40, 2), (1, 1), 0x40000000),  # a subnormal number is a zero
+    ((2.0**100, 2.0**100), (2.0**100, -(2.0**100)), 0),  # products beyond FP32 cancel
+    ((2.0**100, -(2.0**100)), (2.0**100, 2.0**99), 0x7F800000),
+    ((2.0**-80, 2.0**-80), (2.0**-46, 2.0**-46), 0x01000000),
+    ((2.0**-80, 0), (2.0**-47, 0), 0),
+    ((1, 2.0**-24), (1, 1), 0x3F800000),  # the sum has a bit more than FP32, and is cut off
+    ((-1, -(2.0**-24)), (1, 1), 0xBF800000),
+    ((1, -(2.0**-24)), (1, 1), 0x3F7FFFFF),
+    ((1, -(2.0**-25)), (1, 1), 0x3F800000),  # a term below all that is kept,
 )
 def test_special_numbers(first: tuple[float, float], second: tuple[float, float], bits: int) -> None:
     """Of two products among zeros."""
@@ -147,25 +145,18 @@ def test_sixteen_terms_unless_said() -> None:
     assert RowSum(sum="fused") == RowSum(sum="fused", terms=16)
 
 
-@pytest.mark.parametrize(
-    "make, text",
-    [
-        (lambda: Matmul(terms=8), "matmul needs sum to be \"fused\" for terms, not 'ordered'"),
-        (lambda: RowSum(terms=8), "row_sum needs sum to be \"fused\" for terms, not 'ordered'"),
-        (lambda: Matmul(sum="fused", terms=12), "matmul needs terms to be 4, 8, 16 or 32 or None, not 12"),  # type: ignore[arg-type]
-        (lambda: Matmul(sum="exact"), 'matmul needs sum to be "ordered" or "fused", not \'exact\''),  # type: ignore[arg-type]
-        (
-            lambda: Matmul(out=INT32, sum="fused").result_type(Tile(INT8, 2, 3), Tile(INT8, 3, 4)),
-            'matmul of Tile(INT8, 2, 3), Tile(INT8, 3, 4) needs sum to be "ordered", as sums of integers are exact in '
-            "any order, not 'fused'",
-        ),
-        (
-            lambda: RowSum(sum="fused").result_type(Tile(INT32, 2, 3)),
-            'row_sum of Tile(INT32, 2, 3) needs sum to be "ordered", as sums of integers are exact in any order, not '
-            "'fused'",
-        ),
-    ],
-)
+@cases(
+    (lambda: Matmul(terms=8), "matmul needs sum to be \"fused\" for terms, not 'ordered'"),
+    (lambda: RowSum(terms=8), "row_sum needs sum to be \"fused\" for terms, not 'ordered'"),
+    (lambda: Matmul(sum="fused", terms=12), "matmul needs terms to be 4, 8, 16 or 32 or None, not 12"),  # type: ignore[arg-type]
+    (lambda: Matmul(sum="exact"), 'matmul needs sum to be "ordered" or "fused", not \'exact\''),  # type: ignore[arg-type]
+    (lambda: Matmul(out=INT32, sum="fused").result_type(Tile(INT8, 2, 3), Tile(INT8, 3, 4)),
+     'matmul of Tile(INT8, 2, 3), Tile(INT8, 3, 4) needs sum to be "ordered", as sums of integers are exact in '
+     "any order, not 'fused'"),
+    (lambda: RowSum(sum="fused").result_type(Tile(INT32, 2, 3)),
+     'row_sum of Tile(INT32, 2, 3) needs sum to be "ordered", as sums of integers are exact in any order, not '
+     "'fused'"),
+)  # fmt: skip
 def test_what_cannot_be_fused(make: Any, text: str) -> None:
     with pytest.raises(TypeMismatch) as caught:
         make()

@@ -107,5 +107,4 @@ def test_millions_of_vectors_in_verilator(kind: str, terms: int, tmp_path: Path)
     for seed in range(13):
         vectors = VECTORS[kind](np.random.default_rng([8, seed]), 100_000, terms)
         timed = {name: np.pad(each, ((0, component.depth), (0, 0))) for name, each in packed(vectors).items()}
-        got = program.run(timed)["result"][component.depth :, 0]
-        assert disagreements(vectors, got) == []
+        assert disagreements(vectors, program.run(timed)["result"][component.depth :, 0]) == []

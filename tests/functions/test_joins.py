@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cases import cases
 from streaming import Case
 
 from hw.functions.packed_rows import PackedRows
@@ -19,22 +20,19 @@ from step.lowering.plans.words import Parts, Store
 GAPS = [[0], [0, 0, 3, 0, 1, 7]]
 
 
-@pytest.mark.parametrize(
-    "function, tile, tiles, link",
-    [
-        (RetileRow(), Tile(BF16, 1, 16), 16, 64),  # two tiles a word
-        (RetileRow(), Tile(BF16, 1, 16), 5, 64),  # the last word in part
-        (RetileRow(), Tile(BF16, 4, 16), 4, 8),  # whole words
-        (RetileRow(), Tile(INT8, 1, 3), 5, 16),  # a result of one word
-        (RetileRow(), Tile(FP32, 3, 4), 1, 16),
-        (RetileCol(), Tile(FP32, 1, 4), 3, 8),
-        (RetileCol(), Tile(BOOL, 1, 3), 6, 4),
-        (RetileCol(), Tile(FP32, 4, 16), 3, 64),  # a word a line
-        (RetileCol(), Tile(FP32, 3, 8), 2, 8),  # several words a line
-        (RetileCol(), Tile(BF16, 5, 8), 3, 64),  # four lines a word, the last word in part
-        (RetileCol(), Tile(INT8, 2, 4), 5, 16),
-        (RetileCol(), Tile(FP32, 2, 2), 1, 16),
-    ],
+@cases(
+    (RetileRow(), Tile(BF16, 1, 16), 16, 64),  # two tiles a word
+    (RetileRow(), Tile(BF16, 1, 16), 5, 64),  # the last word in part
+    (RetileRow(), Tile(BF16, 4, 16), 4, 8),  # whole words
+    (RetileRow(), Tile(INT8, 1, 3), 5, 16),  # a result of one word
+    (RetileRow(), Tile(FP32, 3, 4), 1, 16),
+    (RetileCol(), Tile(FP32, 1, 4), 3, 8),
+    (RetileCol(), Tile(BOOL, 1, 3), 6, 4),
+    (RetileCol(), Tile(FP32, 4, 16), 3, 64),  # a word a line
+    (RetileCol(), Tile(FP32, 3, 8), 2, 8),  # several words a line
+    (RetileCol(), Tile(BF16, 5, 8), 3, 64),  # four lines a word, the last word in part
+    (RetileCol(), Tile(INT8, 2, 4), 5, 16),
+    (RetileCol(), Tile(FP32, 2, 2), 1, 16),
 )
 def test_join(function: Function, tile: Tile, tiles: int, link: int) -> None:
     case = Case(function, (tile,), FabricConfig(link_bytes=link), reduce=True, tiles=tiles)
@@ -59,10 +57,7 @@ def test_random_joins(count: int) -> None:
             assert case.path.latency == 1
 
 
-@pytest.mark.parametrize(
-    "function, element",
-    [(SelectValid(), Tile(BOOL)), (SelectAll(3), Tile(BF16, 3, 4)), (SelectAll(2), Selector(5))],
-)
+@cases((SelectValid(), Tile(BOOL)), (SelectAll(3), Tile(BF16, 3, 4)), (SelectAll(2), Selector(5)))
 def test_wires(function: Function, element: ElementType) -> None:
     case = Case(function, (element,), FabricConfig(link_bytes=8))
     assert case.formula() == (1, 0, True)

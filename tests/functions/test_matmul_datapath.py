@@ -10,6 +10,7 @@ from random import Random
 import numpy as np
 import patterns
 import pytest
+from cases import cases
 from grids import samples
 from scripted import Script
 from verilated import HARMLESS, Verilated, kinds, lint
@@ -145,8 +146,7 @@ PRODUCTS = [
 def test_matmul(product: int, how: str, gaps: list[int]) -> None:
     rows, inner, cols, on = PRODUCTS[product]
     case = Case(rows, inner, cols, how, on)
-    path = case.path()
-    assert case.script(path, 7, Random(3), gaps).wrong() == []
+    assert case.script(case.path(), 7, Random(3), gaps).wrong() == []
 
 
 @pytest.mark.parametrize("seed", [pytest.param(0, marks=pytest.mark.slow), 1, 2])
@@ -171,8 +171,7 @@ def test_block_ram(seed: int) -> None:
 def test_a_state_leaves_whole_however_soon_others_follow() -> None:
     """It takes twice as long to leave as the next one to come, in words that have scalars of all blocks."""
     case = Case(8, 1, 3, "accum", fabric(8, 16, stages=1))
-    path = case.path()
-    assert case.script(path, 40, Random(1), [0]).wrong() == []
+    assert case.script(case.path(), 40, Random(1), [0]).wrong() == []
 
 
 def any_case(random: Random, most: int) -> Case:
@@ -189,8 +188,7 @@ def test_random_shapes(seed: int) -> None:
     random = Random(seed)
     for _ in range(6):
         case = any_case(random, 4)
-        path = case.path()
-        assert case.script(path, 6, random, [random.randrange(9), 0, 0]).wrong() == [], case
+        assert case.script(case.path(), 6, random, [random.randrange(9), 0, 0]).wrong() == [], case
 
 
 def tied(shape: Arrangement, lanes: int) -> list[Arrangement]:
@@ -213,8 +211,7 @@ def test_blocks_that_are_as_good_take_as_long(how: str) -> None:
     for shape in shapes:
         other = replace(found, arrangement=shape)
         assert other.initiation_interval == found.initiation_interval and other.latency >= found.latency
-        path = MatmulDatapath(other)
-        assert case.script(path, 7, Random(3), [0]).wrong() == []
+        assert case.script(MatmulDatapath(other), 7, Random(3), [0]).wrong() == []
 
 
 def test_ties_are_broken_in_one_way() -> None:
@@ -226,19 +223,10 @@ def test_ties_are_broken_in_one_way() -> None:
         assert shape == max(tied(shape, lanes), key=lambda each: each.block_cols)
 
 
-@pytest.mark.parametrize(
-    "lanes, stages, computes, used, begin, latency",
-    [
-        (1, 4, 4096, 1, 1, 4088),
-        (16, 4, 256, 16, 1, 248),
-        (64, 4, 64, 64, 5, 72),
-        (64, 1, 64, 64, 2, 56),
-        (256, 4, 64, 64, 5, 72),
-        (256, 2, 32, 128, 7, 42),
-        (256, 1, 16, 256, 8, 26),
-        (4096, 1, 16, 256, 8, 26),
-    ],
-)
+@cases(
+    (1, 4, 4096, 1, 1, 4088), (16, 4, 256, 16, 1, 248), (64, 4, 64, 64, 5, 72), (64, 1, 64, 64, 2, 56),
+    (256, 4, 64, 64, 5, 72), (256, 2, 32, 128, 7, 42), (256, 1, 16, 256, 8, 26), (4096, 1, 16, 256, 8, 26),
+)  # fmt: skip
 def test_a_square_matmul_takes_its_multiplications_over_lanes(
     lanes: int, stages: int, computes: int, used: int, begin: int, latency: int
 ) -> None:
@@ -253,9 +241,7 @@ def test_a_square_matmul_takes_its_multiplications_over_lanes(
     assert (path.plan.begin, path.latency) == (begin, latency)
 
 
-@pytest.mark.parametrize(
-    "how, link, interval", [("map", 64, 16), ("map", 8, 128), ("map to bf16", 8, 64), ("accum", 8, 64), ("map", 4, 256)]
-)
+@cases(("map", 64, 16), ("map", 8, 128), ("map to bf16", 8, 64), ("accum", 8, 64), ("map", 4, 256))
 def test_the_link_limits_a_matmul(how: str, link: int, interval: int) -> None:
     """16 cycles of work for 512 bytes of each operand and 1024 of the result; that of a reduction need not leave."""
     case = Case(16, 16, 16, how, fabric(256, link, stages=1))
@@ -278,9 +264,7 @@ def test_nothing_has_a_register_for_every_bit_of_a_tile() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("arithmetic", ["rtl", "model"])
 @pytest.mark.parametrize("how", ["map to bf16", "accum transposed", "accum of 4 terms", "accum of 16 terms transposed"])
-@pytest.mark.parametrize(
-    "rows, inner, cols, lanes, link", [(16, 16, 16, 64, 64), (16, 16, 16, 64, 1024), (3, 5, 7, 50, 4)]
-)
+@cases((16, 16, 16, 64, 64), (16, 16, 16, 64, 1024), (3, 5, 7, 50, 4))
 def test_in_verilator(
     rows: int, inner: int, cols: int, lanes: int, link: int, how: str, arithmetic: str, tmp_path: Path
 ) -> None:

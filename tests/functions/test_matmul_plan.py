@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from random import Random
 
 import pytest
+from cases import cases
 from product_model import wrong
 from test_matmul_datapath import Case, any_case, fabric
 
@@ -106,10 +107,7 @@ def test_many_intervals_are_what_the_docs_say() -> None:
         assert max(w, last - v) <= found.latency <= max(w, last), case
 
 
-@pytest.mark.parametrize(
-    ("lanes", "heights", "begin"),
-    [(16, (1,) * 64, 1), (64, (4,) * 16, 4), (256, (4,) * 4, 28), (1024, (4,), 124)],
-)
+@cases((16, (1,) * 64, 1), (64, (4,) * 16, 4), (256, (4,) * 4, 28), (1024, (4,), 124))
 def test_a_large_product_begins_with_its_first_rows(lanes: int, heights: tuple[int, ...], begin: int) -> None:
     """Of 128 words of each operand, those of the first group of rows: as many blocks as an addition has stages.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 from grids import samples
 from streaming import Case
 
@@ -32,16 +33,13 @@ def test_words_of_every_state(tile: Tile, link: int) -> None:
     Case(MaxIndex(), inputs, FabricConfig(link_bytes=link), reduce=True).check(24, [0], scan=True)
 
 
-@pytest.mark.parametrize(
-    ("values", "indices", "result"),
-    [
-        ([1, 3, 3, 2], [0, 1, 2, 3], (3, 1)),
-        ([3, 1, 3], [7, 1, 4], (3, 4)),
-        ([-np.inf, -np.inf], [9, 8], (-np.inf, 8)),
-        ([np.inf, -np.nan, np.nan, 1], [3, 2, 1, 0], (np.nan, 1)),
-        ([-0.0, 1e-40, -1e-40], [0, 1, 2], (0.0, 1)),
-        ([], [], (-np.inf, 2**32 - 1)),
-    ],
+@cases(
+    ([1, 3, 3, 2], [0, 1, 2, 3], (3, 1)),
+    ([3, 1, 3], [7, 1, 4], (3, 4)),
+    ([-np.inf, -np.inf], [9, 8], (-np.inf, 8)),
+    ([np.inf, -np.nan, np.nan, 1], [3, 2, 1, 0], (np.nan, 1)),
+    ([-0.0, 1e-40, -1e-40], [0, 1, 2], (0.0, 1)),
+    ([], [], (-np.inf, 2**32 - 1)),
 )
 def test_ties_and_special_numbers(values: list[float], indices: list[int], result: tuple[float, int]) -> None:
     """As if in any order."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from cases import cases
 
 from sim_approx import backend as approx
 from step.errors import StreamFault
@@ -48,48 +49,21 @@ def of_requests(function: CacheTiles | CacheEnd) -> Callable[[Graph], Stream]:
 
 
 @pytest.mark.parametrize("unread", [False, True])
-@pytest.mark.parametrize(
-    "build, first, second, text",
-    [
-        (rows, [0, 1, 2], None, "map 'y': the index of a row is not below the number of rows\n  token 2 of a is 2"),
-        (
-            lambda graph: play(graph, "a", ADDRESS).flat_map(ExpertTiles(4, 2), name="y"),
-            [3, 2**32 - 1, 4],
-            None,
-            "flat_map 'y': this is not exactly one of the experts 0 to 3\n  token 1 of a is 4294967295",
-        ),
-        (
-            lambda graph: graph.selectors("a", 4, [3]).flat_map(ExpertTiles(4, 2), name="y"),
-            [8, 6, 1],
-            None,
-            "flat_map 'y': this is not exactly one of the experts 0 to 3\n  token 1 of a is a selector of 1, 2",
-        ),
-        (
-            lambda graph: graph.selectors("a", 4, [3]).flat_map(ExpertTiles(4, 2), name="y"),
-            [8, 0, 1],
-            None,
-            "flat_map 'y': this is not exactly one of the experts 0 to 3\n  token 1 of a is a selector of no target",
-        ),
-        (
-            of_requests(CacheTiles(3, 2, 5)),
-            [2, 0, 1],
-            [10, 0, 11],
-            f"flat_map 'y': {REQUESTS} 10 rows of the cache at most\n  token 2 of a is 1\n  token 2 of b is 11",
-        ),
-        (
-            of_requests(CacheEnd(3, 2, 4)),
-            [2, 3, 1],
-            [7, 0, 0],
-            f"map 'y': {REQUESTS} less than 8 rows of the cache\n  token 1 of a is 3\n  token 1 of b is 0",
-        ),
-        (
-            of_requests(CacheEnd(3, 2, 4)),
-            [2, 2, 1],
-            [7, 8, 0],
-            f"map 'y': {REQUESTS} less than 8 rows of the cache\n  token 1 of a is 2\n  token 1 of b is 8",
-        ),
-    ],
-)
+@cases(
+    (rows, [0, 1, 2], None, "map 'y': the index of a row is not below the number of rows\n  token 2 of a is 2"),
+    (lambda graph: play(graph, "a", ADDRESS).flat_map(ExpertTiles(4, 2), name="y"), [3, 2**32 - 1, 4], None,
+     "flat_map 'y': this is not exactly one of the experts 0 to 3\n  token 1 of a is 4294967295"),
+    (lambda graph: graph.selectors("a", 4, [3]).flat_map(ExpertTiles(4, 2), name="y"), [8, 6, 1], None,
+     "flat_map 'y': this is not exactly one of the experts 0 to 3\n  token 1 of a is a selector of 1, 2"),
+    (lambda graph: graph.selectors("a", 4, [3]).flat_map(ExpertTiles(4, 2), name="y"), [8, 0, 1], None,
+     "flat_map 'y': this is not exactly one of the experts 0 to 3\n  token 1 of a is a selector of no target"),
+    (of_requests(CacheTiles(3, 2, 5)), [2, 0, 1], [10, 0, 11],
+     f"flat_map 'y': {REQUESTS} 10 rows of the cache at most\n  token 2 of a is 1\n  token 2 of b is 11"),
+    (of_requests(CacheEnd(3, 2, 4)), [2, 3, 1], [7, 0, 0],
+     f"map 'y': {REQUESTS} less than 8 rows of the cache\n  token 1 of a is 3\n  token 1 of b is 0"),
+    (of_requests(CacheEnd(3, 2, 4)), [2, 2, 1], [7, 8, 0],
+     f"map 'y': {REQUESTS} less than 8 rows of the cache\n  token 1 of a is 2\n  token 1 of b is 8"),
+)  # fmt: skip
 def test_out_of_range(
     build: Callable[[Graph], Stream], first: list[int], second: list[int] | None, text: str, unread: bool, graph: Graph
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from cases import cases
 from grids import samples
 from streaming import Case
 
@@ -17,47 +17,33 @@ GAPS = [[0], [0, 0, 3, 0, 1, 7]]
 
 @samples(
     tile=[
-        Tile(BF16, 3, 4),
-        Tile(FP32, 5, 16),
-        Tile(BF16, 1, 64),
-        Tile(BF16, 3, 6),
-        Tile(FP32, 2, 2),
-        Tile(BF16, 7, 24),
+        Tile(BF16, 3, 4), Tile(FP32, 5, 16), Tile(BF16, 1, 64), Tile(BF16, 3, 6), Tile(FP32, 2, 2), Tile(BF16, 7, 24),
     ],
     link=[1, 2, 8, 16, 64],
     gaps=GAPS,
-)
+)  # fmt: skip
 def test_halves(tile: Tile, link: int, gaps: list[int]) -> None:
     Case(RotateHalf(), (tile,), FabricConfig(link_bytes=link)).check(9, gaps)
 
 
 @samples(
     case=[
-        (Tile(BF16, 3, 4), 1),
-        (Tile(FP32, 1, 40), 39),
-        (Tile(FP32, 40, 1), 0),
-        (Tile(BOOL, 9, 5), 2),
-        (Tile(INT8, 33, 3), 0),
-        (Tile(UINT32, 1, 3), 2),
-        (Tile(UINT32), 0),
-        (Tile(INT32, 2, 3), 1),
+        (Tile(BF16, 3, 4), 1), (Tile(FP32, 1, 40), 39), (Tile(FP32, 40, 1), 0), (Tile(BOOL, 9, 5), 2),
+        (Tile(INT8, 33, 3), 0), (Tile(UINT32, 1, 3), 2), (Tile(UINT32), 0), (Tile(INT32, 2, 3), 1),
     ],
     link=[1, 2, 8, 16, 64],
     gaps=GAPS,
-)
+)  # fmt: skip
 def test_columns(case: tuple[Tile, int], link: int, gaps: list[int]) -> None:
     tile, index = case
     Case(Column(index), (tile,), FabricConfig(link_bytes=link)).check(9, gaps)
 
 
-@pytest.mark.parametrize(
-    ("tile", "link", "cycles"),
-    [
-        (Tile(BF16, 8, 16), 64, (4, 1)),  # two rows a word
-        (Tile(BF16, 8, 64), 64, (16, 2)),  # a half is a word
-        (Tile(BF16, 8, 128), 64, (32, 3)),  # or two
-        (Tile(BF16, 8, 24), 64, (6, 2)),  # windows of three words, which have four rows
-    ],
+@cases(
+    (Tile(BF16, 8, 16), 64, (4, 1)),  # two rows a word
+    (Tile(BF16, 8, 64), 64, (16, 2)),  # a half is a word
+    (Tile(BF16, 8, 128), 64, (32, 3)),  # or two
+    (Tile(BF16, 8, 24), 64, (6, 2)),  # windows of three words, which have four rows,
 )
 def test_halves_leave_when_they_are_there(tile: Tile, link: int, cycles: tuple[int, int]) -> None:
     plan = Case(RotateHalf(), (tile,), FabricConfig(link_bytes=link)).plan

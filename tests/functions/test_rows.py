@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 from grids import samples
 from streaming import Case
 
@@ -66,17 +67,14 @@ def test_random_rows(count: int) -> None:
         random_case(random).check(7, GAPS[seed % 2], seed)
 
 
-@pytest.mark.parametrize(
-    "function, tile, lanes, interval, used, latency",
-    [
-        (RowSum(), Tile(BF16, 16, 16), 32, 8, 32, 24),  # two rows a word: a pipeline
-        (RowSum(), Tile(BF16, 16, 16), 16, 16, 16, 33),
-        (RowSum(), Tile(BF16, 16, 64), 32, 32, 32, 56),  # a row is two words
-        (RowMax(), Tile(BF16, 16, 16), 32, 8, 32, 12),
-        (ArgMax(), Tile(BF16, 16, 16), 32, 8, 32, 12),
-        (ArgMax(), Tile(FP32, 1, 256), 16, 16, 16, 24),
-        (RowSum(), Tile(FP32, 1, 256), 16, 16, 16, 48),
-    ],
+@cases(
+    (RowSum(), Tile(BF16, 16, 16), 32, 8, 32, 24),  # two rows a word: a pipeline
+    (RowSum(), Tile(BF16, 16, 16), 16, 16, 16, 33),
+    (RowSum(), Tile(BF16, 16, 64), 32, 32, 32, 56),  # a row is two words
+    (RowMax(), Tile(BF16, 16, 16), 32, 8, 32, 12),
+    (ArgMax(), Tile(BF16, 16, 16), 32, 8, 32, 12),
+    (ArgMax(), Tile(FP32, 1, 256), 16, 16, 16, 24),
+    (RowSum(), Tile(FP32, 1, 256), 16, 16, 16, 48),
 )
 def test_rows_of_words(function: Any, tile: Tile, lanes: int, interval: int, used: int, latency: int) -> None:
     path: Any = (case := Case(function, (tile,), FabricConfig(vector_lanes=lanes))).path

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import patterns
 import pytest
+from cases import cases
 
 from step.functions.cast import Cast
 from step.functions.compare import RELATIONS, Compare, Where
@@ -69,20 +70,11 @@ def test_reductions_of_integers_keep_the_lowest_bits_of_their_state() -> None:
     assert states[1].dtype == np.int8 and states[1].tolist() == [[44] * 4]
 
 
-@pytest.mark.parametrize(
-    "function, dtype, start",
-    [
-        (Max(), FP32, -INF),
-        (Min(), FP32, INF),
-        (Max(BF16), BF16, -INF),
-        (Max(), INT32, -(2**31)),
-        (Min(), INT32, 2**31 - 1),
-        (Max(), UINT32, 0),
-        (Min(), UINT32, 2**32 - 1),
-        (Min(INT8), INT8, 127),
-        (MulAdd(), FP32, 0),
-    ],
-)
+@cases(
+    (Max(), FP32, -INF), (Min(), FP32, INF), (Max(BF16), BF16, -INF), (Max(), INT32, -(2**31)),
+    (Min(), INT32, 2**31 - 1), (Max(), UINT32, 0), (Min(), UINT32, 2**32 - 1), (Min(INT8), INT8, 127),
+    (MulAdd(), FP32, 0),
+)  # fmt: skip
 def test_reductions_start_where_nothing_changes_a_first_element(function: Max, dtype: DType, start: float) -> None:
     state = function.initial(Tile(dtype, 1, 2))
     assert state.dtype == dtype.numpy and state.tolist() == [[start] * 2]
@@ -164,24 +156,9 @@ def test_where_keeps_all_bits(dtype: DType) -> None:
 def test_casts_to_integers_round_to_even_and_stop_at_the_limits(source: DType, out: DType) -> None:
     limits = np.iinfo(out.numpy)
     given = tile(
-        0.5,
-        1.5,
-        2.5,
-        -0.5,
-        -1.5,
-        126.5,
-        127.5,
-        -128.5,
-        -129,
-        2**31,
-        2**32,
-        -(2**31),
-        INF,
-        -INF,
-        NAN,
-        1e-40,
+        0.5, 1.5, 2.5, -0.5, -1.5, 126.5, 127.5, -128.5, -129, 2**31, 2**32, -(2**31), INF, -INF, NAN, 1e-40,
         dtype=source,
-    )
+    )  # fmt: skip
     exact = given[0].astype(np.float64)
     wanted = [0 if np.isnan(each) else min(max(each, limits.min), limits.max) for each in exact]
     assert Cast(out).apply(given)[0].tolist() == [round(each) for each in wanted]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from cases import cases
 from driving import drive
 
 from hw.functions.corner_turn import Move
@@ -43,15 +44,12 @@ def test_words_leave_one_after_the_other(moves: tuple[Move, ...]) -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize(
-    ("moves", "in_order"),
-    [
-        (ROWS, True),
-        (UNEVEN, True),
-        ((Move(0, 0, 1, 0), Move(1, 0, 0, 0)), False),  # the second one leaves first
-        ((Move(0, 0, 0, 0), Move(1, 1, 1, 0)), False),  # through two ports
-        ((Move(0, 0, 0, 0), Move(1, 0, 2, 0)), False),  # with a gap
-    ],
+@cases(
+    (ROWS, True),
+    (UNEVEN, True),
+    ((Move(0, 0, 1, 0), Move(1, 0, 0, 0)), False),  # the second one leaves first
+    ((Move(0, 0, 0, 0), Move(1, 1, 1, 0)), False),  # through two ports
+    ((Move(0, 0, 0, 0), Move(1, 0, 2, 0)), False),  # with a gap,
 )
 def test_what_leaves_in_order(moves: tuple[Move, ...], in_order: bool) -> None:
     assert leaves_in_order(moves) == in_order

@@ -8,6 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from cases import cases
+from raising import raising
 
 from step import (
     BF16,
@@ -173,20 +175,16 @@ def test_what_only_moves_data_takes_them() -> None:
     assert RetileRow().state_type((), numbers).dtype is FP8_E4M3
 
 
-@pytest.mark.parametrize(
-    ("dtype", "value", "text"),
-    [
-        (FP16, 65520.0, "input 'x' at [1, 0] is 65520.0, but FP16 ends at 65504; give inf if that is meant"),
-        (FP8_E5M2, 1e9, "input 'x' at [1, 0] is 1000000000.0, but FP8_E5M2 ends at 57344; give inf if that is meant"),
-        (FP8_E4M3, -500.0, "input 'x' at [1, 0] is -500.0, but FP8_E4M3 ends at 448, and has no infinities"),
-        (FP8_E4M3, INF, "input 'x' at [1, 0] is inf, but FP8_E4M3 ends at 448, and has no infinities"),
-    ],
+@cases(
+    (FP16, 65520.0, "input 'x' at [1, 0] is 65520.0, but FP16 ends at 65504; give inf if that is meant"),
+    (FP8_E5M2, 1e9, "input 'x' at [1, 0] is 1000000000.0, but FP8_E5M2 ends at 57344; give inf if that is meant"),
+    (FP8_E4M3, -500.0, "input 'x' at [1, 0] is -500.0, but FP8_E4M3 ends at 448, and has no infinities"),
+    (FP8_E4M3, INF, "input 'x' at [1, 0] is inf, but FP8_E4M3 ends at 448, and has no infinities"),
 )
 def test_data_that_they_do_not_have(dtype: DType, value: float, text: str, graph: Graph) -> None:
     graph.load(graph.tensor("x", (2, 2), dtype), tile=(2, 2)).sink("y")
-    with pytest.raises(InputError) as caught:
+    with raising(InputError, text):
         interpret(graph, {"x": [[1.0, 2.0], [value, 3.0]]})
-    assert str(caught.value) == text
 
 
 def test_data_is_rounded_once(graph: Graph) -> None:

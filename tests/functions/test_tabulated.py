@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 
 from step.functions.exp import Exp, powers_of_two
 from step.functions.gelu import Gelu, logarithms
@@ -57,34 +58,20 @@ def errors(function: Any, values: np.ndarray, out: DType) -> tuple[np.ndarray, n
     return error / 2.0 ** (np.floor(np.log2(np.abs(exact))) - bits), error / np.abs(exact)
 
 
-@pytest.mark.parametrize(
-    "function, ulp, relative",
-    [
-        (Exp, 0.501, 2.2e-6),
-        (Gelu, 0.51, 4e-5),
-        (GeluByTanh, 0.51, 4e-5),
-        (Reciprocal, 0.501, 1.2e-6),
-        (Rsqrt, 0.501, 1.6e-6),
-        (Tanh, 0.501, 2.1e-5),
-    ],
-)
+@cases(
+    (Exp, 0.501, 2.2e-6), (Gelu, 0.51, 4e-5), (GeluByTanh, 0.51, 4e-5), (Reciprocal, 0.501, 1.2e-6),
+    (Rsqrt, 0.501, 1.6e-6), (Tanh, 0.501, 2.1e-5),
+)  # fmt: skip
 def test_accuracy_for_every_bf16_number(function: Any, ulp: float, relative: float) -> None:
     units, _ = errors(function, EVERY, BF16)
     assert len(units) > 20_000 and 0.49 < units.max() < ulp
     assert errors(function, EVERY, FP32)[1].max() < relative
 
 
-@pytest.mark.parametrize(
-    "function, reach, relative",
-    [
-        (Exp, 88, 2.2e-6),
-        (Gelu, 13, 4e-5),
-        (GeluByTanh, 10, 1.4e-4),
-        (Reciprocal, 0, 1.2e-6),
-        (Rsqrt, 0, 1.6e-6),
-        (Tanh, 9, 2.1e-5),
-    ],
-)
+@cases(
+    (Exp, 88, 2.2e-6), (Gelu, 13, 4e-5), (GeluByTanh, 10, 1.4e-4), (Reciprocal, 0, 1.2e-6), (Rsqrt, 0, 1.6e-6),
+    (Tanh, 9, 2.1e-5),
+)  # fmt: skip
 def test_accuracy_for_fp32(function: Any, reach: float, relative: float) -> None:
     random = np.random.default_rng(5)
     if reach:
@@ -123,58 +110,30 @@ def bits(values: np.ndarray) -> list[str]:
 
 
 INFINITY, MINUS_INFINITY, NAN, ZERO, MINUS_ZERO, ONE, MINUS_ONE = (
-    "7f800000",
-    "ff800000",
-    "7fc00000",
-    "00000000",
-    "80000000",
-    "3f800000",
-    "bf800000",
-)
+    "7f800000", "ff800000", "7fc00000", "00000000", "80000000", "3f800000", "bf800000",
+)  # fmt: skip
 SPECIALS = row(np.inf, -np.inf, np.nan, -np.nan, 0.0, -0.0, 1e-40, -1e-40)
 
 
-@pytest.mark.parametrize(
-    "function, specials, values, results",
-    [
-        (
-            Exp(),
-            [INFINITY, ZERO, NAN, NAN, ONE, ONE, ONE, ONE],
-            [88.72, 88.73, 256, 3e38, -87.3, -87.4, -300, -3e38, 2.0**-126],
-            ["7f7f4634", INFINITY, INFINITY, INFINITY, "0084c39a", ZERO, ZERO, ZERO, ONE],
-        ),
-        (
-            Gelu(),
-            [INFINITY, MINUS_ZERO, NAN, NAN, ZERO, MINUS_ZERO, ZERO, MINUS_ZERO],
-            [16, -16, 300, -300, 2.0**-125, -(2.0**-125)],
-            ["41800000", MINUS_ZERO, "43960000", MINUS_ZERO, "00800000", "80800000"],
-        ),
-        (
-            Gelu(approximate="tanh"),
-            [INFINITY, MINUS_ZERO, NAN, NAN, ZERO, MINUS_ZERO, ZERO, MINUS_ZERO],
-            [16, -16, 300, -300, 2.0**-125, -(2.0**-125), -10.5],
-            ["41800000", MINUS_ZERO, "43960000", MINUS_ZERO, "00800000", "80800000", MINUS_ZERO],
-        ),
-        (
-            Tanh(),
-            [ONE, MINUS_ONE, NAN, NAN, ZERO, MINUS_ZERO, ZERO, MINUS_ZERO],
-            [8, -8, 300, -300, 7.99, -7.99, 2.0**-126, -(2.0**-30)],
-            [ONE, MINUS_ONE, ONE, MINUS_ONE, ONE, MINUS_ONE, "00800000", "b0800000"],
-        ),
-        (
-            Reciprocal(),
-            [ZERO, MINUS_ZERO, NAN, NAN, INFINITY, MINUS_INFINITY, INFINITY, MINUS_INFINITY],
-            [1, -2, 0.25, 2.0**126, 2.0**127, -3e38, 2.0**-126],
-            [ONE, "bf000000", "40800000", "00800000", ZERO, MINUS_ZERO, "7e800000"],
-        ),
-        (
-            Rsqrt(),
-            [ZERO, NAN, NAN, NAN, INFINITY, MINUS_INFINITY, INFINITY, MINUS_INFINITY],
-            [1, 4, 0.25, -1, 2.0**126, 2.0**-126],
-            [ONE, "3f000000", "40000000", NAN, "20000000", "5f000000"],
-        ),
-    ],
-)
+@cases(
+    (Exp(), [INFINITY, ZERO, NAN, NAN, ONE, ONE, ONE, ONE],
+     [88.72, 88.73, 256, 3e38, -87.3, -87.4, -300, -3e38, 2.0**-126],
+     ["7f7f4634", INFINITY, INFINITY, INFINITY, "0084c39a", ZERO, ZERO, ZERO, ONE]),
+    (Gelu(), [INFINITY, MINUS_ZERO, NAN, NAN, ZERO, MINUS_ZERO, ZERO, MINUS_ZERO],
+     [16, -16, 300, -300, 2.0**-125, -(2.0**-125)],
+     ["41800000", MINUS_ZERO, "43960000", MINUS_ZERO, "00800000", "80800000"]),
+    (Gelu(approximate="tanh"), [INFINITY, MINUS_ZERO, NAN, NAN, ZERO, MINUS_ZERO, ZERO, MINUS_ZERO],
+     [16, -16, 300, -300, 2.0**-125, -(2.0**-125), -10.5],
+     ["41800000", MINUS_ZERO, "43960000", MINUS_ZERO, "00800000", "80800000", MINUS_ZERO]),
+    (Tanh(), [ONE, MINUS_ONE, NAN, NAN, ZERO, MINUS_ZERO, ZERO, MINUS_ZERO],
+     [8, -8, 300, -300, 7.99, -7.99, 2.0**-126, -(2.0**-30)],
+     [ONE, MINUS_ONE, ONE, MINUS_ONE, ONE, MINUS_ONE, "00800000", "b0800000"]),
+    (Reciprocal(), [ZERO, MINUS_ZERO, NAN, NAN, INFINITY, MINUS_INFINITY, INFINITY, MINUS_INFINITY],
+     [1, -2, 0.25, 2.0**126, 2.0**127, -3e38, 2.0**-126],
+     [ONE, "bf000000", "40800000", "00800000", ZERO, MINUS_ZERO, "7e800000"]),
+    (Rsqrt(), [ZERO, NAN, NAN, NAN, INFINITY, MINUS_INFINITY, INFINITY, MINUS_INFINITY],
+     [1, 4, 0.25, -1, 2.0**126, 2.0**-126], [ONE, "3f000000", "40000000", NAN, "20000000", "5f000000"]),
+)  # fmt: skip
 def test_ends(function: Elementwise, specials: list[str], values: list[float], results: list[str]) -> None:
     assert bits(function.apply(SPECIALS)) == specials
     assert bits(function.apply(row(*values))) == results

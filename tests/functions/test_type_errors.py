@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from raising import raising
 
 from step import functions
 from step.errors import TypeMismatch
@@ -31,6 +32,5 @@ NAMES: dict[str, Any] = {
 def test_text(case: str, text: str) -> None:
     written, _, operands = case.removeprefix("reduction ").partition(" of")
     function, inputs = eval(written, NAMES), eval(f"[{operands}]", NAMES)
-    with pytest.raises(TypeMismatch) as caught:
+    with raising(TypeMismatch, text.strip()):
         function.state_type(shape([2]), *inputs) if case.startswith("reduction ") else function.result_type(*inputs)
-    assert str(caught.value) == text.strip()

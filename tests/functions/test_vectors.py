@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 from grids import samples
 from streaming import Case
 
@@ -104,14 +105,11 @@ def test_reductions_that_end_late_meet_the_next_one(lanes: int, link: int) -> No
     case.check(24, [0])
 
 
-@pytest.mark.parametrize(
-    "function, inputs",
-    [
-        (Add(), (Tile(FP32, 4, 4), Tile(BF16, 4, 4))),
-        (Add(), (Tile(FP32, 4, 4), Tile(BF16, 1, 4))),
-        (Add(BF16), (Tile(BF16, 4, 4), Tile(FP32, 1, 4))),  # words of the second one come while its last are wanted
-        (Add(), (Tile(FP32),)),  # an element begins as the lanes take the one before
-    ],
+@cases(
+    (Add(), (Tile(FP32, 4, 4), Tile(BF16, 4, 4))),
+    (Add(), (Tile(FP32, 4, 4), Tile(BF16, 1, 4))),
+    (Add(BF16), (Tile(BF16, 4, 4), Tile(FP32, 1, 4))),  # words of the second one come while its last are wanted
+    (Add(), (Tile(FP32),)),  # an element begins as the lanes take the one before,
 )
 def test_links_narrower_than_scalars(function: Function, inputs: tuple[Tile, ...]) -> None:
     for link in (1, 2):
@@ -194,17 +192,14 @@ def test_many_plans_are_what_the_docs_say() -> None:
         assert (plan.initiation_interval, plan.latency) == (interval, g + c + h), plan
 
 
-@pytest.mark.parametrize(
-    "function, formats, lanes, link, interval, used, latency",
-    [
-        (Add(), (BF16, BF16), 16, 64, 16, 16, 15),  # two groups a word: through stores on both sides
-        (Add(), (BF16, BF16), 32, 64, 8, 32, 5),  # groups are words: a pipeline
-        (Add(), (BF16, BF16), 256, 64, 8, 32, 5),  # more lanes would wait for words
-        (Add(), (FP32, FP32), 32, 64, 16, 16, 4),
-        (Add(), (BF16, FP32), 32, 64, 16, 16, 5),  # the words of the first operand are two groups
-        (Silu(), (BF16,), 32, 64, 8, 32, 10),
-        (Add(), (BF16, BF16), 24, 64, 16, 16, 15),  # 24 lanes would cut words
-    ],
+@cases(
+    (Add(), (BF16, BF16), 16, 64, 16, 16, 15),  # two groups a word: through stores on both sides
+    (Add(), (BF16, BF16), 32, 64, 8, 32, 5),  # groups are words: a pipeline
+    (Add(), (BF16, BF16), 256, 64, 8, 32, 5),  # more lanes would wait for words
+    (Add(), (FP32, FP32), 32, 64, 16, 16, 4),
+    (Add(), (BF16, FP32), 32, 64, 16, 16, 5),  # the words of the first operand are two groups
+    (Silu(), (BF16,), 32, 64, 8, 32, 10),
+    (Add(), (BF16, BF16), 24, 64, 16, 16, 15),  # 24 lanes would cut words,
 )
 def test_words_and_lanes_of_a_square(
     function: Function, formats: tuple[object, ...], lanes: int, link: int, interval: int, used: int, latency: int

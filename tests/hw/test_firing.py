@@ -58,11 +58,7 @@ def test_a_map_takes_its_initiation_interval_and_its_latency():
     # Values occupy the unit, empties and Done one cycle; all of them take the latency. The source gathers the words.
     fired = [beats + each for each in (0, interval, 2 * interval, 2 * interval + 1, 3 * interval + 1)]
     assert run.cycles("y") == [cycle + latency for cycle in fired]
-    assert run.activity["y"][: fired[-1] + 2] == [
-        *[STARVED] * beats,
-        *[BUSY] * (fired[-1] - beats + 1),
-        FINISHED,
-    ]
+    assert run.activity["y"][: fired[-1] + 2] == [*[STARVED] * beats, *[BUSY] * (fired[-1] - beats + 1), FINISHED]
     assert run.fabric.channels[2].capacity == 4 + latency // interval
 
 

@@ -8,8 +8,8 @@ import subprocess
 import sys
 from typing import Any, ClassVar
 
-import pytest
 from amaranth.lib.wiring import In
+from cases import cases
 from grids import samples
 from scenarios import FABRIC, SCENARIOS, Scenario
 
@@ -108,10 +108,7 @@ def test_names_are_not_too_long() -> None:
     assert len(name) <= LONGEST and re.fullmatch("long_quite_a_long_word1_another_word_that_is_long2_[0-9a-f]{8}", name)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "others"),
-    [({"a": 1, "b": None}, {"a": None, "b": 1}), ({"a": 11, "b": 1}, {"a": 1, "b": 11}), ({"a": 0}, {"a": None})],
-)
+@cases(({"a": 1, "b": None}, {"a": None, "b": 1}), ({"a": 11, "b": 1}, {"a": 1, "b": 11}), ({"a": 0}, {"a": None}))
 def test_other_numbers_have_other_names(parameters: dict[str, Any], others: dict[str, Any]) -> None:
     made = [type("Some", (Parametric,), {"parameters": each}) for each in (parameters, others)]
     one, two = (each({"i": In(1)}).module_name for each in made)

@@ -10,7 +10,9 @@ from types import ModuleType
 
 import pytest
 from amaranth.back import rtlil
+from cases import cases
 from formats import one_word, rows, words
+from raising import raising
 
 from hw.firing.unit import Unit
 from hw.links.layout import TokenFormat
@@ -78,9 +80,8 @@ REFUSED = Path(__file__).with_name("refusals.txt").read_text().rstrip().split("\
 def test_text(tmp_path: Path, refused: str) -> None:
     body, _, error = refused.partition("\n! ")
     line, _, text = error.partition(": ")
-    with pytest.raises(HardwareError) as caught:
+    with raising(HardwareError, f"{tmp_path}/odd.py:{line}: no hardware can be made of {text}"):
         read(machine(tmp_path, body), STREAM if "put(" in body else replace(STREAM, items=()))
-    assert str(caught.value) == f"{tmp_path}/odd.py:{line}: no hardware can be made of {text}"
 
 
 def test_control_that_is_an_item_or_is_not(tmp_path: Path) -> None:
@@ -131,43 +132,39 @@ def test_control_that_is_held_has_no_words(tmp_path: Path) -> None:
 DYNAMIC = rows(1, 4)
 
 
-@pytest.mark.parametrize(
-    ("body", "reads", "writes", "line", "error"),
-    [
-        (
-            PASSES, [words(1, 2)], [words(1, 2)],
-            16, "a value put in output 0 by a firing that does not compute; "
-            "its words pass in the cycles behind the firing: return COMPUTES",
-        ),
-        (
-            "x = need(self.inputs[0]); y = need(self.inputs[1])\nfor each in self.outputs: room(each)\n"
-            "for each in self.inputs: take(each)\nput(self.outputs[0], x)\nput(self.outputs[1], y)\nreturn COMPUTES",
-            [DYNAMIC, DYNAMIC], [DYNAMIC, DYNAMIC],
-            16, "the rows of different tiles in outputs 0 and 1; a firing takes the time of one tile",
-        ),
-        (
-            PASSES.replace("; put", "\nput") + "\nreturn COMPUTES",
-            [DYNAMIC], [DYNAMIC],
-            18, "a token put in output 0 without the rows of the firing; "
-            "a firing that computes takes the time of the tile that it puts",
-        ),
-        (
-            "x = need(self.inputs[0])\nif x.stop:\n    take(self.inputs[0])\n    return COMPUTES\n"
-            "room(self.outputs[0]); take(self.inputs[0])\nput(self.outputs[0], x)\n"
-            "if x.has_value: return COMPUTES",
-            [DYNAMIC], [DYNAMIC],
-            19, "the time of a firing that computes without rows; "
-            "it puts a tile of dynamic size, or names one by self.resize",
-        ),
-    ],
+@cases(
+    (
+        PASSES, [words(1, 2)], [words(1, 2)],
+        16, "a value put in output 0 by a firing that does not compute; "
+        "its words pass in the cycles behind the firing: return COMPUTES",
+    ),
+    (
+        "x = need(self.inputs[0]); y = need(self.inputs[1])\nfor each in self.outputs: room(each)\n"
+        "for each in self.inputs: take(each)\nput(self.outputs[0], x)\nput(self.outputs[1], y)\nreturn COMPUTES",
+        [DYNAMIC, DYNAMIC], [DYNAMIC, DYNAMIC],
+        16, "the rows of different tiles in outputs 0 and 1; a firing takes the time of one tile",
+    ),
+    (
+        PASSES.replace("; put", "\nput") + "\nreturn COMPUTES",
+        [DYNAMIC], [DYNAMIC],
+        18, "a token put in output 0 without the rows of the firing; "
+        "a firing that computes takes the time of the tile that it puts",
+    ),
+    (
+        "x = need(self.inputs[0])\nif x.stop:\n    take(self.inputs[0])\n    return COMPUTES\n"
+        "room(self.outputs[0]); take(self.inputs[0])\nput(self.outputs[0], x)\n"
+        "if x.has_value: return COMPUTES",
+        [DYNAMIC], [DYNAMIC],
+        19, "the time of a firing that computes without rows; "
+        "it puts a tile of dynamic size, or names one by self.resize",
+    ),
 )  # fmt: skip
 def test_time_of_words(
-    tmp_path: Path, body: str, reads: list[TokenFormat], writes: list[TokenFormat], line: int, error: str
+    body: str, reads: list[TokenFormat], writes: list[TokenFormat], line: int, error: str, tmp_path: Path
 ) -> None:
     rule = Translated.of(Declared(machine(tmp_path, body)), tuple(reads), tuple(writes))
-    with pytest.raises(HardwareError) as caught:
+    with raising(HardwareError, f"{tmp_path}/odd.py:{line}: no hardware can be made of {error}"):
         assert rule.execution
-    assert str(caught.value) == f"{tmp_path}/odd.py:{line}: no hardware can be made of {error}"
 
 
 def test_control_that_is_gathered_takes_its_time(tmp_path: Path) -> None:

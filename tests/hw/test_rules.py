@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Const, Module, Mux, Signal
+from cases import cases
 from formats import one_word
 
 from hw.firing.machine import Firing
@@ -106,28 +107,22 @@ def test_what_fits_is_taken(rule: FiringRule) -> None:
     assert "tried" in elaborate(rule)
 
 
-@pytest.mark.parametrize(
-    ("rule", "error"),
-    [
-        (Tried(put(None)), "it does not send the data of output 0"),
-        (Tried(put(None), latency=3), "it does not send the data of output 0"),
-        (Tried(put(), CONTROL), "data of output 0 has width 0, but is given width 8"),
-        (Tried(late(8), CONTROL), "control of output 0 is late, but it has no latency"),
-        (Tried(put(), one_word(3, 4)), "data of output 0 has width 4, but is given width 8"),
-        (Tried(put(), one_word(3, 16)), "data of output 0 has width 16, but is given width 8"),
-        (Tried(put(lambda firing: firing.word(0) + 1)), "data of output 0 has width 8, but is given width 9"),
-        (Tried(put(lambda firing: 256)), "data of output 0 has width 8, too small for the number 256"),
-        (Tried(put(), one_word(1, 8)), "stop of output 0 has width 1, but is given width 2"),
-        (
-            Tried(put(stop=lambda token: token.stop), one_word(1, 8)),
-            "stop of output 0 has width 1, but is given width 2",
-        ),
-        (Tried(put(stop=4)), "stop of output 0 has width 2, too small for the number 4"),
-        (Tried(put(stop=-1)), "stop of output 0 has width 2, too small for the number -1"),
-        (Tried(put(value=2)), "value of output 0 has width 1, too small for the number 2"),
-        (Tried(put(dat=0)), f"output 0 has no field 'dat'; it has {', '.join(TOKEN.header.members)}"),
-        (Tried(late(7), CONTROL, latency=3), "control of output 0 has width 8, but is given width 7"),
-    ],
+@cases(
+    (Tried(put(None)), "it does not send the data of output 0"),
+    (Tried(put(None), latency=3), "it does not send the data of output 0"),
+    (Tried(put(), CONTROL), "data of output 0 has width 0, but is given width 8"),
+    (Tried(late(8), CONTROL), "control of output 0 is late, but it has no latency"),
+    (Tried(put(), one_word(3, 4)), "data of output 0 has width 4, but is given width 8"),
+    (Tried(put(), one_word(3, 16)), "data of output 0 has width 16, but is given width 8"),
+    (Tried(put(lambda firing: firing.word(0) + 1)), "data of output 0 has width 8, but is given width 9"),
+    (Tried(put(lambda firing: 256)), "data of output 0 has width 8, too small for the number 256"),
+    (Tried(put(), one_word(1, 8)), "stop of output 0 has width 1, but is given width 2"),
+    (Tried(put(stop=lambda token: token.stop), one_word(1, 8)), "stop of output 0 has width 1, but is given width 2"),
+    (Tried(put(stop=4)), "stop of output 0 has width 2, too small for the number 4"),
+    (Tried(put(stop=-1)), "stop of output 0 has width 2, too small for the number -1"),
+    (Tried(put(value=2)), "value of output 0 has width 1, too small for the number 2"),
+    (Tried(put(dat=0)), f"output 0 has no field 'dat'; it has {', '.join(TOKEN.header.members)}"),
+    (Tried(late(7), CONTROL, latency=3), "control of output 0 has width 8, but is given width 7"),
 )
 def test_what_would_be_lost_is_refused(rule: FiringRule, error: str) -> None:
     assert refusal(rule) == f"rule Tried: {error}"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from assembly import Assembly
+from cases import cases
 from driving import drive
 
 from hw.fabric import elaborate
@@ -37,17 +37,10 @@ def seen(status: ProgramStatus, faults: dict[int, int], finished: set[int]) -> t
     return done, fault, unit
 
 
-@pytest.mark.parametrize(
-    "faults, finished, expected",
-    [
-        ({}, set(), (0, 0, 0)),
-        ({}, {0}, (0, 0, 0)),
-        ({}, {0, 1}, (1, 0, 0)),
-        ({4: 3}, {0}, (0, 3, 4)),
-        ({4: 3, 2: 5, 3: 15}, set(), (0, 5, 2)),
-        ({0: 1, 4: 2}, {0, 1}, (1, 1, 0)),
-    ],
-)
+@cases(
+    ({}, set(), (0, 0, 0)), ({}, {0}, (0, 0, 0)), ({}, {0, 1}, (1, 0, 0)), ({4: 3}, {0}, (0, 3, 4)),
+    ({4: 3, 2: 5, 3: 15}, set(), (0, 5, 2)), ({0: 1, 4: 2}, {0, 1}, (1, 1, 0)),
+)  # fmt: skip
 def test_the_first_fault_in_the_order_of_the_program(faults: Any, finished: Any, expected: Any) -> None:
     assert seen(ProgramStatus(5, 2), faults, finished) == expected
 

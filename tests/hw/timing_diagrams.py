@@ -66,14 +66,10 @@ def accum_netlist() -> Netlist:
 def rows(results: str) -> list[Row]:
     """The lines of a unit, from which ``results`` come."""
     return [
-        Row("header in", "header_in"),
-        Row("word in", "words_in", 2),
-        Row("group read", "group_active", 4),
-        Row("group enters", "enters_1", 4),
-        Row("result valid", "arrives", 4),
-        Row("header out", "header_out", 1, results),
-        Row("word out", "word_active", 2, results),
-    ]
+        Row("header in", "header_in"), Row("word in", "words_in", 2), Row("group read", "group_active", 4),
+        Row("group enters", "enters_1", 4), Row("result valid", "arrives", 4),
+        Row("header out", "header_out", 1, results), Row("word out", "word_active", 2, results),
+    ]  # fmt: skip
 
 
 def diagrams() -> dict[str, str]:

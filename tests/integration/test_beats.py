@@ -38,8 +38,7 @@ def values(random: np.random.Generator, dims: tuple[int, ...], dtype: DType) -> 
 
 @pytest.mark.parametrize("beat_bytes", [1, *(pytest.param(each, marks=pytest.mark.slow) for each in (2, 4))])
 def test_loads_and_stores_with_narrow_beats(beat_bytes: int) -> None:
-    program = moving(beat_bytes)
-    found = compare(program, optimize=False)
+    found = compare(moving(beat_bytes), optimize=False)
     assert found.first_difference is None
     assert found.passed
     (behind_the_end,) = (each.exact for each in found.traffic if each.name == "unread")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from cases import cases
 from everywhere import faults, same
 from scenarios import FABRIC, Bench
 
@@ -36,21 +39,16 @@ def retile() -> Graph:
     return graph
 
 
-@pytest.mark.parametrize(
-    ("counts", "token"),
-    [
-        ([2, 1], "token 2 of x is a value with S1"),
-        ([2, 3, 2], "token 4 of x is a value with S1"),
-        # One and a multiple too many: the count must not wrap around.
-        ([4], "token 3 of x is a value with S1"),
-        ([2, 10], "token 11 of x is a value with S1"),
-        ([0, 2], "token 0 of x is an empty of rank 1"),
-    ],
+@cases(
+    ([2, 1], "token 2 of x is a value with S1"),
+    ([2, 3, 2], "token 4 of x is a value with S1"),
+    # One and a multiple too many: the count must not wrap around.
+    ([4], "token 3 of x is a value with S1"),
+    ([2, 10], "token 11 of x is a value with S1"),
+    ([0, 2], "token 0 of x is an empty of rank 1"),
     ids=str,
 )
-def test_a_wrong_count_is_the_same_fault_everywhere(
-    counts: list[int], token: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_count_is_the_same_fault_everywhere(counts: list[int], token: str, monkeypatch: Any) -> None:
     inputs = {"x": [[TILE] * count for count in counts]}
     with pytest.raises(StreamFault, match=r"^source 'x' .*: stream x of shape \[N, 2\]: token \d+ "):
         interpret(retile(), inputs)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 from dynamic import COUNTS, Rows, told
 
 from step import BF16, FabricConfig, Graph, Program, Tile
@@ -15,13 +16,10 @@ from step.lowering.feasible import check_feasible
 from step.lowering.netlist import lower
 
 
-@pytest.mark.parametrize(
-    ("cols", "fabric"),
-    [
-        pytest.param(64, {"scratchpad_ports": 4, "scratchpad_banks": 1, "page_bytes": 4096}, marks=pytest.mark.slow),
-        (3, {"link_bytes": 16, "scratchpad_ports": 4, "scratchpad_banks": 2}),
-        (20, {"link_bytes": 8, "scratchpad_ports": 1, "page_bytes": 2048}),
-    ],
+@cases(
+    pytest.param(64, {"scratchpad_ports": 4, "scratchpad_banks": 1, "page_bytes": 4096}, marks=pytest.mark.slow),
+    (3, {"link_bytes": 16, "scratchpad_ports": 4, "scratchpad_banks": 2}),
+    (20, {"link_bytes": 8, "scratchpad_ports": 1, "page_bytes": 2048}),
     ids=str,
 )
 def test_reads(cols: int, fabric: dict[str, Any]) -> None:

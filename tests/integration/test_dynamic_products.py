@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from cases import cases
 from dynamic import Rows
 
 from step import BF16, Tile
@@ -21,13 +22,10 @@ MORE: list[tuple[int, int, int, dict[str, Any]]] = [
 """Of the products."""
 
 
-@pytest.mark.parametrize(
-    ("inner", "cols", "lanes", "fabric"),
-    [
-        (24, 8, 4, {"stages": 3, "link_bytes": 16}),
-        (16, 4, 64, {"link_bytes": 256}),  # four products share a turn
-        *(pytest.param(*each, marks=pytest.mark.slow) for each in MORE),
-    ],
+@cases(
+    (24, 8, 4, {"stages": 3, "link_bytes": 16}),
+    (16, 4, 64, {"link_bytes": 256}),  # four products share a turn
+    *(pytest.param(*each, marks=pytest.mark.slow) for each in MORE),
     ids=str,
 )
 @pytest.mark.parametrize("transposed", [False, pytest.param(True, marks=pytest.mark.slow)])
@@ -46,13 +44,10 @@ SUMS: list[tuple[int, int, int, dict[str, Any]]] = [
 """More of the reductions."""
 
 
-@pytest.mark.parametrize(
-    ("inner", "cols", "lanes", "fabric"),
-    [
-        (8, 16, 4, {"link_bytes": 16, "dynamic_rows": 64}),  # sums in block RAM: turns are longer
-        (40, 3, 8, {"link_bytes": 128}),
-        *(pytest.param(*each, marks=pytest.mark.slow) for each in SUMS),
-    ],
+@cases(
+    (8, 16, 4, {"link_bytes": 16, "dynamic_rows": 64}),  # sums in block RAM: turns are longer
+    (40, 3, 8, {"link_bytes": 128}),
+    *(pytest.param(*each, marks=pytest.mark.slow) for each in SUMS),
     ids=str,
 )
 def test_reductions(inner: int, cols: int, lanes: int, fabric: dict[str, Any]) -> None:

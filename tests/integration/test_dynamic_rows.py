@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 from dynamic import COUNTS, MODELS, Rows, checked, told
 
 from step import BF16, FP32, UINT32, FabricConfig, Graph, Program, Tile
@@ -13,15 +14,12 @@ from step.functions import Add, Cast, Exp, Max, Mul, MulAdd, RetileRow, RetileSt
 from step.language.dims import Dim
 
 
-@pytest.mark.parametrize(
-    ("cols", "fabric"),
-    [
-        pytest.param(64, {}, marks=pytest.mark.slow),
-        pytest.param(64, {"vector_lanes": 32}, marks=pytest.mark.slow),
-        (64, {"vector_lanes": 4, "link_bytes": 16, "block_ram_words": 16}),
-        pytest.param(24, {"link_bytes": 64, "stages": 2}, marks=pytest.mark.slow),
-        (3, {"link_bytes": 128, "vector_lanes": 8}),
-    ],
+@cases(
+    pytest.param(64, {}, marks=pytest.mark.slow),
+    pytest.param(64, {"vector_lanes": 32}, marks=pytest.mark.slow),
+    (64, {"vector_lanes": 4, "link_bytes": 16, "block_ram_words": 16}),
+    pytest.param(24, {"link_bytes": 64, "stages": 2}, marks=pytest.mark.slow),
+    (3, {"link_bytes": 128, "vector_lanes": 8}),
     ids=str,
 )
 def test_from_rows_to_functions(cols: int, fabric: dict[str, Any]) -> None:
@@ -33,9 +31,10 @@ def test_from_rows_to_functions(cols: int, fabric: dict[str, Any]) -> None:
     rows.checked(**fabric)
 
 
-@pytest.mark.parametrize(
-    ("cols", "link_bytes"),
-    [(24, 8), (1, 64), *(pytest.param(*each, marks=pytest.mark.slow) for each in [(24, 64), (3, 8), (12, 16), (7, 4)])],
+@cases(
+    (24, 8),
+    (1, 64),
+    *(pytest.param(*each, marks=pytest.mark.slow) for each in [(24, 64), (3, 8), (12, 16), (7, 4)]),
     ids=str,
 )
 def test_rows_that_begin_anywhere(cols: int, link_bytes: int) -> None:
@@ -73,11 +72,7 @@ def test_reductions_of_no_tiles(graph: Graph) -> None:
     checked(Program(graph, {"x": data}, FabricConfig(dynamic_rows=4, link_bytes=32, vector_lanes=8)))
 
 
-@pytest.mark.parametrize(
-    ("cols", "counts", "most"),
-    [pytest.param(4, [1, 0], 6, marks=pytest.mark.slow), (5, [1, 0], 6), (3, [0, 0], 1)],
-    ids=str,
-)
+@cases(pytest.param(4, [1, 0], 6, marks=pytest.mark.slow), (5, [1, 0], 6), (3, [0, 0], 1), ids=str)
 def test_joined_tiles_that_do_not_fill_the_rows_of_the_fabric(
     cols: int, counts: list[int], most: int, graph: Graph
 ) -> None:

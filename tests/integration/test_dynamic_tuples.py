@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 from dynamic import COUNTS, Rows, checked, told
+from raising import raising
 
 from step import BF16, INT8, UINT32, FabricConfig, Graph, Program, Selector, Stream, Tile, Tuple
 from step.errors import InputError
@@ -16,14 +18,11 @@ from step.language.tokens import DONE, Token
 from step.programs.data.inputs import bind_inputs
 
 
-@pytest.mark.parametrize(
-    ("cols", "fabric"),
-    [
-        pytest.param(64, {}, marks=pytest.mark.slow),
-        (3, {"link_bytes": 16}),
-        (20, {"link_bytes": 8, "channel_depth": 3}),
-        pytest.param(1, {"dynamic_rows": 16}, marks=pytest.mark.slow),
-    ],
+@cases(
+    pytest.param(64, {}, marks=pytest.mark.slow),
+    (3, {"link_bytes": 16}),
+    (20, {"link_bytes": 8, "channel_depth": 3}),
+    pytest.param(1, {"dynamic_rows": 16}, marks=pytest.mark.slow),
     ids=str,
 )
 def test_items(cols: int, fabric: dict[str, Any]) -> None:
@@ -108,9 +107,8 @@ def test_different_rows_from_outside(graph: Graph) -> None:
     tile = Tile(BF16, graph.symbol("R", ragged=True), 4)
     graph.source("x", Tuple((tile, Tile(INT8), tile)), [2]).sink("y")
     values = [(np.ones((2, 4)), 7, np.ones((count, 4))) for count in (2, 0)]
-    with pytest.raises(InputError) as error:
+    with raising(InputError, "input 'x' at [1] must have tiles with one number of rows in a tuple, not with 2 and 0"):
         bind_inputs(graph, {"x": values})
-    assert str(error.value) == "input 'x' at [1] must have tiles with one number of rows in a tuple, not with 2 and 0"
 
 
 def test_tuples_as_tokens() -> None:
@@ -126,9 +124,8 @@ def test_tuples_as_tokens() -> None:
 
     bound = bind_inputs(graph, {"x": tokens((5, 5), (0, 0))}).streams["x"]
     assert [rows_of(each.value) for each in bound[:-1]] == [5, 0]
-    with pytest.raises(InputError) as error:
+    with raising(InputError, "input 'x' at [1] must have tiles with one number of rows in a tuple, not with 2 and 0"):
         bind_inputs(graph, {"x": tokens((2, 2), (2, 0))})
-    assert str(error.value) == "input 'x' at [1] must have tiles with one number of rows in a tuple, not with 2 and 0"
 
 
 def _ones(rows: int) -> np.ndarray:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import cases
 from everywhere import spent
 from farm import farm
 from scenarios import SCENARIOS, dealt
@@ -59,13 +60,10 @@ HANDS = dealt(12)
 """Of each operator a twelfth of the scenarios, or one."""
 
 
-@pytest.mark.parametrize(
-    ("hands", "memory"),
-    [
-        ([0], "hbm2"),
-        pytest.param(range(1, 6), "ddr4", marks=pytest.mark.slow),
-        pytest.param(range(6, 12), "hbm2", marks=pytest.mark.slow),
-    ],
+@cases(
+    ([0], "hbm2"),
+    pytest.param(range(1, 6), "ddr4", marks=pytest.mark.slow),
+    pytest.param(range(6, 12), "hbm2", marks=pytest.mark.slow),
 )
 def test_every_scenario_is_exact(hands: Sequence[int], memory: str) -> None:
     """With the plain memory and, in the same build, with banks and rows."""

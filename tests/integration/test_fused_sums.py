@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 from dynamic import Rows, checked
 
 from step import BF16, FP32, FabricConfig, Graph, Program, Tile, run
@@ -40,13 +41,10 @@ def test_products_and_rows(fabric: dict[str, Any]) -> None:
     checked(Program(graph, inputs, FabricConfig(**fabric)))
 
 
-@pytest.mark.parametrize(
-    ("inner", "fabric"),
-    [
-        (32, {"matmul_lanes": 8, "vector_lanes": 8}),
-        pytest.param(32, {"matmul_lanes": 32}, marks=pytest.mark.slow),
-        pytest.param(12, {"matmul_lanes": 8, "stages": 2}, marks=pytest.mark.slow),
-    ],
+@cases(
+    (32, {"matmul_lanes": 8, "vector_lanes": 8}),
+    pytest.param(32, {"matmul_lanes": 32}, marks=pytest.mark.slow),
+    pytest.param(12, {"matmul_lanes": 8, "stages": 2}, marks=pytest.mark.slow),
     ids=str,
 )
 def test_any_number_of_rows(inner: int, fabric: dict[str, Any]) -> None:

@@ -16,16 +16,9 @@ from step_models import Configuration, attention, decoder, moe, projection, samp
 FABRIC = FabricConfig(matmul_lanes=8, vector_lanes=4, link_bytes=16, memory=MemoryConfig(beat_bytes=16))
 LENGTHS = np.array([3, 0, 9, 2])
 MODEL = Configuration(
-    "small",
-    layers=1,
-    hidden=16,
-    inner=16,
-    experts=2,
-    experts_per_token=1,
-    query_heads=4,
-    key_value_heads=2,
+    "small", layers=1, hidden=16, inner=16, experts=2, experts_per_token=1, query_heads=4, key_value_heads=2,
     head_size=8,
-)
+)  # fmt: skip
 ROUTING = sampled_routing(4, 4, 2)
 
 

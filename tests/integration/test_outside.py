@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from cases import cases
 from installed import step, told
 
 HERE = Path(__file__).parent
@@ -80,18 +81,14 @@ def test_its_back_end_is_in_the_help(verb: str) -> None:
     assert "[approx|ideal|interpret|rtl]" in backends
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("run", PROGRAM, "--backend", "ideal", "--jump"),
-         "--jump has no effect with --backend ideal; it needs approx"),
-        (("run", PROGRAM, "--backend", "ideal", "--events", "--json"),
-         "--events has no effect with --backend ideal; it needs approx or rtl"),
-        (("run", PROGRAM, "--backend", "approx", "--check"),
-         "--check has no effect with --backend approx; it needs ideal or interpret or rtl"),
-        (("tokens", PROGRAM, "--backend", "ideal"),
-         "there are no tokens to show with --backend ideal; it needs approx or rtl"),
-    ],
+@cases(
+    (("run", PROGRAM, "--backend", "ideal", "--jump"), "--jump has no effect with --backend ideal; it needs approx"),
+    (("run", PROGRAM, "--backend", "ideal", "--events", "--json"),
+     "--events has no effect with --backend ideal; it needs approx or rtl"),
+    (("run", PROGRAM, "--backend", "approx", "--check"),
+     "--check has no effect with --backend approx; it needs ideal or interpret or rtl"),
+    (("tokens", PROGRAM, "--backend", "ideal"),
+     "there are no tokens to show with --backend ideal; it needs approx or rtl"),
 )  # fmt: skip
 def test_what_its_back_end_can(arguments: tuple[str, ...], message: str) -> None:
     done = step(*arguments)

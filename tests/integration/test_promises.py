@@ -73,34 +73,26 @@ EARLY = (
 THREES = f"source 'threes' {HERE}: stream threes of shape [2, 3]: token 4 ends a dimension of extent 3 after 2"
 BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "static": ({"threes": [[1, 2, 3], [4, 5]]}, THREES),
-    "empty from outside": (
-        {"threes": [[], [1, 2, 3]]},
+    "empty from outside": ({"threes": [[], [1, 2, 3]]},
         f"source 'threes' {HERE}: stream threes of shape [2, 3]: token 0 is an empty tensor of rank 1, "
-        "but its outermost dimension is 3",
-    ),
-    "empty": (
-        {"grid": [[[1, 2], []]]},
+        "but its outermost dimension is 3"),
+    "empty": ({"grid": [[[1, 2], []]]},
         f"flatten 'rows_of_grid' {HERE}: stream rows_of_grid of shape [2, 2]: token 2 is an empty tensor of rank 1, "
-        "but its outermost dimension is 2",
-    ),
+        "but its outermost dimension is 2"),
     "regular": ({"square": [[1, 2], [3]]}, "stream square: the dimension S must have one extent, but has [1, 2]"),
     "shared": ({"as_many": [1, 2, 3]}, "stream some: the dimension N should be 3, but is [4]"),
     "derived": ({"chunks": [1]}, "stream chunks: the dimension ceiling(N/3) should be 2, but is [1]"),
-    "routed": (
-        {"which": np.array([0, 1, 0, 1, 1, 1]), "first_again": [[1], [2]]},
-        f"partition 'part' {HERE}: stream part.1 of shape [2]: token 4 ends a dimension of extent 2 after 4",
-    ),
+    "routed": ({"which": np.array([0, 1, 0, 1, 1, 1]), "first_again": [[1], [2]]},
+        f"partition 'part' {HERE}: stream part.1 of shape [2]: token 4 ends a dimension of extent 2 after 4"),
     "born": ({"first_again": [[1], [2]]}, "stream part.0: the dimension part_D0 should be 2, but is [4]"),
     "fault first": ({"early_too": [[1, 2, 3], [4]], "threes": [[1, 2, 3], [4, 5]]}, EARLY),
     "promise first": ({"late_too": [[1], [4]], "threes": [[1, 2, 3], [4, 5]]}, THREES),
     "two promises": ({"which": np.ones(6, int), "threes": [[1, 2, 3], [4, 5]]}, THREES),
-    "symbols last": (
-        {"as_many": [1, 2, 3], "late_too": [[1], [4]]},
+    "symbols last": ({"as_many": [1, 2, 3], "late_too": [[1], [4]]},
         f"zip 'late_pair' {HERE}: its inputs do not have the same shape\n"
         "  token 0 of late is a value\n"
-        "  token 0 of late_too is a value with S1",
-    ),
-}
+        "  token 0 of late_too is a value with S1"),
+}  # fmt: skip
 
 
 def test_good_data_runs_everywhere() -> None:

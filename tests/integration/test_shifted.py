@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 from installed import told
 from test_outside import COMPARE, HERE
 
@@ -96,31 +97,22 @@ def test_there_is_hardware_of_it(tmp_path: Path) -> None:
     assert read(tmp_path, BODY).held == (0,)
 
 
-@pytest.mark.parametrize(
-    ("body", "line", "error"),
-    [
-        (
-            ONE_FIRING,
-            "return COMPUTES",
-            "a value of input 0 that is taken, and goes nowhere, behind the one in self.before; "
-            "put what self.before holds first, and take the other in a firing of its own, in which nothing is held",
-        ),
-        (
-            BODY.replace("        room(", "        if x.stop == 0:\n            take(self.inputs[0])\n"
-                         "            self.before = x\n            return None\n        room("),
-            "return None",
-            "a value in self.before that is held no longer and was not put; "
-            "put what self.before holds first: a value that is not to go out is taken where none is held",
-        ),
-        (
-            BODY.replace("        self.before = None\n", ""),
-            "return COMPUTES",
-            "a value in self.before that is put and held; what is held is put once, and held no longer then",
-        ),
-    ],
+@cases(
+    (ONE_FIRING, "return COMPUTES",
+     "a value of input 0 that is taken, and goes nowhere, behind the one in self.before; "
+     "put what self.before holds first, and take the other in a firing of its own, in which nothing is held"),
+    (
+        BODY.replace("        room(", "        if x.stop == 0:\n            take(self.inputs[0])\n"
+                     "            self.before = x\n            return None\n        room("),
+        "return None",
+        "a value in self.before that is held no longer and was not put; "
+        "put what self.before holds first: a value that is not to go out is taken where none is held",
+    ),
+    (BODY.replace("        self.before = None\n", ""), "return COMPUTES",
+     "a value in self.before that is put and held; what is held is put once, and held no longer then"),
     ids=["one_firing", "overwritten", "put_twice"],
 )  # fmt: skip
-def test_mutants_are_refused(tmp_path: Path, body: str, line: str, error: str) -> None:
+def test_mutants_are_refused(body: str, line: str, error: str, tmp_path: Path) -> None:
     with pytest.raises(HardwareError) as caught:
         read(tmp_path, body)
     text = (tmp_path / "shift.py").read_text().splitlines()

@@ -46,23 +46,17 @@ def test_a_stored_tensor_is_compared_with_what_is_expected() -> None:
 
 
 FAULTS = {
-    "store": (
-        cached.BEYOND_THE_CACHE,
+    "store": (cached.BEYOND_THE_CACHE,
         "random_off_chip_store 'kept' (cached.py:29): an address is out of range: tensor 'cache' has the tiles 0 to 3\n"
-        "  token 2 of places_broadcast.0 is 4 with S1",
-    ),
-    "load": (
-        cached.BEYOND_THE_TABLE,
+        "  token 2 of places_broadcast.0 is 4 with S1"),
+    "load": (cached.BEYOND_THE_TABLE,
         "random_off_chip_load 'found' (cached.py:33): an address is out of range: tensor 'table' has the tiles 0 to 2\n"
-        "  token 2 of which is 3",
-    ),
-    "shape": (
-        cached.OTHER_SHAPE,
+        "  token 2 of which is 3"),
+    "shape": (cached.OTHER_SHAPE,
         "random_off_chip_store 'kept' (cached.py:29): its inputs do not have the same shape\n"
         "  token 0 of places_broadcast.0 is a value with S1\n"
-        "  token 0 of rows is a value",
-    ),
-}
+        "  token 0 of rows is a value"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", FAULTS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from cases import cases
 from edges import drive_edges
 from farm import farm
 from scenarios import SCENARIOS, Scenario
@@ -57,12 +58,9 @@ def chosen_by_time(scenario: Scenario) -> bool:
     return not scenario.ordered and bool(graph.feedbacks)
 
 
-@pytest.mark.parametrize(
-    ("idle", "backpressure", "seed"),
-    [("none", "random", 1), ("random", "none", 2), ("random", "random", 3), ("bursty", "bursty", 4)],
-)
+@cases(("none", "random", 1), ("random", "none", 2), ("random", "random", 3), ("bursty", "bursty", 4))
 def test_tokens_do_not_depend_on_when_ports_are_willing(
-    played: list[Scenario], program: Program, design: Path, idle: str, backpressure: str, seed: int
+    idle: str, backpressure: str, seed: int, played: list[Scenario], program: Program, design: Path
 ) -> None:
     netlist = lower(program.graph, program.fabric)
     transfers = source_transfers(netlist, bind_inputs(program.graph, program.inputs))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 from grids import grid, samples
 from raising import raised
 from running_models import array, assert_runs, error_of
@@ -84,14 +85,11 @@ def test_a_cache_without_rows(arrangement: Any, lengths: list[int]) -> None:
         assert (program.expected["output"] == values).all()
 
 
-@pytest.mark.parametrize(
-    "sizes",
-    [
-        {"size": 8, "rows": 8},
-        {"rows": 1},
-        {"group": 8, "rows": 2, "room": 32},
-        {"group": 1, "rows": None, "room": 33, "places": 5},
-    ],
+@cases(
+    {"size": 8, "rows": 8},
+    {"rows": 1},
+    {"group": 8, "rows": 2, "room": 32},
+    {"group": 1, "rows": None, "room": 33, "places": 5},
     ids=str,
 )
 def test_sizes(sizes: dict[str, Any]) -> None:
@@ -149,39 +147,35 @@ def test_a_wrong_result_is_found() -> None:
     assert error_of(program, interpret(program.graph, program.inputs).outputs) > 1
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"lengths": np.zeros(0, int)},
-         "KV lengths must be integers [requests] for at least one request, not int64 [0]"),
-        ({"lengths": np.array([3, -1])}, "KV lengths must be at least 0, not -1"),
-        ({"room": 16},
-         "KV lengths must be below the 16 rows of the cache, which has to take the new row, too, "
-         "but request 2 has 17"),
-        ({"room": 21},
-         "rows, the rows of a tile of the KV cache, must divide room, the rows of a cache, = 21, but 4 does not"),
-        ({"places": 4},
-         "a batch of 10 sequences, the KV heads of all requests, is larger than the cache, which has places for 8"),
-        ({"rows": 3}, "a tile of the KV cache must have a power of two of rows, not 3"),
-        ({"rows": 0}, "a tile of the KV cache must have a power of two of rows, not 0"),
-        ({"regions": 0}, "attention needs at least one region, not 0"),
-        ({"regions": 2.0}, "program needs regions to be an integer, not 2.0"),
-        ({"arrangement": "fair"},
-         'program needs arrangement to be "coarse", "interleaved", "assigned" or "dynamic", not \'fair\''),
-        ({"arrangement": "assigned"},
-         "assigned must have the region of each sequence of an \"assigned\" arrangement, not None for 'assigned'"),
-        ({"assigned": [0]},
-         "assigned must have the region of each sequence of an \"assigned\" arrangement, not [0] for 'dynamic'"),
-        ({"arrangement": "assigned", "assigned": [0, 1]}, "assigned must have 10 regions, one a sequence, not 2"),
-        ({"arrangement": "assigned", "assigned": [0, 1, 3] * 3 + [0]},
-         "assigned must have regions from 0 to 2, not 3 at 2"),
-        ({"arrangement": "coarse", "block": 0},
-         "block must be at least one sequence of a \"coarse\" arrangement, not 0 of 'coarse'"),
-        ({"block": 4}, "block must be at least one sequence of a \"coarse\" arrangement, not 4 of 'dynamic'"),
-        ({"heads": 0}, "there must be at least one KV head, not 0"),
-        ({"group": 0}, "a KV head must have at least one query head, not 0"),
-        ({"size": 0}, "a row of the KV cache must have at least one scalar, not 0"),
-    ],
+@cases(
+    ({"lengths": np.zeros(0, int)}, "KV lengths must be integers [requests] for at least one request, not int64 [0]"),
+    ({"lengths": np.array([3, -1])}, "KV lengths must be at least 0, not -1"),
+    ({"room": 16},
+     "KV lengths must be below the 16 rows of the cache, which has to take the new row, too, "
+     "but request 2 has 17"),
+    ({"room": 21},
+     "rows, the rows of a tile of the KV cache, must divide room, the rows of a cache, = 21, but 4 does not"),
+    ({"places": 4},
+     "a batch of 10 sequences, the KV heads of all requests, is larger than the cache, which has places for 8"),
+    ({"rows": 3}, "a tile of the KV cache must have a power of two of rows, not 3"),
+    ({"rows": 0}, "a tile of the KV cache must have a power of two of rows, not 0"),
+    ({"regions": 0}, "attention needs at least one region, not 0"),
+    ({"regions": 2.0}, "program needs regions to be an integer, not 2.0"),
+    ({"arrangement": "fair"},
+     'program needs arrangement to be "coarse", "interleaved", "assigned" or "dynamic", not \'fair\''),
+    ({"arrangement": "assigned"},
+     "assigned must have the region of each sequence of an \"assigned\" arrangement, not None for 'assigned'"),
+    ({"assigned": [0]},
+     "assigned must have the region of each sequence of an \"assigned\" arrangement, not [0] for 'dynamic'"),
+    ({"arrangement": "assigned", "assigned": [0, 1]}, "assigned must have 10 regions, one a sequence, not 2"),
+    ({"arrangement": "assigned", "assigned": [0, 1, 3] * 3 + [0]},
+     "assigned must have regions from 0 to 2, not 3 at 2"),
+    ({"arrangement": "coarse", "block": 0},
+     "block must be at least one sequence of a \"coarse\" arrangement, not 0 of 'coarse'"),
+    ({"block": 4}, "block must be at least one sequence of a \"coarse\" arrangement, not 4 of 'dynamic'"),
+    ({"heads": 0}, "there must be at least one KV head, not 0"),
+    ({"group": 0}, "a KV head must have at least one query head, not 0"),
+    ({"size": 0}, "a row of the KV cache must have at least one scalar, not 0"),
 )  # fmt: skip
 def test_what_does_not_fit(changes: dict[str, Any], message: str) -> None:
     assert raised(InputError, lambda: attention.program(**{"lengths": LENGTHS, **changes})) == message
@@ -199,13 +193,10 @@ def test_requests_that_come_over_time() -> None:
     assert run.cycles > arrived.cycles[-1] > 3701
 
 
-@pytest.mark.parametrize(
-    ("gaps", "found"),
-    [
-        (np.array([0, 1]), "int64 [2] from 0 on"),
-        (np.array([0, -1, 0, 0, 0]), "int64 [5] from -1 on"),
-        (np.zeros(5), "float64 [5]"),
-    ],
+@cases(
+    (np.array([0, 1]), "int64 [2] from 0 on"),
+    (np.array([0, -1, 0, 0, 0]), "int64 [5] from -1 on"),
+    (np.zeros(5), "float64 [5]"),
 )
 def test_gaps_of_another_form(gaps: np.ndarray, found: str) -> None:
     error = raised(InputError, lambda: attention.program(LENGTHS, gaps=gaps))

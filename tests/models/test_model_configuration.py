@@ -6,7 +6,8 @@ import json
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import pytest
+from cases import cases
+from filing import filed
 from raising import raised
 
 from step.errors import FormatError, InputError
@@ -30,15 +31,12 @@ def test_another_one() -> None:
     assert error == "there is no configuration of a model 'GPT-5'; there are Mixtral-8x7B, Qwen3-30B-A3B"
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"layers": 0}, "layers of model 'Mixtral-8x7B' must be an integer >= 1, not 0"),
-        ({"hidden": 64.0}, "hidden of model 'Mixtral-8x7B' must be an integer >= 1, not 64.0"),
-        ({"experts": 1}, "experts_per_token of model 'Mixtral-8x7B' must be at most its 1 experts, not 2"),
-        ({"norm_epsilon": -1.0}, "norm_epsilon of model 'Mixtral-8x7B' must be a float >= 0, not -1.0"),
-        ({"key_value_heads": 5}, "the 32 query heads of model 'Mixtral-8x7B' can not share 5 key-value heads evenly"),
-    ],
+@cases(
+    ({"layers": 0}, "layers of model 'Mixtral-8x7B' must be an integer >= 1, not 0"),
+    ({"hidden": 64.0}, "hidden of model 'Mixtral-8x7B' must be an integer >= 1, not 64.0"),
+    ({"experts": 1}, "experts_per_token of model 'Mixtral-8x7B' must be at most its 1 experts, not 2"),
+    ({"norm_epsilon": -1.0}, "norm_epsilon of model 'Mixtral-8x7B' must be a float >= 0, not -1.0"),
+    ({"key_value_heads": 5}, "the 32 query heads of model 'Mixtral-8x7B' can not share 5 key-value heads evenly"),
 )  # fmt: skip
 def test_dimensions_that_no_model_has(change: dict[str, int], message: str) -> None:
     assert raised(InputError, lambda: replace(configuration("Mixtral-8x7B"), **change)) == message
@@ -46,31 +44,24 @@ def test_dimensions_that_no_model_has(change: dict[str, int], message: str) -> N
 
 def test_a_file(tmp_path: Path) -> None:
     small = replace(configuration("Qwen3-30B-A3B"), name="small", experts=16)
-    path = tmp_path / "small.json"
-    path.write_text(json.dumps(asdict(small)))
-    assert read_configuration(path) == small
+    assert read_configuration(filed(tmp_path / "small.json", json.dumps(asdict(small)))) == small
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        ([], "{path} must have an object with a model's dimensions, not []"),
-        ({"name": "x", "heads": 3},
-         "{path}: a configuration has no 'heads'; it has name, layers, hidden, inner, experts, experts_per_token, "
-         "query_heads, key_value_heads, head_size, norm_epsilon"),
-        ({"name": "x"}, "{path}: the configuration has no 'layers'"),
-    ],
+@cases(
+    ([], "{path} must have an object with a model's dimensions, not []"),
+    ({"name": "x", "heads": 3},
+     "{path}: a configuration has no 'heads'; it has name, layers, hidden, inner, experts, experts_per_token, "
+     "query_heads, key_value_heads, head_size, norm_epsilon"),
+    ({"name": "x"}, "{path}: the configuration has no 'layers'"),
 )  # fmt: skip
 def test_files_of_another_form(data: object, message: str, tmp_path: Path) -> None:
-    path = tmp_path / "small.json"
-    path.write_text(json.dumps(data))
+    path = filed(tmp_path / "small.json", json.dumps(data))
     assert raised(FormatError, lambda: read_configuration(path)) == message.format(path=path)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     error = raised(FormatError, lambda: read_configuration(tmp_path / "none.json"))
     assert error == f"there is no file '{tmp_path / 'none.json'}'"
-    path = tmp_path / "deep.json"
-    path.write_text("[" * 9999)
+    path = filed(tmp_path / "deep.json", "[" * 9999)
     error = raised(FormatError, lambda: read_configuration(path))
     assert error == f"{path} is no configuration of a model: its JSON is nested too deeply"

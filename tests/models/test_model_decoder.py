@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 from raising import raised
 from running_models import assert_runs, error_of
 
@@ -16,16 +17,9 @@ from step_models import Configuration, configuration, decoder, layer_routings, m
 from step_models.decoder import Schedule
 
 SMALL = Configuration(
-    "small",
-    layers=2,
-    hidden=32,
-    inner=32,
-    experts=4,
-    experts_per_token=2,
-    query_heads=4,
-    key_value_heads=2,
+    "small", layers=2, hidden=32, inner=32, experts=4, experts_per_token=2, query_heads=4, key_value_heads=2,
     head_size=16,
-)
+)  # fmt: skip
 LENGTHS = np.array([3, 0, 7, 5])
 
 
@@ -81,8 +75,7 @@ def test_the_models_in_full_size(name: str) -> None:
     model = configuration(name)
     lengths, chosen = np.full(64, 1000), layer_routings(model, 64)
     schedule = Schedule(rows=64, columns=64, expert_rows=64, cache_rows=32, regions=4)
-    made = decoder.each_layer(model, lengths, chosen[:1], schedule)
-    (program,) = made
+    (program,) = decoder.each_layer(model, lengths, chosen[:1], schedule)
     weights = sum(
         array.size for tensor, array in program.inputs.items() if tensor.endswith(("_gate", "_up", "_down", "wq", "wo"))
     )
@@ -91,14 +84,11 @@ def test_the_models_in_full_size(name: str) -> None:
     assert len(chosen) == model.layers
 
 
-@pytest.mark.parametrize(
-    ("name", "tokens", "layer", "trace"),
-    [
-        ("Mixtral-8x7B", 64, 10, "mixtral_b64"),
-        ("Mixtral-8x7B", 1024, 9, "mixtral_b1024"),
-        ("Qwen3-30B-A3B", 64, 12, "qwen_b64"),
-        ("Qwen3-30B-A3B", 1024, 16, "qwen_b1024"),
-    ],
+@cases(
+    ("Mixtral-8x7B", 64, 10, "mixtral_b64"),
+    ("Mixtral-8x7B", 1024, 9, "mixtral_b1024"),
+    ("Qwen3-30B-A3B", 64, 12, "qwen_b64"),
+    ("Qwen3-30B-A3B", 1024, 16, "qwen_b1024"),
 )
 def test_layers_have_the_measured_routing_where_there_is_one(name: str, tokens: int, layer: int, trace: str) -> None:
     model = configuration(name)
@@ -108,26 +98,21 @@ def test_layers_have_the_measured_routing_where_there_is_one(name: str, tokens: 
     assert (found[0] == sampled_routing(tokens, model.experts, model.experts_per_token)).all()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"routings": []}, "a decoder must have at least one layer: give a routing for each of them"),
-        ({"routings": [*routings(1), np.array([[0, 4]] * 4)]},
-         "routing of layer 1: expert ids must be 0 to 3, but go from 0 to 4"),
-        ({"routings": [np.array([[0], [1], [2], [3]])]}, "routing of layer 0 must have 2 experts a token, not 1"),
-        ({"routings": routings(1, 3)}, "routing of layer 0 must have a row for each of the 4 KV lengths, not 3"),
-        ({"room": 4},
-         "KV lengths must be below the 4 rows of the cache, which has to take the new row, too, but request 2 has 7"),
-        ({"schedule": Schedule(rows=3)},
-         "rows, the rows of a tile, must divide the number of tokens = 4, but 3 does not"),
-        ({"schedule": Schedule(depth=24)},
-         "depth, the extent of a weight tile along its rows, must divide hidden = 32, but 24 does not"),
-        ({"schedule": Schedule(columns=64)},
-         "columns, the extent of a weight tile, must divide hidden = 32, but 64 does not"),
-        ({"schedule": Schedule(expert_regions=3)},
-         "4 experts can not be dealt evenly to 3 regions; possible are 1, 2, 4"),
-        ({"schedule": Schedule(regions=0)}, "attention needs at least one region, not 0"),
-    ],
+@cases(
+    ({"routings": []}, "a decoder must have at least one layer: give a routing for each of them"),
+    ({"routings": [*routings(1), np.array([[0, 4]] * 4)]},
+     "routing of layer 1: expert ids must be 0 to 3, but go from 0 to 4"),
+    ({"routings": [np.array([[0], [1], [2], [3]])]}, "routing of layer 0 must have 2 experts a token, not 1"),
+    ({"routings": routings(1, 3)}, "routing of layer 0 must have a row for each of the 4 KV lengths, not 3"),
+    ({"room": 4},
+     "KV lengths must be below the 4 rows of the cache, which has to take the new row, too, but request 2 has 7"),
+    ({"schedule": Schedule(rows=3)}, "rows, the rows of a tile, must divide the number of tokens = 4, but 3 does not"),
+    ({"schedule": Schedule(depth=24)},
+     "depth, the extent of a weight tile along its rows, must divide hidden = 32, but 24 does not"),
+    ({"schedule": Schedule(columns=64)},
+     "columns, the extent of a weight tile, must divide hidden = 32, but 64 does not"),
+    ({"schedule": Schedule(expert_regions=3)}, "4 experts can not be dealt evenly to 3 regions; possible are 1, 2, 4"),
+    ({"schedule": Schedule(regions=0)}, "attention needs at least one region, not 0"),
 )  # fmt: skip
 def test_what_does_not_fit(arguments: dict[str, Any], message: str) -> None:
     error = raised(InputError, lambda: decoder.program(SMALL, LENGTHS, **{"routings": routings(1), **arguments}))

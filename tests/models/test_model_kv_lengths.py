@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import cases
 from raising import raised
 
 from step.errors import FormatError, InputError
@@ -42,16 +43,13 @@ def test_the_statistics_of_a_sample() -> None:
     assert (sampled_kv_lengths(5) == sampled_kv_lengths(5, mean=1024, deviation=1024, seed=0)).all()
 
 
-@pytest.mark.parametrize(
-    ("sample", "found"),
-    [
-        ({"requests": 0}, "0, 1024.0 and 1024.0"),
-        ({"requests": 4, "mean": 0}, "4, 0 and 1024.0"),
-        ({"requests": 4, "deviation": -1}, "4, 1024.0 and -1"),
-        ({"requests": 4, "mean": np.nan}, "4, nan and 1024.0"),
-        ({"requests": 4, "mean": np.inf}, "4, inf and 1024.0"),
-        ({"requests": 4, "deviation": np.nan}, "4, 1024.0 and nan"),
-    ],
+@cases(
+    ({"requests": 0}, "0, 1024.0 and 1024.0"),
+    ({"requests": 4, "mean": 0}, "4, 0 and 1024.0"),
+    ({"requests": 4, "deviation": -1}, "4, 1024.0 and -1"),
+    ({"requests": 4, "mean": np.nan}, "4, nan and 1024.0"),
+    ({"requests": 4, "mean": np.inf}, "4, inf and 1024.0"),
+    ({"requests": 4, "deviation": np.nan}, "4, 1024.0 and nan"),
 )
 def test_samples_that_can_not_be(sample: dict[str, float], found: str) -> None:
     error = raised(InputError, lambda: sampled_kv_lengths(**sample))
@@ -73,14 +71,11 @@ def test_a_length_beyond_the_cache() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("array", "message"),
-    [
-        (np.zeros((4, 2), int), "must be integers [requests] for at least one request, not int64 [4, 2]"),
-        (np.zeros(4), "must be integers [requests] for at least one request, not float64 [4]"),
-        (np.zeros(0, int), "must be integers [requests] for at least one request, not int64 [0]"),
-        (np.array([3, -1]), "must be at least 0, not -1"),
-    ],
+@cases(
+    (np.zeros((4, 2), int), "must be integers [requests] for at least one request, not int64 [4, 2]"),
+    (np.zeros(4), "must be integers [requests] for at least one request, not float64 [4]"),
+    (np.zeros(0, int), "must be integers [requests] for at least one request, not int64 [0]"),
+    (np.array([3, -1]), "must be at least 0, not -1"),
 )
 def test_lengths_of_another_form(array: np.ndarray, message: str, tmp_path: Path) -> None:
     path = tmp_path / "lengths.npy"
@@ -95,14 +90,11 @@ def test_lengths_in_an_archive(tmp_path: Path) -> None:
     assert error == f"{path} must be an .npy file, not an archive of arrays; np.save(path, array) writes one"
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (None, "there is no file '{path}'"),
-        (b"not an array", "{path} is no .npy file; np.save('{path}', array) writes one"),
-        (b"", "{path} is damaged: it is no whole .npy file"),
-        (b"\x93NUMPY", "{path} is damaged: it is no whole .npy file"),
-    ],
+@cases(
+    (None, "there is no file '{path}'"),
+    (b"not an array", "{path} is no .npy file; np.save('{path}', array) writes one"),
+    (b"", "{path} is damaged: it is no whole .npy file"),
+    (b"\x93NUMPY", "{path} is damaged: it is no whole .npy file"),
 )
 def test_lengths_that_can_not_be_read(content: bytes | None, message: str, tmp_path: Path) -> None:
     path = tmp_path / "lengths.npy"

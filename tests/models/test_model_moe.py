@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 from grids import samples
 from raising import raised
 from running_models import assert_runs, error_of
@@ -99,29 +100,22 @@ def test_symbols_are_enough_for_metrics(dealt: tuple[int, int | None], rows: int
     assert metrics(program).bind(known).items() == metrics(program).bind(measured).items()
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"routing": [[0, 9]]}, "routing: expert ids must be 0 to 3, but go from 0 to 9"),
-        ({"routing": 3}, "routing must be integers [tokens, k], not int64 []"),
-        ({"experts": "4"}, "symbols needs experts to be an integer, not '4'"),
-        ({"experts": 10**30}, f"routing: there must be 1 to 1,048,576 experts, not {10**30:,}"),
-        ({"regions": 3}, "4 experts can not be dealt evenly to 3 regions; possible are 1, 2, 4"),
-        ({"regions": 0}, "4 experts can not be dealt evenly to 0 regions; possible are 1, 2, 4"),
-        ({"rows": -1}, "a tile must have at least one row, not -1"),
-        ({"rows": 2.5}, "symbols needs rows to be an integer or None, not 2.5"),
-        ({"row": 2},
-         "symbols has no parameter 'row'; did you mean 'rows'? it has routing, experts, prefix, rows, regions"),
-    ],
+@cases(
+    ({"routing": [[0, 9]]}, "routing: expert ids must be 0 to 3, but go from 0 to 9"),
+    ({"routing": 3}, "routing must be integers [tokens, k], not int64 []"),
+    ({"experts": "4"}, "symbols needs experts to be an integer, not '4'"),
+    ({"experts": 10**30}, f"routing: there must be 1 to 1,048,576 experts, not {10**30:,}"),
+    ({"regions": 3}, "4 experts can not be dealt evenly to 3 regions; possible are 1, 2, 4"),
+    ({"regions": 0}, "4 experts can not be dealt evenly to 0 regions; possible are 1, 2, 4"),
+    ({"rows": -1}, "a tile must have at least one row, not -1"),
+    ({"rows": 2.5}, "symbols needs rows to be an integer or None, not 2.5"),
+    ({"row": 2}, "symbols has no parameter 'row'; did you mean 'rows'? it has routing, experts, prefix, rows, regions"),
 )  # fmt: skip
 def test_symbols_of_what_no_mixture_has(change: dict[str, Any], message: str) -> None:
     assert raised(InputError, lambda: moe.symbols(**{"routing": [[0, 1]], "experts": 4, **change})) == message
 
 
-@pytest.mark.parametrize(
-    ("rows", "reads"),
-    [(4, [4, 3, 5, 4, 5, 3, 6, 6]), (16, [1, 1, 2, 1, 2, 1, 2, 2]), (None, [1] * 8)],
-)
+@cases((4, [4, 3, 5, 4, 5, 3, 6, 6]), (16, [1, 1, 2, 1, 2, 1, 2, 2]), (None, [1] * 8))
 def test_traffic_on_the_trace(rows: int | None, reads: list[int]) -> None:
     """Weights are read once per tile: counts are 13, 10, 17, 14, 17, 10, 24 and 23."""
     routing = measured_routing("mixtral_b64", 8)
@@ -146,28 +140,25 @@ def test_a_wrong_result_is_found() -> None:
     assert error_of(program, interpret(program.graph, program.inputs).outputs) > 1
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"routing": np.zeros((0, 2), int)}, "routing must have at least one token, not [0, 2]"),
-        ({"routing": np.array([[0, 8]])}, "routing: expert ids must be 0 to 7, but go from 0 to 8"),
-        ({"routing": np.array([0, 1])}, "routing must be integers [tokens, k], not int64 [2]"),
-        ({"rows": 0}, "a tile must have at least one row, not 0"),
-        ({"regions": 3}, "8 experts can not be dealt evenly to 3 regions; possible are 1, 2, 4, 8"),
-        ({"regions": 16}, "8 experts can not be dealt evenly to 16 regions; possible are 1, 2, 4, 8"),
-        ({"regions": 0}, "8 experts can not be dealt evenly to 0 regions; possible are 1, 2, 4, 8"),
-        ({"regions": 2, "rows": None, "depth": 16},
-         "experts that take turns on tiles of dynamic size need weight tiles with all of hidden: "
-         "depth must be 32, not 16"),
-        ({"regions": 4.0}, "program needs regions to be an integer or None, not 4.0"),
-        ({"experts": 0}, "routing: there must be 1 to 1,048,576 experts, not 0"),
-        ({"routing": np.array([range(9)])}, "routing must have 1 to 8 experts a token, not 9"),
-        ({"hidden": 0, "depth": 16}, "hidden must be at least 1, not 0"),
-        ({"inner": -32}, "inner must be at least 1, not -32"),
-        ({"columns": 16.0}, "program needs columns to be an integer, not 16.0"),
-        ({"columns": 20}, "columns, the extent of a weight tile along inner, must divide inner = 32, but 20 does not"),
-        ({"depth": 20}, "depth, the extent of a weight tile along hidden, must divide hidden = 32, but 20 does not"),
-    ],
+@cases(
+    ({"routing": np.zeros((0, 2), int)}, "routing must have at least one token, not [0, 2]"),
+    ({"routing": np.array([[0, 8]])}, "routing: expert ids must be 0 to 7, but go from 0 to 8"),
+    ({"routing": np.array([0, 1])}, "routing must be integers [tokens, k], not int64 [2]"),
+    ({"rows": 0}, "a tile must have at least one row, not 0"),
+    ({"regions": 3}, "8 experts can not be dealt evenly to 3 regions; possible are 1, 2, 4, 8"),
+    ({"regions": 16}, "8 experts can not be dealt evenly to 16 regions; possible are 1, 2, 4, 8"),
+    ({"regions": 0}, "8 experts can not be dealt evenly to 0 regions; possible are 1, 2, 4, 8"),
+    ({"regions": 2, "rows": None, "depth": 16},
+     "experts that take turns on tiles of dynamic size need weight tiles with all of hidden: "
+     "depth must be 32, not 16"),
+    ({"regions": 4.0}, "program needs regions to be an integer or None, not 4.0"),
+    ({"experts": 0}, "routing: there must be 1 to 1,048,576 experts, not 0"),
+    ({"routing": np.array([range(9)])}, "routing must have 1 to 8 experts a token, not 9"),
+    ({"hidden": 0, "depth": 16}, "hidden must be at least 1, not 0"),
+    ({"inner": -32}, "inner must be at least 1, not -32"),
+    ({"columns": 16.0}, "program needs columns to be an integer, not 16.0"),
+    ({"columns": 20}, "columns, the extent of a weight tile along inner, must divide inner = 32, but 20 does not"),
+    ({"depth": 20}, "depth, the extent of a weight tile along hidden, must divide hidden = 32, but 20 does not"),
 )  # fmt: skip
 def test_what_does_not_fit(changes: dict[str, Any], message: str) -> None:
     arguments = {"routing": np.array([[0, 1]]), "experts": 8, **SMALL, **changes}

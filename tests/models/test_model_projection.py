@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 from raising import raised
 from running_models import assert_runs, error_of
 
@@ -54,30 +55,24 @@ def test_a_wrong_result_is_found() -> None:
 
 
 @pytest.mark.parametrize("make", [projection.program, projection.output_program])
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"tokens": 0}, "there must be at least one token, not 0"),
-        ({"tokens": 6}, "rows, the rows of a tile, must divide tokens = 6, but 4 does not"),
-        ({"depth": 12},
-         "depth, the extent of a weight tile along its rows, must divide the columns of x = 32, but 12 does not"),
-    ],
+@cases(
+    ({"tokens": 0}, "there must be at least one token, not 0"),
+    ({"tokens": 6}, "rows, the rows of a tile, must divide tokens = 6, but 4 does not"),
+    ({"depth": 12},
+     "depth, the extent of a weight tile along its rows, must divide the columns of x = 32, but 12 does not"),
 )  # fmt: skip
-def test_what_does_not_divide(make: Any, changes: dict[str, int], message: str) -> None:
+def test_what_does_not_divide(changes: dict[str, int], message: str, make: Any) -> None:
     assert raised(InputError, lambda: make(**{**SMALL, **changes})) == message
 
 
-@pytest.mark.parametrize(
-    ("make", "changes", "message"),
-    [
-        (projection.program, {"hidden": 0}, "the columns of x must be at least 1, not 0"),
-        (projection.program, {"heads": 0}, "heads * head must be at least 1, not 0"),
-        (projection.program, {"groups": -1}, "heads * head must be at least 1, not -8"),
-        (projection.program, {"norm": "batch"}, 'program needs norm to be "rms" or "layer", not \'batch\''),
-        (projection.program, {"epsilon": np.nan}, "the epsilon of a norm must be a number >= 0, not nan"),
-        (projection.output_program, {"hidden": 0}, "hidden must be at least 1, not 0"),
-        (projection.output_program, {"head": 0}, "the columns of x must be at least 1, not 0"),
-    ],
+@cases(
+    (projection.program, {"hidden": 0}, "the columns of x must be at least 1, not 0"),
+    (projection.program, {"heads": 0}, "heads * head must be at least 1, not 0"),
+    (projection.program, {"groups": -1}, "heads * head must be at least 1, not -8"),
+    (projection.program, {"norm": "batch"}, 'program needs norm to be "rms" or "layer", not \'batch\''),
+    (projection.program, {"epsilon": np.nan}, "the epsilon of a norm must be a number >= 0, not nan"),
+    (projection.output_program, {"hidden": 0}, "hidden must be at least 1, not 0"),
+    (projection.output_program, {"head": 0}, "the columns of x must be at least 1, not 0"),
 )
 def test_dimensions_that_no_projection_has(make: Any, changes: dict[str, Any], message: str) -> None:
     assert raised(InputError, lambda: make(**{**SMALL, **changes})) == message

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from cases import cases
 from raising import raised
 from running_models import assert_runs, error_of
 
@@ -13,15 +13,12 @@ from step.running.interpreter import interpret
 from step_models import swiglu
 
 
-@pytest.mark.parametrize(
-    "sizes",
-    [
-        {},
-        {"batch": 6, "hidden": 32, "inner": 48, "rows": 3, "columns": 8},
-        {"batch": 1, "hidden": 16, "inner": 16, "rows": 1},
-        {"hidden": 32, "inner": 32, "depth": 16},
-        {"batch": 4, "hidden": 32, "inner": 32, "depth": 8, "columns": 32},
-    ],
+@cases(
+    {},
+    {"batch": 6, "hidden": 32, "inner": 48, "rows": 3, "columns": 8},
+    {"batch": 1, "hidden": 16, "inner": 16, "rows": 1},
+    {"hidden": 32, "inner": 32, "depth": 16},
+    {"batch": 4, "hidden": 32, "inner": 32, "depth": 8, "columns": 32},
     ids=str,
 )
 def test_sizes(sizes: dict[str, int]) -> None:
@@ -62,17 +59,14 @@ def test_the_published_validation() -> None:
     assert found == 2 * 64 * 256 + 64 // 16 * 3 * 2 * 256 * 512 + 4 * 64 * 256
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"batch": 0}, "batch must be at least one row, not 0"),
-        ({"batch": 10}, "rows, the rows of a tile, must divide batch = 10, but 4 does not"),
-        ({"hidden": 0}, "hidden must be at least 1, not 0"),
-        ({"rows": 2.0}, "program needs rows to be an integer, not 2.0"),
-        ({"rows": 0}, "rows, the rows of a tile, must divide batch = 16, but 0 does not"),
-        ({"depth": 24}, "depth, the extent of a weight tile along hidden, must divide hidden = 64, but 24 does not"),
-        ({"columns": 48}, "columns, the extent of a weight tile along inner, must divide inner = 64, but 48 does not"),
-    ],
+@cases(
+    ({"batch": 0}, "batch must be at least one row, not 0"),
+    ({"batch": 10}, "rows, the rows of a tile, must divide batch = 10, but 4 does not"),
+    ({"hidden": 0}, "hidden must be at least 1, not 0"),
+    ({"rows": 2.0}, "program needs rows to be an integer, not 2.0"),
+    ({"rows": 0}, "rows, the rows of a tile, must divide batch = 16, but 0 does not"),
+    ({"depth": 24}, "depth, the extent of a weight tile along hidden, must divide hidden = 64, but 24 does not"),
+    ({"columns": 48}, "columns, the extent of a weight tile along inner, must divide inner = 64, but 48 does not"),
 )  # fmt: skip
 def test_tiles_that_do_not_divide(sizes: dict[str, int], message: str) -> None:
     assert raised(InputError, lambda: swiglu.program(**sizes)) == message

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 from running_models import assert_runs
 
 from step import BF16, UINT32, FabricConfig, Graph, MemoryConfig, Program, Tile
@@ -40,9 +41,7 @@ def routed(graph: Graph, tokens: int = 6, experts: int = 3, chosen: int = 2, **h
     return Program(graph, inputs, FABRIC, expected={"output": expected}, tolerance=tolerance)
 
 
-@pytest.mark.parametrize(
-    "how", [{}, {"rows": None}, {"regions": 1}, {"tokens": 1}, {"experts": 1, "chosen": 1}], ids=str
-)
+@cases({}, {"rows": None}, {"regions": 1}, {"tokens": 1}, {"experts": 1, "chosen": 1}, ids=str)
 def test_a_mixture_behind_its_router(how: dict[str, Any]) -> None:
     assert_runs(routed(Graph("routed"), **how))
 

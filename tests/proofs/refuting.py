@@ -19,6 +19,8 @@ from step.firing.machine import Machine
 from step.firing.terms import RuleError
 
 AS_IT_IS = "as it is"
+Mutants = Sequence[tuple[str, str]]
+"""Old and new text of each."""
 FEW = 1
 """Mutants that the default run refutes, of every proof: they show that it can fail."""
 

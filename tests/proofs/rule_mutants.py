@@ -13,19 +13,9 @@ from typing import Any
 from step.firing.machine import Machine
 
 SWAPPED: dict[type, type] = {
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.And: ast.Or,
-    ast.Or: ast.And,
-}
+    ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.Add: ast.Sub, ast.Sub: ast.Add, ast.And: ast.Or, ast.Or: ast.And,
+}  # fmt: skip
 LEFT_OUT = ("take", "fault")
 
 

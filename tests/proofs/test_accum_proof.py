@@ -7,7 +7,7 @@ from operator import xor
 from typing import Any
 
 from amaranth.hdl import Array, Assert, Module, Mux, Signal, Value
-from refuting import check, proofs
+from refuting import Mutants, check, proofs
 from unit_bench import Registered, UnitBench, words
 
 from hw.firing import machine as skeleton
@@ -26,31 +26,21 @@ MUTANTS = [
     ("state = Mux(firing.delayed(first), state, left)", "state = left"),
     ("Mux(arrives, datapath.result, state)", "datapath.result"),
     ("firing.occupy(when=token.value,", "firing.occupy(when=puts,"),
-    (
-        "arrives = firing.delayed(firing.fired(value))",
-        "arrives = firing.delayed(firing.fires & value)",
-    ),
+    ("arrives = firing.delayed(firing.fired(value))", "arrives = firing.delayed(firing.fires & value)"),
 ]
 STREAMED = [
     ("datapath.first.eq(first)", "datapath.first.eq(0)"),
-    (
-        "firing.fired(puts))\n            self",
-        "firing.fired(value))\n            self",
-    ),
+    ("firing.fired(puts))\n            self", "firing.fired(value))\n            self"),
     ("self.send_result(m, firing, datapath.result, puts)", "self.send_result(m, firing, datapath.operand0, puts)"),
-    (
-        "firing.reserve(0, when=emits, cycles=self.pace(rows).burst)",
-        "firing.reserve(0, when=emits & token.value, cycles=self.pace(rows).burst)",
-    ),
-]
+    ("firing.reserve(0, when=emits, cycles=self.pace(rows).burst)",
+     "firing.reserve(0, when=emits & token.value, cycles=self.pace(rows).burst)"),
+]  # fmt: skip
 WIDENED = [
     ("firing.reserve(0, when=emits, cycles=self.pace(rows).burst)", "pass"),
-    (
-        "firing.reserve(0, when=emits, cycles=self.pace(rows).burst)",
-        "firing.reserve(0, when=emits & token.value, cycles=self.pace(rows).burst)",
-    ),
+    ("firing.reserve(0, when=emits, cycles=self.pace(rows).burst)",
+     "firing.reserve(0, when=emits & token.value, cycles=self.pace(rows).burst)"),
     ("stored = True", "stored, burst = True, 1"),
-]
+]  # fmt: skip
 SKELETON = [
     ("self.room((left == 0) | ~self._puts[port])", "self.room((left == 0) | self._puts[port])"),
     ("channel.valid.eq(self.delayed(claim))", "channel.valid.eq(claim)"),
@@ -144,16 +134,11 @@ def reduction(module: Any, operand: TokenFormat, beats: int, rank: int) -> Any:
 @proofs(
     ("operand", "beats", "rank", "mutants"),
     [
-        (words(3, 2), 2, 2, MUTANTS),
-        (words(2, 2), 1, 1, []),
-        (words(2, 1), 2, 1, WIDENED),
-        (words(3, 1), 2, 2, WIDENED),
-        (words(1, 1), 1, 1, []),
+        (words(3, 2), 2, 2, MUTANTS), (words(2, 2), 1, 1, []), (words(2, 1), 2, 1, WIDENED),
+        (words(3, 1), 2, 2, WIDENED), (words(1, 1), 1, 1, []),
     ],
-)
-def test_every_reduction_has_its_result(
-    operand: TokenFormat, beats: int, rank: int, mutants: list[tuple[str, str]]
-) -> None:
+)  # fmt: skip
+def test_every_reduction_has_its_result(operand: TokenFormat, beats: int, rank: int, mutants: Mutants) -> None:
     check(accum, lambda module: Reduced(reduction(module, operand, beats, rank)), mutants)
 
 

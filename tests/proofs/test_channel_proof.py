@@ -110,10 +110,7 @@ class Words(ChannelBench):
         beats = self.beats
         begins, writing = writer.valid & writer.header.value, Signal(range(beats + 1))  # words to come
         values, before = Signal(range(self.room + 1)), Signal(range(self.room + 1))
-        m.d.comb += [
-            Assume(~begins | ((writing <= 1) & (values != self.room))),
-            Assume(~reader.drop | (values != 0)),
-        ]
+        m.d.comb += [Assume(~begins | ((writing <= 1) & (values != self.room))), Assume(~reader.drop | (values != 0))]
         m.d.sync += values.eq(values + begins - reader.drop)
         m.d.sync += writing.eq(Mux(begins, beats, Mux(writing != 0, writing - 1, 0)))
 

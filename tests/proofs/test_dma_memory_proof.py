@@ -113,14 +113,10 @@ class Reads(Bench):
         self.dut(m, reader, DEPTH - self.deep)
         given, bits, request, rst = self.given, self.given["bits"], reader.request, self.given["rst"]
         m.d.comb += [
-            reader.limit.eq(given["limit"]),
-            request.ready.eq(given["ready"]),
-            reader.response.valid.eq(given["comes"]),
-            reader.response.payload.eq(spread(bits)),
-            reader.pop.eq(given["pop"]),
-            reader.skip.eq(given["skip"]),
-            Assume(~reader.pop | (reader.valid & ~rst)),
-        ]
+            reader.limit.eq(given["limit"]), request.ready.eq(given["ready"]),
+            reader.response.valid.eq(given["comes"]), reader.response.payload.eq(spread(bits)),
+            reader.pop.eq(given["pop"]), reader.skip.eq(given["skip"]), Assume(~reader.pop | (reader.valid & ~rst)),
+        ]  # fmt: skip
         taken, due, held = Signal(range(MOST + 1)), Signal(range(DEPTH + 1)), Signal(range(DEPTH + 1))
         takes, comes, leaves = Signal(), given["comes"], Signal()
         before = Signal.like(given["limit"])

@@ -299,26 +299,16 @@ def slow(*given: Any) -> Any:
 @proofs(
     ("extents", "format", "mutants"),
     [
-        slow([None], words(0, 1), []),
-        ([None, None], words(1, 1), SOURCE),
-        slow([2, None], words(1, 2), LONG),
-        slow([None, 2], words(1, 1), []),
-        slow([None, None], dynamic(1, 2), []),
-        slow([3, 2], bare(1), []),
+        slow([None], words(0, 1), []), ([None, None], words(1, 1), SOURCE), slow([2, None], words(1, 2), LONG),
+        slow([None, 2], words(1, 1), []), slow([None, None], dynamic(1, 2), []), slow([3, 2], bare(1), []),
     ],
-)
+)  # fmt: skip
 def test_source(extents: Sequence[int | None], format: TokenFormat, mutants: list[tuple[str, str]]) -> None:
     check(source, lambda module: Sourced(module, extents, format), mutants, [lengths])
 
 
 @proofs(
-    ("format", "mutants"),
-    [
-        slow(words(0, 1), []),
-        (words(1, 1), SINK),
-        slow(dynamic(1, 2), ROWS),
-        slow(control(2), []),
-    ],
+    ("format", "mutants"), [slow(words(0, 1), []), (words(1, 1), SINK), slow(dynamic(1, 2), ROWS), slow(control(2), [])]
 )
 def test_sink(format: TokenFormat, mutants: list[tuple[str, str]]) -> None:
     check(sink, lambda module: Sunk(module, format), mutants)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from amaranth.hdl import Assert, Assume, Module, Mux, Signal
+from cases import cases
 from proving import refuted
 from refuting import check_rule, some_or_all_mutants
 from unit_bench import UnitBench, control, equal, translated, words
@@ -39,9 +40,7 @@ class Merged(UnitBench):
         rank = Mux(front.rank > high, front.rank - lost, front.rank)
         as_entry = equal(sent, front, stop=stop, rank=rank)
         row_ends = Mux(
-            owed,
-            equal(sent, entry, stop=stop),
-            (sent.rank == low + 1) & (sent.stop == stop) & ~sent.value & ~sent.done,
+            owed, equal(sent, entry, stop=stop), (sent.rank == low + 1) & (sent.stop == stop) & ~sent.value & ~sent.done
         )
         waits = take & ~adds_nothing & inside & self.holds
         with m.If(waits):
@@ -73,16 +72,10 @@ def merged(machine: type[Machine], token: TokenFormat, low: int, high: int) -> M
     return bench(translated(machine, [token], [flat], low=low, high=high, stops=stops))
 
 
-@pytest.mark.parametrize(
-    ("token", "low", "high", "machine"),
-    [
-        (words(2, 2), 0, 1, HoldingFlatten),
-        (words(3, 2), 0, 2, HoldingFlatten),
-        (control(2), 0, 1, HoldingFlatten),
-        (words(2, 2), 0, 1, Flatten),
-        (words(2, 1), 0, 2, Flatten),
-    ],
-)
+@cases(
+    (words(2, 2), 0, 1, HoldingFlatten), (words(3, 2), 0, 2, HoldingFlatten), (control(2), 0, 1, HoldingFlatten),
+    (words(2, 2), 0, 1, Flatten), (words(2, 1), 0, 2, Flatten),
+)  # fmt: skip
 def test_rows_are_merged(token: TokenFormat, low: int, high: int, machine: type[Machine]) -> None:
     assert refuted({"": merged(machine, token, low, high)}) == {}
 

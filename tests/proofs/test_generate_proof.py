@@ -6,7 +6,7 @@ from itertools import product
 from math import prod
 
 from amaranth.hdl import Array, Assert, C, Cat, Module, Mux, Signal
-from refuting import check, proofs
+from refuting import Mutants, check, proofs
 from unit_bench import UnitBench, bare, control, words
 
 from hw.firing.unit import Unit
@@ -19,12 +19,10 @@ LISTED = [
     ("reference.done & (left != 0)", "reference.done & (left > 1)"),
     ("self.before + self.period + self.behind - left, place", "self.before + self.period, place"),
     ("with m.If(~begins & ~ending & (~between | ends)):", "with m.If(~begins & (~between | ends)):"),
-    (
-        "            with m.If(~begins):\n                firing.wait(firing.visible(0))",
-        "            firing.wait(firing.visible(0))",
-    ),
+    ("            with m.If(~begins):\n                firing.wait(firing.visible(0))",
+     "            firing.wait(firing.visible(0))"),
     ("firing.latched(number)", "number"),
-]
+]  # fmt: skip
 NESTED = [
     ("level + Mux(ends, reference.stop, 0)", "level + reference.stop"),
     ("Mux(empty, reference.stop + len(self.extents), 0))", "Mux(empty, reference.stop, 0))"),
@@ -144,9 +142,7 @@ def test_values_are_generated(
 
 
 @proofs(("token", "integers", "mutants"), [(control(2, 3), (1, 5, 2), COUNTED), (words(2, 1), (0, 1, 1), [])])
-def test_integers_are_counted(
-    token: TokenFormat, integers: tuple[int, int, int], mutants: list[tuple[str, str]]
-) -> None:
+def test_integers_are_counted(token: TokenFormat, integers: tuple[int, int, int], mutants: Mutants) -> None:
     first, last, step = integers
     counts = (0, len(range(first, last + 1, step)), 0)
     check(generate, lambda module: Generated(rule(module, bare(1), token, (2,), counts, integers)), mutants)

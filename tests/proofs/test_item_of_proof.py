@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Assert, C, Cat, Module, Signal
+from cases import cases
 from mutants import mutant
 from proving import refuted
 from refuting import check, check_rule, proofs, some_or_all_mutants
@@ -25,10 +26,7 @@ from step.language.types import ElementType, Selector, Tile, Tuple
 from step.lowering.fabric import FabricConfig
 from step.rules.item_of import ItemOf
 
-WORD, TWO, CONTROL, WIDE_CONTROL = (
-    *(Tile(INT8, 1, words) for words in (1, 2)),
-    *(Selector(bits) for bits in (8, 16)),
-)
+WORD, TWO, CONTROL, WIDE_CONTROL = (*(Tile(INT8, 1, words) for words in (1, 2)), *(Selector(bits) for bits in (8, 16)))
 """Elements by their words on a link of one byte."""
 
 MOVING = [
@@ -102,17 +100,10 @@ class TooLate(Item):
         return super().latency(link_bytes, rows) + 1
 
 
-@pytest.mark.parametrize(
-    ("items", "index", "rank"),
-    [
-        ((WORD, TWO, WORD), 1, 1),
-        ((TWO, WORD), 1, 0),
-        ((WORD, TWO), 0, 1),
-        ((WORD, WIDE_CONTROL, WORD), 1, 1),
-        ((CONTROL, WORD), 0, 0),
-        ((Tuple((WORD, TWO)), WORD), 1, 0),
-    ],
-)
+@cases(
+    ((WORD, TWO, WORD), 1, 1), ((TWO, WORD), 1, 0), ((WORD, TWO), 0, 1), ((WORD, WIDE_CONTROL, WORD), 1, 1),
+    ((CONTROL, WORD), 0, 0), ((Tuple((WORD, TWO)), WORD), 1, 0),
+)  # fmt: skip
 def test_an_item_of_a_tuple(items: tuple[ElementType, ...], index: int, rank: int) -> None:
     assert refuted({"": chosen(*items, index=index, rank=rank)}) == {}
 

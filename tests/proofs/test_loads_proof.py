@@ -28,11 +28,9 @@ WALK = [
 ]
 ALONE = [
     ("with m.If(~walked):", "with m.If(walked):"),
-    (
-        "firing.next(walked, self._read(m, firing, 0))",
-        "self._read(m, firing, 0)\n                firing.next(walked, 1)",
-    ),
-]
+    ("firing.next(walked, self._read(m, firing, 0))",
+     "self._read(m, firing, 0)\n                firing.next(walked, 1)"),
+]  # fmt: skip
 ADDRESSES = [
     ("token.control >= self.tiles", "token.control > self.tiles"),
     ("beat_of(token.control, self.tiles, self.beats)", "token.control"),

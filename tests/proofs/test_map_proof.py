@@ -136,10 +136,6 @@ def test_a_selector_has_so_many_targets() -> None:
     ],
 )
 def test_results_are_of_what_stands_in_front(
-    operands: tuple[TokenFormat, ...],
-    result: TokenFormat,
-    streams: bool,
-    bound: int,
-    mutants: list[tuple[str, str]],
+    operands: tuple[TokenFormat, ...], result: TokenFormat, streams: bool, bound: int, mutants: list[tuple[str, str]]
 ) -> None:
     check(map_unit, lambda module: mapped(module, operands, result, streams=streams, bound=bound), mutants)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from amaranth.hdl import Assert, Cat, Module, Mux
+from cases import cases
 from proving import refuted
 from refuting import check, check_rule, proofs, some_or_all_mutants
 from unit_bench import UnitBench, bare, control, dynamic, equal, translated, words
@@ -49,9 +49,7 @@ def routed(machine: type[Machine], data: TokenFormat, rank: int) -> Routed:
     return Routed(translated(machine, [data, control(data.rank - rank, 2)], [chunk] * 2, rank=rank))
 
 
-@pytest.mark.parametrize(
-    ("data", "rank"), [(words(2, 1), 1), (words(1, 2), 0), (control(2), 1), (bare(2), 1), (dynamic(1, 2), 1)]
-)
+@cases((words(2, 1), 1), (words(1, 2), 0), (control(2), 1), (bare(2), 1), (dynamic(1, 2), 1))
 def test_chunks_go_where_they_should(data: TokenFormat, rank: int) -> None:
     assert refuted({"": routed(Partition, data, rank)}) == {}
 

@@ -7,7 +7,7 @@ from operator import or_
 from typing import Any
 
 from amaranth.hdl import Assert, Cat, Module, Mux, Signal
-from refuting import check, proofs
+from refuting import Mutants, check, proofs
 from unit_bench import UnitBench, bare, control, equal, words
 
 from hw.firing.unit import Unit
@@ -123,9 +123,7 @@ class Gathered(UnitBench):
         (bare(1), control(0, 3), True, []),
     ],
 )
-def test_chunks_are_gathered(
-    data: TokenFormat, selector: TokenFormat, by_arrival: bool, mutants: list[tuple[str, str]]
-) -> None:
+def test_chunks_are_gathered(data: TokenFormat, selector: TokenFormat, by_arrival: bool, mutants: Mutants) -> None:
     def bench(module: Any) -> Gathered:
         return Gathered(module.Reassemble((data,) * selector.bits, selector, data.rank, by_arrival), by_arrival)
 

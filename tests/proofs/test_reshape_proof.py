@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from amaranth.hdl import Assert, Module, Mux, Signal
+from cases import cases
 from proving import refuted
 from refuting import check_rule, some_or_all_mutants
 from unit_bench import UnitBench, bare, control, equal, translated, words
@@ -70,15 +71,8 @@ def tile(*row: int) -> np.ndarray:
     return np.array([row], np.uint8)
 
 
-@pytest.mark.parametrize(
-    ("token", "filler"),
-    [
-        (words(1, 2), tile(0, 1)),
-        (words(2, 1), tile(1)),
-        (words(0, 3), tile(1, 0, 1)),
-        (control(0, 2), 2),
-        (bare(1), 0),
-    ],
+@cases(
+    (words(1, 2), tile(0, 1)), (words(2, 1), tile(1)), (words(0, 3), tile(1, 0, 1)), (control(0, 2), 2), (bare(1), 0)
 )
 def test_chunks_are_whole(token: TokenFormat, filler: Any) -> None:
     assert refuted({"": chunks(Reshape, token, filler)}) == {}

@@ -66,12 +66,7 @@ def scanned(
     ],
 )
 def test_every_state_leaves(
-    operand: TokenFormat,
-    result: TokenFormat,
-    rank: int,
-    streams: bool,
-    exclusive: bool,
-    mutants: list[tuple[str, str]],
+    operand: TokenFormat, result: TokenFormat, rank: int, streams: bool, exclusive: bool, mutants: list[tuple[str, str]]
 ) -> None:
     def bench(module: Any) -> Scanned:
         return scanned(module, operand, result, rank, streams=streams, exclusive=exclusive)

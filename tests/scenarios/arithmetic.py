@@ -64,13 +64,10 @@ for _name, _function, _first, _second in _PAIRS:
     pair("map", _name, 1, _TEXT, renumbered(_TEXT), (_first, _second), lambda x, w, f=_function: x.map(f, w))
 
 _FOLDS: tuple[tuple[str, Any, Tile], ...] = (
-    ("max", Max(), _BF16),
-    ("max-bf16", Max(BF16), Tile(BF16, 1, 4)),
-    ("min-uint32", Min(), Tile(UINT32, 1, 1)),
-    ("max-int8", Max(INT8), Tile(INT8, 3, 5)),
-    ("add-int8", Add(), Tile(INT8, 2, 3)),
+    ("max", Max(), _BF16), ("max-bf16", Max(BF16), Tile(BF16, 1, 4)), ("min-uint32", Min(), Tile(UINT32, 1, 1)),
+    ("max-int8", Max(INT8), Tile(INT8, 3, 5)), ("add-int8", Add(), Tile(INT8, 2, 3)),
     ("mul-int32", Mul(), Tile(INT32, 1, 2)),
-)
+)  # fmt: skip
 for _name, _function, _tile in _FOLDS:
     single("accum", _name, 1, _ROWS, lambda x, function=_function: x.accum(function), _tile)
     single("accum", f"{_name}-2", 2, "E2 1 2 S1 E1 3 S2 E1 S2 7 S2 D", lambda x, f=_function: x.accum(f, rank=2), _tile)

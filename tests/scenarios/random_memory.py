@@ -128,8 +128,7 @@ add("random_off_chip_store", "all-read", stored_and_read(0, "3 3 0 3 D", _all))
 
 
 def _moves(graph: Graph) -> Inputs:
-    inputs = stored_and_read(0, "3 1 7 0 D", _moved)(graph)
-    return {**inputs, "z": np.array([4, 5, 6, 2], np.uint32)}
+    return {**stored_and_read(0, "3 1 7 0 D", _moved)(graph), "z": np.array([4, 5, 6, 2], np.uint32)}
 
 
 add("random_off_chip_store", "moved", _moves)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import cases
 from raising import raised
 
 import step
@@ -154,23 +155,20 @@ def test_a_name_that_is_not_there_is_a_key_error_too() -> None:
 STAGES = {"fabric.stages": [1, 2]}
 
 
-@pytest.mark.parametrize(
-    ("over", "options", "message"),
-    [
-        ([], {}, "over must be a dictionary, by name, not []"),
-        ({"fabric.stages": 5}, {}, "fabric.stages must be a list, not 5"),
-        ({"fabric.stages": {1: 2}}, {}, "fabric.stages must be a list, not {1: 2}"),
-        ({5: [1]}, {}, "a parameter to sweep over must be a name, not 5"),
-        (STAGES, {"jobs": "a"}, "jobs must be an integer >= 1, not 'a'"),
-        (STAGES, {"search": -1}, "search must be an integer >= 1, not -1"),
-        (STAGES, {"seed": 1.5}, "seed must be an integer >= 0, not 1.5"),
-        (STAGES, {"max_cycles": "a"}, "max_cycles must be an integer >= 1, not 'a'"),
-        (STAGES, {"objectives": "cycles"}, "objectives must be a list, not 'cycles'"),
-        (STAGES, {"settings": "stages=2"}, "settings must be a list, not 'stages=2'"),
-        (STAGES, {"save": 5}, "save must be given by its name, a text or a Path, not 5"),
-        (STAGES, {"save": "gone/a.csv"}, "gone/a.csv can not be written: there is no directory 'gone'"),
-        (STAGES, {"inputs": {"x": [1]}}, "input data must be given by its name, a text or a Path, not {'x': [1]}"),
-    ],
+@cases(
+    ([], {}, "over must be a dictionary, by name, not []"),
+    ({"fabric.stages": 5}, {}, "fabric.stages must be a list, not 5"),
+    ({"fabric.stages": {1: 2}}, {}, "fabric.stages must be a list, not {1: 2}"),
+    ({5: [1]}, {}, "a parameter to sweep over must be a name, not 5"),
+    (STAGES, {"jobs": "a"}, "jobs must be an integer >= 1, not 'a'"),
+    (STAGES, {"search": -1}, "search must be an integer >= 1, not -1"),
+    (STAGES, {"seed": 1.5}, "seed must be an integer >= 0, not 1.5"),
+    (STAGES, {"max_cycles": "a"}, "max_cycles must be an integer >= 1, not 'a'"),
+    (STAGES, {"objectives": "cycles"}, "objectives must be a list, not 'cycles'"),
+    (STAGES, {"settings": "stages=2"}, "settings must be a list, not 'stages=2'"),
+    (STAGES, {"save": 5}, "save must be given by its name, a text or a Path, not 5"),
+    (STAGES, {"save": "gone/a.csv"}, "gone/a.csv can not be written: there is no directory 'gone'"),
+    (STAGES, {"inputs": {"x": [1]}}, "input data must be given by its name, a text or a Path, not {'x': [1]}"),
 )
 def test_sweeps(over: Any, options: Any, message: str) -> None:
     assert told(lambda: step.sweep(program(), over, **{"jobs": 1, **options})) == message
@@ -233,15 +231,12 @@ def test_what_can_not_be_loaded() -> None:
         step.load_program("p.json", "no.npz")
 
 
-@pytest.mark.parametrize(
-    ("waves", "message"),
-    [
-        ("a.txt", "waves must go to a file that ends in .vcd or .fst, not 'a.txt'"),
-        ("a.VCD", "waves must go to a file that ends in .vcd or .fst, not 'a.VCD'"),
-        ("gone/a.vcd", "waves can not go to gone/a.vcd: gone is no directory"),
-        (5, "waves must be given by its name, a text or a Path, not 5"),
-        ("", "no file can be called ''"),
-    ],
+@cases(
+    ("a.txt", "waves must go to a file that ends in .vcd or .fst, not 'a.txt'"),
+    ("a.VCD", "waves must go to a file that ends in .vcd or .fst, not 'a.VCD'"),
+    ("gone/a.vcd", "waves can not go to gone/a.vcd: gone is no directory"),
+    (5, "waves must be given by its name, a text or a Path, not 5"),
+    ("", "no file can be called ''"),
 )
 def test_waves_that_nobody_can_write(waves: Any, message: str) -> None:
     """Told before anything is written or built."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 from raising import raised
 
 import step
@@ -202,8 +203,7 @@ HBM2 = PRESETS["hbm2"].dram
 assert HBM2 is not None
 
 FABRICS = [
-    (lambda g: FabricConfig(lane=4),
-     f"FabricConfig has no parameter 'lane'; did you mean 'lanes'? it has {FABRIC}"),
+    (lambda g: FabricConfig(lane=4), f"FabricConfig has no parameter 'lane'; did you mean 'lanes'? it has {FABRIC}"),
     (lambda g: FabricConfig(links=[8]), "links must be an object of numbers by the names of operators, not [8]"),
     (lambda g: FabricConfig(links={"gate": 24}), "links.gate must be a power of two, not 24"),
     (lambda g: FabricConfig(lanes=4), "lanes must be an object of numbers by the names of operators, not 4"),
@@ -231,8 +231,7 @@ FABRICS = [
 
 @pytest.mark.parametrize(("make", "text"), [*SHAPES, *TYPES, *FUNCTIONS, *OPERATORS, *GENERATED])
 def test_a_mistake_in_a_program(make: Callable[[Given], Any], text: str) -> None:
-    found = re.sub(rf"{re.escape(HERE)}:\d+", "GIVEN", message(make))
-    assert found == text
+    assert re.sub(rf"{re.escape(HERE)}:\d+", "GIVEN", message(make)) == text
 
 
 @pytest.mark.parametrize(("make", "text"), FABRICS)
@@ -240,19 +239,16 @@ def test_a_mistake_in_a_configuration(make: Callable[[Given], Any], text: str) -
     assert message(make).removeprefix(f"{HERE}:") == text
 
 
-@pytest.mark.parametrize(
-    ("values", "kind", "text"),
-    [
-        ({"N": -3}, InputError, "symbol 'N' must be an integer >= 0, not -3"),
-        ({"N": 2.5}, InputError, "symbol 'N' must be an integer >= 0, not 2.5"),
-        ({"N": True}, InputError, "symbol 'N' must be an integer >= 0, not True"),
-        ({"N": "3"}, InputError, "symbol 'N' must be an integer >= 0, not '3'"),
-        ({"N": None}, InputError, "symbol 'N' must be an integer >= 0, not None"),
-        ({"M": 3}, UnboundSymbol, "the program has no symbol 'M'; it has N, Rows"),
-        ({"rows": 3}, UnboundSymbol, "the program has no symbol 'rows'; did you mean 'Rows'? it has N, Rows"),
-        ({3: 3}, UnboundSymbol, "the program has no symbol 3; it has N, Rows"),
-        ([3], TypeMismatch, "bind needs values to be a dictionary, by name, not [3]"),
-    ],
+@cases(
+    ({"N": -3}, InputError, "symbol 'N' must be an integer >= 0, not -3"),
+    ({"N": 2.5}, InputError, "symbol 'N' must be an integer >= 0, not 2.5"),
+    ({"N": True}, InputError, "symbol 'N' must be an integer >= 0, not True"),
+    ({"N": "3"}, InputError, "symbol 'N' must be an integer >= 0, not '3'"),
+    ({"N": None}, InputError, "symbol 'N' must be an integer >= 0, not None"),
+    ({"M": 3}, UnboundSymbol, "the program has no symbol 'M'; it has N, Rows"),
+    ({"rows": 3}, UnboundSymbol, "the program has no symbol 'rows'; did you mean 'Rows'? it has N, Rows"),
+    ({3: 3}, UnboundSymbol, "the program has no symbol 3; it has N, Rows"),
+    ([3], TypeMismatch, "bind needs values to be a dictionary, by name, not [3]"),
 )
 def test_values_of_symbols(values: Any, kind: type[ProgramError], text: str, graph: Graph) -> None:
     graph.symbol("N")
@@ -283,14 +279,11 @@ def test_a_dynamic_tile_may_have_no_rows(graph: Graph) -> None:
     assert [token.value.shape for token in outputs["y"] if token.has_value] == [(2, 1), (0, 1)]
 
 
-@pytest.mark.parametrize(
-    ("element", "values"),
-    [
-        (Tile(BF16, 1, 4), [[0, 1, 2, 3]]),
-        (Tile(BF16, 1, 4), [[[0, 1, 2, 3]]]),
-        (Tile(BF16, 1, 4), np.arange(4.0).reshape(1, 1, 4)),
-        (Tile(BF16, 1, 4), np.arange(4, dtype=BF16.numpy).reshape(1, 4)),
-    ],
+@cases(
+    (Tile(BF16, 1, 4), [[0, 1, 2, 3]]),
+    (Tile(BF16, 1, 4), [[[0, 1, 2, 3]]]),
+    (Tile(BF16, 1, 4), np.arange(4.0).reshape(1, 1, 4)),
+    (Tile(BF16, 1, 4), np.arange(4, dtype=BF16.numpy).reshape(1, 4)),
 )
 def test_constants_as_people_write_them(element: Tile, values: Any) -> None:
     stream = Graph("given").generate(element, values, [2])
@@ -316,17 +309,14 @@ def test_the_line_is_that_of_the_user_and_stands_once() -> None:
     assert str(again.value).count(HERE) == 2  # of the operator, and of its input
 
 
-@pytest.mark.parametrize(
-    ("make", "text"),
-    [
-        (lambda: with_settings(FabricConfig(), ["dynamic_rows=0"]), "dynamic_rows must be an integer >= 1, not 0"),
-        (lambda: with_settings(FabricConfig(), ["tile=8"]), f"fabric {NO_TILE}"),
-        (lambda: FabricConfig.from_json({"tile": 16, "stages": 4}), f"fabric {NO_TILE}"),
-        (lambda: with_settings(FabricConfig(), ["lanes=4"]),
-         "fabric has no parameter 'lanes'; did you mean 'matmul_lanes' "),
-        (lambda: FabricConfig.from_json(3), "fabric must be an object of parameters, not 3"),  # type: ignore[arg-type]
-        (lambda: FabricConfig.from_json({"stage": 3}), "fabric has no parameter 'stage'; did you mean 'stages'? it"),
-    ],
+@cases(
+    (lambda: with_settings(FabricConfig(), ["dynamic_rows=0"]), "dynamic_rows must be an integer >= 1, not 0"),
+    (lambda: with_settings(FabricConfig(), ["tile=8"]), f"fabric {NO_TILE}"),
+    (lambda: FabricConfig.from_json({"tile": 16, "stages": 4}), f"fabric {NO_TILE}"),
+    (lambda: with_settings(FabricConfig(), ["lanes=4"]),
+     "fabric has no parameter 'lanes'; did you mean 'matmul_lanes' "),
+    (lambda: FabricConfig.from_json(3), "fabric must be an object of parameters, not 3"),  # type: ignore[arg-type]
+    (lambda: FabricConfig.from_json({"stage": 3}), "fabric has no parameter 'stage'; did you mean 'stages'? it"),
 )  # fmt: skip
 def test_a_fabric_of_a_file_has_no_line(make: Callable[[], Any], text: str) -> None:
     error = raised(FabricError, make)

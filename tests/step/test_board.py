@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from cases import cases
 from raising import raised
 
 from step import BF16, FabricConfig, Graph, Tile
@@ -59,12 +60,9 @@ def test_streams_have_ports_and_images() -> None:
         *("y_values", "y_list", "w_values", "w_list", "v_values", "v_list"),
     ]
     assert [(each.name, each.is_source, [board.images[at].name for at in each.images]) for each in board.streams] == [
-        ("x", True, ["x_values", "x_list"]),
-        ("y", False, ["y_values", "y_list"]),
-        ("z", True, ["z_values"]),
-        ("w", False, ["w_values", "w_list"]),
-        ("v", False, ["v_values", "v_list"]),
-    ]
+        ("x", True, ["x_values", "x_list"]), ("y", False, ["y_values", "y_list"]), ("z", True, ["z_values"]),
+        ("w", False, ["w_values", "w_list"]), ("v", False, ["v_values", "v_list"]),
+    ]  # fmt: skip
     sizes = {each.name: (board.bytes_of(each), each.limited) for each in board.images}
     assert sizes == {
         **{"load": (8192, False), "x_values": (0, False), "x_list": (0, False), "z_values": (6144, False)},
@@ -129,18 +127,14 @@ def test_more_than_there_are_numbers_for() -> None:
         assert raised(FabricError, check_counts, units, channels) == said
 
 
-@pytest.mark.parametrize(
-    ("bus", "said"),
-    [
-        ({"masters": 3}, "3 masters are too many: program 'copies' has 2 memory ports"),
-        ({"masters": 5}, "bus.masters must be at most 4, not 5"),
-        ({"bytes": 48}, "bus.bytes must be a power of two of at most 128, not 48"),
-        ({"bytes": 64, "burst": 128}, "bus.burst must be a power of two of at most 64, not 128"),
-        ({"ahead": 16}, "bus.ahead must be a power of two of at least 32, not 16"),
-        ({"bytes": 4, "burst": 8}, "a burst of 8 transfers of 4 bytes does not hold a beat of memory.beat_bytes = 64"),
-        ({"address_bits": 12},
-         "the tensors of program 'copies' take 16,384 bytes, more than bus.address_bits = 12 reach"),
-    ],
+@cases(
+    ({"masters": 3}, "3 masters are too many: program 'copies' has 2 memory ports"),
+    ({"masters": 5}, "bus.masters must be at most 4, not 5"),
+    ({"bytes": 48}, "bus.bytes must be a power of two of at most 128, not 48"),
+    ({"bytes": 64, "burst": 128}, "bus.burst must be a power of two of at most 64, not 128"),
+    ({"ahead": 16}, "bus.ahead must be a power of two of at least 32, not 16"),
+    ({"bytes": 4, "burst": 8}, "a burst of 8 transfers of 4 bytes does not hold a beat of memory.beat_bytes = 64"),
+    ({"address_bits": 12}, "the tensors of program 'copies' take 16,384 bytes, more than bus.address_bits = 12 reach"),
 )  # fmt: skip
 def test_what_can_not_be_is_refused(bus: dict[str, Any], said: str) -> None:
     assert raised(FabricError, lambda: board_of(copies(1), BusConfig(**bus))) == said
@@ -154,14 +148,11 @@ def test_masters_are_a_parameter_of_the_fabric() -> None:
     assert "bus" not in FabricConfig().to_json()["memory"]
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (["memory.masters=5"], "memory.masters must be 0, where each port is one of the memory, or 1 to 4, not '5'"),
-        (["memory.masters=1", "memory.bus.bytes=48"], "bus.bytes must be a power of two of at most 128, not 48"),
-        (["memory.masters=1", "memory.bus.bytes=8", "memory.bus.burst=4"],
-         "a burst of 4 transfers of 8 bytes does not hold a beat of memory.beat_bytes = 64"),
-    ],
+@cases(
+    (["memory.masters=5"], "memory.masters must be 0, where each port is one of the memory, or 1 to 4, not '5'"),
+    (["memory.masters=1", "memory.bus.bytes=48"], "bus.bytes must be a power of two of at most 128, not 48"),
+    (["memory.masters=1", "memory.bus.bytes=8", "memory.bus.burst=4"],
+     "a burst of 4 transfers of 8 bytes does not hold a beat of memory.beat_bytes = 64"),
 )  # fmt: skip
 def test_bad_settings(settings: list[str], message: str) -> None:
     assert raised(FabricError, lambda: with_settings(FabricConfig(), settings)) == message

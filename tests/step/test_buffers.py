@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 from raising import raised
 
 from sim_approx.backend import run
@@ -67,14 +68,11 @@ def test_a_buffer_is_read_as_often_as_the_reference_says() -> None:
     assert found == "1 2 S1 1 2 S2 E2 4 5 S2 E1 S2"
 
 
-@pytest.mark.parametrize(
-    ("out", "stride", "text"),
-    [
-        ([3, 2], None, "1 2 S1 3 4 S1 5 6 S2"),
-        ([3, 2], [1, 3], "1 4 S1 2 5 S1 3 6 S2"),
-        ([2, 3], [0, 1], "1 2 3 S1 1 2 3 S2"),
-        ([2], [5], "1 6 S1"),
-    ],
+@cases(
+    ([3, 2], None, "1 2 S1 3 4 S1 5 6 S2"),
+    ([3, 2], [1, 3], "1 4 S1 2 5 S1 3 6 S2"),
+    ([2, 3], [0, 1], "1 2 3 S1 1 2 3 S2"),
+    ([2], [5], "1 6 S1"),
 )
 def test_affine_reads(out: list[int], stride: list[int] | None, text: str) -> None:
     def apply(x: Stream, _: Graph) -> Stream:

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from filing import filed
 
 import step
 from step.errors import EnvironmentProblem
@@ -42,8 +43,7 @@ if __name__ == "__main__":
 def start(tmp_path: Path) -> Iterator[Start]:
     """Starts a scheduler with some workers, and says its address."""
     started = []
-    script = tmp_path / "local.py"
-    script.write_text(CLUSTER)
+    script = filed(tmp_path / "local.py", CLUSTER)
 
     def run(workers: int) -> tuple[str, subprocess.Popen[str]]:
         environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 from raising import raised
 
 import step
@@ -64,13 +65,8 @@ def files(tmp_path: Path) -> Path:
 def damaged(content: bytes, random: Random, count: int = 60) -> Iterator[bytes]:
     """``content`` cut off, with a bit that is another one, with bytes of nothing, and all of something else."""
     yield from (
-        b"",
-        b"\0" * len(content),
-        b"PK\x03\x04",
-        b"\x93NUMPY\x01\x00",
-        '{"é": ['.encode("latin-1"),
-        b"[" * 9999,
-    )
+        b"", b"\0" * len(content), b"PK\x03\x04", b"\x93NUMPY\x01\x00", '{"é": ['.encode("latin-1"), b"[" * 9999,
+    )  # fmt: skip
     for _ in range(count):
         yield content[: random.randrange(len(content))]
         changed = bytearray(content)
@@ -116,17 +112,13 @@ def _npy(header: str) -> bytes:
     return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (_npy("{'descr': '<i8', 'fortran_order': False, 'shape': (10000000000000,), }"),
-         "is damaged: it is no whole .npy file"),
-        (_npy("{'descr': '<i8', 'fortran_order': False, 'shape': (3,), }"), "is damaged: it is no whole .npy file"),
-        (_npy("{'descr': '|O', 'fortran_order': False, 'shape': (3,), }"),
-         "has Python objects; save an array of numbers"),
-        (_npy("{'descr': '<i8', 'fortran_order': False, 'shape': (3,"), "is damaged: it is no whole .npy file"),
-        (b"1 2 3\n", "is no .npy file; np.save({path!r}, array) writes one"),
-    ],
+@cases(
+    (_npy("{'descr': '<i8', 'fortran_order': False, 'shape': (10000000000000,), }"),
+     "is damaged: it is no whole .npy file"),
+    (_npy("{'descr': '<i8', 'fortran_order': False, 'shape': (3,), }"), "is damaged: it is no whole .npy file"),
+    (_npy("{'descr': '|O', 'fortran_order': False, 'shape': (3,), }"), "has Python objects; save an array of numbers"),
+    (_npy("{'descr': '<i8', 'fortran_order': False, 'shape': (3,"), "is damaged: it is no whole .npy file"),
+    (b"1 2 3\n", "is no .npy file; np.save({path!r}, array) writes one"),
 )  # fmt: skip
 def test_an_array_that_is_none(content: bytes, message: str, tmp_path: Path) -> None:
     path = tmp_path / "a.npy"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from cases import cases
 from raising import raised
 
 import step
@@ -17,16 +18,8 @@ N, M = symbol("N"), symbol("M")
 R = symbol("R", DimKind.RAGGED)
 
 
-@pytest.mark.parametrize(
-    ("derived", "text"),
-    [
-        (N + 1, "N + 1"),
-        (1 + N, "N + 1"),
-        (2 * N, "2*N"),
-        (N * 2 + M, "M + 2*N"),
-        (N * M, "M*N"),
-        ((N + 3) - 1, "N + 2"),
-    ],
+@cases(
+    (N + 1, "N + 1"), (1 + N, "N + 1"), (2 * N, "2*N"), (N * 2 + M, "M + 2*N"), (N * M, "M*N"), ((N + 3) - 1, "N + 2")
 )
 def test_expressions_are_dimensions(derived: Dim, text: str) -> None:
     assert (str(derived), derived.kind) == (text, DimKind.DYNAMIC)
@@ -43,16 +36,13 @@ RAGGED = (
 NEGATIVE = "{} is no dimension: it may be negative; declare a symbol for the smaller one"
 
 
-@pytest.mark.parametrize(
-    ("derive", "message"),
-    [
-        (lambda: R + 1, RAGGED.format("R + 1")),
-        (lambda: 2 * R, RAGGED.format("2 * R")),
-        (lambda: N * R, RAGGED.format("N * R")),
-        (lambda: N - 1, NEGATIVE.format("N - 1")),
-        (lambda: 3 - N, NEGATIVE.format("3 - N")),
-        (lambda: N * -1, NEGATIVE.format("N * -1")),
-    ],
+@cases(
+    (lambda: R + 1, RAGGED.format("R + 1")),
+    (lambda: 2 * R, RAGGED.format("2 * R")),
+    (lambda: N * R, RAGGED.format("N * R")),
+    (lambda: N - 1, NEGATIVE.format("N - 1")),
+    (lambda: 3 - N, NEGATIVE.format("3 - N")),
+    (lambda: N * -1, NEGATIVE.format("N * -1")),
 )
 def test_what_is_no_dimension(derive: Callable[[], Dim], message: str) -> None:
     error = raised(TypeMismatch, derive)
@@ -85,10 +75,9 @@ def test_symbols_follow_from_what_is_derived_from_them() -> None:
 
 
 @pytest.mark.parametrize("backend", ["interpret", "approx"])
-@pytest.mark.parametrize(
-    ("extents", "message"),
-    [((8, 5), "stream x0: the dimension 2*N + 1 should be 7, but is [8]"),
-     ((7, 2), "stream x1: the dimension N + 4 should be 7, but is [2]")],
+@cases(
+    ((8, 5), "stream x0: the dimension 2*N + 1 should be 7, but is [8]"),
+    ((7, 2), "stream x1: the dimension N + 4 should be 7, but is [2]"),
 )  # fmt: skip
 def test_data_that_breaks_a_derived_dimension(extents: tuple[int, int], message: str, backend: str) -> None:
     error = raised(

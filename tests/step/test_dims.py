@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import sympy
+from cases import cases
 from raising import raised
 
 from step.errors import FormatError, TypeMismatch
@@ -33,16 +34,13 @@ def test_integers_are_static_dimensions(value: int) -> None:
     assert dim(value).is_static and int(dim(value)) == value and not dim(value).is_ragged
 
 
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        (-1, "-1"),
-        (1.5, "1.5"),
-        (5.0, "5.0"),
-        (True, "True"),
-        ("N", "'N'; did you mean graph.symbol('N')?"),
-        (None, "None"),
-    ],
+@cases(
+    (-1, "-1"),
+    (1.5, "1.5"),
+    (5.0, "5.0"),
+    (True, "True"),
+    ("N", "'N'; did you mean graph.symbol('N')?"),
+    (None, "None"),
 )
 def test_what_is_no_dimension(value: object, shown: str) -> None:
     with pytest.raises(TypeMismatch) as error:
@@ -59,17 +57,14 @@ def test_symbols_are_integers_at_least_zero() -> None:
     assert N.extent.is_integer and N.extent.is_nonnegative and not N.extent.is_positive
 
 
-@pytest.mark.parametrize(
-    ("each", "may"),
-    [
-        (dim(0), True),
-        (dim(1), False),
-        (N, True),
-        (R, True),
-        (Dim(N.extent + 1, DimKind.DYNAMIC), False),
-        (Dim(sympy.ceiling(N.extent / 4), DimKind.DYNAMIC), True),
-        (Dim(sympy.Min(1, N.extent), DimKind.DYNAMIC), True),
-    ],
+@cases(
+    (dim(0), True),
+    (dim(1), False),
+    (N, True),
+    (R, True),
+    (Dim(N.extent + 1, DimKind.DYNAMIC), False),
+    (Dim(sympy.ceiling(N.extent / 4), DimKind.DYNAMIC), True),
+    (Dim(sympy.Min(1, N.extent), DimKind.DYNAMIC), True),
 )
 def test_which_dimensions_may_be_empty(each: Dim, may: bool) -> None:
     assert each.may_be_empty is may
@@ -87,19 +82,16 @@ def test_ragged_absorbs(dims: list[Dim]) -> None:
     assert derive(dims, sympy.Integer(99), lambda: fresh) is fresh
 
 
-@pytest.mark.parametrize(
-    ("dims", "count"),
-    [
-        ([4], 4),
-        ([2, 3, 4], 24),
-        ([N, 4], 4 * N.extent),
-        ([N, M], N.extent * M.extent),
-        ([N, R], R.extent),  # R is the total over all rows
-        ([N, R, 4], 4 * R.extent),
-        ([2, R, N], R.extent * N.extent),
-        ([N, R, Q], Q.extent),
-        ([0, 4], 0),
-    ],
+@cases(
+    ([4], 4),
+    ([2, 3, 4], 24),
+    ([N, 4], 4 * N.extent),
+    ([N, M], N.extent * M.extent),
+    ([N, R], R.extent),  # R is the total over all rows
+    ([N, R, 4], 4 * R.extent),
+    ([2, R, N], R.extent * N.extent),
+    ([N, R, Q], Q.extent),
+    ([0, 4], 0),
 )
 def test_number_of_elements(dims: list[Dim | int], count: object) -> None:
     assert element_count(shape(dims)) == count
@@ -110,10 +102,7 @@ def test_shapes_are_written_outermost_first() -> None:
     assert format_shape(()) == "[]"
 
 
-@pytest.mark.parametrize(
-    ("dtype", "bits", "size"),
-    [(BF16, 16, 2), (FP32, 32, 4), (INT8, 8, 1), (INT32, 32, 4), (UINT32, 32, 4), (BOOL, 1, 1)],
-)
+@cases((BF16, 16, 2), (FP32, 32, 4), (INT8, 8, 1), (INT32, 32, 4), (UINT32, 32, 4), (BOOL, 1, 1))
 def test_scalars(dtype: object, bits: int, size: int) -> None:
     assert (dtype.bits, dtype.bytes) == (bits, size)  # type: ignore[attr-defined]
     assert as_dtype(str(dtype)) is dtype
@@ -125,20 +114,17 @@ def test_an_unknown_scalar() -> None:
     assert error == "dtype must be one of BF16, FP32, INT8, INT32, UINT32, BOOL, FP16, FP8_E4M3, FP8_E5M2, not 'FP8'"
 
 
-@pytest.mark.parametrize(
-    ("element", "size", "bits", "text"),
-    [
-        (Tile(BF16, 4, 16), 128, 1024, "Tile(BF16, 4, 16)"),
-        (Tile(BOOL), 1, 1, "Tile(BOOL, 1, 1)"),
-        (Tile(BOOL, 3, 5), 15, 15, "Tile(BOOL, 3, 5)"),
-        (Tile(FP32, N, 2), 8 * N.extent, None, "Tile(FP32, N, 2)"),
-        (Selector(8), 1, 8, "Selector(8)"),
-        (Selector(9), 2, 9, "Selector(9)"),
-        (Tuple((Tile(BF16, 2, 2), Selector(3))), 9, 67, "(Tile(BF16, 2, 2), Selector(3))"),
-        (Tuple((Tile(INT8, 1, 2), Selector(3))), 3, 19, "(Tile(INT8, 1, 2), Selector(3))"),
-        (Buffer(Tile(BF16, 2, 2), shape([3, 4])), 96, 0, "Buffer(Tile(BF16, 2, 2), [3, 4])"),
-        (Buffer(Tile(BF16, 2, 2), (R, dim(4))), 32 * R.extent, 0, "Buffer(Tile(BF16, 2, 2), [R, 4])"),
-    ],
+@cases(
+    (Tile(BF16, 4, 16), 128, 1024, "Tile(BF16, 4, 16)"),
+    (Tile(BOOL), 1, 1, "Tile(BOOL, 1, 1)"),
+    (Tile(BOOL, 3, 5), 15, 15, "Tile(BOOL, 3, 5)"),
+    (Tile(FP32, N, 2), 8 * N.extent, None, "Tile(FP32, N, 2)"),
+    (Selector(8), 1, 8, "Selector(8)"),
+    (Selector(9), 2, 9, "Selector(9)"),
+    (Tuple((Tile(BF16, 2, 2), Selector(3))), 9, 67, "(Tile(BF16, 2, 2), Selector(3))"),
+    (Tuple((Tile(INT8, 1, 2), Selector(3))), 3, 19, "(Tile(INT8, 1, 2), Selector(3))"),
+    (Buffer(Tile(BF16, 2, 2), shape([3, 4])), 96, 0, "Buffer(Tile(BF16, 2, 2), [3, 4])"),
+    (Buffer(Tile(BF16, 2, 2), (R, dim(4))), 32 * R.extent, 0, "Buffer(Tile(BF16, 2, 2), [R, 4])"),
 )
 def test_size_width_and_text_of_element_types(element: Any, size: Any, bits: int | None, text: str) -> None:
     assert element.bytes == size
@@ -146,25 +132,22 @@ def test_size_width_and_text_of_element_types(element: Any, size: Any, bits: int
     assert str(element) == text == repr(element)
 
 
-@pytest.mark.parametrize(
-    ("element", "value", "accepted"),
-    [
-        (Tile(BF16, 1, 2), np.zeros((1, 2), ml_dtypes.bfloat16), True),
-        (Tile(BF16, 1, 2), np.zeros((1, 2), np.float32), False),
-        (Tile(BF16, 1, 2), np.zeros((2, 1), ml_dtypes.bfloat16), False),
-        (Tile(BF16, 1, 2), np.zeros(2, ml_dtypes.bfloat16), False),
-        (Tile(FP32, N, 2), np.zeros((0, 2), np.float32), True),
-        (Tile(FP32, N, 2), np.zeros((5, 2), np.float32), True),
-        (Tile(FP32, N, 2), np.zeros((5, 3), np.float32), False),
-        (Selector(2), 0, True),
-        (Selector(2), 3, True),
-        (Selector(2), 4, False),
-        (Selector(2), -1, False),
-        (Selector(2), [1], False),
-        (Tuple((Selector(1), Selector(2))), (1, 3), True),
-        (Tuple((Selector(1), Selector(2))), (3, 1), False),
-        (Tuple((Selector(1), Selector(2))), (1,), False),
-    ],
+@cases(
+    (Tile(BF16, 1, 2), np.zeros((1, 2), ml_dtypes.bfloat16), True),
+    (Tile(BF16, 1, 2), np.zeros((1, 2), np.float32), False),
+    (Tile(BF16, 1, 2), np.zeros((2, 1), ml_dtypes.bfloat16), False),
+    (Tile(BF16, 1, 2), np.zeros(2, ml_dtypes.bfloat16), False),
+    (Tile(FP32, N, 2), np.zeros((0, 2), np.float32), True),
+    (Tile(FP32, N, 2), np.zeros((5, 2), np.float32), True),
+    (Tile(FP32, N, 2), np.zeros((5, 3), np.float32), False),
+    (Selector(2), 0, True),
+    (Selector(2), 3, True),
+    (Selector(2), 4, False),
+    (Selector(2), -1, False),
+    (Selector(2), [1], False),
+    (Tuple((Selector(1), Selector(2))), (1, 3), True),
+    (Tuple((Selector(1), Selector(2))), (3, 1), False),
+    (Tuple((Selector(1), Selector(2))), (1,), False),
 )
 def test_what_a_type_accepts(element: object, value: object, accepted: bool) -> None:
     assert element.accepts(value) is accepted  # type: ignore[attr-defined]

@@ -63,8 +63,7 @@ def test_arithmetic_that_nobody_reads_is_no_advice(graph: Graph) -> None:
     _ = x + 1
     chain = (x * 2) * 3
     (x + 2).sink("y")
-    netlist = step.lower(graph, step.FabricConfig())
-    assert advice(netlist) == []
+    assert advice(step.lower(graph, step.FabricConfig())) == []
     assert [each.partition("): ")[2] for each in check(graph)] == [
         "nobody reads map_0; its tokens are dropped",
         f"nobody reads {chain}; its tokens are dropped",

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from cases import cases
+from filing import filed
 from raising import raised
 
 import step
@@ -53,21 +55,17 @@ def test_every_figure_has_a_source() -> None:
     assert all(each.source and each.technology and each.picojoules > 0 for each in published().values())
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        ({"link_": {"picojoules": 1, "technology": "t", "source": "s"}},
-         "{path}: there is no figure 'link_'; did you mean 'link'? there are "
-         "fp32_add, fp32_multiply, bf16_multiply, int8_multiply, int32_add, int32_multiply, lut_ram, block_ram, "
-         "scratchpad, link, off_chip"),
-        ({"link": {"picojoules": -1, "technology": "t", "source": "s"}},
-         "{path}: $.figures.link.picojoules: -1 is less than the minimum of 0"),
-        ({"link": {"picojoules": 1, "technology": "t"}}, "{path}: $.figures.link: 'source' is a required property"),
-    ],
+@cases(
+    ({"link_": {"picojoules": 1, "technology": "t", "source": "s"}},
+     "{path}: there is no figure 'link_'; did you mean 'link'? there are "
+     "fp32_add, fp32_multiply, bf16_multiply, int8_multiply, int32_add, int32_multiply, lut_ram, block_ram, "
+     "scratchpad, link, off_chip"),
+    ({"link": {"picojoules": -1, "technology": "t", "source": "s"}},
+     "{path}: $.figures.link.picojoules: -1 is less than the minimum of 0"),
+    ({"link": {"picojoules": 1, "technology": "t"}}, "{path}: $.figures.link: 'source' is a required property"),
 )  # fmt: skip
-def test_bad_tables(tmp_path: Path, data: object, message: str) -> None:
-    path = tmp_path / "mine.json"
-    path.write_text(json.dumps({"format": "step-energies-1", "figures": data}))
+def test_bad_tables(data: object, message: str, tmp_path: Path) -> None:
+    path = filed(tmp_path / "mine.json", json.dumps({"format": "step-energies-1", "figures": data}))
     assert raised(FormatError, lambda: figures(path)) == message.format(path=path)
 
 

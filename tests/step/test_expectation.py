@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 
 from step.errors import InputError
 from step.language.dtypes import FP32
@@ -29,18 +30,15 @@ def test_nothing_is_expected() -> None:
     assert found({}) is None
 
 
-@pytest.mark.parametrize(
-    ("expected", "tolerance", "relative", "first"),
-    [
-        ([[1, 2], [3, 4]], 0.0, 0.0, None),
-        ([[1, 2], [3, 5]], 0.25, 0.2, None),
-        ([[1, 2], [3, 5]], 0.1, 0.2, "output 'y' is 4 at [1, 1], but 5 is expected"),
-        ([[1, 3], [4, 4]], 0.1, 0.25, "output 'y' is 2 at [0, 1], but 3 is expected"),
-        ([1, 2, 3.5, 4], 0.0, 0.125, "output 'y' is 3 at [2], but 3.5 is expected"),
-        ([[0, 0], [0, 0]], 9.0, np.inf, "output 'y' is 1 at [0, 0], but 0 is expected"),
-        ([[1, 2], [np.nan, 4]], 9.0, np.nan, "output 'y' is 3 at [1, 0], but nan is expected"),
-        ([[1, 2], [np.inf, 4]], 9.0, np.inf, "output 'y' is 3 at [1, 0], but inf is expected"),
-    ],
+@cases(
+    ([[1, 2], [3, 4]], 0.0, 0.0, None),
+    ([[1, 2], [3, 5]], 0.25, 0.2, None),
+    ([[1, 2], [3, 5]], 0.1, 0.2, "output 'y' is 4 at [1, 1], but 5 is expected"),
+    ([[1, 3], [4, 4]], 0.1, 0.25, "output 'y' is 2 at [0, 1], but 3 is expected"),
+    ([1, 2, 3.5, 4], 0.0, 0.125, "output 'y' is 3 at [2], but 3.5 is expected"),
+    ([[0, 0], [0, 0]], 9.0, np.inf, "output 'y' is 1 at [0, 0], but 0 is expected"),
+    ([[1, 2], [np.nan, 4]], 9.0, np.nan, "output 'y' is 3 at [1, 0], but nan is expected"),
+    ([[1, 2], [np.inf, 4]], 9.0, np.inf, "output 'y' is 3 at [1, 0], but inf is expected"),
 )
 def test_deviations(expected: Any, tolerance: float, relative: float, first: str | None) -> None:
     made = found(expected, tolerance=tolerance)
@@ -52,8 +50,7 @@ def test_deviations(expected: Any, tolerance: float, relative: float, first: str
 def test_infinities_and_nan_are_what_they_are() -> None:
     """The others are measured by the largest finite one."""
     values = [[-np.inf, np.nan], [1.0, 4.0]]
-    made = found([[-np.inf, np.nan], [2.0, 4.0]], values, tolerance=0.3)
-    assert made == Deviation(0.25, 0.3, None)
+    assert found([[-np.inf, np.nan], [2.0, 4.0]], values, tolerance=0.3) == Deviation(0.25, 0.3, None)
 
 
 def test_a_stored_tensor_has_its_own_positions(graph: Graph) -> None:

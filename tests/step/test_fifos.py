@@ -11,8 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from raising import raising
 
 import step
 from step import FP32, FabricConfig, Graph, Program, Tile
@@ -192,8 +194,7 @@ def test_a_bound_where_order_depends_on_time() -> None:
 def test_several_data_sets(tmp_path: Path) -> None:
     files = []
     for number, lengths in enumerate(((3, 14), (11, 2))):
-        program = scaled(lengths)
-        program.save(tmp_path / f"p{number}.json")
+        scaled(lengths).save(tmp_path / f"p{number}.json")
         files.append(tmp_path / f"p{number}.npz")
     both = step.size_fifos(scaled(), inputs=files)
     alone = [step.size_fifos(scaled(lengths)) for lengths in ((3, 14), (11, 2))]
@@ -323,28 +324,24 @@ def test_what_a_binding_does_not_hold_for(sizing: step.Sizing) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda data: data.pop("depths"), "{path}: $: 'depths' is a required property"),
-        (lambda data: data["depths"].update(y=0), "{path}: $.depths.y: 0 is less than the minimum of 1"),
-        (lambda data: data["depths"].update(y="8"), "{path}: $.depths.y: '8' is not of type 'integer'"),
-        (lambda data: data.update(format="step-binding-2"),
-         "{path} has the format step-binding-2 and was written by step-fabric 0.1.0; this is step-fabric 0.1.0, which "
-         "reads step-binding-1: pip install 'step-fabric>=0.1.0'"),
-    ],
+@cases(
+    (lambda data: data.pop("depths"), "{path}: $: 'depths' is a required property"),
+    (lambda data: data["depths"].update(y=0), "{path}: $.depths.y: 0 is less than the minimum of 1"),
+    (lambda data: data["depths"].update(y="8"), "{path}: $.depths.y: '8' is not of type 'integer'"),
+    (lambda data: data.update(format="step-binding-2"),
+     "{path} has the format step-binding-2 and was written by step-fabric 0.1.0; this is step-fabric 0.1.0, which "
+     "reads step-binding-1: pip install 'step-fabric>=0.1.0'"),
 )  # fmt: skip
 def test_files_that_are_no_bindings(
-    sizing: step.Sizing, tmp_path: Path, change: Callable[[dict[str, dict[str, object]]], None], message: str
+    change: Callable[[dict[str, dict[str, object]]], None], message: str, sizing: step.Sizing, tmp_path: Path
 ) -> None:
     path = tmp_path / "depths.json"
     sizing.binding(sizing.least).save(path)
     data = json.loads(path.read_text())
     change(data)
     path.write_text(json.dumps(data))
-    with pytest.raises(FormatError) as caught:
+    with raising(FormatError, message.format(path=path)):
         DepthBinding.load(path)
-    assert str(caught.value) == message.format(path=path)
 
 
 def test_depths_of_channels_that_do_not_exist() -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import cases
+from raising import raising
 
 import step
 from hw.fabric import elaborate
@@ -64,9 +66,8 @@ def test_values_of_several_words_may_have_one_slot(sizing: step.Sizing) -> None:
         assert each.cycles == (step.Simulator(sizing.binding(each).applied(sized())).run().cycles,)
     wide = lower(sizing.program.graph, FabricConfig(dynamic_rows=16, link_bytes=256))
     assert {wide.least_depth(each) for each in wide.channels} == {2}
-    with pytest.raises(FabricError) as caught:
+    with raising(FabricError, "the depth of channel 'square' must be an integer >= 2, not 1"):
         wide.with_depths({"square": 1})
-    assert str(caught.value) == "the depth of channel 'square' must be an integer >= 2, not 1"
 
 
 def test_a_row_that_is_no_whole_words_takes_those_of_its_places(graph: Graph) -> None:
@@ -114,21 +115,17 @@ def test_more_rows_than_there_is_room_for(sizing: step.Sizing, backend: str) -> 
     )
 
 
-@pytest.mark.parametrize(
-    ("most_rows", "message"),
-    [
-        ({"tale": 5}, "most_rows of 'tale': did you mean 'tile'? tiles of dynamic size begin at tile"),
-        ({"square": 3}, "most_rows of 'square': tiles of dynamic size begin at tile"),
-        ({"tile": 17}, "most_rows of 'tile' must be at most the fabric's dynamic_rows of 16, not 17"),
-        ({"tile": 0}, "most_rows of 'tile' must be an integer >= 1, not 0"),
-    ],
+@cases(
+    ({"tale": 5}, "most_rows of 'tale': did you mean 'tile'? tiles of dynamic size begin at tile"),
+    ({"square": 3}, "most_rows of 'square': tiles of dynamic size begin at tile"),
+    ({"tile": 17}, "most_rows of 'tile' must be at most the fabric's dynamic_rows of 16, not 17"),
+    ({"tile": 0}, "most_rows of 'tile' must be an integer >= 1, not 0"),
 )  # fmt: skip
 def test_room_that_there_can_not_be(most_rows: dict[str, int], message: str) -> None:
     program = sized()
     program.graph.most_rows = most_rows
-    with pytest.raises(FabricError) as caught:
+    with raising(FabricError, message):
         step.run(program, "approx")
-    assert str(caught.value) == message
 
 
 def test_rows_go_through_loops_and_meet(graph: Graph) -> None:
@@ -141,8 +138,7 @@ def test_rows_go_through_loops_and_meet(graph: Graph) -> None:
     data.sink("y")
     which.sink("which")
     graph.most_rows = {"tile0": 3, "tile1": 7}
-    netlist = lower(graph, FabricConfig(dynamic_rows=16))
-    rows = {each.producer: each.rows for each in netlist.channels}
+    rows = {each.producer: each.rows for each in lower(graph, FabricConfig(dynamic_rows=16)).channels}
     assert (rows["tile0", 0], rows["tile1", 0], rows["both", 0]) == (3, 7, 7)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from running import Bench, nested_lists, refusal, text_of
@@ -30,14 +31,11 @@ DIMS = ["N", "M", "L", "K"]
 # -- map ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("rank", "x", "w", "result"),
-    [
-        (0, "D", "D", "D"),
-        (0, "1 2 D", "3 4 D", "3 8 D"),
-        (1, "E1 1 2 S1 E1 D", "E1 5 6 S1 E1 D", "E1 5 12 S1 E1 D"),
-        (2, "E2 E1 3 S2 D", "E2 E1 4 S2 D", "E2 E1 12 S2 D"),
-    ],
+@cases(
+    (0, "D", "D", "D"),
+    (0, "1 2 D", "3 4 D", "3 8 D"),
+    (1, "E1 1 2 S1 E1 D", "E1 5 6 S1 E1 D", "E1 5 12 S1 E1 D"),
+    (2, "E2 E1 3 S2 D", "E2 E1 4 S2 D", "E2 E1 12 S2 D"),
 )
 def test_map(rank: int, x: str, w: str, result: str, bench: Bench) -> None:
     first = bench.source("x", x, DIMS[: rank + 1], SCALAR)
@@ -52,21 +50,18 @@ def test_map_changes_the_element_and_no_dimension(bench: Bench) -> None:
     assert bench.text(y) == "E1 7 7 S1 D"
 
 
-@pytest.mark.parametrize(
-    ("operator", "build", "message"),
-    [
-        ("accum", lambda b: b.source("x", "D", [2, 3], SCALAR).accum(Add(), rank=0), "rank must be 1 to 1 here, not 0"),
-        ("accum", lambda b: b.source("x", "D", [2, 3], SCALAR).accum(Add(), rank=2), "rank must be 1 to 1 here, not 2"),
-        ("accum", lambda b: b.source("x", "D", [2], SCALAR).accum(Add()),
-         "rank must be at least 1, but this stream allows at most 0"),
-        ("map", lambda b: b.source("x", "D", [2], SCALAR).map(Mul(), b.source("w", "D", [3], SCALAR)),
-         "inputs must have the same shape, but input 0 is [2] and input 1 is [3]"),
-        ("map", lambda b: b.source("x", "D", [2, 1], SCALAR).map(Mul(), b.source("w", "D", [2], SCALAR)),
-         "inputs must have the same shape, but input 0 is [2, 1] and input 1 is [2]"),
-        ("map",
-         lambda b: b.source("x", "D", [2], Tile(BF16, 2, 3)).map(Matmul(), b.source("w", "D", [2], Tile(BF16, 2, 3))),
-         "matmul needs [M,K] and [K,N] tiles, both of BF16 or both of INT8, not Tile(BF16, 2, 3), Tile(BF16, 2, 3)"),
-    ],
+@cases(
+    ("accum", lambda b: b.source("x", "D", [2, 3], SCALAR).accum(Add(), rank=0), "rank must be 1 to 1 here, not 0"),
+    ("accum", lambda b: b.source("x", "D", [2, 3], SCALAR).accum(Add(), rank=2), "rank must be 1 to 1 here, not 2"),
+    ("accum", lambda b: b.source("x", "D", [2], SCALAR).accum(Add()),
+     "rank must be at least 1, but this stream allows at most 0"),
+    ("map", lambda b: b.source("x", "D", [2], SCALAR).map(Mul(), b.source("w", "D", [3], SCALAR)),
+     "inputs must have the same shape, but input 0 is [2] and input 1 is [3]"),
+    ("map", lambda b: b.source("x", "D", [2, 1], SCALAR).map(Mul(), b.source("w", "D", [2], SCALAR)),
+     "inputs must have the same shape, but input 0 is [2, 1] and input 1 is [2]"),
+    ("map",
+     lambda b: b.source("x", "D", [2], Tile(BF16, 2, 3)).map(Matmul(), b.source("w", "D", [2], Tile(BF16, 2, 3))),
+     "matmul needs [M,K] and [K,N] tiles, both of BF16 or both of INT8, not Tile(BF16, 2, 3), Tile(BF16, 2, 3)"),
 )  # fmt: skip
 def test_what_is_refused(operator: str, build: Any, message: str) -> None:
     assert refusal(operator, build) == message
@@ -75,31 +70,25 @@ def test_what_is_refused(operator: str, build: Any, message: str) -> None:
 # -- accum ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("dims", "rank", "shape"),
-    [([2, 3, 4], 1, "[2, 3]"), ([2, 3, 4], 2, "[2]"), (["N", "R"], 1, "[N]"), (["N", "R", 4], 1, "[N, R]")],
-)
+@cases(([2, 3, 4], 1, "[2, 3]"), ([2, 3, 4], 2, "[2]"), (["N", "R"], 1, "[N]"), (["N", "R", 4], 1, "[N, R]"))
 def test_accum_shape(dims: list[Any], rank: int, shape: str, bench: Bench) -> None:
     assert format_shape(bench.source("x", "D", dims, SCALAR).accum(Add(), rank=rank).shape) == shape
 
 
-@pytest.mark.parametrize(
-    ("rank", "reduced", "text", "sums"),
-    [
-        (1, 1, "D", "D"),
-        (1, 1, "1 2 S1 3 S1 D", "3 3 D"),
-        (1, 1, "E1 D", "0 D"),
-        (1, 1, "E1 1 2 S1 E1 E1 3 S1 E1 D", "0 3 0 0 3 0 D"),
-        (2, 1, "1 2 S1 3 S2 4 S1 5 6 7 S2 D", "3 3 S1 4 18 S1 D"),
-        # empty rows are sums of nothing, empty matrices have no rows to sum
-        (2, 1, "E1 1 S2 E2 2 S1 E1 S2 D", "0 1 S1 E1 2 0 S1 D"),
-        (2, 1, "E2 E2 D", "E1 E1 D"),
-        (2, 2, "1 2 S1 3 S2 4 S1 5 6 7 S2 D", "6 22 D"),
-        (2, 2, "E1 1 S2 E2 2 S1 E1 S2 E1 E1 S2 D", "1 0 2 0 D"),
-        (3, 1, "1 S1 2 S2 3 S3 E3 E2 E1 4 S3 D", "1 2 S1 3 S2 E2 E1 0 4 S2 D"),
-        (3, 2, "1 S1 2 S2 3 S3 E3 E2 E1 4 S3 D", "3 3 S1 E1 0 4 S1 D"),
-        (3, 3, "1 S1 2 S2 3 S3 E3 E2 E1 4 S3 D", "6 0 4 D"),
-    ],
+@cases(
+    (1, 1, "D", "D"),
+    (1, 1, "1 2 S1 3 S1 D", "3 3 D"),
+    (1, 1, "E1 D", "0 D"),
+    (1, 1, "E1 1 2 S1 E1 E1 3 S1 E1 D", "0 3 0 0 3 0 D"),
+    (2, 1, "1 2 S1 3 S2 4 S1 5 6 7 S2 D", "3 3 S1 4 18 S1 D"),
+    # empty rows are sums of nothing, empty matrices have no rows to sum
+    (2, 1, "E1 1 S2 E2 2 S1 E1 S2 D", "0 1 S1 E1 2 0 S1 D"),
+    (2, 1, "E2 E2 D", "E1 E1 D"),
+    (2, 2, "1 2 S1 3 S2 4 S1 5 6 7 S2 D", "6 22 D"),
+    (2, 2, "E1 1 S2 E2 2 S1 E1 S2 E1 E1 S2 D", "1 0 2 0 D"),
+    (3, 1, "1 S1 2 S2 3 S3 E3 E2 E1 4 S3 D", "1 2 S1 3 S2 E2 E1 0 4 S2 D"),
+    (3, 2, "1 S1 2 S2 3 S3 E3 E2 E1 4 S3 D", "3 3 S1 E1 0 4 S1 D"),
+    (3, 3, "1 S1 2 S2 3 S3 E3 E2 E1 4 S3 D", "6 0 4 D"),
 )
 def test_accum_meaning(rank: int, reduced: int, text: str, sums: str, bench: Bench) -> None:
     assert bench.text(bench.source("x", text, DIMS[: rank + 1], SCALAR).accum(Add(), rank=reduced)) == sums
@@ -140,10 +129,7 @@ def test_accum_is_what_it_is_on_nested_lists(case: tuple[int, int, list[Any]]) -
     assert bench.text(y) == show(from_nested(reduced(nested, rank, by), rank - by))
 
 
-@pytest.mark.parametrize(
-    ("dims", "element"),
-    [([2, 3], "Tile(INT32, 3, 1)"), (["N", "R"], "Tile(INT32, R/Max(1, N), 1)"), ([2, "N"], "Tile(INT32, N, 1)")],
-)
+@cases(([2, 3], "Tile(INT32, 3, 1)"), (["N", "R"], "Tile(INT32, R/Max(1, N), 1)"), ([2, "N"], "Tile(INT32, N, 1)"))
 def test_an_accumulator_may_grow(dims: list[Any], element: str) -> None:
     bench = Bench(N=False)
     assert str(bench.source("x", "D", dims).accum(RetileRow()).element) == element
@@ -207,28 +193,25 @@ def flat_mapped(nested: list[Any], rank: int, streams: tuple[Any, ...], by: int)
 NOTHING_ONE_TWO = ([], [7], [8, 9])
 
 
-@pytest.mark.parametrize(
-    ("rank", "nested", "by", "streams", "text"),
-    [
-        (0, [1, 2], 0, NOTHING_ONE_TWO, "7 8 9 D"),
-        (0, [0, 0], 0, NOTHING_ONE_TWO, "D"),
-        (0, [0, 1, 0, 2, 0], 0, NOTHING_ONE_TWO, "7 8 9 D"),
-        (1, [[1, 2], [1]], 0, NOTHING_ONE_TWO, "7 8 9 S1 7 S1 D"),
-        # the last element of a row becomes nothing: the row ends where the one before it did
-        (1, [[2, 0]], 0, NOTHING_ONE_TWO, "8 9 S1 D"),
-        (1, [[2, 0, 0], [1]], 0, NOTHING_ONE_TWO, "8 9 S1 7 S1 D"),
-        # all elements of a row become nothing: an empty row
-        (1, [[0], [0, 0], [1], [0]], 0, NOTHING_ONE_TWO, "E1 E1 7 S1 E1 D"),
-        (1, [[], [1], []], 0, NOTHING_ONE_TWO, "E1 7 S1 E1 D"),
-        (2, [[[1], [0]], [[0], [1]], []], 0, NOTHING_ONE_TWO, "7 S1 E1 S2 E1 7 S2 E2 D"),
-        (0, [1, 1], 1, ([], [[7, 8], [9]]), "7 8 S1 9 S1 7 8 S1 9 S1 D"),
-        (0, [0, 1, 0], 1, ([], [[7, 8], [9]]), "7 8 S1 9 S1 D"),
-        (1, [[1, 0], [0], [0, 1]], 1, ([], [[7], [9]]), "7 S1 9 S2 E2 7 S1 9 S2 D"),
-        (1, [[1, 0], [1]], 1, ([], [[7], []]), "7 S1 E1 S2 7 S1 E1 S2 D"),
-        (1, [[1, 1]], 1, ([], [[]]), "E1 E1 S2 D"),
-        (1, [[0, 1, 0]], 2, ([], [[[7]], [[]]]), "7 S2 E1 S3 D"),
-        (2, [[[1], [0, 0]], [[0, 1]]], 1, ([], [[7], [9]]), "7 S1 9 S2 E2 S3 7 S1 9 S3 D"),
-    ],
+@cases(
+    (0, [1, 2], 0, NOTHING_ONE_TWO, "7 8 9 D"),
+    (0, [0, 0], 0, NOTHING_ONE_TWO, "D"),
+    (0, [0, 1, 0, 2, 0], 0, NOTHING_ONE_TWO, "7 8 9 D"),
+    (1, [[1, 2], [1]], 0, NOTHING_ONE_TWO, "7 8 9 S1 7 S1 D"),
+    # the last element of a row becomes nothing: the row ends where the one before it did
+    (1, [[2, 0]], 0, NOTHING_ONE_TWO, "8 9 S1 D"),
+    (1, [[2, 0, 0], [1]], 0, NOTHING_ONE_TWO, "8 9 S1 7 S1 D"),
+    # all elements of a row become nothing: an empty row
+    (1, [[0], [0, 0], [1], [0]], 0, NOTHING_ONE_TWO, "E1 E1 7 S1 E1 D"),
+    (1, [[], [1], []], 0, NOTHING_ONE_TWO, "E1 7 S1 E1 D"),
+    (2, [[[1], [0]], [[0], [1]], []], 0, NOTHING_ONE_TWO, "7 S1 E1 S2 E1 7 S2 E2 D"),
+    (0, [1, 1], 1, ([], [[7, 8], [9]]), "7 8 S1 9 S1 7 8 S1 9 S1 D"),
+    (0, [0, 1, 0], 1, ([], [[7, 8], [9]]), "7 8 S1 9 S1 D"),
+    (1, [[1, 0], [0], [0, 1]], 1, ([], [[7], [9]]), "7 S1 9 S2 E2 7 S1 9 S2 D"),
+    (1, [[1, 0], [1]], 1, ([], [[7], []]), "7 S1 E1 S2 7 S1 E1 S2 D"),
+    (1, [[1, 1]], 1, ([], [[]]), "E1 E1 S2 D"),
+    (1, [[0, 1, 0]], 2, ([], [[[7]], [[]]]), "7 S2 E1 S3 D"),
+    (2, [[[1], [0, 0]], [[0, 1]]], 1, ([], [[7], [9]]), "7 S1 9 S2 E2 S3 7 S1 9 S3 D"),
 )
 def test_flat_map_meaning(rank: int, nested: list[Any], by: int, streams: tuple[Any, ...], text: str) -> None:
     assert flat_mapped(nested, rank, streams, by) == text
@@ -254,16 +237,13 @@ def test_flat_map_is_what_it_is_on_nested_lists(case: tuple[int, list[Any], int,
     assert flat_mapped(nested, rank, streams, by) == show(from_nested(joined(nested, rank, streams), rank + by))
 
 
-@pytest.mark.parametrize(
-    ("dims", "tile", "function", "result"),
-    [
-        ([3], (4, 2), RetileStreamify(2, "row"), "[6] of Tile(INT32, 2, 2)"),
-        ([3], (4, 6), RetileStreamify(2, "col"), "[9] of Tile(INT32, 4, 2)"),
-        ([3], (4, 2), RetileStreamify(2, "row", 1), "[3, 2] of Tile(INT32, 2, 2)"),
-        (["N"], (4, 2), RetileStreamify(1, "row"), "[4*N] of Tile(INT32, 1, 2)"),
-        (["N", "R"], (4, 2), RetileStreamify(1, "row"), "[N, flat_map_0_joined] of Tile(INT32, 1, 2)"),
-        (["N", "R"], (4, 2), RetileStreamify(1, "row", 1), "[N, R, 4] of Tile(INT32, 1, 2)"),
-    ],
+@cases(
+    ([3], (4, 2), RetileStreamify(2, "row"), "[6] of Tile(INT32, 2, 2)"),
+    ([3], (4, 6), RetileStreamify(2, "col"), "[9] of Tile(INT32, 4, 2)"),
+    ([3], (4, 2), RetileStreamify(2, "row", 1), "[3, 2] of Tile(INT32, 2, 2)"),
+    (["N"], (4, 2), RetileStreamify(1, "row"), "[4*N] of Tile(INT32, 1, 2)"),
+    (["N", "R"], (4, 2), RetileStreamify(1, "row"), "[N, flat_map_0_joined] of Tile(INT32, 1, 2)"),
+    (["N", "R"], (4, 2), RetileStreamify(1, "row", 1), "[N, R, 4] of Tile(INT32, 1, 2)"),
 )
 def test_flat_map_shape(dims: list[Any], tile: tuple[int, int], function: Any, result: str, bench: Bench) -> None:
     assert str(bench.source("x", "D", dims, Tile(INT32, *tile)).flat_map(function).type) == result
@@ -280,16 +260,13 @@ def tall_tiles(bench: Bench, *heights: int, stops: str) -> Any:
     return bench.graph.source("x", Tile(INT32, rows, 1), bench.dims(["N", "R"]))
 
 
-@pytest.mark.parametrize(
-    ("heights", "stops", "by", "text"),
-    [
-        ((2, 0, 1), "1 1 1 S1 D", 0, "0 1 0 S1 D"),
-        ((2, 0), "1 1 S1 E1 D", 0, "0 1 S1 E1 D"),
-        ((0,), "1 S1 D", 0, "E1 D"),
-        # with rank 1 every tile is one row [n], an empty one too
-        ((2, 0, 1), "1 1 1 S1 D", 1, "0 1 S1 E1 0 S2 D"),
-        ((2, 0), "1 1 S1 E1 D", 1, "0 1 S1 E1 S2 E2 D"),
-    ],
+@cases(
+    ((2, 0, 1), "1 1 1 S1 D", 0, "0 1 0 S1 D"),
+    ((2, 0), "1 1 S1 E1 D", 0, "0 1 S1 E1 D"),
+    ((0,), "1 S1 D", 0, "E1 D"),
+    # with rank 1 every tile is one row [n], an empty one too
+    ((2, 0, 1), "1 1 1 S1 D", 1, "0 1 S1 E1 0 S2 D"),
+    ((2, 0), "1 1 S1 E1 D", 1, "0 1 S1 E1 S2 E2 D"),
 )
 def test_rows_of_tiles_of_any_height(heights: tuple[int, ...], stops: str, by: int, text: str, bench: Bench) -> None:
     y = tall_tiles(bench, *heights, stops=stops).flat_map(RetileStreamify(1, "row", by))

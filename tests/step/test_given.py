@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 from raising import raised
 
 import step
@@ -94,23 +95,20 @@ NO_MASK = "is masked, and no number stands for that: give array.filled(NUMBER)"
 UNREADABLE = "can not be read as an array:"
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        (MASKED, f" at [2] {NO_MASK}"),
-        ([1, np.ma.masked, 3, 4], f" at [1] {NO_MASK}"),
-        (bits(MASKED.astype(int)), f" at [2] {NO_MASK}"),
-        (GRADIENT, " is a tensor that requires a gradient: give tensor.detach()"),
-        ([1, GRADIENT], " at [1] is a tensor that requires a gradient: give tensor.detach()"),
-        (Foreign(TypeError("can't convert cuda:0")), f" {UNREADABLE} TypeError: can't convert cuda:0"),
-        (Foreign(TypeError("Got unsupported ScalarType BFloat16")),
-         f" {UNREADABLE} TypeError: Got unsupported ScalarType BFloat16; give tensor.float()"),
-        (Foreign([1, 2]), f" {UNREADABLE} ValueError: object __array__ method not producing an array"),
-        ((each for each in FLOATS), " is a generator, which can be read only once: give a list"),
-        ([1, map(float, "12")], " at [1] is a map, which can be read only once: give a list"),
-        ({1, 2, 3, 4}, " is a set, which has no order: give a list"),
-        (bits(bits([1, 2, 3, 4])), " is bits(bits(...)), but can be only one of them"),
-    ],
+@cases(
+    (MASKED, f" at [2] {NO_MASK}"),
+    ([1, np.ma.masked, 3, 4], f" at [1] {NO_MASK}"),
+    (bits(MASKED.astype(int)), f" at [2] {NO_MASK}"),
+    (GRADIENT, " is a tensor that requires a gradient: give tensor.detach()"),
+    ([1, GRADIENT], " at [1] is a tensor that requires a gradient: give tensor.detach()"),
+    (Foreign(TypeError("can't convert cuda:0")), f" {UNREADABLE} TypeError: can't convert cuda:0"),
+    (Foreign(TypeError("Got unsupported ScalarType BFloat16")),
+     f" {UNREADABLE} TypeError: Got unsupported ScalarType BFloat16; give tensor.float()"),
+    (Foreign([1, 2]), f" {UNREADABLE} ValueError: object __array__ method not producing an array"),
+    ((each for each in FLOATS), " is a generator, which can be read only once: give a list"),
+    ([1, map(float, "12")], " at [1] is a map, which can be read only once: give a list"),
+    ({1, 2, 3, 4}, " is a set, which has no order: give a list"),
+    (bits(bits([1, 2, 3, 4])), " is bits(bits(...)), but can be only one of them"),
 )  # fmt: skip
 def test_streams_and_tensors_refuse_in_the_same_words(value: Any, message: str) -> None:
     for taken in (stream_of, tensor_of, selectors_of):
@@ -128,33 +126,27 @@ def test_a_list_that_is_in_itself() -> None:
 TILE = np.ones((1, 1), np.float32)
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        (Token(TILE), "input 'x' is a single token, but must be a list of tokens that ends with Done"),
-        ([Token(TILE, "a")], "the stop of input 'x' at [0] must be an integer >= 0, not 'a'"),
-        ([Token(TILE), Token(TILE, -1)], "the stop of input 'x' at [1] must be an integer >= 0, not -1"),
-        ([Token(TILE, 0, 1.5), DONE], "the rank of input 'x' at [0] must be an integer >= 0, not 1.5"),
-        ([Token(UNKNOWN), DONE], "input 'x' at [0] must have a value of the stream, not UNKNOWN"),
-        ([Token(True), DONE], "input 'x' at [0] must have a value of the stream, not True"),
-        ([Token(TILE, done=True)], "input 'x' at [0] must be Done alone, or a token that is not done"),
-        ([Token(np.ma.MaskedArray(TILE, mask=[[1]]))], f"input 'x' at [0, 0, 0] {NO_MASK}"),
-    ],
+@cases(
+    (Token(TILE), "input 'x' is a single token, but must be a list of tokens that ends with Done"),
+    ([Token(TILE, "a")], "the stop of input 'x' at [0] must be an integer >= 0, not 'a'"),
+    ([Token(TILE), Token(TILE, -1)], "the stop of input 'x' at [1] must be an integer >= 0, not -1"),
+    ([Token(TILE, 0, 1.5), DONE], "the rank of input 'x' at [0] must be an integer >= 0, not 1.5"),
+    ([Token(UNKNOWN), DONE], "input 'x' at [0] must have a value of the stream, not UNKNOWN"),
+    ([Token(True), DONE], "input 'x' at [0] must have a value of the stream, not True"),
+    ([Token(TILE, done=True)], "input 'x' at [0] must be Done alone, or a token that is not done"),
+    ([Token(np.ma.MaskedArray(TILE, mask=[[1]]))], f"input 'x' at [0, 0, 0] {NO_MASK}"),
 )
 def test_tokens_that_are_none(value: Any, message: str) -> None:
     assert raised(InputError, lambda: stream_of(value)) == message
 
 
-@pytest.mark.parametrize(
-    ("inputs", "message"),
-    [
-        ([1], "inputs must be data by name, or the name of an .npz file, not [1]"),
-        (5, "inputs must be data by name, or the name of an .npz file, not 5"),
-        ([("x", [1])], "inputs must be data by name, or the name of an .npz file, not [('x', [1])]"),
-        ("", "no file can be called ''"),
-        ({"rows": [1]}, "the program has no tensor or source 'rows'; did you mean 'row'? it has row"),
-        ({1: [1]}, "the program has no tensor or source 1; it has row"),
-    ],
+@cases(
+    ([1], "inputs must be data by name, or the name of an .npz file, not [1]"),
+    (5, "inputs must be data by name, or the name of an .npz file, not 5"),
+    ([("x", [1])], "inputs must be data by name, or the name of an .npz file, not [('x', [1])]"),
+    ("", "no file can be called ''"),
+    ({"rows": [1]}, "the program has no tensor or source 'rows'; did you mean 'row'? it has row"),
+    ({1: [1]}, "the program has no tensor or source 1; it has row"),
 )
 def test_inputs_that_are_no_data_by_name(inputs: Any, message: str, graph: Graph) -> None:
     graph.source("row", Tile(FP32), [1]).sink("y")
@@ -276,21 +268,18 @@ def test_parts_of_a_program() -> None:
         assert raised(InputError, setattr, program, part, value) == message
 
 
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ({"expected": {"Y": [1]}}, "there is no output 'Y' to compare with the expected one; there are y, w"),
-        ({"expected": {"z": np.zeros(2)}}, "there is no output 'z' to compare with the expected one; there are y, w"),
-        ({"expected": {"y": MASKED}}, f"expected output 'y' at [2] {NO_MASK}"),
-        ({"expected": {"y": [[1, 2], [3]]}}, "expected output 'y' has rows of different lengths, which is no array"),
-        ({"expected": {"y": np.zeros(3)}}, "output 'y' has 4 scalars, but 3 are expected"),
-        ({"expected": {"y": np.zeros(2, complex)}}, "expected output 'y' must be real numbers, not complex128"),
-        ({"expected": {"y": ["a", "b"]}}, "expected output 'y' must be real numbers, not <U1"),
-        ({"tolerance": True}, "tolerance must be a number >= 0, not True"),
-        ({"tolerance": -0.1}, "tolerance must be a number >= 0, not -0.1"),
-        ({"tolerance": -1}, "tolerance must be a number >= 0, not -1"),
-        ({"tolerance": np.nan}, "tolerance must be a number >= 0, not nan"),
-    ],
+@cases(
+    ({"expected": {"Y": [1]}}, "there is no output 'Y' to compare with the expected one; there are y, w"),
+    ({"expected": {"z": np.zeros(2)}}, "there is no output 'z' to compare with the expected one; there are y, w"),
+    ({"expected": {"y": MASKED}}, f"expected output 'y' at [2] {NO_MASK}"),
+    ({"expected": {"y": [[1, 2], [3]]}}, "expected output 'y' has rows of different lengths, which is no array"),
+    ({"expected": {"y": np.zeros(3)}}, "output 'y' has 4 scalars, but 3 are expected"),
+    ({"expected": {"y": np.zeros(2, complex)}}, "expected output 'y' must be real numbers, not complex128"),
+    ({"expected": {"y": ["a", "b"]}}, "expected output 'y' must be real numbers, not <U1"),
+    ({"tolerance": True}, "tolerance must be a number >= 0, not True"),
+    ({"tolerance": -0.1}, "tolerance must be a number >= 0, not -0.1"),
+    ({"tolerance": -1}, "tolerance must be a number >= 0, not -1"),
+    ({"tolerance": np.nan}, "tolerance must be a number >= 0, not nan"),
 )
 def test_what_can_not_be_expected(more: Any, message: str) -> None:
     """A size that only a run tells may be anything."""

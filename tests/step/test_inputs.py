@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from raising import raised
@@ -33,35 +34,32 @@ def selected(dims: list[Any], value: Any, targets: int = 3) -> str:
 HOT = [[True, False, True], [False, False, False]]
 
 
-@pytest.mark.parametrize(
-    ("dims", "value", "text"),
-    [
-        # an index each
-        ([3], np.array([0, 2, 1]), "1 4 2 D"),
-        ([2, 2], np.array([[0, 1], [2, 0]]), "1 2 S1 4 1 S1 D"),
-        (["N"], np.zeros(0, int), "D"),
-        (["N"], np.zeros(0), "D"),
-        (["N", 2], np.zeros((0, 2), int), "D"),
-        (["N", "R"], [[1, 2], [], [0]], "2 4 S1 E1 1 S1 D"),
-        # several indices each
-        ([2], np.array([[0, 2], [1, 0]]), "5 3 D"),
-        ([2], np.array([[1, 2, 0], [2, 0, 1]]), "7 7 D"),
-        ([2], np.zeros((2, 0), int), "0 0 D"),
-        (["N"], [[0, 2], [], [1]], "5 0 2 D"),
-        (["N"], [[0, 1, 2], [0]], "7 1 D"),
-        (["N", "R"], [[[0], [1, 2]], []], "1 6 S1 E1 D"),
-        (["N"], [0, [1, 2], [True, False, True]], "1 6 5 D"),
-        # booleans
-        ([2], np.array(HOT), "5 0 D"),
-        (["N", "R"], [HOT, [], HOT[:1]], "5 0 S1 E1 5 S1 D"),
-        # masks
-        ([3], masks([5, 0, 7]), "5 0 7 D"),
-        (["N", "R"], masks([[1, 2], [], [4]]), "1 2 S1 E1 4 S1 D"),
-        ([2, 2], masks(np.array([[1, 2], [4, 0]], np.uint8)), "1 2 S1 4 0 S1 D"),
-        # tokens
-        ([2], [Token(np.int64(5)), Token(3), DONE], "5 3 D"),
-        ([2], (Token(5), Token(3), DONE), "5 3 D"),
-    ],
+@cases(
+    # an index each
+    ([3], np.array([0, 2, 1]), "1 4 2 D"),
+    ([2, 2], np.array([[0, 1], [2, 0]]), "1 2 S1 4 1 S1 D"),
+    (["N"], np.zeros(0, int), "D"),
+    (["N"], np.zeros(0), "D"),
+    (["N", 2], np.zeros((0, 2), int), "D"),
+    (["N", "R"], [[1, 2], [], [0]], "2 4 S1 E1 1 S1 D"),
+    # several indices each
+    ([2], np.array([[0, 2], [1, 0]]), "5 3 D"),
+    ([2], np.array([[1, 2, 0], [2, 0, 1]]), "7 7 D"),
+    ([2], np.zeros((2, 0), int), "0 0 D"),
+    (["N"], [[0, 2], [], [1]], "5 0 2 D"),
+    (["N"], [[0, 1, 2], [0]], "7 1 D"),
+    (["N", "R"], [[[0], [1, 2]], []], "1 6 S1 E1 D"),
+    (["N"], [0, [1, 2], [True, False, True]], "1 6 5 D"),
+    # booleans
+    ([2], np.array(HOT), "5 0 D"),
+    (["N", "R"], [HOT, [], HOT[:1]], "5 0 S1 E1 5 S1 D"),
+    # masks
+    ([3], masks([5, 0, 7]), "5 0 7 D"),
+    (["N", "R"], masks([[1, 2], [], [4]]), "1 2 S1 E1 4 S1 D"),
+    ([2, 2], masks(np.array([[1, 2], [4, 0]], np.uint8)), "1 2 S1 4 0 S1 D"),
+    # tokens
+    ([2], [Token(np.int64(5)), Token(3), DONE], "5 3 D"),
+    ([2], (Token(5), Token(3), DONE), "5 3 D"),
 )
 def test_selectors(dims: list[Any], value: Any, text: str) -> None:
     assert selected(dims, value) == text
@@ -71,21 +69,11 @@ def deeply(value: Any, make: Callable[[list[Any]], Any], leaf: Callable[[Any], A
     return make([deeply(each, make, leaf) for each in value]) if isinstance(value, list) else leaf(value)
 
 
-@pytest.mark.parametrize(
-    ("dims", "value"),
-    [
-        ([3], [0, 2, 1]),
-        ([2, 3], [[0, 2, 1], [1, 1, 1]]),
-        ([2], [[0, 2], [1, 0]]),
-        ([2], [[1, 2, 0], [2, 1, 0]]),
-        ([2, 1], [[[0, 2]], [[1, 0]]]),
-        ([2], HOT),
-        ([2, 2], [HOT, HOT]),
-        (["N"], []),
-        (["N", "R"], [[1, 2], [], [0]]),
-        (["N", "R"], [HOT, []]),
-    ],
-)
+@cases(
+    ([3], [0, 2, 1]), ([2, 3], [[0, 2, 1], [1, 1, 1]]), ([2], [[0, 2], [1, 0]]), ([2], [[1, 2, 0], [2, 1, 0]]),
+    ([2, 1], [[[0, 2]], [[1, 0]]]), ([2], HOT), ([2, 2], [HOT, HOT]), (["N"], []), (["N", "R"], [[1, 2], [], [0]]),
+    (["N", "R"], [HOT, []]),
+)  # fmt: skip
 def test_selectors_of_the_same_content_mean_the_same(dims: list[Any], value: Any) -> None:
     meant = selected(dims, value)
     for other in (
@@ -102,14 +90,11 @@ def test_selectors_of_the_same_content_mean_the_same(dims: list[Any], value: Any
             assert selected(dims, np.array(value, np.uint8)) == meant
 
 
-@pytest.mark.parametrize(
-    ("targets", "dims", "value"),
-    [
-        (3, [2], [[1, 0, 1], [0, 1, 0]]),
-        (3, [1, 2], [[[1, 0, 1], [0, 1, 0]]]),
-        (2, [2], [[0, 1], [1, 0]]),
-        (1, [2], [[0], [0]]),
-    ],
+@cases(
+    (3, [2], [[1, 0, 1], [0, 1, 0]]),
+    (3, [1, 2], [[[1, 0, 1], [0, 1, 0]]]),
+    (2, [2], [[0, 1], [1, 0]]),
+    (1, [2], [[0], [0]]),
 )
 def test_selectors_that_could_mean_two_things(targets: int, dims: list[Any], value: Any) -> None:
     """The two spellings that the message gives say one thing each."""
@@ -138,44 +123,36 @@ A_SELECTOR = (
 )
 
 
-@pytest.mark.parametrize(
-    ("dims", "value", "message"),
-    [
-        ([2], np.array([0, 3]), "input 'which' at [1] selects target 3, but its targets are 0 to 2"),
-        ([2], np.array([0, -1]), "input 'which' at [1] selects target -1, but its targets are 0 to 2"),
-        (["N"], [[0], [2, 8]], "input 'which' at [1] selects target 8, but its targets are 0 to 2"),
-        (["N", "R"], [[1, 2], [], [4]], "input 'which' at [2, 0] selects target 4, but its targets are 0 to 2"),
-        ([2], [[0, 0], [1, 2]], "input 'which' at [0] selects target 0 twice; a selector has each target once"),
-        ([2], np.array([[0, 1], [2, 2]]),
-         "input 'which' at [1] selects target 2 twice; a selector has each target once"),
-        (["N"], [[0], [], np.array([1, 2, 1])],
-         "input 'which' at [2] selects target 1 twice; a selector has each target once"),
-        (["N", "R"], [[[0], [2, 0, 2]]],
-         "input 'which' at [0, 1] selects target 2 twice; a selector has each target once"),
-        ([3], np.array([0, 1]), "input 'which' must have the dimensions [3], not [2]"),
-        ([3], [0, 1], "input 'which': stream which of shape [3]: token 2 ends a dimension of extent 3 after 2"),
-        ([2], np.array([0.0, 1.0]),
-         "input 'which' must be integers [2] or [2, k], or booleans [2, 3], not float64 [2]"),
-        ([2], np.array([True, False]),
-         "input 'which' must be integers [2] or [2, k], or booleans [2, 3], not bool [2]"),
-        ([2], masks(np.array([[1], [2]])),
-         "input 'which' must be integers [2] or [2, k], or booleans [2, 3], not int64 [2, 1]"),
-        ([2], np.array([[True, False], [True, True]]),
-         "input 'which' at [0] has 2 booleans, but there are 3 targets"),
-        (["N"], [True, False, True], f"input 'which' at [0] is True; {A_SELECTOR}"),
-        (["N"], [[True, 1, 0]], f"input 'which' at [0] is [True, 1, 0]; {A_SELECTOR}"),
-        (["N"], [1.0], f"input 'which' at [0] is 1.0; {A_SELECTOR}"),
-        (["N"], ["1"], f"input 'which' at [0] is '1'; {A_SELECTOR}"),
-        (["N", "R"], [[[0]], 2], "input 'which' at [1] is 2, but must be a list: dimensions are [N, R]"),
-        (["N"], masks([7, 8]), "input 'which' at [1] is 8; masks over 3 targets are integers 0 to 7"),
-        (["N"], masks([-1]), "input 'which' at [0] is -1; masks over 3 targets are integers 0 to 7"),
-        (["N"], masks([[1]]), "input 'which' at [0] is [1]; masks over 3 targets are integers 0 to 7"),
-        (["N"], masks([True]), "input 'which' at [0] is True; masks over 3 targets are integers 0 to 7"),
-        (["N"], bits([1]), "input 'which' is a stream of Selector(3), which bits(...) can not be"),
-        (["N"], [Token(8), DONE], "input 'which': stream which of shape [N]: token 0 is no Selector(3)"),
-        (["N"], [Token(1), 2, DONE], "input 'which' at [1] must be a token, as others are, not 2"),
-        (["N"], [Token(1)], "input 'which': the stream does not end with Done"),
-    ],
+@cases(
+    ([2], np.array([0, 3]), "input 'which' at [1] selects target 3, but its targets are 0 to 2"),
+    ([2], np.array([0, -1]), "input 'which' at [1] selects target -1, but its targets are 0 to 2"),
+    (["N"], [[0], [2, 8]], "input 'which' at [1] selects target 8, but its targets are 0 to 2"),
+    (["N", "R"], [[1, 2], [], [4]], "input 'which' at [2, 0] selects target 4, but its targets are 0 to 2"),
+    ([2], [[0, 0], [1, 2]], "input 'which' at [0] selects target 0 twice; a selector has each target once"),
+    ([2], np.array([[0, 1], [2, 2]]), "input 'which' at [1] selects target 2 twice; a selector has each target once"),
+    (["N"], [[0], [], np.array([1, 2, 1])],
+     "input 'which' at [2] selects target 1 twice; a selector has each target once"),
+    (["N", "R"], [[[0], [2, 0, 2]]], "input 'which' at [0, 1] selects target 2 twice; a selector has each target once"),
+    ([3], np.array([0, 1]), "input 'which' must have the dimensions [3], not [2]"),
+    ([3], [0, 1], "input 'which': stream which of shape [3]: token 2 ends a dimension of extent 3 after 2"),
+    ([2], np.array([0.0, 1.0]), "input 'which' must be integers [2] or [2, k], or booleans [2, 3], not float64 [2]"),
+    ([2], np.array([True, False]), "input 'which' must be integers [2] or [2, k], or booleans [2, 3], not bool [2]"),
+    ([2], masks(np.array([[1], [2]])),
+     "input 'which' must be integers [2] or [2, k], or booleans [2, 3], not int64 [2, 1]"),
+    ([2], np.array([[True, False], [True, True]]), "input 'which' at [0] has 2 booleans, but there are 3 targets"),
+    (["N"], [True, False, True], f"input 'which' at [0] is True; {A_SELECTOR}"),
+    (["N"], [[True, 1, 0]], f"input 'which' at [0] is [True, 1, 0]; {A_SELECTOR}"),
+    (["N"], [1.0], f"input 'which' at [0] is 1.0; {A_SELECTOR}"),
+    (["N"], ["1"], f"input 'which' at [0] is '1'; {A_SELECTOR}"),
+    (["N", "R"], [[[0]], 2], "input 'which' at [1] is 2, but must be a list: dimensions are [N, R]"),
+    (["N"], masks([7, 8]), "input 'which' at [1] is 8; masks over 3 targets are integers 0 to 7"),
+    (["N"], masks([-1]), "input 'which' at [0] is -1; masks over 3 targets are integers 0 to 7"),
+    (["N"], masks([[1]]), "input 'which' at [0] is [1]; masks over 3 targets are integers 0 to 7"),
+    (["N"], masks([True]), "input 'which' at [0] is True; masks over 3 targets are integers 0 to 7"),
+    (["N"], bits([1]), "input 'which' is a stream of Selector(3), which bits(...) can not be"),
+    (["N"], [Token(8), DONE], "input 'which': stream which of shape [N]: token 0 is no Selector(3)"),
+    (["N"], [Token(1), 2, DONE], "input 'which' at [1] must be a token, as others are, not 2"),
+    (["N"], [Token(1)], "input 'which': the stream does not end with Done"),
 )  # fmt: skip
 def test_selectors_that_do_not_fit(dims: list[Any], value: Any, message: str) -> None:
     assert raised(InputError, lambda: selected(dims, value)) == message
@@ -347,17 +324,14 @@ def test_rows_of_different_lengths(graph: Graph) -> None:
     assert error == "input 'a' has rows of different lengths, which is no array"
 
 
-@pytest.mark.parametrize(
-    ("dtype", "patterns", "values"),
-    [
-        (BF16, [[0x3F80, 0xC020]], [1.0, -2.5]),
-        (FP32, [[0x3F800000]], [1.0]),
-        (INT8, [[0x80, 0x7F]], [-128, 127]),
-        (INT32, np.array([[2**32 - 1]], np.uint32), [-1]),
-        (UINT32, [[2**32 - 1]], [2**32 - 1]),
-        (BOOL, [[1, 0]], [1, 0]),
-        (BOOL, np.array([[True, False]]), [1, 0]),
-    ],
+@cases(
+    (BF16, [[0x3F80, 0xC020]], [1.0, -2.5]),
+    (FP32, [[0x3F800000]], [1.0]),
+    (INT8, [[0x80, 0x7F]], [-128, 127]),
+    (INT32, np.array([[2**32 - 1]], np.uint32), [-1]),
+    (UINT32, [[2**32 - 1]], [2**32 - 1]),
+    (BOOL, [[1, 0]], [1, 0]),
+    (BOOL, np.array([[True, False]]), [1, 0]),
 )
 def test_bit_patterns(dtype: DType, patterns: Any, values: list[float]) -> None:
     array = tensor_of(dtype, bits(patterns))
@@ -391,30 +365,24 @@ def test_numbers_of_streams_that_would_change(element: Tile, dims: Any, value: A
 # -- shapes and names -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("element", "dims", "value", "message"),
-    [
-        (Tile(FP32, 2, 2), [3], np.zeros((3, 2, 3)), "input 'x' must have shape [3, 2, 2], not [3, 2, 3]"),
-        (Tile(FP32, 2, 2), [3], np.zeros(3), "input 'x' must have shape [3, 2, 2], not [3]"),
-        (NUMBER, [3], np.zeros(4), "input 'x' must have the dimensions [3], not [4]"),
-        (NUMBER, ["N", 2], np.zeros((4, 3)), "input 'x' must have the dimensions [N, 2], not [4, 3]"),
-    ],
+@cases(
+    (Tile(FP32, 2, 2), [3], np.zeros((3, 2, 3)), "input 'x' must have shape [3, 2, 2], not [3, 2, 3]"),
+    (Tile(FP32, 2, 2), [3], np.zeros(3), "input 'x' must have shape [3, 2, 2], not [3]"),
+    (NUMBER, [3], np.zeros(4), "input 'x' must have the dimensions [3], not [4]"),
+    (NUMBER, ["N", 2], np.zeros((4, 3)), "input 'x' must have the dimensions [N, 2], not [4, 3]"),
 )
 def test_tiles_that_do_not_fit(element: Tile, dims: list[Any], value: Any, message: str) -> None:
     assert raised(InputError, lambda: tiles(element, dims, value)) == message
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        ([1, [2]], "input 'x' at [0] is 1, but must be a list: dimensions are [N, R]"),
-        ([[1], 2], "input 'x' at [1] is 2, but must be a list: dimensions are [N, R]"),
-        (7, "input 'x' is 7, but must be a list: dimensions are [N, R]"),
-        (["x"], "input 'x' at [0] is 'x', but must be a list: dimensions are [N, R]"),
-        ("x", "input 'x' is 'x', but must be a list: dimensions are [N, R]"),
-        ({"a": 1}, "input 'x' is {'a': 1}, but must be a list: dimensions are [N, R]"),
-        ([[[1, 2]]], "input 'x' at [0, 0] must be a tile [1, 1], not an array [2]"),
-    ],
+@cases(
+    ([1, [2]], "input 'x' at [0] is 1, but must be a list: dimensions are [N, R]"),
+    ([[1], 2], "input 'x' at [1] is 2, but must be a list: dimensions are [N, R]"),
+    (7, "input 'x' is 7, but must be a list: dimensions are [N, R]"),
+    (["x"], "input 'x' at [0] is 'x', but must be a list: dimensions are [N, R]"),
+    ("x", "input 'x' is 'x', but must be a list: dimensions are [N, R]"),
+    ({"a": 1}, "input 'x' is {'a': 1}, but must be a list: dimensions are [N, R]"),
+    ([[[1, 2]]], "input 'x' at [0, 0] must be a tile [1, 1], not an array [2]"),
 )
 def test_lists_of_another_depth(value: Any, message: str) -> None:
     assert raised(InputError, lambda: tiles(NUMBER, ["N", "R"], value)) == message

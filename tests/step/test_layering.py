@@ -29,35 +29,13 @@ LONG = {
 }  # fmt: skip
 """Files of more than 300 lines: one idea each that does not come apart."""
 ROOMS = (
-    "errors",
-    "host",
-    "language",
-    "functions",
-    "ops",
-    "library",
-    "lowering",
-    "programs",
-    "running",
-    "firing",
-    "rules",
-)
+    "errors", "host", "language", "functions", "ops", "library", "lowering", "programs", "running", "firing", "rules",
+)  # fmt: skip
 """The rooms of `step`, each of which may use those before it."""
 HARDWARE = (
-    "verilog",
-    "primitives",
-    "arithmetic",
-    "links",
-    "functions",
-    "firing",
-    "rules",
-    "memory",
-    "units",
-    "dma",
-    "axi",
-    "fabric",
-    "design",
-    "registers",
-)
+    "verilog", "primitives", "arithmetic", "links", "functions", "firing", "rules", "memory", "units", "dma", "axi",
+    "fabric", "design", "registers",
+)  # fmt: skip
 """Those of `hw`."""
 
 

@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from cases import cases
+from filing import filed
 from raising import raised
 
 from step.host.library import NoLibrary, cached, compile_to, whole
@@ -36,8 +38,7 @@ def process(code: str, cache: Path) -> subprocess.Popen[str]:
 
 def fake(folder: Path, script: str) -> str:
     """A compiler that does what the shell ``script`` says, whose last argument is the library."""
-    path = folder / "g++"
-    path.write_text(f"#!/bin/sh\n[ $1 = --version ] && exit 0\nfor last; do true; done\n{script}\n")
+    path = filed(folder / "g++", f"#!/bin/sh\n[ $1 = --version ] && exit 0\nfor last; do true; done\n{script}\n")
     path.chmod(0o755)
     return str(path)
 
@@ -74,14 +75,11 @@ def test_what_has_no_digest_or_another_one_is_not_loaded(tmp_path: Path) -> None
     assert whole(kept) is None
 
 
-@pytest.mark.parametrize(
-    ("script", "message"),
-    [
-        ("echo source.cpp:1: error: out of ink >&2; exit 1", "{} can not compile it: source.cpp:1: error: out of ink"),
-        ("exit 3", "{} can not compile it: exit 3"),
-        ('echo text > "$last"', "what {} made of it can not be loaded"),
-        ('echo text > "$last"; touch "$(dirname "$0")/libraries"', "it can not be kept in {}: File exists"),
-    ],
+@cases(
+    ("echo source.cpp:1: error: out of ink >&2; exit 1", "{} can not compile it: source.cpp:1: error: out of ink"),
+    ("exit 3", "{} can not compile it: exit 3"),
+    ('echo text > "$last"', "what {} made of it can not be loaded"),
+    ('echo text > "$last"; touch "$(dirname "$0")/libraries"', "it can not be kept in {}: File exists"),
 )
 def test_no_library(script: str, message: str, tmp_path: Path) -> None:
     compiler, folder = fake(tmp_path, script), tmp_path / "libraries"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy
+from cases import cases
 from raising import raised
 from running import Bench
 
@@ -40,51 +41,48 @@ def operand(bench: Bench, name: str, element: Any, dims: list[Any]) -> Stream:
     return bench.source(name, "D", dims, element)
 
 
-@pytest.mark.parametrize(
-    ("build", "expected"),
-    [
-        # a load of 3 tiles [2, 4] of BF16: 3 * 16 bytes moved; two tiles, or one, on chip
-        (lambda b: b.graph.load(b.graph.tensor("a", (2, 12), BF16), tile=(2, 4), name="y"), (48, 32, 16, 0)),
-        # read again per reference element
-        (lambda b: b.graph.load(b.graph.tensor("a", (2, 12), BF16), tile=(2, 4), name="y",
-                                reference=operand(b, "r", Selector(1), [5])), (240, 32, 16, 0)),
-        (lambda b: operand(b, "x", Tile(FP32, 2, 4), [3, 5]).store("y"), (15 * 32, 64, 32, 0)),
-        # at addresses: the tiles that are moved, and two tiles; addresses and acknowledgements stay on chip
-        (lambda b: operand(b, "x", Tile(UINT32), [3, 5]).load_random(b.graph.tensor("a", (2, 12), BF16), tile=(2, 4),
-                                                                     name="y"), (15 * 16, 32, 16, 0)),
-        (lambda b: operand(b, "w", Tile(BF16, 2, 4), [3]).store_random(
-            b.graph.tensor("a", (2, 12), BF16), operand(b, "x", Tile(UINT32), [3]), name="y"), (48, 32, 16, 0)),
-        # element-wise: no memory, one operation a scalar, 8 of silu, none of cast
-        (lambda b: operand(b, "x", LEFT, [3]).map(Mul(), operand(b, "w", LEFT, [3]), name="y"), (0, 0, 0, 3 * 64)),
-        (lambda b: operand(b, "x", LEFT, [3]).map(Silu(), name="y"), (0, 0, 0, 3 * 64 * 8)),
-        (lambda b: operand(b, "x", LEFT, [3]).map(Cast(FP32), name="y"), (0, 0, 0, 0)),
-        (lambda b: operand(b, "x", LEFT, [3]).map(SelectAll(2), name="y"), (0, 0, 0, 0)),
-        # matmul: 16 * 16 columns * 2 bytes of the input, and the whole weight tile of 16 * 8 * 2; 2MKN operations
-        (lambda b: operand(b, "x", LEFT, [3]).map(Matmul(), operand(b, "w", RIGHT, [3]), name="y"),
-         (0, 512 + 256, 0, 3 * 2 * 4 * 16 * 8)),
-        # as a reduction the FP32 result tile of 4 * 8 * 4 is held too
-        (lambda b: operand(b, "x", LEFT, [3, 5]).accum(Matmul(), operand(b, "w", RIGHT, [3, 5]), name="y"),
-         (0, 512 + 256 + 128, 128, 15 * 1024)),
-        # other reductions hold their result: FP32 sums of BF16, grown tiles
-        (lambda b: operand(b, "x", LEFT, [3, 5]).accum(Add(), name="y"), (0, 256, 256, 15 * 64)),
-        (lambda b: operand(b, "x", LEFT, [3, 5]).accum(RetileRow(), name="y"), (0, 640, 640, 0)),
-        (lambda b: operand(b, "x", LEFT, [3, 5]).accum(RetileCol(), name="y"), (0, 640, 640, 0)),
-        # expand holds the element
-        (lambda b: operand(b, "x", LEFT, [3, 1]).expand(operand(b, "r", LEFT, [3, 5]), name="y"), (0, 128, 128, 0)),
-        (lambda b: operand(b, "x", LEFT, [3, 1]).expand_static(7, name="y"), (0, 128, 128, 0)),
-        # everything else: nothing
-        (lambda b: operand(b, "x", LEFT, [3, 5]).flatten(0, 1, name="y"), (0, 0, 0, 0)),
-        (lambda b: operand(b, "x", LEFT, [3]).reshape(2, name="y"), (0, 0, 0, 0)),
-        (lambda b: operand(b, "x", LEFT, [3]).promote(name="y"), (0, 0, 0, 0)),
-        (lambda b: operand(b, "x", LEFT, [3]).zip(operand(b, "w", LEFT, [3]), name="y"), (0, 0, 0, 0)),
-        (lambda b: operand(b, "x", LEFT, [3]).flat_map(RetileStreamify(1), name="y"), (0, 0, 0, 0)),
-        (lambda b: operand(b, "x", LEFT, [3]).sink("y"), (0, 0, 0, 0)),
-        (lambda b: operand(b, "y", LEFT, [3]), (0, 0, 0, 0)),
-        (lambda b: operand(b, "x", LEFT, [3]).partition(operand(b, "s", Selector(2), [3]), targets=2, name="y"),
-         (0, 0, 0, 0)),
-        (lambda b: b.graph.reassemble([operand(b, "x", LEFT, [3])], operand(b, "s", Selector(1), [3]), name="y"),
-         (0, 0, 0, 0)),
-    ],
+@cases(
+    # a load of 3 tiles [2, 4] of BF16: 3 * 16 bytes moved; two tiles, or one, on chip
+    (lambda b: b.graph.load(b.graph.tensor("a", (2, 12), BF16), tile=(2, 4), name="y"), (48, 32, 16, 0)),
+    # read again per reference element
+    (lambda b: b.graph.load(b.graph.tensor("a", (2, 12), BF16), tile=(2, 4), name="y",
+                            reference=operand(b, "r", Selector(1), [5])), (240, 32, 16, 0)),
+    (lambda b: operand(b, "x", Tile(FP32, 2, 4), [3, 5]).store("y"), (15 * 32, 64, 32, 0)),
+    # at addresses: the tiles that are moved, and two tiles; addresses and acknowledgements stay on chip
+    (lambda b: operand(b, "x", Tile(UINT32), [3, 5]).load_random(b.graph.tensor("a", (2, 12), BF16), tile=(2, 4),
+                                                                 name="y"), (15 * 16, 32, 16, 0)),
+    (lambda b: operand(b, "w", Tile(BF16, 2, 4), [3]).store_random(
+        b.graph.tensor("a", (2, 12), BF16), operand(b, "x", Tile(UINT32), [3]), name="y"), (48, 32, 16, 0)),
+    # element-wise: no memory, one operation a scalar, 8 of silu, none of cast
+    (lambda b: operand(b, "x", LEFT, [3]).map(Mul(), operand(b, "w", LEFT, [3]), name="y"), (0, 0, 0, 3 * 64)),
+    (lambda b: operand(b, "x", LEFT, [3]).map(Silu(), name="y"), (0, 0, 0, 3 * 64 * 8)),
+    (lambda b: operand(b, "x", LEFT, [3]).map(Cast(FP32), name="y"), (0, 0, 0, 0)),
+    (lambda b: operand(b, "x", LEFT, [3]).map(SelectAll(2), name="y"), (0, 0, 0, 0)),
+    # matmul: 16 * 16 columns * 2 bytes of the input, and the whole weight tile of 16 * 8 * 2; 2MKN operations
+    (lambda b: operand(b, "x", LEFT, [3]).map(Matmul(), operand(b, "w", RIGHT, [3]), name="y"),
+     (0, 512 + 256, 0, 3 * 2 * 4 * 16 * 8)),
+    # as a reduction the FP32 result tile of 4 * 8 * 4 is held too
+    (lambda b: operand(b, "x", LEFT, [3, 5]).accum(Matmul(), operand(b, "w", RIGHT, [3, 5]), name="y"),
+     (0, 512 + 256 + 128, 128, 15 * 1024)),
+    # other reductions hold their result: FP32 sums of BF16, grown tiles
+    (lambda b: operand(b, "x", LEFT, [3, 5]).accum(Add(), name="y"), (0, 256, 256, 15 * 64)),
+    (lambda b: operand(b, "x", LEFT, [3, 5]).accum(RetileRow(), name="y"), (0, 640, 640, 0)),
+    (lambda b: operand(b, "x", LEFT, [3, 5]).accum(RetileCol(), name="y"), (0, 640, 640, 0)),
+    # expand holds the element
+    (lambda b: operand(b, "x", LEFT, [3, 1]).expand(operand(b, "r", LEFT, [3, 5]), name="y"), (0, 128, 128, 0)),
+    (lambda b: operand(b, "x", LEFT, [3, 1]).expand_static(7, name="y"), (0, 128, 128, 0)),
+    # everything else: nothing
+    (lambda b: operand(b, "x", LEFT, [3, 5]).flatten(0, 1, name="y"), (0, 0, 0, 0)),
+    (lambda b: operand(b, "x", LEFT, [3]).reshape(2, name="y"), (0, 0, 0, 0)),
+    (lambda b: operand(b, "x", LEFT, [3]).promote(name="y"), (0, 0, 0, 0)),
+    (lambda b: operand(b, "x", LEFT, [3]).zip(operand(b, "w", LEFT, [3]), name="y"), (0, 0, 0, 0)),
+    (lambda b: operand(b, "x", LEFT, [3]).flat_map(RetileStreamify(1), name="y"), (0, 0, 0, 0)),
+    (lambda b: operand(b, "x", LEFT, [3]).sink("y"), (0, 0, 0, 0)),
+    (lambda b: operand(b, "y", LEFT, [3]), (0, 0, 0, 0)),
+    (lambda b: operand(b, "x", LEFT, [3]).partition(operand(b, "s", Selector(2), [3]), targets=2, name="y"),
+     (0, 0, 0, 0)),
+    (lambda b: b.graph.reassemble([operand(b, "x", LEFT, [3])], operand(b, "s", Selector(1), [3]), name="y"),
+     (0, 0, 0, 0)),
 )  # fmt: skip
 def test_terms_of_every_operator(build: Any, expected: tuple[int, ...], bench: Bench) -> None:
     build(bench)

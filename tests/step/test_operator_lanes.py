@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import cases
 from raising import raised
 
 import step
@@ -77,16 +78,13 @@ def test_a_smaller_program_has_the_lanes_that_are_left() -> None:
     check_feasible(lower(smaller.graph, smaller.fabric))
 
 
-@pytest.mark.parametrize(
-    ("lanes", "message"),
-    [
-        ({"gates": 4},
-         "lanes.gates=4 is for an operator that the program does not have; did you mean 'gate'? those with lanes "
-         "are first, gate, second, total"),
-        ({"same": 4},
-         "promote 'same' ({here}): it has no lanes, so lanes.same=4 has no meaning; lanes have operators whose "
-         "function treats the scalars of a tile"),
-    ],
+@cases(
+    ({"gates": 4},
+     "lanes.gates=4 is for an operator that the program does not have; did you mean 'gate'? those with lanes "
+     "are first, gate, second, total"),
+    ({"same": 4},
+     "promote 'same' ({here}): it has no lanes, so lanes.same=4 has no meaning; lanes have operators whose "
+     "function treats the scalars of a tile"),
 )  # fmt: skip
 def test_lanes_of_nobody(lanes: dict[str, int], message: str) -> None:
     for backend in ("approx", "rtl"):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pytest
+from cases import cases
 from raising import raised
 
 import step
@@ -110,21 +110,18 @@ def test_a_smaller_program_has_the_links_that_are_left() -> None:
 HAVING = "x, w, first, gate, second, kept, total, y, same, sum, z"
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("gates",
-         "links.gates=4 is for an operator that the program does not have; did you mean 'gate'? those with links "
-         f"are {HAVING}"),
-        ("targets",
-         "sink 'targets' ({here}): no stream at it has words behind its headers, so links.targets=4 has no meaning"),
-        ("again",
-         "streamify 'again' ({here}): its words are as wide as those of 'kept', so links.again=4 has no meaning; "
-         "give links.kept"),
-        ("x_broadcast",
-         "broadcast 'x_broadcast' ({here}): its words are as wide as those of 'x', so links.x_broadcast=4 has no "
-         "meaning; give links.x"),
-    ],
+@cases(
+    ("gates",
+     "links.gates=4 is for an operator that the program does not have; did you mean 'gate'? those with links "
+     f"are {HAVING}"),
+    ("targets",
+     "sink 'targets' ({here}): no stream at it has words behind its headers, so links.targets=4 has no meaning"),
+    ("again",
+     "streamify 'again' ({here}): its words are as wide as those of 'kept', so links.again=4 has no meaning; "
+     "give links.kept"),
+    ("x_broadcast",
+     "broadcast 'x_broadcast' ({here}): its words are as wide as those of 'x', so links.x_broadcast=4 has no "
+     "meaning; give links.x"),
 )  # fmt: skip
 def test_links_of_nobody(name: str, message: str) -> None:
     graph = lower(program().graph, FabricConfig()).graph

@@ -117,8 +117,5 @@ def test_an_output_shows_itself_in_a_line() -> None:
 def test_every_back_end_with_outputs_has_them_alike(graph: Graph) -> None:
     graph.source("x", Tile(FP32), [graph.symbol("N"), graph.symbol("R", ragged=True)]).accum(Add()).sink("y")
     data = {"x": [[1, 2], [], [3]]}
-    runs = [
-        step.run(graph, "interpret", inputs=data),
-        step.run(graph, "approx", inputs=data, values="all"),
-    ]
+    runs = [step.run(graph, "interpret", inputs=data), step.run(graph, "approx", inputs=data, values="all")]
     assert [each.outputs["y"].numpy().ravel().tolist() for each in runs] == [[3, 0, 3]] * 2

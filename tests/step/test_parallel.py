@@ -7,6 +7,8 @@ from itertools import count
 from typing import Any
 
 import pytest
+from cases import cases
+from raising import raising
 from running import here
 from scenarios import FABRIC, Bench
 
@@ -53,20 +55,14 @@ def nested(tokens: list[Token], rank: int) -> list[Any]:
     return to_nested([*texts, DONE], rank)
 
 
-TEXTS = {
-    0: ["D", "1 D", "1 2 3 4 5 6 7 8 9 D"],
-    1: ["D", "E1 D", "1 2 S1 D", "1 2 S1 E1 3 S1 4 5 6 S1 E1 E1 7 S1 D"],
-}
+TEXTS = {0: ["D", "1 D", "1 2 3 4 5 6 7 8 9 D"], 1: ["D", "E1 D", "1 2 S1 D", "1 2 S1 E1 3 S1 4 5 6 S1 E1 E1 7 S1 D"]}
 
 
 @pytest.mark.parametrize("order", ["arrival", "input"])
 @pytest.mark.parametrize("regions", [1, 2, 4])
-@pytest.mark.parametrize(
-    "rank, body, known",
-    [
-        (0, doubled, "static"), (0, doubled, "data"), (0, doubled, "chunks"),
-        (1, doubled, "static"), (1, doubled, "chunks"), (1, total, "chunks"),
-    ],
+@cases(
+    (0, doubled, "static"), (0, doubled, "data"), (0, doubled, "chunks"),
+    (1, doubled, "static"), (1, doubled, "chunks"), (1, total, "chunks"),
 )  # fmt: skip
 def test_every_chunk_is_done_once(rank: int, body: Callable[[], Body], known: str, regions: int, order: Any) -> None:
     """``known``: how many chunks there are is a number, told by a stream, or by the data itself."""
@@ -165,28 +161,23 @@ def test_a_slow_region_gets_less(graph: Graph) -> None:
 
     x = bench.play("x", f"{'1 ' * 20}D", [20], TILE)
     parallelize(x, body, regions=2).sink("y")
-    result = approx.run(graph, bench.inputs, FABRIC)
-    arrivals = result.arrivals["parallel_merge"]
+    arrivals = approx.run(graph, bench.inputs, FABRIC).arrivals["parallel_merge"]
     assert len(arrivals) == 20
     assert 2 <= arrivals.count(0) <= 5
 
 
-@pytest.mark.parametrize(
-    "options, message",
-    [
-        ({"regions": 0}, "regions must be an integer >= 1, not 0"),
-        ({"rank": 0}, "chunks of rank 0 are handed out of a stream of rank 0, "
-                      "but x is [B, 3] of Tile(BF16, 1, 2)"),
-        ({}, "B is not known when a chunk of x begins; "
-             "give chunks=, a stream of shape [B] with an element for each of them"),
-    ],
+@cases(
+    ({"regions": 0}, "regions must be an integer >= 1, not 0"),
+    ({"rank": 0}, "chunks of rank 0 are handed out of a stream of rank 0, "
+                  "but x is [B, 3] of Tile(BF16, 1, 2)"),
+    ({}, "B is not known when a chunk of x begins; "
+         "give chunks=, a stream of shape [B] with an element for each of them"),
 )  # fmt: skip
 def test_what_can_not_be_handed_out(options: dict[str, Any], message: str) -> None:
     graph = Graph("parallel")
     x = graph.source("x", TILE, [graph.symbol("B"), 3])
-    with pytest.raises(ProgramError) as error:
+    with raising(ProgramError, f"parallelize 'parallel' ({here(1)}): {message}"):
         parallelize(x, doubled(), **{"regions": 2, "rank": 1, **options})
-    assert str(error.value) == f"parallelize 'parallel' ({here(1)}): {message}"
 
 
 def test_other_chunks(graph: Graph) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 from raising import raised
 
 import step
@@ -170,19 +171,14 @@ def copying() -> step.Program:
     return step.Program(graph, {"x": [1, 2]})
 
 
-@pytest.mark.parametrize(
-    ("program", "name", "options", "message"),
-    [
-        (sums(), "tokens_per_expert", {}, "no operator of sums routes values by selectors, so there are no experts"),
-        (mixture(), "tokens_per_expert", {"operator": "rout"},
-         "there is no operator that routes 'rout'; did you mean 'route'?"),
-        (two_routes(), "tokens_per_expert", {},
-         "routes routes to 2 ways in different manners: choose one of a, b"),
-        (sums(), "occupancy", {"channels": ["z"]}, "there is no channel 'z'"),
-        (copying(), "roofline", {}, "the operators of copying do no operations, so there is no roof to show"),
-        (copying(), "utilization", {},
-         "no operator of copying has lanes, so there is nothing that could be utilized"),
-    ],
+@cases(
+    (sums(), "tokens_per_expert", {}, "no operator of sums routes values by selectors, so there are no experts"),
+    (mixture(), "tokens_per_expert", {"operator": "rout"},
+     "there is no operator that routes 'rout'; did you mean 'route'?"),
+    (two_routes(), "tokens_per_expert", {}, "routes routes to 2 ways in different manners: choose one of a, b"),
+    (sums(), "occupancy", {"channels": ["z"]}, "there is no channel 'z'"),
+    (copying(), "roofline", {}, "the operators of copying do no operations, so there is no roof to show"),
+    (copying(), "utilization", {}, "no operator of copying has lanes, so there is nothing that could be utilized"),
 )  # fmt: skip
 def test_what_can_not_be_shown(program: step.Program, name: str, options: dict[str, Any], message: str) -> None:
     caught = raised(InputError, lambda: getattr(step.plot, name)(step.run(program, "approx"), **options))

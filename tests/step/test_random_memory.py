@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 from raising import raised
 from running import Bench, here, refusal
 
@@ -49,14 +50,11 @@ def test_type_of_a_random_load(bench: Bench) -> None:
     assert (y.element, format_shape(y.shape)) == (Tile(INT32, 1, 2), "[N, R]")
 
 
-@pytest.mark.parametrize(
-    ("dims", "text", "read"),
-    [
-        (["N"], "D", "D"),
-        (["N"], "3 0 3 D", "[[6,7]] [[0,1]] [[6,7]] D"),
-        (["N", "R"], "E1 1 2 S1 E1 D", "E1 [[2,3]] [[4,5]] S1 E1 D"),
-        (["N", "R", "Q"], "E2 1 S1 E1 S2 D", "E2 [[2,3]] S1 E1 S2 D"),
-    ],
+@cases(
+    (["N"], "D", "D"),
+    (["N"], "3 0 3 D", "[[6,7]] [[0,1]] [[6,7]] D"),
+    (["N", "R"], "E1 1 2 S1 E1 D", "E1 [[2,3]] [[4,5]] S1 E1 D"),
+    (["N", "R", "Q"], "E2 1 S1 E1 S2 D", "E2 [[2,3]] S1 E1 S2 D"),
 )
 def test_a_random_load_keeps_the_shape(dims: list[str], text: str, read: str, bench: Bench) -> None:
     assert bench.text(addresses(bench, text, dims).load_random(cache(bench), tile=(1, 2))) == read
@@ -69,16 +67,13 @@ def test_addresses_count_the_tiles_row_by_row_over_all_dimensions(bench: Bench) 
     assert first == [0, 2, 8, 10]
 
 
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (lambda b: addresses(b, "D", ["N"]).load_random(cache(b), tile=(2, 3)),
-         "tiles of [2, 3] do not divide tensor 'cache' of shape [2, 4]"),
-        (lambda b: b.source("x", "D", ["N"]).load_random(cache(b), tile=(1, 2)),
-         "an address is a Tile(UINT32, 1, 1), not Tile(INT32, 1, 1)"),
-        (lambda b: b.choose("x", "D", 2, ["N"]).load_random(cache(b), tile=(1, 2)),
-         "an address is a Tile(UINT32, 1, 1), not Selector(2)"),
-    ],
+@cases(
+    (lambda b: addresses(b, "D", ["N"]).load_random(cache(b), tile=(2, 3)),
+     "tiles of [2, 3] do not divide tensor 'cache' of shape [2, 4]"),
+    (lambda b: b.source("x", "D", ["N"]).load_random(cache(b), tile=(1, 2)),
+     "an address is a Tile(UINT32, 1, 1), not Tile(INT32, 1, 1)"),
+    (lambda b: b.choose("x", "D", 2, ["N"]).load_random(cache(b), tile=(1, 2)),
+     "an address is a Tile(UINT32, 1, 1), not Selector(2)"),
 )  # fmt: skip
 def test_random_loads_that_are_refused(build: Callable[[Bench], Any], message: str) -> None:
     assert refusal("random_off_chip_load", build) == message
@@ -126,20 +121,17 @@ def test_the_tensor_is_an_output(bench: Bench) -> None:
     assert np.array_equal(bench.inputs["cache"], before)
 
 
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (lambda b: b.source("x", "D", [2], Tile(INT32, 2, 3)).store_random(cache(b), addresses(b, "D", [2])),
-         "tiles of [2, 3] do not divide tensor 'cache' of shape [2, 4]"),
-        (lambda b: data(b, "D", [2]).store_random(cache(b), b.source("x", "D", [2])),
-         "an address is a Tile(UINT32, 1, 1), not Tile(INT32, 1, 1)"),
-        (lambda b: b.source("x", "D", [2], Tile(BF16, 1, 2)).store_random(cache(b), addresses(b, "D", [2])),
-         "tensor 'cache' is stored in Tile(INT32, 1, 2), not in Tile(BF16, 1, 2)"),
-        (lambda b: b.source("x", "D", [2], Selector(2)).store_random(cache(b), addresses(b, "D", [2])),
-         "tensor 'cache' is stored in Tile(INT32, 2, 4), not in Selector(2)"),
-        (lambda b: data(b, "D", [2]).store_random(cache(b), addresses(b, "D", [3])),
-         "inputs must have the same shape, but input 0 is [3] and input 1 is [2]"),
-    ],
+@cases(
+    (lambda b: b.source("x", "D", [2], Tile(INT32, 2, 3)).store_random(cache(b), addresses(b, "D", [2])),
+     "tiles of [2, 3] do not divide tensor 'cache' of shape [2, 4]"),
+    (lambda b: data(b, "D", [2]).store_random(cache(b), b.source("x", "D", [2])),
+     "an address is a Tile(UINT32, 1, 1), not Tile(INT32, 1, 1)"),
+    (lambda b: b.source("x", "D", [2], Tile(BF16, 1, 2)).store_random(cache(b), addresses(b, "D", [2])),
+     "tensor 'cache' is stored in Tile(INT32, 1, 2), not in Tile(BF16, 1, 2)"),
+    (lambda b: b.source("x", "D", [2], Selector(2)).store_random(cache(b), addresses(b, "D", [2])),
+     "tensor 'cache' is stored in Tile(INT32, 2, 4), not in Selector(2)"),
+    (lambda b: data(b, "D", [2]).store_random(cache(b), addresses(b, "D", [3])),
+     "inputs must have the same shape, but input 0 is [3] and input 1 is [2]"),
 )  # fmt: skip
 def test_random_stores_that_are_refused(build: Callable[[Bench], Any], message: str) -> None:
     assert refusal("random_off_chip_store", build) == message

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import cases
+from filing import filed
 from raising import raised
 
 from step.errors import FabricError, RegistrationError
@@ -48,12 +50,9 @@ def test_functions_have_names_of_their_own() -> None:
     assert FUNCTIONS["add"] is Add
 
 
-@pytest.mark.parametrize(
-    ("decorator", "what", "name", "known"),
-    [
-        (stream_method, "a stream", "sink", "step.ops.sink.sink"),
-        (graph_method, "a graph", "load", "step.ops.linear_off_chip_load.load"),
-    ],
+@cases(
+    (stream_method, "a stream", "sink", "step.ops.sink.sink"),
+    (graph_method, "a graph", "load", "step.ops.linear_off_chip_load.load"),
 )
 def test_methods_have_names_of_their_own(decorator: Any, what: str, name: str, known: str) -> None:
     def method() -> None:
@@ -159,16 +158,13 @@ def test_a_function_of_another_package_is_found(tmp_path: Path) -> None:
     assert last_line(tmp_path, FIND) == "<class 'mine.halve.Halve'>"
 
 
-@pytest.mark.parametrize(
-    "find",
-    [
-        "from step.functions import Halve; print(Halve)",
-        "import step.functions; print(step.functions.Halve)",
-        "import step.functions as all; print([getattr(all, each) for each in dir(all) if each == 'Halve'][0])",
-    ],
+@cases(
+    "from step.functions import Halve; print(Halve)",
+    "import step.functions; print(step.functions.Halve)",
+    "import step.functions as all; print([getattr(all, each) for each in dir(all) if each == 'Halve'][0])",
     ids=["imported", "named", "listed"],
 )
-def test_functions_of_other_packages_are_among_those_of_the_toolkit(tmp_path: Path, find: str) -> None:
+def test_functions_of_other_packages_are_among_those_of_the_toolkit(find: str, tmp_path: Path) -> None:
     install(tmp_path, "halves", "step.functions", {"halve": "mine.halve"}, {"mine/halve.py": HALVE})
     assert last_line(tmp_path, find) == "<class 'mine.halve.Halve'>"
 
@@ -200,15 +196,12 @@ except StepError as error:
 """
 
 
-@pytest.mark.parametrize(
-    ("package", "look"),
-    [
-        ("hw.functions", "from hw.fabric import elaborate; elaborate(netlist)"),
-        ("step.lowering.plans", "from sim_approx.backend import run; run(netlist, {'x': [1, 2]})"),
-    ],
+@cases(
+    ("hw.functions", "from hw.fabric import elaborate; elaborate(netlist)"),
+    ("step.lowering.plans", "from sim_approx.backend import run; run(netlist, {'x': [1, 2]})"),
 )
 def test_a_function_that_stands_on_one_floor_only_is_refused_by_the_others(
-    tmp_path: Path, package: str, look: str
+    package: str, look: str, tmp_path: Path
 ) -> None:
     install(tmp_path, "halves", "step.functions", {"halve": "mine.halve"}, {"mine/halve.py": HALVE})
     assert last_line(tmp_path, MISSING.format(look=look)) == (
@@ -281,8 +274,7 @@ def program():
 
 def test_the_command_line_tells_of_a_broken_package(tmp_path: Path) -> None:
     install(tmp_path, "skims", "step.ops", {"skim": "absent.skim"}, {})
-    program = tmp_path / "program.py"
-    program.write_text(SKIMMING)
+    program = filed(tmp_path / "program.py", SKIMMING)
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
     command = [sys.executable, "-m", "step", "check", str(program)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)

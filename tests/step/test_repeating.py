@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from raising import raised
@@ -17,21 +18,18 @@ from step.language.types import Selector
 from step.running.interpreter import interpret
 
 
-@pytest.mark.parametrize(
-    ("rank", "outer", "data", "reference", "result"),
-    [
-        (1, 1, "D", "D", "D"),
-        (1, 1, "1 S1 2 S1 D", "9 9 S1 9 S1 D", "1 1 S1 2 S1 D"),
-        # references without elements
-        (1, 1, "1 S1 2 S1 3 S1 D", "E1 9 S1 E1 D", "E1 2 S1 E1 D"),
-        (1, 2, "1 S1 2 S2 3 S2 D", "9 S1 9 9 S2 9 S2 D", "1 S1 2 2 S2 3 S2 D"),
-        # rows that hold nothing on either side
-        (1, 2, "E2 1 S2 E2 D", "E2 9 9 S2 E2 D", "E2 1 1 S2 E2 D"),
-        (1, 2, "1 S1 2 S2 D", "9 S1 E1 S2 D", "1 S1 E1 S2 D"),
-        # two dimensions at once
-        (2, 1, "1 S2 2 S2 D", "9 9 S1 9 S2 9 S2 D", "1 1 S1 1 S2 2 S2 D"),
-        (2, 1, "1 S2 2 S2 3 S2 D", "E1 9 S1 E1 S2 E2 9 S1 E1 S2 D", "E1 1 S1 E1 S2 E2 3 S1 E1 S2 D"),
-    ],
+@cases(
+    (1, 1, "D", "D", "D"),
+    (1, 1, "1 S1 2 S1 D", "9 9 S1 9 S1 D", "1 1 S1 2 S1 D"),
+    # references without elements
+    (1, 1, "1 S1 2 S1 3 S1 D", "E1 9 S1 E1 D", "E1 2 S1 E1 D"),
+    (1, 2, "1 S1 2 S2 3 S2 D", "9 S1 9 9 S2 9 S2 D", "1 S1 2 2 S2 3 S2 D"),
+    # rows that hold nothing on either side
+    (1, 2, "E2 1 S2 E2 D", "E2 9 9 S2 E2 D", "E2 1 1 S2 E2 D"),
+    (1, 2, "1 S1 2 S2 D", "9 S1 E1 S2 D", "1 S1 E1 S2 D"),
+    # two dimensions at once
+    (2, 1, "1 S2 2 S2 D", "9 9 S1 9 S2 9 S2 D", "1 1 S1 1 S2 2 S2 D"),
+    (2, 1, "1 S2 2 S2 3 S2 D", "E1 9 S1 E1 S2 E2 9 S1 E1 S2 D", "E1 1 S1 E1 S2 E2 3 S1 E1 S2 D"),
 )
 def test_expand_meaning(rank: int, outer: int, data: str, reference: str, result: str, bench: Bench) -> None:
     dims = bench.dims(["N", "M", "L", "K"][: outer + rank])
@@ -42,15 +40,12 @@ def test_expand_meaning(rank: int, outer: int, data: str, reference: str, result
     assert bench.text(y) == result
 
 
-@pytest.mark.parametrize(
-    ("dims", "count", "data", "result"),
-    [
-        (["N", 1], 1, "1 S1 2 S1 D", "1 S1 2 S1 D"),
-        (["N", 1], 3, "1 S1 2 S1 D", "1 1 1 S1 2 2 2 S1 D"),
-        (["N", 1], 3, "D", "D"),
-        (["N", "M", 1], 2, "E2 1 S1 2 S2 E2 D", "E2 1 1 S1 2 2 S2 E2 D"),
-        ([1], 3, "5 D", "5 5 5 D"),
-    ],
+@cases(
+    (["N", 1], 1, "1 S1 2 S1 D", "1 S1 2 S1 D"),
+    (["N", 1], 3, "1 S1 2 S1 D", "1 1 1 S1 2 2 2 S1 D"),
+    (["N", 1], 3, "D", "D"),
+    (["N", "M", 1], 2, "E2 1 S1 2 S2 E2 D", "E2 1 1 S1 2 2 S2 E2 D"),
+    ([1], 3, "5 D", "5 5 5 D"),
 )
 def test_static_expand(dims: list[Any], count: int, data: str, result: str, bench: Bench) -> None:
     y = bench.source("x", data, dims).expand_static(count)
@@ -58,14 +53,11 @@ def test_static_expand(dims: list[Any], count: int, data: str, result: str, benc
     assert bench.text(y) == result
 
 
-@pytest.mark.parametrize(
-    ("dims", "data", "shape", "result"),
-    [
-        (["N"], "1 2 D", "[N, 2]", "1 1 S1 2 2 S1 D"),
-        (["N"], "D", "[N, 2]", "D"),
-        (["N", "R"], "E1 1 2 S1 E1 D", "[N, R, 2]", "E2 1 1 S1 2 2 S2 E2 D"),
-        ([2, 2], "1 2 S1 3 4 S1 D", "[2, 2, 2]", "1 1 S1 2 2 S2 3 3 S1 4 4 S2 D"),
-    ],
+@cases(
+    (["N"], "1 2 D", "[N, 2]", "1 1 S1 2 2 S1 D"),
+    (["N"], "D", "[N, 2]", "D"),
+    (["N", "R"], "E1 1 2 S1 E1 D", "[N, R, 2]", "E2 1 1 S1 2 2 S2 E2 D"),
+    ([2, 2], "1 2 S1 3 4 S1 D", "[2, 2, 2]", "1 1 S1 2 2 S2 3 3 S1 4 4 S2 D"),
 )
 def test_repeat_is_n_copies_of_which_the_last_has_the_stop_plus_one(
     dims: list[Any], data: str, shape: str, result: str, bench: Bench
@@ -80,36 +72,30 @@ def test_repeat_names_both_of_its_operators(bench: Bench) -> None:
     assert list(bench.graph.nodes) == ["x", "again_chunks", "again"]
 
 
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (lambda b: b.source("x", "D", [2, 3]).expand(b.source("r", "D", [2, 5])),
-         "the innermost 1 dimensions of the data must be 1, but its shape is [2, 3]"),
-        (lambda b: b.source("x", "D", [2, 1]).expand(b.source("r", "D", [3, 5])),
-         "data and reference must agree outside of the innermost 1 dimensions, but they are [2, 1] and [3, 5]"),
-        (lambda b: b.source("x", "D", [2, 1]).expand(b.source("r", "D", [2])),
-         "data and reference must agree outside of the innermost 1 dimensions, but they are [2, 1] and [2]"),
-        (lambda b: b.source("x", "D", [1]).expand(b.source("r", "D", [2])),
-         "rank must be at least 1, but this stream allows at most 0"),
-        (lambda b: b.source("x", "D", [2, 1]).expand(b.source("r", "D", [2, 5]), rank=2),
-         "rank must be 1 to 1 here, not 2"),
-        (lambda b: b.source("x", "D", [2, 1]).expand(b.source("r", "D", [2, 5]), rank=0),
-         "rank must be 1 to 1 here, not 0"),
-        (lambda b: b.source("x", "D", [2, 1]).expand_static(0), "count must be at least 1, not 0"),
-        (lambda b: b.source("x", "D", [2, 3]).expand_static(2),
-         "the innermost 1 dimensions of the data must be 1, but its shape is [2, 3]"),
-    ],
+@cases(
+    (lambda b: b.source("x", "D", [2, 3]).expand(b.source("r", "D", [2, 5])),
+     "the innermost 1 dimensions of the data must be 1, but its shape is [2, 3]"),
+    (lambda b: b.source("x", "D", [2, 1]).expand(b.source("r", "D", [3, 5])),
+     "data and reference must agree outside of the innermost 1 dimensions, but they are [2, 1] and [3, 5]"),
+    (lambda b: b.source("x", "D", [2, 1]).expand(b.source("r", "D", [2])),
+     "data and reference must agree outside of the innermost 1 dimensions, but they are [2, 1] and [2]"),
+    (lambda b: b.source("x", "D", [1]).expand(b.source("r", "D", [2])),
+     "rank must be at least 1, but this stream allows at most 0"),
+    (lambda b: b.source("x", "D", [2, 1]).expand(b.source("r", "D", [2, 5]), rank=2),
+     "rank must be 1 to 1 here, not 2"),
+    (lambda b: b.source("x", "D", [2, 1]).expand(b.source("r", "D", [2, 5]), rank=0),
+     "rank must be 1 to 1 here, not 0"),
+    (lambda b: b.source("x", "D", [2, 1]).expand_static(0), "count must be at least 1, not 0"),
+    (lambda b: b.source("x", "D", [2, 3]).expand_static(2),
+     "the innermost 1 dimensions of the data must be 1, but its shape is [2, 3]"),
 )  # fmt: skip
 def test_expand_is_refused(build: Any, message: str) -> None:
     assert refusal("expand", build) == message
 
 
-@pytest.mark.parametrize(
-    ("data", "reference", "heads"),
-    [
-        ("1 S1 D", "9 S1 9 S1 D", ["token 1 of x is Done", "token 1 of ref is a value with S1"]),
-        ("1 S1 2 S1 D", "9 S1 D", ["token 1 of x is a value with S1", "token 1 of ref is Done"]),
-    ],
+@cases(
+    ("1 S1 D", "9 S1 9 S1 D", ["token 1 of x is Done", "token 1 of ref is a value with S1"]),
+    ("1 S1 2 S1 D", "9 S1 D", ["token 1 of x is a value with S1", "token 1 of ref is Done"]),
 )
 def test_expand_faults(data: str, reference: str, heads: list[str], bench: Bench) -> None:
     dims = bench.dims(["N", "R"])
@@ -121,10 +107,7 @@ def test_expand_faults(data: str, reference: str, heads: list[str], bench: Bench
     assert [line.strip() for line in rest] == heads
 
 
-@pytest.mark.parametrize(
-    ("data", "reference"),
-    [("1 S1 2 S2 D", "9 S1 9 S1 9 S2 D"), ("1 S1 2 S2 D", "9 S2 9 S2 D"), ("E2 D", "9 S2 D")],
-)
+@cases(("1 S1 2 S2 D", "9 S1 9 S1 9 S2 D"), ("1 S1 2 S2 D", "9 S2 9 S2 D"), ("E2 D", "9 S2 D"))
 def test_a_reference_of_another_outer_structure(data: str, reference: str, bench: Bench) -> None:
     dims = bench.dims(["N", "M", "R"])
     y = bench.source("x", data, [*dims[:2], 1]).expand(bench.source("ref", reference, dims))

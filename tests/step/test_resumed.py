@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import cases
+from filing import filed
 from raising import raised
 
 import step
@@ -31,9 +33,7 @@ def program(rows=4, flag=False):
 
 @pytest.fixture
 def spec(tmp_path: Path) -> str:
-    path = tmp_path / "sums.py"
-    path.write_text(PROGRAM)
-    return str(path)
+    return str(filed(tmp_path / "sums.py", PROGRAM))
 
 
 def stop_after(count: int, told: list[str]) -> Callable[[str], None]:
@@ -163,8 +163,7 @@ def test_what_was_refused_of_a_program_that_nobody_knows_runs_again(spec: str, t
 
 def test_a_row_that_failed_is_no_answer(tmp_path: Path) -> None:
     """Neither the best one, nor on a front, whatever of it is small."""
-    path = tmp_path / "cut.py"
-    path.write_text(PROGRAM)
+    path = filed(tmp_path / "cut.py", PROGRAM)
     found = step.sweep(str(path), {"rows": [2, 60]}, jobs=1, max_cycles=50, objectives=["lut_sites", "on_chip_bytes"])
     assert [row.status for row in found.rows] == ["finished", "runaway"] and found.rows[1].lut_sites
     assert [row.point["rows"] for row in found.front] == [2] and found.best("flops").point == {"rows": 2}
@@ -177,32 +176,29 @@ def damaged(path: Path, change: Callable[[str], str]) -> None:
     path.write_text(change(path.read_text()))
 
 
-@pytest.mark.parametrize(
-    "change, wanted",
-    [
-        (lambda text: text + text.splitlines()[1] + "\n", None),  # a row twice
-        (lambda text: "".join([text.splitlines(True)[0], *reversed(text.splitlines(True)[1:])]), None),
-        (lambda text: text.rstrip("\n"), None),
-        (lambda text: text[: text.rindex(",finished") + 9], "{path} is no table of a sweep: row 2 has 2 cells, "),
-        (lambda text: text + "2,finished" + "," * (text.splitlines()[0].count(",") - 1) + "\n",
-         "{path} has two rows for rows=2 that differ: " + OTHERWISE),
-        (lambda text: re.sub(r"finished,[0-9]+", "finished,soon", text, count=1),
-         "row 1 of {path}: cycles must be an integer >= 0, not 'soon'"),
-        (lambda text: re.sub(r"finished,[0-9]+", "finished,-4", text, count=1),
-         "row 1 of {path}: cycles must be an integer >= 0, not -4"),
-        (lambda text: re.sub(r"finished,([0-9]+),[0-9.]+", r"finished,\1,nan", text, count=1),
-         "row 1 of {path}: flops_per_cycle must be a number >= 0, not nan"),
-        (lambda text: text.replace("3,finished", "3,finish"),
-         "row 2 of {path}: status must be one of finished, deadlock, runaway, fault, refused, over, bounded, lost, "
-         "not 'finish'"),
-        (lambda text: text.replace("cycles,", "rows,", 1), "{path} is no table of a sweep: " + OTHERWISE),
-        (lambda text: text.replace(",lut_sites", ",sites", 1),
-         "{path} has rows of another version of this toolkit, without lut_sites: " + OTHERWISE),
-        (lambda text: "", "{path} is no table of a sweep: "),
-    ],
+@cases(
+    (lambda text: text + text.splitlines()[1] + "\n", None),  # a row twice
+    (lambda text: "".join([text.splitlines(True)[0], *reversed(text.splitlines(True)[1:])]), None),
+    (lambda text: text.rstrip("\n"), None),
+    (lambda text: text[: text.rindex(",finished") + 9], "{path} is no table of a sweep: row 2 has 2 cells, "),
+    (lambda text: text + "2,finished" + "," * (text.splitlines()[0].count(",") - 1) + "\n",
+     "{path} has two rows for rows=2 that differ: " + OTHERWISE),
+    (lambda text: re.sub(r"finished,[0-9]+", "finished,soon", text, count=1),
+     "row 1 of {path}: cycles must be an integer >= 0, not 'soon'"),
+    (lambda text: re.sub(r"finished,[0-9]+", "finished,-4", text, count=1),
+     "row 1 of {path}: cycles must be an integer >= 0, not -4"),
+    (lambda text: re.sub(r"finished,([0-9]+),[0-9.]+", r"finished,\1,nan", text, count=1),
+     "row 1 of {path}: flops_per_cycle must be a number >= 0, not nan"),
+    (lambda text: text.replace("3,finished", "3,finish"),
+     "row 2 of {path}: status must be one of finished, deadlock, runaway, fault, refused, over, bounded, lost, "
+     "not 'finish'"),
+    (lambda text: text.replace("cycles,", "rows,", 1), "{path} is no table of a sweep: " + OTHERWISE),
+    (lambda text: text.replace(",lut_sites", ",sites", 1),
+     "{path} has rows of another version of this toolkit, without lut_sites: " + OTHERWISE),
+    (lambda text: "", "{path} is no table of a sweep: "),
 )  # fmt: skip
 def test_files_that_somebody_changed(
-    spec: str, tmp_path: Path, change: Callable[[str], str], wanted: str | None
+    change: Callable[[str], str], wanted: str | None, spec: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "rows.csv"
     before = step.sweep(spec, {"rows": [2, 3]}, save=path, jobs=1)

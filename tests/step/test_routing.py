@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from raising import raised
@@ -24,15 +25,12 @@ DIMS = ["N", "M", "L"]
 # -- partition: shapes ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("dims", "rank", "outer", "shapes"),
-    [
-        ([4], 0, 1, ["[route_D0]", "[route_D1]"]),
-        ([4, 3], 1, 1, ["[route_D0, 3]", "[route_D1, 3]"]),
-        ([4, 3], 0, 2, ["[route_D0]", "[route_D1]"]),
-        (["N", 3, 5], 2, 1, ["[route_D0, 3, 5]", "[route_D1, 3, 5]"]),
-        (["N", 3, 5], 1, 2, ["[route_D0, 5]", "[route_D1, 5]"]),
-    ],
+@cases(
+    ([4], 0, 1, ["[route_D0]", "[route_D1]"]),
+    ([4, 3], 1, 1, ["[route_D0, 3]", "[route_D1, 3]"]),
+    ([4, 3], 0, 2, ["[route_D0]", "[route_D1]"]),
+    (["N", 3, 5], 2, 1, ["[route_D0, 3, 5]", "[route_D1, 3, 5]"]),
+    (["N", 3, 5], 1, 2, ["[route_D0, 5]", "[route_D1, 5]"]),
 )
 def test_partition_shape(dims: list[Any], rank: int, outer: int, shapes: list[str], bench: Bench) -> None:
     x, which = bench.source("x", "D", dims), bench.choose("which", "D", 2, dims[:outer])
@@ -68,22 +66,19 @@ def test_ragged_chunks_have_new_symbols_at_every_target(bench: Bench) -> None:
     assert len(inner) == 3 and all(each.shape[1].is_ragged for each in outputs)
 
 
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (lambda b: b.source("x", "D", [4]).partition(b.source("w", "D", [4]), targets=2),
-         "the second stream must carry selectors, not Tile(INT32, 1, 1)"),
-        (lambda b: b.source("x", "D", [4]).partition(b.choose("w", "D", 3, [4]), targets=2),
-         "2 outputs need Selector(2), not Selector(3)"),
-        (lambda b: b.source("x", "D", [4]).partition(b.choose("w", "D", 2, [5]), targets=2),
-         "with rank 0 there must be one selector per element of [4], but the selectors are [5]"),
-        (lambda b: b.source("x", "D", [4, 2]).partition(b.choose("w", "D", 2, [4]), targets=2),
-         "with rank 0 there must be one selector per element of [4, 2], but the selectors are [4]"),
-        (lambda b: b.source("x", "D", [4, 2]).partition(b.choose("w", "D", 2, [4]), targets=2, rank=2),
-         "rank must be 0 to 1 here, not 2"),
-        (lambda b: b.source("x", "D", [4, 2]).partition(b.choose("w", "D", 2, [4]), targets=2, rank=-1),
-         "rank must be 0 to 1 here, not -1"),
-    ],
+@cases(
+    (lambda b: b.source("x", "D", [4]).partition(b.source("w", "D", [4]), targets=2),
+     "the second stream must carry selectors, not Tile(INT32, 1, 1)"),
+    (lambda b: b.source("x", "D", [4]).partition(b.choose("w", "D", 3, [4]), targets=2),
+     "2 outputs need Selector(2), not Selector(3)"),
+    (lambda b: b.source("x", "D", [4]).partition(b.choose("w", "D", 2, [5]), targets=2),
+     "with rank 0 there must be one selector per element of [4], but the selectors are [5]"),
+    (lambda b: b.source("x", "D", [4, 2]).partition(b.choose("w", "D", 2, [4]), targets=2),
+     "with rank 0 there must be one selector per element of [4, 2], but the selectors are [4]"),
+    (lambda b: b.source("x", "D", [4, 2]).partition(b.choose("w", "D", 2, [4]), targets=2, rank=2),
+     "rank must be 0 to 1 here, not 2"),
+    (lambda b: b.source("x", "D", [4, 2]).partition(b.choose("w", "D", 2, [4]), targets=2, rank=-1),
+     "rank must be 0 to 1 here, not -1"),
 )  # fmt: skip
 def test_partition_is_refused(build: Any, message: str) -> None:
     assert refusal("partition", build) == message
@@ -99,25 +94,22 @@ def assert_faults(heads: list[str], operator: str, run: Callable[[], Any]) -> No
 # -- partition: meaning ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("rank", "outer", "targets", "x", "which", "outputs"),
-    [
-        (0, 1, 2, "D", "D", ["D", "D"]),
-        (0, 1, 2, "1 2 3 D", "1 2 1 D", ["1 3 D", "2 D"]),
-        # to several targets, and to none
-        (0, 1, 2, "1 2 3 D", "3 0 2 D", ["1 D", "1 3 D"]),
-        # the outer structure is dropped, empty rows of it too
-        (0, 2, 2, "1 2 S1 E1 3 S1 D", "1 2 S1 E1 1 S1 D", ["1 3 D", "2 D"]),
-        (0, 3, 2, "E2 1 S1 E1 2 S2 D", "E2 2 S1 E1 1 S2 D", ["2 D", "1 D"]),
-        (1, 1, 2, "1 2 S1 3 S1 D", "2 1 D", ["3 S1 D", "1 2 S1 D"]),
-        # empty chunks are routed as empty chunks
-        (1, 1, 2, "1 2 S1 E1 3 S1 E1 D", "1 3 2 2 D", ["1 2 S1 E1 D", "E1 3 S1 E1 D"]),
-        (1, 1, 2, "E1 E1 D", "0 1 D", ["E1 D", "D"]),
-        (1, 2, 2, "1 S1 2 S2 3 S2 D", "1 2 S1 2 S1 D", ["1 S1 D", "2 S1 3 S1 D"]),
-        # rows that have no chunk at all
-        (1, 2, 2, "E2 1 S1 E1 S2 E2 D", "E1 1 2 S1 E1 D", ["1 S1 D", "E1 D"]),
-        (2, 1, 2, "1 2 S1 3 S2 E2 E1 4 S2 D", "1 3 2 D", ["1 2 S1 3 S2 E2 D", "E2 E1 4 S2 D"]),
-    ],
+@cases(
+    (0, 1, 2, "D", "D", ["D", "D"]),
+    (0, 1, 2, "1 2 3 D", "1 2 1 D", ["1 3 D", "2 D"]),
+    # to several targets, and to none
+    (0, 1, 2, "1 2 3 D", "3 0 2 D", ["1 D", "1 3 D"]),
+    # the outer structure is dropped, empty rows of it too
+    (0, 2, 2, "1 2 S1 E1 3 S1 D", "1 2 S1 E1 1 S1 D", ["1 3 D", "2 D"]),
+    (0, 3, 2, "E2 1 S1 E1 2 S2 D", "E2 2 S1 E1 1 S2 D", ["2 D", "1 D"]),
+    (1, 1, 2, "1 2 S1 3 S1 D", "2 1 D", ["3 S1 D", "1 2 S1 D"]),
+    # empty chunks are routed as empty chunks
+    (1, 1, 2, "1 2 S1 E1 3 S1 E1 D", "1 3 2 2 D", ["1 2 S1 E1 D", "E1 3 S1 E1 D"]),
+    (1, 1, 2, "E1 E1 D", "0 1 D", ["E1 D", "D"]),
+    (1, 2, 2, "1 S1 2 S2 3 S2 D", "1 2 S1 2 S1 D", ["1 S1 D", "2 S1 3 S1 D"]),
+    # rows that have no chunk at all
+    (1, 2, 2, "E2 1 S1 E1 S2 E2 D", "E1 1 2 S1 E1 D", ["1 S1 D", "E1 D"]),
+    (2, 1, 2, "1 2 S1 3 S2 E2 E1 4 S2 D", "1 3 2 D", ["1 2 S1 3 S2 E2 D", "E2 E1 4 S2 D"]),
 )
 def test_partition_meaning(
     rank: int, outer: int, targets: int, x: str, which: str, outputs: list[str], bench: Bench
@@ -127,24 +119,21 @@ def test_partition_meaning(
     assert bench.texts(*stream.partition(selector, targets=targets, rank=rank)) == outputs
 
 
-@pytest.mark.parametrize(
-    ("rank", "outer", "x", "which", "heads"),
-    [
-        (0, 1, "1 D", "1 1 D", ["a selector came without the data that it should route",
-                               "token 1 of x is Done", "token 1 of which is a value"]),
-        (0, 1, "1 2 D", "1 D", ["data is left over after the last selector",
-                               "token 1 of x is a value", "token 1 of which is Done"]),
-        (0, 2, "1 2 S1 D", "1 S1 D", ["its inputs do not have the same shape",
-                                     "token 0 of x is a value", "token 0 of which is a value with S1"]),
-        (0, 2, "E1 D", "1 S1 D", ["its inputs do not have the same shape",
-                                 "token 0 of x is an empty of rank 1", "token 0 of which is a value with S1"]),
-        (0, 2, "1 S1 D", "E1 D", ["its inputs do not have the same shape",
-                                 "token 0 of x is a value with S1", "token 0 of which is an empty of rank 1"]),
-        (1, 1, "1 S1 D", "1 1 D", ["a selector came without the data that it should route",
-                                  "token 1 of x is Done", "token 1 of which is a value"]),
-        (1, 2, "1 S1 2 S2 D", "1 S1 1 S1 D", ["its inputs do not have the same shape",
-                                             "token 0 of x is a value with S1", "token 0 of which is a value with S1"]),
-    ],
+@cases(
+    (0, 1, "1 D", "1 1 D", ["a selector came without the data that it should route",
+                           "token 1 of x is Done", "token 1 of which is a value"]),
+    (0, 1, "1 2 D", "1 D", ["data is left over after the last selector",
+                           "token 1 of x is a value", "token 1 of which is Done"]),
+    (0, 2, "1 2 S1 D", "1 S1 D", ["its inputs do not have the same shape",
+                                 "token 0 of x is a value", "token 0 of which is a value with S1"]),
+    (0, 2, "E1 D", "1 S1 D", ["its inputs do not have the same shape",
+                             "token 0 of x is an empty of rank 1", "token 0 of which is a value with S1"]),
+    (0, 2, "1 S1 D", "E1 D", ["its inputs do not have the same shape",
+                             "token 0 of x is a value with S1", "token 0 of which is an empty of rank 1"]),
+    (1, 1, "1 S1 D", "1 1 D", ["a selector came without the data that it should route",
+                              "token 1 of x is Done", "token 1 of which is a value"]),
+    (1, 2, "1 S1 2 S2 D", "1 S1 1 S1 D", ["its inputs do not have the same shape",
+                                         "token 0 of x is a value with S1", "token 0 of which is a value with S1"]),
 )  # fmt: skip
 def test_partition_faults(rank: int, outer: int, x: str, which: str, heads: list[str], bench: Bench) -> None:
     dims = bench.dims(["N", "M", "L"][: outer + rank])
@@ -167,28 +156,25 @@ def gather(rank: int, order: str, data: list[str], which: str, outer: int = 1) -
 
 
 @pytest.mark.parametrize("order", ["index", "arrival"])
-@pytest.mark.parametrize(
-    ("rank", "outer", "data", "which", "result"),
-    [
-        (0, 1, ["D", "D"], "D", "D"),
-        (0, 1, ["1 2 D", "3 D"], "1 2 1 D", "1 S1 3 S1 2 S1 D"),
-        (0, 1, ["1 2 D", "3 4 D"], "3 3 D", "1 3 S1 2 4 S1 D"),
-        # an empty selector gives an empty tensor
-        (0, 1, ["1 D", "2 D"], "0 3 0 D", "E1 1 2 S1 E1 D"),
-        # the selector's own stop is added
-        (0, 2, ["1 2 D", "3 D"], "1 2 S1 E1 1 S1 D", "1 S1 3 S2 E2 2 S2 D"),
-        (0, 2, ["1 D", "3 D"], "1 0 S1 2 S1 D", "1 S1 E1 S2 3 S2 D"),
-        (1, 1, ["1 2 S1 D", "3 S1 D"], "3 D", "1 2 S1 3 S2 D"),
-        (1, 1, ["1 2 S1 4 S1 D", "3 S1 D"], "2 1 1 D", "3 S2 1 2 S2 4 S2 D"),
-        # empty chunks stay rows
-        (1, 1, ["E1 D", "3 S1 D"], "3 D", "E1 3 S2 D"),
-        (1, 1, ["3 S1 D", "E1 D"], "3 D", "3 S1 E1 S2 D"),
-        (1, 1, ["E1 D", "E1 D"], "3 D", "E1 E1 S2 D"),
-        (1, 2, ["1 S1 E1 D", "3 S1 D"], "E1 2 1 S1 E1 0 1 S1 D", "E3 3 S2 1 S3 E3 E2 E1 S3 D"),
-        (2, 1, ["1 S1 2 S2 D", "E1 E1 S2 D"], "3 0 D", "1 S1 2 S2 E1 E1 S3 E3 D"),
-        # one target only
-        (1, 1, ["1 2 S1 E1 3 S1 D"], "1 0 1 1 D", "1 2 S2 E2 E1 S2 3 S2 D"),
-    ],
+@cases(
+    (0, 1, ["D", "D"], "D", "D"),
+    (0, 1, ["1 2 D", "3 D"], "1 2 1 D", "1 S1 3 S1 2 S1 D"),
+    (0, 1, ["1 2 D", "3 4 D"], "3 3 D", "1 3 S1 2 4 S1 D"),
+    # an empty selector gives an empty tensor
+    (0, 1, ["1 D", "2 D"], "0 3 0 D", "E1 1 2 S1 E1 D"),
+    # the selector's own stop is added
+    (0, 2, ["1 2 D", "3 D"], "1 2 S1 E1 1 S1 D", "1 S1 3 S2 E2 2 S2 D"),
+    (0, 2, ["1 D", "3 D"], "1 0 S1 2 S1 D", "1 S1 E1 S2 3 S2 D"),
+    (1, 1, ["1 2 S1 D", "3 S1 D"], "3 D", "1 2 S1 3 S2 D"),
+    (1, 1, ["1 2 S1 4 S1 D", "3 S1 D"], "2 1 1 D", "3 S2 1 2 S2 4 S2 D"),
+    # empty chunks stay rows
+    (1, 1, ["E1 D", "3 S1 D"], "3 D", "E1 3 S2 D"),
+    (1, 1, ["3 S1 D", "E1 D"], "3 D", "3 S1 E1 S2 D"),
+    (1, 1, ["E1 D", "E1 D"], "3 D", "E1 E1 S2 D"),
+    (1, 2, ["1 S1 E1 D", "3 S1 D"], "E1 2 1 S1 E1 0 1 S1 D", "E3 3 S2 1 S3 E3 E2 E1 S3 D"),
+    (2, 1, ["1 S1 2 S2 D", "E1 E1 S2 D"], "3 0 D", "1 S1 2 S2 E1 E1 S3 E3 D"),
+    # one target only
+    (1, 1, ["1 2 S1 E1 3 S1 D"], "1 0 1 1 D", "1 2 S2 E2 E1 S2 3 S2 D"),
 )  # fmt: skip
 def test_reassemble_meaning(rank: int, outer: int, data: list[str], which: str, result: str, order: str) -> None:
     """Untimed, everything has arrived: both orders are the order of the inputs."""
@@ -208,42 +194,35 @@ def test_ragged_chunks_are_a_new_ragged_dimension_together(bench: Bench) -> None
     assert y.shape[2].is_ragged and y.shape[2] not in {each.shape[1] for each in inputs}
 
 
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (lambda b: b.graph.reassemble([], b.choose("w", "D", 1, [2])),
-         "reassemble takes data and selectors, not 1 streams"),
-        (lambda b: b.graph.reassemble([b.source("x", "D", [2])], b.source("w", "D", [2])),
-         "the last stream must carry selectors, not Tile(INT32, 1, 1)"),
-        (lambda b: b.graph.reassemble([b.source("x", "D", [2])], b.choose("w", "D", 2, [2])),
-         "1 data streams need Selector(1), not Selector(2)"),
-        (lambda b: b.graph.reassemble([b.source("x", "D", [2])], b.choose("w", "D", 1, [2]), rank=1),
-         "rank must be 0 to 0 here, not 1"),
-        (lambda b: b.graph.reassemble([b.source("x", "D", [2, 3])], b.choose("w", "D", 1, [2])),
-         "data streams must have rank 0, but input 0 has 1"),
-        (lambda b: b.graph.reassemble([b.source("x", "D", [2, 3]), b.source("y", "D", [2, 4])],
-                                      b.choose("w", "D", 2, [2]), rank=1),
-         "data streams must carry equal chunks, but input 0 is [2, 3] of Tile(INT32, 1, 1) "
-         "and input 1 is [2, 4] of Tile(INT32, 1, 1)"),
-        (lambda b: b.graph.reassemble([b.source("x", "D", [2]), b.source("y", "D", [2], Tile(BF16))],
-                                      b.choose("w", "D", 2, [2])),
-         "data streams must carry equal chunks, but input 0 is [2] of Tile(INT32, 1, 1) "
-         "and input 1 is [2] of Tile(BF16, 1, 1)"),
-    ],
+@cases(
+    (lambda b: b.graph.reassemble([], b.choose("w", "D", 1, [2])),
+     "reassemble takes data and selectors, not 1 streams"),
+    (lambda b: b.graph.reassemble([b.source("x", "D", [2])], b.source("w", "D", [2])),
+     "the last stream must carry selectors, not Tile(INT32, 1, 1)"),
+    (lambda b: b.graph.reassemble([b.source("x", "D", [2])], b.choose("w", "D", 2, [2])),
+     "1 data streams need Selector(1), not Selector(2)"),
+    (lambda b: b.graph.reassemble([b.source("x", "D", [2])], b.choose("w", "D", 1, [2]), rank=1),
+     "rank must be 0 to 0 here, not 1"),
+    (lambda b: b.graph.reassemble([b.source("x", "D", [2, 3])], b.choose("w", "D", 1, [2])),
+     "data streams must have rank 0, but input 0 has 1"),
+    (lambda b: b.graph.reassemble([b.source("x", "D", [2, 3]), b.source("y", "D", [2, 4])],
+                                  b.choose("w", "D", 2, [2]), rank=1),
+     "data streams must carry equal chunks, but input 0 is [2, 3] of Tile(INT32, 1, 1) "
+     "and input 1 is [2, 4] of Tile(INT32, 1, 1)"),
+    (lambda b: b.graph.reassemble([b.source("x", "D", [2]), b.source("y", "D", [2], Tile(BF16))],
+                                  b.choose("w", "D", 2, [2])),
+     "data streams must carry equal chunks, but input 0 is [2] of Tile(INT32, 1, 1) "
+     "and input 1 is [2] of Tile(BF16, 1, 1)"),
 )  # fmt: skip
 def test_reassemble_is_refused(build: Any, message: str) -> None:
     assert refusal("reassemble", build) == message
 
 
-@pytest.mark.parametrize(
-    ("data", "which", "heads"),
-    [
-        (["1 D", "2 D"], "1 1 D",
-         ["a selector came without the data that it should route", "token 1 of which is a value"]),
-        (["1 D", "2 D"], "1 D",
-         ["data is left over after the last selector", "token 1 of x0 is Done", "token 0 of x1 is a value",
-          "token 1 of which is Done"]),
-    ],
+@cases(
+    (["1 D", "2 D"], "1 1 D", ["a selector came without the data that it should route", "token 1 of which is a value"]),
+    (["1 D", "2 D"], "1 D",
+     ["data is left over after the last selector", "token 1 of x0 is Done", "token 0 of x1 is a value",
+      "token 1 of which is Done"]),
 )  # fmt: skip
 def test_reassemble_faults(data: list[str], which: str, heads: list[str]) -> None:
     assert_faults(heads, "reassemble 'gather'", lambda: gather(0, "index", data, which))

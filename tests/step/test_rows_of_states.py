@@ -6,26 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 
 from step import BF16, FP32, Graph, Tile, bind, metrics
 from step.errors import TypeMismatch
 from step.functions import Add, Cast, Matmul, Max, RetileCol, Silu
 
 
-@pytest.mark.parametrize(
-    ("rows", "extent", "result"),
-    [
-        ("H", 3, "H"),
-        ("H", "N", "H*Min(1, N)"),
-        ("H", "L", "state_rows/2"),
-        ("H", 0, "state_rows/2"),
-        ("R", 3, "R/6"),
-        ("R", "N", "R/Max(1, 2*N)"),
-        ("R", "L", "state_rows/2"),
-        ("R", 0, "R"),
-        (4, "L", "4"),
-    ],
-)
+@cases(
+    ("H", 3, "H"), ("H", "N", "H*Min(1, N)"), ("H", "L", "state_rows/2"), ("H", 0, "state_rows/2"), ("R", 3, "R/6"),
+    ("R", "N", "R/Max(1, 2*N)"), ("R", "L", "state_rows/2"), ("R", 0, "R"), (4, "L", "4"),
+)  # fmt: skip
 def test_types(rows: Any, extent: Any, result: str) -> None:
     """Regular rows: H; ragged ones: R. A regular extent: N, a ragged one: L."""
     graph, symbols = Graph("states"), {"H": False, "N": False, "R": True, "L": True}

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 from raising import raised
 from running import NUMBER
 from scenarios import Scenario, one_of
@@ -165,21 +166,18 @@ def shown(build: Callable[[Graph], None], source: str, **options: Any) -> str:
     )
 
 
-@pytest.mark.parametrize(
-    ("build", "source", "bindings", "text"),
-    [
-        (plain, "x", {}, "0 0 S1 0 0 S1 D"),
-        (plain, "x", {"N": 0}, "D"),
-        (plain, "x", {"N": 3, "R": 4}, "0 0 S1 0 S1 0 S1 D"),
-        (plain, "x", {"R": 1}, "0 S1 E1 D"),
-        (counted, "which", {"N": 7}, "1 1 1 D"),
-        (routed_twice, "second", {"N": 5}, "1 1 1 1 1 D"),
-        (ragged_inside, "scale", {"N": 2, "R": 5}, "0 0 S1 0 S1 D"),
-        (assumed, "w", {"N": 3}, "0 0 0 D"),
-        (promoted, "s", {"R": 0}, "D"),
-        (promoted, "s", {"R": 9}, "0 D"),
-        (promoted, "t", {"R": 3}, "1 1 1 D"),
-    ],
+@cases(
+    (plain, "x", {}, "0 0 S1 0 0 S1 D"),
+    (plain, "x", {"N": 0}, "D"),
+    (plain, "x", {"N": 3, "R": 4}, "0 0 S1 0 S1 0 S1 D"),
+    (plain, "x", {"R": 1}, "0 S1 E1 D"),
+    (counted, "which", {"N": 7}, "1 1 1 D"),
+    (routed_twice, "second", {"N": 5}, "1 1 1 1 1 D"),
+    (ragged_inside, "scale", {"N": 2, "R": 5}, "0 0 S1 0 S1 D"),
+    (assumed, "w", {"N": 3}, "0 0 0 D"),
+    (promoted, "s", {"R": 0}, "D"),
+    (promoted, "s", {"R": 9}, "0 D"),
+    (promoted, "t", {"R": 3}, "1 1 1 D"),
 )
 def test_extents_that_are_asked_for(
     build: Callable[[Graph], None], source: str, bindings: dict[str, int], text: str
@@ -190,24 +188,19 @@ def test_extents_that_are_asked_for(
 def test_bindings_hold_with_a_seed(graph: Graph) -> None:
     equal_shapes(graph)
     for seed in range(5):
-        made = sample(graph, seed=seed, bindings={"N": 3, "M": 2, "R": 9, "Q": 20})
-        found = bind(graph, made)
+        found = bind(graph, sample(graph, seed=seed, bindings={"N": 3, "M": 2, "R": 9, "Q": 20}))
         assert {name: found[name] for name in "NMRQ"} == {"N": 3, "M": 2, "R": 9, "Q": 20}
 
 
-@pytest.mark.parametrize(
-    ("build", "bindings", "kind", "message"),
-    [
-        (plain, {"K": 1}, UnboundSymbol, "the program has no symbol 'K'; it has N, R"),
-        (plain, {"N": 0, "R": 1}, InputError,
-         "symbol 'R' can not be 1: there is no tensor that could have elements"),
-        (routed_twice, {"route_D0": 1}, InputError,
-         "symbol 'route_D0' can not be chosen: it follows from the data of 'x', 'first'"),
-        (routed_twice, {"route_D1": 1}, InputError,
-         "symbol 'route_D1' can not be chosen: it follows from the data of 'x', 'first'"),
-        (unused, {"M": 1}, InputError, "symbol 'M' is the extent of no source, so it can not be chosen"),
-        (assumed, {"M": 1}, InputError, "symbol 'M' can not be chosen: it follows from the data of 'x', 'which'"),
-    ],
+@cases(
+    (plain, {"K": 1}, UnboundSymbol, "the program has no symbol 'K'; it has N, R"),
+    (plain, {"N": 0, "R": 1}, InputError, "symbol 'R' can not be 1: there is no tensor that could have elements"),
+    (routed_twice, {"route_D0": 1}, InputError,
+     "symbol 'route_D0' can not be chosen: it follows from the data of 'x', 'first'"),
+    (routed_twice, {"route_D1": 1}, InputError,
+     "symbol 'route_D1' can not be chosen: it follows from the data of 'x', 'first'"),
+    (unused, {"M": 1}, InputError, "symbol 'M' is the extent of no source, so it can not be chosen"),
+    (assumed, {"M": 1}, InputError, "symbol 'M' can not be chosen: it follows from the data of 'x', 'which'"),
 )  # fmt: skip
 def test_extents_that_can_not_be_chosen(
     build: Callable[[Graph], None], bindings: dict[str, int], kind: Any, message: str, graph: Graph

@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 import sympy
 from approx import random_graphs
+from cases import cases
+from filing import filed
 from raising import raised
 from running import NUMBER, Bench, value_of
 from scenarios import FABRIC, Scenario, one_of
@@ -87,13 +89,10 @@ def test_every_scenario_is_loaded_as_it_was_saved(scenario: Scenario, tmp_path: 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-@pytest.mark.parametrize(
-    "spec",
-    [
-        "moe_simple.py", "swiglu.py", "moe_mixtral.py", "moe_mixtral.py:dynamic", "moe_multiplexed.py",
-        "attention.py:interleaved", "attention.py:parallel", "attention.py:small",
-        "softmax.py", "softmax.py:online", "norm_qkv.py",
-    ],
+@cases(
+    "moe_simple.py", "swiglu.py", "moe_mixtral.py", "moe_mixtral.py:dynamic", "moe_multiplexed.py",
+    "attention.py:interleaved", "attention.py:parallel", "attention.py:small",
+    "softmax.py", "softmax.py:online", "norm_qkv.py",
 )  # fmt: skip
 def test_every_example_is_loaded_as_it_was_saved(spec: str, tmp_path: Path) -> None:
     program = load_program(str(EXAMPLES / spec))
@@ -189,9 +188,7 @@ def range_of(count: int) -> list[int]:
     return list(range(count))
 
 
-@pytest.mark.parametrize(
-    "kind", ["ceiling", "min", "min of ragged", "square", "nothing", "assumed", "feedback", "tile"]
-)
+@cases("ceiling", "min", "min of ragged", "square", "nothing", "assumed", "feedback", "tile")
 def test_derived_dimensions(kind: str, tmp_path: Path) -> None:
     program = derived(kind)
     assert_survives(program, tmp_path)
@@ -221,14 +218,11 @@ def test_parameters_of_all_sorts(pad: Any, tmp_path: Path, graph: Graph) -> None
     json.loads((tmp_path / "saved.json").read_text(), parse_constant=lambda text: pytest.fail(text))
 
 
-@pytest.mark.parametrize(
-    ("extent", "kind", "message"),
-    [
-        (lambda n: sympy.Mod(n, 2), DimKind.DYNAMIC,
-         "the extent Mod(N, 2) can not be saved: it must be made of numbers and symbols by "
-         "add, mul, min, max, ceiling, floor"),
-        (lambda n: 2 * n, DimKind.RAGGED, "the dimension 2*N can not be saved: a ragged one must be a symbol"),
-    ],
+@cases(
+    (lambda n: sympy.Mod(n, 2), DimKind.DYNAMIC,
+     "the extent Mod(N, 2) can not be saved: it must be made of numbers and symbols by "
+     "add, mul, min, max, ceiling, floor"),
+    (lambda n: 2 * n, DimKind.RAGGED, "the dimension 2*N can not be saved: a ragged one must be a symbol"),
 )  # fmt: skip
 def test_dimensions_that_can_not_be_saved(
     extent: Any, kind: DimKind, message: str, tmp_path: Path, graph: Graph
@@ -384,8 +378,7 @@ def written() -> dict[str, Any]:
 def refused(tmp_path: Path, change: Callable[[dict[str, Any]], Any]) -> StepError:
     data = copy.deepcopy(written())
     change(data)
-    path = tmp_path / "p.json"
-    path.write_text(json.dumps(data))
+    path = filed(tmp_path / "p.json", json.dumps(data))
     with pytest.raises(StepError) as error:
         load_program(str(path))
     return error.value
@@ -402,8 +395,7 @@ def feedback(**parts: Any) -> dict[str, Any]:
 
 
 def test_the_file_that_is_changed_below_is_right(tmp_path: Path) -> None:
-    path = tmp_path / "p.json"
-    path.write_text(json.dumps(written()))
+    path = filed(tmp_path / "p.json", json.dumps(written()))
     assert graph_to_json(load_program(str(path)).graph) == written()["graph"]
 
 
@@ -423,8 +415,7 @@ WRONG: list[tuple[Callable[[dict[str, Any]], Any], type[StepError], str]] = [
     (lambda d: d["graph"]["tensors"][0].update(shape=[4]), FormatError, "$.graph.tensors[0].shape: [4] is too short"),
     (lambda d: d["graph"]["symbols"][0].update(ragged="no"), FormatError,
      "$.graph.symbols[0].ragged: 'no' is not of type 'boolean'"),
-    (lambda d: node(d, "flat").update(op="flatn"), FormatError,
-     "op must be one of <operators>, not 'flatn'"),
+    (lambda d: node(d, "flat").update(op="flatn"), FormatError, "op must be one of <operators>, not 'flatn'"),
     (lambda d: node(d, "flat")["parameters"].update(mid=1), FormatError,
      "flatten has no parameter 'mid'; it has high, low"),
     (lambda d: node(d, "joined")["parameters"]["function"].update(function="os_system"), FormatError,
@@ -518,13 +509,10 @@ def test_junk_is_refused_and_never_evaluated(place: str, junk: Any, tmp_path: Pa
     assert not (tmp_path / "pwned").exists()
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "is no JSON: Expecting value: line 1 column 1 (char 0)"),
-        (b"{", "is no JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
-        (b"\xff\xfe", "is no JSON: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
-    ],
+@cases(
+    (b"", "is no JSON: Expecting value: line 1 column 1 (char 0)"),
+    (b"{", "is no JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+    (b"\xff\xfe", "is no JSON: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
 )
 def test_what_is_no_json(content: bytes, message: str, tmp_path: Path) -> None:
     path = tmp_path / "p.json"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 from raising import raised
 
 import step
@@ -25,19 +26,16 @@ def doubled() -> Program:
     return Program(graph, {"x": np.ones(2)})
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (["fabric.stages=1", "stages=2"], f"'fabric.stages=1' and 'stages=2' {SAME}"),
-        (["memory=hbm2", "memory=ddr4"], f"'memory=hbm2' and 'memory=ddr4' {SAME}"),
-        (["memory.channels=8", "memory.bandwidth=64"], f"'memory.channels=8' and 'memory.bandwidth=64' {SAME}"),
-        (["memory.channels=8", "memory=hbm2"],
-         "'memory=hbm2' would replace 'memory.channels=8', which stands before it: give memory first"),
-        (["memory.bandwidth=64", "memory.beat_bytes=32"],
-         "'memory.beat_bytes=32' would change what 'memory.bandwidth=64' before it says: give memory.bandwidth "
-         "last, or leave one of them out"),
-        ([3], "a setting must be a text, not 3"),
-    ],
+@cases(
+    (["fabric.stages=1", "stages=2"], f"'fabric.stages=1' and 'stages=2' {SAME}"),
+    (["memory=hbm2", "memory=ddr4"], f"'memory=hbm2' and 'memory=ddr4' {SAME}"),
+    (["memory.channels=8", "memory.bandwidth=64"], f"'memory.channels=8' and 'memory.bandwidth=64' {SAME}"),
+    (["memory.channels=8", "memory=hbm2"],
+     "'memory=hbm2' would replace 'memory.channels=8', which stands before it: give memory first"),
+    (["memory.bandwidth=64", "memory.beat_bytes=32"],
+     "'memory.beat_bytes=32' would change what 'memory.bandwidth=64' before it says: give memory.bandwidth "
+     "last, or leave one of them out"),
+    ([3], "a setting must be a text, not 3"),
 )  # fmt: skip
 def test_settings_of_which_nothing_is_left(settings: Sequence[Any], message: str) -> None:
     for refuse in (check_settings, lambda each: step.sweep(doubled(), {"lanes.map_0": [1]}, jobs=1, settings=each)):
@@ -51,13 +49,10 @@ def test_settings_that_go_together() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("over", "settings", "message"),
-    [
-        ({"fabric.stages": [1, 2]}, ["stages=4"], f"'stages=4' and 'fabric.stages' {SAME}"),
-        ({"memory.channels": [1, 2], "memory": ["hbm2"]}, [],
-         "'memory' would replace 'memory.channels', which stands before it: give memory first"),
-    ],
+@cases(
+    ({"fabric.stages": [1, 2]}, ["stages=4"], f"'stages=4' and 'fabric.stages' {SAME}"),
+    ({"memory.channels": [1, 2], "memory": ["hbm2"]}, [],
+     "'memory' would replace 'memory.channels', which stands before it: give memory first"),
 )  # fmt: skip
 def test_what_is_swept_over_and_set(over: Any, settings: list[str], message: str) -> None:
     for search in (step.sweep, step.tune):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
-from raising import raised
+from raising import raised, raising
 from running import NUMBER, Bench, here, play, refusal
 
 from step.errors import GraphError, InputError, StreamFault, TypeMismatch
@@ -23,17 +24,10 @@ from step.running.interpreter import interpret
 # -- reshape --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("dims", "chunk", "shape"),
-    [
-        ([7], 4, "[2, 4]"),
-        ([8], 4, "[2, 4]"),
-        ([2, 3], 1, "[2, 3, 1]"),
-        ([0], 4, "[0, 4]"),
-        (["N"], 4, "[ceiling(N/4), 4]"),
-        (["N", "R"], 2, "[N, reshape_0_chunks, 2]"),
-    ],
-)
+@cases(
+    ([7], 4, "[2, 4]"), ([8], 4, "[2, 4]"), ([2, 3], 1, "[2, 3, 1]"), ([0], 4, "[0, 4]"),
+    (["N"], 4, "[ceiling(N/4), 4]"), (["N", "R"], 2, "[N, reshape_0_chunks, 2]"),
+)  # fmt: skip
 def test_reshape_shape(dims: list[Any], chunk: int, shape: str, bench: Bench) -> None:
     data, padding = bench.source("x", "D", dims).reshape(chunk)
     assert format_shape(data.shape) == format_shape(padding.shape) == shape
@@ -76,50 +70,41 @@ def test_chunks_of_one_need_no_padding(bench: Bench) -> None:
 T, F = "[[1]]", "[[0]]"
 
 
-@pytest.mark.parametrize(
-    ("rank", "chunk", "text", "data", "flags"),
-    [
-        (0, 2, "1 2 3 4 D", "1 2 S1 3 4 S1 D", f"{F} {F} S1 {F} {F} S1 D"),
-        (0, 2, "1 2 3 D", "1 2 S1 3 9 S1 D", f"{F} {F} S1 {F} {T} S1 D"),
-        (0, 3, "1 D", "1 9 9 S1 D", f"{F} {T} {T} S1 D"),
-        (0, 1, "1 2 D", "1 S1 2 S1 D", f"{F} S1 {F} S1 D"),
-        (0, 4, "D", "D", "D"),
-        (1, 2, "1 S1 2 3 S1 D", "1 9 S2 2 3 S2 D", f"{F} {T} S2 {F} {F} S2 D"),
-        (1, 2, "1 2 3 S1 4 S1 D", "1 2 S1 3 9 S2 4 9 S2 D", f"{F} {F} S1 {F} {T} S2 {F} {T} S2 D"),
-        (1, 2, "E1 E1 D", "E2 E2 D", "E2 E2 D"),
-        (1, 2, "E1 1 S1 E1 D", "E2 1 9 S2 E2 D", f"E2 {F} {T} S2 E2 D"),
-        (2, 3, "1 S1 E1 S2 E2 2 S2 D", "1 9 9 S2 E2 S3 E3 2 9 9 S3 D", f"{F} {T} {T} S2 E2 S3 E3 {F} {T} {T} S3 D"),
-        (2, 1, "E1 1 S2 D", "E2 1 S3 D", f"E2 {F} S3 D"),
-    ],
+@cases(
+    (0, 2, "1 2 3 4 D", "1 2 S1 3 4 S1 D", f"{F} {F} S1 {F} {F} S1 D"),
+    (0, 2, "1 2 3 D", "1 2 S1 3 9 S1 D", f"{F} {F} S1 {F} {T} S1 D"),
+    (0, 3, "1 D", "1 9 9 S1 D", f"{F} {T} {T} S1 D"),
+    (0, 1, "1 2 D", "1 S1 2 S1 D", f"{F} S1 {F} S1 D"),
+    (0, 4, "D", "D", "D"),
+    (1, 2, "1 S1 2 3 S1 D", "1 9 S2 2 3 S2 D", f"{F} {T} S2 {F} {F} S2 D"),
+    (1, 2, "1 2 3 S1 4 S1 D", "1 2 S1 3 9 S2 4 9 S2 D", f"{F} {F} S1 {F} {T} S2 {F} {T} S2 D"),
+    (1, 2, "E1 E1 D", "E2 E2 D", "E2 E2 D"),
+    (1, 2, "E1 1 S1 E1 D", "E2 1 9 S2 E2 D", f"E2 {F} {T} S2 E2 D"),
+    (2, 3, "1 S1 E1 S2 E2 2 S2 D", "1 9 9 S2 E2 S3 E3 2 9 9 S3 D", f"{F} {T} {T} S2 E2 S3 E3 {F} {T} {T} S3 D"),
+    (2, 1, "E1 1 S2 D", "E2 1 S3 D", f"E2 {F} S3 D"),
 )
 def test_reshape_meaning(rank: int, chunk: int, text: str, data: str, flags: str, bench: Bench) -> None:
     streams = bench.source("x", text, ["N", "M", "L"][: rank + 1]).reshape(chunk, pad=9)
     assert bench.texts(*streams) == [data, flags]
 
 
-@pytest.mark.parametrize(
-    ("dims", "rank", "chunk", "shape"),
-    [
-        ([6, "M"], 1, 2, "[3, 2, M]"),
-        (["N", 4, "M"], 1, 4, "[N, 1, 4, M]"),
-        ([3, "N", "M"], 2, 1, "[3, 1, N, M]"),
-        (["N", 0, 2], 1, 5, "[N, 0, 5, 2]"),
-    ],
+@cases(
+    ([6, "M"], 1, 2, "[3, 2, M]"),
+    (["N", 4, "M"], 1, 4, "[N, 1, 4, M]"),
+    ([3, "N", "M"], 2, 1, "[3, 1, N, M]"),
+    (["N", 0, 2], 1, 5, "[N, 0, 5, 2]"),
 )
 def test_reshape_of_outer_dimensions_shape(dims: list[Any], rank: int, chunk: int, shape: str) -> None:
     data, padding = Bench().source("x", "D", dims).reshape(chunk, rank=rank)
     assert format_shape(data.shape) == format_shape(padding.shape) == shape
 
 
-@pytest.mark.parametrize(
-    ("dims", "rank", "chunk", "text", "data", "flags"),
-    [
-        ([4, "M"], 1, 2, "1 S1 2 3 S1 E1 4 S1 D", "1 S1 2 3 S2 E1 4 S2 D", f"{F} S1 {F} {F} S2 E1 {F} S2 D"),
-        ([4, "M"], 1, 2, "1 S1 E1 E1 E1 D", "1 S1 E1 S2 E1 E1 S2 D", f"{F} S1 E1 S2 E1 E1 S2 D"),
-        (["N", 2, "M"], 1, 2, "1 S1 2 S2 E1 E1 S2 D", "1 S1 2 S3 E1 E1 S3 D", f"{F} S1 {F} S3 E1 E1 S3 D"),
-        (["N", 0, "M"], 1, 2, "E2 E2 D", "E3 E3 D", "E3 E3 D"),
-        ([2, "N", "M"], 2, 2, "E2 1 S2 D", "E2 1 S3 D", f"E2 {F} S3 D"),
-    ],
+@cases(
+    ([4, "M"], 1, 2, "1 S1 2 3 S1 E1 4 S1 D", "1 S1 2 3 S2 E1 4 S2 D", f"{F} S1 {F} {F} S2 E1 {F} S2 D"),
+    ([4, "M"], 1, 2, "1 S1 E1 E1 E1 D", "1 S1 E1 S2 E1 E1 S2 D", f"{F} S1 E1 S2 E1 E1 S2 D"),
+    (["N", 2, "M"], 1, 2, "1 S1 2 S2 E1 E1 S2 D", "1 S1 2 S3 E1 E1 S3 D", f"{F} S1 {F} S3 E1 E1 S3 D"),
+    (["N", 0, "M"], 1, 2, "E2 E2 D", "E3 E3 D", "E3 E3 D"),
+    ([2, "N", "M"], 2, 2, "E2 1 S2 D", "E2 1 S3 D", f"E2 {F} S3 D"),
 )
 def test_reshape_of_outer_dimensions_meaning(
     dims: list[Any], rank: int, chunk: int, text: str, data: str, flags: str, bench: Bench
@@ -144,33 +129,24 @@ def test_reshape_then_flatten_is_padding_to_whole_chunks(rows: list[list[int]], 
 # -- promote --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("dims", "shape"),
-    [
-        ([3], "[1, 3]"),
-        ([0], "[0, 0]"),
-        ([1, 2], "[1, 1, 2]"),
-        (["N", 4], "[Min(1, N), N, 4]"),
-        (["N", "R"], "[Min(1, N), N, R]"),
-    ],
-)
+@cases(
+    ([3], "[1, 3]"), ([0], "[0, 0]"), ([1, 2], "[1, 1, 2]"), (["N", 4], "[Min(1, N), N, 4]"),
+    (["N", "R"], "[Min(1, N), N, R]"),
+)  # fmt: skip
 def test_promote_shape(dims: list[Any], shape: str, bench: Bench) -> None:
     assert format_shape(bench.source("x", "D", dims).promote().shape) == shape
 
 
-@pytest.mark.parametrize(
-    ("rank", "text", "promoted"),
-    [
-        (0, "D", "D"),
-        (0, "1 2 3 D", "1 2 3 S1 D"),
-        (1, "1 S1 2 S1 D", "1 S1 2 S2 D"),
-        (1, "1 S1 E1 D", "1 S1 E1 S2 D"),
-        (1, "E1 D", "E1 S2 D"),
-        (1, "E1 E1 D", "E1 E1 S2 D"),
-        (1, "D", "D"),
-        (2, "1 S1 2 S2 3 S1 E1 S2 D", "1 S1 2 S2 3 S1 E1 S3 D"),
-        (2, "1 S2 E2 D", "1 S2 E2 S3 D"),
-    ],
+@cases(
+    (0, "D", "D"),
+    (0, "1 2 3 D", "1 2 3 S1 D"),
+    (1, "1 S1 2 S1 D", "1 S1 2 S2 D"),
+    (1, "1 S1 E1 D", "1 S1 E1 S2 D"),
+    (1, "E1 D", "E1 S2 D"),
+    (1, "E1 E1 D", "E1 E1 S2 D"),
+    (1, "D", "D"),
+    (2, "1 S1 2 S2 3 S1 E1 S2 D", "1 S1 2 S2 3 S1 E1 S3 D"),
+    (2, "1 S2 E2 D", "1 S2 E2 S3 D"),
 )
 def test_promote_meaning(rank: int, text: str, promoted: str, bench: Bench) -> None:
     assert bench.text(bench.source("x", text, ["N", "M", "L"][: rank + 1]).promote()) == promoted
@@ -214,12 +190,9 @@ def test_stops_that_disagree_are_found_when_it_runs(bench: Bench) -> None:
     assert lines[1:] == ["  token 0 of x is a value", "  token 0 of y is a value with S1"]
 
 
-@pytest.mark.parametrize(
-    ("x", "y", "first", "second"),
-    [
-        ("1 D", "1 2 D", "token 1 of x is Done", "token 1 of y is a value"),
-        ("E1 D", "1 S1 D", "token 0 of x is an empty of rank 1", "token 0 of y is a value with S1"),
-    ],
+@cases(
+    ("1 D", "1 2 D", "token 1 of x is Done", "token 1 of y is a value"),
+    ("E1 D", "1 S1 D", "token 0 of x is an empty of rank 1", "token 0 of y is a value with S1"),
 )
 def test_a_value_against_nothing(x: str, y: str, first: str, second: str, bench: Bench) -> None:
     dims = ["N", "R"][: 1 + ("E" in x)]
@@ -260,21 +233,18 @@ def test_a_sink_has_no_stream_and_takes_one(bench: Bench) -> None:
     assert bench.graph.nodes["y"].output_types == ()
 
 
-@pytest.mark.parametrize(
-    ("dims", "text", "message"),
-    [
-        ([2], "1 D", "token 1 ends a dimension of extent 2 after 1"),
-        ([2], "1 2 3 D", "token 3 ends a dimension of extent 2 after 3"),
-        (["N", 2], "1 2 S1 3 S1 D", "token 2 ends a dimension of extent 2 after 1"),
-        (["N", "M"], "1 2 D", "token 2 is Done inside an open tensor of rank 1"),
-        (["N", "M"], "1 S2 D", "token 0 has a stop of level 2, but the stream's rank is 1"),
-        (["N"], "1 S1 D", "token 0 has a stop of level 1, but the stream's rank is 0"),
-        (["N", 2], "E1 D", "token 0 is an empty tensor of rank 1, but its outermost dimension is 2"),
-        (["N", 2, 2], "1 2 S1 E1 S2 D", "token 2 is an empty tensor of rank 1, but its outermost dimension is 2"),
-        (["N", "M", "L"], "1 2 E2 D", "token 2 is an empty tensor of rank 2 inside an open one of rank 1"),
-        (["N", "M", "L"], "1 S1 E2 D", "token 1 is an empty tensor of rank 2 inside an open one of rank 2"),
-        (["N", "M"], "E2 D", "token 0 has a stop of level 2, but the stream's rank is 1"),
-    ],
+@cases(
+    ([2], "1 D", "token 1 ends a dimension of extent 2 after 1"),
+    ([2], "1 2 3 D", "token 3 ends a dimension of extent 2 after 3"),
+    (["N", 2], "1 2 S1 3 S1 D", "token 2 ends a dimension of extent 2 after 1"),
+    (["N", "M"], "1 2 D", "token 2 is Done inside an open tensor of rank 1"),
+    (["N", "M"], "1 S2 D", "token 0 has a stop of level 2, but the stream's rank is 1"),
+    (["N"], "1 S1 D", "token 0 has a stop of level 1, but the stream's rank is 0"),
+    (["N", 2], "E1 D", "token 0 is an empty tensor of rank 1, but its outermost dimension is 2"),
+    (["N", 2, 2], "1 2 S1 E1 S2 D", "token 2 is an empty tensor of rank 1, but its outermost dimension is 2"),
+    (["N", "M", "L"], "1 2 E2 D", "token 2 is an empty tensor of rank 2 inside an open one of rank 1"),
+    (["N", "M", "L"], "1 S1 E2 D", "token 1 is an empty tensor of rank 2 inside an open one of rank 2"),
+    (["N", "M"], "E2 D", "token 0 has a stop of level 2, but the stream's rank is 1"),
 )
 def test_tokens_that_are_no_stream_of_the_declared_shape(
     dims: list[Any], text: str, message: str, bench: Bench
@@ -299,6 +269,5 @@ def test_selectors_are_named_by_their_own_method() -> None:
 def test_a_second_source_of_that_name() -> None:
     graph = Graph("twice")
     graph.source("x", NUMBER, [1])
-    with pytest.raises(GraphError) as error:
+    with raising(GraphError, f"the name 'x' is used twice: {here(3)} and {here(1)}"):
         graph.source("x", NUMBER, [1])
-    assert str(error.value) == f"the name 'x' is used twice: {here(3)} and {here(1)}"

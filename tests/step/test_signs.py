@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 from raising import raised
 
 import step
@@ -35,17 +36,14 @@ def values(graph: Graph, stream: Stream, **inputs: Any) -> np.ndarray:
     return np.array([each.value for each in found if each.has_value], np.float64)
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        lambda x: x + x, lambda x: x - x, lambda x: x * x, lambda x: x + 2, lambda x: 2 + x, lambda x: x - 0.5,
-        lambda x: 0.5 - x, lambda x: x * 3, lambda x: 3 * x, lambda x: x / 4, lambda x: -x,
-        lambda x: x + np.arange(4.0)[None], lambda x: np.arange(4.0)[None] - x, lambda x: x * np.full((1, 4), 2.0),
-        lambda x: x < 9, lambda x: x <= 9, lambda x: x > 9, lambda x: x >= 9, lambda x: x < x,
-        lambda x: np.arange(4.0)[None] < x,
-    ],
+@cases(
+    lambda x: x + x, lambda x: x - x, lambda x: x * x, lambda x: x + 2, lambda x: 2 + x, lambda x: x - 0.5,
+    lambda x: 0.5 - x, lambda x: x * 3, lambda x: 3 * x, lambda x: x / 4, lambda x: -x,
+    lambda x: x + np.arange(4.0)[None], lambda x: np.arange(4.0)[None] - x, lambda x: x * np.full((1, 4), 2.0),
+    lambda x: x < 9, lambda x: x <= 9, lambda x: x > 9, lambda x: x >= 9, lambda x: x < x,
+    lambda x: np.arange(4.0)[None] < x,
 )  # fmt: skip
-def test_signs_mean_what_they_mean_of_arrays(graph: Graph, x: Stream, form: Callable[[Any], Any]) -> None:
+def test_signs_mean_what_they_mean_of_arrays(form: Callable[[Any], Any], graph: Graph, x: Stream) -> None:
     assert (values(graph, form(x)) == form(X)).all()
 
 
@@ -86,22 +84,19 @@ def test_formats_and_names(graph: Graph) -> None:
     assert str((graph.source("n", Tile(INT32), [6]) * 3).type) == "[6] of Tile(INT32, 1, 1)"
 
 
-@pytest.mark.parametrize(
-    ("form", "message"),
-    [
-        (lambda x: x + "one", "a constant of FP32 must be numbers that FP32 has, not 'one'"),
-        (lambda x: x - None, "a constant of FP32 must be numbers that FP32 has, not None"),
-        (lambda x: x @ [[1, 2], [3]], "a constant of FP32 must be numbers that FP32 has, not [[1, 2], [3]]"),
-        (lambda x: x.graph.turns(2) + 1, "generate_0 has elements Selector(2), with which nothing can be calculated"),
-        (lambda x: x.graph.turns(2).tiles(4), "generate_0 has elements Selector(2), and no tiles"),
-        (lambda x: x.graph.turns(2).rows(), "generate_0 has elements Selector(2), and no rows"),
-        (lambda x: x < "one", "a constant of FP32 must be numbers that FP32 has, not 'one'"),
-        (lambda x: x @ x.graph.tensor("t", (2, 3, 4), FP32),
-         "a tile must be (rows, columns), two integers >= 1, not (2, 3, 4)"),
-        (lambda x: x + 1e300, "a constant of FP32 must be numbers that FP32 has, not 1e+300"),
-    ],
+@cases(
+    (lambda x: x + "one", "a constant of FP32 must be numbers that FP32 has, not 'one'"),
+    (lambda x: x - None, "a constant of FP32 must be numbers that FP32 has, not None"),
+    (lambda x: x @ [[1, 2], [3]], "a constant of FP32 must be numbers that FP32 has, not [[1, 2], [3]]"),
+    (lambda x: x.graph.turns(2) + 1, "generate_0 has elements Selector(2), with which nothing can be calculated"),
+    (lambda x: x.graph.turns(2).tiles(4), "generate_0 has elements Selector(2), and no tiles"),
+    (lambda x: x.graph.turns(2).rows(), "generate_0 has elements Selector(2), and no rows"),
+    (lambda x: x < "one", "a constant of FP32 must be numbers that FP32 has, not 'one'"),
+    (lambda x: x @ x.graph.tensor("t", (2, 3, 4), FP32),
+     "a tile must be (rows, columns), two integers >= 1, not (2, 3, 4)"),
+    (lambda x: x + 1e300, "a constant of FP32 must be numbers that FP32 has, not 1e+300"),
 )  # fmt: skip
-def test_what_no_sign_takes(x: Stream, form: Callable[[Any], Any], message: str) -> None:
+def test_what_no_sign_takes(form: Callable[[Any], Any], message: str, x: Stream) -> None:
     caught = raised(ProgramError, lambda: form(x))
     place, _, text = caught.partition(": ")
     assert place.startswith("tests/step/test_signs.py:") and text == message

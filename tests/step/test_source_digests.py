@@ -6,6 +6,7 @@ from pathlib import Path
 
 import networkx
 import pytest
+from cases import cases
 from test_layering import import_graph
 
 from step.host import sources
@@ -24,33 +25,24 @@ class Unit:
 '''
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ('"""A module."""\n', ""),
-        ('"""A module."""', '"""Another text,\n\nof several lines."""'),
-        ('    """What it does."""\n', ""),
-        ('"""Fires."""', "'''Sends.'''"),
-        ("  # words", ""),
-        ("class Unit", "# A comment.\n\n\nclass Unit"),
-        ("self.size + 1", "(self.size\n                + 1)"),
-    ],
+@cases(
+    ('"""A module."""\n', ""),
+    ('"""A module."""', '"""Another text,\n\nof several lines."""'),
+    ('    """What it does."""\n', ""),
+    ('"""Fires."""', "'''Sends.'''"),
+    ("  # words", ""),
+    ("class Unit", "# A comment.\n\n\nclass Unit"),
+    ("self.size + 1", "(self.size\n                + 1)"),
 )
 def test_words_do_not_change_the_meaning(before: str, after: str) -> None:
     assert before in CODE
     assert meaning(CODE.replace(before, after).encode()) == meaning(CODE.encode())
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("size: int = 3", "size: int = 4"),
-        ("self.size + 1", "self.size - 1"),
-        ("self.size + 1", "self.size + '1'"),
-        ("return self", 'return "text", self'),
-        ("Unit", "Other"),
-    ],
-)
+@cases(
+    ("size: int = 3", "size: int = 4"), ("self.size + 1", "self.size - 1"), ("self.size + 1", "self.size + '1'"),
+    ("return self", 'return "text", self'), ("Unit", "Other"),
+)  # fmt: skip
 def test_code_does(before: str, after: str) -> None:
     assert before in CODE
     assert meaning(CODE.replace(before, after).encode()) != meaning(CODE.encode())
@@ -80,27 +72,24 @@ def digests() -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("file", "text", "results"),
-    [
-        ("step_cli/file.py", "changed = 1", set()),
-        ("step.host/file.py", "changed = 1", set()),
-        ("cosim/file.py", "changed = 1", set()),
-        ("sim_approx/file.py", "changed = 1", MODEL),
-        ("step.running/file.py", "changed = 1", MODEL),
-        ("step.running.result/file.py", "changed = 1", RTL),
-        ("hw/file.py", "changed = 1", RTL),
-        ("hw/file.py", CODE.replace("Fires.", "Sends."), set()),
-        ("hw/model.cpp", "int model;  // changed", RTL),
-        ("hw/text.md", "Other words.", set()),
-        ("hw/new.py", "", RTL),
-        ("cosim.building.verilog/file.py", "changed = 1", {"rtl"}),
-        ("step.ops/file.py", "changed = 1", RTL | MODEL | {"fuzz"}),
-        ("step_check.fuzz/file.py", "changed = 1", {"fuzz"}),
-        ("step.lowering/file.py", "# A comment.\n" + CODE, set()),
-    ],
+@cases(
+    ("step_cli/file.py", "changed = 1", set()),
+    ("step.host/file.py", "changed = 1", set()),
+    ("cosim/file.py", "changed = 1", set()),
+    ("sim_approx/file.py", "changed = 1", MODEL),
+    ("step.running/file.py", "changed = 1", MODEL),
+    ("step.running.result/file.py", "changed = 1", RTL),
+    ("hw/file.py", "changed = 1", RTL),
+    ("hw/file.py", CODE.replace("Fires.", "Sends."), set()),
+    ("hw/model.cpp", "int model;  // changed", RTL),
+    ("hw/text.md", "Other words.", set()),
+    ("hw/new.py", "", RTL),
+    ("cosim.building.verilog/file.py", "changed = 1", {"rtl"}),
+    ("step.ops/file.py", "changed = 1", RTL | MODEL | {"fuzz"}),
+    ("step_check.fuzz/file.py", "changed = 1", {"fuzz"}),
+    ("step.lowering/file.py", "# A comment.\n" + CODE, set()),
 )
-def test_a_change_throws_away_what_it_makes(tree: Path, file: str, text: str, results: set[str]) -> None:
+def test_a_change_throws_away_what_it_makes(file: str, text: str, results: set[str], tree: Path) -> None:
     before = digests()
     assert digests() == before
     (tree / file).write_text(text)

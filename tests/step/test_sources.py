@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 from raising import raised
 from running import Bench, refusal
 
@@ -25,39 +26,32 @@ from step.running.interpreter import bind, interpret
 # -- generate -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("make", "dims", "element", "text"),
-    [
-        (lambda g: g.constant(3, [2]), "[2]", Tile(BF16), "3 3 D"),
-        (lambda g: g.constant([[1, 2]], [2, 1], dtype=FP32), "[2, 1]", Tile(FP32, 1, 2),
-         "[[1.0,2.0]] S1 [[1.0,2.0]] S1 D"),
-        (lambda g: g.constant(1, [0, 2]), "[0, 2]", Tile(BF16), "D"),
-        (lambda g: g.count([2, 3]), "[2, 3]", Tile(UINT32), "0 1 2 S1 3 4 5 S1 D"),
-        (lambda g: g.count([3], start=5, step=-2, dtype=INT32), "[3]", Tile(INT32), "5 3 1 D"),
-        (lambda g: g.turns(3), "[3]", Selector(3), "1 2 4 D"),
-        (lambda g: g.turns(2, dims=[2, 2]), "[2, 2]", Selector(2), "1 2 S1 1 2 S1 D"),
-        (lambda g: g.turns(3, [2, [0, 1], []]), "[3]", Selector(3), "4 3 0 D"),
-        (lambda g: g.generate(Selector(2), [1], [2], before=[3], behind=[0, 0]), "[5]", Selector(2), "3 1 1 0 0 D"),
-        (lambda g: g.generate(Selector(2), [1], [0], before=[3]), "[1]", Selector(2), "3 D"),
-        (lambda g: g.generate(Tile(INT8), range(126, 128), [4]), "[4]", Tile(INT8), "126 127 126 127 D"),
-    ],
+@cases(
+    (lambda g: g.constant(3, [2]), "[2]", Tile(BF16), "3 3 D"),
+    (lambda g: g.constant([[1, 2]], [2, 1], dtype=FP32), "[2, 1]", Tile(FP32, 1, 2), "[[1.0,2.0]] S1 [[1.0,2.0]] S1 D"),
+    (lambda g: g.constant(1, [0, 2]), "[0, 2]", Tile(BF16), "D"),
+    (lambda g: g.count([2, 3]), "[2, 3]", Tile(UINT32), "0 1 2 S1 3 4 5 S1 D"),
+    (lambda g: g.count([3], start=5, step=-2, dtype=INT32), "[3]", Tile(INT32), "5 3 1 D"),
+    (lambda g: g.turns(3), "[3]", Selector(3), "1 2 4 D"),
+    (lambda g: g.turns(2, dims=[2, 2]), "[2, 2]", Selector(2), "1 2 S1 1 2 S1 D"),
+    (lambda g: g.turns(3, [2, [0, 1], []]), "[3]", Selector(3), "4 3 0 D"),
+    (lambda g: g.generate(Selector(2), [1], [2], before=[3], behind=[0, 0]), "[5]", Selector(2), "3 1 1 0 0 D"),
+    (lambda g: g.generate(Selector(2), [1], [0], before=[3]), "[1]", Selector(2), "3 D"),
+    (lambda g: g.generate(Tile(INT8), range(126, 128), [4]), "[4]", Tile(INT8), "126 127 126 127 D"),
 )  # fmt: skip
 def test_by_itself(make: Callable[[Graph], Stream], dims: str, element: Any, text: str, bench: Bench) -> None:
     stream = make(bench.graph)
     assert (format_shape(stream.shape), stream.element, bench.text(stream)) == (dims, element, text)
 
 
-@pytest.mark.parametrize(
-    ("make", "dims", "text"),
-    [
-        (lambda x: x.graph.constant(7, reference=x), "[N, M]", "7 7 S1 E1 7 S1 D"),
-        (lambda x: x.graph.count(reference=x, start=4), "[N, M]", "4 5 S1 E1 6 S1 D"),
-        (lambda x: x.graph.count([2], reference=x), "[N, M, 2]", "0 1 S1 0 1 S2 E2 0 1 S2 D"),
-        (lambda x: x.graph.turns(2, reference=x), "[N, M]", "1 2 S1 E1 1 S1 D"),
-        (lambda x: x.graph.turns(2, dims=[3], reference=x), "[N, M, 3]", "1 2 1 S1 2 1 2 S2 E2 1 2 1 S2 D"),
-        (lambda x: x.graph.generate(Selector(1), [1], behind=[0], reference=x.flatten(0, 1, name="flat")),
-         "[flat_flat + 1]", "1 1 1 0 D"),
-    ],
+@cases(
+    (lambda x: x.graph.constant(7, reference=x), "[N, M]", "7 7 S1 E1 7 S1 D"),
+    (lambda x: x.graph.count(reference=x, start=4), "[N, M]", "4 5 S1 E1 6 S1 D"),
+    (lambda x: x.graph.count([2], reference=x), "[N, M, 2]", "0 1 S1 0 1 S2 E2 0 1 S2 D"),
+    (lambda x: x.graph.turns(2, reference=x), "[N, M]", "1 2 S1 E1 1 S1 D"),
+    (lambda x: x.graph.turns(2, dims=[3], reference=x), "[N, M, 3]", "1 2 1 S1 2 1 2 S2 E2 1 2 1 S2 D"),
+    (lambda x: x.graph.generate(Selector(1), [1], behind=[0], reference=x.flatten(0, 1, name="flat")),
+     "[flat_flat + 1]", "1 1 1 0 D"),
 )  # fmt: skip
 def test_for_every_element(make: Callable[[Stream], Stream], dims: str, text: str, bench: Bench) -> None:
     stream = make(bench.source("x", "1 2 S1 E1 3 S1 D", ["N", "M"]))
@@ -77,43 +71,36 @@ def test_numbers_begin_again_behind_the_last_one(bench: Bench) -> None:
     assert bench.text(bench.graph.count(reference=x, start=126, dtype=INT8)) == "126 127 126 D"
 
 
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (lambda g: g.generate(Selector(2), [1]), "without a reference there must be at least one dimension"),
-        (lambda g: g.generate(Selector(2), [1], [2, 0]), "extents must be at least [0, 1], not [2, 0]"),
-        (lambda g: g.generate(Selector(2), [], [2]), "there must be at least one value"),
-        (lambda g: g.generate(Tile(BF16), range(3), [2]), "a range is integers, 1x1 tiles, not Tile(BF16, 1, 1)"),
-        (lambda g: g.generate(Tile(INT8, 1, 2), range(3), [2]), "a range is integers, 1x1 tiles, not Tile(INT8, 1, 2)"),
-        (lambda g: g.generate(Tile(BOOL), range(2), [2]), "a range is integers, 1x1 tiles, not Tile(BOOL, 1, 1)"),
-        (lambda g: g.generate(Tile(INT8), range(100, 200), [2]), "199 is no Tile(INT8, 1, 1)"),
-        (lambda g: g.generate(Tile(INT8), range(3), [2], behind=[((1,),)]), "a range has nothing before or behind it"),
-        (lambda g: g.generate(Selector(2), [1], [2, 2], behind=[1]),
-         "only a stream of rank 0 can have more before or behind, not 1"),
-    ],
+@cases(
+    (lambda g: g.generate(Selector(2), [1]), "without a reference there must be at least one dimension"),
+    (lambda g: g.generate(Selector(2), [1], [2, 0]), "extents must be at least [0, 1], not [2, 0]"),
+    (lambda g: g.generate(Selector(2), [], [2]), "there must be at least one value"),
+    (lambda g: g.generate(Tile(BF16), range(3), [2]), "a range is integers, 1x1 tiles, not Tile(BF16, 1, 1)"),
+    (lambda g: g.generate(Tile(INT8, 1, 2), range(3), [2]), "a range is integers, 1x1 tiles, not Tile(INT8, 1, 2)"),
+    (lambda g: g.generate(Tile(BOOL), range(2), [2]), "a range is integers, 1x1 tiles, not Tile(BOOL, 1, 1)"),
+    (lambda g: g.generate(Tile(INT8), range(100, 200), [2]), "199 is no Tile(INT8, 1, 1)"),
+    (lambda g: g.generate(Tile(INT8), range(3), [2], behind=[((1,),)]), "a range has nothing before or behind it"),
+    (lambda g: g.generate(Selector(2), [1], [2, 2], behind=[1]),
+     "only a stream of rank 0 can have more before or behind, not 1"),
 )  # fmt: skip
 def test_generate_is_refused(build: Any, message: str) -> None:
     assert refusal("generate", lambda bench: build(bench.graph)) == message
 
 
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (lambda g: g.generate(Selector(2), [4], [2]), "4 is no Selector(2); it would be a mask from 0 to 3"),
-        (lambda g: g.generate(Tile(BF16, 1, 2), [((1, 2, 3),)], [2]),
-         "((1, 2, 3),) is no Tile(BF16, 1, 2); it would be 1 list of 2 numbers"),
-        (lambda g: g.generate(Tile(INT8), [((300,),)], [2]),
-         "a constant of INT8 must be integers from -128 to 127, not ((300,),)"),
-        (lambda g: g.generate(Tile(BF16, 2, 1), [((1,), (2, 3))], [2]),
-         "a constant of BF16 must be numbers that BF16 has, not ((1,), (2, 3))"),
-        (lambda g: g.constant(300, [1], dtype=INT8), "a constant of INT8 must be integers from -128 to 127, not 300"),
-        (lambda g: g.constant(0.5, [1], dtype=INT32),
-         "a constant of INT32 must be integers from -2147483648 to 2147483647, not 0.5"),
-        (lambda g: g.constant(2, [1], dtype=BOOL), "a constant of BOOL must be integers from 0 to 1, not 2"),
-        (lambda g: g.constant(1e300, [1], dtype=BF16), "a constant of BF16 must be numbers that BF16 has, not 1e+300"),
-        (lambda g: g.constant([[[1]]], [1], dtype=BF16),
-         "a constant of BF16 must be numbers that BF16 has, not [[[1]]]"),
-    ],
+@cases(
+    (lambda g: g.generate(Selector(2), [4], [2]), "4 is no Selector(2); it would be a mask from 0 to 3"),
+    (lambda g: g.generate(Tile(BF16, 1, 2), [((1, 2, 3),)], [2]),
+     "((1, 2, 3),) is no Tile(BF16, 1, 2); it would be 1 list of 2 numbers"),
+    (lambda g: g.generate(Tile(INT8), [((300,),)], [2]),
+     "a constant of INT8 must be integers from -128 to 127, not ((300,),)"),
+    (lambda g: g.generate(Tile(BF16, 2, 1), [((1,), (2, 3))], [2]),
+     "a constant of BF16 must be numbers that BF16 has, not ((1,), (2, 3))"),
+    (lambda g: g.constant(300, [1], dtype=INT8), "a constant of INT8 must be integers from -128 to 127, not 300"),
+    (lambda g: g.constant(0.5, [1], dtype=INT32),
+     "a constant of INT32 must be integers from -2147483648 to 2147483647, not 0.5"),
+    (lambda g: g.constant(2, [1], dtype=BOOL), "a constant of BOOL must be integers from 0 to 1, not 2"),
+    (lambda g: g.constant(1e300, [1], dtype=BF16), "a constant of BF16 must be numbers that BF16 has, not 1e+300"),
+    (lambda g: g.constant([[[1]]], [1], dtype=BF16), "a constant of BF16 must be numbers that BF16 has, not [[[1]]]"),
 )  # fmt: skip
 def test_values_that_are_none_of_the_type(build: Any, message: str) -> None:
     error = raised(TypeMismatch, lambda: build(Bench().graph))
@@ -226,25 +213,21 @@ def test_merged_tiles_of_other_columns() -> None:
     assert metrics(graph).bind(bind(program)).flops == 7 * 2
 
 
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (lambda b: b.graph.eager_merge([]), "eager merge takes at least one stream"),
-        (lambda b: b.graph.eager_merge([b.tile_source("x", "D", [4], BF16, 2, 3),
-                                        b.tile_source("y", "D", [4], BF16, 4, 3)]),
-         "data streams must carry equal chunks, but input 0 is [4] of Tile(BF16, 2, 3) "
-         "and input 1 is [4] of Tile(BF16, 4, 3)"),
-        (lambda b: b.graph.eager_merge([b.source("x", "D", [4, 2])]),
-         "data streams must have rank 0, but input 0 has 1"),
-        (lambda b: b.graph.eager_merge([b.source("x", "D", [4]), b.source("y", "D", [4, 2])]),
-         "data streams must have rank 0, but input 1 has 1"),
-        (lambda b: b.graph.eager_merge([b.source("x", "D", [4, 2]), b.source("y", "D", [4, 3])], rank=1),
-         "data streams must carry equal chunks, but input 0 is [4, 2] of Tile(INT32, 1, 1) "
-         "and input 1 is [4, 3] of Tile(INT32, 1, 1)"),
-        (lambda b: b.graph.eager_merge([b.source("x", "D", [4]), b.tile_source("y", "D", [4], BF16, 1, 1)]),
-         "data streams must carry equal chunks, but input 0 is [4] of Tile(INT32, 1, 1) "
-         "and input 1 is [4] of Tile(BF16, 1, 1)"),
-    ],
+@cases(
+    (lambda b: b.graph.eager_merge([]), "eager merge takes at least one stream"),
+    (lambda b: b.graph.eager_merge([b.tile_source("x", "D", [4], BF16, 2, 3),
+                                    b.tile_source("y", "D", [4], BF16, 4, 3)]),
+     "data streams must carry equal chunks, but input 0 is [4] of Tile(BF16, 2, 3) "
+     "and input 1 is [4] of Tile(BF16, 4, 3)"),
+    (lambda b: b.graph.eager_merge([b.source("x", "D", [4, 2])]), "data streams must have rank 0, but input 0 has 1"),
+    (lambda b: b.graph.eager_merge([b.source("x", "D", [4]), b.source("y", "D", [4, 2])]),
+     "data streams must have rank 0, but input 1 has 1"),
+    (lambda b: b.graph.eager_merge([b.source("x", "D", [4, 2]), b.source("y", "D", [4, 3])], rank=1),
+     "data streams must carry equal chunks, but input 0 is [4, 2] of Tile(INT32, 1, 1) "
+     "and input 1 is [4, 3] of Tile(INT32, 1, 1)"),
+    (lambda b: b.graph.eager_merge([b.source("x", "D", [4]), b.tile_source("y", "D", [4], BF16, 1, 1)]),
+     "data streams must carry equal chunks, but input 0 is [4] of Tile(INT32, 1, 1) "
+     "and input 1 is [4] of Tile(BF16, 1, 1)"),
 )  # fmt: skip
 def test_eager_merge_is_refused(build: Any, message: str) -> None:
     assert refusal("eager_merge", build) == message

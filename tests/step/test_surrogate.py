@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from cases import cases
 
 from step_explore.sweeps.axis import Axis
 from step_explore.sweeps.front import undominated
@@ -26,17 +27,10 @@ def of_places(places: tuple[int, ...]) -> tuple[int, int]:
     return cost(a, b)
 
 
-@pytest.mark.parametrize(
-    ("costs", "worst", "volume"),
-    [
-        ([], (4,), 0),
-        ([(1,), (3,)], (4,), 3),
-        ([(1, 3), (2, 1), (2, 3)], (4, 4), 7),
-        ([(5, 5)], (4, 4), 0),
-        ([(1, 1, 1)], (2, 3, 4), 6),
-        ([(0, 1, 1), (1, 0, 1)], (2, 2, 2), 3),
-    ],
-)
+@cases(
+    ([], (4,), 0), ([(1,), (3,)], (4,), 3), ([(1, 3), (2, 1), (2, 3)], (4, 4), 7), ([(5, 5)], (4, 4), 0),
+    ([(1, 1, 1)], (2, 3, 4), 6), ([(0, 1, 1), (1, 0, 1)], (2, 2, 2), 3),
+)  # fmt: skip
 def test_the_volume_behind_a_front(costs: list[tuple[float, ...]], worst: tuple[float, ...], volume: float) -> None:
     assert hypervolume(costs, worst) == volume
 

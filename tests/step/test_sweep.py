@@ -15,6 +15,9 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
+from cases import cases
+from filing import filed
+from raising import raising
 
 import step
 from step import BF16, FP32, FabricConfig, Graph, MemoryConfig, Program, Tile
@@ -55,51 +58,42 @@ def stuck(room=2):
 @pytest.fixture
 def spec(tmp_path: Path) -> str:
     """A program with parameters."""
-    path = tmp_path / "sums.py"
-    path.write_text(PROGRAM)
-    return str(path)
+    return str(filed(tmp_path / "sums.py", PROGRAM))
 
 
 # -- what is swept over ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "values"),
-    [
-        ("a=1,2,4", (1, 2, 4)),
-        ("a=16..256", (16, 32, 64, 128, 256)),
-        ("a=3..3", (3,)),
-        ("a=2..10:4", (2, 6, 10)),
-        ("a=-2..2:2,7", (-2, 0, 2, 7)),
-        ("a=0.5,1e-3,true,false,hbm2,..", (0.5, 0.001, True, False, "hbm2", "..")),
-    ],
+@cases(
+    ("a=1,2,4", (1, 2, 4)),
+    ("a=16..256", (16, 32, 64, 128, 256)),
+    ("a=3..3", (3,)),
+    ("a=2..10:4", (2, 6, 10)),
+    ("a=-2..2:2,7", (-2, 0, 2, 7)),
+    ("a=0.5,1e-3,true,false,hbm2,..", (0.5, 0.001, True, False, "hbm2", "..")),
 )
 def test_values(text: str, values: tuple[object, ...]) -> None:
     found = parse_axis(text).values
     assert found == values and list(map(type, found)) == list(map(type, values))
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a", "a sweep must be NAME=VALUE,VALUE,... or NAME=LOW..HIGH, not 'a'"),
-        ("=1", "a sweep must be NAME=VALUE,VALUE,... or NAME=LOW..HIGH, not '=1'"),
-        ("a=", "a sweep must be NAME=VALUE,VALUE,... or NAME=LOW..HIGH, not 'a='"),
-        ("a=1,,2", "a has an empty value"),
-        ("a=1,2,1", "a has the value 1 twice"),
-        ("a=4..2", "a=4..2 is empty: 4 is more than 2"),
-        ("a=4..9", "a=4..9: doubling 4 does not lead to 9; steps are written 4..9:1"),
-        ("a=0..8", "a=0..8: doubling 0 does not lead to 8; steps are written 0..8:1"),
-        ("a=-4..-4", "a=-4..-4: doubling -4 does not lead to -4; steps are written -4..-4:1"),
-        ("a=1..9:3", "a=1..9:3: steps of 3 do not lead from 1 to 9"),
-        ("a=1..9:0", "a=1..9:0: steps of 0 do not lead from 1 to 9"),
-        ("a=0..99999:1", "a=0..99999:1 has 100,000 values, more than 65,536"),
-    ],
+@cases(
+    ("a", "a sweep must be NAME=VALUE,VALUE,... or NAME=LOW..HIGH, not 'a'"),
+    ("=1", "a sweep must be NAME=VALUE,VALUE,... or NAME=LOW..HIGH, not '=1'"),
+    ("a=", "a sweep must be NAME=VALUE,VALUE,... or NAME=LOW..HIGH, not 'a='"),
+    ("a=1,,2", "a has an empty value"),
+    ("a=1,2,1", "a has the value 1 twice"),
+    ("a=4..2", "a=4..2 is empty: 4 is more than 2"),
+    ("a=4..9", "a=4..9: doubling 4 does not lead to 9; steps are written 4..9:1"),
+    ("a=0..8", "a=0..8: doubling 0 does not lead to 8; steps are written 0..8:1"),
+    ("a=-4..-4", "a=-4..-4: doubling -4 does not lead to -4; steps are written -4..-4:1"),
+    ("a=1..9:3", "a=1..9:3: steps of 3 do not lead from 1 to 9"),
+    ("a=1..9:0", "a=1..9:0: steps of 0 do not lead from 1 to 9"),
+    ("a=0..99999:1", "a=0..99999:1 has 100,000 values, more than 65,536"),
 )
 def test_values_that_can_not_be(text: str, message: str) -> None:
-    with pytest.raises(InputError) as caught:
+    with raising(InputError, message):
         parse_axis(text)
-    assert str(caught.value) == message
 
 
 def test_a_grid_goes_through_the_last_one_first() -> None:
@@ -189,11 +183,8 @@ def test_a_program_that_is_there(graph: Graph) -> None:
 
 
 def test_a_row_of_nowhere() -> None:
-    with pytest.raises(InputError) as caught:
+    with raising(InputError, "this row is of no sweep that ran here; sweep again with save=, which runs nothing twice"):
         Row({"rows": 2}, "finished").program()
-    assert str(caught.value) == (
-        "this row is of no sweep that ran here; sweep again with save=, which runs nothing twice"
-    )
 
 
 def test_functions_that_give_no_program() -> None:
@@ -208,9 +199,8 @@ def test_functions_that_give_no_program() -> None:
         (lambda: [Graph("a")] * 2, {"fabric.stages": [1]},
          "the function <lambda> gives 2 programs, but one is needed here"),
     ):  # fmt: skip
-        with pytest.raises(StepError) as caught:
+        with raising(StepError, message):
             step.sweep(function, over, jobs=1)
-        assert str(caught.value) == message
 
 
 def test_what_no_other_process_can_have() -> None:
@@ -264,30 +254,25 @@ def test_a_front() -> None:
 # -- what is wrong before it begins ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("over", "options", "message"),
-    [
-        ({"cows": [1]}, {},
-         "{spec}:program has no parameter 'cows'; did you mean 'rows'? it has rows, deep, kind, scale"),
-        ({"rows": [7]}, {}, "{spec}:program: ValueError: seven"),
-        ({"fabric.lanes": [1]}, {},
-         "fabric has no parameter 'lanes'; did you mean 'matmul_lanes' or 'vector_lanes' or 'lanes.OPERATOR'? it has "),
-        ({"memory.chanels": [1]}, {},
-         "fabric has no parameter 'memory.chanels'; did you mean 'memory.channels'? it has dynamic_rows, "),
-        ({"memory.channels": [3]}, {}, "memory.channels must be a power of two, not 3"),
-        ({"memory": ["hbm9"]}, {}, "memory must be one of plain, hbm2, hbm2_2gb, ddr4, hbm3, hbm3e, not 'hbm9'"),
-        ({}, {}, "there is nothing to sweep over; give parameters with their values"),
-        ({"rows": []}, {}, "rows has no values to sweep over"),
-        ({"rows": [1]}, {"objectives": []}, "there must be an objective: cycles, off_chip_bytes, on_chip_bytes, "),
-        ({"rows": [1]}, {"objectives": ["cycle"]}, "there is no objective 'cycle'; did you mean 'cycles'? there are "),
-        ({"rows": [1]}, {"objectives": ["cycles", "cycles"]}, "the objective cycles is there twice"),
-        ({"rows": [1]}, {"jobs": 0}, "jobs must be an integer >= 1, not 0"),
-        ({"rows": [1]}, {"save": "rows.txt"},
-         "a sweep must go to a file that ends in .csv or .parquet, not 'rows.txt'"),
-        ({"rows": [1]}, {"save": "/proc/rows.csv"}, "/proc/rows.csv can not be written: No such file or directory"),
-    ],
+@cases(
+    ({"cows": [1]}, {}, "{spec}:program has no parameter 'cows'; did you mean 'rows'? it has rows, deep, kind, scale"),
+    ({"rows": [7]}, {}, "{spec}:program: ValueError: seven"),
+    ({"fabric.lanes": [1]}, {},
+     "fabric has no parameter 'lanes'; did you mean 'matmul_lanes' or 'vector_lanes' or 'lanes.OPERATOR'? it has "),
+    ({"memory.chanels": [1]}, {},
+     "fabric has no parameter 'memory.chanels'; did you mean 'memory.channels'? it has dynamic_rows, "),
+    ({"memory.channels": [3]}, {}, "memory.channels must be a power of two, not 3"),
+    ({"memory": ["hbm9"]}, {}, "memory must be one of plain, hbm2, hbm2_2gb, ddr4, hbm3, hbm3e, not 'hbm9'"),
+    ({}, {}, "there is nothing to sweep over; give parameters with their values"),
+    ({"rows": []}, {}, "rows has no values to sweep over"),
+    ({"rows": [1]}, {"objectives": []}, "there must be an objective: cycles, off_chip_bytes, on_chip_bytes, "),
+    ({"rows": [1]}, {"objectives": ["cycle"]}, "there is no objective 'cycle'; did you mean 'cycles'? there are "),
+    ({"rows": [1]}, {"objectives": ["cycles", "cycles"]}, "the objective cycles is there twice"),
+    ({"rows": [1]}, {"jobs": 0}, "jobs must be an integer >= 1, not 0"),
+    ({"rows": [1]}, {"save": "rows.txt"}, "a sweep must go to a file that ends in .csv or .parquet, not 'rows.txt'"),
+    ({"rows": [1]}, {"save": "/proc/rows.csv"}, "/proc/rows.csv can not be written: No such file or directory"),
 )  # fmt: skip
-def test_bad_sweeps(spec: str, over: dict[str, list[object]], options: dict[str, object], message: str) -> None:
+def test_bad_sweeps(over: dict[str, list[object]], options: dict[str, object], message: str, spec: str) -> None:
     with pytest.raises(StepError) as caught:
         step.sweep(spec, over, **options)  # type: ignore[arg-type]
     assert str(caught.value).startswith(message.format(spec=spec))
@@ -305,9 +290,8 @@ def test_a_file_without_functions(tmp_path: Path) -> None:
     graph = Graph("sums")
     graph.source("x", Tile(FP32), [2]).sink("y")
     Program(graph, {"x": [1, 2]}).save(path)
-    with pytest.raises(InputError) as caught:
+    with raising(InputError, f"{path} has no parameter 'rows'; functions of Python files have some"):
         step.sweep(path, {"rows": [1]})
-    assert str(caught.value) == f"{path} has no parameter 'rows'; functions of Python files have some"
 
 
 # -- files ----------------------------------------------------------------------------------------------------------
@@ -389,9 +373,8 @@ def test_a_full_disk(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     step.sweep(spec, {"rows": [2]}, save=path, jobs=1)
     before = path.read_text()
     monkeypatch.setattr(record, "write_atomically", full)
-    with pytest.raises(InputError) as caught:
+    with raising(InputError, f"{path} can not be written: No space left on device"):
         step.sweep(spec, {"rows": [2, 3]}, save=path, jobs=1)
-    assert str(caught.value) == f"{path} can not be written: No space left on device"
     assert path.read_text() == before
 
 
@@ -422,8 +405,7 @@ if __name__ == "__main__":
 
 
 def test_no_process_outlives_a_parent_that_is_killed(tmp_path: Path) -> None:
-    script = tmp_path / "parent.py"
-    script.write_text(PARENT)
+    script = filed(tmp_path / "parent.py", PARENT)
     parent = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
     children = [psutil.Process(int(parent.stdout.readline())) for _ in range(2)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from cases import cases
 from raising import raised
 
 import step
@@ -29,14 +30,11 @@ def test_rows_apart_are_as_they_were() -> None:
     assert str(rows_apart(Graph("g"), 2).type) == "[2, R1, flat_map_0_joined] of Tile(BF16, 1, 4)"
 
 
-@pytest.mark.parametrize(
-    ("route", "shape"),
-    [
-        (lambda graph, rows: rows.partition(graph.selectors("s", 2, [2]), targets=2, rank=2)[1],
-         "[partition_0_D1, partition_0_R1_1, partition_0_R2_1] of Tile(BF16, 1, 4)"),
-        (lambda graph, rows: rows.until(graph.selectors("s", 1, [2]).reshape(1)[0].flatten(0, 1)),
-         "[until_0_D0, until_0_R1, until_0_R2] of Tile(BF16, 1, 4)"),
-    ],
+@cases(
+    (lambda graph, rows: rows.partition(graph.selectors("s", 2, [2]), targets=2, rank=2)[1],
+     "[partition_0_D1, partition_0_R1_1, partition_0_R2_1] of Tile(BF16, 1, 4)"),
+    (lambda graph, rows: rows.until(graph.selectors("s", 1, [2]).reshape(1)[0].flatten(0, 1)),
+     "[until_0_D0, until_0_R1, until_0_R2] of Tile(BF16, 1, 4)"),
     ids=["partition", "until"],
 )  # fmt: skip
 def test_rows_apart_are_routed(route: Any, shape: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from raising import raised
@@ -54,16 +55,13 @@ def test_the_stop_of_an_empty_may_be_written_out() -> None:
     assert parse("E1 S1 D") == parse("E1 D") == [empty(1), DONE]
 
 
-@pytest.mark.parametrize(
-    ("token", "has_value", "is_empty"),
-    [
-        (Token(1), True, False),
-        (Token(None), True, False),  # only the sentinel is no value
-        (Token(False, 2), True, False),
-        (empty(1), False, True),
-        (empty(1, 3), False, True),
-        (DONE, False, False),
-    ],
+@cases(
+    (Token(1), True, False),
+    (Token(None), True, False),  # only the sentinel is no value
+    (Token(False, 2), True, False),
+    (empty(1), False, True),
+    (empty(1, 3), False, True),
+    (DONE, False, False),
 )
 def test_kinds_of_tokens(token: Token, has_value: bool, is_empty: bool) -> None:
     assert (token.has_value, token.is_empty) == (has_value, is_empty)
@@ -73,25 +71,20 @@ def test_an_empty_ends_itself() -> None:
     assert empty(2) == Token(NOTHING, 2, 2) and empty(2, 3) == Token(NOTHING, 3, 2)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "a stream must end with Done"),
-        ("1 S1", "a stream must end with Done"),
-        ("1 D 2", "word 3, '2', follows Done; Done must be the last token"),
-        ("D D", "word 2, 'D', follows Done; Done must be the last token"),
-        ("1 S0 D", "word 2, 'S0', has the level 0; the lowest one is 1"),
-        ("E0 D", "word 1, 'E0', has the level 0; the lowest one is 1"),
-        ("S1 D", "word 1, 'S1', must follow a value, or an empty of rank 1 or less; an empty tensor of rank 1 is E1"),
-        ("1 S1 S2 D",
-         "word 3, 'S2', must follow a value, or an empty of rank 2 or less; an empty tensor of rank 2 is E2"),
-        ("E2 S1 D",
-         "word 2, 'S1', must follow a value, or an empty of rank 1 or less; an empty tensor of rank 1 is E1"),
-        ("1 x D", "a token must be an integer, S1, E1, S2, E2, ... or D, not 'x'"),
-        ("1.5 D", "a token must be an integer, S1, E1, S2, E2, ... or D, not '1.5'"),
-        ("S D", "a token must be an integer, S1, E1, S2, E2, ... or D, not 'S'"),
-        ("S-1 D", "a token must be an integer, S1, E1, S2, E2, ... or D, not 'S-1'"),
-    ],
+@cases(
+    ("", "a stream must end with Done"),
+    ("1 S1", "a stream must end with Done"),
+    ("1 D 2", "word 3, '2', follows Done; Done must be the last token"),
+    ("D D", "word 2, 'D', follows Done; Done must be the last token"),
+    ("1 S0 D", "word 2, 'S0', has the level 0; the lowest one is 1"),
+    ("E0 D", "word 1, 'E0', has the level 0; the lowest one is 1"),
+    ("S1 D", "word 1, 'S1', must follow a value, or an empty of rank 1 or less; an empty tensor of rank 1 is E1"),
+    ("1 S1 S2 D", "word 3, 'S2', must follow a value, or an empty of rank 2 or less; an empty tensor of rank 2 is E2"),
+    ("E2 S1 D", "word 2, 'S1', must follow a value, or an empty of rank 1 or less; an empty tensor of rank 1 is E1"),
+    ("1 x D", "a token must be an integer, S1, E1, S2, E2, ... or D, not 'x'"),
+    ("1.5 D", "a token must be an integer, S1, E1, S2, E2, ... or D, not '1.5'"),
+    ("S D", "a token must be an integer, S1, E1, S2, E2, ... or D, not 'S'"),
+    ("S-1 D", "a token must be an integer, S1, E1, S2, E2, ... or D, not 'S-1'"),
 )  # fmt: skip
 def test_what_is_no_stream(text: str, message: str) -> None:
     assert raised(InputError, lambda: parse(text)) == message

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 
 import step
 from step import BOOL, FP32, Graph, Tile
@@ -42,25 +43,22 @@ def _while(stream: Any) -> None:
         pass
 
 
-@pytest.mark.parametrize(
-    ("ask", "asked"),
-    [
-        (lambda g: bool(g.x), "x"),
-        (lambda g: 1 if g.x > 1 else 2, "map_0"),
-        (lambda g: 2 < g.x < 8, "map_0"),
-        (lambda g: g.x and g.y, "x"),
-        (lambda g: g.x or g.y, "x"),
-        (lambda g: not g.x, "x"),
-        (lambda g: max(g.x, g.y), "map_0"),
-        (lambda g: min(g.x, g.y), "map_0"),
-        (lambda g: max([g.x, 3]), "map_0"),
-        (lambda g: max(g.w, g.x), "map_0"),
-        (lambda g: sorted([g.x, g.y]), "map_0"),
-        (lambda g: any([g.x, g.y]), "x"),
-        (lambda g: all([g.x > 1]), "map_0"),
-        (lambda g: [1 for _ in "a" if g.x], "x"),
-        (lambda g: np.maximum(np.array([g.x], object), 1), "map_0"),
-    ],
+@cases(
+    (lambda g: bool(g.x), "x"),
+    (lambda g: 1 if g.x > 1 else 2, "map_0"),
+    (lambda g: 2 < g.x < 8, "map_0"),
+    (lambda g: g.x and g.y, "x"),
+    (lambda g: g.x or g.y, "x"),
+    (lambda g: not g.x, "x"),
+    (lambda g: max(g.x, g.y), "map_0"),
+    (lambda g: min(g.x, g.y), "map_0"),
+    (lambda g: max([g.x, 3]), "map_0"),
+    (lambda g: max(g.w, g.x), "map_0"),
+    (lambda g: sorted([g.x, g.y]), "map_0"),
+    (lambda g: any([g.x, g.y]), "x"),
+    (lambda g: all([g.x > 1]), "map_0"),
+    (lambda g: [1 for _ in "a" if g.x], "x"),
+    (lambda g: np.maximum(np.array([g.x], object), 1), "map_0"),
 )
 def test_a_stream_is_neither_true_nor_false(ask: Any, asked: str) -> None:
     assert refused(ask) == (
@@ -76,16 +74,13 @@ def test_a_stream_in_a_loop() -> None:
         _while(Given().x)
 
 
-@pytest.mark.parametrize(
-    ("ask", "other"),
-    [
-        (lambda g: g.x == 1, "1"),
-        (lambda g: g.x != g.y, "y"),
-        (lambda g: g.y in [g.x], "y"),
-        (lambda g: 3.5 in [g.x], "3.5"),
-        (lambda g: [g.x].index(g.y), "y"),
-        (lambda g: g.x == None, "None"),  # noqa: E711
-    ],
+@cases(
+    (lambda g: g.x == 1, "1"),
+    (lambda g: g.x != g.y, "y"),
+    (lambda g: g.y in [g.x], "y"),
+    (lambda g: 3.5 in [g.x], "3.5"),
+    (lambda g: [g.x].index(g.y), "y"),
+    (lambda g: g.x == None, "None"),  # noqa: E711,
 )
 def test_streams_are_not_compared_by_python(ask: Any, other: str) -> None:
     assert refused(ask) == (
@@ -130,18 +125,15 @@ ONLY_A_RUN = (
 )
 
 
-@pytest.mark.parametrize(
-    ("ask", "what"),
-    [
-        (lambda g: g.n > 3, "N > 3"),
-        (lambda g: g.n < 3, "N < 3"),
-        (lambda g: g.n >= 1, "N >= 1"),
-        (lambda g: g.n + 1 <= 3, "N + 1 <= 3"),
-        (lambda g: max(g.n, 3), "N < 3"),
-        (lambda g: g.n == 3, "N == 3"),
-        (lambda g: g.n != 3, "N == 3"),
-        (lambda g: 3 in g.x.shape[1:], "N == 3"),
-    ],
+@cases(
+    (lambda g: g.n > 3, "N > 3"),
+    (lambda g: g.n < 3, "N < 3"),
+    (lambda g: g.n >= 1, "N >= 1"),
+    (lambda g: g.n + 1 <= 3, "N + 1 <= 3"),
+    (lambda g: max(g.n, 3), "N < 3"),
+    (lambda g: g.n == 3, "N == 3"),
+    (lambda g: g.n != 3, "N == 3"),
+    (lambda g: 3 in g.x.shape[1:], "N == 3"),
 )
 def test_a_symbol_is_known_in_a_run_only(ask: Any, what: str) -> None:
     assert refused(ask) == what + ONLY_A_RUN
@@ -158,13 +150,10 @@ def test_what_is_known_of_dimensions() -> None:
         _ = n > 1.5
 
 
-@pytest.mark.parametrize(
-    ("make", "where"),
-    [
-        (lambda g: g.graph.source("z", Tile(FP32), []), "source 'z' (HERE): "),
-        (lambda g: g.graph.selectors("z", 2, ()), "source 'z' (HERE): "),
-        (lambda g: g.graph.feedback(Tile(FP32), [], name="z"), "HERE: "),
-    ],
+@cases(
+    (lambda g: g.graph.source("z", Tile(FP32), []), "source 'z' (HERE): "),
+    (lambda g: g.graph.selectors("z", 2, ()), "source 'z' (HERE): "),
+    (lambda g: g.graph.feedback(Tile(FP32), [], name="z"), "HERE: "),
 )
 def test_streams_have_a_dimension(make: Any, where: str) -> None:
     with pytest.raises(TypeMismatch) as error:

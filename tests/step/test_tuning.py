@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import cases
+from filing import filed
+from raising import raising
 
 import step
 from step.errors import FormatError, InputError
@@ -32,8 +35,7 @@ def program(rows=4, wide=1, seed=0):
 
 @pytest.fixture
 def spec(tmp_path: Path) -> str:
-    path = tmp_path / "sums.py"
-    path.write_text(PROGRAM.replace("InputError, ", "").replace("InputError(", "ValueError("))
+    path = filed(tmp_path / "sums.py", PROGRAM.replace("InputError, ", "").replace("InputError(", "ValueError("))
     return str(path)
 
 
@@ -154,22 +156,18 @@ def test_what_is_over_the_budget_anyway_is_not_fitted(spec: str, monkeypatch: py
     ]
 
 
-@pytest.mark.parametrize(
-    ("changed", "difference"),
-    [
-        ({"budget": {"cycles": 5}}, "a budget of cycles=90, but now there is a budget of cycles=5"),
-        ({"within": 0.1, "runs": 3}, "hardware as it is, but now there is hardware within 10 %, by 3 runs"),
-        ({"cases": [{"seed": 1}, {"seed": 2}], "judge": "mean"},
-         "cases none; their worst, but now there is cases seed=1 and seed=2; their mean"),
-    ],
+@cases(
+    ({"budget": {"cycles": 5}}, "a budget of cycles=90, but now there is a budget of cycles=5"),
+    ({"within": 0.1, "runs": 3}, "hardware as it is, but now there is hardware within 10 %, by 3 runs"),
+    ({"cases": [{"seed": 1}, {"seed": 2}], "judge": "mean"},
+     "cases none; their worst, but now there is cases seed=1 and seed=2; their mean"),
 )  # fmt: skip
-def test_a_file_of_another_search(spec: str, tmp_path: Path, changed: dict[str, Any], difference: str) -> None:
+def test_a_file_of_another_search(changed: dict[str, Any], difference: str, spec: str, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     options: dict[str, Any] = {"save": path, "budget": {"cycles": 90}}
     tuned(spec, {"rows": [2]}, **options)
-    with pytest.raises(FormatError) as caught:
+    with raising(FormatError, f"{path} has rows with {difference}: choose another file, or delete it"):
         tuned(spec, {"rows": [2, 4]}, **{**options, **changed})
-    assert str(caught.value) == f"{path} has rows with {difference}: choose another file, or delete it"
     with pytest.raises(FormatError, match="but now there is runs as they are, of step sweep: choose another file"):
         step.sweep(spec, {"rows": [2]}, save=path, jobs=1)
 
@@ -204,22 +202,17 @@ def test_rows_are_kept(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert again.rows == first.rows and {row.status for row in again.rows} == {OVER}
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Budget.parse(["luts"]),
-         "a budget must be NAME=NUMBER, such as lut_sites=300k or memory_bytes=4Mbit, not 'luts'"),
-        (lambda: Budget({"cycles": "10"}), "a budget of cycles must be a number above 0, not '10'"),  # type: ignore[dict-item]
-        (lambda: step.tune("x.py", {"rows": [1]}, cases=[]),
-         "there must be at least one case; {} is the program as it is"),
-        (lambda: step.tune("x.py", {"rows": [1]}, judge="best"),  # type: ignore[arg-type]
-         "judge must be \"worst\" or \"mean\", not 'best'"),
-    ],
+@cases(
+    (lambda: Budget.parse(["luts"]),
+     "a budget must be NAME=NUMBER, such as lut_sites=300k or memory_bytes=4Mbit, not 'luts'"),
+    (lambda: Budget({"cycles": "10"}), "a budget of cycles must be a number above 0, not '10'"),  # type: ignore[dict-item]
+    (lambda: step.tune("x.py", {"rows": [1]}, cases=[]), "there must be at least one case; {} is the program as it is"),
+    (lambda: step.tune("x.py", {"rows": [1]}, judge="best"),  # type: ignore[arg-type]
+     "judge must be \"worst\" or \"mean\", not 'best'"),
 )  # fmt: skip
 def test_bad_goals(make: Callable[[], object], message: str) -> None:
-    with pytest.raises(InputError) as caught:
+    with raising(InputError, message):
         make()
-    assert str(caught.value) == message
 
 
 def test_a_row_without_measures_is_over_nothing() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 
 import step
 from step import FP32, FabricConfig, Graph, Program, Tile
@@ -61,16 +62,13 @@ def test_another_fabric_is_that_of_another_program() -> None:
     assert state(kept) == before
 
 
-@pytest.mark.parametrize(
-    "use",
-    [
-        lambda program, _: step.run(program, "interpret"),
-        lambda program, _: step.run(program, "approx", fabric=FabricConfig(channel_depth=9)),
-        lambda program, _: step.run(program, "approx", inputs=dict(program.inputs)),
-        lambda program, _: step.metrics(program, FabricConfig(stages=2)),
-        lambda program, _: step.bind(program),
-        lambda program, folder: program.save(folder / "p.json"),
-    ],
+@cases(
+    lambda program, _: step.run(program, "interpret"),
+    lambda program, _: step.run(program, "approx", fabric=FabricConfig(channel_depth=9)),
+    lambda program, _: step.run(program, "approx", inputs=dict(program.inputs)),
+    lambda program, _: step.metrics(program, FabricConfig(stages=2)),
+    lambda program, _: step.bind(program),
+    lambda program, folder: program.save(folder / "p.json"),
     ids=["interpret", "fabric", "inputs", "metrics", "bind", "save"],
 )
 def test_use_changes_nothing(use: Callable[[Program, Path], Any], tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from cases import cases
 from raising import raised
 from reading_waves import VCDVCD
 from vcd.reader import TokenKind, tokenize
@@ -147,8 +148,7 @@ def test_words_of_a_value_follow_it() -> None:
 
 
 def test_a_counter_says_the_cycle() -> None:
-    found = recording(last=30)
-    cycle = by_cycle(VCDVCD(vcd_string=vcd(found, ["route"])), "moe_simple.cycle")
+    cycle = by_cycle(VCDVCD(vcd_string=vcd(recording(last=30), ["route"])), "moe_simple.cycle")
     assert [cycle(each) for each in range(31)] == list(range(31))
 
 
@@ -174,8 +174,7 @@ def test_a_window_shows_what_all_of_the_waves_show_there(first: int, last: int) 
 
 
 def test_a_channel_between_two_operators_is_in_the_scopes_of_both() -> None:
-    found = recording(FRAGILE)
-    parsed = VCDVCD(vcd_string=vcd(found, ["spread", "scaled"]))
+    parsed = VCDVCD(vcd_string=vcd(recording(FRAGILE), ["spread", "scaled"]))
     between = {"fragile.spread.out.token", "fragile.scaled.in1.token"}
     assert [set(each.references) for each in parsed.data.values() if between & set(each.references)] == [between]
 
@@ -255,12 +254,9 @@ def test_empties_and_done_are_kinds(graph: Graph) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "wanted, text",
-    [
-        (["rout"], "there is no operator 'rout'; did you mean 'route'? there are "),
-        (["zzz"], "there is no operator 'zzz'; there are routing, "),
-    ],
+@cases(
+    (["rout"], "there is no operator 'rout'; did you mean 'route'? there are "),
+    (["zzz"], "there is no operator 'zzz'; there are routing, "),
 )
 def test_operators_that_are_not_there(wanted: list[str], text: str) -> None:
     error = raised(InputError, lambda: ports(recording().netlist, wanted))

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import cases
+from filing import filed
 from raising import raised
 
 import step
@@ -27,9 +29,7 @@ def program(batch=4, wide=1, kind="a"):
 
 @pytest.fixture
 def spec(tmp_path: Path) -> str:
-    path = tmp_path / "sums.py"
-    path.write_text(PROGRAM)
-    return str(path)
+    return str(filed(tmp_path / "sums.py", PROGRAM))
 
 
 OVER = {"batch": [2, 8, 32], "wide": [1, 2, 4]}
@@ -60,8 +60,7 @@ def test_cycles_per_token(spec: str, tmp_path: Path) -> None:
 
 
 def test_a_choice_is_bounded_by_those_of_its_own_batch(tmp_path: Path) -> None:
-    path = tmp_path / "sums.py"
-    path.write_text(PROGRAM)
+    path = filed(tmp_path / "sums.py", PROGRAM)
     options: dict[str, Any] = {"within": 0.05, "runs": 0, "jobs": 1}
     alone = step.tune(str(path), {"batch": [2, 32]}, **options)
     assert {row.status for row in alone.rows} == {"finished", "bounded"}
@@ -86,25 +85,22 @@ def test_plots_have_a_front_of_each(spec: str, tmp_path: Path, monkeypatch: pyte
     assert set(drawn) == {("batch",)}
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda spec: step.sweep(spec, OVER, per="bach"),
-         "per must name parameters that are swept over, not 'bach'; did you mean 'batch'? there are batch, wide"),
-        (lambda spec: step.sweep(spec, OVER, per=["batch", "batch"]), "per has batch twice"),
-        (lambda spec: step.sweep(spec, OVER, per="batch", search=2),
-         "a search looks for one front: leave out per, or search for each of its values alone"),
-        (lambda spec: step.sweep(spec, OVER, objectives=["cycles_per_token"]),
-         "the objective cycles_per_token needs tokens, the parameter that says how many there are"),
-        (lambda spec: step.tune(spec, OVER, objectives=["cycles_per_token"]),
-         "the objective cycles_per_token needs tokens, the parameter that says how many there are"),
-        (lambda spec: step.sweep(spec, OVER, tokens="widee", arguments={"kind": "a"}),
-         "tokens must name a parameter or an argument, not 'widee'; did you mean 'wide'? there are batch, wide, kind"),
-        (lambda spec: step.sweep(spec, {"kind": ["a", "b"]}, tokens="kind"),
-         "tokens must name a parameter of integers >= 1, but kind may be 'a'"),
-        (lambda spec: step.plot.front(step.sweep(spec, {"batch": [2]}, jobs=1), per="bath"),
-         "the rows have no parameter 'bath'; did you mean 'batch'? they have batch"),
-    ],
+@cases(
+    (lambda spec: step.sweep(spec, OVER, per="bach"),
+     "per must name parameters that are swept over, not 'bach'; did you mean 'batch'? there are batch, wide"),
+    (lambda spec: step.sweep(spec, OVER, per=["batch", "batch"]), "per has batch twice"),
+    (lambda spec: step.sweep(spec, OVER, per="batch", search=2),
+     "a search looks for one front: leave out per, or search for each of its values alone"),
+    (lambda spec: step.sweep(spec, OVER, objectives=["cycles_per_token"]),
+     "the objective cycles_per_token needs tokens, the parameter that says how many there are"),
+    (lambda spec: step.tune(spec, OVER, objectives=["cycles_per_token"]),
+     "the objective cycles_per_token needs tokens, the parameter that says how many there are"),
+    (lambda spec: step.sweep(spec, OVER, tokens="widee", arguments={"kind": "a"}),
+     "tokens must name a parameter or an argument, not 'widee'; did you mean 'wide'? there are batch, wide, kind"),
+    (lambda spec: step.sweep(spec, {"kind": ["a", "b"]}, tokens="kind"),
+     "tokens must name a parameter of integers >= 1, but kind may be 'a'"),
+    (lambda spec: step.plot.front(step.sweep(spec, {"batch": [2]}, jobs=1), per="bath"),
+     "the rows have no parameter 'bath'; did you mean 'batch'? they have batch"),
 )  # fmt: skip
-def test_workloads_that_are_none(spec: str, make: Callable[[str], object], message: str) -> None:
+def test_workloads_that_are_none(make: Callable[[str], object], message: str, spec: str) -> None:
     assert raised(InputError, lambda: make(spec)) == message

@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from broken import MODEL, Members, edited, rewritten
+from cases import cases
 from raising import raising
 
 import step
@@ -124,16 +125,13 @@ def test_a_file_with_something_else(name: str, tmp_path: Path) -> None:
     assert complaint(edited(LLAMA, tmp_path / "model.pt2", change, member), kind) == said
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda members: members.pop(MODEL) and None,
-         "'FILE' is no .pt2 file of torch.export: it lacks models/model.json, the exported program"),
-        (lambda members: members.pop(DATA) and None,
-         f"'FILE' lacks data/weights/weight_6, the data of '{DOWN}': capture the module again"),
-        (lambda members: members.update({DATA: members[DATA][:-2]}),
-         f"'FILE': '{DOWN}' is bfloat16[32, 64] of 4,096 bytes, but data/weights/weight_6 has 4,094"),
-    ],
+@cases(
+    (lambda members: members.pop(MODEL) and None,
+     "'FILE' is no .pt2 file of torch.export: it lacks models/model.json, the exported program"),
+    (lambda members: members.pop(DATA) and None,
+     f"'FILE' lacks data/weights/weight_6, the data of '{DOWN}': capture the module again"),
+    (lambda members: members.update({DATA: members[DATA][:-2]}),
+     f"'FILE': '{DOWN}' is bfloat16[32, 64] of 4,096 bytes, but data/weights/weight_6 has 4,094"),
 )  # fmt: skip
 def test_members_that_are_missing_or_short(change: Callable[[Members], None], said: str, tmp_path: Path) -> None:
     assert complaint(rewritten(LLAMA, tmp_path / "model.pt2", change)) == said
@@ -167,14 +165,11 @@ def test_extents_that_break_a_tile() -> None:
     assert np.asarray(step.run(imported.lowered, backend="interpret").outputs["output"]).size == 18 * 32
 
 
-@pytest.mark.parametrize(
-    ("inputs", "said"),
-    [
-        ({"y": np.ones((1, 16, 32))}, "the module has no input 'y'; it has x, rest_0, rest_1"),
-        ({"x": np.ones((16, 32))}, "input 'x' has 3 dimensions, not 2"),
-        ({"x": np.ones((1, 16, 48))}, "axis 2 of input 'x' is 32 in all captures, not 48: name it in dynamic_shapes"),
-        ({"x": np.ones((1, 20, 32))}, "axis 1 of input 'rest_0' is 16, but must be 20, as that of another input"),
-    ],
+@cases(
+    ({"y": np.ones((1, 16, 32))}, "the module has no input 'y'; it has x, rest_0, rest_1"),
+    ({"x": np.ones((16, 32))}, "input 'x' has 3 dimensions, not 2"),
+    ({"x": np.ones((1, 16, 48))}, "axis 2 of input 'x' is 32 in all captures, not 48: name it in dynamic_shapes"),
+    ({"x": np.ones((1, 20, 32))}, "axis 1 of input 'rest_0' is 16, but must be 20, as that of another input"),
 )
 def test_inputs_that_do_not_fit(inputs: dict[str, np.ndarray], said: str) -> None:
     assert complaint(LLAMA, InputError, inputs=inputs) == said

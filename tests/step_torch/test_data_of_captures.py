@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from cases import cases
 from click.testing import CliRunner
 from raising import raising
 from single import Format, Name, Operator, written
@@ -93,11 +94,9 @@ REFUSED: list[tuple[Any, str]] = [
     ({"x": [[[1.0, "a"]]]}, "input 'x' at [0, 0, 1] is 'a', but must be a number for BF16"),
     ({"x": [[[1.0, 2.0], [3.0]]]}, "input 'x' has rows of different lengths, which is no array"),
     ({"x": rows(4) * 1j}, "input 'x' must be numbers for BF16, not complex128; give array.real"),
-    (
-        {"x": ROUNDED.view(np.uint16)},
-        "input 'x' is uint16, which could be bit patterns of BF16 or values; give bits(array) (x.bits in an .npz file) "
-        "for bit patterns, array.astype(float) for values",
-    ),
+    ({"x": ROUNDED.view(np.uint16)},
+     "input 'x' is uint16, which could be bit patterns of BF16 or values; give bits(array) (x.bits in an .npz file) "
+     "for bit patterns, array.astype(float) for values"),
     ({"x": np.ones((4, 32))}, "input 'x' has 3 dimensions, not 2"),
     ({"x": [[1.0] * 32] * 4}, "input 'x' has 3 dimensions, not 2"),
     ({"x": np.ones((1, 4, 16))}, "axis 2 of input 'x' is 32 in all captures, not 16: name it in dynamic_shapes"),
@@ -115,14 +114,11 @@ def test_what_does_not_fit(number: int) -> None:
         step_torch.load(PAGE, inputs=data)
 
 
-@pytest.mark.parametrize(
-    ("captured", "given", "kept"),
-    [
-        (np.ones((8, 16), np.float32), [[0.1] * 16] * 8, np.float32),
-        (np.ones((8, 16), np.int64), [[3.0] * 16] * 8, np.int64),
-        (np.ones((8, 16), np.int32), np.full((8, 16), 7, np.uint8), np.int32),
-        (np.ones((8, 16), bool), np.ones((8, 16), int), bool),
-    ],
+@cases(
+    (np.ones((8, 16), np.float32), [[0.1] * 16] * 8, np.float32),
+    (np.ones((8, 16), np.int64), [[3.0] * 16] * 8, np.int64),
+    (np.ones((8, 16), np.int32), np.full((8, 16), 7, np.uint8), np.int32),
+    (np.ones((8, 16), bool), np.ones((8, 16), int), bool),
 )
 def test_formats_of_captures(captured: np.ndarray, given: Any, kept: Any, tmp_path: Path) -> None:
     archive = filed(tmp_path, captured)
@@ -130,16 +126,13 @@ def test_formats_of_captures(captured: np.ndarray, given: Any, kept: Any, tmp_pa
     assert found.dtype == kept and np.array_equal(found, np.asarray(given, kept))
 
 
-@pytest.mark.parametrize(
-    ("captured", "given", "said"),
-    [
-        (np.int64, 1.5, "input 'x' at [0, 0] is 1.5, which is no integer: INT64 has the integers "
-         "-9223372036854775808 to 9223372036854775807"),
-        (np.int32, 2**31, "input 'x' at [0, 0] is 2147483648, but INT32 has the integers -2147483648 to 2147483647"),
-        (np.uint8, -1, "input 'x' at [0, 0] is -1, but UINT8 has the integers 0 to 255"),
-        (bool, 2, "input 'x' at [0, 0] is 2, but BOOL has 0 and 1"),
-        (np.float64, 1.0, "input 'x' is float64 in the capture, which no data can be: capture it in bfloat16"),
-    ],
+@cases(
+    (np.int64, 1.5, "input 'x' at [0, 0] is 1.5, which is no integer: INT64 has the integers "
+     "-9223372036854775808 to 9223372036854775807"),
+    (np.int32, 2**31, "input 'x' at [0, 0] is 2147483648, but INT32 has the integers -2147483648 to 2147483647"),
+    (np.uint8, -1, "input 'x' at [0, 0] is -1, but UINT8 has the integers 0 to 255"),
+    (bool, 2, "input 'x' at [0, 0] is 2, but BOOL has 0 and 1"),
+    (np.float64, 1.0, "input 'x' is float64 in the capture, which no data can be: capture it in bfloat16"),
 )  # fmt: skip
 def test_data_that_a_format_has_not(captured: Any, given: Any, said: str, tmp_path: Path) -> None:
     with raising(InputError, said):

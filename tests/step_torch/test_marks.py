@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import cases
 from raising import raising
 
 import step_torch
@@ -255,16 +256,13 @@ def test_what_a_mark_refuses(name: str, tmp_path: Path) -> None:
     assert str(caught.value) == said and not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("options", "shapes", "said"),
-    [
-        ({"scaling": None, "head_mask": torch.ones(4)}, (16, 16), "has the option head_mask = a tensor [4], which has"),
-        ({"cu_seq_lens_q": torch.tensor([0, 8])}, (16, 16), "has the option cu_seq_lens_q = a tensor [2], which has"),
-        ({"output_attentions": True}, (16, 16), "has the option output_attentions = True, which has no lowering"),
-        ({}, (4, 16), "has 4 queries and 16 keys: only as many, or a single query, have a lowering"),
-        ({"is_causal": False}, (16, 16), AHEAD),
-        ({"sliding_window": 8}, (1, 16), "has a window of 8 rows, and sees 16: a window has a lowering only where no"),
-    ],
+@cases(
+    ({"scaling": None, "head_mask": torch.ones(4)}, (16, 16), "has the option head_mask = a tensor [4], which has"),
+    ({"cu_seq_lens_q": torch.tensor([0, 8])}, (16, 16), "has the option cu_seq_lens_q = a tensor [2], which has"),
+    ({"output_attentions": True}, (16, 16), "has the option output_attentions = True, which has no lowering"),
+    ({}, (4, 16), "has 4 queries and 16 keys: only as many, or a single query, have a lowering"),
+    ({"is_causal": False}, (16, 16), AHEAD),
+    ({"sliding_window": 8}, (1, 16), "has a window of 8 rows, and sees 16: a window has a lowering only where no"),
 )
 def test_options_of_attention(options: dict[str, Any], shapes: tuple[int, int], said: str, tmp_path: Path) -> None:
     queries, keys = shapes
@@ -338,14 +336,11 @@ def swapped(kind: Any, **config: Any) -> nn.Module:
     return First(made)
 
 
-@pytest.mark.parametrize(
-    ("kind", "said"),
-    [
-        ({"has_gate": False}, "no gate"),
-        ({"has_post_expert_norm": True}, "a norm behind them"),
-        ({"is_transposed": True}, "transposed weights"),
-        ({"is_concatenated": False}, "interleaved weights of gate and up"),
-    ],
+@cases(
+    ({"has_gate": False}, "no gate"),
+    ({"has_post_expert_norm": True}, "a norm behind them"),
+    ({"is_transposed": True}, "transposed weights"),
+    ({"is_concatenated": False}, "interleaved weights of gate and up"),
 )
 def test_kinds_of_experts(kind: dict[str, bool], said: str, tmp_path: Path) -> None:
     with raising(InputError, f"experts of 'module.experts' have {said}: {SWIGLU}"):

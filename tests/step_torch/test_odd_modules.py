@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from broken import edited
+from cases import cases
 from raising import raising
 
 import step
@@ -92,12 +93,9 @@ def test_fewer_rows_where_nobody_asked_for_a_number() -> None:
     assert not asked.notes and asked.check().passed
 
 
-@pytest.mark.parametrize(
-    ("kind", "spec", "said"),
-    [
-        ("buffer_mutation", {"buffer_name": "n"}, "changes 'n' (buffer mutation)"),
-        ("user_input_mutation", {"user_input_name": "x"}, "changes 'x' (user input mutation)"),
-    ],
+@cases(
+    ("buffer_mutation", {"buffer_name": "n"}, "changes 'n' (buffer mutation)"),
+    ("user_input_mutation", {"user_input_name": "x"}, "changes 'x' (user input mutation)"),
 )
 def test_state(kind: str, spec: dict[str, str], said: str, tmp_path: Path) -> None:
     """Files of `torch.export` itself, as a capture refuses such a module."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
+from cases import cases
 from raising import raising
 
 import step
@@ -14,21 +14,18 @@ from step_torch.text import TextModel, read_symbols
 FOLDER = Path(step.__file__).parents[1] / "examples" / "tiny_lm"
 
 
-@pytest.mark.parametrize(
-    ("written", "meant"),
-    [
-        ("abc", "abc"),
-        (r"\n .", "\n ."),
-        ("\u00e9\u00df", "\u00e9\u00df"),
-        ("\u6f22\u5b57", "\u6f22\u5b57"),
-        ("a\U0001f642b", "a\U0001f642b"),
-        (r"\\", "\\"),
-        ("\\\\\u6f22", "\\\u6f22"),
-        (r"""'"\'\" """, "'\"'\" "),
-        (r"\x41\u00e9\U0001F642\t", "A\u00e9\U0001f642\t"),
-        (r"\\n", r"\n"),
-        ("\\q\\", "\\q\\"),
-    ],
+@cases(
+    ("abc", "abc"),
+    (r"\n .", "\n ."),
+    ("\u00e9\u00df", "\u00e9\u00df"),
+    ("\u6f22\u5b57", "\u6f22\u5b57"),
+    ("a\U0001f642b", "a\U0001f642b"),
+    (r"\\", "\\"),
+    ("\\\\\u6f22", "\\\u6f22"),
+    (r"""'"\'\" """, "'\"'\" "),
+    (r"\x41\u00e9\U0001F642\t", "A\u00e9\U0001f642\t"),
+    (r"\\n", r"\n"),
+    ("\\q\\", "\\q\\"),
 )  # fmt: skip
 def test_symbols(written: str, meant: str, tmp_path: Path) -> None:
     path = tmp_path / "symbols.txt"
@@ -45,12 +42,9 @@ def test_a_model_with_letters_of_all_kinds(tmp_path: Path) -> None:
     assert model.text(model.tokens(prompt)) == prompt
 
 
-@pytest.mark.parametrize(
-    ("data", "said"),
-    [
-        (b"ab\xff\n", "'utf-8' codec can't decode byte 0xff in position 2: invalid start byte"),
-        (rb"\UFFFFFFFF", "'unicodeescape' codec can't decode bytes in position 0-9: illegal Unicode character"),
-    ],
+@cases(
+    (b"ab\xff\n", "'utf-8' codec can't decode byte 0xff in position 2: invalid start byte"),
+    (rb"\UFFFFFFFF", "'unicodeescape' codec can't decode bytes in position 0-9: illegal Unicode character"),
 )
 def test_symbols_that_can_not_be_read(data: bytes, said: str, tmp_path: Path) -> None:
     path = tmp_path / "symbols.txt"

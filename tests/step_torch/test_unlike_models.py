@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import cases
 
 import step_torch
 from step.errors import InputError
@@ -59,9 +60,7 @@ def test_an_unknown_family_is_told_with_its_own_exception(tmp_path: Path) -> Non
     assert isinstance(caught.value.__cause__, KeyError)
 
 
-@pytest.mark.parametrize(
-    ("name", "changes"), [("Gemma", {}), ("Gemma2", {**FULL, "query_pre_attn_scalar": 16}), ("Olmo", {}), ("Olmo2", {})]
-)
+@cases(("Gemma", {}), ("Gemma2", {**FULL, "query_pre_attn_scalar": 16}), ("Olmo", {}), ("Olmo2", {}))
 def test_it_writes_as_torch_does(name: str, changes: dict[str, Any], tmp_path: Path) -> None:
     """A scalar scales embeddings, and tables of positions are in FP32; where it is close the other token may be it."""
     capturing.MODELS.setdefault(name, capturing.COMMON)
@@ -105,22 +104,19 @@ RESULT = "let forward return a tensor, or a tuple of tensors"
 CHANGES = "but a program keeps nothing: let it return what is new, and take it as an argument"
 
 
-@pytest.mark.parametrize(
-    ("forward", "args", "said"),
-    [
-        (lambda self, x: {"y": x}, None, f"the result of the module {MUST} a dict: {RESULT}"),
-        (lambda self, x: (x, None), None, f"result 1 of the module {MUST} None: {RESULT}"),
-        (lambda self, x: (x, (x, x)), None, f"result 1 of the module {MUST} a tuple: {RESULT}"),
-        (lambda self, x: (x, 3), None, f"result 1 of the module {MUST} int 3: {RESULT}"),
-        (lambda self, x, y: x, (rows(), None), f"args[1] {MUST} None: {ARGS}"),
-        (lambda self, x, y: x, (rows(), 2.0), f"args[1] {MUST} float 2.0: {ARGS}"),
-        (lambda self, x: x[0], ((rows(),),), f"args[0] {MUST} a tuple: {ARGS}"),
-        (lambda self, x: x["a"], ({"a": rows()},), f"args[0] {MUST} a dict: {ARGS}"),
-        (lambda self, x: x, rows(), "args must be the arguments of the module, as (x,), not a tensor"),
-        (lambda self, x: x, (rows(0, 16),), "args[0] is a tensor [0, 16], which has no scalars"),
-        (lambda self, x: x.mul_(2), None, f"forward changes args[0], {CHANGES}"),
-        (lambda self, x: x + self.n.add_(1), None, f"forward changes its buffer 'n', {CHANGES}"),
-    ],
+@cases(
+    (lambda self, x: {"y": x}, None, f"the result of the module {MUST} a dict: {RESULT}"),
+    (lambda self, x: (x, None), None, f"result 1 of the module {MUST} None: {RESULT}"),
+    (lambda self, x: (x, (x, x)), None, f"result 1 of the module {MUST} a tuple: {RESULT}"),
+    (lambda self, x: (x, 3), None, f"result 1 of the module {MUST} int 3: {RESULT}"),
+    (lambda self, x, y: x, (rows(), None), f"args[1] {MUST} None: {ARGS}"),
+    (lambda self, x, y: x, (rows(), 2.0), f"args[1] {MUST} float 2.0: {ARGS}"),
+    (lambda self, x: x[0], ((rows(),),), f"args[0] {MUST} a tuple: {ARGS}"),
+    (lambda self, x: x["a"], ({"a": rows()},), f"args[0] {MUST} a dict: {ARGS}"),
+    (lambda self, x: x, rows(), "args must be the arguments of the module, as (x,), not a tensor"),
+    (lambda self, x: x, (rows(0, 16),), "args[0] is a tensor [0, 16], which has no scalars"),
+    (lambda self, x: x.mul_(2), None, f"forward changes args[0], {CHANGES}"),
+    (lambda self, x: x + self.n.add_(1), None, f"forward changes its buffer 'n', {CHANGES}"),
 )
 def test_arguments_results_and_state(forward: Callable[..., Any], args: Any, said: str, tmp_path: Path) -> None:
     module = odd.Module(forward, n=torch.zeros(16, dtype=torch.int64))

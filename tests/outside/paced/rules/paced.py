@@ -17,8 +17,7 @@ class Paced(Machine):
     """Both inputs at once, the words of the first."""
 
     def fire(self) -> int | None:
-        tokens = need_all(self.inputs)
-        x = aligned(*tokens)
+        x = aligned(*need_all(self.inputs))
         room(self.outputs[0])
         for each in self.inputs:
             take(each)

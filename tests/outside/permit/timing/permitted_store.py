@@ -48,12 +48,7 @@ def build(site: UnitSite) -> Machine:
     words = site.words_of_beat(DATA)
     return site.add(
         PermittedStore(
-            inputs=site.inputs,
-            outputs=(writes,),
-            latency=words,
-            interval=words,
-            beats=region.beats_per_tile,
-            address=region.base,
-            collected=site.output(),
+            inputs=site.inputs, outputs=(writes,), latency=words, interval=words, beats=region.beats_per_tile,
+            address=region.base, collected=site.output(),
         )
-    )
+    )  # fmt: skip

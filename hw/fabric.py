@@ -90,11 +90,6 @@ class ElaboratedFabric:
         return masters + max(pauses, default=0) + max((each.component.lag for each in self.channels), default=0) + 8
 
 
-def top_name(netlist: Netlist) -> str:
-    """Name of the top module."""
-    return f"fabric_{netlist.graph.name}"
-
-
 def elaborate(netlist: Netlist, *, probes: bool = False, waits: bool = False) -> ElaboratedFabric:
     """Make hardware of every unit and channel of ``netlist``.
 
@@ -113,7 +108,7 @@ def elaborate(netlist: Netlist, *, probes: bool = False, waits: bool = False) ->
         PlacedScratchpad(each, hardware(each, netlist), f"m{each.index}_scratchpad", ports(each))
         for each in scratchpads(netlist)
     )
-    fabric = ElaboratedFabric(netlist, memory, units, channels, pads, Structure(top_name(netlist)))
+    fabric = ElaboratedFabric(netlist, memory, units, channels, pads, Structure(f"fabric_{netlist.graph.name}"))
     for channel in channels:
         _add_channel(fabric.structure, channel)
     for pad in pads:

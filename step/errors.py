@@ -25,7 +25,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -134,3 +134,9 @@ class Deadlock(SimulationError):
 
 class Runaway(SimulationError):
     """The run passed its cycle limit."""
+
+
+def expect(condition: object, message: str, error: Callable[[str], Exception] = TypeMismatch) -> None:
+    """Raise ``error`` with ``message`` unless ``condition`` holds."""
+    if not condition:
+        raise error(message)

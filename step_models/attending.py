@@ -24,7 +24,7 @@ from step.language.fused import Sum
 from step.language.parameters import settle_parameters
 from step.library import parallelize
 from step_models import weighing
-from step_models.checking import workload
+from step_models.checking import require, workload
 from step_models.division import check_divides
 from step_models.kv_lengths import check_lengths
 
@@ -75,8 +75,7 @@ class Attention(metaclass=Checked):
             ("a row of the KV cache must have at least one scalar", self.size),
             ("attention needs at least one region", self.regions),
         ):
-            if value < 1:
-                raise InputError(f"{what}, not {value}")
+            require(value >= 1, f"{what}, not {value}")
         _check_rows(self.rows)
         if self.block is not None and (self.block < 1 or self.arrangement != "coarse"):
             raise InputError(

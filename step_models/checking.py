@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from step.errors import InputError
+from step.errors import InputError, expect
 from step.language.arguments import checked
+
+require = partial(expect, error=InputError)
+"""Raises `InputError` with a message unless a condition holds."""
 
 workload = partial(checked, refused=InputError)
 """Decorates a function whose arguments must have the types that its signature says; arrays it checks itself."""

@@ -12,7 +12,7 @@ from step.host.paths import named_file
 from step.language.arguments import Checked
 from step.language.parameters import Within, settle_parameters, settled
 from step.programs.files.json_file import plain_json
-from step_models.checking import workload
+from step_models.checking import require, workload
 
 DATA = Path(__file__).parent / "data"
 
@@ -69,8 +69,7 @@ class Configuration(metaclass=Checked):
 def configuration(name: str) -> Configuration:
     """The configuration of a model by name, such as ``"Mixtral-8x7B"``; `InputError` for one that is not here."""
     known = {each.name: each for each in map(read_configuration, sorted((DATA / "models").glob("*.json")))}
-    if name not in known:
-        raise InputError(f"there is no configuration of a model {name!r}; there are {', '.join(known)}")
+    require(name in known, f"there is no configuration of a model {name!r}; there are {', '.join(known)}")
     return known[name]
 
 

@@ -14,7 +14,7 @@ from step.errors import InputError
 from step.programs.data.npz import Arrays
 from step_models import attention, moe, swiglu
 from step_models.attending import cache_tiles
-from step_models.checking import workload
+from step_models.checking import require, workload
 from step_models.configurations import Configuration
 from step_models.fabrics import fitting
 from step_models.kv_lengths import check_lengths
@@ -50,8 +50,7 @@ def program(
     lengths, schedule = check_lengths(lengths, room), schedule or Schedule()
     graph, layers = Graph(name), list[Layer]()
     _check_routings(routings)
-    if not len(routings):
-        raise InputError("a decoder must have at least one layer: give a routing for each of them")
+    require(len(routings), "a decoder must have at least one layer: give a routing for each of them")
     routings = [
         check_routing(each, model.experts, model.experts_per_token, name=f"routing of layer {number}")
         for number, each in enumerate(routings)

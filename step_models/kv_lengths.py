@@ -13,7 +13,7 @@ import numpy as np
 from step.errors import FormatError, InputError
 from step.language.parameters import Within, settled
 from step.programs.data.npz import read_array
-from step_models.checking import as_array, workload
+from step_models.checking import as_array, require, workload
 from step_models.configurations import DATA
 
 MOST = 1 << 20
@@ -28,8 +28,7 @@ def check_lengths(lengths: np.ndarray, room: int | None = None, *, name: str = "
         raise InputError(
             f"{name} must be integers [requests] for at least one request, not {lengths.dtype} {list(lengths.shape)}"
         )
-    if lengths.min() < 0:
-        raise InputError(f"{name} must be at least 0, not {lengths.min()}")
+    require(lengths.min() >= 0, f"{name} must be at least 0, not {lengths.min()}")
     if room is not None and lengths.max() >= room:
         raise InputError(
             f"{name} must be below the {room} rows of the cache, which has to take the new row, too, "
@@ -66,8 +65,7 @@ def sampled_kv_lengths(requests: int, *, mean: float = 1024.0, deviation: float 
 
     Raises `InputError` for what can not be drawn.
     """
-    if requests > MOST:
-        raise InputError(f"a sample of KV lengths must have at most {MOST:,} requests, not {requests:,}")
+    require(requests <= MOST, f"a sample of KV lengths must have at most {MOST:,} requests, not {requests:,}")
     if requests < 1 or not 0 < mean < np.inf or not 0 <= deviation < np.inf:
         raise InputError(
             "a sample of KV lengths needs at least one request, a mean above 0 and a deviation of at least 0, "

@@ -20,6 +20,7 @@ from step.language.fused import Sum
 from step.language.parameters import settle_parameters
 from step.library import top_k_weights
 from step_models import multiplexed
+from step_models.checking import require
 from step_models.packing import joined, packed, separate, unpacked
 from step_models.routing import MOST
 from step_models.swiglu import Weights, check_tiles, expert
@@ -194,10 +195,8 @@ class Mixture(metaclass=Checked):
 
 def check_dealt(experts: int, rows: int | None, regions: int | None) -> None:
     """Raise `InputError` for tiles without rows, and regions that can not have equally many experts."""
-    if not 1 <= experts <= MOST:
-        raise InputError(f"there must be 1 to {MOST:,} experts, not {experts:,}")
-    if rows is not None and rows < 1:
-        raise InputError(f"a tile must have at least one row, not {rows}")
+    require(1 <= experts <= MOST, f"there must be 1 to {MOST:,} experts, not {experts:,}")
+    require(rows is None or rows >= 1, f"a tile must have at least one row, not {rows}")
     if regions is not None and (regions < 1 or experts % regions):
         possible = ", ".join(str(each) for each in range(1, experts + 1) if experts % each == 0)
         raise InputError(f"{experts} experts can not be dealt evenly to {regions} regions; possible are {possible}")

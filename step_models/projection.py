@@ -7,7 +7,6 @@ from typing import Literal
 import numpy as np
 
 from step import BF16, FP32, FabricConfig, Graph, Program, Stream, Tensor, Tile
-from step.errors import InputError
 from step.functions import (
     Add,
     Cast,
@@ -23,7 +22,7 @@ from step.functions import (
     Sub,
 )
 from step.language.fused import Sum
-from step_models.checking import workload
+from step_models.checking import require, workload
 from step_models.division import check_divides
 from step_models.weights import Data, finished, normal, projection
 
@@ -184,8 +183,7 @@ def program(
     """
     depth = hidden if depth is None else depth
     _check(tokens, rows, hidden, depth)
-    if not 0 <= epsilon < np.inf:
-        raise InputError(f"the epsilon of a norm must be a number >= 0, not {epsilon}")
+    require(0 <= epsilon < np.inf, f"the epsilon of a norm must be a number >= 0, not {epsilon}")
     for count in (heads, groups):
         check_divides("columns, the extent of a weight tile along the heads,", columns, "heads * head", count * head)
     graph = Graph(name)
@@ -254,7 +252,6 @@ def random_scale(random: np.random.Generator, hidden: int) -> np.ndarray:
 
 
 def _check(tokens: int, rows: int, inner: int, depth: int) -> None:
-    if tokens < 1:
-        raise InputError(f"there must be at least one token, not {tokens}")
+    require(tokens >= 1, f"there must be at least one token, not {tokens}")
     check_divides("rows, the rows of a tile,", rows, "tokens", tokens)
     check_divides("depth, the extent of a weight tile along its rows,", depth, "the columns of x", inner)

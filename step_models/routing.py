@@ -13,7 +13,7 @@ import numpy as np
 from step.errors import FormatError, InputError
 from step.language.parameters import Within, settled
 from step.programs.data.npz import read_arrays
-from step_models.checking import as_array, workload
+from step_models.checking import as_array, require, workload
 from step_models.configurations import DATA, Configuration
 
 MOST = 1 << 20
@@ -34,17 +34,14 @@ def check_routing(
 ) -> np.ndarray:
     """``routing`` itself; `InputError`, which calls it ``name``, unless it is one for so many experts."""
     routing = as_array(routing, name)
-    if not 1 <= experts <= MOST:
-        raise InputError(f"{name}: there must be 1 to {MOST:,} experts, not {experts:,}")
+    require(1 <= experts <= MOST, f"{name}: there must be 1 to {MOST:,} experts, not {experts:,}")
     if routing.ndim != 2 or routing.dtype.kind not in "iu":
         raise InputError(f"{name} must be integers [tokens, k], not {routing.dtype} {list(routing.shape)}")
     tokens, chosen = routing.shape
-    if tokens == 0:
-        raise InputError(f"{name} must have at least one token, not {list(routing.shape)}")
+    require(tokens != 0, f"{name} must have at least one token, not {list(routing.shape)}")
     if experts_per_token is not None and chosen != experts_per_token:
         raise InputError(f"{name} must have {experts_per_token} experts a token, not {chosen}")
-    if not 1 <= chosen <= experts:
-        raise InputError(f"{name} must have 1 to {experts} experts a token, not {chosen}")
+    require(1 <= chosen <= experts, f"{name} must have 1 to {experts} experts a token, not {chosen}")
     if not 0 <= routing.min() <= routing.max() < experts:
         raise InputError(
             f"{name}: expert ids must be 0 to {experts - 1}, but go from {routing.min()} to {routing.max()}"
@@ -76,8 +73,7 @@ def measured_routing(name: str, experts: int, experts_per_token: int | None = No
     """A trace that comes with the package: ``mixtral_b64``, ``mixtral_b1024``, ``qwen_b64`` or ``qwen_b1024``."""
     folder = DATA / "expert_routing"
     known = sorted(each.stem for each in folder.glob("*.npz"))
-    if name not in known:
-        raise InputError(f"there is no measured routing {name!r}; there are {', '.join(known)}")
+    require(name in known, f"there is no measured routing {name!r}; there are {', '.join(known)}")
     return read_routing(folder / f"{name}.npz", experts, experts_per_token)
 
 
@@ -90,14 +86,11 @@ def sampled_routing(
     The expert of rank r, 1 to ``experts``, has a probability in proportion to r to the power of ``-skew``: 0 is
     uniform. Which expert has which rank is drawn from ``seed``, too. Raises `InputError` for what can not be drawn.
     """
-    if not 1 <= experts <= MOST:
-        raise InputError(f"a routing must have 1 to {MOST:,} experts, not {experts:,}")
+    require(1 <= experts <= MOST, f"a routing must have 1 to {MOST:,} experts, not {experts:,}")
     if not 1 <= experts_per_token <= experts:
         raise InputError(f"experts_per_token must be 1 to {experts}, the number of experts, not {experts_per_token}")
-    if not 1 <= tokens <= MOST:
-        raise InputError(f"a routing must have 1 to {MOST:,} tokens, not {tokens:,}")
-    if not 0 <= skew < np.inf:
-        raise InputError(f"the skew of a routing must be a finite number >= 0, not {skew}")
+    require(1 <= tokens <= MOST, f"a routing must have 1 to {MOST:,} tokens, not {tokens:,}")
+    require(0 <= skew < np.inf, f"the skew of a routing must be a finite number >= 0, not {skew}")
     settled(seed, Annotated[int, Within(0)], "the seed of a sample", InputError)
     random = np.random.default_rng(seed)
     logarithms = -skew * np.log(random.permutation(experts) + 1.0)

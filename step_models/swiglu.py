@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from step import BF16, FabricConfig, Graph, Program, Stream, Tensor, Tile
-from step.errors import InputError
 from step.functions import Add, Matmul, Mul, RetileCol, RetileStreamify, Silu
 from step.language.fused import Sum
-from step_models.checking import workload
+from step_models.checking import require, workload
 from step_models.division import check_divides
 from step_models.weights import Data, finished, normal, projection
 
@@ -154,8 +153,7 @@ def program(
     memory, and nothing is expected. Raises `InputError` for sizes that do not divide.
     """
     depth = hidden if depth is None else depth
-    if batch < 1:
-        raise InputError(f"batch must be at least one row, not {batch}")
+    require(batch >= 1, f"batch must be at least one row, not {batch}")
     check_divides("rows, the rows of a tile,", rows, "batch", batch)
     check_tiles(hidden, inner, depth, columns)
     graph = Graph(name)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from step import BF16, BOOL, FP32, INT8, INT32, DType
-from step.errors import InputError
+from step.errors import InputError, expect
 from step.language.dtypes import FP8_E4M3, FP8_E5M2, FP16
 from step.programs.data.inputs import as_data
 from step.programs.data.npz import load_arrays
@@ -38,8 +38,7 @@ def as_captured(archive: Archive, inputs: Mapping[str, Any] | Path | str | None)
     names = [each["as_tensor"]["name"] for each in specs if "as_tensor" in each]
     found = dict[str, np.ndarray]()
     for name, value in data.items():
-        if name not in names:
-            raise InputError(f"the module has no input {name!r}; it has {', '.join(names)}")
+        expect(name in names, f"the module has no input {name!r}; it has {', '.join(names)}", InputError)
         kept = DTYPES.get(module["graph"]["tensor_values"][name]["dtype"], "another format")
         if kept not in FORMATS:
             raise InputError(f"input {name!r} is {kept} in the capture, which no data can be: capture it in bfloat16")

@@ -21,7 +21,7 @@ from step_torch.joins import Joiner, NoJoin
 from step_torch.layouts import TensorAxis, TileLayout, Value, dividing
 from step_torch.nodes import Meta, Nodes, Origin, Ref, TorchNode
 from step_torch.registry import lowering_of
-from step_torch.sources import Sources, Stored, Unsupported
+from step_torch.sources import Sources, Stored, Unsupported, supported
 from step_torch.tiling import ROWS, Tiling
 
 FORMATS: dict[str, DType] = {"bfloat16": BF16, "float32": FP32, "bool": BOOL}
@@ -182,8 +182,7 @@ class Importer:
     @property
     def dtype(self) -> DType:
         """The format of the node's first result; raises `Unsupported` where no stream has it."""
-        if self.meta.dtype not in FORMATS:
-            raise Unsupported(f"its result is {self.meta.dtype}, and streams have {', '.join(FORMATS)}")
+        supported(self.meta.dtype in FORMATS, f"its result is {self.meta.dtype}, and streams have {', '.join(FORMATS)}")
         return FORMATS[self.meta.dtype]
 
     def name(self, hint: str = "") -> str:

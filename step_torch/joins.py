@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from step import Stream
+from step.errors import expect
 from step.functions import Max, RetileCol, RetileRow, RetileStreamify, Transpose
 from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value
 from step_torch.nodes import Origin
@@ -58,8 +59,7 @@ class Joiner:
         value = self.columns(value, wanted.tile[1], why)
         value = self.rows(value, wanted.tile[0], why)
         value = self.reordered(value, wanted.loops, why)
-        if value.layout.shape != wanted.shape:
-            raise NoJoin(f"{value.layout} can not become {wanted}")
+        expect(value.layout.shape == wanted.shape, f"{value.layout} can not become {wanted}", NoJoin)
         return value
 
     def whole(self, value: Value, axes: Sequence[TensorAxis], why: str) -> Value:
@@ -137,8 +137,7 @@ class Joiner:
     def _innermost(self, value: Value, part: AxisPart, why: str) -> Value:
         """``value`` with the loop over the blocks ``part`` innermost."""
         found = [each for each in value.layout.loops if each.axis == part.axis and each.step == part.count * part.step]
-        if not found:
-            raise NoJoin(f"no loop goes over blocks of {part} in {value.layout}")
+        expect(found, f"no loop goes over blocks of {part} in {value.layout}", NoJoin)
         others = [each for each in value.layout.loops if each is not found[-1]]
         value = self.reordered(value, (*others, found[-1]), why)
         while len(value.layout.loops) > 1:

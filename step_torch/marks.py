@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
-from step.errors import InputError
+from step.errors import InputError, expect
 
 
 @torch.library.custom_op("step::attention", mutates_args=())
@@ -133,8 +133,7 @@ class Marks:
                 raise refused(f"has the option {name} = {_shown(option)}, which has no lowering")
         if scaling is not None and not isinstance(scaling, int | float):
             raise refused(f"has scaling = {_shown(scaling)}, but only a number has a lowering")
-        if dropout:
-            raise refused(f"drops {dropout} of its weights: set its dropout to 0")
+        expect(not dropout, f"drops {dropout} of its weights: set its dropout to 0", refused)
         if value.shape[-1] != query.shape[-1]:
             wide = f"values of {value.shape[-1]} columns and queries of {query.shape[-1]}"
             raise refused(f"has {wide}: only equal numbers have a lowering")
@@ -152,8 +151,7 @@ class Marks:
         """Raise unless every row sees all rows up to its own, and no others."""
         if mask is not None:
             kind = next((kind for made, kind in self._masks if made is mask), "which was given")
-            if kind:
-                raise refused(f"has a mask, {kind}: only causal attention without one has a lowering")
+            expect(not kind, f"has a mask, {kind}: only causal attention without one has a lowering", refused)
             return
         before = self._before.get(id(getattr(module, "config", None))) or CAUSAL[0]
         if before not in CAUSAL:
@@ -199,15 +197,13 @@ class Marks:
         refused = self._refusal(module, "experts")
         only = "only SwiGLU experts, silu(x @ gate) * (x @ up) @ down, have a lowering"
         for name, (right, otherwise) in EXPERTS.items():
-            if getattr(module, name, right) is not right:
-                raise refused(f"have {otherwise}: {only}")
+            expect(getattr(module, name, right) is right, f"have {otherwise}: {only}", refused)
         if getattr(module._apply_gate, "__func__", None) is not _default_apply_gate:
             raise refused(f"have a gate of their own: {only}")
         if type(module.act_fn) not in (nn.SiLU, SiLUActivation):
             name = getattr(module.act_fn, "__name__", type(module.act_fn).__name__)
             raise refused(f"have the activation {name}: {only}")
-        if more or options:
-            raise refused(f"are given more than rows, experts and weights: {only}")
+        expect(not more and not options, f"are given more than rows, experts and weights: {only}", refused)
         gate_up, down = module.gate_up_proj, module.down_proj
         count, hidden, inner = down.shape
         if gate_up.shape != (count, 2 * inner, hidden) or x.shape[1:] != (hidden,):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from step import BF16, FP32, Stream
+from step.errors import expect
 from step_torch.caches import Cache, captured
 from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, blocks, whole
 
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
 
 class Unsupported(Exception):
     """A node that has no lowering for what it is; the message says what."""
+
+
+supported = partial(expect, error=Unsupported)
+"""Raises `Unsupported` with a message unless a condition holds."""
 
 
 @dataclass(frozen=True)
@@ -134,8 +140,7 @@ class Sources:
         for part, inner in ((wanted.rows, outer[-1:]), (wanted.columns, columns)):
             if part is not None and part.count > 1 and (part.axis not in inner or part.step > 1):
                 raise Unsupported(f"{given.name!r} does not lie in memory as {wanted}")
-        if given.width % cols:
-            raise Unsupported(f"tiles of {cols} columns do not divide the {given.width} of {given.name!r}")
+        supported(not given.width % cols, f"tiles of {cols} columns do not divide the {given.width} of {given.name!r}")
         strides = []
         for part in wanted.loops:
             if part.axis in step:

@@ -19,7 +19,7 @@ _HERE = Path(__file__).parent / "verilog"
 HELPERS = (_HERE / "sim_memory_timing.cpp", _HERE / "sim_log.cpp")
 """What is C++ of the simulation hardware, and knows nothing of the design."""
 
-HARDWARE = (*(_HERE / f"sim_{name}.sv" for name in ("source", "sink", "memory", "monitor")), *HELPERS)
+HARDWARE = (*(_HERE / f"{name}.sv" for name in ("sim_source", "sim_sink", "sim_memory", "sim_monitor")), *HELPERS)
 """The simulation hardware that the bench instantiates."""
 
 BUSES = _HERE / "sim_axi.sv"
@@ -56,7 +56,7 @@ def bench_text(design: BenchDesign) -> str:
     power, body = "power_on" if shared else "rst", list[str]()
     connections = [("clk", "clk"), ("rst", power)]
     for port in (*design.sources, *design.sinks):
-        body += _stream(port, "source" if port in design.sources else "sink")
+        body += _stream(port, "sim_source" if port in design.sources else "sim_sink")
         connections += [(name, name) for name in (*port.parts, f"{port.port}_tvalid", f"{port.port}_tready")]
     if design.buses is not None:
         lines, more = _buses(design, design.buses)
@@ -90,17 +90,17 @@ def bench_text(design: BenchDesign) -> str:
     )
 
 
-def _stream(port: StreamPort, kind: str) -> list[str]:
-    """A ``source`` or a ``sink``."""
-    stem = port.port
+def _stream(port: StreamPort, module: str) -> list[str]:
+    """A source or a sink, as the ``module`` of its kind."""
+    stem, takes = port.port, module == "sim_sink"
     return [
         *([f"    wire [{port.data_bits - 1}:0] {stem}_tdata;"] if port.data_bits else []),
         f"    wire [{port.user_bits - 1}:0] {stem}_tuser;",
         f"    wire {stem}_tlast, {stem}_tvalid, {stem}_tready;",
-        f'    sim_{kind} #(.NAME("{port.name}"), .BITS({port.bits})) {stem}__{kind} (',
+        f'    {module} #(.NAME("{port.name}"), .BITS({port.bits})) {stem}__{module.removeprefix("sim_")} (',
         f"        .clk, .rst, .transfer({{{', '.join(port.parts)}}}), .valid({stem}_tvalid), "
-        f".ready({stem}_tready){',' * (kind == 'sink')}",
-        *(["        .running"] if kind == "sink" else []),
+        f".ready({stem}_tready){',' * takes}",
+        *(["        .running"] if takes else []),
         "    );",
         "",
     ]

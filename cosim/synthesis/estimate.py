@@ -144,7 +144,7 @@ def _counted(program: Netlist) -> tuple[ElaboratedFabric, dict[str, Counts]]:
     """The fabric, and the counts of every module with all that it instantiates."""
     check_synthesisable(program)
     fabric = elaborate(program)
-    library = ModuleLibrary()
+    library = ModuleLibrary(generic=False)
     for instance in fabric.structure.instances:
         library.require(instance.component)
     texts = library.texts()

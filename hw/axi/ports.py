@@ -10,7 +10,6 @@ from amaranth.lib.data import StructLayout
 from amaranth.lib.wiring import In, Out
 
 from step.language.faults import Fault
-from step.lowering.board import BoardPlan
 from step.lowering.bus import BusConfig
 
 INCR, MODIFIABLE = 1, 0b0011
@@ -76,14 +75,6 @@ class Lanes:
         """A burst: of which of so many ``ports``, its first address, its transfers but one, the last of its tile."""
         bits = {"port": range(ports), "address": self.bus.address_bits, "length": max(1, self.index_bits), "last": 1}
         return StructLayout(bits)
-
-
-def ports_of(board: BoardPlan, master: int, *, writes: bool) -> tuple[Port, ...]:
-    """The ports of ``master``, as it has to know them."""
-    return tuple(
-        Port(each.number, board.images[each.image].base, each.size_beats, each.acknowledged)
-        for each in board.of(master, writes=writes)
-    )
 
 
 def address_channel(prefix: str, bus: BusConfig) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.axi.control import MasterControl
 from hw.axi.crossing import Crossing
-from hw.axi.ports import FAULT, Lanes, Port, ports_of
+from hw.axi.ports import FAULT, Lanes, Port
 from hw.axi.read_master import ReadMaster
 from hw.axi.status import RunStatus
 from hw.axi.store_limit import StoreLimit
@@ -117,7 +117,8 @@ def _masters(top: Structure, board: BoardPlan, number: int, inner: str, limited:
     lanes = Lanes(board.beat_bytes, board.bus)
     for writes, kind in ((False, ReadMaster), (True, WriteMaster)):
         ports = board.of(number, writes=writes)
-        master = kind(ports_of(board, number, writes=writes) or (Port(0, 0, 1),), lanes)
+        known = (Port(each.number, board.images[each.image].base, each.size_beats, each.acknowledged) for each in ports)
+        master = kind(tuple(known) or (Port(0, 0, 1),), lanes)
         name, wires = f"{_WRITES if writes else 'read'}_master{number}", dict[str, str | int]()
         ends = {each: f"{name}_{each}" for each in ("idle", *FAULT)} | {"quiet": FABRIC_RESET, "cut": FABRIC_RESET}
         for at, port in enumerate(ports):
@@ -126,7 +127,9 @@ def _masters(top: Structure, board: BoardPlan, number: int, inner: str, limited:
             ends[f"base{at}"] = _of("base", board, port)
         for flat, member, value in flat_ports(master):
             end, inside, part = flat.partition("__")
-            if flat in master.channels:
+            if end in ends:
+                wires[flat] = f"{ends[end]}{inside}{part}"
+            elif ports or flat in master.channels:
                 wires[flat] = outer = f"{inner}{number}_{flat}"
                 width = len(Value.cast(value))
                 if inner == "m_axi":
@@ -135,8 +138,6 @@ def _masters(top: Structure, board: BoardPlan, number: int, inner: str, limited:
                     top.wires[outer] = width
                 if not ports and member.flow is Out:
                     top.gathered[outer] = [f"{width}'d0"]
-            elif ports:
-                wires[flat] = f"{ends[end]}{inside}{part}"
         if ports:
             comment = ", ".join(each.name for each in ports)
             top.add(name, master, wires, f"{'writes' if writes else 'reads'} of {comment}")

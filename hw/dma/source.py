@@ -142,11 +142,7 @@ class SourceDma(Parametric):
         if format.most_rows:
             shown = Mux(rows > format.most_rows, format.most_rows + 1, rows)
             m.d.comb += header.rows.eq(Mux(header.value, shown, 0))
-        m.d.comb += [
-            self.o.tuser.eq(header.as_value()),
-            self.o.tlast.eq(last),
-            moves.eq(self.o.tvalid & self.o.tready),
-        ]
+        m.d.comb += [self.o.tuser.eq(header.as_value()), self.o.tlast.eq(last), moves.eq(self.o.tvalid & self.o.tready)]
         place = Signal(range(format.cycles))
         cycles = larger(format.words_of(header.rows), 1) if format.most_rows else format.cycles
         m.d.comb += last.eq(~header.value | (place == cycles - 1))

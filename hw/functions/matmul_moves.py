@@ -9,32 +9,19 @@ from step.lowering.plans.matmul_plan import MatmulPlan
 from step.lowering.plans.words import Words
 
 
-def left_moves(plan: MatmulPlan) -> tuple[Move, ...]:
-    """From the words of the left operand to its ``block_rows`` x ``terms`` scalars of a cycle; a step is (row block,
-    step of k)."""
-    shape, inner = plan.arrangement, plan.operands[0].cols
+def operand_moves(plan: MatmulPlan, port: int) -> tuple[Move, ...]:
+    """From the words of an operand to its ``block_rows`` x ``terms`` scalars of a cycle, or to its ``block_cols`` x
+    ``terms`` where it is the right one; a step is (row or column block, step of k)."""
+    shape, tile, inner = plan.arrangement, plan.operands[port], plan.operands[0].cols
+    rows, cols = (shape.rows, shape.block_rows, shape.row_blocks), (shape.cols, shape.block_cols, shape.col_blocks)
+    extent, size, blocks = cols if port else rows
     moves: list[Move] = []
-    for i in range(shape.rows):
-        block, row = divmod(i, shape.block_rows)
+    for at in range(extent):
+        block, lane = divmod(at, size)
         for k in range(inner):
             step, term = divmod(k, plan.terms)
-            port, step = row * plan.terms + term, block + (step << _width(shape.row_blocks))
-            moves += _out_of_words(i * inner + k, plan.operands[0], step, port)
-    return tuple(moves)
-
-
-def right_moves(plan: MatmulPlan) -> tuple[Move, ...]:
-    """From the words of the right operand to its ``block_cols`` x ``terms`` scalars of a cycle; a step is (column
-    block, step of k)."""
-    shape, inner = plan.arrangement, plan.operands[0].cols
-    moves: list[Move] = []
-    for j in range(shape.cols):
-        block, col = divmod(j, shape.block_cols)
-        for k in range(inner):
-            step, term = divmod(k, plan.terms)
-            port, step = col * plan.terms + term, block + (step << _width(shape.col_blocks))
-            scalar = j * inner + k if plan.transposed else k * shape.cols + j
-            moves += _out_of_words(scalar, plan.operands[1], step, port)
+            scalar = k * extent + at if port and not plan.transposed else at * inner + k
+            moves += _out_of_words(scalar, tile, block + (step << _width(blocks)), lane * plan.terms + term)
     return tuple(moves)
 
 

@@ -9,7 +9,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
 from hw.functions.assembly import Assembly
 from hw.functions.corner_turn import CornerTurn, Move
-from hw.functions.matmul_moves import item_bits, left_moves, right_moves
+from hw.functions.matmul_moves import item_bits, operand_moves
 from hw.functions.matmul_order import Working
 from hw.functions.rotated_turn import RotatedTurn
 from hw.primitives.timing import counter, registered
@@ -46,12 +46,12 @@ class Operands:
 
     def scalars(self, words: Sequence[Value], order: Working) -> list[Value]:
         """Scalars of each operand that the lanes work on, a cycle behind ``order``."""
-        moves = left_moves(self._plan), right_moves(self._plan)
         steps = Cat(order.row, order.k), Cat(order.across, order.k)
         found = []
         for port, word in enumerate(words):
             assembled = self._plan.assembled[port]
-            store = self._assembly(port, moves[port]) if assembled else self._turn(port, moves[port], order)
+            moves = operand_moves(self._plan, port)
+            store = self._assembly(port, moves) if assembled else self._turn(port, moves, order)
             self._m.submodules[f"store_{port}"] = store
             write = self._comes & (self._word < self._plan.operands[port].beats)
             self._m.d.comb += [store.write.eq(write), store.write_step.eq(self._word), store.values.eq(word)]

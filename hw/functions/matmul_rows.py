@@ -17,7 +17,11 @@ from step.lowering.plans.rows import parts
 
 
 class RowsMatmulDatapath(MatmulDatapath):
-    """As `MatmulDatapath`, with as many rows as there are."""
+    """As `MatmulDatapath`, with as many rows as there are.
+
+    Order, states and result have hardware of their own: groups of a known product are constants, while registers that
+    hold them, as they do here, would be LUTs of every static product.
+    """
 
     plan: RowsMatmulPlan
     leaves_early = True

@@ -30,22 +30,13 @@ class Store:
             Shallow(m, f"{name}_{at}" if banks > 1 else name, written.bits, self._places) for at in range(banks)
         ]
 
-    def _row(self, number: Value, parts: Parts) -> Value:
-        """The row of the element in which part ``number`` is."""
+    def _find(self, number: Value, parts: Parts, copy: Value) -> tuple[Value, Value]:
+        """The address of the row in which part ``number`` of an element is, and its place there."""
+        shift = self._ratio.bit_length() - 1
+        row, place = number if parts is self._wide else number[shift:], number[:shift]
         if self._rows == 1:
-            return C(0, 1)
-        return number if parts is self._wide else number[self._shift :]
-
-    def _place(self, number: Value, parts: Parts) -> Value:
-        """The place of part ``number`` in its row."""
-        return number if self._rows == 1 else number[: self._shift]
-
-    @property
-    def _shift(self) -> int:
-        return self._ratio.bit_length() - 1
-
-    def _address(self, row: Value, copy: Value) -> Value:
-        return row if self._places == self._rows else row + copy * self._rows
+            row, place = C(0, 1), number
+        return row if self._places == self._rows else row + copy * self._rows, place
 
     def write(self, enable: Value, number: Value, part: Value, copy: Value = ONLY) -> None:
         """Write ``part`` at its ``number``, if ``enable``.
@@ -53,7 +44,7 @@ class Store:
         The last part of an element whose last row is not full writes zeros into the end of that row: a row is read as a
         whole, and nothing in it may be unknown (X). In other rows the parts that follow write there once more.
         """
-        address, place = self._address(self._row(number, self._written), copy), self._place(number, self._written)
+        address, place = self._find(number, self._written, copy)
         full = self._written.count % len(self._banks)
         for at, bank in enumerate(self._banks):
             if len(self._banks) == 1:
@@ -66,13 +57,13 @@ class Store:
 
     def read(self, number: Value, copy: Value = ONLY) -> Value:
         """The part ``number``, in the same cycle."""
-        address = self._address(self._row(number, self._read), copy)
+        address, place = self._find(number, self._read, copy)
         row = Cat(bank.read(address) for bank in self._banks)
         if self._read is self._wide or self._ratio == 1:
             return row[: self._read.bits]
         padded = Cat(row, C(0, max(0, self._ratio * self._read.bits - len(row))))
         parts = [padded.word_select(at, self._read.bits) for at in range(self._ratio)]
-        return Array(parts)[self._place(number, self._read)]
+        return Array(parts)[place]
 
 
 class Picked(Store):

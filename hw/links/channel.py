@@ -91,18 +91,12 @@ class ChannelFifo(Parametric):
         self._most = min(format.beats, reader.beats)
         self._places = self._most if places is None or not format.word_bits else places
         super().__init__({"i": In(ProducerSignature(format)), "o": Out(ConsumerSignature(reader))})
-        self.parameters = {
-            "words": self._format.beats or None,
-            "word_bits": self._format.word_bits or None,
-            "header_bits": self._format.header.size,
-            "depth_tokens": self._depth,
-            "spare_tokens": self._spare or None,
-            "block_ram": self._deep,
-            "span": self._format.span if isinstance(self._format, DynamicFormat) else None,
-            "written": self._gears and self._gears[0],
-            "read": self._gears and self._gears[1],
-            "places": self._places if self._places < self._most else None,
-        }
+        bits = {"word_bits": format.word_bits or None, "header_bits": format.header.size}
+        slots = {"depth_tokens": depth, "spare_tokens": self._spare or None, "block_ram": deep}
+        span = format.span if isinstance(format, DynamicFormat) else None
+        gears = dict(zip(("written", "read"), self._gears or (None, None), strict=True))
+        few = self._places if self._places < self._most else None
+        self.parameters = {"words": format.beats or None, **bits, **slots, "span": span, **gears, "places": few}
 
     @property
     def lag(self) -> int:

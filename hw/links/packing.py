@@ -18,7 +18,7 @@ from step.lowering.links import leaves, words
 def pack_element(value: Any, element: ElementType) -> int:
     """The data bits of ``value``."""
     if isinstance(element, Tile):
-        return int.from_bytes(pack_tiles(value[None], element, 1), "little")
+        return int.from_bytes(pack_tiles(value[None], element.with_rows(len(value)), 1), "little")
     if isinstance(element, Tuple):
         word, shift = 0, 0
         for part, item in zip(value, element.items, strict=True):

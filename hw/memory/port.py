@@ -37,12 +37,8 @@ class OffChipPort(Parametric):
         members: dict[str, Any] = {"answer": In(1), "answered": Out(1)} if answers else {}
         ends = {"i": In(ProducerSignature(format)), "o": Out(stream.Signature(format.header))}
         super().__init__({**ends, MEMORY_RESET: In(1), **members})
-        self.parameters = {
-            "token_bits": self._format.header.size,
-            "depth_tokens": self._depth,
-            "answers": self._answers,
-            "most": self._most or None,
-        }
+        sizes = {"token_bits": format.header.size, "depth_tokens": depth}
+        self.parameters = {**sizes, "answers": answers, "most": most or None}
 
     @property
     def generic(self) -> OffChipPort:

@@ -16,24 +16,15 @@ from step.lowering.bus import BusConfig
 from step.lowering.netlist import Netlist
 from step.lowering.registers import UNIT_BITS, WORD, Register, check_counts, registers_of
 
-_SHOWN = {
-    **{f"status_{each}": f"run_{each}" for each in ("done", "idle", "busy", "draining", "memory_waits")},
-    "status_fault": "run_faulty",
-    "fault_code": "run_fault_code",
-    "fault_unit": "run_fault_unit",
-    **{f"interrupt_{each}": f"run_{each}_now" for each in ("done", "fault", "watchdog")},
-    "error_start_refused": "run_refused",
-    "lock": "run_busy",
-    "forget": "run_begins",
-    "memory_fault_code": "memory_fault",
-    "memory_fault_port": "memory_fault_port",
-    "memory_fault_low_value": "memory_fault_address[31:0]",
-    "memory_fault_high_value": "memory_fault_address[63:32]",
-    "cycles_low_value": "run_cycles[31:0]",
-    "cycles_high_value": "run_cycles[63:32]",
-    "wait_unit_activity": "wait_activity",
-    **{f"wait_edge_{each}": f"wait_{each}" for each in ("starved", "blocked", "unit", "awaited")},
-}
+_SHOWN = {f"status_{each}": f"run_{each}" for each in ("done", "idle", "busy", "draining", "memory_waits")}
+_SHOWN |= {"status_fault": "run_faulty", "fault_code": "run_fault_code", "fault_unit": "run_fault_unit"}
+_SHOWN |= {f"interrupt_{each}": f"run_{each}_now" for each in ("done", "fault", "watchdog")}
+_SHOWN |= {"error_start_refused": "run_refused", "lock": "run_busy", "forget": "run_begins"}
+_SHOWN |= {"memory_fault_code": "memory_fault", "memory_fault_port": "memory_fault_port"}
+_SHOWN |= {"memory_fault_low_value": "memory_fault_address[31:0]", "cycles_low_value": "run_cycles[31:0]"}
+_SHOWN |= {"memory_fault_high_value": "memory_fault_address[63:32]", "cycles_high_value": "run_cycles[63:32]"}
+_SHOWN |= {"wait_unit_activity": "wait_activity"}
+_SHOWN |= {f"wait_edge_{each}": f"wait_{each}" for each in ("starved", "blocked", "unit", "awaited")}
 """Wires that registers show."""
 
 _TO_CONTROL = {each: each for each in ("still", "fabric_reset", "fault", "memory_fault")}
@@ -59,12 +50,7 @@ class BoardDesign:
 
 
 def board_design(
-    netlist: Netlist,
-    bus: BusConfig,
-    *,
-    own_clock: bool = False,
-    streams: bool = False,
-    initial_values: bool = True,
+    netlist: Netlist, bus: BusConfig, *, own_clock: bool = False, streams: bool = False, initial_values: bool = True
 ) -> BoardDesign:
     """The module ``fabric_NAME_board``, with an AXI4-Lite slave ``s_axil_``, ``interrupt``, buses and streams.
 

@@ -65,6 +65,8 @@ class Calls(Expressions):
             self.too_late.setdefault(word, place)
 
     def _put(self, call: RuleTerm, path: Path, port: Any, token: Any) -> None:
+        if not isinstance(token, Symbol):
+            self.refuse(call, str(call), "what is put is a token")
         number = self._say(call, path, "put", "output", port)
         format, bits = self.outputs[number], token.numbers()
         control = (1 << format.bits) - 1 if format.control else None

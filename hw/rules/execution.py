@@ -117,7 +117,7 @@ class Execution(Pace):
                 case "say", RuleTerm(op="call", parts=(words.fault, code)):
                     self.in_order(each, path, "fault")
                     needs = {key: value for key, value in path.said.items() if key[0] == "need"}
-                    return {**needs, ("fault",): self.value(code, path), ("live",): const(0)}
+                    return {**needs, ("fault",): self.number(code, path), ("live",): const(0)}
                 case "say", call:
                     self.value(call, path)
                 case "let", name, term:

@@ -79,7 +79,15 @@ class Expressions:
             case "not", operand:
                 return invert(self.truth(operand, path))
         found = self.value(test, path)
-        assert isinstance(found, Number)
+        if not isinstance(found, Number):
+            self.refuse(test, f"{test} as a condition", "say `is None` of what may be missing")
+        return found
+
+    def number(self, term: RuleTerm, path: Path) -> Number:
+        """A term that is a number."""
+        found = self.value(term, path)
+        if not isinstance(found, Number):
+            self.refuse(term, f"{term} here", "a number is wanted")
         return found
 
     def value(self, term: RuleTerm, path: Path) -> Any:
@@ -102,25 +110,27 @@ class Expressions:
             case "as", inner:
                 return self._as(term, self.value(inner, path), path)
             case "part", token, part:
-                return self._part(self.value(token, path), part)
+                return self._part(term, self.value(token, path), part)
             case "and" | "or" | "not", *_:
                 return self.truth(term, path)
             case "missing", token:
                 found = self.value(token, path)
-                return invert(const(0) if found is None else found.there)
+                if not isinstance(found, Symbol | None):
+                    self.refuse(term, str(term), "only tokens may be missing")
+                return const(1) if found is None else invert(found.there)
             case "compare", *parts:
                 found = const(1)
                 for each in parts:
-                    a, b = (self.value(operand, path) for operand in each.parts)
+                    a, b = (self.number(operand, path) for operand in each.parts)
                     found = both(found, path.facts.simple(COMPARED[each.op](a, b), 0))
                 return found
             case "+" | "-" as op, *parts:
-                a, b = (self.value(each, path) for each in parts)
+                a, b = (self.number(each, path) for each in parts)
                 return add(a, b) if op == "+" else subtract(a, b)
             case "either", test, body, orelse:
                 return self.either(self.truth(test, path), body, orelse, path)
             case "entry", listed, place:
-                return self._entry(term, self.value(listed, path), self.value(place, path), path)
+                return self._entry(term, self.value(listed, path), self.number(place, path), path)
             case "call" | "apply" | "resize", *_:
                 return self.call(term, path)
         return self.refuse(term, str(term), "it compares, adds and subtracts, and says the words of step.firing")
@@ -142,7 +152,7 @@ class Expressions:
             ports, found = found, const(0)
             for each in ports:
                 found = either(found, each.when)
-        elif term.kind == BOOL and not found.is_flag:
+        elif term.kind == BOOL and isinstance(found, Number) and not found.is_flag:
             found = path.facts.simple(invert(equal(found, const(0))), 0)
         return found
 
@@ -173,7 +183,9 @@ class Expressions:
                 return Carried(const(1), self.source(literal), control)
         return self.refuse(term, str(term), "it names integers, tuples of them, values, Done and empties")
 
-    def _part(self, token: Symbol, part: str) -> Any:
+    def _part(self, term: RuleTerm, token: Any, part: str) -> Any:
+        if not isinstance(token, Symbol):
+            self.refuse(term, str(term), "only tokens have parts")
         if part in ("value", "has_value"):
             return token.carries if part == "value" or token.carries is ANY else token.carries.there
         return getattr(token, part)

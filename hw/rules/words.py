@@ -64,9 +64,13 @@ class Words:
     def assigned(self, name: str, value: Any, facts: Facts, place: RuleTerm) -> Any:
         """``value`` as the word ``name`` holds it from now on, whose range has room for it."""
         if name in self.initial:
+            if not isinstance(value, Number):
+                refuse(self._rule, place, f"this value of self.{name}", "it is a number")
             self._widen(name, "", value, facts, place)
             return value
         token = NOTHING if value is None else value
+        if not isinstance(token, Symbol):
+            refuse(self._rule, place, f"this value of self.{name}", "it is a token, or None")
         for part, number in token.numbers().items():
             self._widen(name, part, number, facts, place)
         for source in () if token.carries is ANY else leaves(token.carries.source):

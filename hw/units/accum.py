@@ -60,12 +60,14 @@ class Accum(FunctionRule):
         firing.finish(token.done)
         for port in range(len(self.operands)):
             firing.take(port)
-        whole = token.value | (puts & value) if self.keeps_rows else token.value
-        pace = self.pace(rows if self.keeps_rows else more)  # a state of dynamic size takes its time without an element
-        firing.occupy(when=whole, cycles=pace.initiation_interval)
-        firing.reserve(0, when=puts & value, cycles=self.pace(rows).burst)
+        emits = puts & value
+        if self.keeps_rows:  # a state takes its time, with an element or not
+            firing.occupy(when=token.value | emits, cycles=self.pace(rows).initiation_interval)
+        else:
+            firing.occupy(when=token.value, cycles=self.pace(more).initiation_interval)
+        firing.reserve(0, when=emits, cycles=self.pace(rows).burst)
         if self.datapath is not None:
-            self._compute(m, firing, token.value, fresh, puts & value, more, rows)
+            self._compute(m, firing, token.value, fresh, emits, more, rows)
 
     def _put(self, firing: Firing, token: Any, puts: Value, value: Value, rows: Any) -> None:
         """The header of what leaves: a state, an empty outside of reductions, or Done."""

@@ -207,11 +207,9 @@ def _text(value: Any) -> str | None:
     match value:
         case bool():
             return "yes"
-        case DType():
-            return str(value)
         case Enum():
             return value.name.lower().replace("_", " ")
-        case int() | float() | str():
+        case DType() | int() | float() | str():
             return str(value)
         case type():
             return value.__name__

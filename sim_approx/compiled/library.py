@@ -34,13 +34,8 @@ from step.host.files import cache_directory
 from step.language.faults import Fault
 from step.language.tokens import UNKNOWN
 
-CALLBACK = ctypes.CFUNCTYPE(
-    ctypes.c_int64,
-    ctypes.c_int64,
-    ctypes.c_int64,
-    ctypes.POINTER(ctypes.c_int64),
-    ctypes.POINTER(ctypes.c_int64),
-)
+NUMBER, NUMBERS = ctypes.c_int64, ctypes.POINTER(ctypes.c_int64)
+CALLBACK = ctypes.CFUNCTYPE(NUMBER, NUMBER, NUMBER, NUMBERS, NUMBERS)
 """Calls function `number` of `count` values, by their numbers, and gets the code of a fault."""
 
 CPP = Path(__file__).parent / "cpp"
@@ -179,14 +174,14 @@ def _command(mask_words: int, compiler: str) -> list[str]:
 
 
 def _declare(engine: ctypes.CDLL) -> ctypes.CDLL:
-    run, number, count = ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64)
+    run = ctypes.c_void_p
     for names, result, arguments in (
-        ("start", run, (run, CALLBACK, number, number)),
-        ("profile", None, (run, number, number)),
-        ("run", number, (run, number, number)),
-        ("now entered", number, (run,)),
+        ("start", run, (run, CALLBACK, NUMBER, NUMBER)),
+        ("profile", None, (run, NUMBER, NUMBER)),
+        ("run", NUMBER, (run, NUMBER, NUMBER)),
+        ("now entered", NUMBER, (run,)),
         ("end forget_seen", None, (run,)),
-        ("profiled report notes events leaves seen fired waits", run, (run, count)),
+        ("profiled report notes events leaves seen fired waits", run, (run, NUMBERS)),
     ):
         for name in names.split():
             function = getattr(engine, f"step_{name}")

@@ -69,7 +69,7 @@ class Ending:
     jumped: int = 0
 
 
-class _Entrance:
+class _LateEntrance:
     """Entrance of a channel behind ``machine``: tokens enter its latency later."""
 
     def __init__(self, engine: PythonEngine, machine: Machine) -> None:
@@ -82,7 +82,7 @@ class _Entrance:
         self._engine.at(cycle, self._engine.enter, *item)
 
 
-class _SizedEntrance(_Entrance):
+class _SizedEntrance(_LateEntrance):
     """Entrance of a channel behind a machine whose pace follows the rows of tiles, as those do that come here.
 
     A token without a value has the latency of a tile without rows, and no words. Tokens stay in order: one that is
@@ -125,7 +125,7 @@ class PythonEngine:
                 if machine.sizes is not None and output < len(machine.sized):
                     channel.entering = _SizedEntrance(self, machine, tiles=machine.sized[output])
                 elif not isinstance(channel, Unread):
-                    channel.entering = _Entrance(self, machine)
+                    channel.entering = _LateEntrance(self, machine)
 
     def run(self, max_cycles: int | None = None, events: Events | None = None, told: Told | None = None) -> Ending:
         """Run until nothing moves, or for ``max_cycles``, and say how the run ended.

@@ -40,16 +40,10 @@ class Reason(enum.IntEnum):
 
 
 FIRED = np.dtype(
-    [
-        ("cycle", np.int64),
-        ("origin", np.int32),
-        ("machine", np.int32),
-        ("number", np.uint32),
-        ("late", np.int32),
-        ("size", np.int32),
-        ("kind", np.uint8),
-        ("outcome", np.uint8),
-    ],
+    {
+        "names": ["cycle", "origin", "machine", "number", "late", "size", "kind", "outcome"],
+        "formats": ["i8", "i4", "i4", "u4", "i4", "i4", "u1", "u1"],
+    },
     align=True,
 )
 """An event: its cycle, the event that it follows from (`NOBODY`: none), its machine, and the number of the channel
@@ -59,14 +53,7 @@ of the memory among the machines plus the number of its port for a machine, its 
 ``size`` the cycles until it is there."""
 
 WAIT = np.dtype(
-    [
-        ("since", np.int64),
-        ("end", np.int64),
-        ("machine", np.int32),
-        ("channel", np.int32),
-        ("activity", np.uint8),
-    ],
-    align=True,
+    {"names": ["since", "end", "machine", "channel", "activity"], "formats": ["i8", "i8", "i4", "i4", "u1"]}, align=True
 )
 """A machine did not fire from ``since`` to before its ``end``, starved or blocked: for want of a token of the channel,
 or of space in it; `NOBODY`: others were in the banks that it wanted."""

@@ -22,8 +22,15 @@ def _tile_of_rows(function: Function, inputs: tuple[ElementType, ...]) -> Tile:
     raise mismatch(function, "1 tile of BF16, FP32, INT8 or INT32 with a fixed number of columns >= 1", inputs)
 
 
+class _OfRows(MapFunction):
+    """A function of the rows of a tile."""
+
+    def flops(self, *inputs: ElementType) -> sympy.Expr:
+        return _tile_of_rows(self, inputs).elements
+
+
 @dataclass(frozen=True)
-class RowSum(MapFunction):
+class RowSum(_OfRows):
     """The sum of every row: ``[rows, cols]`` becomes ``[rows, 1]``. 1 FLOP per scalar of the operand.
 
     Neighbours are added in pairs, the sums of those in pairs again, and so on; a number without a neighbour stays as it
@@ -76,12 +83,9 @@ class RowSum(MapFunction):
         padded = np.pad(values, ((0, 0), (0, -cols % terms))).reshape(rows, -(-cols // terms), terms)
         return fused.fused_sum(padded.astype(np.float64), fused.exponents(padded), axis=2)
 
-    def flops(self, *inputs: ElementType) -> sympy.Expr:
-        return _tile_of_rows(self, inputs).elements
-
 
 @dataclass(frozen=True)
-class RowMax(MapFunction):
+class RowMax(_OfRows):
     """The largest scalar of every row: ``[rows, cols]`` becomes ``[rows, 1]``. 1 FLOP per scalar of the operand.
 
     +0 is larger than -0; a row with a NaN has NaN. The format stays.
@@ -101,12 +105,9 @@ class RowMax(MapFunction):
             plus_zero = ((values == 0) & ~np.signbit(values)).any(axis=1, keepdims=True)
             return numerics.narrow(np.where((largest == 0) & plus_zero, np.float32(0), largest), dtype)
 
-    def flops(self, *inputs: ElementType) -> sympy.Expr:
-        return _tile_of_rows(self, inputs).elements
-
 
 @dataclass(frozen=True)
-class ArgMax(MapFunction):
+class ArgMax(_OfRows):
     """The column of the largest scalar of every row, of equal ones the first: ``[rows, cols]`` becomes ``[rows, 1]``.
 
     Columns are UINT32, from 0 on. +0 is larger than -0, subnormal numbers are zeros, and NaN is larger than all
@@ -118,6 +119,3 @@ class ArgMax(MapFunction):
 
     def apply(self, value: np.ndarray) -> np.ndarray:
         return numerics.order(value).argmax(axis=1, keepdims=True).astype(np.uint32)
-
-    def flops(self, *inputs: ElementType) -> sympy.Expr:
-        return _tile_of_rows(self, inputs).elements

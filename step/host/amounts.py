@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import floor, log10
 
-from step.errors import InputError, ProgramError
+from step.errors import InputError, ProgramError, expect
 
 Sizes = Mapping[str, Fraction | int]
 
@@ -48,8 +48,7 @@ class Quantity:
         exact = Fraction(match[1]) * factor
         if exact.denominator == 1:
             return int(exact)
-        if self.of is not None:
-            raise refused(f"{what} must be whole {self.of}, and {text!r} are {float(exact):g}")
+        expect(self.of is None, f"{what} must be whole {self.of}, and {text!r} are {float(exact):g}", refused)
         return float(exact)
 
     def _factor(self, suffix: str) -> Fraction | int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from step.errors import InputError
+from step.errors import InputError, expect
 
 Fits = Callable[[str], object]
 
@@ -13,8 +13,7 @@ def pair(text: str, must: str, fits: Fits = bool) -> tuple[str, str]:
     """The name and the value of ``text``; raises `InputError`, which says what it ``must`` be, where there is no name,
     or a value that does not fit."""
     name, _, value = text.partition("=")
-    if not name or not fits(value):
-        raise InputError(f"{must}, not {text!r}")
+    expect(name and fits(value), f"{must}, not {text!r}", InputError)
     return name, value
 
 
@@ -22,7 +21,6 @@ def pairs(texts: Iterable[str], must: str, twice: str, fits: Fits = bool) -> dic
     """The values of ``texts`` by their names; raises `InputError` as `pair`, and for a name that is there ``twice``."""
     values = dict[str, str]()
     for name, value in (pair(each, must, fits) for each in texts):
-        if name in values:
-            raise InputError(twice.format(name))
+        expect(name not in values, twice.format(name), InputError)
         values[name] = value
     return values

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from step.errors import FormatError, InputError
+from step.errors import FormatError, InputError, expect
 
 LONGEST_NAME = 255
 """Bytes in the name of a file."""
@@ -32,6 +32,5 @@ def check_readable(path: Path) -> None:
         return
     kinds = {"directory": path.is_dir(), "pipe": path.is_fifo(), "device or socket": path.exists()}
     for kind, found in kinds.items():
-        if found:
-            raise FormatError(f"'{path}' is a {kind}, but must be a file")
+        expect(not found, f"'{path}' is a {kind}, but must be a file", FormatError)
     raise FormatError(f"there is no file '{path}'")

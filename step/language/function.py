@@ -170,7 +170,7 @@ class CountedFunction(FlatMapFunction):
     """A function that becomes ``[1, pieces]``, the number of which its operands say.
 
     Operands and pieces are control (selectors, and tiles of one UINT32), so in hardware a counter makes them, one a
-    cycle: see `hw.functions.generator`.
+    cycle: see `hw.functions.wires`.
     """
 
     rank = 1

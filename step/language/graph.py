@@ -11,7 +11,7 @@ from itertools import takewhile
 from math import prod
 from typing import Any, TypeVar
 
-from step.errors import GraphError, TypeMismatch
+from step.errors import GraphError, TypeMismatch, expect
 from step.host.extensions import find_module
 from step.host.names import unused
 from step.language.arguments import checked, tells_line
@@ -187,8 +187,7 @@ class Graph(GraphMethods):
     def tensor(self, name: str, dims: Iterable[int], dtype: DType | str) -> Tensor:
         """Declare a tensor in off-chip memory, filled from the inputs of that name."""
         self._check_name(name)
-        if name in self.tensors:
-            raise GraphError(f"tensor {name!r} is declared twice")
+        expect(name not in self.tensors, f"tensor {name!r} is declared twice", GraphError)
         extents = tuple(dims)
         if len(extents) < 2 or min(extents) < 1:
             raise GraphError(f"tensor {name!r} must have at least two dimensions, integers >= 1, not {list(extents)}")

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, Protocol
 
 import sympy
 
-from step.errors import TypeMismatch
+from step.errors import expect
 from step.host.extensions import register, registered
 from step.language.arguments import CheckedABC
 from step.language.dims import Shape, element_count, format_shape, if_equal
@@ -260,16 +260,9 @@ def operator_named(name: str) -> type[Operator]:
     return registered(OPERATORS, name, "step.ops", "op")
 
 
-def expect(condition: bool, message: str) -> None:
-    """Raise `TypeMismatch` with ``message`` unless ``condition`` holds."""
-    if not condition:
-        raise TypeMismatch(message)
-
-
 def expect_rank(value: int, least: int, most: int, what: str = "rank") -> None:
     """Raise `TypeMismatch` unless ``least <= value <= most``."""
-    if least > most:
-        raise TypeMismatch(f"{what} must be at least {least}, but this stream allows at most {most}")
+    expect(least <= most, f"{what} must be at least {least}, but this stream allows at most {most}")
     expect(least <= value <= most, f"{what} must be {least} to {most} here, not {value}")
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from step.errors import InputError
+from step.errors import InputError, expect
 
 
 class _Sentinel:
@@ -127,8 +127,7 @@ def parse(text: str) -> list[Token]:
             tokens.append(DONE)
         elif word[0] in "SE" and word[1:].isdigit():
             level = int(word[1:])
-            if level < 1:
-                raise InputError(f"word {position + 1}, {word!r}, has the level 0; the lowest one is 1")
+            expect(level >= 1, f"word {position + 1}, {word!r}, has the level 0; the lowest one is 1", InputError)
             if word[0] == "E":
                 tokens.append(empty(level))
             elif not may_stop or level < tokens[-1].rank:
@@ -145,8 +144,7 @@ def parse(text: str) -> list[Token]:
             except ValueError:
                 raise InputError(f"a token must be an integer, S1, E1, S2, E2, ... or D, not {word!r}") from None
             may_stop = True
-    if not tokens or not tokens[-1].done:
-        raise InputError("a stream must end with Done")
+    expect(tokens and tokens[-1].done, "a stream must end with Done", InputError)
     return tokens
 
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 import sympy
 
-from step.errors import TypeMismatch
+from step.errors import TypeMismatch, expect
 from step.language.arguments import Checked
 from step.language.dims import Dim, Shape, dim, element_count, format_shape
 from step.language.dtypes import UINT32, DType, as_dtype
@@ -127,8 +127,7 @@ class Selector(metaclass=Checked):
 
     def __post_init__(self) -> None:
         settle_parameters(self)
-        if self.targets < 1:
-            raise TypeMismatch(f"a selector must have at least one target, not {self.targets}")
+        expect(self.targets >= 1, f"a selector must have at least one target, not {self.targets}")
         if self.targets > MOST_TARGETS:
             raise TypeMismatch(f"a selector must have at most {MOST_TARGETS:,} targets, not {self.targets:,}")
 
@@ -169,8 +168,7 @@ class Buffer(metaclass=Checked):
 
     def __post_init__(self) -> None:
         settle_parameters(self)
-        if not self.shape:
-            raise TypeMismatch("a buffer must have at least one dimension, not []")
+        expect(self.shape, "a buffer must have at least one dimension, not []")
 
     @property
     def tiles(self) -> tuple[Tile, ...]:
@@ -207,8 +205,7 @@ class Tuple(metaclass=Checked):
 
     def __post_init__(self) -> None:
         settle_parameters(self)
-        if not self.items:
-            raise TypeMismatch("a tuple must have at least one item, not ()")
+        expect(self.items, "a tuple must have at least one item, not ()")
 
     @property
     def tiles(self) -> tuple[Tile, ...]:

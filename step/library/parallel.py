@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from step.errors import ProgramError
+from step.errors import ProgramError, expect
 from step.functions.elementwise import Add
 from step.language.arguments import checked
 from step.language.dtypes import FP32
@@ -46,8 +46,7 @@ def parallelize(
     graph = data.graph
     assert isinstance(graph, Graph)
     place = f"parallelize {name!r} ({graph.here})"
-    if regions < 1:
-        raise ProgramError(f"{place}: regions must be an integer >= 1, not {regions!r}")
+    expect(regions >= 1, f"{place}: regions must be an integer >= 1, not {regions!r}", ProgramError)
     if data.rank != rank:
         raise ProgramError(
             f"{place}: chunks of rank {rank} are handed out of a stream of rank {rank}, but {data} is {data.type}"

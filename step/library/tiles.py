@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from step.errors import TypeMismatch
+from step.errors import expect
 from step.functions.retile import RetileRow, RetileStreamify
 from step.language.dims import Dim
 from step.language.stream import Stream, stream_method
@@ -52,5 +52,4 @@ def along(stream: Stream, reference: Stream, *, name: str | None = None) -> Stre
 
 
 def _check_tiles(stream: Stream, what: str) -> None:
-    if not isinstance(stream.element, Tile):
-        raise TypeMismatch(f"{stream} has elements {stream.element}, and no {what}")
+    expect(isinstance(stream.element, Tile), f"{stream} has elements {stream.element}, and no {what}")

@@ -85,11 +85,7 @@ def registers_of(board: BoardPlan, hash: str, units: int, channels: int) -> tupl
 def _fixed(hash: int, units: int, channels: int) -> dict[str, tuple[Field, ...]]:
     """Fields of the registers that every board has, in the order of their addresses."""
     constant, shown, setting = FieldAccess.CONSTANT, FieldAccess.SHOWN, FieldAccess.SETTING
-    interrupts = {
-        "done": "the run is over",
-        "fault": "a unit or memory met a fault",
-        "watchdog": "the watchdog fired",
-    }
+    interrupts = {"done": "the run is over", "fault": "a unit or memory met a fault", "watchdog": "the watchdog fired"}
     return {
         "magic": _word(constant, "reads as 0x53544550, STEP", MAGIC),
         "version": _word(constant, "of this map of registers", VERSION),

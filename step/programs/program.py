@@ -15,7 +15,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import sympy
 
-from step.errors import FormatError, InputError, ProgramError
+from step.errors import FormatError, InputError, ProgramError, expect
 from step.host.files import write_together, writing
 from step.host.nearest import among
 from step.host.paths import check_readable, named_file
@@ -202,8 +202,7 @@ def load_programs(spec: str | Path, arguments: Mapping[str, Any] | None = None) 
     if Path(path_text).is_file() or not has_magic(path_text):
         return _load_file(path_text, colon, function, arguments)
     matching = sorted(path for path in glob(path_text, recursive=True) if Path(path).is_file())
-    if not matching:
-        raise FormatError(f"no file matches {path_text!r}")
+    expect(matching, f"no file matches {path_text!r}", FormatError)
     return [program for path in matching for program in _load_file(path, colon, function, arguments)]
 
 
@@ -227,8 +226,7 @@ def _load_file(path_text: str, colon: str, function: str, arguments: Mapping[str
 
 def _one_of(programs: list[Program], what: str, index: str) -> Program:
     """The program at ``index``, such as ``[3]``."""
-    if not re.fullmatch(r"\[-?\d+\]", index):
-        raise FormatError(f"one of a list must be {what}[NUMBER], not {what}{index}")
+    expect(re.fullmatch(r"\[-?\d+\]", index), f"one of a list must be {what}[NUMBER], not {what}{index}", FormatError)
     number, count = int(index[1:-1]), len(programs)
     if not -count <= number < count:
         raise FormatError(f"{what} gives {count} programs, [0] to [{count - 1}], so there is no {index}")
@@ -249,15 +247,13 @@ def called(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Progra
 
 
 def _only(programs: list[Program], what: str, hint: str = "") -> Program:
-    if len(programs) != 1:
-        raise FormatError(f"{what} gives {len(programs)} programs, but one is needed here{hint}")
+    expect(len(programs) == 1, f"{what} gives {len(programs)} programs, but one is needed here{hint}", FormatError)
     return programs[0]
 
 
 def _programs(what: str, made: Any) -> list[Program]:
     """All that a function of the user returned."""
-    if isinstance(made, list) and not made:
-        raise FormatError(f"{what} returns an empty list, so there is no program")
+    expect(not isinstance(made, list) or made, f"{what} returns an empty list, so there is no program", FormatError)
     programs = []
     for each in made if isinstance(made, list) else [made]:
         if not isinstance(each, Program | Graph):

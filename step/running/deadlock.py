@@ -96,14 +96,14 @@ def find_cycle(waits: list[Blockage]) -> list[Blockage]:
     for wait in waits:
         if not graph.has_edge(wait.unit.name, wait.awaited()):
             graph.add_edge(wait.unit.name, wait.awaited(), wait=wait)
-    best: list[str] = []
-    for wait in waits:
-        for _, back in graph.out_edges(wait.unit.name):
-            if networkx.has_path(graph, back, wait.unit.name):
-                path = networkx.shortest_path(graph, back, wait.unit.name)
-                if not best or len(path) < len(best):
-                    best = [wait.unit.name, *path[:-1]]
-    return [graph.edges[name, after]["wait"] for name, after in zip(best, best[1:] + best[:1], strict=True)]
+    paths = (
+        networkx.shortest_path(graph, back, wait.unit.name)
+        for wait in waits
+        for back in graph.successors(wait.unit.name)
+        if networkx.has_path(graph, back, wait.unit.name)
+    )
+    best: list[str] = min(paths, key=len, default=[])
+    return [graph.edges[name, after]["wait"] for name, after in zip(best[-1:] + best[:-1], best, strict=True)]
 
 
 def full_channels(netlist: Netlist, snapshot: Snapshot) -> list[Channel]:

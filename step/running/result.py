@@ -184,9 +184,10 @@ class RunResult(JsonFile):
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, as the schema ``result`` describes it."""
+        outputs = self.outputs
         plain: dict[str, Any] = {
             "status": self.status.value,
-            "outputs": self.outputs and {name: list(map(_token, tokens)) for name, tokens in self.outputs.items()},
+            "outputs": None if outputs is None else {name: list(map(_token, each)) for name, each in outputs.items()},
             "events": self.events
             and {name: {part: each.tolist() for part, each in vars(e).items()} for name, e in self.events.items()},
         }

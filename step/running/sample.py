@@ -56,9 +56,8 @@ def _kept(graph: Graph, own: Mapping[str, Any], keep: Collection[str]) -> BoundI
         if name not in own:
             raise InputError(f"input {name!r} can not be kept: the program has no data")
     bound = bind_inputs(graph, own) if keep else BoundInputs({}, {})
-    return BoundInputs(
-        *({name: each for name, each in part.items() if name in keep} for part in (bound.tensors, bound.streams))
-    )
+    tensors = {name: each for name, each in bound.tensors.items() if name in keep}
+    return BoundInputs(tensors, {name: each for name, each in bound.streams.items() if name in keep})
 
 
 class _InputMaker:

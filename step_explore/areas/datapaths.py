@@ -87,13 +87,10 @@ def _(plan: VectorPlan, found: Amounts, function: Function, application: Applica
     found.one("vector", dynamic=application.dynamic)
     for operand in plan.operands:
         store = plan.store(operand)
+        _store(found, store, "vector.repeated_bits", operand.bits)
         if store is not None and store.picked:
-            found.put("vector.repeated_bits", operand.bits * store.copies)
             found.put("vector.chosen_bits", store.read.count * store.read.bits * store.copies)
-        elif store is not None:
-            _store(found, store)
-    if plan.result_store is not None:
-        _store(found, plan.result_store)
+    _store(found, plan.result_store)
     if plan.reduce:
         bits = plan.lanes * plan.result.dtype.bits
         found.shallow(bits, plan.groups)
@@ -114,10 +111,7 @@ def _(plan: RowPlan, found: Amounts, function: Function, application: Applicatio
     found.put(f"{function.name}.rounded.{plan.result.dtype.name}", shape.down * plan.rounds)
     found.put("row.later_bits", later * source.bits)
     found.one("row", dynamic=application.dynamic)
-    if plan.store is not None and plan.store.picked:
-        found.put("row.repeated_bits", plan.tile.bits * plan.store.copies)
-    elif plan.store is not None:
-        _store(found, plan.store)
+    _store(found, plan.store, "row.repeated_bits", plan.tile.bits)
     found.put("row.result_bits", plan.result.bits * plan.result_store.copies)
 
 
@@ -173,8 +167,14 @@ def _items(found: Amounts, kind: str, item: int, banks: int, bits: int, leave: i
     found.put(f"{kind}.chosen_bits", item * banks - leave)
 
 
-def _store(found: Amounts, store: Store) -> None:
-    """A memory of parts, of which as many of the narrower ones as fit make a wider one."""
+def _store(found: Amounts, store: Store | None, picked: str = "", bits: int = 0) -> None:
+    """A memory of parts, of which as many of the narrower ones as fit make a wider one; or nothing.
+
+    Where parts are picked out of registers, these are ``picked``, ``bits`` for an element.
+    """
+    if store is None or store.picked:
+        found.put(picked, bits * (store.copies if store else 0))
+        return
     written, read = store.written.bits, store.read.bits
     narrow, wide = sorted((store.written, store.read), key=lambda each: each.bits)
     ratio = narrow.count if wide.count == 1 else wide.bits // narrow.bits

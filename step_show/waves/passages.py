@@ -23,11 +23,6 @@ class TokenPassage:
     entered: int
     left: int | None
 
-    @property
-    def text(self) -> str:
-        """The token as in `step.language.tokens`, with ``value`` for any value: ``value S1``, ``E1``, ``D``."""
-        return str(self.token)
-
 
 def passages(events: ChannelEvents, first: int, end: int) -> Iterator[TokenPassage]:
     """The tokens that are in the channel, or enter or leave it, in the cycles from ``first`` to before ``end``."""

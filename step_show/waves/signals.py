@@ -64,7 +64,7 @@ def channel_signals(netlist: Netlist, channel: Channel, events: ChannelEvents, f
 
 def _text(passage: TokenPassage) -> str:
     """``3:value,S1``: viewers and parsers do not agree on blanks in texts."""
-    return f"{passage.number}:{passage.text.replace(' ', ',')}"
+    return f"{passage.number}:{str(passage.token).replace(' ', ',')}"
 
 
 def _pulses(pulses: Iterable[tuple[int, Value]], idle: Value = 0) -> Steps:

@@ -22,14 +22,13 @@ from step_torch.layouts import AxisPart, TensorAxis, Value, sizes
 from step_torch.loops import in_loops, in_one_loop
 from step_torch.lowerings.shapes import Cached
 from step_torch.registry import lowers
-from step_torch.sources import Unsupported
+from step_torch.sources import Unsupported, supported
 
 
 @lowers("step.attention.default")
 def attention(at: Importer, query: Any, key: Any, value: Any, scale: float) -> Value:
     """Attention whose last query sees all keys."""
-    if at.meta.dtype != "bfloat16":
-        raise Unsupported(f"its result is {at.meta.dtype}; bfloat16 has a lowering")
+    supported(at.meta.dtype == "bfloat16", f"its result is {at.meta.dtype}; bfloat16 has a lowering")
     parts = [each.new if isinstance(each, Cached) else each for each in (query, key, value)]
     q, k, v = (sizes(each.dims) for each in parts)
     if len(q) != 4 or k != v or q[-1] != k[-1]:
@@ -90,11 +89,10 @@ def _prefill(at: Importer, q: Value, k: Value, v: Value, scale: float) -> Value:
 
 def _axes_of(at: Importer, q: Value, k: Value) -> tuple[TensorAxis | None, TensorAxis, TensorAxis]:
     """Axes of the rows of queries, of the heads of keys, and of the queries that share one."""
-    if q.dims[0]:
-        raise Unsupported(f"attention of a batch of {q.dims[0][0].extent}; a batch of 1 has a lowering")
+    batch = sizes(q.dims)[0]
+    supported(batch == 1, f"attention of a batch of {batch}; a batch of 1 has a lowering")
     heads = _extent(k, 1)
-    if _extent(q, 1) % heads:
-        raise Unsupported(f"{_extent(q, 1)} heads of queries can not share {heads} heads of keys")
+    supported(not _extent(q, 1) % heads, f"{_extent(q, 1)} heads of queries can not share {heads} heads of keys")
     rows = q.dims[2][0] if q.dims[2] else None
     return rows, TensorAxis(at.name("heads"), heads), TensorAxis(at.name("group"), _extent(q, 1) // heads)
 
@@ -122,11 +120,9 @@ def _decode(at: Importer, q: Value, key: Cached, value: Cached, scale: float) ->
     """The new rows go into the caches, and all of these is read."""
     new = {"keys": at.value(key.new), "values": at.value(value.new)}
     _, _, group = _axes_of(at, q, new["keys"])
-    if q.dims[2] or new["keys"].dims[2]:
-        raise Unsupported("several new rows behind a cache; one has a lowering")
+    supported(not q.dims[2] and not new["keys"].dims[2], "several new rows behind a cache; one has a lowering")
     size, rows, prefix = q.layout.tile[1], at.tiling.cache_rows, at.name("cache") + "_"
-    if not isclose(scale, 1 / sqrt(size)):
-        raise Unsupported(f"a scale of {scale}; 1 / sqrt({size}) has a lowering")
+    supported(isclose(scale, 1 / sqrt(size)), f"a scale of {scale}; 1 / sqrt({size}) has a lowering")
     cache = at.sources.cache(key.past, value.past, prefix)
     attend = Attention(
         at.graph, cache.sequences, cache.tiles, rows, size, group.extent, 1, "interleaved", in_memory=False,

@@ -16,7 +16,7 @@ from step.language.function import MapFunction
 from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, sizes
 from step_torch.registry import lowers
-from step_torch.sources import Stored, Unsupported
+from step_torch.sources import Stored, Unsupported, supported
 
 Function = Callable[..., MapFunction]
 
@@ -48,8 +48,7 @@ def divide(at: Importer, x: Any, y: Any) -> Any:
 @lowers("aten.pow.Tensor_Scalar")
 def power(at: Importer, x: Any, exponent: float) -> Any:
     """x to a power of 2 or 3, rounded once."""
-    if exponent not in (2, 3):
-        raise Unsupported(f"the exponent is {exponent}; 2 and 3 have a lowering")
+    supported(exponent in (2, 3), f"the exponent is {exponent}; 2 and 3 have a lowering")
     value = at.value(x)
     stream = value.stream
     for number in range(int(exponent) - 2):
@@ -113,8 +112,7 @@ def to(
     pin_memory: bool | None = None,
 ) -> Any:
     """Another format; one that is wider holds the same numbers, and costs nothing."""
-    if at.dtype not in (BF16, FP32):
-        raise Unsupported(f"a cast to {at.meta.dtype}; those to bfloat16 and float32 have a lowering")
+    supported(at.dtype in (BF16, FP32), f"a cast to {at.meta.dtype}; those to bfloat16 and float32 have a lowering")
     if isinstance(x, Stored) and x.data.dtype == BF16.numpy:
         return x
     if hasattr(x, "cast"):

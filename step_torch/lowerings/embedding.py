@@ -8,7 +8,7 @@ from step import BF16
 from step_torch.importing import Importer
 from step_torch.layouts import TileLayout, Value, whole
 from step_torch.registry import lowers
-from step_torch.sources import Stored, Unsupported
+from step_torch.sources import Stored, supported
 
 
 @lowers("aten.embedding.default")
@@ -21,13 +21,10 @@ def embedding(
     sparse: bool = False,
 ) -> Value:
     """Row ``numbers`` of the table."""
-    if not (isinstance(table, Stored) and table.is_parameter):
-        raise Unsupported("the table is no parameter of the module")
-    if not isinstance(numbers, Stored):
-        raise Unsupported("numbers of rows that are computed")
+    supported(isinstance(table, Stored) and table.is_parameter, "the table is no parameter of the module")
+    supported(isinstance(numbers, Stored), "numbers of rows that are computed")
     stream = at.sources.embedded(table, numbers)
     axes = at.axes(at.node.name, at.meta.shape)
     columns = axes[-1][0] if axes[-1] else None
-    if any(axes[:-1]):
-        raise Unsupported("several rows at once; one has a lowering")
+    supported(not any(axes[:-1]), "several rows at once; one has a lowering")
     return Value(stream, axes, TileLayout((), None, whole(columns)), BF16)

@@ -34,7 +34,7 @@ from step_models import packing, swiglu
 from step_torch.importing import Importer
 from step_torch.layouts import Dims, Value, dividing
 from step_torch.registry import lowers
-from step_torch.sources import Stored, Unsupported
+from step_torch.sources import Stored, Unsupported, supported
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,8 @@ def top(
     at: Importer, x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[Chosen, Chosen]:
     """The largest of every row, and where they are."""
-    if not largest:
-        raise Unsupported("the smallest of every row; the largest have a lowering")
-    if dim % len(x.dims) != len(x.dims) - 1:
-        raise Unsupported("the largest along another dimension than the last one")
+    supported(largest, "the smallest of every row; the largest have a lowering")
+    supported(dim % len(x.dims) == len(x.dims) - 1, "the largest along another dimension than the last one")
     chosen = Chosen(at.whole_rows(x, "a router looks at a whole row"), k)
     return chosen, chosen
 

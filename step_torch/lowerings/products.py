@@ -19,7 +19,7 @@ from step_torch.loops import in_loops, in_one_loop
 from step_torch.lowerings import shapes
 from step_torch.nodes import TorchNode
 from step_torch.registry import lowers
-from step_torch.sources import Stored, Unsupported
+from step_torch.sources import Stored, Unsupported, supported
 
 
 @dataclass
@@ -127,8 +127,7 @@ class Product:
         """The same tiles, each of which is summed over steps of the depth."""
         depth, size = x.dims[-1][0], layout.tile[1]
         step = min(at.tiling.depth or depth.extent, depth.extent)
-        if depth.extent % step:
-            raise Unsupported(f"steps of {step} do not divide a depth of {depth.extent}")
+        supported(not depth.extent % step, f"steps of {step} do not divide a depth of {depth.extent}")
         matrix = self._in_blocks(depth, size)
         steps, rows = blocks(depth, step)
         block, columns = matrix.dims[0], matrix.dims[-1][0]
@@ -173,8 +172,7 @@ def linear(at: Importer, x: Any, weight: Stored, bias: Stored | None = None) -> 
 @lowers("aten.addmm.default")
 def add_product(at: Importer, bias: Stored, x: Any, weight: Stored, *, beta: float = 1, alpha: float = 1) -> Product:
     """x @ weight + bias."""
-    if (beta, alpha) != (1, 1):
-        raise Unsupported(f"beta is {beta} and alpha {alpha}; 1 and 1 have a lowering")
+    supported((beta, alpha) == (1, 1), f"beta is {beta} and alpha {alpha}; 1 and 1 have a lowering")
     return _product(at, x, weight, bias, transposed=False)
 
 
@@ -185,14 +183,11 @@ def product(at: Importer, x: Any, weight: Stored) -> Product:
 
 
 def _product(at: Importer, x: Any, weight: Any, bias: Stored | None, *, transposed: bool) -> Product:
-    if not isinstance(weight, Stored) or not weight.is_parameter:
-        raise Unsupported("the second matrix is no parameter of the module")
-    if weight.data.ndim != 2:
-        raise Unsupported(f"a weight of {weight.data.ndim} dimensions; one of 2 has a lowering")
+    supported(isinstance(weight, Stored) and weight.is_parameter, "the second matrix is no parameter of the module")
+    supported(weight.data.ndim == 2, f"a weight of {weight.data.ndim} dimensions; one of 2 has a lowering")
     at.check_format(weight)
     axis = TensorAxis(f"{at.node.name}_columns", weight.data.shape[0 if transposed else 1])
-    if at.meta.dtype != "bfloat16":
-        raise Unsupported(f"its result is {at.meta.dtype}; bfloat16 has a lowering")
+    supported(at.meta.dtype == "bfloat16", f"its result is {at.meta.dtype}; bfloat16 has a lowering")
     if bias is not None and not (isinstance(bias, Stored) and bias.data.shape == (axis.extent,)):
         raise Unsupported(f"a bias that is no parameter or input [{axis.extent}]")
     return Product(at.node, x, weight, bias, transposed, (*x.dims[:-1], (axis,)), axis)

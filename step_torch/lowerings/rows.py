@@ -12,7 +12,7 @@ from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import Value
 from step_torch.lowerings.elementwise import together
 from step_torch.registry import lowers
-from step_torch.sources import Unsupported
+from step_torch.sources import Unsupported, supported
 
 
 @lowers("aten.mean.dim")
@@ -55,8 +55,7 @@ def layer_norm(
     cudnn_enable: bool = True,
 ) -> Value:
     """(x - mean) / sqrt(variance + epsilon) * weight + bias, rounded once."""
-    if len(shape) != 1:
-        raise Unsupported(f"it goes along the last {len(shape)} dimensions; the last one alone has a lowering")
+    supported(len(shape) == 1, f"it goes along the last {len(shape)} dimensions; the last one alone has a lowering")
     value = _rows(at, x, [-1], keep=True)
     stream = standardized(at.graph, value.stream, epsilon, prefix=f"{at.node.name}_")
     parameters = [together(at, value, each)[1] for each in (weight, bias) if each is not None]

@@ -17,7 +17,7 @@ from step.functions import Matmul, RotateHalf
 from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, sizes
 from step_torch.registry import lowers
-from step_torch.sources import Stored, Unsupported
+from step_torch.sources import Stored, Unsupported, supported
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,7 @@ def squeeze(at: Importer, x: Any, where: int | list[int]) -> Any:
 @lowers("aten.expand.default")
 def expand(at: Importer, x: Any, shape: list[int], *, implicit: bool = False) -> Any:
     """Nothing, where no dimension grows."""
-    if sizes(x.dims) != at.meta.shape:
-        raise Unsupported(f"a tensor {list(sizes(x.dims))} is repeated to {list(at.meta.shape)}")
+    supported(sizes(x.dims) == at.meta.shape, f"a tensor {list(sizes(x.dims))} is repeated to {list(at.meta.shape)}")
     return x
 
 
@@ -132,8 +131,7 @@ def cut(at: Importer, x: Any, dim: int = 0, start: int | None = None, end: int |
     first, last, _ = slice(start, end, step).indices(extent)
     if (first, last, step) == (0, extent, 1):
         return x
-    if dim % len(x.dims) != len(x.dims) - 1 or step != 1:
-        raise Unsupported("only columns can be cut out")
+    supported(dim % len(x.dims) == len(x.dims) - 1 and step == 1, "only columns can be cut out")
     return x.cut(first, last - first) if hasattr(x, "cut") else Piece(at.value(x), first, last - first)
 
 
@@ -142,8 +140,7 @@ def split(at: Importer, x: Any, size: int | list[int], dim: int = 0) -> tuple[An
     """All columns in pieces."""
     extent = sizes(x.dims)[dim]
     each = size if isinstance(size, list) else [size] * (extent // size)
-    if sum(each) != extent:
-        raise Unsupported(f"pieces of {size} do not divide {extent}")
+    supported(sum(each) == extent, f"pieces of {size} do not divide {extent}")
     ends = np.cumsum(each)
     return tuple(cut(at, x, dim, int(end) - width, int(end)) for end, width in zip(ends, each, strict=True))
 
@@ -162,8 +159,7 @@ def concatenate(at: Importer, parts: list[Any], dim: int = 0) -> Any:
 
 def joined(at: Importer, pieces: list[Piece]) -> Value:
     """``pieces`` of one value side by side."""
-    if any(each.of is not pieces[0].of for each in pieces):
-        raise Unsupported("pieces of several values are put together")
+    supported(not any(each.of is not pieces[0].of for each in pieces), "pieces of several values are put together")
     value = at.whole_rows(pieces[0].of, "columns change places within a tile")
     width = sum(each.extent for each in pieces)
     order = [each.first + at for each in pieces for at in range(each.extent)]
@@ -186,8 +182,7 @@ def _in_order(at: Importer, x: Stream, order: list[int], signs: list[int]) -> St
     turned = [*range(half, columns), *range(half)]
     if order == turned and signs == [-1] * half + [1] * half:
         return x.map(RotateHalf(), name=at.name())
-    if x.element.tiles[0].dtype is not BF16:
-        raise Unsupported("columns of float32 change places; those of bfloat16 have a lowering")
+    supported(x.element.tiles[0].dtype is BF16, "columns of float32 change places; those of bfloat16 have a lowering")
     matrix = np.zeros((columns, len(order)))
     matrix[order, range(len(order))] = signs
     chosen = at.graph.constant(matrix, dtype=BF16, reference=x, name=at.name("order"))
@@ -220,8 +215,7 @@ def _regrouped(
     for extent in shape:
         group: list[TensorAxis] = []
         while (have := prod(each.extent for each in group)) < extent:
-            if not atoms:
-                raise Unsupported(f"a tensor {list(sizes(dims))} can not be seen as {list(shape)}")
+            supported(atoms, f"a tensor {list(sizes(dims))} can not be seen as {list(shape)}")
             axis, rest = atoms.pop(0), extent // have
             if axis.extent > rest:
                 if axis.extent % rest:
@@ -234,8 +228,7 @@ def _regrouped(
                 atoms.insert(0, inner)
                 axis = outer
             group.append(axis)
-        if have != extent:
-            raise Unsupported(f"a tensor {list(sizes(dims))} can not be seen as {list(shape)}")
+        supported(have == extent, f"a tensor {list(sizes(dims))} can not be seen as {list(shape)}")
         grouped.append(tuple(group))
     return tuple(grouped), splits
 

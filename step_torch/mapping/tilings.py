@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from step import FabricConfig, Program
-from step.errors import InputError
+from step.errors import InputError, expect
 from step.host.nearest import among
 from step.lowering.fabric import with_settings
 from step.lowering.settings import check_settings
@@ -74,8 +74,7 @@ class Tilings:
         Raises `InputError` for other parameters.
         """
         for name in over:
-            if name not in NAMES:
-                raise InputError(f"an import has no choice of {name!r}; {among(name, NAMES, 'there are')}")
+            expect(name in NAMES, f"an import has no choice of {name!r}; {among(name, NAMES, 'there are')}", InputError)
         found: dict[str, Sequence[Value]] = {**self._derived(), **over}
         return [Axis(name, tuple(values)) for name, values in found.items()]
 

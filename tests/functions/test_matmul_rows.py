@@ -54,7 +54,7 @@ class Play:
         cycle = max(self.at + self.path.plan.latency_of(len(result)), self.out)
         self.script.give(cycle - 1, leave=1)
         self.script.result(cycle - self.path.latency, result, Tile(element.dtype, *result.shape), link)
-        self.out = cycle + self.path.plan.words_of(len(result))
+        self.out = cycle + self.path.plan.result.words_at(len(result))
 
     def goes_on(self, rows: int) -> None:
         """Until the next one may start."""

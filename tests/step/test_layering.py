@@ -33,8 +33,8 @@ ROOMS = (
 )  # fmt: skip
 """The rooms of `step`, each of which may use those before it."""
 HARDWARE = (
-    "verilog", "primitives", "arithmetic", "links", "functions", "firing", "rules", "memory", "units", "fabric",
-    "design", "dma", "axi", "registers",
+    "verilog", "primitives", "arithmetic", "links", "functions", "firing", "rules", "memory", "units", "dma", "axi",
+    "fabric", "design", "registers",
 )  # fmt: skip
 """Those of `hw`."""
 

@@ -190,7 +190,7 @@ class MatmulPlan(DatapathPlan):
         start = np.array([0, shape.col_blocks - 1]) * shape.block_cols
         end = np.minimum(start + shape.block_cols, shape.cols) - 1
         place = np.arange(rows)[:, None] * shape.cols
-        return _first_word(self.result, place + start), _last_word(self.result, place + end)
+        return self.result.words_of(place + start, place + end)
 
     def uses(self, rows: int) -> Iterator[tuple[tuple[np.ndarray, np.ndarray], np.ndarray, np.ndarray]]:
         """For each operand the words of the scalars of a step, and their first and last use, in cycles behind the first
@@ -203,12 +203,12 @@ class MatmulPlan(DatapathPlan):
         read = at[of_row][:, None] + step * turn[of_row][:, None]
         place = np.arange(rows)[:, None] * inner
         left, right = self.operands
-        yield (_first_word(left, place + k), _last_word(left, place + last_k)), read, read + shape.col_blocks - 1
+        yield left.words_of(place + k, place + last_k), read, read + shape.col_blocks - 1
         col = np.arange(shape.cols)
         first, last = (at[end] + step[:, None] * turn[end] + col // shape.block_cols for end in (0, -1))
         k, last_k = k[:, None], last_k[:, None]
         places = [col * inner + each if self.transposed else each * shape.cols + col for each in (k, last_k)]
-        yield (_first_word(right, places[0]), _last_word(right, places[1])), first, last
+        yield right.words_of(*places), first, last
 
     @cached_property
     def banks(self) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -222,16 +222,6 @@ class MatmulPlan(DatapathPlan):
     def result_banks(self) -> tuple[int, int]:
         """The same of the result."""
         return _banks(self.result, self.arrangement.block_rows, self.arrangement.block_cols)
-
-
-def _first_word(tile: Words, place: np.ndarray) -> np.ndarray:
-    """The first word with a part of the scalar at ``place``."""
-    return place * tile.dtype.bits // tile.link_bits
-
-
-def _last_word(tile: Words, place: np.ndarray) -> np.ndarray:
-    """The last one."""
-    return ((place + 1) * tile.dtype.bits - 1) // tile.link_bits
 
 
 @lru_cache(maxsize=4096)  # it is the same for all groups of rows

@@ -51,8 +51,8 @@ class Words:
         """All words, of as many bits as the first one."""
         return Parts(self.beats, self.word_bits)
 
-    def words_of(self, first: int, last: int) -> tuple[int, int]:
-        """The words in which the scalars ``first`` to ``last`` lie: their first and their last one."""
+    def words_of(self, first: Any, last: Any) -> tuple[Any, Any]:
+        """The words in which the scalars ``first`` to ``last`` lie, numbers or arrays: their first and their last."""
         return first * self.dtype.bits // self.link_bits, ((last + 1) * self.dtype.bits - 1) // self.link_bits
 
 

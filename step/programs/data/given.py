@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from step.errors import InputError
+from step.errors import InputError, expect
 from step.language.loops import RegularStream
 from step.language.tokens import Token
 
@@ -131,8 +131,7 @@ def settled(value: Any, what: str, path: Path = ()) -> Any:
 
 
 def _sequence(values: Sequence[Any], what: str, path: Path) -> tuple[Any, ...]:
-    if len(path) == DEEPEST:
-        raise InputError(f"{what} is nested more than {DEEPEST} levels deep")
+    expect(len(path) != DEEPEST, f"{what} is nested more than {DEEPEST} levels deep", InputError)
     if set(map(type, values)) <= _NUMBERS:
         return tuple(values)
     return tuple(settled(each, what, (*path, position)) for position, each in enumerate(values))

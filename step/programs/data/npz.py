@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from step.errors import FormatError, InputError
+from step.errors import FormatError, InputError, expect
 from step.host.files import write_atomically
 from step.host.paths import check_readable, named_file
 from step.language.dtypes import OF_ML_DTYPES
@@ -99,8 +99,7 @@ def _read_array(path: Path, archive: np.lib.npyio.NpzFile, key: str) -> np.ndarr
         if "Object arrays" in str(error):
             raise FormatError(f"{path}: {key!r} has Python objects; save an array of numbers") from None
         raise FormatError(f"{path} is damaged: {key!r} can not be read") from None
-    if not isinstance(array, np.ndarray):
-        raise FormatError(f"{path}: {key!r} is no array")
+    expect(isinstance(array, np.ndarray), f"{path}: {key!r} is no array", FormatError)
     return array
 
 
@@ -258,8 +257,7 @@ class _NpzFile:
         return [flat[end - size : end].reshape(shape) for shape, size, end in zip(shapes, sizes, ends, strict=True)]
 
     def taken(self, key: str, what: str) -> np.ndarray:
-        if key not in self.arrays:
-            raise FormatError(f"{self.path} needs an array {key!r}: {what}")
+        expect(key in self.arrays, f"{self.path} needs an array {key!r}: {what}", FormatError)
         return self.arrays.pop(key)
 
     def rest(self, graph: Graph) -> Arrays:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from step.errors import FormatError
+from step.errors import FormatError, expect
 from step.host.names import unknown
 from step.host.paths import named_file
 from step.programs.files.json_file import read_json
@@ -45,6 +45,5 @@ def figures(path: Path | str | None = None) -> Figures:
         return published()
     found, known = read_json(named_file(path, "a table of energies"), "energies")["figures"], published()
     for name in found:
-        if name not in known:
-            raise FormatError(f"{path}: {unknown('figure', name, known)}")
+        expect(name in known, f"{path}: {unknown('figure', name, known)}", FormatError)
     return {**known, **{name: replace(known[name], **each) for name, each in found.items()}}

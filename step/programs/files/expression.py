@@ -11,7 +11,7 @@ from typing import Any
 
 import sympy
 
-from step.errors import FormatError, ProgramError
+from step.errors import FormatError, ProgramError, expect
 from step.language.graph import SymbolInfo
 
 _KNOWN = (sympy.Add, sympy.Mul, sympy.Min, sympy.Max, sympy.ceiling, sympy.floor)
@@ -45,8 +45,7 @@ def decode_extent(tree: Any, symbols: Mapping[str, SymbolInfo]) -> sympy.Expr:
         case int():
             return sympy.Integer(tree)
         case {"symbol": str(name), **rest} if not rest:
-            if name not in symbols:
-                raise FormatError(f"symbol {name!r} is used before it is declared")
+            expect(name in symbols, f"symbol {name!r} is used before it is declared", FormatError)
             return symbols[name].dim.extent
         case {"fraction": [int(top), int(bottom)], **rest} if not rest and bottom > 0:
             return sympy.Rational(top, bottom)

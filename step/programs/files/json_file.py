@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from step.errors import FormatError
+from step.errors import FormatError, expect
 from step.host.files import write_atomically, writing
 from step.host.paths import check_readable, named_file
 
@@ -26,8 +26,7 @@ def schema_names() -> list[str]:
 @cache
 def schema(name: str) -> dict[str, Any]:
     """The schema called ``name``; raises `FormatError` for other names."""
-    if name not in schema_names():
-        raise FormatError(f"schema must be one of {', '.join(schema_names())}, not {name!r}")
+    expect(name in schema_names(), f"schema must be one of {', '.join(schema_names())}, not {name!r}", FormatError)
     return json.loads((files("step.programs.files.schemas") / f"{name}.json").read_text())
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from step.errors import FormatError, InputError, ProgramError, StepError, UserCodeError
+from step.errors import FormatError, InputError, ProgramError, StepError, UserCodeError, expect
 from step.host.nearest import among
 from step.language.location import raised_at, where_raised
 from step.language.parameters import fits, plain
@@ -61,8 +61,7 @@ def _check_arguments(what: str, maker: Callable[..., Any], arguments: Mapping[st
         return
     known = [each.name for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
     for name in arguments:
-        if name not in known:
-            raise InputError(f"{what} has no parameter {name!r}; {among(name, known)}")
+        expect(name in known, f"{what} has no parameter {name!r}; {among(name, known)}", InputError)
 
 
 _VALUES = {"bool": ("true or false", bool), "int": ("an integer", int), "float": ("a number", int | float)}
@@ -75,8 +74,7 @@ def _check_value(what: str, parameter: inspect.Parameter, value: Any) -> None:
     if kind is parameter.empty:
         kind = float if type(parameter.default) is int else type(parameter.default)
     wanted, hint = _VALUES.get(getattr(kind, "__name__", str(kind)), ("", Any))
-    if not fits(plain(value), hint):
-        raise InputError(f"{what} needs {parameter.name} to be {wanted}, not {value!r}")
+    expect(fits(plain(value), hint), f"{what} needs {parameter.name} to be {wanted}, not {value!r}", InputError)
 
 
 @contextmanager

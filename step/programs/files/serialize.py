@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from step.errors import FormatError, GraphError, ProgramError, TypeMismatch
+from step.errors import FormatError, GraphError, ProgramError, TypeMismatch, expect
 from step.language.dims import Dim, DimKind, Shape, dim, format_shape
 from step.language.dtypes import DType, as_dtype
 from step.language.function import Function, function_named
@@ -66,8 +66,7 @@ def _encode_dim(value: Dim) -> Any:
         return int(value)
     if value.extent.is_Symbol:
         return encode_extent(value.extent)
-    if value.is_ragged:
-        raise ProgramError(f"the dimension {value} can not be saved: a ragged one must be a symbol")
+    expect(not value.is_ragged, f"the dimension {value} can not be saved: a ragged one must be a symbol", ProgramError)
     return {"dynamic": encode_extent(value.extent)}
 
 
@@ -87,8 +86,7 @@ def decode(value: Any, graph: Graph) -> Any:
         case {"range": [int(start), int(stop), int(step)]} if step:
             return range(start, stop, step)
         case {"symbol": str(name)}:
-            if name not in graph.symbols:
-                raise FormatError(f"symbol {name!r} is used before it is declared")
+            expect(name in graph.symbols, f"symbol {name!r} is used before it is declared", FormatError)
             return graph.symbols[name].dim
         case {"dynamic": tree}:
             extent = decode_extent(tree, graph.symbols)
@@ -106,8 +104,7 @@ def decode(value: Any, graph: Graph) -> Any:
         case {"buffer": tile, "shape": list(dims)}:
             return Buffer(decode(tile, graph), _dims(dims, graph))
         case {"tensor": str(name)}:
-            if name not in graph.tensors:
-                raise FormatError(f"tensor {name!r} is not declared")
+            expect(name in graph.tensors, f"tensor {name!r} is not declared", FormatError)
             return graph.tensors[name]
         case {"function": str(name), "parameters": dict(parameters)}:
             return _construct(function_named(name), parameters, graph)
@@ -212,8 +209,7 @@ class _Reading:
         for each in self.edges:
             _feedback(each, graph)
         for name in list(self.refinements):
-            if name not in self.streams:
-                raise GraphError(f"the shape of {name!r} is assumed, but nobody writes that stream")
+            expect(name in self.streams, f"the shape of {name!r} is assumed, but nobody writes that stream", GraphError)
             self.written(name)
         graph.refinements = {each["stream"]: graph.refinements[each["stream"]] for each in data["refinements"]}
         graph.depths, graph.most_rows = dict(data.get("depths", {})), dict(data.get("most_rows", {}))

@@ -16,7 +16,10 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from hw.verilog.structure import flat_ports
+from step.errors import FabricError
 
+MOST_PORT_BITS = 65_536
+"""Bits of one port, as Amaranth counts them."""
 MOST_INPUT_BITS = 65_000
 """Bits of all inputs of a module as Amaranth counts them; those of wider ones come through buffers, one for each."""
 
@@ -28,6 +31,11 @@ def plain_rtlil(component: wiring.Component, name: str, platform: Any, initial_v
     of a value that were numbered only to differ, are left out.
     Memories that are written get no initial value: nothing follows from a word before it is written.
     """
+    widest, port = max((len(Value.cast(value)), port) for port, _, value in flat_ports(component))
+    if widest > MOST_PORT_BITS:
+        raise FabricError(
+            f"{name} has a port of {widest:,} bits ({port}), more than {MOST_PORT_BITS:,}: use narrower links"
+        )
     fragment, ports = _ir.Fragment.get(component, platform), dict[str, tuple[Any, Any]]()
     inputs = {port: Value.cast(value) for port, member, value in flat_ports(component) if member.flow is In}
     buffered = sum(map(len, inputs.values())) > MOST_INPUT_BITS

@@ -289,3 +289,13 @@ def test_the_same_hardware_stands_before_every_memory(tmp_path: Path) -> None:
         ]
     ):
         assert text(FabricConfig(memory=memory), f"other{number}") == plain
+
+
+def test_a_port_that_is_too_wide_is_refused() -> None:
+    graph = Graph("wide")
+    graph.source("x", Tile(FP32, 1, 8192), [2]).sink("y")
+    with raising(
+        FabricError,
+        "sink_262144_rank0_link131072 has a port of 131,072 bits (input0__word), more than 65,536: use narrower links",
+    ):
+        emit(lower(graph, FabricConfig(link_bytes=16384)))

@@ -40,7 +40,7 @@ def measure(program: Netlist, family: CellFamily[Any], *, place: bool = True, pr
         for name, unit in units.items()
         if place
     }
-    library = ModuleLibrary(initial_values=family.initial_values)
+    library = ModuleLibrary(initial_values=family.initial_values, generic=False)
     for structure in (fabric.structure, *around.values()):
         for instance in structure.instances:
             library.require(instance.component)

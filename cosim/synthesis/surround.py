@@ -89,7 +89,7 @@ def behind_pins(structure: Structure) -> str:
     shifts = [_shift("inputs", at, inputs, f"enter[{at}]") for at in range(enters)]
     mixes = [_shift("line", at, outputs, f"enter[{at % enters}]") for at in range(leaves)]
     ends = ", ".join(f"line[{min((at + 1) * LONGEST, outputs) - 1}]" for at in reversed(range(leaves)))
-    return f"""{top_text(structure)}
+    return f"""{top_text(structure, generic=False)}
 module {TOP} (input clk, input rst, input [{enters - 1}:0] enter, output [{leaves - 1}:0] leave);
   reg reset;
   reg [{inputs - 1}:0] inputs;

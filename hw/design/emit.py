@@ -151,8 +151,8 @@ def structure_files(structure: Structure, *, initial_values: bool = True) -> dic
     return {**texts, f"{structure.name}.sv": top_text(structure)}
 
 
-def top_text(structure: Structure) -> str:
-    """SystemVerilog of the module that wires everything."""
+def top_text(structure: Structure, *, generic: bool = True) -> str:
+    """SystemVerilog of the module that wires everything; ``generic`` as of `ModuleLibrary`."""
     ports = {"clk": ("input", 1), "rst": ("input", 1), **structure.ports}
     lines = [f"module {structure.name} ("]
     attributes = _interface_attributes(structure)
@@ -163,7 +163,7 @@ def top_text(structure: Structure) -> str:
     lines.append(");")
     lines += [f"  wire {_range(width)}{name};" for name, width in structure.wires.items()]
     for instance in structure.instances:
-        module = instance.component.reference
+        module = instance.component.reference if generic else instance.component.module_name
         reset = instance.connections.get("rst", "rst")
         clock: dict[str, str | int] = {"clk": "clk", "rst": reset} if instance.component.clocked else {}
         lines += ["", f"  // {instance.comment}", f"  {module} {instance.name} ("]

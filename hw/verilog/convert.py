@@ -80,14 +80,14 @@ class ModuleLibrary:
     """
 
     def __init__(self, directory: Path | None = None, *, initial_values: bool = True, generic: bool = True) -> None:
-        self._initial_values, self._generic = initial_values, generic
+        self._initial_values, self.generic = initial_values, generic
         self._directory = (directory or cache_directory()) / "verilog"
         self._components: dict[str, Parametric] = {}
         self._used: list[str] = []
 
     def require(self, component: Parametric) -> str:
         """Note that ``component`` is needed; returns the name of its Verilog module."""
-        if self._generic:
+        if self.generic:
             component = component.generic or component
         name = component.module_name
         known = self._components.setdefault(name, component)
@@ -141,7 +141,7 @@ class ModuleLibrary:
 
     def _file(self, component: Parametric) -> str:
         what = (type(component).__module__, type(component).__qualname__, component.key)
-        made = (source_digest("verilog"), repr(tool_versions()), repr(self._initial_values), repr(self._generic))
+        made = (source_digest("verilog"), repr(tool_versions()), repr(self._initial_values), repr(self.generic))
         key = "\n".join([component.module_name, *what, *made])
         return f"{component.module_name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
 

@@ -155,5 +155,6 @@ class Shared(wiring.Component):
                 ports[f"{direction}_{'__'.join(str(step) for step in path)}"] = value
         if self._component.clocked:
             ports |= {"i_clk": ClockSignal(), "i_rst": ResetSignal()}
-        ports |= {f"p_{name}": value for name, value in self._component.arguments.items()}
+        if platform.generic:
+            ports |= {f"p_{name}": value for name, value in self._component.arguments.items()}
         return Instance(platform.require(self._component), **ports)

@@ -92,8 +92,8 @@ class Model:
     values: Values = "control"
     timing_of: TimingOf | None = None
     engine: EngineName | None = None
-    symbols: bool = False
     jump: bool = True
+    symbols: bool = False
 
     def __post_init__(self) -> None:
         self._made: tuple[PlacedFabric, PythonEngine | CompiledEngine] | None = None

@@ -34,25 +34,25 @@ def timing_of(*_: object) -> Timing:
 def fork_join(depth: int | None = None) -> Graph:
     """A row and its sum joined again: the row waits in the channel until the sum is known."""
     graph = Graph("fork_join")
-    x = graph.source("x", Tile(BF16), [graph.symbol("N"), graph.symbol("M", ragged=True)])  # line 35
+    x = graph.source("x", Tile(BF16), [graph.symbol("N"), graph.symbol("M", ragged=True)])
     total = x.accum(Add(), name="total").repeat(1, name="one")
     direct = x if depth is None else x.buffered(depth)
-    total.expand(direct, name="spread").sink("y")  # line 38
+    total.expand(direct, name="spread").sink("y")
     return graph
 
 
 TEXT = """\
 deadlock: from cycle 4 on nothing can move, and 7 of 7 operators are not finished
 the smallest depths that clear it:
-  x_broadcast.1: 5 instead of 2 (input 1 of expand 'spread' ({here}:39): x.buffered(5))
+  x_broadcast.1: 5 instead of 2 (input 1 of expand 'spread' ({here}:40): x.buffered(5))
 who waits for what:
-  source 'x' ({here}:36) waits for space in x -> x_broadcast (depth 2, full)
-  broadcast 'x_broadcast' ({here}:36) waits for space in x_broadcast.1 -> spread (depth 2, full)
-  accum 'total' ({here}:37) waits for a token of x_broadcast.0 -> total (depth 2, empty)
-  reshape 'one_chunks' ({here}:37) waits for a token of total -> one_chunks (depth 2, empty)
-  expand 'one' ({here}:37) waits for a token of one_chunks -> one (depth 2, empty)
-  expand 'spread' ({here}:39) waits for a token of one -> spread (depth 2, empty)
-  sink 'y' ({here}:39) waits for a token of spread -> y (depth 2, empty)
+  source 'x' ({here}:37) waits for space in x -> x_broadcast (depth 2, full)
+  broadcast 'x_broadcast' ({here}:37) waits for space in x_broadcast.1 -> spread (depth 2, full)
+  accum 'total' ({here}:38) waits for a token of x_broadcast.0 -> total (depth 2, empty)
+  reshape 'one_chunks' ({here}:38) waits for a token of total -> one_chunks (depth 2, empty)
+  expand 'one' ({here}:38) waits for a token of one_chunks -> one (depth 2, empty)
+  expand 'spread' ({here}:40) waits for a token of one -> spread (depth 2, empty)
+  sink 'y' ({here}:40) waits for a token of spread -> y (depth 2, empty)
 the cycle of waits:
   x_broadcast waits for space in x_broadcast.1 -> spread (depth 2, full)
   spread waits for a token of one -> spread (depth 2, empty)

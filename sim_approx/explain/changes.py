@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -38,6 +38,13 @@ EVENTS = 20_000_000
 """Firings and beats of all tries together, at most; of a run that has more than a third of these, `LEAST` are made."""
 
 LEAST = 3
+
+OF_MEMORY = {
+    BANDWIDTH: ("memory.channels", "memory.interval"),
+    DRAM: ("memory.channels",),
+    LATENCY: ("outstanding", "memory.latency"),
+}
+"""By why the path waits for memory, the parameters to change."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +102,7 @@ def changes(graph: Graph, simulation: ModelRun, record: RunRecord, path: Path) -
     waits = record.waits
     of = waits[(waits["activity"] == Activity.BLOCKED) & (waits["channel"] >= 0)]
     counted = np.bincount(of["channel"], of["end"] - of["since"])[: len(netlist.channels)].astype(int)
-    blocked = Counter({number: cycles for number, cycles in enumerate(counted.tolist()) if cycles})
+    blocked = +Counter(dict(enumerate(counted.tolist())))
     causes = Causes(simulation.fabric)
     for number, _ in blocked.most_common(CHANNELS):
         each, link = netlist.channels[number], causes.link(number)
@@ -130,10 +137,7 @@ def _with_timing(timing_of: TimingOf, model: Model) -> ModelRun:
 def _concerns(netlist: Netlist, parameter: str, cause: Cause) -> bool:
     """Whether what the cycles of ``cause`` went to is what ``parameter`` is about."""
     if cause.what == MEMORY:
-        whys: Collection[str] = {"memory.channels": (BANDWIDTH, DRAM), "memory.interval": (BANDWIDTH,)}.get(
-            parameter, (LATENCY,) if parameter in ("outstanding", "memory.latency") else ()
-        )
-        return cause.why in whys
+        return parameter in OF_MEMORY.get(cause.why, ())
     node = netlist.graph.nodes.get(cause.what)
     if node is None or cause.why not in (WORKS, LATENCY):
         return False

@@ -39,13 +39,6 @@ EVENTS = 20_000_000
 
 LEAST = 3
 
-OF_MEMORY = {
-    BANDWIDTH: ("memory.channels", "memory.interval"),
-    DRAM: ("memory.channels",),
-    LATENCY: ("outstanding", "memory.latency"),
-}
-"""By why the path waits for memory, the parameters to change."""
-
 
 @dataclass(frozen=True)
 class Change:
@@ -137,7 +130,8 @@ def _with_timing(timing_of: TimingOf, model: Model) -> ModelRun:
 def _concerns(netlist: Netlist, parameter: str, cause: Cause) -> bool:
     """Whether what the cycles of ``cause`` went to is what ``parameter`` is about."""
     if cause.what == MEMORY:
-        return parameter in OF_MEMORY.get(cause.why, ())
+        whys = {"memory.channels": (BANDWIDTH, DRAM), "memory.interval": (BANDWIDTH,)}
+        return cause.why in {"outstanding": (LATENCY,), "memory.latency": (LATENCY,), **whys}.get(parameter, ())
     node = netlist.graph.nodes.get(cause.what)
     if node is None or cause.why not in (WORKS, LATENCY):
         return False

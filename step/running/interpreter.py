@@ -9,7 +9,7 @@ shape on the way.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Mapping, MutableSequence, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -142,11 +142,15 @@ class _Interpreter:
                 ports = self.waiting.get(name, ())
                 if len(ports) == 1 and self.queues[name, ports[0]]:
                     self._advance(self.graph.nodes[name], ports[0])
-            choice = self._choice()
+            # The first node that takes a token of any of several ports, and the lowest of these that has one.
+            choice = next(((node, port) for node, port in self._awaited() if self.queues[node.name, port]), None)
             if choice is None:
                 break
             self._advance(*choice)
-        self._raise_faults()
+        # Of streams whose shapes were inferred only what no promise explains is told: an operator that breaks its rule.
+        fault = first_fault(self.graph, self.faults, self.checks.broken)
+        if fault := fault or first_fault(self.graph, {}, self.others.broken):
+            raise fault
         if self.waiting:
             self._starved()
         if disagreement := self.checks.disagreement():
@@ -154,20 +158,9 @@ class _Interpreter:
         self.result.outputs.update(self.tensors.outputs())
         return self.result
 
-    def _choice(self) -> tuple[Node, int] | None:
-        """The first node that takes a token of any of several ports, and the lowest of these that has one."""
-        for node in self.graph:
-            for port in self.waiting.get(node.name, ()):
-                if self.queues[node.name, port]:
-                    return node, port
-        return None
-
-    def _raise_faults(self) -> None:
-        fault = first_fault(self.graph, self.faults, self.checks.broken)
-        # Of streams whose shapes were inferred only what no promise explains is told: an operator that breaks its rule.
-        fault = fault or first_fault(self.graph, {}, self.others.broken)
-        if fault:
-            raise fault
+    def _awaited(self) -> Iterator[tuple[Node, int]]:
+        """Nodes that wait, with each port that they would take a token of, in the order of the program."""
+        return ((node, port) for node in self.graph for port in self.waiting.get(node.name, ()))
 
     def _advance(self, node: Node, port: int | None) -> None:
         """Run ``node`` on a token of ``port`` (None: from its begin) until it waits for one that is not there, ends, or
@@ -204,11 +197,10 @@ class _Interpreter:
 
     def _starved(self) -> None:
         lines = ["the program ended before every stream did; these operators wait for a token that never comes:"]
-        for node in self.graph:
-            for port in self.waiting.get(node.name, ()):
-                lines.append(
-                    f"  {node.describe()} waits for token {self.taken[node.name, port]} of {node.inputs[port]}"
-                )
+        lines += [
+            f"  {node.describe()} waits for token {self.taken[node.name, port]} of {node.inputs[port]}"
+            for node, port in self._awaited()
+        ]
         raise Deadlock("\n".join(lines))
 
 

@@ -29,6 +29,9 @@ WAITS = 0.25
 HANDLING = 4
 """Cycles of a request beside the memory: it is seen, its tile is seen, is handed on, and frees its slot."""
 
+INTERLEAVES = [2**power for power in range(11)]
+"""Those that are tried."""
+
 
 @dataclass(frozen=True)
 class Advice:
@@ -137,9 +140,7 @@ def _channels(traffic: Traffic, config: MemoryConfig) -> Advice | None:
     fullest = traffic.fullest(config)
     if fullest < 1.5 or config.channels == 1:
         return None
-    by_interleave = {}
-    for power in range(11):
-        by_interleave[2**power] = traffic.fullest(replace(config, interleave=2**power))
+    by_interleave = {each: traffic.fullest(replace(config, interleave=each)) for each in INTERLEAVES}
     best = min(by_interleave, key=lambda each: (round(by_interleave[each], 2), each))
     text = f"beats that come together meet in one memory channel: the fullest has {fullest:.1f} times the mean"
     if by_interleave[best] > fullest / 1.25:
@@ -162,7 +163,7 @@ def _rows(traffic: Traffic, config: MemoryConfig) -> Advice:
         f"bursts are short: {run:.1f} beats of a row come together, where {wanted} are wanted, as four rows may be "
         f"opened in {dram.tfaw} clocks and a beat has {dram.burst}"
     )
-    interleaves = [2**power for power in range(11) if 2**power > config.interleave]
+    interleaves = [each for each in INTERLEAVES if each > config.interleave]
     longer = {each: beats / traffic.activations(replace(config, interleave=each)) for each in interleaves}
     best = next((each for each in interleaves if longer[each] >= wanted), max(longer, key=lambda each: longer[each]))
     if longer[best] < 1.25 * run:
@@ -199,10 +200,8 @@ def _in_flight(fabric: PlacedFabric, record: RunRecord, traffic: Traffic) -> Adv
     if not busy or not full:
         return Advice(f"{text}, and nothing else is asked for meanwhile: one tile decides what is asked for next")
     rate = min(1.0, config.bandwidth / config.beat_bytes / len(busy))
-    beats = max(
-        1,
-        round(sum(int(counts[each.number]) for each in busy) / sum(counts[each.number] / each.beats for each in busy)),
-    )
+    moved = sum(int(counts[each.number]) for each in busy)
+    beats = max(1, round(moved / sum(counts[each.number] / each.beats for each in busy)))
     wanted = ceil(rate * (latency + HANDLING + beats) / beats)
     if wanted <= outstanding:
         return Advice(f"{text}, and {outstanding} tiles under way for a load would be enough: those who read them wait")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -95,7 +95,7 @@ def changes(graph: Graph, simulation: ModelRun, record: RunRecord, path: Path) -
     waits = record.waits
     of = waits[(waits["activity"] == Activity.BLOCKED) & (waits["channel"] >= 0)]
     counted = np.bincount(of["channel"], of["end"] - of["since"])[: len(netlist.channels)].astype(int)
-    blocked = Counter({number: cycles for number, cycles in enumerate(counted.tolist()) if cycles})
+    blocked = +Counter(dict(enumerate(counted.tolist())))
     causes = Causes(simulation.fabric)
     for number, _ in blocked.most_common(CHANNELS):
         each, link = netlist.channels[number], causes.link(number)
@@ -130,10 +130,8 @@ def _with_timing(timing_of: TimingOf, model: Model) -> ModelRun:
 def _concerns(netlist: Netlist, parameter: str, cause: Cause) -> bool:
     """Whether what the cycles of ``cause`` went to is what ``parameter`` is about."""
     if cause.what == MEMORY:
-        whys: Collection[str] = {"memory.channels": (BANDWIDTH, DRAM), "memory.interval": (BANDWIDTH,)}.get(
-            parameter, (LATENCY,) if parameter in ("outstanding", "memory.latency") else ()
-        )
-        return cause.why in whys
+        whys = {"memory.channels": (BANDWIDTH, DRAM), "memory.interval": (BANDWIDTH,)}
+        return cause.why in {"outstanding": (LATENCY,), "memory.latency": (LATENCY,), **whys}.get(parameter, ())
     node = netlist.graph.nodes.get(cause.what)
     if node is None or cause.why not in (WORKS, LATENCY):
         return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,17 +19,12 @@ TRANSIT, LATENCY = len(Reason), len(Reason) + 1
 NUMBERS = 1 << 32
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """The cycles from ``since`` to before ``until`` went to ``cause``."""
 
     cause: Cause
     since: int
     until: int
-
-    @property
-    def cycles(self) -> int:
-        return self.until - self.since
 
 
 @dataclass(frozen=True)
@@ -49,8 +45,8 @@ class Path:
 
     @property
     def steps(self) -> Iterator[Step]:
-        for which, since, until in zip(self.which.tolist(), self.since.tolist(), self.until.tolist(), strict=True):
-            yield Step(self.causes[which], since, until)
+        causes = (self.causes[which] for which in self.which.tolist())
+        return map(Step, causes, self.since.tolist(), self.until.tolist())
 
     def shares(self) -> dict[Cause, int]:
         """Cycles by cause, most first; they add up to the cycles of the run."""

@@ -58,19 +58,9 @@ def timeline(found: Explanation, most: int = BANDS) -> Timeline:
 
 def banded(rows: np.ndarray, since: np.ndarray, until: np.ndarray, width: int, shape: tuple[int, int]) -> np.ndarray:
     """Cycles from ``since`` to before ``until`` of each of ``rows``, by row and band: an array of ``shape``."""
-    bands = shape[1]
-    first, last = since // width, np.maximum(until - 1, since) // width
-    size = shape[0] * bands
-
-    def summed(band: np.ndarray, cycles: np.ndarray) -> np.ndarray:
-        return np.bincount(rows * bands + band, cycles, size).reshape(shape)
-
-    inside = summed(first, np.minimum(until, (first + 1) * width) - since)
-    longer = first < last
-    rows, since, until, first, last = (each[longer] for each in (rows, since, until, first, last))
-    inside += summed(last, until - last * width)
-    # The whole bands between the first and the last one.
-    edges = np.zeros((shape[0], bands + 1))
-    np.add.at(edges, (rows, first + 1), width)
-    np.add.at(edges, (rows, last), -width)
-    return np.asarray(inside + np.cumsum(edges, axis=1)[:, :-1])
+    begun = since // width
+    counts = np.maximum(until - 1, since) // width - begun + 1
+    which = np.repeat(np.arange(len(rows)), counts)  # each once for every band that it is in
+    bands = begun[which] + np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
+    cycles = np.minimum(until[which], (bands + 1) * width) - np.maximum(since[which], bands * width)
+    return np.bincount(rows[which] * shape[1] + bands, cycles, shape[0] * shape[1]).reshape(shape)

@@ -68,22 +68,21 @@ class _Whom:
         kinds, which = np.unique(np.stack([waits["channel"], waits["activity"]]), axis=1, return_inverse=True)
         sums = np.bincount(which.ravel(), waits["end"] - waits["since"], kinds.shape[1]).astype(int).tolist()
         for number, (channel, activity) in enumerate(kinds.T.tolist()):
-            other, name = self._other(channel, activity)
-            if not self._is_inside(machine, other, name):
+            inside, name = self._other(machine, channel, activity)
+            if inside is None:
                 yield activity, name, sums[number]
                 continue
-            for since, until, *rest in waits[which.ravel() == number].tolist():
-                for whom, cycles in self._awaited(_WaitRow(since, until, *rest), since, until):
+            for wait in map(_WaitRow._make, waits[which.ravel() == number].tolist()):
+                for whom, cycles in self._awaited(wait, wait.since, wait.until):
                     if cycles:
                         yield activity, whom, cycles
 
-    def _other(self, channel: int, activity: int) -> tuple[int | None, str]:
+    def _other(self, machine: int, channel: int, activity: int) -> tuple[int | None, str]:
+        """The one that ``machine`` waits for: its number if it is another one of the operator, and its name."""
         if channel == NOBODY:
             return None, BANKS
-        return self._causes.awaited(channel, full=activity == Activity.BLOCKED)
-
-    def _is_inside(self, machine: int, other: int | None, name: str) -> bool:
-        return other is not None and other != machine and name == self._causes.operator(machine)
+        other, name = self._causes.awaited(channel, full=activity == Activity.BLOCKED)
+        return None if other == machine or name != self._causes.operator(machine) else other, name
 
     def _waits(self, machine: int) -> list[_WaitRow]:
         if machine not in self._lists:
@@ -93,8 +92,8 @@ class _Whom:
 
     def _awaited(self, wait: _WaitRow, since: int, until: int) -> Iterator[tuple[str, int]]:
         """Names, with the cycles from ``since`` to before ``until`` for which ``wait`` was for them."""
-        other, name = self._other(wait.channel, wait.activity)
-        if other is None or not self._is_inside(wait.machine, other, name):
+        other, name = self._other(wait.machine, wait.channel, wait.activity)
+        if other is None:
             yield name, until - since
             return
         waits = self._waits(other)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -151,14 +150,10 @@ def control_text(token: Token, value: str = "a value") -> str:
     return f"{what} with S{token.stop}" if token.stop > token.rank else what
 
 
-@singledispatch
 def value_text(element: ElementType, value: Any) -> str:
     """A value of ``element``, which is one scalar, or a selector."""
-    return str(np.asarray(value).item())
-
-
-@value_text.register
-def _(element: Selector, value: int) -> str:
+    if not isinstance(element, Selector):
+        return str(np.asarray(value).item())
     targets = [str(target) for target in range(element.targets) if value >> target & 1]
     return f"a selector of {', '.join(targets) or 'no target'}"
 

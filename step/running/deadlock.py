@@ -128,7 +128,7 @@ def report(netlist: Netlist, snapshot: Snapshot, depths: Mapping[str, int] | Non
     cycle = find_cycle(waits)
     if cycle:
         lines.append("the cycle of waits:")
-        lines += [f"  {wait.unit.name} waits for {_what(netlist, wait)}" for wait in cycle]
+        lines += [f"  {wait.unit.name} waits for {_what(wait)}" for wait in cycle]
     return "\n".join(lines)
 
 
@@ -157,7 +157,7 @@ def _grouped(netlist: Netlist, waits: list[Blockage]) -> Iterator[str]:
     for alike in groups.values():
         first = alike[0]
         if len(alike) == 1:
-            yield f"  {first.unit.describe()} waits for {_what(netlist, first)}"
+            yield f"  {first.unit.describe()} waits for {_what(first)}"
             continue
         names = list(dict.fromkeys(wait.unit.name for wait in alike))
         shown = ", ".join(repr(name) for name in names[:SHOWN])
@@ -165,21 +165,16 @@ def _grouped(netlist: Netlist, waits: list[Blockage]) -> Iterator[str]:
         verb = "waits" if len(names) == 1 else "wait"
         yield (
             f"  {first.unit.operator.name} {shown}{more} ({first.unit.location}) {verb} for "
-            f"{_what(netlist, first, f'{len(alike)} channels like ')}"
+            f"{_what(first, f'{len(alike)} channels like ')}"
         )
 
 
-def _what(netlist: Netlist, wait: Blockage, channels: str = "") -> str:
+def _what(wait: Blockage, channels: str = "") -> str:
+    """``space in add.0 -> join (depth 2, full)``."""
     if wait.memory:
         return wait.memory
-    return f"{'space in' if wait.full else 'a token of'} {channels}{_link(netlist, wait)}"
-
-
-def _link(netlist: Netlist, wait: Blockage) -> str:
-    """``add.0 -> join (depth 2, full)``."""
-    channel = wait.channel
-    state = "full" if wait.full else "empty"
-    return f"{channel.name} -> {channel.consumer[0]} (depth {channel.depth}, {state})"
+    link = f"{wait.channel.name} -> {wait.channel.consumer[0]} (depth {wait.channel.depth}, "
+    return f"space in {channels}{link}full)" if wait.full else f"a token of {channels}{link}empty)"
 
 
 def _advice(netlist: Netlist, channel: Channel, depth: int) -> str:

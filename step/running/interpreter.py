@@ -9,7 +9,7 @@ shape on the way.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Mapping, MutableSequence, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,6 +53,7 @@ class Interpretation:
     symbols: dict[str, int] = field(default_factory=dict)
 
 
+@dataclass(eq=False)
 class _Interpreter:
     """One run, with zeros as results of the nodes ``blanks``; also what the processes see of it
     (`step.language.operator.Surroundings`).
@@ -60,21 +61,16 @@ class _Interpreter:
     On the fabric of a ``netlist`` tiles have so many rows at most as that has room for.
     """
 
-    def __init__(
-        self,
-        graph: Graph,
-        inputs: BoundInputs,
-        *,
-        record: bool = False,
-        arrivals: Mapping[str, Sequence[int]] | None = None,
-        netlist: Netlist | None = None,
-        blanks: frozenset[str] = frozenset(),
-        on_token: OnToken | None = None,
-    ) -> None:
-        self.on_token = on_token
-        self.graph, self.inputs, self.orders, self.blanks = graph, inputs, arrivals or {}, blanks
-        self.netlist = netlist
-        self.tiled = frozenset[tuple[str, int]]() if netlist is None else netlist.tiled
+    graph: Graph
+    inputs: BoundInputs
+    record: bool = False
+    orders: Mapping[str, Sequence[int]] | None = None
+    netlist: Netlist | None = None
+    blanks: frozenset[str] = frozenset()
+    on_token: OnToken | None = None
+
+    def __post_init__(self) -> None:
+        graph, inputs = self.graph, self.inputs
         self.tensors = Tensors(graph, inputs)
         self.readers = graph.readers()
         self.queues = defaultdict[tuple[str, int], deque[Token]](deque)
@@ -85,7 +81,7 @@ class _Interpreter:
         self.checks = ShapeChecks(graph, promised_streams(graph, inputs.streams))
         self.others = ShapeChecks(graph, [each for name, each in streams.items() if name not in self.checks.checkers])
         self.result = Interpretation(ByName({}, "output"), {**self.checks.checkers, **self.others.checkers})
-        if record:
+        if self.record:
             self.result.streams = {name: [] for name in streams}
         self.active: Node
         self.processes: dict[str, Process] = {}
@@ -95,7 +91,8 @@ class _Interpreter:
 
     def fits(self, port: int, value: Any) -> None:
         node = self.active
-        if (node.name, port) in self.tiled and self.netlist and rows_of(value) > self.netlist.rows_from(node):
+        netlist = self.netlist
+        if netlist and (node.name, port) in netlist.tiled and rows_of(value) > netlist.rows_from(node):
             raise Violation(Fault.TOO_MANY_ROWS)
 
     def emit(self, port: int, token: Token) -> None:
@@ -124,7 +121,7 @@ class _Interpreter:
         return self.came_from
 
     def arrivals(self) -> Sequence[int]:
-        return self.orders.get(self.active.name, ())
+        return (self.orders or {}).get(self.active.name, ())
 
     def collect(self, token: Token) -> None:
         node = self.active
@@ -145,11 +142,15 @@ class _Interpreter:
                 ports = self.waiting.get(name, ())
                 if len(ports) == 1 and self.queues[name, ports[0]]:
                     self._advance(self.graph.nodes[name], ports[0])
-            choice = self._choice()
+            # The first node that takes a token of any of several ports, and the lowest of these that has one.
+            choice = next(((node, port) for node, port in self._awaited() if self.queues[node.name, port]), None)
             if choice is None:
                 break
             self._advance(*choice)
-        self._raise_faults()
+        # Of streams whose shapes were inferred only what no promise explains is told: an operator that breaks its rule.
+        fault = first_fault(self.graph, self.faults, self.checks.broken)
+        if fault := fault or first_fault(self.graph, {}, self.others.broken):
+            raise fault
         if self.waiting:
             self._starved()
         if disagreement := self.checks.disagreement():
@@ -157,20 +158,9 @@ class _Interpreter:
         self.result.outputs.update(self.tensors.outputs())
         return self.result
 
-    def _choice(self) -> tuple[Node, int] | None:
-        """The first node that takes a token of any of several ports, and the lowest of these that has one."""
-        for node in self.graph:
-            for port in self.waiting.get(node.name, ()):
-                if self.queues[node.name, port]:
-                    return node, port
-        return None
-
-    def _raise_faults(self) -> None:
-        fault = first_fault(self.graph, self.faults, self.checks.broken)
-        # Of streams whose shapes were inferred only what no promise explains is told: an operator that breaks its rule.
-        fault = fault or first_fault(self.graph, {}, self.others.broken)
-        if fault:
-            raise fault
+    def _awaited(self) -> Iterator[tuple[Node, int]]:
+        """Nodes that wait, with each port that they would take a token of, in the order of the program."""
+        return ((node, port) for node in self.graph for port in self.waiting.get(node.name, ()))
 
     def _advance(self, node: Node, port: int | None) -> None:
         """Run ``node`` on a token of ``port`` (None: from its begin) until it waits for one that is not there, ends, or
@@ -207,11 +197,10 @@ class _Interpreter:
 
     def _starved(self) -> None:
         lines = ["the program ended before every stream did; these operators wait for a token that never comes:"]
-        for node in self.graph:
-            for port in self.waiting.get(node.name, ()):
-                lines.append(
-                    f"  {node.describe()} waits for token {self.taken[node.name, port]} of {node.inputs[port]}"
-                )
+        lines += [
+            f"  {node.describe()} waits for token {self.taken[node.name, port]} of {node.inputs[port]}"
+            for node, port in self._awaited()
+        ]
         raise Deadlock("\n".join(lines))
 
 
@@ -235,16 +224,15 @@ def interpret(
     settled(arrivals or {}, Mapping, "arrivals", InputError)
     check(graph)
     lowered, data = insert_broadcasts(graph), bind_inputs(graph, inputs)
-    return _measured(graph, _Interpreter(lowered, data, record=record, arrivals=arrivals))
+    return _measured(graph, _Interpreter(lowered, data, record, arrivals))
 
 
 def meaning(
     prepared: Prepared, arrivals: Mapping[str, Sequence[int]] | None = None, *, on_token: OnToken | None = None
 ) -> Interpretation:
     """`interpret` for what is ``prepared``; what no fabric can be is refused, too."""
-    graph, netlist = prepared.graph, prepared.netlist
-    data, lowered = prepared.data, netlist.graph
-    return _measured(graph, _Interpreter(lowered, data, arrivals=arrivals, netlist=netlist, on_token=on_token))
+    graph, netlist, data = prepared.graph, prepared.netlist, prepared.data
+    return _measured(graph, _Interpreter(netlist.graph, data, orders=arrivals, netlist=netlist, on_token=on_token))
 
 
 def _measured(graph: Graph, interpreter: _Interpreter) -> Interpretation:

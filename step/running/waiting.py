@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from step.language.graph import Node
-from step.lowering.netlist import Channel, Netlist
+from step.lowering.netlist import Netlist
 from step.running.result import RunResult
 
 OFF_CHIP = "off-chip memory"
@@ -22,36 +22,20 @@ def awaited(netlist: Netlist, result: RunResult) -> dict[str, str]:
     waited for a consumer: of several, for one whose channel was full, and of these for the one that was idle (starved
     or finished) for the fewest cycles. Of several this is the likely one: counters do not tell it for sure.
     """
-    found = {}
-    for node in netlist.units:
-        counted = result.operators[node.name]
-        candidates: list[Candidate] = []
-        if counted.starved > counted.blocked:
-            candidates = list(_producers(netlist, result, node))
-        elif counted.blocked:
-            candidates = list(_consumers(netlist, result, node))
-        if candidates:
-            found[node.name] = min(candidates)[-1]
-    return found
+    found = {node.name: min(_candidates(netlist, result, node), default=None) for node in netlist.units}
+    return {name: least[-1] for name, least in found.items() if least}
 
 
-def _producers(netlist: Netlist, result: RunResult, node: Node) -> Iterator[Candidate]:
-    for channel in netlist.inputs(node):
-        name = channel.producer[0]
-        yield _filled(result, channel), result.operators[name].blocked + result.operators[name].finished, name
-    if node.operator.reads(node) is not None:
-        yield False, result.cycles, OFF_CHIP
-
-
-def _consumers(netlist: Netlist, result: RunResult, node: Node) -> Iterator[Candidate]:
-    for channel in netlist.outputs(node):
+def _candidates(netlist: Netlist, result: RunResult, node: Node) -> Iterator[Candidate]:
+    counted = result.operators[node.name]
+    starves = counted.starved > counted.blocked
+    if not starves and not counted.blocked:
+        return
+    for channel in netlist.inputs(node) if starves else netlist.outputs(node):
         if channel is not None:
-            name = channel.consumer[0]
-            yield not _filled(result, channel), result.operators[name].starved + result.operators[name].finished, name
-    if node.operator.writes(node) is not None:
-        yield True, result.cycles, OFF_CHIP
-
-
-def _filled(result: RunResult, channel: Channel) -> bool:
-    counted = result.channels[channel.name]
-    return counted.peak >= counted.capacity
+            name = (channel.producer if starves else channel.consumer)[0]
+            other, filling = result.operators[name], result.channels[channel.name]
+            cycles = other.finished + (other.blocked if starves else other.starved)
+            yield (filling.peak >= filling.capacity) == starves, cycles, name
+    if (node.operator.reads(node) if starves else node.operator.writes(node)) is not None:
+        yield not starves, result.cycles, OFF_CHIP

@@ -42,11 +42,15 @@ def channel_signals(netlist: Netlist, channel: Channel, events: ChannelEvents, f
     near = list(passages(events, first - beats, end))  # the words of a token may follow when it has left
     tokens = [(each.entered, each) for each in near]
     left = [each.left for each in near if each.left is not None]
+    valued = [cycle for cycle, each in tokens if each.token.has_value]  # its words enter in the cycles behind
     times, levels = events.levels()
     shown = slice(int(np.searchsorted(times, first, side="right")) - 1, int(np.searchsorted(times, end)))
 
     def signal(name: str, kind: Kind, steps: Steps) -> Signal:
-        return _clipped(name, kind, "-" if kind == "string" else 0, steps, first, end)
+        idle = "-" if kind == "string" else 0
+        before = max((cycle for cycle in steps if cycle <= first), default=None)
+        changes = {cycle: steps[cycle] for cycle in sorted(steps) if first < cycle < end}
+        return Signal(name, kind, idle if before is None else steps[before], changes)
 
     return [
         signal("token", "string", _pulses([(cycle, _text(each)) for cycle, each in tokens], "-")),
@@ -55,7 +59,7 @@ def channel_signals(netlist: Netlist, channel: Channel, events: ChannelEvents, f
         signal("done", "wire", _pulses([(cycle, int(each.token.done)) for cycle, each in tokens])),
         signal("stop", "integer", _pulses([(cycle, each.token.stop) for cycle, each in tokens])),
         signal("rank", "integer", _pulses([(cycle, each.token.rank) for cycle, each in tokens])),
-        signal("beat", "integer", _beats([cycle for cycle, each in tokens if each.token.has_value], beats)),
+        signal("beat", "integer", _pulses((cycle + beat, beat) for cycle in valued for beat in range(1, beats + 1))),
         signal("front", "string", _front(near, 1 + netlist.lag(channel))),
         signal("leaves", "wire", _pulses([(cycle, 1) for cycle in left])),
         signal("level", "integer", dict(zip(times[shown].tolist(), levels[shown].tolist(), strict=True))),
@@ -76,11 +80,6 @@ def _pulses(pulses: Iterable[tuple[int, Value]], idle: Value = 0) -> Steps:
     return steps
 
 
-def _beats(entered: Iterable[int], beats: int) -> Steps:
-    """The words of a value enter in the cycles behind its header, one a cycle."""
-    return _pulses((cycle + beat, beat) for cycle in entered for beat in range(1, beats + 1))
-
-
 def _front(near: Sequence[TokenPassage], delay: int) -> Steps:
     """The first of the tokens that are there, ``delay`` cycles behind its entry at the earliest."""
     steps: Steps = {}
@@ -92,9 +91,3 @@ def _front(near: Sequence[TokenPassage], delay: int) -> Steps:
         free = each.left + 1
         steps[free] = "-"
     return steps
-
-
-def _clipped(name: str, kind: Kind, idle: Value, steps: Steps, first: int, end: int) -> Signal:
-    before = max((cycle for cycle in steps if cycle <= first), default=None)
-    changes = {cycle: steps[cycle] for cycle in sorted(steps) if first < cycle < end}
-    return Signal(name, kind, idle if before is None else steps[before], changes)

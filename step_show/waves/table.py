@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import TextIO
 
-from step.language.tokens import Token
 from step_show.waves.passages import passages
 from step_show.waves.ports import ChannelEnd
 from step_show.waves.recording import Recording
@@ -45,11 +44,8 @@ def _rows(recording: Recording, port: ChannelEnd) -> Iterator[TokenRow]:
         if each.entered >= recording.first:
             token = each.token
             place = port.operator, port.name, port.channel.name, each.number
-            yield TokenRow(*place, _kind(token), token.stop, token.rank, each.entered, each.left)
-
-
-def _kind(token: Token) -> str:
-    return "done" if token.done else "value" if token.has_value else "empty"
+            kind = "done" if token.done else "value" if token.has_value else "empty"
+            yield TokenRow(*place, kind, token.stop, token.rank, each.entered, each.left)
 
 
 def write_csv(file: TextIO, rows: Iterable[TokenRow]) -> None:

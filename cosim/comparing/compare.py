@@ -23,6 +23,7 @@ from step.language.parameters import settled
 from step.language.symbols import measure
 from step.language.tokens import Token
 from step.lowering.fabric import FabricConfig
+from step.programs.data.equality import same_value
 from step.programs.prepare import Inputs, Openable, Prepared, open_program, prepare
 from step.programs.program import Program
 from step.programs.tables import table
@@ -258,15 +259,6 @@ def _compare_outputs(exact: Mapping[str, list[Token]], meaning: Mapping[str, lis
         if len(got) != len(wanted):
             return f"{name}: {len(got)} tokens from the RTL, {len(wanted)} from the interpreter"
         for position, (left, right) in enumerate(zip(got, wanted, strict=True)):
-            if (left.stop, left.rank) != (right.stop, right.rank) or not equal_values(left.value, right.value):
+            if (left.stop, left.rank) != (right.stop, right.rank) or not same_value(left.value, right.value):
                 return f"{name}: token {position} is not equal"
     return None
-
-
-def equal_values(left: Any, right: Any) -> bool:
-    """Whether two elements are equal bit for bit (NaN equals NaN, +0 does not equal -0)."""
-    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
-        return left.dtype == right.dtype and left.shape == right.shape and left.tobytes() == right.tobytes()
-    if isinstance(left, tuple) and isinstance(right, tuple):
-        return len(left) == len(right) and all(map(equal_values, left, right))
-    return bool(left == right)

@@ -16,7 +16,6 @@ from step.language.graph import Graph
 from step.language.location import is_of_user
 from step.language.validate import check
 from step.lowering.fabric import FabricConfig
-from step.lowering.memory import MemoryMap, ScratchpadPlan, memory_map, scratchpads
 from step.lowering.netlist import Netlist, lower_checked
 from step.programs.data.inputs import BoundInputs, as_data, bind_inputs
 from step.programs.data.npz import load_inputs
@@ -63,16 +62,6 @@ class Prepared:
     def data(self) -> BoundInputs:
         """The data of tensors and sources; raises `InputError`."""
         return bind_inputs(self.graph, self.given)
-
-    @property
-    def regions(self) -> MemoryMap:
-        """Regions of tensors in off-chip memory."""
-        return memory_map(self.netlist)
-
-    @property
-    def scratchpads(self) -> tuple[ScratchpadPlan, ...]:
-        """The on-chip memories."""
-        return scratchpads(self.netlist)
 
     def warn(self) -> None:
         """A `ProgramWarning` for all that is doubtful, at the line of the user that led here."""

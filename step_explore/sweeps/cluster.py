@@ -50,8 +50,17 @@ class Cluster(Workers[Task, Found]):
         return max(1, sum(self._threads()))
 
     def _done(self, flying: Collection[Future[Found]]) -> Collection[Future[Found]]:
-        if not (done := super()._done(flying)):
-            self._check_workers()
+        """Raises `EnvironmentProblem` where there was no worker for too long."""
+        if done := super()._done(flying):
+            return done
+        now = time.monotonic()
+        if self._threads():
+            self._seen = now
+        elif now - self._seen > self._patience:
+            raise EnvironmentProblem(
+                f"the Dask scheduler at {self._address} has had no worker for {self._patience:.0f} s; start one with: "
+                f"dask worker {self._address}"
+            )
         return done
 
     def _result(self, future: Future[Found], point: Task) -> Found:
@@ -70,17 +79,6 @@ class Cluster(Workers[Task, Found]):
             return list(self._client.nthreads().values())
         except OSError:
             raise self._gone() from None
-
-    def _check_workers(self) -> None:
-        """Raise `EnvironmentProblem` where there was none for too long."""
-        now = time.monotonic()
-        if self._threads():
-            self._seen = now
-        elif now - self._seen > self._patience:
-            raise EnvironmentProblem(
-                f"the Dask scheduler at {self._address} has had no worker for {self._patience:.0f} s; start one with: "
-                f"dask worker {self._address}"
-            )
 
     def _gone(self) -> EnvironmentProblem:
         return EnvironmentProblem(f"the Dask scheduler at {self._address} was lost, or somebody cancelled the sweep")

@@ -90,7 +90,7 @@ class Subject:
 
     def _loaded(self, point: Point) -> Loaded:
         own = tuple((name, value) for name, value in point.items() if not is_of_fabric(name))
-        return _loaded(self.source, self.inputs, self.arguments + own, self.depths)
+        return _loaded(self.with_arguments(own))
 
     def _fabric(self, loaded: Loaded, point: Point) -> FabricConfig:
         """The fabric at ``point``; a preset of the memory comes before parameters that change it."""
@@ -195,21 +195,21 @@ def subjects(
 
 
 @lru_cache(maxsize=4)
-def _loaded(
-    source: str | bytes | Loaded, inputs: str | None, arguments: Arguments, depths: tuple[tuple[str, int], ...]
-) -> Loaded:
-    """The program with ``arguments`` and ``depths``, once for all fabrics."""
+def _loaded(subject: Subject) -> Loaded:
+    """The program with the arguments and depths of ``subject``, once for all fabrics."""
     try:
-        program = _program(source, dict(arguments))
+        program = _program(subject.source, dict(subject.arguments))
     except InputError as error:
-        for name, _ in arguments:
+        for name, _ in subject.arguments:
             if name in LIMITS:
                 error.add_note(f"  the parameter of the fabric is written {FABRIC}{name}")
         raise
-    if inputs is not None:
-        program = open_program(program, inputs=Path(inputs))
-    data, all_depths = bind_inputs(program.graph, program.inputs), {**program.graph.depths, **dict(depths)}
-    return Loaded(replace(program, graph=replace(program.graph, depths=all_depths)), data)
+    if subject.inputs is not None:
+        program = open_program(program, inputs=Path(subject.inputs))
+    depths = {**program.graph.depths, **dict(subject.depths)}
+    return Loaded(
+        replace(program, graph=replace(program.graph, depths=depths)), bind_inputs(program.graph, program.inputs)
+    )
 
 
 def _program(source: str | bytes | Loaded, arguments: dict[str, Value]) -> Program:

@@ -26,7 +26,6 @@ from step_explore.sweeps.campaign import run_points
 from step_explore.sweeps.evaluation import evaluate
 from step_explore.sweeps.front import fronts
 from step_explore.sweeps.live import Live
-from step_explore.sweeps.plot import check_plot, draw_to
 from step_explore.sweeps.question import Question, axes_of, names_of
 from step_explore.sweeps.record import Record
 from step_explore.sweeps.row import MEASURES, NUMBERS, Row, lost
@@ -78,9 +77,7 @@ class Sweep:
 
         Raises `InputError` for other files and for a single objective.
         """
-        path = named_file(path, "a plot")
-        check_plot(path, self.objectives)
-        draw_to(path, self.rows, self.objectives, self.program, self.per)
+        Live(named_file(path, "a plot"), self.objectives, self.program, self.per).end(self.rows)
 
     def __repr__(self) -> str:
         return f"<sweep of {self.program}: {len(self.rows)} points, {len(self.front)} on the front>"

@@ -10,7 +10,6 @@ from edges import drive_edges
 from farm import farm
 from scenarios import SCENARIOS, Scenario
 
-from cosim.comparing.compare import equal_values
 from cosim.running.run_files import source_transfers
 from hw.design.emit import emit
 from hw.links.layout import input_formats
@@ -18,6 +17,7 @@ from hw.links.packing import unpack_transfers
 from step.language.graph import Graph
 from step.language.tokens import Token
 from step.lowering.netlist import lower
+from step.programs.data.equality import same_value
 from step.programs.data.inputs import bind_inputs
 from step.programs.program import Program
 from step.running.interpreter import interpret
@@ -78,7 +78,7 @@ def test_tokens_do_not_depend_on_when_ports_are_willing(
         else:
             assert len(got) == len(wanted), name
             assert all(
-                left.stop == right.stop and left.has_value == right.has_value and equal_values(left.value, right.value)
+                left.stop == right.stop and left.has_value == right.has_value and same_value(left.value, right.value)
                 for left, right in zip(got, wanted, strict=True)
             ), name
 

@@ -202,7 +202,7 @@ def test_pairs(graph: Graph) -> None:
 def tensor_of(dtype: DType, value: Any) -> np.ndarray:
     """What a tensor with as many columns as ``value`` has gets."""
     graph = Graph("g")
-    graph.tensor("a", (1, np.size(value.patterns if isinstance(value, Bits) else value)), dtype)
+    graph.tensor("a", (1, np.size(value.content if isinstance(value, Bits) else value)), dtype)
     return bind_inputs(graph, {"a": value}).tensors["a"]
 
 

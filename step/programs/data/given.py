@@ -22,17 +22,18 @@ from step.language.tokens import Token
 
 
 @dataclass(frozen=True, eq=False)
-class Bits:
+class Spelled:
+    """Input data that says how it is spelled, with its ``content``."""
+
+    content: Any
+
+
+class Bits(Spelled):
     """See `bits`."""
 
-    patterns: Any
 
-
-@dataclass(frozen=True, eq=False)
-class Masks:
+class Masks(Spelled):
     """See `masks`."""
-
-    values: Any
 
 
 def bits(patterns: Any) -> Bits:
@@ -115,7 +116,7 @@ def settled(value: Any, what: str, path: Path = ()) -> Any:
         return value._replace(value=settled(value.value, what, path))
     if isinstance(value, RegularStream):
         return value
-    if isinstance(value, Bits | Masks):
+    if isinstance(value, Spelled):
         return type(value)(_spelled(value, what, path))
     if isinstance(value, np.ndarray):
         return _array(value, what, path)
@@ -137,12 +138,11 @@ def _sequence(values: Sequence[Any], what: str, path: Path) -> tuple[Any, ...]:
     return tuple(settled(each, what, (*path, position)) for position, each in enumerate(values))
 
 
-def _spelled(value: Bits | Masks, what: str, path: Path) -> Any:
-    inner = value.patterns if isinstance(value, Bits) else value.values
-    if isinstance(inner, Bits | Masks):
-        names = [type(each).__name__.lower() for each in (value, inner)]
+def _spelled(value: Spelled, what: str, path: Path) -> Any:
+    if isinstance(value.content, Spelled):
+        names = [type(each).__name__.lower() for each in (value, value.content)]
         raise InputError(f"{place(what, path)} is {names[0]}({names[1]}(...)), but can be only one of them")
-    return settled(inner, what, path)
+    return settled(value.content, what, path)
 
 
 # -- arrays ---------------------------------------------------------------------------------------------------------

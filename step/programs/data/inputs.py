@@ -20,7 +20,7 @@ from step.language.operator import StreamType
 from step.language.tokens import UNKNOWN, Token, from_nested
 from step.language.types import ElementType, Selector, Tile, Tuple, is_dynamic
 from step.programs.data.equality import same_arrays, same_tokens
-from step.programs.data.given import Bits, Data, Masks, shown
+from step.programs.data.given import Bits, Data, Masks, Spelled, shown
 from step.programs.data.scalars import place, scalars
 from step.programs.data.selectors import Entry, bind_selectors
 
@@ -158,8 +158,7 @@ def _tuple(values: Sequence[Any], element: Tuple, where: str) -> tuple[Any, ...]
 
 
 def _tokens(value: Any, stream: StreamType, name: str) -> list[Token]:
-    spelling = type(value) if isinstance(value, Bits | Masks) else None
-    nested = value.patterns if isinstance(value, Bits) else value.values if isinstance(value, Masks) else value
+    spelling, nested = (type(value), value.content) if isinstance(value, Spelled) else (None, value)
     for kind, element in ((Bits, Tile), (Masks, Selector)):
         if spelling is kind and not isinstance(stream.element, element):
             spelled = kind.__name__.lower()
@@ -222,7 +221,7 @@ def _tile(value: Any, tile: Tile, name: str, path: tuple[int, ...]) -> np.ndarra
     return array
 
 
-def _check_shape(array: np.ndarray, stream: StreamType, name: str, spelling: type[Bits] | type[Masks] | None) -> None:
+def _check_shape(array: np.ndarray, stream: StreamType, name: str, spelling: type[Spelled] | None) -> None:
     """Raise `InputError` unless the shape fits the stream: what is wrong is the shape, and no position."""
     depth, shape = len(stream.shape), format_shape(stream.shape)[:-1]
     match stream.element:

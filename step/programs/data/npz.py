@@ -236,7 +236,7 @@ class _NpzFile:
                 raise FormatError(f"{self.path}: the items of {key!r} have {counts} entries, but must have as many")
             return list(zip(*columns, strict=True))
         found = self.array(key) or {key: self.taken(key, f"it has values of {element}")}
-        patterns = found[key].patterns if isinstance(found[key], Bits) else found[key]
+        patterns = found[key].content if isinstance(found[key], Bits) else found[key]
         if f"{key}.tiles" in self.arrays:
             entries = self.tiles(key, patterns)
         elif patterns.ndim:

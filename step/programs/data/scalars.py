@@ -129,7 +129,7 @@ def _to_less(values: np.ndarray, dtype: DType) -> np.ndarray:
 
 
 def _from_bits(value: Bits, dtype: DType, name: str, path: tuple[int, ...]) -> np.ndarray:
-    array = _numbers(value.patterns, dtype, name, path)
+    array = _numbers(value.content, dtype, name, path)
     if array.dtype.kind not in "biuO":
         raise InputError(f"{place(name, path)} must be integers, as they are bit patterns, not {array.dtype}")
     good = np.ones(array.shape, np.bool_) if array.dtype.kind == "b" else (array >= 0) & (array < 1 << dtype.bits)

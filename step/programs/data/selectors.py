@@ -41,7 +41,7 @@ def bind_selectors(entries: Sequence[Entry], selector: Selector, name: str) -> l
 def _mask(value: Any, selector: Selector, name: str, path: tuple[int, ...]) -> int:
     value = _scalar(value)
     if isinstance(value, Masks):
-        return _ready_made(value.values, selector, name, path)
+        return _ready_made(value.content, selector, name, path)
     parts = [value] if _is_integer(value) else _parts(value)
     if parts is not None and all(map(_is_integer, parts)):
         return _of_targets(parts, selector, name, path)

@@ -55,7 +55,7 @@ def _evaluation() -> dict[str, bytes]:
 
 
 def _address(path: str) -> str:
-    """Where the site has the file at ``path`` of the project."""
+    """The place in the site of the file at ``path`` of the project."""
     if path == README:
         return "index.md"
     return f"source/{path}.md" if Path(path).suffix in CODE else f"source/{path}"

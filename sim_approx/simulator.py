@@ -68,7 +68,7 @@ class Simulator:
         return self._run(ModelRun.finished, inputs, options)
 
     def attempt(self, inputs: Inputs | None = None, **options: Any) -> Run:
-        """As `run`, but a run that fails is one like others: the ``status`` and ``error`` of its ``result`` say so.
+        """Like `run`, but a run that fails is one like others: the ``status`` and ``error`` of its ``result`` say so.
 
         Of a deadlock the error says when, and not what would clear it, as that takes many more runs.
         """
@@ -96,7 +96,7 @@ class Simulator:
             pool.shutdown(cancel_futures=True)
 
     def profile(self, inputs: Inputs | None = None, **options: Any) -> RunProfile:
-        """What operators and off-chip memory did in at most so many ``intervals`` (400) of a run.
+        """Activity of operators and off-chip memory in at most so many ``intervals`` (400) of a run.
 
         ``depths`` and ``memory`` as in `run`. Nothing is jumped over. Raises what `run` raises, and
         `EnvironmentProblem` where there is no compiled engine.

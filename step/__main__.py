@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def open_closed() -> None:
-    """What is closed (``>&-``, as daemons do) takes all and gives nothing, and no file of ours gets its number."""
+    """A closed stream (``>&-``, as daemons do) takes all and gives nothing, and no file of ours gets its number."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             opened = os.open(os.devnull, os.O_RDWR)

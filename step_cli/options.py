@@ -182,7 +182,7 @@ def on_fabric(program: Program, fitted: Path | None, settings: tuple[str, ...]) 
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """What takes the file at ``path``: a `FormatError` has its name."""
+    """Context of reading the file at ``path``: a `FormatError` has its name."""
     try:
         yield
     except FormatError as error:

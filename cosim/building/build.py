@@ -98,7 +98,7 @@ def build(
 
 @dataclass(frozen=True)
 class Verilation:
-    """What Verilator reads of a design: files that are ``written`` for it, by name, and those that are ``given``.
+    """Files of a design for Verilator: those that are ``written`` for it, by name, and those that are ``given``.
 
     ``apart``: whether modules are compiled apart.
     """
@@ -116,7 +116,7 @@ class Verilation:
 
 
 def verilation(design: BenchDesign, waves: str | None, edges: Sequence[str] = ()) -> Verilation:
-    """What Verilator reads of ``design``; the parameters are those of `build`."""
+    """Files of ``design`` for Verilator; the parameters are those of `build`."""
     given = (*design.verilog, *design.cpp)
     missing = [path for path in given if not path.is_file()]
     if missing:

@@ -11,7 +11,7 @@ from hw.verilog.modules import Parametric
 
 
 class MasterControl(Parametric):
-    """Of ``masters``, those that read and those that write counted apart.
+    """Numbers of ``masters``: those that read and those that write counted apart.
 
     ``soft_reset`` puts the fabric into reset (``fabric_reset``) until all masters are idle: then nothing is left of
     what it asked for. ``still``: they all are; ``idle``: the fabric is not in reset besides. ``done``: the fabric is

@@ -53,7 +53,7 @@ class Lanes:
 
     @property
     def transfers(self) -> int:
-        """Of a beat."""
+        """Transfers of a beat."""
         return max(1, self.beat // self.bus.bytes)
 
     @property

@@ -11,7 +11,7 @@ from hw.verilog.modules import Parametric
 
 
 class RunStatus(Parametric):
-    """Of a fabric of ``units`` units. ``watched``: numbers of those of which something outside may say a fault.
+    """Status of a fabric of ``units`` units. ``watched``: numbers of those of which something outside may say a fault.
 
     ``finished``: the fabric is (``fabric_done``), and so are as many ``sinks`` as DMA has. ``fault``, with its unit:
     the fabric's, or else that of the first one outside.

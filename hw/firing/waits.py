@@ -14,7 +14,7 @@ from step.running.result import Activity
 
 
 class WaitReport(Parametric):
-    """Of ``units`` units and of channels from unit to unit, given as ``channels``; ``fillers`` of these have buffers.
+    """Waits of ``units`` units and of ``channels``, from unit to unit each; ``fillers`` of the units have buffers.
 
     ``moved``: a token entered a channel one cycle before. While ``hold`` is up, the rest shows what was when it rose.
     ``activity`` is that of unit ``index``. Channel ``index``: whether its reader is ``starved`` and it is empty, or its

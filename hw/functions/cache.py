@@ -52,7 +52,7 @@ class CacheTilesGenerator(Generator):
 
 
 class CacheRowsGenerator(Generator):
-    """Of ``operand0`` rows in all, those in tile ``index``."""
+    """Rows in tile ``index``, of ``operand0`` rows in all."""
 
     counts = True
 

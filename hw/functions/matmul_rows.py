@@ -17,7 +17,7 @@ from step.lowering.plans.rows import parts
 
 
 class RowsMatmulDatapath(MatmulDatapath):
-    """As `MatmulDatapath`, with as many rows as there are.
+    """A `MatmulDatapath` with as many rows as there are.
 
     Order, states and result have hardware of their own: groups of a known product are constants, while registers that
     hold them, as they do here, would be LUTs of every static product.
@@ -77,7 +77,7 @@ class RowsStates:
 
 
 class RowsOrder(Working):
-    """As `Order`, with so many ``blocks`` below each other as there are with ``begins``.
+    """An `Order` with so many ``blocks`` below each other as there are with ``begins``.
 
     A group has the fewest rows of blocks that it may have until there are less than two of it left. ``last``: the block
     is the last one of the product, for the last k.

@@ -10,7 +10,7 @@ from step.lowering.plans.matmul_plan import MatmulPlan
 
 
 class Slots(Working):
-    """As `hw.functions.matmul_order.Order`; from the cycle behind ``begins`` on each product waits for its slot.
+    """An order like `matmul_order.Order`; from the cycle behind ``begins`` on each product waits for its slot.
 
     ``last``: the block is the last one of the product, for the last k. What is known of the product in a slot goes
     round through registers, a place further with every slot.

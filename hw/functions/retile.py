@@ -151,7 +151,7 @@ class RetileSlicer(Parametric):
 
 
 def _join(plan: JoinPlan) -> Datapath:
-    """What joins tiles, as they come."""
+    """A store that joins tiles as they come."""
     if plan.packs:
         return PackedRows(plan)
     if plan.in_rows:

@@ -105,7 +105,7 @@ def _split(number: Value, *extents: int) -> tuple[Value, ...]:
 
 
 def _rotated(values: list[Value], places: Value, *, back: bool = False) -> list[Value]:
-    """As many ``values`` as a power of two, number i at place i + ``places``; or ``back`` again."""
+    """Rotation of ``values``, as many as a power of two: number i at place i + ``places``; or ``back`` again."""
     for level, bit in enumerate(places):
         by = (1 << level) * (-1 if back else 1)
         values = [Mux(bit, values[(at - by) % len(values)], each) for at, each in enumerate(values)]

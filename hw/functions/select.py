@@ -71,7 +71,7 @@ class TargetIndicesDatapath(Datapath):
 
 
 class TopKDatapath(Datapath):
-    """Of ``rows`` with ``count`` scores each, every one that less than ``k`` others of its row beat: larger ones, or
+    """Scores, ``count`` in each of ``rows``, that less than ``k`` others of its row beat: larger ones, or
     equal ones before it.
 
     In a cycle some of the scores of a row are compared with all of them, which count how often they are beaten. The

@@ -67,7 +67,7 @@ class Store:
 
 
 class Picked(Store):
-    """As a `Store`, of registers: ``parts`` makes the parts of an element that are read, of all its bits."""
+    """A `Store` of registers: ``parts`` makes the parts of an element that are read, of all its bits."""
 
     def __init__(self, m: Module, name: str, part: Part, parts: Callable[[Value], Sequence[Value]]) -> None:
         self._m, self._parts = m, parts

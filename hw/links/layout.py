@@ -138,7 +138,7 @@ class TokenFormat:
 
 @dataclass(frozen=True)
 class DynamicFormat(TokenFormat):
-    """Of a stream of tiles of dynamic size, or of tuples with such ones, which have as many rows as each other.
+    """Format of a stream of tiles of dynamic size, or of tuples with such ones, which have as many rows as each other.
 
     The items are those with the ``most`` rows; ``span`` are their words.
     """

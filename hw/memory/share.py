@@ -24,7 +24,7 @@ from step.lowering.plans.rows import parts
 
 @dataclass(frozen=True)
 class ShareFormat:
-    """What the buffers of a share are: of ``rank``, in tiles of ``beats`` words of ``word_bits``, ``slots`` a page.
+    """Buffers of a share: of ``rank``, in tiles of ``beats`` words of ``word_bits``, ``slots`` a page.
 
     Tiles that are control have ``control`` bits in their entries instead of words. ``reads_first``: how many shares of
     the scratchpad read before this one where both want the same bank.
@@ -66,7 +66,7 @@ class ShareFormat:
 
 @dataclass(frozen=True)
 class DynamicShareFormat(ShareFormat):
-    """Of tiles of dynamic size, of a ``row`` of so many bits on a link of ``link_bits``; entries have ``rows_bits``.
+    """Buffers of tiles of dynamic size: rows of ``row`` bits on a link of ``link_bits``; entries have ``rows_bits``.
 
     A slot has room for the most rows; only the words of those that there are pass.
     """

@@ -145,7 +145,7 @@ class Expressions:
         return join(test, a, b, yes.facts, no.facts)
 
     def _as(self, term: RuleTerm, found: Any, path: Path) -> Any:
-        """What is ``found`` as something of the kind of ``term``."""
+        """``found`` as something of the kind of ``term``."""
         if term.kind == INT and not isinstance(found, Number):
             self.refuse(term, f"{term} here", "a number is wanted")
         if term.kind == BOOL and isinstance(found, list):

@@ -19,7 +19,7 @@ WRITE_DEPTH = 2
 
 @dataclass(frozen=True)
 class StoredFormat(DynamicFormat):
-    """Of tiles of dynamic size that have to have so many ``rows`` where they are stored."""
+    """Beats of tiles of dynamic size that have to have so many ``rows`` where they are stored."""
 
     rows: int = 0
 

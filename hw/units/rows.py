@@ -84,7 +84,7 @@ class HeldRows(Parametric):
         self.longest_pause = self.rows.longest_pause + self.flatten.longest_pause
 
     def spare(self, port: int) -> int:
-        """As `Unit.spare`."""
+        """Spare slots, see `Unit.spare`."""
         return self.rows.spare(port)
 
     def elaborate(self, platform: Any) -> Elaboratable:

@@ -1,4 +1,4 @@
-"""What the compiled engine notes of a run besides its tokens: its events, what each of them waited for, and a profile.
+"""Notes of the compiled engine besides the tokens of a run: its events, what each of them waited for, and a profile.
 
 An event is a firing of a machine, or a beat that a memory channel grants to a port. Its cycle follows from another
 event, its *origin*: the firing before it where the machine fires as soon as it can, else the one whose token, or whose

@@ -13,7 +13,7 @@ from step.firing.machine import COMPUTES, Machine
 
 
 def by_number(fabric: PlacedFabric, of: Callable[[Machine], int], of_port: Callable[[BeatPort], int]) -> np.ndarray:
-    """What there is ``of`` machines, and of the ports of the memory, by the numbers that events have."""
+    """Counts ``of`` machines, and of the ports of the memory, by the numbers that events have."""
     machines = (each for each in fabric.machines if each is not fabric.memory)
     return np.array([*map(of, machines), *map(of_port, fabric.memory.ports if fabric.memory else ())], np.int64)
 

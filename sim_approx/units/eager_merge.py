@@ -16,7 +16,7 @@ IDLE = -1
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class EagerMerge(Machine):
-    """What is next is chosen a cycle before it passes; an input needs no choice when all others are done.
+    """The next input is chosen a cycle before it passes; an input needs no choice when all others are done.
 
     Words: ``passing``, the input whose chunk is next or has begun, or `IDLE`; ``begins``, it is next. ``arrivals``
     notes which input every data token was of.

@@ -178,7 +178,7 @@ def _rows(site: UnitSite, timing: Plan) -> Machine:
 
 
 def sizes(site: UnitSite, machine: Machine) -> Sizes:
-    """Of pieces, and of the rows of a tile."""
+    """Paces of pieces, and of the rows of a tile."""
     operator = site.node.operator
     assert isinstance(operator, Operator)
 

@@ -1,4 +1,4 @@
-"""How an operator declares its firing rule, for all who read it."""
+"""The declaration of an operator's firing rule, for all who read it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Declared:
 
 
 def declared_rule(node: Node) -> Declared | None:
-    """What ``node`` fires by, if its operator declares that in `step.rules`."""
+    """The rule that ``node`` fires by, if its operator declares that in `step.rules`."""
     module = find_module("step.rules", node.operator.name)
     if module is None:
         return None

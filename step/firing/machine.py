@@ -1,4 +1,4 @@
-"""What a firing rule is written on: machines, and the channels between them as one cycle sees them.
+"""The ground of firing rules: machines, and the channels between them as one cycle sees them.
 
 A machine is a firing rule (`Machine.fire`) with its parameters and state words; `step.firing.words` are the words in
 which it is written.
@@ -31,7 +31,7 @@ UNLIMITED = 1 << 60
 
 
 class Pace(NamedTuple):
-    """What a firing with a tile of some number of rows takes, in cycles; see `Machine`."""
+    """Cycles of a firing with a tile of some number of rows; see `Machine`."""
 
     interval: int
     latency: int
@@ -55,7 +55,7 @@ class Blocked(Waits):
 
 
 class Entrance(Protocol):
-    """Where the tokens go that were put into a channel, until they are seen in it."""
+    """The entrance of a channel: tokens that were put are there until they are seen in it."""
 
     def append(self, item: tuple[Channel, Token], /) -> object: ...
 
@@ -105,7 +105,7 @@ class Channel:
 
 
 class Unread(Channel):
-    """What stands behind an output without a reader: it takes everything, and forgets it."""
+    """The channel behind an output without a reader: it takes everything, and forgets it."""
 
     __slots__ = ()
 
@@ -151,7 +151,7 @@ class Machine:
         return {}
 
     def resize(self, tile: Any) -> None:
-        """Where sizes are dynamic, the firing is one with ``tile``, or with one of so many rows."""
+        """Sets the pace, where sizes are dynamic, to that of a firing with ``tile``, or with one of so many rows."""
         if self.sizes is not None:
             self.interval, self.latency, self.burst = self.sizes(rows_of(tile))
 

@@ -106,7 +106,7 @@ class Rule:
         return tuple(RuleTerm(op, NONE, (*parts,), each) for each in statements for op, *parts in self._statement(each))
 
     def _statement(self, each: ast.stmt) -> Iterable[tuple[Any, ...]]:
-        """What ``each`` does, and with what; nothing for a docstring, or ``pass``."""
+        """The term of ``each`` statement; nothing for a docstring, or ``pass``."""
         match each:
             case ast.Assign(targets=[target], value=value):
                 yield self._assign(target, value)
@@ -193,7 +193,7 @@ class Rule:
         return RuleTerm("as", kind, (found,), node)
 
     def term(self, node: ast.expr) -> RuleTerm:
-        """What ``node`` says."""
+        """The term of ``node``."""
 
         def made(op: str, kind: Kind, *parts: Any) -> RuleTerm:
             return RuleTerm(op, kind, parts, node)

@@ -66,7 +66,7 @@ class RuleError(FabricError):
 
 
 class RuleTerm(NamedTuple):
-    """What a rule does (``op``) with its ``parts``, which gives something of a ``kind``, and where it stands."""
+    """An operation of a rule (``op``) on its ``parts``, which gives something of a ``kind``, and where it stands."""
 
     op: str
     kind: Kind

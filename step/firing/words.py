@@ -52,7 +52,7 @@ def going(channels: Sequence[Channel]) -> Mask:
 
 
 def oldest(channels: Sequence[Channel], mask: Mask) -> int:
-    """Of the ports in ``mask``, the one whose front token has been available longest, then the lowest; -1: none is."""
+    """The port in ``mask`` whose front token has been available longest, then the lowest; -1: none is."""
     best, since = -1, UNLIMITED
     for port in bits(mask):
         channel = channels[port]
@@ -132,7 +132,7 @@ def lowest(mask: Mask) -> int:
 
 
 def targets_in(value: Any) -> int:
-    """How many targets a selector has."""
+    """The number of targets of a selector."""
     return int(value.bit_count())
 
 

@@ -78,7 +78,7 @@ class RowSum(_OfRows):
             return numerics.narrow(sums, self.out or FP32)
 
     def _sums(self, values: np.ndarray, terms: int) -> np.ndarray:
-        """Those of so many neighbours."""
+        """Results of so many neighbours."""
         rows, cols = values.shape
         padded = np.pad(values, ((0, 0), (0, -cols % terms))).reshape(rows, -(-cols // terms), terms)
         return fused.fused_sum(padded.astype(np.float64), fused.exponents(padded), axis=2)

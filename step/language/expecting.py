@@ -1,4 +1,4 @@
-"""What several operators expect of their inputs."""
+"""Demands that several operators make of their inputs."""
 
 from __future__ import annotations
 

@@ -27,5 +27,5 @@ class Broadcast(Machine):
 
 
 def rule(node: Node) -> Declared:
-    """What ``node`` fires by."""
+    """The firing rule of ``node``."""
     return Declared(Broadcast)

@@ -60,7 +60,7 @@ class Follow(Machine):
 
 
 def rule(node: Node) -> Declared:
-    """What ``node`` fires by."""
+    """The firing rule of ``node``."""
     operator = node.operator
     assert isinstance(operator, Operator)
     if operator.count is not None:

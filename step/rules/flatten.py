@@ -87,7 +87,7 @@ class HoldingFlatten(Machine):
 
 
 def rule(node: Node) -> Declared:
-    """What ``node`` fires by."""
+    """The firing rule of ``node``."""
     operator = node.operator
     assert isinstance(operator, Operator)
     stops = tuple(operator.merged(Token(UNKNOWN, stop)).stop for stop in range(node.inputs[0].rank + 1))

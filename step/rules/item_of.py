@@ -36,7 +36,7 @@ class ItemOf(Machine):
 
 
 def rule(node: Node) -> Declared:
-    """What ``node`` fires by."""
+    """The firing rule of ``node``."""
     operator, element = node.operator, node.input_types[0].element
     assert isinstance(operator, Operator) and isinstance(element, Tuple)
     item = Item(element, operator.index)

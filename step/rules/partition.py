@@ -56,7 +56,7 @@ class Partition(Machine):
 
 
 def rule(node: Node) -> Declared:
-    """What ``node`` fires by."""
+    """The firing rule of ``node``."""
     operator = node.operator
     assert isinstance(operator, Operator)
     return Declared(Partition, {"rank": operator.rank})

@@ -40,5 +40,5 @@ class Promote(Machine):
 
 
 def rule(node: Node) -> Declared:
-    """What ``node`` fires by."""
+    """The firing rule of ``node``."""
     return Declared(Promote, {"top": node.inputs[0].rank + 1})

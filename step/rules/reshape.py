@@ -101,7 +101,7 @@ class Split(Machine):
 
 
 def rule(node: Node) -> Declared:
-    """What ``node`` fires by."""
+    """The firing rule of ``node``."""
     operator = node.operator
     assert isinstance(operator, Operator)
     if operator.rank:

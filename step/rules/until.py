@@ -62,5 +62,5 @@ class Until(Machine):
 
 
 def rule(node: Node) -> Declared:
-    """What ``node`` fires by."""
+    """The firing rule of ``node``."""
     return Declared(Until, {"rank": node.inputs[DATA].rank})

@@ -38,6 +38,6 @@ class Zip(Machine):
 
 
 def rule(node: Node) -> Declared:
-    """What ``node`` fires by."""
+    """The firing rule of ``node``."""
     tiled = tuple(port for port, each in enumerate(node.input_types) if is_dynamic(each.element))
     return Declared(Zip, {"pair": SideBySide(tiled[0]) if tiled else side_by_side, "tiled": tiled})

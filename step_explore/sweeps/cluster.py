@@ -64,8 +64,8 @@ class Cluster(Workers[Task, Found]):
         return done
 
     def _result(self, future: Future[Found], point: Task) -> Found:
-        """Where a worker is lost, the scheduler gives its tasks to others. One that took several with it
-        (``distributed.scheduler.allowed-failures``) is lost."""
+        """The result of ``point``. The scheduler gives the tasks of a lost worker to others; one that took several
+        workers with it (``distributed.scheduler.allowed-failures``) is lost."""
         try:
             return future.result()
         except self._killed:

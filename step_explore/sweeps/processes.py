@@ -60,7 +60,7 @@ class Workers(ABC, Generic[Task, Found]):
         return self._pool.submit(self._work, point)
 
     def _done(self, flying: Collection[Future[Found]]) -> Collection[Future[Found]]:
-        """Those that are done, after a second maybe none."""
+        """Futures that are done, after a second maybe none."""
         return wait(flying, timeout=1, return_when=FIRST_COMPLETED).done
 
     def _result(self, future: Future[Found], point: Task) -> Found:

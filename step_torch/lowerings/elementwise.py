@@ -138,7 +138,7 @@ def nothing(
     device: Any = None,
     layout: Any = None,
 ) -> tuple[()]:
-    """What torch checks of its own tensors."""
+    """Checks that torch makes of its own tensors."""
     return ()
 
 

@@ -159,7 +159,7 @@ def _by_turns(at: Importer, row: Value, weight: Chosen, gate_up: Stored, down: S
 
 
 def _shares(at: Importer, probabilities: Stream, weight: Chosen) -> Stream:
-    """How much each expert counts, zero for those that a row does not go to."""
+    """The weight of each expert, zero for those that a row does not go to."""
     if weight.normalised:
         return top_k_weights(probabilities, weight.k, out=BF16, name=at.name("shares"))
     return at.rounded(probabilities.map(KeepTopK(weight.k), name=at.name("kept")))

@@ -1,4 +1,4 @@
-"""What looks at whole rows: means, sums, norms and softmax. They take tiles with all columns."""
+"""Functions of whole rows: means, sums, norms and softmax. They take tiles with all columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a matrix product is cut into blocks for its lanes, and when the lanes work on each of them."""
+"""Blocks of a matrix product for its lanes, and when the lanes work on each of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Arrangement:
-    """How ``[rows, inner] x [inner, cols]`` is laid on lanes.
+    """The layout of ``[rows, inner] x [inner, cols]`` on lanes.
 
     A cycle works on a block of ``block_rows`` x ``block_cols`` scalars of the result, a lane for each. ``group`` rows
     of blocks are a group, and the last group has those that are left, too; groups follow each other. In a group the
@@ -80,7 +80,7 @@ class Arrangement:
         return self.products * self.blocks - 1 if self.products > 1 else 0
 
     def schedule(self, rows: int) -> tuple[np.ndarray, np.ndarray]:
-        """Of each row of blocks, the cycle of its first block and k = 0, and how many later that of the next k is."""
+        """For each row of blocks the cycle of its first block and k = 0, and how many later that of the next k is."""
         heights, turns = self.heights(rows), self.turns(rows)
         begins = self.inner * np.cumsum([0, *turns[:-1]])
         places = np.concatenate([np.arange(height) for height in heights]) * self.col_blocks

@@ -16,7 +16,7 @@ INT4 = DType("INT4", 4, np.dtype(np.int8))
 
 
 def plan(function: Dequantize, application: Application) -> VectorPlan:
-    """As any function of scalars: a conversion, and a product."""
+    """A plan like that of any function of scalars: a conversion, and a product."""
     stages = application.fabric.stages
     weights, scales = map(application.words, range(2))
     if function.bits == 4:

@@ -212,7 +212,7 @@ class MatmulPlan(DatapathPlan):
 
     @cached_property
     def banks(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Of each operand, how many banks it has, and how many scalars are in one at most."""
+        """For each operand the number of its banks, and of scalars in one at most."""
         shape = self.arrangement
         left, right = self.operands
         across = (shape.block_cols, self.terms) if self.transposed else (self.terms, shape.block_cols)
@@ -226,7 +226,7 @@ class MatmulPlan(DatapathPlan):
 
 @lru_cache(maxsize=4096)  # it is the same for all groups of rows
 def _banks(tile: Words, down: int, across: int) -> tuple[int, int]:
-    """How many pairs there are of a place in a word and a port, for scalars that are cut into blocks of ``down`` rows
+    """The number of pairs of a place in a word and a port, for scalars that are cut into blocks of ``down`` rows
     and ``across`` columns with a port for each place; the most in one."""
     bit = np.arange(tile.scalars) * tile.dtype.bits % tile.link_bits
     ports = (np.arange(tile.rows) % down)[:, None] * across + np.arange(tile.cols) % across

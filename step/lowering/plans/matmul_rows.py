@@ -13,7 +13,7 @@ from step.lowering.plans.rows import entry
 
 @dataclass(frozen=True)
 class RowsMatmulPlan(MatmulPlan):
-    """As `MatmulPlan`, for left operands that may have fewer rows than the arrangement has.
+    """A `MatmulPlan` for left operands that may have fewer rows than the arrangement has.
 
     One with few rows has short turns, so it must begin later, when more words of the right operand are there. Products
     do not meet on the lanes: one that begins late keeps the next one waiting for so much longer as this may begin
@@ -67,7 +67,7 @@ class RowsMatmulPlan(MatmulPlan):
 
     @property
     def sums(self) -> int:
-        """As of `MatmulPlan`."""
+        """See `MatmulPlan`."""
         shape = self.arrangement
         if self.reduce:
             return shape.blocks

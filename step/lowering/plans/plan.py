@@ -100,7 +100,7 @@ class Wires(DatapathPlan):
 
     @classmethod
     def of(cls, function: Function, application: Application, *, streams: bool = True) -> Wires:
-        """Those of a function at its place in the fabric."""
+        """The wires of a function at its place in the fabric."""
         inputs, result = application.inputs, application.result
         chosen = isinstance(inputs[0], Selector)
         return cls(function, tuple(each.bits for each in inputs), result.bits, application.reduce, streams, chosen)

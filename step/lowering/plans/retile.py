@@ -18,7 +18,7 @@ PARTS = 4
 
 
 def plan(function: Function, application: Application) -> DatapathPlan:
-    """How tiles are joined, or split."""
+    """Plans of joining tiles, and of splitting them."""
     tile, result, link = application.inputs[0], application.result, 8 * application.fabric.link_bytes
     assert isinstance(tile, Tile) and isinstance(result, Tile)
     control = application.is_control(0), application.is_control(-1)
@@ -89,7 +89,7 @@ class JoinPlan(DatapathPlan):
 
     @cached_property
     def store(self) -> Store:
-        """Where words of all tiles become words of the result."""
+        """The store in which words of all tiles become words of the result."""
         tile, whole = self.bits_of_a_tile, self.bits if self.packs else self.count * self.bits_of_a_tile
         at_once = not self.streams
         came = tile if at_once or self.control else min(self.link_bits, tile)

@@ -171,7 +171,7 @@ class RowPlan(TilePlan):
 
     @property
     def store(self) -> Store | None:
-        """Where words of the operand wait for groups; None where they are these."""
+        """The store in which words of the operand wait for groups; None where they are these."""
         shape, tile = self.arrangement, self.tile
         narrow, wide = sorted((shape.lanes * tile.dtype.bits, tile.word_bits))
         fit = tile.beats == 1 or shape.groups == 1 or (wide % narrow == 0 and (wide // narrow).bit_count() == 1)
@@ -183,7 +183,7 @@ class RowPlan(TilePlan):
 
     @property
     def result_store(self) -> Store:
-        """Where the results of the rows of a group wait for words."""
+        """The store in which results of the rows of a group wait for words."""
         down = self.arrangement.down
         groups = Parts(-(-self.tile.rows // down), down * self.result.dtype.bits)
         copies = 1 if self.most_rows else self.leaving.copies(self.leaving.lag, self.initiation_interval)

@@ -23,7 +23,7 @@ def largest(*numbers: Any) -> Any:
 
 @singledispatch
 def entry(rows: Any, table: Sequence[int]) -> Any:
-    """What ``table`` has for so many ``rows``; what else ``rows`` may be is registered."""
+    """The entry of ``table`` for so many ``rows``; what else ``rows`` may be is registered."""
     return table[rows]
 
 

@@ -27,7 +27,7 @@ def plan(function: Function, application: Application) -> DatapathPlan:
 
 @dataclass(frozen=True)
 class IndicesPlan(DatapathPlan):
-    """Of so many ``targets`` the index of one in a cycle, ``k`` in all."""
+    """The index of one of so many ``targets`` in a cycle, ``k`` in all."""
 
     targets: int
     k: int

@@ -110,7 +110,7 @@ class VectorPlan(DatapathPlan):
         return self.latency - self.gathering - self.lane.cycles
 
     def store(self, operand: Words) -> Store | None:
-        """Where words of ``operand`` wait for groups; None where the word that comes is the group."""
+        """The store of words of ``operand``; None where the word that comes is the group."""
         uses = self._uses(operand)
         if uses is None and self.gathering <= 1:
             return None
@@ -122,7 +122,7 @@ class VectorPlan(DatapathPlan):
 
     @property
     def result_store(self) -> Store | None:
-        """Where groups wait for words of the result; a word leaves before the next element's groups come to its place.
+        """The store of groups of the result; a word leaves before the next element's groups come to its place.
 
         A state that leaves late, without an element, may meet a new reduction; that goes into another copy, unless its
         groups come no earlier than the words of the old one leave. One of dynamic size never does: whoever lets it

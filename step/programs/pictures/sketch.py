@@ -60,7 +60,7 @@ def sketch(graph: Graph, fabric: FabricConfig = _DEFAULT, fills: Mapping[str, st
 
 
 def _arrows(graph: Graph, node: Node, fabric: FabricConfig) -> Iterator[Arrow]:
-    """Those that lead to ``node``; ports have names where there are several."""
+    """Edges that lead to ``node``; ports have names where there are several."""
     for name, stream in zip(node.input_ports, node.inputs, strict=True):
         source, depth = graph.resolve(stream), stream.depth or fabric.channel_depth
         outputs = graph.nodes[source.producer].output_ports

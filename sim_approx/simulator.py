@@ -42,12 +42,7 @@ class Simulator:
     """
 
     def __init__(
-        self,
-        program: Openable,
-        *,
-        inputs: Inputs | None = None,
-        fabric: FabricConfig | None = None,
-        **options: Any,
+        self, program: Openable, *, inputs: Inputs | None = None, fabric: FabricConfig | None = None, **options: Any
     ) -> None:
         asked = options_for(Model, options, "step.Simulator")
         self.program = open_program(program, inputs=inputs, fabric=fabric)

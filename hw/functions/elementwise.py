@@ -189,13 +189,5 @@ def numbers(m: Module, name: str, operands: Sequence[Value], formats: Sequence[D
 
 
 datapath = on_lanes(
-    {
-        Add: AddLane,
-        Max: MaxLane,
-        Min: MinLane,
-        Mul: MulLane,
-        MulAdd: MulAddLane,
-        Scale: ScaleLane,
-        Sub: SubLane,
-    }
+    {Add: AddLane, Max: MaxLane, Min: MinLane, Mul: MulLane, MulAdd: MulAddLane, Scale: ScaleLane, Sub: SubLane}
 )

@@ -46,10 +46,7 @@ class MaxIndexDatapath(Datapath):
             state = Signal(bits + 32, name=f"state_{at}", reset_less=True)
             before, key = Signal.like(state, name=f"before_{at}"), Signal.like(state, name=f"key_{at}")
             order = ordered(m, f"order_{at}", values.word_select(at, bits), dtype)
-            m.d.comb += [
-                before.eq(Mux(fresh, nothing, state)),
-                key.eq(Cat(~indices.word_select(at, 32), order)),
-            ]
+            m.d.comb += [before.eq(Mux(fresh, nothing, state)), key.eq(Cat(~indices.word_select(at, 32), order))]
             with m.If(updates | leaves):
                 m.d.sync += state.eq(Mux(updates & (key > before), key, before))
             largest.append(state)

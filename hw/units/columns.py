@@ -59,10 +59,7 @@ class Arrive(FiringRule):
         part, unit = Signal(init=1), firing.unit
         firing.next(part, part ^ token.value)
         comes, number, _ = window(m, "word", firing.fires & token.value, self.token.cycles, cycles)
-        m.d.comb += [
-            *(unit.comes.eq(comes), unit.part.eq(part)),
-            *(unit.step.eq(number), unit.word.eq(firing.word(0))),
-        ]
+        m.d.comb += [*(unit.comes.eq(comes), unit.part.eq(part)), *(unit.step.eq(number), unit.word.eq(firing.word(0)))]
 
 
 class Columns(Parametric):

@@ -36,8 +36,7 @@ class Search:
         self._choices = {each.name: _choice(optuna, each) for each in axes}
         self._random = random.Random(seed)
         self._study = optuna.create_study(
-            directions=["minimize"] * len(objectives),
-            sampler=optuna.samplers.TPESampler(seed=seed, constant_liar=True),
+            directions=["minimize"] * len(objectives), sampler=optuna.samplers.TPESampler(seed=seed, constant_liar=True)
         )
         numbers = not any(isinstance(value, str | bool) for each in axes for value in each.values)
         self._surrogate = Surrogate(axes, seed) if numbers and self.size <= SMALL else None

@@ -9,6 +9,6 @@ from step.lowering.plans.vector import VectorPlan, rounding, vector_plan
 
 
 def plan(function: Function, application: Application) -> VectorPlan:
-    """A plan as for all functions of scalars, of a cycle more than `FabricConfig.stages`; a product behind takes two more."""
+    """A plan as for all functions of scalars: a cycle more than `FabricConfig.stages`, for a product two more."""
     cycles = application.fabric.stages + (3 if isinstance(function, Div) else 1)
     return vector_plan(function, application, cycles=cycles + rounding(application))

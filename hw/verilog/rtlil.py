@@ -31,19 +31,21 @@ def plain_rtlil(component: wiring.Component, name: str, platform: Any, initial_v
     of a value that were numbered only to differ, are left out.
     Memories that are written get no initial value: nothing follows from a word before it is written.
     """
-    widest, port = max((len(Value.cast(value)), port) for port, _, value in flat_ports(component))
-    if widest > MOST_PORT_BITS:
-        raise FabricError(
-            f"{name} has a port of {widest:,} bits ({port}), more than {MOST_PORT_BITS:,}: use narrower links"
-        )
-    fragment, ports = _ir.Fragment.get(component, platform), dict[str, tuple[Any, Any]]()
-    inputs = {port: Value.cast(value) for port, member, value in flat_ports(component) if member.flow is In}
-    buffered = sum(map(len, inputs.values())) > MOST_INPUT_BITS
-    for port, _, value in flat_ports(component):
-        ports[port] = Value.cast(value), _ir.PortDirection.Input if port in inputs else _ir.PortDirection.Output
-        if buffered and port in inputs:
-            ports[port] = (outside := IOPort(len(inputs[port]), name=port)), None
-            fragment.add_subfragment(IOBufferInstance(outside, i=inputs[port]))
+    inputs, ports = dict[str, Value](), dict[str, tuple[Any, Any]]()
+    for port, member, value in flat_ports(component):
+        bits = Value.cast(value)
+        if len(bits) > MOST_PORT_BITS:
+            raise FabricError(
+                f"{name} has a port of {len(bits):,} bits ({port}), more than {MOST_PORT_BITS:,}: use narrower links"
+            )
+        if member.flow is In:
+            inputs[port] = bits
+        ports[port] = bits, _ir.PortDirection.Input if member.flow is In else _ir.PortDirection.Output
+    fragment = _ir.Fragment.get(component, platform)
+    if sum(map(len, inputs.values())) > MOST_INPUT_BITS:
+        for port, bits in inputs.items():
+            ports[port] = (outside := IOPort(len(bits), name=port)), None
+            fragment.add_subfragment(IOBufferInstance(outside, i=bits))
     netlist = _ir.build_netlist(fragment, ports=ports, name=name)
     empty = rtlil.EmptyModuleChecker(netlist)
     modules = []

@@ -40,7 +40,7 @@ CALLBACK = ctypes.CFUNCTYPE(NUMBER, NUMBER, NUMBER, NUMBERS, NUMBERS)
 
 CPP = Path(__file__).parent / "cpp"
 SHIPPED = Path(__file__).parent / "shipped"
-FLAGS = ("-std=c++17", "-O2", "-fno-tree-slp-vectorize", "-fPIC", "-shared", "-fno-plt", "-pipe")
+FLAGS = ("-std=c++17", "-O2", "-fno-exceptions", "-fno-tree-slp-vectorize", "-fPIC", "-shared", "-fno-plt", "-pipe")
 """Without vectors of two words: see ``cpp/tokens.hpp``."""
 
 HEAD = f"""\
@@ -60,11 +60,16 @@ struct {name} final : Machine {{
 }};
 
 template <int INPUTS, int OUTPUTS>
-static int fire_{name}(Machine& machine, Engine& e) {{
+static inline __attribute__((always_inline)) int try_{name}(Machine& machine, Engine& e) {{
     {name}& self = static_cast<{name}&>(machine);
     const Channels inputs = known<INPUTS>(self.inputs), outputs = known<OUTPUTS>(self.outputs);
     (void)self, (void)e, (void)inputs, (void)outputs;
 {body}
+}}
+
+template <int INPUTS, int OUTPUTS>
+static Machine** fire_{name}(Machine** at, Machine** end, Engine& e) {{
+    return e.fire_alike<try_{name}<INPUTS, OUTPUTS>>(at, end);
 }}
 """
 
@@ -81,8 +86,8 @@ CASE = """\
         case {number}: {{
             auto machine = std::make_unique<{name}>();
             reader.read_base(*machine);
-            machine->rule = {chosen}(fire_{name}, *machine);
-{reads}
+            machine->fire = {chosen}(fire_{name}, *machine);
+{first}{reads}
             return machine;
         }}"""
 
@@ -134,7 +139,8 @@ def _rules(machines: tuple[type[Machine], ...]) -> Rules:
         parts.append(RULE.format(name=name, fields=declared, saves=saves, traits=rule.traits, body=rule.body))
         chosen = "RULE_BY_PORTS" if rule.goes_over_ports else "RULE"
         reads = "\n".join(f"            reader.read(machine->{field});" for field in rule.fields)
-        cases.append(CASE.format(number=number, name=name, reads=reads, chosen=chosen))
+        first = f"            machine->first = machine->{rule.first};\n" if rule.first else ""
+        cases.append(CASE.format(number=number, name=name, reads=reads, chosen=chosen, first=first))
         layouts[machine] = MachineLayout(number, rule.fields, rule.changed)
     parts.append(MAKERS.format(cases="\n".join(cases)))
     return Rules("".join(parts), layouts, handles.objects)

@@ -44,7 +44,7 @@ struct Profile {
         spent.assign(beats + 2 * intervals, 0);
     }
 
-    void spend(const Machine& machine, int64_t until) {
+    __attribute__((noinline)) void spend(const Machine& machine, int64_t until) {
         until = std::min(until, cycles);
         int64_t* row = &spent[(machine.order * 4 + machine.activity) * intervals];
         for (int64_t since = machine.since; since < until;) {
@@ -104,19 +104,13 @@ struct Engine {
 
     // -- what rules ask ----------------------------------------------------------------------------------------------
 
-    Value call(int64_t function, const Value* arguments, int64_t count) {
+    __attribute__((noinline)) Value call(int64_t function, const Value* arguments, int64_t count) {
         calls_++;
+        jump_.tries += CALL;
         return callback(function, count, arguments, &code);
     }
 
-    int64_t number(Value value) {
-        if (!is_object(value)) return value;
-        auto found = numbers_.find(value);
-        if (found != numbers_.end()) return found->second;
-        int64_t result = call(NUMBER, &value, 1);
-        if (!code) numbers_[value] = result;
-        return result;
-    }
+    int64_t number(Value value) { return is_object(value) ? asked(NUMBER, value) : value; }
 
     // The value that an integer < 0 is; one that is not there is a value that nobody knows.
     Value negative(int64_t number) {
@@ -129,14 +123,7 @@ struct Engine {
         return is_object(selector) ? call(TARGETS, &selector, 1) : __builtin_popcountll(uint64_t(selector));
     }
 
-    int64_t rows(Value tile) {
-        if (!is_object(tile)) return tile;
-        auto found = rows_.find(tile);
-        if (found != rows_.end()) return found->second;
-        int64_t result = call(ROWS, &tile, 1);
-        if (!code) rows_[tile] = result;
-        return result;
-    }
+    int64_t rows(Value tile) { return is_object(tile) ? asked(ROWS, tile) : tile; }
 
     // What stands for the result of a function of which only rows are wanted: `sim_approx.machine.RowsOf`.
     Value apply(int64_t function, const Value* arguments, int64_t count) {
@@ -148,11 +135,14 @@ struct Engine {
     }
 
     Mask mask(Value value) {
+        if (is_object(value)) return asked_mask(value);
         Mask mask;
-        if (!is_object(value)) {
-            mask.words[0] = uint64_t(value);
-            return mask;
-        }
+        mask.words[0] = uint64_t(value);
+        return mask;
+    }
+
+    __attribute__((noinline)) Mask asked_mask(Value value) {
+        Mask mask;
         auto found = masks_.find(value);
         if (found != masks_.end()) return found->second;
         for (int64_t piece = 0; piece < 2 * MASK_WORDS && !code; piece++) {
@@ -177,30 +167,29 @@ struct Engine {
 
     // As `put`, for a token that is seen from cycle `seen` on.
     __attribute__((always_inline)) void send(Channel* channel, const Token& token, int64_t seen) {
-        if (__builtin_expect(channel->special, false)) {
-            int64_t lag = channel->lag;
-            if (channel->sized) seen = paced(*channel, token, lag);
-            if (channel->unread) return;
-            log_sent(*channel, token, seen, lag);
-            if (recorder) recorder->puts(*channel);
-            channel->append(token, seen);
-            if (channel->wide) channel->last().lag = lag;
-        } else {
-            channel->append(token, seen);
-        }
-        if (channel->reader_waits) {
-            channel->reader_waits = false;
-            wake(*channel->reader, seen);
-        }
+        if (__builtin_expect(channel->special, false)) return send_specially(channel, token.value, token.word, seen);
+        channel->append(token, seen);
+        if (channel->reader_waits) wake_reader(*channel, seen);
+    }
+
+    // A token with this `value` and `word`, where more is to be done: it stays in registers elsewhere.
+    __attribute__((noinline)) void send_specially(Channel* channel, Value value, uint64_t word, int64_t seen) {
+        Token token;
+        token.value = value, token.word = word;
+        int64_t lag = channel->lag;
+        if (channel->sized) seen = paced(*channel, token, lag);
+        if (channel->unread) return;
+        log_sent(*channel, token, seen, lag);
+        if (recorder) recorder->puts(*channel);
+        channel->append(token, seen);
+        if (channel->wide) channel->at(channel->stored - 1).lag = lag;
+        if (channel->reader_waits) wake_reader(*channel, seen);
     }
 
     __attribute__((always_inline)) void take(Channel* channel) {
         if (__builtin_expect(channel->logged, false)) log_taken(*channel);
         channel->remove(now);
-        if (channel->writer_waits) {
-            channel->writer_waits = false;
-            wake(*channel->writer, now + 1);
-        }
+        if (channel->writer_waits) wake_writer(*channel);
     }
 
     // The firing is one with `tile`, or with one of so many rows.
@@ -212,7 +201,6 @@ struct Engine {
 
     void reserve(Channel* channel, int64_t cycles) {
         channel->open_from = now + cycles;
-        channel->reserved = true;
         if (recorder) recorder->reserves(*channel);
     }
 
@@ -220,7 +208,7 @@ struct Engine {
     __attribute__((noinline)) int starve(Machine& machine, Channel& channel) {
         machine.asleep = true;
         if (recorder) recorder->wants(channel, ARRIVAL);
-        if (channel.stored) wake(machine, channel.head().seen);
+        if (channel.stored) wake(machine, channel.head->since);
         else channel.reader_waits = true;
         return STARVES;
     }
@@ -231,7 +219,7 @@ struct Engine {
         for (Channel* each : channels) {
             if (each->readable(now)) continue;
             if (!first) first = last = each;
-            if (each->head().seen > last->head().seen) last = each;
+            if (each->head->since > last->head->since) last = each;
         }
         return starve(machine, last->stored && !recorder ? *last : *first);
     }
@@ -263,11 +251,44 @@ struct Engine {
         banks->passing.push_back({who, place, now, cycles});
     }
 
+    // -- tries -------------------------------------------------------------------------------------------------------
+
+    // Tries the machines from `at` on that have the same rule, up to `end`: what is said about all machines is there for
+    // each rule, where it is one with it. Returns those behind them, or null where the run can not go on.
+    template <int (*RULE)(Machine&, Engine&)>
+    __attribute__((always_inline)) Machine** fire_alike(Machine** at, Machine** end) {
+        auto fire = (*at)->fire;
+        do {
+            Machine& machine = **at;
+            machine.due = NEVER;
+            machine.asleep = false;
+            if (__builtin_expect(bool(recorder), false)) recorder->tries(machine, now);
+            int outcome = RULE(machine, *this);
+            if (__builtin_expect(bool(recorder), false)) recorder->tried(machine, outcome, now);
+            if (outcome <= COMPUTES) {
+                machine.firings++;
+                int64_t from = now + (outcome == COMPUTES ? machine.interval : 1);
+                bool flows = machine.activity == BUSY && machine.free_from == now;
+                if (flows && from == now + 1) machine.free_from = machine.due = from, next_.add(&machine);
+                else go_on(machine, from, flows);
+            } else if (outcome == STARVES || outcome == BLOCKS) {
+                turn(machine, outcome == STARVES ? STARVED : BLOCKED);
+            } else if (!settle(machine, outcome)) {
+                return nullptr;
+            }
+        } while (++at != end && (*at)->fire == fire);
+        return at;
+    }
+
     // -- the run -----------------------------------------------------------------------------------------------------
 
     void start() {
+        int64_t most = int64_t(machines.size()) + (memory ? memory->port_count() : 0);
+        lists_.resize(2 * most);
+        current_.all = &lists_[0], next_.all = &lists_[most];
         for (auto& each : machines) {
-            if (each.get() != memory) current_->push_back(each.get());
+            if (recorder) each->first = &always;
+            if (each.get() != memory) current_.add(each.get());
             open_ += each->ends_run;
         }
         if (!open_) last_ = -1, has_last_ = true;
@@ -282,9 +303,15 @@ struct Engine {
         if (memory) state.addresses = memory->same_way();
         state.same(open_);
         state.same(calls_);
-        state.same(int64_t(current_->size()));
+        state.same(current_.count);
         for (auto& each : machines) {
             if (!state.fits) return;
+            rest(*each, now);
+            if (each.get() != memory) {
+                each->free_from = std::max(each->free_from, now);
+                each->asleep &= each->due > each->free_from;  // nothing wakes it sooner
+                state.time(each->free_from);
+            }
             ::visit(state, *each);
         }
         std::vector<bool> moves(channels.size());
@@ -295,6 +322,11 @@ struct Engine {
         for (IntNotes& each : int_notes) state.appended(each.all);
         for (const Tiles& each : tiles) state.same(each.changes);
         if (state.matches() && state.fits) state.fits = keeps_ages(moves);
+    }
+
+    // `machine`, which is free since before cycle `until` and did not fire again, starves since then.
+    void rest(Machine& machine, int64_t until) {
+        if (machine.activity == BUSY && machine.free_from < until) change(machine, STARVED, machine.free_from);
     }
 
     // On to `cycle`, with the state that was moved there.
@@ -312,20 +344,19 @@ struct Engine {
     // Goes on until the run is over, cycle `limit` comes, or `budget` tries or a jump were made. A call takes as long as
     // a thousand tries.
     Status run(int64_t limit, int64_t budget) {
-        constexpr int64_t CALL = 1000;
-        while (now != NEVER && now < limit) {
-            if (ending.status == GOES_ON && has_last_ && last_ < now) end(HAS_FINISHED, last_ + 1);
-            if (!has_last_ && faults.empty() && jump_.look(*this, *current_, limit)) return GOES_ON;
-            int64_t calls = calls_;
-            budget -= int64_t(current_->size()) + 1;
+        budget += jump_.tries;
+        while (now < limit) {
+            if (has_last_ && ending.status == GOES_ON && last_ < now) end(HAS_FINISHED, last_ + 1);
+            jump_.tries += current_.count + 1;
+            if (!has_last_ && jump_.look(*this, current_, limit)) return GOES_ON;
             if (!fire()) return BROKEN;
-            budget -= CALL * (calls_ - calls);
-            if (faults.size() && ending.status != FAULT) end(FAULT, now);
-            if (!has_last_ && !open_) has_last_ = settle();
+            if (!faults.empty() && ending.status != FAULT) end(FAULT, now), jump_.forbid();
+            if (!open_ && !has_last_) has_last_ = is_settled();
             step();
-            reached = std::min(now, limit);
-            if (budget < 0) return GOES_ON;
+            if (jump_.tries > budget) break;
         }
+        reached = std::min(now, limit);
+        if (now < limit) return GOES_ON;
         if (ending.status != GOES_ON) return ending.status;
         if (has_last_ && last_ < limit) end(HAS_FINISHED, last_ + 1);
         else if (!has_last_ && is_quiet(limit) && stopped() <= limit) end(DEADLOCK, stopped());
@@ -334,17 +365,43 @@ struct Engine {
     }
 
    private:
+    // What `function`, NUMBER or ROWS, says of an object, once.
+    __attribute__((noinline)) int64_t asked(Function function, Value object) {
+        auto& known = function == ROWS ? rows_ : numbers_;
+        auto found = known.find(object);
+        if (found != known.end()) return found->second;
+        int64_t result = call(function, &object, 1);
+        if (!code) known[object] = result;
+        return result;
+    }
+
     void change(Machine& machine, uint8_t other, int64_t from) {
         if (__builtin_expect(profile.width != 0, false)) profile.spend(machine, from);
         machine.change(other, from);
     }
 
+    // The machine, which did something else or nothing before, is busy from this cycle on.
+    void begins(Machine& machine) {
+        if (__builtin_expect(profile.width != 0, false)) return turn(machine, BUSY);
+        int64_t until = machine.activity == BUSY ? machine.free_from : now;
+        machine.cycles_in[machine.activity] += until - machine.since;
+        machine.cycles_in[STARVED] += now - until;
+        machine.activity = BUSY;
+        machine.since = now;
+    }
+
+    // The machine does `activity` from this cycle on.
+    __attribute__((noinline)) void turn(Machine& machine, uint8_t activity) {
+        rest(machine, now);
+        if (machine.activity != activity) change(machine, activity, now);
+    }
+
     Wheel wheel_;
-    using Machines = std::vector<Machine*>;
-    Machines one_, other_;
-    Machines *current_ = &one_, *next_ = &other_;  // to be tried in this cycle, and in the next one
+    std::vector<Machine*> lists_;
+    List<Machine*> current_, next_;  // to be tried in this cycle, and in the next one
     std::unordered_map<Value, int64_t> numbers_, rows_;
     std::unordered_map<Value, Mask> masks_;
+    static constexpr int64_t CALL = 1000;
     int64_t open_ = 0, last_ = 0, calls_ = 0;
     bool has_last_ = false, broken_ = false;
     Jump jump_;
@@ -377,38 +434,30 @@ struct Engine {
         return true;
     }
 
+    // What follows from a rarer `outcome` of a try; returns whether the run goes on.
+    __attribute__((noinline)) bool settle(Machine& machine, int outcome) {
+        if (outcome == ENDS) {
+            machine.firings++;
+            turn(machine, BUSY);
+            change(machine, FINISHED, now + 1);
+            open_ -= machine.ends_run;
+        } else if (outcome == FAULTS) {
+            rest(machine, now);
+            machine.free_from = NEVER;
+            faults.push_back({machine.order, code});
+            code = 0;
+        } else if (outcome == IS_CROWDED) {
+            again(machine, now + 1);
+            turn(machine, BLOCKED);
+        }
+        return outcome != FAILS;
+    }
+
     bool fire() {
         if (contended)
-            std::sort(current_->begin(), current_->end(), [](Machine* a, Machine* b) { return a->order < b->order; });
-        for (Machine* machine : *current_) {
-            machine->due = NEVER;
-            machine->asleep = false;
-            if (__builtin_expect(bool(recorder), false)) recorder->tries(*machine, now);
-            int outcome = machine->rule(*machine, *this);
-            if (__builtin_expect(bool(recorder), false)) recorder->tried(*machine, outcome, now);
-            if (outcome <= ENDS) {
-                machine->firings++;
-                if (machine->activity != BUSY) change(*machine, BUSY, now);
-                if (outcome == FIRES) {
-                    again(*machine, 1);
-                } else if (outcome == COMPUTES) {
-                    again(*machine, machine->interval);
-                } else {
-                    change(*machine, FINISHED, now + 1);
-                    open_ -= machine->ends_run;
-                }
-            } else if (outcome == STARVES) {
-                if (machine->activity != STARVED) change(*machine, STARVED, now);
-            } else if (outcome == FAULTS) {
-                faults.push_back({machine->order, code});
-                code = 0;
-            } else if (outcome == FAILS) {
-                return false;
-            } else {
-                if (outcome == IS_CROWDED) again(*machine, 1);
-                if (machine->activity != BLOCKED) change(*machine, BLOCKED, now);
-            }
-        }
+            std::sort(current_.begin(), current_.end(), [](Machine* a, Machine* b) { return a->order < b->order; });
+        for (Machine **at = current_.begin(), **end = current_.end(); at != end;)
+            if (!(at = (*at)->fire(at, end, *this))) return false;
         if (memory) {
             bool busy = memory->serve(*this);
             memory->firings += busy;
@@ -439,18 +488,47 @@ struct Engine {
         return seen + lag;
     }
 
-    // Try `machine` so many cycles after this one.
-    void again(Machine& machine, int64_t cycles) {
-        machine.due = now + cycles;
-        if (cycles == 1) next_->push_back(&machine);
+    // `machine` fired, and may again from cycle `from` on. A try is spared where the token that it needs is not there by now,
+    // but for machines that fire one time after the other: another token comes in this cycle as a rule.
+    __attribute__((noinline)) void go_on(Machine& machine, int64_t from, bool flows) {
+        if (!flows) begins(machine);
+        machine.free_from = from;
+        int64_t seen = machine.first->head->since;
+        if (flows || seen <= from) return again(machine, from);
+        machine.asleep = true;
+        jump_.tries++;
+        if (seen < FREE) again(machine, seen);
+        else machine.first->reader_waits = true;
+    }
+
+    // Try `machine` in `cycle`, which is a later one.
+    __attribute__((always_inline)) void again(Machine& machine, int64_t cycle) {
+        machine.due = cycle;
+        if (cycle == now + 1) next_.add(&machine);
         else wheel_.add(now, machine);
     }
 
     // Try `machine` in `cycle` at the latest, if it is asleep.
     void wake(Machine& machine, int64_t cycle) {
+        cycle = std::max(cycle, machine.free_from);
         if (!machine.asleep || cycle >= machine.due) return;
-        if (machine.due != NEVER) wheel_.remove(now, machine);
-        again(machine, cycle - now);
+        if (machine.due != NEVER) return wake_sooner(machine, cycle);
+        again(machine, cycle);
+    }
+
+    __attribute__((noinline)) void wake_sooner(Machine& machine, int64_t cycle) {
+        wheel_.remove(now, machine);
+        again(machine, cycle);
+    }
+
+    __attribute__((noinline)) void wake_reader(Channel& channel, int64_t seen) {
+        channel.reader_waits = false;
+        wake(*channel.reader, seen);
+    }
+
+    __attribute__((noinline)) void wake_writer(Channel& channel) {
+        channel.writer_waits = false;
+        wake(*channel.writer, now + 1);
     }
 
     void log_sent(const Channel& channel, const Token& token, int64_t seen, int64_t lag) {
@@ -468,15 +546,15 @@ struct Engine {
 
     // On to the next cycle in which anything is to be tried, with the machines to be tried in it.
     void step() {
-        bool goes_on = !next_->empty() || (memory && !memory->is_idle());
+        bool goes_on = next_.count || (memory && !memory->is_idle());
         now = goes_on ? now + 1 : wheel_.next(now);
-        current_->clear();
+        current_.count = 0;
         std::swap(current_, next_);
-        if (now != NEVER) wheel_.advance(now, [&](Machine* machine) { current_->push_back(machine); });
+        if (now != NEVER) wheel_.advance(now, [&](Machine* machine) { current_.add(machine); });
     }
 
     // Whether the run ends, and then with which cycle.
-    bool settle() {
+    bool is_settled() {
         if (memory && memory->is_writing(now)) return false;
         last_ = memory ? std::max(now, memory->last_write) : now;
         return true;
@@ -485,7 +563,7 @@ struct Engine {
     // Whether all that was to happen has happened before the cycle `limit`.
     bool is_quiet(int64_t limit) const {
         for (const auto& each : machines)
-            if (each->due != NEVER) return false;
+            if (each->due != NEVER || (each->asleep && each->free_from >= limit)) return false;
         for (const Channel& each : channels)
             if (each.last_change() >= limit) return false;
         return !memory || memory->is_idle();
@@ -504,6 +582,7 @@ struct Engine {
     void end(Status status, int64_t cycles) {
         ending = {status, cycles, {}, {}};
         for (auto& machine : machines) {
+            rest(*machine, cycles);
             int64_t counts[4];
             std::copy_n(machine->cycles_in, 4, counts);
             int64_t rest = cycles - machine->since;

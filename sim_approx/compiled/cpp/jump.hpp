@@ -10,15 +10,18 @@
 
 class Jump {
    public:
+    int64_t tries = 0;  // so far, with those that were spared, and cycles
+
     // Of a run that may jump: see `Engine::may_jump`.
     void allow() { due_ = next_ = 0; }
 
-    // In the cycle that is about to happen, in which so many machines are to be tried. Returns whether it went to
-    // another one, which is before `limit`.
+    void forbid() { due_ = next_ = INT64_MAX; }
+
+    // In the cycle that is about to happen, with the machines to be tried in it. Returns whether it went to another
+    // one, which is before `limit`.
     template <typename Engine>
-    bool look(Engine& e, const std::vector<Machine*>& current, int64_t limit) {
-        tries_ += int64_t(current.size()) + 1;
-        if (__builtin_expect(tries_ < due_ || (tries_ < next_ && anchor_->due != e.now), true)) return false;
+    bool look(Engine& e, const List<Machine*>& current, int64_t limit) {
+        if (__builtin_expect(tries < due_ || (tries < next_ && anchor_->due != e.now), true)) return false;
         return look_closely(e, current, limit);
     }
 
@@ -33,20 +36,20 @@ class Jump {
     std::vector<Counter> players_;   // what plays, of a stream or of a walk,
     std::vector<int64_t> begins_;    // and where that was
     Machine* anchor_ = nullptr;
-    int64_t begin_ = 0, tries_ = 0, began_ = 0, window_ = 0, spent_ = 0;
+    int64_t begin_ = 0, began_ = 0, window_ = 0, spent_ = 0;
     int64_t due_ = INT64_MAX, next_ = INT64_MAX;  // the tries before comparisons, and before the state is kept anew
 
     template <typename Engine>
-    __attribute__((noinline)) bool look_closely(Engine& e, const std::vector<Machine*>& current, int64_t limit) {
-        if (tries_ >= next_) keep(e, current);
-        else if (tries_ >= began_ + window_ / 8 * 5 || SHARE * spent_ >= tries_) due_ = next_;
+    __attribute__((noinline)) bool look_closely(Engine& e, const List<Machine*>& current, int64_t limit) {
+        if (tries >= next_) keep(e, current);
+        else if (tries >= began_ + window_ / 8 * 5 || SHARE * spent_ >= tries) due_ = next_;
         else return match(e, limit);
         return false;
     }
 
     template <typename Engine>
-    void keep(Engine& e, const std::vector<Machine*>& current) {
-        if (current.empty() || e.now == 0) return;
+    void keep(Engine& e, const List<Machine*>& current) {
+        if (!current.count || e.now == 0) return;
         kept_.clear(), players_.clear(), begins_.clear();
         State state(State::KEEP, kept_);
         e.visit(state);
@@ -57,7 +60,7 @@ class Jump {
                                     [](Machine* a, Machine* b) { return a->firings < b->firings; });
         int64_t size = int64_t(kept_.size());
         window_ = std::max(2 * window_, FIRST * size);
-        begin_ = e.now, began_ = tries_, due_ = tries_ + window_ / 2, next_ = tries_ + window_;
+        begin_ = e.now, began_ = tries, due_ = tries + window_ / 2, next_ = tries + window_;
     }
 
     // Whether the streams play on as a repetition would, as far as a glance tells; if none plays, until `limit`.
@@ -90,7 +93,7 @@ class Jump {
     template <typename Engine>
     bool match(Engine& e, int64_t limit) {
         int64_t period = e.now - begin_, most = (limit - 1 - e.now) / period;
-        int64_t paying = int64_t(kept_.size()) / (tries_ - began_) + 1;  // fewer repetitions would not pay
+        int64_t paying = int64_t(kept_.size()) / (tries - began_) + 1;  // fewer repetitions would not pay
         if (most < paying || !plays_on(limit)) return false;
         State compared(State::MATCH, kept_, begin_, period, 0);
         e.visit(compared);
@@ -106,7 +109,7 @@ class Jump {
         State moved(State::MOVE, kept_, begin_, period, times);
         e.visit(moved);
         e.to(e.now + times * period);
-        window_ = 0, due_ = next_ = tries_ + 1, spent_ = spent;
+        window_ = 0, due_ = next_ = tries + 1, spent_ = spent;
         return true;
     }
 };

@@ -10,11 +10,13 @@ struct Port final : Machine {
     int32_t number;
     std::vector<Port*>* presenting;
 
-    static int fire(Machine& machine, Engine&) {
+    static int wakes(Machine& machine, Engine&) {
         Port& self = static_cast<Port&>(machine);
         self.presenting->push_back(&self);
         return STARVES;
     }
+
+    static Machine** fire_ports(Machine** at, Machine** end, Engine& e) { return e.fire_alike<wakes>(at, end); }
 };
 
 // What the memory knows of one of its channels: which port was granted last, how many ports want it, how many beats in a
@@ -39,7 +41,7 @@ struct Memory final : SharedMemory {
         for (int64_t channel = 0; channel < channels && beat_bytes; channel++)
             drams_.emplace_back(dram, channels, interleave, beat_bytes);
         for (Port& port : ports) {
-            port.rule = Port::fire;
+            port.fire = Port::fire_ports;
             port.number = int32_t(&port - ports.data());
             port.order = -1;  // it is none of the machines
             port.due = NEVER;
@@ -47,7 +49,7 @@ struct Memory final : SharedMemory {
             port.asks->reader = &port;
             presenting_.push_back(&port);
         }
-        due = NEVER;
+        due = free_from = NEVER;
         last_read = last_write = -latency;
     }
 

@@ -68,7 +68,7 @@ struct SharedMemory : Machine {
     virtual bool serve(Engine& e) = 0;                 // what it does in a cycle; returns whether any port waited
     virtual bool repeats() const = 0;                  // whether it can be in a state that it was in before
     virtual int64_t same_way() const = 0;              // so far apart are addresses in the same channel, at the same place of bursts
-    virtual void visit_ports(State& state) = 0;        // goes over all that it knows
+    virtual void visit_ports(State& state, int64_t now) = 0;  // goes over all that it knows
     virtual void each_port(const std::function<void(Machine&)>& action) = 0;
     virtual int64_t channel_count() const = 0;
     virtual int64_t port_count() const = 0;
@@ -307,15 +307,10 @@ struct Engine {
         for (auto& each : machines) {
             if (!state.fits) return;
             rest(*each, now);
-            if (each.get() != memory) {
-                each->free_from = std::max(each->free_from, now);
-                each->asleep &= each->due > each->free_from;  // nothing wakes it sooner
-                state.time(each->free_from);
-            }
-            ::visit(state, *each);
+            ::visit(state, *each, now);
         }
         std::vector<bool> moves(channels.size());
-        if (memory) memory->visit_ports(state);
+        if (memory) memory->visit_ports(state, now);
         for (size_t at = 0; at < channels.size() && state.fits; at++) moves[at] = ::visit(state, channels[at], now);
         for (Banks& each : banks) ::visit(state, each);
         for (const Buffers& each : buffers) ::visit(state, each);

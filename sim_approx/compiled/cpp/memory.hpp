@@ -71,7 +71,7 @@ struct Memory final : SharedMemory {
 
     int64_t same_way() const override { return std::max(interleave * int64_t(channels_.size()), longest); }
 
-    void visit_ports(State& state) override {
+    void visit_ports(State& state, int64_t now) override {
         std::sort(presenting_.begin(), presenting_.end(), [](Port* a, Port* b) { return a->number < b->number; });
         state.same(int64_t(presenting_.size()));
         if (!state.fits) return;
@@ -87,7 +87,7 @@ struct Memory final : SharedMemory {
         }
         for (Port& port : ports) {
             if (!state.fits) return;
-            visit(state, port);
+            visit(state, port, now);
             state.same(port.beat);
             state.address(port.address);
             state.time(port.arrived);

@@ -94,9 +94,13 @@ class State {
     std::vector<int64_t> words_;
 };
 
-inline void visit(State& state, Machine& machine) {
-    state.same(machine.activity + 4 * machine.asleep);
-    state.due(machine.due);
+inline void visit(State& state, Machine& machine, int64_t now) {
+    bool waits = machine.free_from < now;  // until it is free nothing wakes it
+    state.same(machine.activity + 4 * (machine.asleep && waits && machine.due != now));
+    int64_t due = waits ? machine.due : machine.free_from, before = due;
+    state.due(due);
+    if (machine.due != NEVER) machine.due += due - before;
+    if (!waits) machine.free_from += due - before;
     state.time(machine.since);
     state.count(machine.firings);
     for (int64_t& cycles : machine.cycles_in) state.count(cycles);

@@ -120,13 +120,6 @@ def test_a_stream_of_another_graph() -> None:
     assert str(error.value) == f"zip at {here(1)} reads y of graph 'other', which nobody writes in graph 'one'"
 
 
-def test_an_input_that_is_no_stream(graph: Graph) -> None:
-    x = graph.source("x", NUMBER, [1])
-    with pytest.raises(TypeMismatch) as error:
-        x.zip((x, x))
-    assert str(error.value).startswith(f"{here(1)}: zip needs others to be a Stream, not (<stream x")
-
-
 # -- depth ----------------------------------------------------------------------------------------------------------
 
 

@@ -192,8 +192,7 @@ def test_a_stream_that_feeds_an_edge_is_read(bench: Bench) -> None:
 def test_a_cycle_without_a_first_token_starves(graph: Graph) -> None:
     edge, y = running_sums(graph, delayed=False)
     edge.close(y)
-    error = raised(Deadlock, lambda: interpret(graph, {"x": play("1 2 3 D", Tile(FP32))}))
-    assert error == (
+    assert raised(Deadlock, lambda: interpret(graph, {"x": play("1 2 3 D", Tile(FP32))})) == (
         "the program ended before every stream did; these operators wait for a token that never comes:\n"
         f"  {graph.nodes['y'].describe()} waits for token 0 of y"
     )

@@ -98,8 +98,7 @@ def test_selectors_of_the_same_content_mean_the_same(dims: list[Any], value: Any
 def test_selectors_that_could_mean_two_things(targets: int, dims: list[Any], value: Any) -> None:
     """The two spellings that the message gives say one thing each."""
     for spelled in (value, np.array(value)):
-        error = raised(InputError, selected, dims, spelled, targets)
-        assert error == (
+        assert raised(InputError, selected, dims, spelled, targets) == (
             f"input 'which' has rows of {targets} integers, all of them 0 or 1, which could be target indices or "
             f"multi-hot rows; give booleans: array.astype(bool) if they are multi-hot rows, "
             f"(array[..., None] == np.arange({targets})).any(-2) if they are target indices"

@@ -237,8 +237,7 @@ def test_unbound_symbols_are_told_with_their_birthplace() -> None:
     bench = routed()
     found = metrics(bench.graph)
     born = bench.graph.symbols["route_R_1"].born
-    error = raised(UnboundSymbol, lambda: found.bind({"N": 4, "route_R_0": 5}))
-    assert error == (
+    assert raised(UnboundSymbol, lambda: found.bind({"N": 4, "route_R_0": 5})) == (
         "these symbols have no value; bind them with NAME=VALUE or give input data:\n"
         f"  route_R_1: from 'route' ({born})"
     )

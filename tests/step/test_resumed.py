@@ -129,8 +129,7 @@ def test_a_program_that_is_refused_where_it_ran(spec: str, tmp_path: Path) -> No
 def test_budgets_that_hardly_differ(spec: str, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     tuned(spec, [2], path, budget={"bytes_per_cycle": 1.5})
-    text = complaint(lambda: tuned(spec, [2], path, budget={"bytes_per_cycle": 1.75}))
-    assert text == (
+    assert complaint(lambda: tuned(spec, [2], path, budget={"bytes_per_cycle": 1.75})) == (
         f"{path} has rows with a budget of bytes_per_cycle=1.5, but now there is a budget of bytes_per_cycle=1.75: "
         f"{OTHERWISE}"
     )

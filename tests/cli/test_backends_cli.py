@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import jsonschema
 import numpy as np
 import pytest
 from cases import cases
-from commanding import PROGRAMS, ROOT, Result, Step, commanding
+from commanding import PROGRAMS, ROOT, Result, Step, commanding, in_a_process
 from filing import filed
 from kept_tools import cold_cache
 from progress_lines import without_progress
@@ -619,36 +618,28 @@ sys.meta_path.insert(0, Hidden())
 
 
 @pytest.fixture
-def without(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+def without(tmp_path: Path) -> Callable[..., Result]:
     """Runs the command line in a Python that lacks some modules."""
     hook = tmp_path / "hook"
     hook.mkdir()
     (hook / "sitecustomize.py").write_text(HIDING)
 
-    def run(modules: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "step", *arguments], cwd=ROOT, capture_output=True, text=True, check=False,
-            env={**os.environ, "PYTHONPATH": str(hook), "HIDDEN": modules},
-        )  # fmt: skip
-
-    return run
+    return lambda modules, *arguments: in_a_process(*arguments, PYTHONPATH=str(hook), HIDDEN=modules)
 
 
 @cases(("amaranth", "amaranth"), pytest.param("cocotb,cocotb_tools", "cocotb_tools", marks=pytest.mark.slow))
 def test_modules_that_are_not_installed(hidden: str, named: str, without: Any, fragile: str) -> None:
     hint = f"needs the module {named}; install it with: pip install 'step-fabric[sim]'"
     for verb in (("run", "--backend", "rtl"), ("compare",)):
-        done = without(hidden, verb[0], f"{fragile}:good", *verb[1:])
-        told = without_progress(done.stderr)
-        assert (done.returncode, done.stdout, told) == (3, "", f"error: the back end rtl {hint}\n")
-    assert without(hidden, "run", f"{fragile}:good", "--backend", "approx").returncode == 0
-    assert without(hidden, "doctor").stdout.startswith("ok       python")
+        code, out, err = without(hidden, verb[0], f"{fragile}:good", *verb[1:])
+        assert (code, out, without_progress(err)) == (3, "", f"error: the back end rtl {hint}\n")
+    assert without(hidden, "run", f"{fragile}:good", "--backend", "approx").code == 0
+    assert without(hidden, "doctor").out.startswith("ok       python")
 
 
 def test_verbs_that_are_not_installed_are_listed(without: Any, fragile: str) -> None:
-    done = without("amaranth", "--help")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert re.search(r"^  verilog +Write a program's RTL", done.stdout, re.MULTILINE)
+    code, out, err = without("amaranth", "--help")
+    assert (code, err) == (0, "") and re.search(r"^  verilog +Write a program's RTL", out, re.MULTILINE)
     hint = "step verilog needs the module amaranth; install it with: pip install 'step-fabric[sim]'"
-    done = without("amaranth", "verilog", f"{fragile}:good", "-o", "there", "--bench")
-    assert (done.returncode, done.stdout, without_progress(done.stderr)) == (3, "", f"error: {hint}\n")
+    code, out, err = without("amaranth", "verilog", f"{fragile}:good", "-o", "there", "--bench")
+    assert (code, out, without_progress(err)) == (3, "", f"error: {hint}\n")

@@ -10,8 +10,8 @@ from amaranth.sim import Simulator
 
 
 def drive(module: Elaboratable, bench: Callable[[Any], Any]) -> None:
-    """``module``, with a clock, until ``bench`` ends."""
+    """``module``, with a clock where it has one, until ``bench`` ends."""
     simulator = Simulator(module)
-    simulator.add_clock(1e-6)
+    simulator.add_clock(1e-6, if_exists=True)
     simulator.add_testbench(bench)
     simulator.run()

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import Any
 
 import numpy as np
-from driving import drive
+from driving import played
 from verilated import Verilated
 
 from hw.functions.datapath import Datapath
@@ -75,18 +75,8 @@ class Script:
         return [(name, width, (1 << width) - 1 if "operand" in name else 0) for name, width in widths.items()]
 
     def _in_amaranth(self, cycles: int) -> list[int]:
-        got = []
-
-        async def bench(ctx: Any) -> None:
-            for cycle in range(cycles):
-                for name, _, idle in self._ports():
-                    ctx.set(getattr(self.path, name), self.given[name].get(cycle, idle))
-                got.append(ctx.get(self.path.result))
-                if self.path.clocked:
-                    await ctx.tick()
-
-        drive(self.path, bench)
-        return got
+        given, ports = self.given, self._ports()
+        return played(self.path, {name: [given[name].get(at, idle) for at in range(cycles)] for name, _, idle in ports})
 
     def _in_verilator(self, program: Verilated, cycles: int) -> list[int]:
         rows = {

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from cases import cases
 from grids import samples
+from scripted import GAPS
 from streaming import Case
 
 from hw.functions.vector import VectorDatapath
@@ -41,8 +42,6 @@ from step.language.function import Function
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.plans.vector import VectorPlan
-
-GAPS = [[0], [0, 0, 3, 0, 1, 7]]
 
 NARROW, WIDE = Tile(BF16, 3, 4), Tile(FP32, 3, 4)
 VECTORS: list[tuple[Function, tuple[Tile, ...], bool]] = [

@@ -34,15 +34,15 @@ class Accum(Machine):
     """
 
     rank: int
-    promised: int
-    most_rows: int
-    kept: int
-    more: int
-    tiled: tuple[int, ...]
-    distinct: bool
-    see: Callable[..., Any]
     update: Callable[..., Any]
+    see: Callable[..., Any]
     initial: Any
+    promised: int = -1
+    most_rows: int = 0
+    kept: int = -1
+    more: int = 0
+    tiled: tuple[int, ...] = ()
+    distinct: bool = False
     state: Any = None
     begins: bool = True
     count: int = 0
@@ -104,24 +104,15 @@ class Accum(Machine):
 
 def rule(node: Node) -> Declared:
     """The firing rule of ``node``."""
-    operator, first, result = node.operator, node.inputs[0], node.output_types[0].element
+    operator, reduced, result = node.operator, node.inputs[0], node.output_types[0].element
     assert isinstance(operator, Operator)
     initial, kept = operator.function.initial(result), operator.rows_kept(node.input_types)
-    # A state that is no result at first (an empty tile) becomes one after the promised number of elements.
-    promised = -1 if result.accepts(initial) else int(product(first.shape[-operator.rank :]))
-    more = int(first.element.rows) if isinstance(first.element, Tile) and first.element.rows.is_static else 0
-    return Declared(
-        Accum,
-        {
-            "rank": operator.rank,
-            "promised": promised,
-            "most_rows": MOST_ROWS,
-            "kept": -1 if kept is None else kept,
-            "more": more,
-            "tiled": TILED,
-            "distinct": operator.distinct > 0,
-            "see": Distinct(operator.distinct),
-            "update": Applied.to_state(node, stored=True),
-            "initial": initial,
-        },
-    )
+    given = {"rank": operator.rank, "initial": initial, "tiled": TILED, "most_rows": MOST_ROWS}
+    if not result.accepts(initial):  # an empty tile becomes a result after the promised number of elements
+        given["promised"] = int(product(reduced.shape[-operator.rank :]))
+    if kept is not None:
+        given["kept"] = kept
+    elif not result.is_static and isinstance(reduced.element, Tile) and reduced.element.rows.is_static:
+        given["more"] = int(reduced.element.rows)
+    update, see = Applied.to_state(node, stored=True), Distinct(operator.distinct)
+    return Declared(Accum, {**given, "update": update, "distinct": operator.distinct > 0, "see": see})

@@ -6,7 +6,8 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from sim_approx.engine.words import RowsOf, unknown
+from sim_approx.engine.words import unknown
+from step.firing.item import RowsOf
 from step.firing.words import number, only, targets_in
 from step.language.faults import Violation, rows_of
 from step.language.tokens import NOTHING, Token

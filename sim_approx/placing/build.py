@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sim_approx.engine.words import RowsOf, unknown
+from sim_approx.engine.words import unknown
 from sim_approx.memory.channels import OffChipMemory
 from sim_approx.placing.masters import share
 from sim_approx.placing.site import PlacedFabric, TimingOf, UnitSite, declared_sizes, set_sizes
 from step.firing.declared import Declared, declared_rule
-from step.firing.machine import Machine
+from step.firing.machine import Machine, Pace
 from step.host.extensions import needed_module
+from step.language.reduction import Distinct
+from step.language.types import is_dynamic
 from step.lowering.board import board_of
 from step.lowering.feasible import check_feasible
 from step.lowering.links import slots_in_flight
@@ -63,10 +65,15 @@ def place(site: UnitSite) -> Machine:
 
 def _declared(site: UnitSite, declared: Declared) -> Machine:
     """The machine of a rule that is the whole unit; functions only where their results are wanted."""
-    parameters = dict(declared.parameters)
+    parameters = declared.given(site.tiled, site.most_rows if any(map(is_dynamic, site.elements_out)) else 0)
     if not site.computes:
-        for name in declared.functions:
-            rows_from = getattr(parameters[name], "rows_from", ())
-            parameters[name] = RowsOf(rows_from) if rows_from else unknown
-    latency = declared.cycles(site.fabric.link_bytes, site.fabric.dynamic_rows, carries=site.carries)
-    return site.add(declared.machine(**site.ports(), **parameters, latency=latency, interval=site.beats))
+        for name, value in declared.parameters.items():
+            if callable(value) and not isinstance(value, Distinct):  # which decides
+                parameters[name] = getattr(value, "rows", None) or unknown
+    if (applied := declared.applied) is None:
+        latency = declared.cycles(site.fabric.link_bytes, site.fabric.dynamic_rows, carries=site.carries)
+        pace = Pace(site.beats, latency)
+    else:
+        timing = site.timing(applied)
+        pace = Pace(timing.initiation_interval, timing.latency, timing.burst if applied.stored else 1)
+    return site.add(declared.machine(**site.ports(), **parameters, **pace._asdict()))

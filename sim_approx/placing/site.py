@@ -10,17 +10,18 @@ from collections.abc import Callable, Collection, MutableSequence
 from functools import cache
 from typing import Any
 
-from sim_approx.engine.words import CycleClock, RowsOf, unknown
+from sim_approx.engine.words import CycleClock
 from sim_approx.memory.channels import BeatPort, MemoryPorts, OffChipMemory
 from sim_approx.memory.scratchpad import AnyMachine, ShareSites
 from step.errors import FabricError
+from step.firing.applied import Applied
 from step.firing.declared import Declared
 from step.firing.machine import Channel, Machine, Pace, Sizes, Stream, Unread
 from step.language.function import Function
 from step.language.graph import Node
 from step.language.loops import RegularStream
 from step.language.tokens import UNKNOWN, Token
-from step.language.types import ElementType, Tile, is_dynamic
+from step.language.types import ElementType, is_dynamic
 from step.lowering.links import data_words, link_words
 from step.lowering.memory import memory_map
 from step.lowering.netlist import Netlist
@@ -138,8 +139,8 @@ class UnitSite:
         """Cycles that a value takes at each port, inputs first, if tiles of dynamic size have so many rows."""
         return tuple(link_words(each, self.fabric.link_bytes, rows) for each in (*self.elements_in, *self.elements_out))
 
-    def timing(self, function: Function, *, reduce: bool, stored: bool = False, rows: int | None = None) -> UnitPlan:
-        """The plan of a firing that applies ``function``, whose results may be ``stored``.
+    def timing(self, applied: Applied, rows: int | None = None) -> UnitPlan:
+        """The plan of a firing that applies a function.
 
         Tiles of dynamic size have the most rows, or so many ``rows``. Without a reader of its results there is no
         hardware for it.
@@ -147,9 +148,9 @@ class UnitSite:
         *before, behind = self.beats_with(self.fabric.dynamic_rows if rows is None else rows)
         (result,) = self.elements_out
         if result is None:
-            return UnitPlan(None, tuple(before), behind, stored=stored)
-        plan = self.plan(function, reduce=reduce, rows=rows)
-        return UnitPlan(plan, tuple(before), behind, result.is_control, stored)
+            return UnitPlan(None, tuple(before), behind, stored=applied.stored)
+        plan = self.plan(applied.function, reduce=applied.reduces, rows=rows)
+        return UnitPlan(plan, tuple(before), behind, result.is_control, applied.stored)
 
     def plan(self, function: Function, *, reduce: bool, rows: int | None = None) -> Plan:
         """The plan of ``function``. No measured number replaces what follows from ``rows``."""
@@ -205,10 +206,14 @@ def routing_sizes(site: UnitSite, machine: Machine) -> Sizes:
 
 
 def declared_sizes(site: UnitSite, declared: Declared) -> Sizes:
-    """Sizes of a unit that sends on what it gets, or a part of it, as it has ``declared``."""
+    """Sizes of a unit that sends on what it gets, a part of it, or what it makes of it, as it has ``declared``."""
 
     def pace(rows: int) -> Pace:
-        cycles, latency = site.beats_with(rows), declared.cycles(site.fabric.link_bytes, rows, carries=site.carries)
+        cycles, applied = site.beats_with(rows), declared.applied
+        if applied is not None:
+            timing = site.timing(applied, rows)
+            return Pace(timing.initiation_interval, timing.latency, cycles[-1])
+        latency = declared.cycles(site.fabric.link_bytes, rows, carries=site.carries)
         waits = 1 if isinstance(declared.latency, int) else latency
         return Pace(max(*cycles, waits), latency, max(cycles[len(site.inputs) :]))
 
@@ -223,38 +228,3 @@ def stored_sizes(site: UnitSite, element: ElementType | None) -> Sizes:
         return Pace(max(1, words), 0, words)
 
     return pace
-
-
-def function_sizes(site: UnitSite, function: Function, *, reduce: bool, stored: bool = False) -> Sizes:
-    """Sizes of a unit that applies ``function``, as `UnitSite.timing` has it."""
-
-    def pace(rows: int) -> Pace:
-        timing = site.timing(function, reduce=reduce, stored=stored, rows=rows)
-        return Pace(timing.initiation_interval, timing.latency, site.beats_with(rows)[-1])
-
-    return pace
-
-
-def rows_of_result(site: UnitSite) -> Callable[..., Any]:
-    """Stands for a function whose result nobody needs: of dynamic tiles it has the rows, which may decide."""
-    result = site.node.output_types[0].element
-    if not is_dynamic(result):
-        return unknown
-    assert isinstance(result, Tile)
-    elements = [each.element for each in site.node.inputs]
-    alike = [port for port, each in enumerate(elements) if isinstance(each, Tile) and each.rows == result.rows]
-    return RowsOf(tuple(alike[:1]))
-
-
-def rows_of_state(site: UnitSite, kept: int | None) -> tuple[Any, Callable[..., Any]]:
-    """Stand for the initial state and its update where nobody needs them: of dynamic size, they have the rows.
-
-    These are those of the operand whose rows are ``kept``, else they grow by those of the first one.
-    """
-    if not is_dynamic(site.node.output_types[0].element):
-        return UNKNOWN, unknown
-    first = site.node.inputs[0].element
-    if kept is not None:
-        return 0, RowsOf((kept + 1,))  # behind the state
-    assert isinstance(first, Tile)
-    return 0, RowsOf((0,), int(first.rows)) if first.rows.is_static else RowsOf((0, 1))

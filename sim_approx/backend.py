@@ -23,9 +23,9 @@ from step.language.tokens import Token
 from step.language.types import has_rows
 from step.language.validate import check_outputs
 from step.lowering.fabric import FabricConfig
+from step.lowering.memory import same_addresses
 from step.lowering.netlist import Netlist
 from step.lowering.off_chip import MemoryConfig
-from step.lowering.regions import same_addresses
 from step.programs.data.inputs import BoundInputs
 from step.programs.prepare import Prepared, prepare
 from step.running.backend import Backend, checked_options

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.placing.site import UnitSite, function_sizes, rows_of_result
+from sim_approx.placing.site import UnitSite, rows_of_result
+from sim_approx.placing.sizes import function_sizes
 from step.firing.machine import COMPUTES, ENDS, Machine, Sizes
 from step.firing.words import fault, need_all, number, put, room, take, targets_in, values
 from step.language.faults import Fault, aligned, same_rows

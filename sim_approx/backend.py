@@ -149,7 +149,8 @@ class Model:
             self._footprint.check(values=held, events=events, max_cycles=max_cycles)
         checks = self._checks = self._promised.copy()
         shown = self._shown = self._showing and self._showing.copy()
-        netlist = self.netlist.with_depths(depths or {}).with_memory(memory or self.netlist.fabric.memory)
+        netlist = self.netlist.with_depths(depths or {})
+        netlist = netlist if memory is None else netlist.with_memory(memory)
         fabric, engine = self._made = self._ready(netlist)
         logged: Events | None = {each.index: ([], [], []) for each in netlist.channels} if events else None
         jump = self.jump if jump is None else jump
@@ -164,7 +165,8 @@ class Model:
                 f"{notes.noun} is made by the compiled engine alone, and here the Python engine runs: "
                 f"{self._reason or 'it was asked for'}"
             )
-        telling.look()
+        if on_token is not None:
+            telling.look(on_token)
         return ModelRun(
             netlist,
             fabric,
@@ -239,16 +241,15 @@ class _Telling:
             rate = (tokens - self._tokens) / (now - self._time)
             self._progress(f"cycle {cycle:,}, {rate:,.0f} tokens/s")
             self._tokens, self._time = tokens, now
-        self.look()
+        if self._on_token is not None:
+            self.look(self._on_token)
 
-    def look(self) -> None:
-        """Tell of the tokens that left since the last time."""
-        if self._on_token is None:
-            return
+    def look(self, on_token: OnToken) -> None:
+        """Tell ``on_token`` of the tokens that left since the last time."""
         for name, count in self._told.items():
             for token in self._outputs[name][count:]:
                 self._told[name] += 1
-                self._on_token(name, token)
+                on_token(name, token)
 
 
 def simulate(

@@ -217,8 +217,8 @@ def lower(graph: Graph, fabric: FabricConfig) -> Netlist:
 
 def lower_checked(graph: Graph, fabric: FabricConfig) -> Netlist:
     """`lower` for a ``graph`` that was checked."""
-    check_depths(graph, fabric)
     lowered = insert_broadcasts(graph)
+    check_depths(graph, fabric)
     order, needed = {node.name: at for at, node in enumerate(lowered)}, needed_ports(lowered)
     ends = [(stream, (node.name, port)) for node in lowered for port, stream in enumerate(node.inputs)]
     ends.sort(key=lambda end: (order[end[0].producer], end[0].key[1]))

@@ -15,8 +15,7 @@ from hw.verilog.convert import tool_versions
 from hw.verilog.file_lists import LISTS
 from step.language.graph import Node
 from step.language.operator import Access, StreamType
-from step.lowering.memory import Share
-from step.lowering.regions import Region
+from step.lowering.memory import Region, Share
 
 
 def sidecar(fabric: ElaboratedFabric, files: Mapping[str, str], hierarchical: Sequence[str]) -> dict[str, Any]:

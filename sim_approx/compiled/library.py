@@ -23,12 +23,11 @@ from pathlib import Path
 from typing import Any
 
 from sim_approx import units
-from sim_approx.compiled.handles import Handles
+from sim_approx.compiled.pack import Handles, MachineLayout
 from sim_approx.compiled.rule import TYPES, TranslatedRule
 from sim_approx.memory import masters, off_chip
 from step import rules
 from step.firing.machine import Machine
-from step.firing.terms import Kind
 from step.host import library
 from step.host.files import cache_directory
 from step.language.faults import Fault
@@ -85,15 +84,6 @@ CASE = """\
 {reads}
             return machine;
         }}"""
-
-
-@dataclass(frozen=True)
-class MachineLayout:
-    """The form in which a machine travels: its number, its own ``fields`` in order, and those that come ``back``."""
-
-    number: int
-    fields: dict[str, Kind]
-    back: dict[str, Kind]
 
 
 @dataclass(frozen=True)

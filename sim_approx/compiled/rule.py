@@ -7,7 +7,6 @@ from dataclasses import fields
 from typing import Any
 
 from sim_approx.compiled.counting import counter
-from sim_approx.compiled.handles import LARGEST
 from step.firing.machine import Machine
 from step.firing.reading import read
 from step.firing.terms import (
@@ -35,6 +34,9 @@ from step.firing.terms import (
 )
 from step.firing.words import need_oldest, oldest
 from step.language.tokens import NOTHING
+
+LARGEST = 1 << 62
+"""Integers below it are their own numbers."""
 
 TYPES: dict[Kind, str] = {
     **{INT: "int64_t", BOOL: "bool", MASK: "Mask", TOKEN: "Token", VALUE: "Value"},
@@ -80,7 +82,7 @@ JOINED = {"and": " && ", "or": " || ", "compare": " && "}
 class TranslatedRule:
     """The rule of a ``machine`` class: its ``fields`` (without those of every machine), its ``body`` in C++.
 
-    ``constant`` says how C++ knows a value that rules name (`sim_approx.compiled.handles`).
+    ``constant`` says how C++ knows a value that rules name (`sim_approx.compiled.pack`).
     """
 
     def __init__(self, machine: type[Machine], constant: Callable[[Any], int]) -> None:

@@ -87,16 +87,13 @@ class FabricConfig(metaclass=Checked):
                 f"scratchpad_bytes must be a multiple of page_bytes = {self.page_bytes}, not {self.scratchpad_bytes}"
             )
 
-    def of(self, operator: str) -> FabricConfig:
-        """The fabric as the operator of this name has it: with its own ``lanes`` and ``links`` for whatever it does."""
-        if not self.lanes and not self.links:
-            return self
+    def of(self, operator: str, link_bytes: int) -> FabricConfig:
+        """The fabric with the ``lanes`` of ``operator`` for whatever it does, and words of ``link_bytes``."""
         matmul, vector = (self.lanes.get(operator, each) for each in (self.matmul_lanes, self.vector_lanes))
-        link = self.links.get(operator, self.link_bytes)
-        own = matmul, vector, link
+        own = matmul, vector, link_bytes
         if own not in self._made:
             self._made[own] = replace(
-                self, lanes={}, links={}, matmul_lanes=matmul, vector_lanes=vector, link_bytes=link
+                self, lanes={}, links={}, matmul_lanes=matmul, vector_lanes=vector, link_bytes=link_bytes
             )
         return self._made[own]
 

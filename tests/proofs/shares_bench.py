@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 from unittest.mock import patch
 
-from amaranth.hdl import Assert, Assume, ClockDomain, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Assume, Module, Mux, Signal, Value
+from proving import Bench
 
 from hw.memory import scratchpad, share
 from hw.memory.share import ShareFormat
@@ -33,7 +34,7 @@ class Side:
         self.may_read = Signal(name=f"{name}_may_read")
 
     @property
-    def given(self) -> list[Value]:
+    def given(self) -> list[Signal]:
         return [self.wants, self.value, self.last, self.word, self.reads, self.moves, self.leaves, self.to]
 
     @property
@@ -89,34 +90,28 @@ class Side:
             m.d.comb += filler.word.eq(late)  # the word comes behind its token
 
 
-class Pages(Elaboratable):
+class Pages(Bench):
     """A scratchpad of ``pages`` for ``count`` shares, with a token a page, and tiles of ``beats`` words.
 
     ``supply`` and ``ring`` are the modules of which scratchpads and shares are made.
     """
 
     def __init__(self, count: int, pages: int, beats: int, supply: Any = scratchpad, ring: Any = share) -> None:
+        super().__init__()
         formats = [ShareFormat(0, beats, beats, 1, pages, reads_first=at) for at in range(count)]
         self.pages, self.supply, self.ring = pages, supply, ring
         self.scratchpad = supply.ScratchpadMemory(formats, 1, 1, 1024)
         self.sides = [Side(f"share{at}", each) for at, each in enumerate(formats)]
         self.rings: list[Any] = []
-        self.clock = ClockDomain("sync", reset_less=True)
-        self.mark = Signal()
+        self.mark = self.input("mark")
+        self.given |= {each.name: each for side in self.sides for each in side.given}
 
-    @property
-    def ports(self) -> list[Value]:
-        return [self.clock.clk, self.mark, *(each for side in self.sides for each in side.given)]
-
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        m.domains.sync = self.clock
+    def build(self, m: Module) -> None:
         with patch.object(self.supply, "Ring", self._ring):
-            m.submodules.scratchpad = self.scratchpad.elaborate(platform)
+            m.submodules.scratchpad = self.scratchpad.elaborate(None)
         for at, side in enumerate(self.sides):
             side.connect(m, getattr(self.scratchpad, f"filler{at}"), getattr(self.scratchpad, f"reader{at}"))
         self.check(m)
-        return m
 
     def _ring(self, *given: Any) -> Any:
         self.rings.append(self.ring.Ring(*given))

@@ -14,8 +14,9 @@ from operator import add
 from typing import Any
 from unittest.mock import patch
 
-from amaranth.hdl import Assert, Assume, ClockDomain, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Assume, Module, Mux, Signal, Value
 from mutants import mutant
+from proving import Bench
 from refuting import check, proofs
 from shares_bench import Side
 
@@ -52,7 +53,7 @@ def within(place: Any, first: Value, behind: Value) -> Value:
     return inside
 
 
-class Supply(Elaboratable):
+class Supply(Bench):
     """No page is taken that anybody has.
 
     Said besides, as the invariant: all pages in the tables of the shares, taken or free again, differ, and are the
@@ -60,29 +61,23 @@ class Supply(Elaboratable):
     """
 
     def __init__(self, count: int, pages: int, module: Any) -> None:
+        super().__init__()
         format = ShareFormat(0, 0, 0, 1, pages)
         self.pages, self.module = pages, module
         self.scratchpad = module.ScratchpadMemory([format] * count, 1, 1, 1024)
         self.rings: list[Any] = []
-        self.clock = ClockDomain("sync", reset_less=True)
         self.wants, self.lasts, self.leaves = (
-            [Signal(name=f"{name}{at}") for at in range(count)] for name in ("wants", "last", "leaves")
+            [self.input(f"{name}{at}") for at in range(count)] for name in ("wants", "last", "leaves")
         )
-        self.ends = [Signal(format.page_bits, name=f"ends{at}") for at in range(count)]
-
-    @property
-    def ports(self) -> list[Value]:
-        return [self.clock.clk, *self.wants, *self.lasts, *self.leaves, *self.ends]
+        self.ends = [self.input(f"ends{at}", format.page_bits) for at in range(count)]
 
     def _ring(self, *given: Any) -> Any:
         self.rings.append(ANY_END.Ring(*given))
         return self.rings[-1]
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        m.domains.sync = self.clock
+    def build(self, m: Module) -> None:
         with patch.object(self.module, "Ring", self._ring):
-            m.submodules.scratchpad = self.scratchpad.elaborate(platform)
+            m.submodules.scratchpad = self.scratchpad.elaborate(None)
         for at, (ring, end) in enumerate(zip(self.rings, self.ends, strict=True)):
             filler, reader = ring.filler, ring.reader
             m.d.comb += [filler.store.eq(self.wants[at] & filler.space), filler.entry.last.eq(self.lasts[at])]
@@ -99,7 +94,6 @@ class Supply(Elaboratable):
         m.d.comb += [Assert(~has | (page < total)) for has, page in listed]
         for (has, page), (also, other) in combinations(listed, 2):
             m.d.comb += Assert(~(has & also) | (page != other))
-        return m
 
     def _pages(self, m: Module, ring: Any, first: Value) -> Iterator[tuple[Value, Value]]:
         """The places of the table of ``ring``: whether they are from ``first`` on, and their pages."""
@@ -109,22 +103,17 @@ class Supply(Elaboratable):
             yield within(place, first, ring._tail), port.data
 
 
-class Table(Elaboratable):
+class Table(Bench):
     """A share that gets any pages. ``mark`` chooses a token."""
 
     def __init__(self, pages: int, slots: int, module: Any) -> None:
+        super().__init__()
         self.format, self.module = ShareFormat(0, 0, 0, slots, pages), module
-        self.side, self.next_page = Side("share", self.format), Signal(range(max(2, pages)))
-        self.clock = ClockDomain("sync", reset_less=True)
-        self.mark = Signal()
+        self.side, self.next_page = Side("share", self.format), self.input("next_page", range(max(2, pages)))
+        self.mark = self.input("mark")
+        self.given |= {each.name: each for each in self.side.given}
 
-    @property
-    def ports(self) -> list[Value]:
-        return [self.clock.clk, self.mark, self.next_page, *self.side.given]
-
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        m.domains.sync = self.clock
+    def build(self, m: Module) -> None:
         filler, reader = FillerSignature(self.format).create(), ReaderSignature(self.format).create()
         ring, side = self.module.Ring(m, "share", self.format, filler, reader, 1024), self.side
         m.d.comb += [ring.next_page.eq(self.next_page), reader.space.eq(1)]
@@ -148,7 +137,6 @@ class Table(Elaboratable):
             Assert(~here | ((ring.read_page == page) & (ring.read_slot == slot[: self.format.shift]))),
             Assert(ring.taken == side.pages),
         ]
-        return m
 
 
 @proofs(("mutants",), [(SUPPLY,)])

@@ -24,7 +24,6 @@ class Side:
         most = format.pages * format.slots
         self.format = format
         self.wants, self.value, self.last = (Signal(name=f"{name}_{each}") for each in ("wants", "value", "last"))
-        self.word = Signal(name=f"{name}_word")
         self.reads, self.moves, self.leaves = (Signal(name=f"{name}_{each}") for each in ("reads", "moves", "leaves"))
         self.to = Signal(range(most), name=f"{name}_to")
         self.lengths = [Signal(range(most + 1), name=f"{name}_length{each}") for each in range(IN_FLIGHT)]
@@ -35,7 +34,7 @@ class Side:
 
     @property
     def given(self) -> list[Signal]:
-        return [self.wants, self.value, self.last, self.word, self.reads, self.moves, self.leaves, self.to]
+        return [self.wants, self.value, self.last, self.reads, self.moves, self.leaves, self.to]
 
     @property
     def filling(self) -> Value:
@@ -84,21 +83,17 @@ class Side:
             self.seen.eq(self.filled - left),
             self.at.eq(Mux(left, 0, Mux(self.moves, self.to, self.at))),
         ]
-        if self.format.word_bits:
-            late = Signal()
-            m.d.sync += late.eq(self.word)
-            m.d.comb += filler.word.eq(late)  # the word comes behind its token
 
 
 class Pages(Bench):
-    """A scratchpad of ``pages`` for ``count`` shares, with a token a page, and tiles of ``beats`` words.
+    """A scratchpad of ``pages`` for ``count`` shares, with a token a page.
 
     ``supply`` and ``ring`` are the modules of which scratchpads and shares are made.
     """
 
-    def __init__(self, count: int, pages: int, beats: int, supply: Any = scratchpad, ring: Any = share) -> None:
+    def __init__(self, count: int, pages: int, supply: Any = scratchpad, ring: Any = share) -> None:
         super().__init__()
-        formats = [ShareFormat(0, beats, beats, 1, pages, reads_first=at) for at in range(count)]
+        formats = [ShareFormat(0, 0, 0, 1, pages, reads_first=at) for at in range(count)]
         self.pages, self.supply, self.ring = pages, supply, ring
         self.scratchpad = supply.ScratchpadMemory(formats, 1, 1, 1024)
         self.sides = [Side(f"share{at}", each) for at, each in enumerate(formats)]

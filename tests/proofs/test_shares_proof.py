@@ -1,8 +1,8 @@
 """Shares of a scratchpad leave each other's words alone: a page is one share's, from when it is taken till it is left.
 
 `Supply` says so of any shares, which leave any number of pages at any time. `Table` says of one share that a token is
-all the time in a page that it has, and found there, whichever pages it gets. What is done with a place in a page that
-nobody else has is the matter of banks.
+all the time in a page that it has, and found there as it was, whichever pages it gets. What is done with a place in a
+page that nobody else has is the matter of banks.
 """
 
 from __future__ import annotations
@@ -43,6 +43,11 @@ TABLE = [
     ("return Mux(self.new, self.next_page, self._page)", "return self.next_page"),
     ("page.eq(Mux(self.new, self._tail, self._tail - 1))", "page.eq(self._tail)"),
     ("last_slot = filler.entry.last |", "last_slot ="),
+    ("Mux(reader.move, first + reader.at, place)", "Mux(reader.move, reader.at, place)"),
+    (
+        "entry.addr.eq(Cat(self._slot[: share.shift], page))",
+        "entry.addr.eq(self._slot)",
+    ),
 ]
 
 
@@ -122,10 +127,10 @@ class Table(Bench):
 
         followed, ahead = Signal(), Signal(range(IN_FLIGHT + 1))  # buffers in front of its own
         place, slot, page = Signal(side.at.shape()), Signal(max(1, self.format.shift)), Signal(ring.next_page.shape())
-        listed = Signal(ring.begin.shape())
+        listed, value, last = Signal(ring.begin.shape()), Signal(), Signal()
         with m.If(self.mark & side.stores & ~followed):
             m.d.sync += [followed.eq(1), ahead.eq(side.filled - side.leaves), place.eq(side.filling)]
-            m.d.sync += [slot.eq(ring.fill_slot), page.eq(ring.fill_page)]
+            m.d.sync += [slot.eq(ring.fill_slot), page.eq(ring.fill_page), value.eq(side.value), last.eq(side.last)]
             m.d.sync += listed.eq(Mux(side.begins_page, ring._tail, ring._tail - 1))
         with m.Elif(followed & side.leaves):
             m.d.sync += [ahead.eq(ahead - 1), followed.eq(ahead != 0)]
@@ -135,6 +140,7 @@ class Table(Bench):
             table.addr.eq(listed),
             Assert(~followed | ((table.data == page) & within(listed, ring.begin, ring._tail))),
             Assert(~here | ((ring.read_page == page) & (ring.read_slot == slot[: self.format.shift]))),
+            Assert(~here | ((reader.entry.value == value) & (reader.entry.last == last))),
             Assert(ring.taken == side.pages),
         ]
 

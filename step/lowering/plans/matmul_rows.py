@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +9,6 @@ from step.lowering.plans.matmul_plan import MatmulPlan
 from step.lowering.plans.rows import entry
 
 
-@dataclass(frozen=True)
 class RowsMatmulPlan(MatmulPlan):
     """A `MatmulPlan` for left operands that may have fewer rows than the arrangement has.
 

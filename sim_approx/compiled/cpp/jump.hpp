@@ -24,7 +24,7 @@ class Jump {
 
    private:
     static constexpr int64_t SHARE = 32;  // tries that pay for a number that is compared
-    static constexpr int64_t FIRST = 16;  // tries per number of the state until it is kept anew, at first
+    static constexpr int64_t FIRST = 8;  // tries per number of the state until it is kept anew, at first
     static constexpr int64_t ENDLESS = int64_t(1) << 61;
     static constexpr int64_t GLANCE = 8;  // tokens of a stream that are looked at before all else
     static constexpr int64_t MOST_APPENDED = int64_t(1) << 22;  // in one jump, as nothing interrupts it

@@ -8,7 +8,7 @@ from typing import Any
 from hw.rules.expressions import Expressions, given
 from hw.rules.facts import never
 from hw.rules.numbers import Number, add, bit, const, either, has, invert, leaf, less, node
-from hw.rules.values import ANY, COMPUTED, RESULT, Arriving, Carried, Literal, Path, Port, Symbol, picked
+from hw.rules.values import ANY, COMPUTED, RESULT, STATE, Arriving, Carried, Literal, Path, Port, Symbol, picked
 from step.firing import words
 from step.firing.applied import Applied
 from step.firing.terms import TOKENS, RuleTerm
@@ -121,7 +121,7 @@ class Calls(Expressions):
     def _applied(self, call: RuleTerm, path: Path, applied: Applied, values: list[Any]) -> Carried:
         """What the datapath makes of the values of all inputs, behind its state."""
         sources = [each.source if isinstance(each, Carried) else ANY for each in values]
-        begins, kept = (self._picked(sources[0], kind) for kind in (Literal, str))
+        begins, kept = (self._picked(sources[0], each) for each in (self.parameters.get("initial"), STATE))
         if applied.reduces and not never(invert(either(begins, kept)), path.facts):
             self.refuse(call, str(call), "its first operand is the state, or the initial one")
         if sources[applied.reduces :] != [each.carries.source for each in self.fronts]:
@@ -134,8 +134,8 @@ class Calls(Expressions):
             rows = rows if values[place].rows is ANY else add(rows, values[place].rows)
         return Carried(const(1), self.source(RESULT), rows=rows)
 
-    def _picked(self, source: Any, kind: type) -> Number:
-        return picked(source, lambda each: isinstance(self.sources[each], kind))
+    def _picked(self, source: Any, wanted: Any) -> Number:
+        return picked(source, lambda each: self.sources[each] == wanted)
 
     def _distinct(self, call: RuleTerm, path: Path, bound: int, seen: Number, value: Carried) -> Number:
         """The mask ``seen`` with the index that a value is, which it must not have."""

@@ -23,7 +23,7 @@ class Results(Pace):
     @property
     def begins(self) -> Number:
         """Whether the state before a firing that applies the function, or puts a state, is the initial one."""
-        applies, puts = self.flag("applies"), self._picked(self.token(0).carries.source, Literal)
+        applies, puts = self.flag("applies"), self._picked(self.token(0).carries.source, self.parameters.get("initial"))
         begins: Number = self.end.said["begins",]
         return begins if puts is const(0) else either(both(applies, begins), both(invert(applies), puts))
 
@@ -49,7 +49,7 @@ class Results(Pace):
         if self.puts_before:
             late = both(emits, invert(applies))
         else:
-            late = both(applies, both(emits, invert(self._picked(token.carries.source, str))))
+            late = both(applies, both(emits, invert(self._picked(token.carries.source, RESULT))))
         for wrong, what, hint in (
             (invert(self.flag("COMPUTES")), "that does not compute", "return COMPUTES"),
             (late, "that puts another state", "it puts the state before it, always, or what it makes of it"),

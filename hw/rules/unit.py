@@ -114,8 +114,8 @@ class Applying(Translated):
     @property
     def plan(self) -> UnitPlan:
         """Cycles of a firing; of tiles of dynamic size those with the most rows."""
-        operands = tuple(each.cycles for each in self.reads)
         function = None if self.datapath is None else self.datapath.plan
+        operands = tuple(each.cycles for each in self.reads)
         return UnitPlan(function, operands, self.result.cycles, self.result.control, self.applied.stored)
 
     def pace(self, rows: Any) -> UnitPlan:

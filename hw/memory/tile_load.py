@@ -10,8 +10,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.firing.machine import Firing
-from hw.firing.rule import FiringRule
-from hw.firing.unit import STATUS, Unit, join, pass_status
+from hw.firing.unit import STATUS, FiringRule, Unit, join, pass_status
 from hw.links.channel import ChannelFifo, ConsumerSignature
 from hw.links.layout import AddressFormat, TileFormat, TokenFormat
 from hw.links.tile_queue import TileQueue

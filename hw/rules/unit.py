@@ -8,8 +8,7 @@ from typing import Any
 from amaranth.hdl import Module
 
 from hw.firing.machine import Firing
-from hw.firing.rule import FiringRule
-from hw.firing.unit import Unit
+from hw.firing.unit import FiringRule, Unit
 from hw.links.layout import TokenFormat, input_formats, output_formats
 from hw.rules.execution import Execution, executed
 from hw.rules.values import Arriving, Literal

@@ -8,8 +8,7 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal, Value
 
 from hw.firing.machine import Firing
-from hw.firing.rule import FiringRule
-from hw.firing.unit import Unit
+from hw.firing.unit import FiringRule, Unit
 from hw.functions.datapath import Datapath
 from hw.links.layout import DynamicFormat, TokenFormat
 from hw.links.words import in_words, whole

@@ -12,8 +12,7 @@ from typing import Any
 from amaranth.hdl import Assert, Assume, Cat, ClockDomain, Elaboratable, Module, Mux, Signal, Value
 
 from hw.firing import machine as skeleton
-from hw.firing.rule import FiringRule
-from hw.firing.unit import Unit
+from hw.firing.unit import FiringRule, Unit
 from hw.links.layout import TokenFormat
 from hw.rules.unit import Translated
 from step.firing.declared import Declared

@@ -14,8 +14,7 @@ from cocotb_tools.runner import get_runner
 
 from cosim.building.build import build
 from cosim.building.design import load_design
-from cosim.running.bench_run import run_simulator
-from cosim.running.run_files import memory_image, source_transfers
+from cosim.running.bench_run import memory_image, run_simulator, source_transfers
 from hw.axi.wrapper import wrapped
 from hw.design.emit import emit, structure_files
 from hw.links.layout import input_formats

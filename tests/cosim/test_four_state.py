@@ -9,7 +9,7 @@ from four_state import ICARUS, unknown_at_ports
 from scenarios import SCENARIOS, Scenario
 
 from cosim.building.design import load_design
-from cosim.running.run_files import memory_image, source_transfers
+from cosim.running.bench_run import memory_image, source_transfers
 from hw.design.emit import emit
 from hw.links.layout import input_formats
 from hw.links.packing import unpack_transfers

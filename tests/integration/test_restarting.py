@@ -13,7 +13,7 @@ import pytest
 from restart import build, restarts
 
 from cosim.building.design import load_design
-from cosim.running.run_files import memory_image, source_transfers
+from cosim.running.bench_run import memory_image, source_transfers
 from hw.design.emit import emit
 from step.language.dtypes import BF16, INT32, UINT32
 from step.language.graph import Graph

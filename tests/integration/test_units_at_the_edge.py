@@ -10,7 +10,7 @@ from edges import drive_edges
 from farm import farm
 from scenarios import SCENARIOS, Scenario
 
-from cosim.running.run_files import source_transfers
+from cosim.running.bench_run import source_transfers
 from hw.design.emit import emit
 from hw.links.layout import input_formats
 from hw.links.packing import unpack_transfers

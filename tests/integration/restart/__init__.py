@@ -11,7 +11,7 @@ from cosim.building import harness
 from cosim.building.build import NO_OPTIMIZATION, Common
 from cosim.building.design import BenchDesign, StreamPort
 from cosim.building.toolchain import find_toolchain
-from cosim.running.run_files import write_inputs
+from cosim.running.bench_run import write_inputs
 from hw.verilog.structure import separated
 from step.lowering.off_chip import MemoryConfig
 

@@ -17,8 +17,8 @@ from hw.fabric import ElaboratedFabric, PlacedChannel, PlacedScratchpad, PlacedU
 from hw.functions.model import SOURCES
 from hw.links.layout import TokenFormat, data_bits, input_formats, output_formats
 from hw.verilog.convert import ModuleLibrary, ModuleText, tool_versions
-from hw.verilog.file_lists import LISTS, list_files
-from hw.verilog.structure import MEMORY_RESET, Structure, Written, top_text
+from hw.verilog.files import LISTS, list_files, top_text
+from hw.verilog.modules import MEMORY_RESET, Structure, Written
 from step.errors import FabricError
 from step.host.installing import installing
 from step.host.progress import Progress, silent

@@ -12,7 +12,7 @@ from cosim.building.build import NO_OPTIMIZATION, Common
 from cosim.building.design import BenchDesign, StreamPort
 from cosim.building.toolchain import find_toolchain
 from cosim.running.bench_run import write_inputs
-from hw.verilog.structure import separated
+from hw.verilog.modules import separated
 from step.lowering.off_chip import MemoryConfig
 
 MEMORY = [path for path in harness.HARDWARE if path.name.startswith("sim_memory")]

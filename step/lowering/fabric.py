@@ -103,8 +103,10 @@ class FabricConfig(metaclass=Checked):
         return {}
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data, as saved with a program."""
-        data = {each.name: getattr(self, each.name) for each in fields(self)} | {MEMORY: self.memory.to_json()}
+        """Plain data, as saved with a program; a memory without a bus does not speak of one."""
+        data = {each.name: getattr(self, each.name) for each in fields(self)} | {MEMORY: asdict(self.memory)}
+        if self.memory.bus is None:
+            del data[MEMORY]["bus"]
         own = {kind: dict(data.pop(kind)) for kind in OWN}
         return data | {kind: numbers for kind, numbers in own.items() if numbers}
 
@@ -140,7 +142,7 @@ def with_settings(fabric: FabricConfig, settings: Iterable[str]) -> FabricConfig
             data[MEMORY]["channels"] = memory.of_bandwidth(_positive(name, text)).channels
             continue
         if name == MASTERS:
-            data[MEMORY] = MemoryConfig.from_json(data[MEMORY]).of_masters(_masters(text)).to_json()
+            data[MEMORY] = asdict(MemoryConfig.from_json(data[MEMORY]).of_masters(_masters(text)))
             continue
         *groups, leaf = name.split(".")
         target: Any = data

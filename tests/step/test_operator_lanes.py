@@ -34,15 +34,16 @@ def program(lanes: dict[str, int] | None = None) -> Program:
 
 
 def test_an_operator_has_the_lanes_that_it_is_given() -> None:
-    netlist = lower(program({"first": 8, "gate": 4, "total": 1}).graph, program().fabric)
+    given = program({"first": 8, "gate": 4, "total": 1})
+    netlist = lower(given.graph, given.fabric)
     assert [node.name for node in with_lanes(netlist)] == ["first", "gate", "second", "total"]
     for node in with_lanes(netlist):
-        fabric = replace(netlist.fabric, lanes={"first": 8, "gate": 4, "total": 1})
         own = {"first": 8, "gate": 4, "second": 4, "total": 1}  # 4 FP32 a word
-        assert plan_of(node, node.operator.function, fabric, reduce=False).lanes == own[node.name]
-    assert netlist.fabric.of("gate") is netlist.fabric
-    assert fabric.of("gate") == replace(netlist.fabric, matmul_lanes=4, vector_lanes=4)
-    assert fabric.of("second") == netlist.fabric
+        assert plan_of(node, node.operator.function, netlist.at(node), reduce=False).lanes == own[node.name]
+    nodes, plain = netlist.graph.nodes, program().fabric
+    assert lower(given.graph, plain).at(nodes["gate"]) is plain
+    assert netlist.at(nodes["gate"]) == replace(plain, matmul_lanes=4, vector_lanes=4)
+    assert netlist.at(nodes["second"]) == plain
 
 
 def test_fewer_lanes_take_more_cycles_and_both_floors_know_how_many() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,12 +11,14 @@ from typing import Any
 from boards import Run, Wrapped
 from programs import BUS, FABRIC, kept_rows, row_data
 
-from cosim.board.failing import Hang, hang_of, waits_of
+from cosim.board.failing import waits_of
 from hw.registers.wrapper import board_design
 from hw.verilog.structure import Structure
 from step.language.graph import Graph
+from step.lowering.netlist import Netlist
 from step.lowering.registers import PATIENCE
-from step.running.deadlock import Blockage
+from step.running.deadlock import Blockage, find_cycle
+from step.running.result import Activity
 
 DONE, FAULT, WATCHDOG = 1, 2, 4
 DATA = 100
@@ -22,6 +26,15 @@ DATA = 100
 
 DEADLOCK, SHORT = DATA, DATA + 1
 """A row too long for its channel, and one tile."""
+
+
+class Hang(enum.Enum):
+    """Why nothing moves; the value says what to do."""
+
+    MEMORY = "memory does not answer"
+    DEADLOCK = "operators wait for each other in a cycle"
+    NOT_READ = "a host does not read a sink"
+    NOT_GIVEN = "a host has not given a source all its tokens"
 
 
 @dataclass(frozen=True)
@@ -96,3 +109,15 @@ def kept_board(directory: Path, simulator: str, bus_period: int | None = None) -
     inputs = [row_data(at, [(at + 1) % 3, at // 3 % 3, at // 9 % 3, 1][: 1 + at % 4] or [1]) for at in range(DATA)]
     inputs += [row_data(DEADLOCK, [1, 7]), row_data(SHORT, [1])]
     return Registered(graph, FABRIC, BUS, directory, *inputs, simulator=simulator, bus_period=bus_period)
+
+
+def hang_of(netlist: Netlist, activities: Sequence[int], waits: list[Blockage], *, memory_waits: bool) -> Hang:
+    """The kind of a hang, by the values of ``wait_unit`` (``activities``) and ``memory_waits`` of ``status``."""
+    if memory_waits:
+        return Hang.MEMORY
+    if find_cycle(waits):
+        return Hang.DEADLOCK
+    for node, activity in zip(netlist.units, activities, strict=False):
+        if activity == Activity.BLOCKED and not any(netlist.outputs(node)):
+            return Hang.NOT_READ
+    return Hang.NOT_GIVEN

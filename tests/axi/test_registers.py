@@ -10,9 +10,8 @@ import pytest
 pytest.importorskip("peakrdl_regblock", reason="needs PeakRDL: pip install 'step-fabric[board]'")
 
 from boards import ICARUS
-from registered import DATA, DEADLOCK, DONE, FAULT, SHORT, WATCHDOG, Registered, Started, kept_board
+from registered import DATA, DEADLOCK, DONE, FAULT, SHORT, WATCHDOG, Hang, Registered, Started, kept_board
 
-from cosim.board.failing import Hang
 from sim_approx.backend import simulate
 from step.language.faults import Fault
 from step.lowering.registers import MAGIC, VERSION

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,10 +13,8 @@ from cosim.board.failing import waits_of
 from hw.registers.wrapper import board_design
 from hw.verilog.structure import Structure
 from step.language.graph import Graph
-from step.lowering.netlist import Netlist
 from step.lowering.registers import PATIENCE
-from step.running.deadlock import Blockage, find_cycle
-from step.running.result import Activity
+from step.running.deadlock import Blockage
 
 DONE, FAULT, WATCHDOG = 1, 2, 4
 DATA = 100
@@ -26,15 +22,6 @@ DATA = 100
 
 DEADLOCK, SHORT = DATA, DATA + 1
 """A row too long for its channel, and one tile."""
-
-
-class Hang(enum.Enum):
-    """Why nothing moves; the value says what to do."""
-
-    MEMORY = "memory does not answer"
-    DEADLOCK = "operators wait for each other in a cycle"
-    NOT_READ = "a host does not read a sink"
-    NOT_GIVEN = "a host has not given a source all its tokens"
 
 
 @dataclass(frozen=True)
@@ -79,10 +66,6 @@ class Registered(Wrapped):
     def waits(self, played: dict[str, Any]) -> list[Blockage]:
         return waits_of(self.netlist, played["waits"])
 
-    def hang(self, played: dict[str, Any]) -> Hang:
-        memory_waits = bool(self.field(played, "status", "memory_waits"))
-        return hang_of(self.netlist, played["activities"], self.waits(played), memory_waits=memory_waits)
-
     def check_error(self, run: Run, played: dict[str, Any]) -> None:
         """The fault names the port, and so the image, and the address of the beat that met the error of ``run``."""
         assert self.field(played, "fault", "code") == self.field(played, "memory_fault", "code")
@@ -109,15 +92,3 @@ def kept_board(directory: Path, simulator: str, bus_period: int | None = None) -
     inputs = [row_data(at, [(at + 1) % 3, at // 3 % 3, at // 9 % 3, 1][: 1 + at % 4] or [1]) for at in range(DATA)]
     inputs += [row_data(DEADLOCK, [1, 7]), row_data(SHORT, [1])]
     return Registered(graph, FABRIC, BUS, directory, *inputs, simulator=simulator, bus_period=bus_period)
-
-
-def hang_of(netlist: Netlist, activities: Sequence[int], waits: list[Blockage], *, memory_waits: bool) -> Hang:
-    """The kind of a hang, by the values of ``wait_unit`` (``activities``) and ``memory_waits`` of ``status``."""
-    if memory_waits:
-        return Hang.MEMORY
-    if find_cycle(waits):
-        return Hang.DEADLOCK
-    for node, activity in zip(netlist.units, activities, strict=False):
-        if activity == Activity.BLOCKED and not any(netlist.outputs(node)):
-            return Hang.NOT_READ
-    return Hang.NOT_GIVEN

@@ -109,7 +109,7 @@ class Applying(Translated):
         defaults, initial = {each.name: each.default for each in fields(self.machine)}, self.execution.initial
         given = {name: each for name, each in super().numbers.items() if each != defaults.get(name)}
         plain = {name: each for name, each in given.items() if not callable(each) and name != "initial"}
-        return {**plain, "initial": initial and initial.items, "datapath": self.datapath}
+        return {**plain, "initial": initial.items or None, "datapath": self.datapath}
 
     @property
     def plan(self) -> UnitPlan:

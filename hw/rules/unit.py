@@ -8,8 +8,7 @@ from typing import Any, Self
 from amaranth.hdl import Module, Signal
 
 from hw.firing.machine import Firing
-from hw.firing.rule import FiringRule
-from hw.firing.unit import Unit
+from hw.firing.unit import FiringRule, Unit
 from hw.functions import datapath_of
 from hw.functions.datapath import Datapath
 from hw.links.layout import TokenFormat, input_formats, output_formats

@@ -8,8 +8,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from hw.firing.arrival_order import ArrivalOrder, selected
 from hw.firing.machine import Firing
-from hw.firing.rule import FiringRule
-from hw.firing.unit import Unit
+from hw.firing.unit import FiringRule, Unit
 from hw.links.layout import TokenFormat, cycles_of, input_formats
 from hw.verilog.modules import Parametric, Shared
 from step.language.faults import Fault

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from step.language.dims import Dim, DimKind, Shape, at_most_one, element_count, mean, product
 from step.language.draft import Draft
 from step.language.faults import Fault, Violation
@@ -15,7 +13,6 @@ from step.language.tokens import Token, empty
 from step.language.types import Tile, is_dynamic
 
 
-@dataclass(frozen=True)
 class Accum(_Reduction):
     """Reduces the inner ``rank`` dimensions with ``function``; an empty reduction emits its initial state.
 

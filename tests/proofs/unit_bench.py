@@ -12,8 +12,7 @@ from typing import Any
 from amaranth.hdl import Assert, Assume, Cat, ClockDomain, Elaboratable, Module, Mux, Signal, Value
 
 from hw.firing import machine as skeleton
-from hw.firing.rule import FiringRule
-from hw.firing.unit import Unit
+from hw.firing.unit import FiringRule, Unit
 from hw.functions.datapath import Datapath
 from hw.links.layout import TokenFormat
 from hw.rules import unit as units

@@ -167,6 +167,8 @@ class Calls(Expressions):
         return found
 
     def _reserve(self, call: RuleTerm, path: Path, port: Any, cycles: Number) -> None:
+        if cycles is not const(self.parameters.get("burst", 0)):
+            self.refuse(call, str(call), "a result keeps its output busy for self.burst")
         path.said["reserve", port.number] = const(1)
 
     def _resize(self, path: Path, tile: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +25,7 @@ class Holding(Calls):
     words: Words
     ends: list[tuple[RuleTerm, Path]]
     end: Path
+    flag: Callable[..., Number]
     possible: Number
 
     def token(self, port: int) -> Symbol:

@@ -47,8 +47,10 @@ def node(op: str, *args: Any) -> Number:
 
 def range_of(op: str, args: tuple[Any, ...], of: Callable[[Number], Range]) -> Range:
     """The range of ``op`` over ``args``, whose ranges are those ``of`` them."""
-    if op == "bit":
+    if op in ("bit", "has"):
         return 0, 1
+    if op in ("only", "with"):
+        return 0, (1 << args[-1]) - 1
     if op == "table":
         lo, hi = of(args[1])
         entries = args[0][lo : hi + 1]
@@ -120,6 +122,11 @@ def equal(a: Number, b: Number) -> Number:
     if b.op == "const" and b.lo in (0, 1) and a.is_flag:
         return a if b.lo else invert(a)
     return const(1) if a is b else node("eq", a, b)
+
+
+def has(mask: Number, one: Number) -> Number:
+    """Whether ``mask`` has the bit that is set in ``one``."""
+    return const(0) if mask is const(0) else node("has", mask, one)
 
 
 def bit(number: Number, place: int) -> Number:

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 
 from hw.firing.machine import Firing
 from hw.links.layout import DynamicFormat
 from hw.rules.execution import Execution, tuple_words
 from hw.rules.moving import send_words
 from hw.rules.numbers import Number, const
-from hw.rules.values import Symbol
+from hw.rules.values import ANY, Carried, Symbol
 from step.lowering.links import Span
 from step.lowering.plans.rows import largest
 
@@ -26,6 +26,9 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "lt": lambda a, b: a < b,
     "eq": lambda a, b: a == b,
     "bit": lambda a, place: a[place],
+    "only": lambda place, count: Cat(place[: (count - 1).bit_length()] == each for each in range(count)),
+    "has": lambda mask, one: (mask & one).any(),
+    "with": lambda mask, one, _: mask | one,
     "mux": lambda test, a, b, _: Mux(test, a, b),
 }
 
@@ -34,6 +37,8 @@ def numbers_of(thing: Any) -> dict[str, Number]:
     """The numbers that a word holds or an output sends, by part."""
     if isinstance(thing, Symbol):
         return thing.numbers()
+    if isinstance(thing, Carried):
+        return {} if thing.rows is ANY else {"rows": thing.rows}
     return {"": thing} if isinstance(thing, Number) else {}
 
 
@@ -45,10 +50,16 @@ class Writing:
         self._memo: dict[Number, Value] = {}
         self._uses: Counter[Number] = Counter()
         for key, value in executed.end.said.items():
-            if key[0] not in ("name", "live", "room", "resized"):
-                for number in numbers_of(value).values():
-                    self._count(number)
-        for name, word in executed.present.items():
+            if key[0] not in ("name", "live", "room", "resized", "word", "next"):
+                self._count_all(value)
+        unread = dict(executed.present)
+        while read := [name for name, each in unread.items() if self._is_read(each)]:
+            for name in read:
+                del unread[name]
+                for key in ("next", name), ("word", name):
+                    self._count_all(executed.end.said.get(key))
+        self._words = {name: each for name, each in executed.present.items() if name not in unread}
+        for name, word in self._words.items():
             for part, number in numbers_of(word).items():
                 if number.op == "leaf":
                     shape, init = range(number.lo, number.hi + 1), executed.words.initial.get(name, 0)
@@ -66,7 +77,7 @@ class Writing:
                     firing.take(port)
         if executed.flag("fault") is not const(0):
             firing.fault(self._made(executed.flag("fault")))
-        self._rows = None if executed.rows is None else self._made(executed.rows)
+        self._rows = self._rows_now()
         firing.occupy(when=self._made(executed.flag("COMPUTES")), cycles=self._cycles())
         firing.finish(self._made(executed.flag("ENDS")))
         for port, begin in enumerate(executed.offsets):
@@ -74,10 +85,10 @@ class Writing:
                 firing.read_after(port, begin.comes(self._rows) if rule.is_stamped else begin.at(self._rows))
         for port in range(len(rule.outputs)):
             self._put(port)
-            send_words(executed, m, firing, self._made, port, self._rows)
+            self._send(port)
         for port in rule.held:
             firing.drop(port, when=self._made(executed.drops(port)))
-        for name, before in executed.present.items():
+        for name, before in self._words.items():
             changes = executed.flag("next", name)
             if changes is not const(0):
                 after = numbers_of(executed.end.said["word", name])
@@ -85,6 +96,14 @@ class Writing:
                     for part, register in numbers_of(before).items():
                         if part in after and after[part] is not register and register.op == "leaf":
                             firing.next(self._memo[register], self._made(after[part]))
+
+    def _send(self, port: int) -> None:
+        """Say what the words of output ``port`` are."""
+        send_words(self._executed, self._m, self._firing, self._made, port, self._rows)
+
+    def _rows_now(self) -> Any:
+        """The rows of the firing; None where they are static."""
+        return None if self._executed.rows is None else self._made(self._executed.rows)
 
     def _cycles(self) -> Any:
         """The most words of a value at any port, where rows say how many; None where they are static."""
@@ -106,6 +125,10 @@ class Writing:
         format, begin = rule.outputs[port], places[0].comes(self._rows)
         return begin + tuple_words(format).fixed if format.control else begin
 
+    def _cycles_behind(self) -> Any:
+        """Cycles that the words of what is stamped take, where the unit does not wait for them."""
+        return 1
+
     def _put(self, port: int) -> None:
         fields = {}
         for name, number in self._executed.token(port).numbers().items():
@@ -114,9 +137,17 @@ class Writing:
                 fields[name] = made if isinstance(made, Const) else made[: self._firing.width(port, name)]
         self._firing.put(port, when=self._made(self._executed.flag("put", port)), **fields)
         if self._firing.unit.rule.is_stamped:
-            self._firing.stamp(port, self._latency(port), 1)
+            self._enters = self._firing.stamp(port, self._latency(port), self._cycles_behind())
 
     # -- numbers -------------------------------------------------------------------------------------------------------
+
+    def _is_read(self, word: Any) -> bool:
+        """Whether anything follows from what a state ``word`` holds; tokens say when their words go."""
+        return isinstance(word, Symbol) or any(each in self._uses for each in numbers_of(word).values())
+
+    def _count_all(self, thing: Any) -> None:
+        for number in numbers_of(thing).values():
+            self._count(number)
 
     def _count(self, number: Number) -> None:
         """Count of every number that is said."""

@@ -16,10 +16,11 @@ import numpy as np
 
 from sim_approx.compiled.rule import LARGEST
 from sim_approx.engine.events import Watch
-from sim_approx.engine.words import RowsOf, unknown
+from sim_approx.engine.words import unknown
 from sim_approx.memory.channels import OffChipMemory
 from sim_approx.placing.site import PlacedFabric
 from step.firing import terms as fields
+from step.firing.item import RowsOf
 from step.firing.machine import Machine, Unread
 from step.firing.terms import Kind
 from step.firing.words import number, only, targets_in

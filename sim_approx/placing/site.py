@@ -10,19 +10,21 @@ from collections.abc import Callable, Collection, MutableSequence
 from functools import cache, partial
 from typing import Any
 
-from sim_approx.engine.words import CycleClock, RowsOf, unknown
+from sim_approx.engine.words import CycleClock, unknown
 from sim_approx.memory.channels import BeatPort, MemoryPorts, OffChipMemory
 from sim_approx.memory.scratchpad import AnyMachine, ShareSites
 from sim_approx.placing.masters import share
 from step.errors import FabricError
+from step.firing.applied import Applied
 from step.firing.declared import Declared, declared_rule
 from step.firing.machine import Channel, Machine, Pace, Sizes, Stream, Unread
 from step.host.extensions import find_module, needed_module
 from step.language.function import Function
 from step.language.graph import Node
 from step.language.loops import RegularStream
+from step.language.reduction import Distinct
 from step.language.tokens import UNKNOWN, Token
-from step.language.types import Tile, is_dynamic
+from step.language.types import is_dynamic
 from step.lowering.board import board_of
 from step.lowering.feasible import check_feasible
 from step.lowering.links import link_words, slots_in_flight
@@ -147,8 +149,8 @@ class UnitSite:
         """Cycles that a value takes at each port, inputs first, if tiles of dynamic size have so many rows."""
         return tuple(link_words(each, self.fabric.link_bytes, rows) for each in (*self.elements_in, *self.elements_out))
 
-    def timing(self, function: Function, *, reduce: bool, stored: bool = False, rows: int | None = None) -> UnitPlan:
-        """The plan of a firing that applies ``function``, whose results may be ``stored``.
+    def timing(self, applied: Applied, rows: int | None = None) -> UnitPlan:
+        """The plan of a firing that applies a function.
 
         Tiles of dynamic size have the most rows, or so many ``rows``. Without a reader of its results there is no
         hardware for it.
@@ -156,9 +158,9 @@ class UnitSite:
         *before, behind = self.beats_with(self.fabric.dynamic_rows if rows is None else rows)
         (result,) = self.elements_out
         if result is None:
-            return UnitPlan(None, tuple(before), behind, stored=stored)
-        plan = self.plan(function, reduce=reduce, rows=rows)
-        return UnitPlan(plan, tuple(before), behind, result.is_control, stored)
+            return UnitPlan(None, tuple(before), behind, stored=applied.stored)
+        plan = self.plan(applied.function, reduce=applied.reduces, rows=rows)
+        return UnitPlan(plan, tuple(before), behind, result.is_control, applied.stored)
 
     def plan(self, function: Function, *, reduce: bool, rows: int | None = None) -> Plan:
         """The plan of ``function``. No measured number replaces what follows from ``rows``."""
@@ -245,47 +247,31 @@ def place(site: UnitSite) -> Machine:
 
 def _declared(site: UnitSite, declared: Declared) -> Machine:
     """The machine of a rule that is the whole unit; functions only where their results are wanted."""
-    parameters = dict(declared.parameters)
+    parameters = declared.given(site.tiled, site.most_rows if any(map(is_dynamic, site.elements_out)) else 0)
     if not site.computes:
-        for name in declared.functions:
-            rows_from = getattr(parameters[name], "rows_from", ())
-            parameters[name] = RowsOf(rows_from) if rows_from else unknown
-    latency = declared.cycles(site.fabric.link_bytes, site.fabric.dynamic_rows, carries=site.carries)
-    return site.add(declared.machine(**site.ports(), **parameters, latency=latency, interval=site.beats))
+        for name, value in declared.parameters.items():
+            if callable(value) and not isinstance(value, Distinct):  # which decides
+                parameters[name] = getattr(value, "rows", None) or unknown
+    if (applied := declared.applied) is None:
+        latency = declared.cycles(site.fabric.link_bytes, site.fabric.dynamic_rows, carries=site.carries)
+        pace = Pace(site.beats, latency)
+    else:
+        timing = site.timing(applied)
+        pace = Pace(timing.initiation_interval, timing.latency, timing.burst if applied.stored else 1)
+    return site.add(declared.machine(**site.ports(), **parameters, **pace._asdict()))
 
 
 def routing_sizes(site: UnitSite, machine: Machine, declared: Declared | None = None) -> Sizes:
-    """Sizes of a unit that sends on what it gets, or a part of it, word by word, as it has ``declared``."""
+    """Sizes of a unit that sends on what it gets, a part of it, or what it makes of it, as it has ``declared``."""
     rule = declared or Declared(type(machine), latency=machine.latency)
 
     def pace(rows: int) -> Pace:
-        cycles, latency = site.beats_with(rows), rule.cycles(site.fabric.link_bytes, rows, carries=site.carries)
+        cycles = site.beats_with(rows)
+        if rule.applied is not None:
+            timing = site.timing(rule.applied, rows)
+            return Pace(timing.initiation_interval, timing.latency, cycles[-1])
+        latency = rule.cycles(site.fabric.link_bytes, rows, carries=site.carries)
         waits = 1 if isinstance(rule.latency, int) else latency
         return Pace(max(*cycles, waits), latency, max(cycles[len(site.inputs) :]))
 
     return pace
-
-
-def rows_of_result(site: UnitSite) -> Callable[..., Any]:
-    """Stands for a function whose result nobody needs: of dynamic tiles it has the rows, which may decide."""
-    result = site.node.output_types[0].element
-    if not is_dynamic(result):
-        return unknown
-    assert isinstance(result, Tile)
-    elements = [each.element for each in site.node.inputs]
-    alike = [port for port, each in enumerate(elements) if isinstance(each, Tile) and each.rows == result.rows]
-    return RowsOf(tuple(alike[:1]))
-
-
-def rows_of_state(site: UnitSite, kept: int | None) -> tuple[Any, Callable[..., Any]]:
-    """Stand for the initial state and its update where nobody needs them: of dynamic size, they have the rows.
-
-    These are those of the operand whose rows are ``kept``, else they grow by those of the first one.
-    """
-    if not is_dynamic(site.node.output_types[0].element):
-        return UNKNOWN, unknown
-    first = site.node.inputs[0].element
-    if kept is not None:
-        return 0, RowsOf((kept + 1,))  # behind the state
-    assert isinstance(first, Tile)
-    return 0, RowsOf((0,), int(first.rows)) if first.rows.is_static else RowsOf((0, 1))

@@ -20,6 +20,19 @@ from step.language.useful import PaddedApplication, rows_of, static_product
 
 
 @dataclass(frozen=True)
+class Distinct:
+    """Adds the index that a tile holds to the mask of those ``seen``, all below ``bound`` and different."""
+
+    bound: int
+
+    def __call__(self, seen: int, index: np.ndarray) -> int:
+        place = int(index.item())
+        if place >= self.bound or seen >> place & 1:
+            raise Violation(Fault.OUT_OF_RANGE)
+        return seen | 1 << place
+
+
+@dataclass(frozen=True)
 class _Reduction(_Applying):
     """Updates a state of ``function`` with every element of the inner ``rank`` dimensions."""
 

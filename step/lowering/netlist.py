@@ -188,12 +188,10 @@ class Netlist:
                 slots = Annotated[int, Within(least, DEEPEST)]
                 depth = settled(depth, slots, f"the depth of channel {name!r}", FabricError)
             channels[places[name]] = replace(channels[places[name]], depth=depth)
-        return replace(self, channels=tuple(channels)) if depths else self
+        return replace(self, channels=tuple(channels))
 
     def with_most_rows(self, most_rows: Mapping[str, int]) -> Netlist:
         """The same with room for fewer rows of the tiles that begin at operators; raises `FabricError` for others."""
-        if not most_rows:
-            return self
         behind = rows_behind(self.graph, most_rows, self.fabric.dynamic_rows)
         channels = tuple(replace(each, rows=behind[each.producer[0]]) for each in self.channels)
         return replace(self, channels=channels, most_rows=dict(most_rows))
@@ -242,7 +240,8 @@ def lower_checked(graph: Graph, fabric: FabricConfig) -> Netlist:
         rows, carries = fabric.dynamic_rows, reader in needed
         channels.append(Channel(at, name, stream.key, reader, stream.type, depth, carries, rows))
     netlist = Netlist(lowered, fabric, tuple(lowered), tuple(channels), deciding(lowered))
-    return netlist.with_depths(graph.depths).with_most_rows(graph.most_rows)
+    netlist = netlist.with_depths(graph.depths) if graph.depths else netlist
+    return netlist.with_most_rows(graph.most_rows) if graph.most_rows else netlist
 
 
 def insert_broadcasts(graph: Graph) -> Graph:

@@ -10,7 +10,7 @@ from hw.rules.facts import never
 from hw.rules.numbers import Number, add, bit, const, either, has, invert, leaf, less, node
 from hw.rules.values import ANY, COMPUTED, RESULT, STATE, Arriving, Carried, Literal, Path, Port, Symbol, picked
 from step.firing import words
-from step.firing.applied import Applied
+from step.firing.declared import Applied
 from step.firing.terms import TOKENS, RuleTerm
 from step.language.faults import Fault, aligned, rows_of, same_rows
 from step.language.reduction import Distinct

@@ -16,8 +16,7 @@ from hw.rules.applying import Application
 from hw.rules.execution import Execution, executed
 from hw.rules.values import Arriving, Literal
 from hw.rules.writing import Writing
-from step.firing.applied import Applied
-from step.firing.declared import Declared, declared_rule
+from step.firing.declared import Applied, Declared, declared_rule
 from step.firing.item import Item, SideBySide
 from step.firing.machine import Machine
 from step.firing.words import side_by_side

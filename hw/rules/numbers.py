@@ -47,12 +47,20 @@ def node(op: str, *args: Any) -> Number:
 
 def range_of(op: str, args: tuple[Any, ...], of: Callable[[Number], Range]) -> Range:
     """The range of ``op`` over ``args``, whose ranges are those ``of`` them."""
-    if op == "bit":
-        return 0, 1
-    if op == "table":
-        lo, hi = of(args[1])
-        entries = args[0][lo : hi + 1]
-        return min(entries), max(entries)
+    match op, *args:
+        case "bit", *_:
+            return 0, 1
+        case "cat", *flags:
+            return 0, (1 << len(flags)) - 1
+        case "pick", mask, *parts:
+            return 0, max(of(each)[1] for each in parts) if of(mask)[1] else 0
+        case "several", mask:
+            return 0, int(of(mask)[1] > 1)
+        case "oldest" | "first" | "within" | "without", mask, *_:
+            return 0, (1 << of(mask)[1].bit_length()) - 1
+        case "table", entries, index:
+            lo, hi = of(index)
+            return min(entries[lo : hi + 1]), max(entries[lo : hi + 1])
     (a, b), *others = map(of, args[:3])
     if op == "not":
         return 1 - b, 1 - a
@@ -124,4 +132,7 @@ def equal(a: Number, b: Number) -> Number:
 
 def bit(number: Number, place: int) -> Number:
     """Bit ``place`` of ``number``."""
+    if number.op == "cat":
+        found: Number = number.args[place]
+        return found
     return const(number.lo >> place & 1) if number.op == "const" else node("bit", number, place)

@@ -10,7 +10,9 @@ from hw.rules.numbers import Number, Range, const, leaf
 from hw.rules.values import ANY, NOTHING, Carried, Symbol, leaves
 from step.errors import FabricError
 from step.firing.reading import Rule
-from step.firing.terms import BOOL, INT, TOKEN, RuleTerm
+from step.firing.terms import BOOL, INT, MASK, TOKEN, RuleTerm
+from step.language import tokens
+from step.language.tokens import Token
 
 
 class HardwareError(FabricError):
@@ -33,17 +35,22 @@ class Words:
     def __init__(self, rule: Rule, parameters: Mapping[str, Any], limits: Iterable[int], inputs: range) -> None:
         self._rule, self._limits, self._inputs = rule, sorted(limits), inputs
         self.held: dict[str, int] = {}
-        self.initial: dict[str, int] = {}
+        self.initial: dict[tuple[str, str], int] = {}
         self.ranges: dict[tuple[str, str], Range] = {}
         for name, place in rule.changed.items():
             initial, kind = parameters.get(name, rule.initial(name)), rule.fields[name]
-            if kind in (INT, BOOL):
-                self.initial[name] = int(initial)
-                self.ranges[name, ""] = int(initial), int(initial)
-            elif kind == TOKEN and initial is None:
-                self.ranges[name, "there"] = 0, 0
-            else:
-                refuse(rule, place, f"the state word self.{name}", f"it is {kind}, not int, bool or Token | None")
+            match initial:
+                case int() if kind in (INT, BOOL, MASK):
+                    parts = {"": int(initial)}
+                case None if kind == TOKEN:
+                    parts = {"there": 0}
+                case Token(value, stop, rank, done) if value is tokens.NOTHING:
+                    parts = {"there": 1, "value": 0, "stop": stop, "rank": rank, "done": int(done)}
+                case _:
+                    refuse(rule, place, f"the state word self.{name}", f"it is {kind}, not int, bool, Mask or a token")
+            for part, number in parts.items():
+                self.initial[name, part] = number
+                self.ranges[name, part] = number, number
 
     def present(self) -> dict[str, Any]:
         """Values of the words before a firing."""
@@ -63,7 +70,7 @@ class Words:
 
     def assigned(self, name: str, value: Any, facts: Facts, place: RuleTerm) -> Any:
         """``value`` as the word ``name`` holds it from now on, whose range has room for it."""
-        if name in self.initial:
+        if (name, "") in self.initial:
             if not isinstance(value, Number):
                 refuse(self._rule, place, f"this value of self.{name}", "it is a number")
             self._widen(name, "", value, facts, place)
@@ -83,7 +90,7 @@ class Words:
     def _widen(self, name: str, part: str, number: Number, facts: Facts, place: RuleTerm) -> None:
         lo, hi = facts.range(number)
         low, high = self.ranges.get((name, part), (lo, hi))
-        data = part in ("control", "rows")
+        data = part in ("control", "rows") or self._rule.fields[name] == MASK
         if not data and (lo < 0 or hi > self._limits[-1]):
             hint = "compare it with a parameter, a constant or the stop of a token before it changes"
             refuse(self._rule, place, f"self.{name}, which has no bounds", hint)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from sim_approx.engine.words import RowsOf, unknown
-from step.firing.words import number, only, targets_in
+from step.firing.words import number, targets_in
 from step.language.faults import Violation, rows_of
 from step.language.tokens import NOTHING, Token
 
@@ -23,6 +23,11 @@ ERROR = -1
 def mask_piece(mask: int, piece: int) -> int:
     """32 bits of a mask."""
     return mask >> 32 * piece & 0xFFFFFFFF
+
+
+def only(port: int) -> int:
+    """The selector of one port."""
+    return 1 << port
 
 
 class Handles:

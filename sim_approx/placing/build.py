@@ -69,4 +69,7 @@ def _declared(site: UnitSite, declared: Declared) -> Machine:
             rows_from = getattr(parameters[name], "rows_from", ())
             parameters[name] = RowsOf(rows_from) if rows_from else unknown
     latency = declared.cycles(site.fabric.link_bytes, site.fabric.dynamic_rows, carries=site.carries)
-    return site.add(declared.machine(**site.ports(), **parameters, latency=latency, interval=site.beats))
+    machine = site.add(declared.machine(**site.ports(), **parameters, latency=latency, interval=site.beats))
+    if hasattr(machine, "arrivals"):
+        site.arrivals[site.node.name] = machine.arrivals
+    return machine

@@ -199,11 +199,6 @@ def set_sizes(site: UnitSite, machine: Machine, sizes: Callable[[UnitSite, Machi
     machine.sized = tuple(is_dynamic(each.element) for each in site.node.output_types)
 
 
-def routing_sizes(site: UnitSite, machine: Machine) -> Sizes:
-    """Sizes of a unit that sends on what it gets, word by word."""
-    return declared_sizes(site, Declared(type(machine), latency=machine.latency))
-
-
 def declared_sizes(site: UnitSite, declared: Declared) -> Sizes:
     """Sizes of a unit that sends on what it gets, or a part of it, as it has ``declared``."""
 

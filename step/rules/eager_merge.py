@@ -1,0 +1,81 @@
+"""EagerMerge: chunks of all inputs as they come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from step.firing.declared import Declared
+from step.firing.machine import COMPUTES, ENDS, Machine, Mask
+from step.firing.words import (
+    chosen,
+    every,
+    going,
+    lowest,
+    need_any,
+    need_each,
+    oldest,
+    only,
+    put,
+    room,
+    several,
+    take,
+    waiting,
+    without,
+)
+from step.language.graph import Node
+from step.language.tokens import DONE, Token
+from step.ops.eager_merge import DATA, SELECTOR
+from step.ops.eager_merge import EagerMerge as Operator
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class EagerMerge(Machine):
+    """The next input is chosen a cycle before it passes; an input needs no choice when all others are done.
+
+    Words: ``passing``, the input whose chunk is next or has begun, or all with their Done; ``idle``, nothing is chosen;
+    ``begins``, a chunk is next. ``arrivals`` notes which input every data token was of.
+    """
+
+    rank: int
+    passing: Mask = 0
+    idle: bool = True
+    begins: bool = True
+    arrivals: list[int] = field(default_factory=list)
+
+    def fire(self) -> int | None:
+        x = need_each(self.inputs, self.passing)
+        left = going(self.inputs)
+        choices = several(left)
+        # Behind the token that goes now nothing is seen yet.
+        seen = waiting(self.inputs, without(left, self.passing))
+        following = oldest(self.inputs, seen) if choices else left if left else every(self.inputs)
+        ends = self.idle or x.stop >= self.rank
+        if self.idle:
+            if choices:
+                need_any(self.inputs, left)
+        else:
+            room(self.outputs[DATA])
+            if self.begins:
+                room(self.outputs[SELECTOR])
+        for each in chosen(self.inputs, self.passing):
+            take(each)
+        passes = not self.idle and x.has_value
+        if not self.idle:
+            put(self.outputs[DATA], x)
+            if self.begins:
+                put(self.outputs[SELECTOR], DONE if x.done else Token(only(self.passing)))
+            if x.done:
+                return ENDS
+            self.arrivals.append(lowest(self.passing))
+        self.begins = ends
+        if ends:
+            self.idle = choices and not seen
+            self.passing = following
+        return COMPUTES if passes else None
+
+
+def rule(node: Node) -> Declared:
+    """The firing rule of ``node``."""
+    operator = node.operator
+    assert isinstance(operator, Operator)
+    return Declared(EagerMerge, {"rank": operator.rank})

@@ -137,14 +137,27 @@ class Calls(Expressions):
 
     def _need_any(self, call: RuleTerm, path: Path, ports: list[Port], mask: Number) -> None:
         self.in_order(call, path, "need")
-        path.said["starves",] = either(path.flag("starves"), equal(_waiting(ports, mask), const(0)))
+        path.said["starves",] = either(path.flag("starves"), equal(self._waiting(call, path, ports, mask), const(0)))
+
+    def _waiting(self, call: RuleTerm, path: Path, ports: list[Port], mask: Number) -> Number:
+        return node("within", *self._seen(ports, mask))
+
+    def _seen(self, ports: list[Port], mask: Number) -> tuple[Number, Number]:
+        """Those of the ``ports`` that show a token, and does not pass, if they are in ``mask`` without what does."""
+        shown, passing = node("cat", *map(_shows, ports)), None if self.passing is None else self.passing.mask
+        if mask.op == "without" and mask.args[1] is passing:
+            return node("without", shown, passing), mask.args[0]
+        return shown, mask
 
     def _oldest(self, call: RuleTerm, path: Path, ports: list[Port], mask: Number) -> Number:
         """Ages count from when a token is seen: what passes is not, as it is taken (`check_moves`) or stays."""
         if self.passing is None or self.passing.ports != tuple(each.number for each in ports):
             self.refuse(call, str(call), "say need_each of these inputs before")
         self.compares_ages = True
-        return node("oldest", node("without", _waiting(ports), self.passing.mask), mask)
+        _, among = seen = self._seen(ports, mask)
+        if among is mask:
+            self.refuse(call, str(call), "it is oldest without what passes")
+        return node("oldest", *seen)
 
     def _chosen(self, call: RuleTerm, path: Path, ports: list[Port], mask: Number) -> list[Port]:
         return [each._replace(when=bit(mask, place)) for place, each in enumerate(ports)]
@@ -153,12 +166,6 @@ class Calls(Expressions):
 def _shows(port: Port) -> Number:
     """Whether an input shows a token."""
     return leaf(("input", port.number, "visible"), 0, 1)
-
-
-def _waiting(ports: list[Port], mask: Number | None = None) -> Number:
-    """Those of the ``ports`` in ``mask`` that show a token."""
-    shown = node("cat", *map(_shows, ports))
-    return shown if mask is None else node("within", shown, mask)
 
 
 def _going(rule: Calls, ports: list[Port]) -> Number:
@@ -176,7 +183,7 @@ WORDS: Mapping[Any, Callable[..., Any]] = {
     words.need_each: Calls._need_each,
     words.need_any: Calls._need_any,
     words.front: lambda rule, call, path, port: rule.fronts[port.number]._replace(there=_shows(port)),
-    words.waiting: lambda rule, call, path, ports, mask: _waiting(ports, mask),
+    words.waiting: Calls._waiting,
     words.going: lambda rule, call, path, ports: _going(rule, ports),
     words.every: lambda rule, call, path, ports: const((1 << len(ports)) - 1),
     words.oldest: Calls._oldest,

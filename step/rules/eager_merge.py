@@ -46,13 +46,13 @@ class EagerMerge(Machine):
         x = need_each(self.inputs, self.passing)
         left = going(self.inputs)
         choices = several(left)
-        # Behind the token that goes now nothing is seen yet.
-        seen = waiting(self.inputs, without(left, self.passing))
-        following = oldest(self.inputs, seen) if choices else left if left else every(self.inputs)
+        others = without(left, self.passing)  # behind the token that goes now nothing is seen yet
+        seen = waiting(self.inputs, others)
+        following = oldest(self.inputs, others) if choices else left if left else every(self.inputs)
         ends = self.idle or x.stop >= self.rank
         if self.idle:
             if choices:
-                need_any(self.inputs, left)
+                need_any(self.inputs, others)
         else:
             room(self.outputs[DATA])
             if self.begins:

@@ -68,14 +68,14 @@ class Reassemble(Machine):
         if self.fresh and selector is not None and selector.has_value:
             mask = selector.value
         choices = self.by_arrival and several(mask)
-        # Behind the token that goes now nothing is seen yet.
-        seen = waiting(data, without(mask, self.passing))
-        following = oldest(data, seen) if choices else first(mask)
+        others = without(mask, self.passing)  # behind the token that goes now nothing is seen yet
+        seen = waiting(data, others)
+        following = oldest(data, others) if choices else mask if self.by_arrival else first(mask)
         if self.idle:
             if self.fresh:
                 need(self.inputs[-1])
             if choices:
-                need_any(data, mask)
+                need_any(data, others)
         elif not self.over:
             room(self.outputs[0])
         for each in chosen(data, self.passing):

@@ -64,13 +64,15 @@ class Reassemble(Machine):
             fault(Fault.MISSING_DATA)
         ends = self.idle or self.bare or x.stop >= self.rank
         selector = front(self.inputs[-1]) if self.fresh else self.selector
-        mask = self.left
-        if self.fresh and selector is not None and selector.has_value:
-            mask = selector.value
-        choices = self.by_arrival and several(mask)
-        others = without(mask, self.passing)  # behind the token that goes now nothing is seen yet
-        seen = waiting(data, others)
-        following = oldest(data, others) if choices else mask if self.by_arrival else first(mask)
+        ready = selector is not None
+        if selector is not None:
+            mask = self.left
+            if self.fresh and selector.has_value:
+                mask = selector.value
+            others = without(mask, self.passing)  # behind the token that goes now nothing is seen yet
+            choices = self.by_arrival and several(mask)
+            following = oldest(data, others) if choices else mask if self.by_arrival else first(mask)
+            ready = not (choices and not waiting(data, others))
         if self.idle:
             if self.fresh:
                 need(self.inputs[-1])
@@ -95,10 +97,10 @@ class Reassemble(Machine):
             self.passing = every(data)
             self.over = True
         elif ends:
-            self.idle = selector is None or (choices and not seen)
+            self.idle = not ready
             self.bare = False
             self.passing = 0
-            if not self.idle and selector is not None:
+            if ready and selector is not None:
                 if self.fresh:
                     take(self.inputs[-1])
                     self.selector = selector

@@ -7,7 +7,7 @@ from typing import Any
 
 from hw.rules.expressions import Expressions, given
 from hw.rules.facts import Law, never
-from hw.rules.numbers import Number, bit, both, const, either, equal, invert, leaf, less, node
+from hw.rules.numbers import Number, bit, both, const, either, equal, invert, leaf, less, mask_of, node
 from hw.rules.values import ANY, COMPUTED, Arriving, Carried, Literal, Path, Port, Symbol
 from step.firing import words
 from step.firing.terms import TOKENS, RuleTerm
@@ -144,7 +144,7 @@ class Calls(Expressions):
 
     def _seen(self, ports: list[Port], mask: Number) -> tuple[Number, Number]:
         """Those of the ``ports`` that show a token, and does not pass, if they are in ``mask`` without what does."""
-        shown, passing = node("cat", *map(_shows, ports)), None if self.passing is None else self.passing.mask
+        shown, passing = mask_of([*map(_shows, ports)]), None if self.passing is None else self.passing.mask
         if mask.op == "without" and mask.args[1] is passing:
             return node("without", shown, passing), mask.args[0]
         return shown, mask
@@ -169,7 +169,7 @@ def _shows(port: Port) -> Number:
 
 
 def _going(rule: Calls, ports: list[Port]) -> Number:
-    return node("cat", *(invert(both(_shows(each), rule.fronts[each.number].done)) for each in ports))
+    return mask_of([invert(both(_shows(each), rule.fronts[each.number].done)) for each in ports])
 
 
 WORDS: Mapping[Any, Callable[..., Any]] = {

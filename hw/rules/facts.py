@@ -103,6 +103,8 @@ class Facts:
 
     def _compare(self, a: Number, b: Number, same: bool) -> bool:
         (al, ah), (bl, bh) = self.range(a), self.range(b)
+        if same and a.op == "cat" and bh == 0:
+            return all(self._assume(each, False) for each in a.args)
         if same:
             lo, hi = max(al, bl), min(ah, bh)
             return self._narrow(a, lo, hi) and self._narrow(b, lo, hi)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 from typing import Any
 
@@ -130,9 +130,16 @@ def equal(a: Number, b: Number) -> Number:
     return const(1) if a is b else node("eq", a, b)
 
 
+def mask_of(flags: Sequence[Number]) -> Number:
+    """The mask whose bits are ``flags``."""
+    return flags[0] if len(flags) == 1 else node("cat", *flags)
+
+
 def bit(number: Number, place: int) -> Number:
     """Bit ``place`` of ``number``."""
     if number.op == "cat":
         found: Number = number.args[place]
         return found
+    if number.is_flag and not place:
+        return number
     return const(number.lo >> place & 1) if number.op == "const" else node("bit", number, place)

@@ -8,7 +8,6 @@ from step.firing.declared import Declared
 from step.firing.machine import COMPUTES, ENDS, Machine, Mask
 from step.firing.words import (
     chosen,
-    every,
     going,
     lowest,
     need_any,
@@ -32,7 +31,7 @@ from step.ops.eager_merge import EagerMerge as Operator
 class EagerMerge(Machine):
     """The next input is chosen a cycle before it passes; an input needs no choice when all others are done.
 
-    Words: ``passing``, the input whose chunk is next or has begun, or all with their Done; ``idle``, nothing is chosen;
+    Words: ``passing``, the input whose chunk is next or has begun, none if all are done; ``idle``, nothing is chosen;
     ``begins``, a chunk is next. ``arrivals`` notes which input every data token was of.
     """
 
@@ -45,10 +44,11 @@ class EagerMerge(Machine):
     def fire(self) -> int | None:
         x = need_each(self.inputs, self.passing)
         left = going(self.inputs)
-        choices = several(left)
+        closes = not (self.idle or left)
         others = without(left, self.passing)  # behind the token that goes now nothing is seen yet
-        seen = waiting(self.inputs, others)
-        following = oldest(self.inputs, others) if choices else left if left else every(self.inputs)
+        choices = several(left)
+        following = oldest(self.inputs, others) if choices else left
+        ready = not (choices and not waiting(self.inputs, others))
         ends = self.idle or x.stop >= self.rank
         if self.idle:
             if choices:
@@ -57,19 +57,23 @@ class EagerMerge(Machine):
             room(self.outputs[DATA])
             if self.begins:
                 room(self.outputs[SELECTOR])
-        for each in chosen(self.inputs, self.passing):
-            take(each)
+        if closes:
+            for each in self.inputs:
+                take(each)
+        else:
+            for each in chosen(self.inputs, self.passing):
+                take(each)
         passes = not self.idle and x.has_value
         if not self.idle:
-            put(self.outputs[DATA], x)
+            put(self.outputs[DATA], Token(x.value, x.stop, x.rank, closes))
             if self.begins:
-                put(self.outputs[SELECTOR], DONE if x.done else Token(only(self.passing)))
-            if x.done:
+                put(self.outputs[SELECTOR], DONE if closes else Token(only(self.passing)))
+            if closes:
                 return ENDS
             self.arrivals.append(lowest(self.passing))
         self.begins = ends
         if ends:
-            self.idle = choices and not seen
+            self.idle = not ready
             self.passing = following
         return COMPUTES if passes else None
 

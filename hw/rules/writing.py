@@ -92,11 +92,12 @@ class Writing:
         for name, before in executed.present.items():
             changes = executed.flag("next", name)
             if changes is not const(0):
-                after = numbers_of(executed.end.said["word", name])
+                old, after = numbers_of(before), numbers_of(executed.end.said["word", name])
+                parts = [part for part, each in old.items() if each.op == "leaf" and after.get(part, each) is not each]
+                values = [self._made(after[part]) for part in parts]  # below m.If they would have its condition, too
                 with m.If(self._made(changes)):
-                    for part, register in numbers_of(before).items():
-                        if part in after and after[part] is not register and register.op == "leaf":
-                            firing.next(self._memo[register], self._made(after[part]))
+                    for part, value in zip(parts, values, strict=True):
+                        firing.next(self._memo[old[part]], value)
 
     def _cycles(self) -> Any:
         """The most words of a value at any port, where rows say how many; None where they are static."""

@@ -9,8 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cosim.building.design import BenchDesign, SharedBuses, StreamPort
-from hw.memory.port import MEMORY_RESET
-from hw.verilog.structure import separated
+from hw.verilog.modules import MEMORY_RESET, separated
 from step.host.texts import filled
 
 TOP = "bench"

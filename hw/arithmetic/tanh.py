@@ -6,9 +6,9 @@ from typing import Any
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal
 
-from hw.arithmetic.halves import products_of_halves, whole_product
+from hw.arithmetic.halves import multiplied
 from hw.arithmetic.tabulated import Tabulated, rounded
-from step.functions.tanh import LARGEST_EXPONENT, STEP_BITS, VALUE_BITS, slopes
+from step.functions.tanh import LARGEST_EXPONENT, VALUE_BITS, slopes
 
 KEPT = "number", "exact"
 
@@ -36,10 +36,8 @@ class Tanh(Tabulated):
             exact=beyond | zero,
         )
         # Steps 2 to 5: the slope. Steps 6 and 7: the mantissa times that.
-        x = self.read(m, 2, slopes(), x.place[STEP_BITS:], x.place[:STEP_BITS], **x.only(*KEPT))
-        products = products_of_halves(Cat(x.number[:23], C(1, 1)), x.factor)
-        x = self.behind(m, 6, **products, **x.only(*KEPT))
-        x = self.behind(m, 7, product=whole_product(x), **x.only(*KEPT))
+        x = self.read(m, 2, slopes(), x.place, **x.only(*KEPT))
+        x = multiplied(self, m, 6, Cat(x.number[:23], C(1, 1)), x.factor, **x.only(*KEPT))
         exponent = (x.number[23:31] + C(1, 2)).as_signed()  # that of the product's top bit
         magnitude = rounded(m, x.product[: 24 + VALUE_BITS + 1], exponent, 5)
         above = magnitude[23:30].all()

@@ -7,11 +7,13 @@ from typing import Any
 
 from hw.rules.expressions import Expressions, given
 from hw.rules.facts import Law, never
-from hw.rules.numbers import Number, bit, both, const, either, equal, invert, leaf, less, mask_of, node
-from hw.rules.values import ANY, COMPUTED, Arriving, Carried, Literal, Path, Port, Symbol
+from hw.rules.numbers import Number, add, bit, both, const, either, equal, has, invert, leaf, less, mask_of, node
+from hw.rules.values import ANY, COMPUTED, RESULT, STATE, Arriving, Carried, Literal, Path, Port, Symbol, picked
 from step.firing import words
+from step.firing.applied import Applied
 from step.firing.terms import TOKENS, RuleTerm
-from step.language.faults import aligned, same_rows
+from step.language.faults import Fault, aligned, rows_of, same_rows
+from step.language.reduction import Distinct
 from step.language.tokens import Token, empty
 from step.lowering.links import Span
 
@@ -48,8 +50,12 @@ class Calls(Expressions):
                         return self._arriving(term, values)
                     case Arriving(first=first):
                         return self._arriving(term, values, first)
+                    case Applied() as applied:
+                        return self._applied(term, path, applied, values)
+                    case Distinct(bound=bound):
+                        return self._distinct(term, path, bound, *values)
         said = ", ".join(sorted([*(each.__name__ for each in WORDS), "fault"]))
-        return self.refuse(term, str(term), f"it says {said}, and a parameter that is side_by_side or an Item")
+        return self.refuse(term, str(term), f"it says {said}, and a parameter that is side_by_side, an Item or Applied")
 
     def _say(self, call: RuleTerm, path: Path, word: str, side: str, port: Any) -> int:
         """Note that ``word`` is said of ``port``."""
@@ -97,8 +103,12 @@ class Calls(Expressions):
     def _aligned(self, call: RuleTerm, path: Path, tokens: list[Symbol]) -> Symbol:
         self.aligned |= {*range(1, len(tokens))}
         for port in range(1, len(tokens)):
-            path.said[("differ",)] = either(path.flag("differ"), leaf(("differ", 0, port), 0, 1))
+            self._fails(path, leaf(("differ", 0, port), 0, 1), Fault.STOPS_DISAGREE)
         return tokens[0]
+
+    def _fails(self, path: Path, wrong: Number, fault: Fault) -> None:
+        """Break the contract where something is ``wrong``."""
+        path.said["fails",] = either(path.said.get(("fails",), (const(0),))[0], wrong), fault
 
     def _arriving(self, call: RuleTerm, values: list[Carried], first: int | Span | None = None) -> Carried:
         """The values of inputs one after the other, or an item that begins with word ``first`` of one."""
@@ -112,6 +122,57 @@ class Calls(Expressions):
         rows = next((each.rows for each in values if each.rows is not ANY), ANY)
         words = Arriving(tuple(each.ports[0] for each in whole), first, held)
         return Carried(const(1), self.source(words), rows=rows)
+
+    def _applied(self, call: RuleTerm, path: Path, applied: Applied, values: list[Any]) -> Carried:
+        """What the datapath makes of the values of all inputs, behind its state."""
+        sources = [each.source if isinstance(each, Carried) else ANY for each in values]
+        begins, kept = (self._picked(sources[0], each) for each in (self.parameters.get("initial"), STATE))
+        if applied.reduces and not never(invert(either(begins, kept)), path.facts):
+            self.refuse(call, str(call), "its first operand is the state, or the initial one")
+        if sources[applied.reduces :] != [each.carries.source for each in self.fronts]:
+            self.refuse(call, str(call), "its operands are the values of all inputs")
+        if not never(path.flag("applies"), path.facts):
+            self.refuse(call, f"a second {call}", "a firing has one at most")
+        path.said["applies",], path.said["begins",] = const(1), begins if applied.reduces else const(0)
+        rows = ANY if applied.rows is None else const(applied.rows.more)
+        for place in () if applied.rows is None else applied.rows.of:
+            rows = rows if values[place].rows is ANY else add(rows, values[place].rows)
+        return Carried(const(1), self.source(RESULT), rows=rows)
+
+    def _picked(self, source: Any, wanted: Any) -> Number:
+        return picked(source, lambda each: self.sources[each] == wanted)
+
+    def _distinct(self, call: RuleTerm, path: Path, bound: int, seen: Number, value: Carried) -> Number:
+        """The mask ``seen`` with the index that a value is, which it must not have."""
+        index = self._control(call, value)
+        one = node("only", index, bound)
+        self._fails(path, either(invert(less(index, const(bound))), has(seen, one)), Fault.OUT_OF_RANGE)
+        return node("with", seen, one, bound)
+
+    def _control(self, call: RuleTerm, value: Any) -> Number:
+        """What a ``value`` is that decides."""
+        if not isinstance(value, Carried) or value.control is ANY:
+            self.refuse(call, str(call), "it is said of a value that is control")
+        found: Number = value.control
+        return found
+
+    def _targets(self, call: RuleTerm, path: Path, selector: Any) -> Number:
+        """Number of bits that are set: pairs are added, then pairs of those sums."""
+        mask = self._control(call, selector)
+        sums = [bit(mask, place) for place in range(mask.hi.bit_length())]
+        while len(sums) > 1:
+            alone = sums[len(sums) & ~1 :]
+            sums = [add(one, other) for one, other in zip(sums[::2], sums[1::2], strict=False)] + alone
+        return sums[0]
+
+    def _rows_of(self, call: RuleTerm, path: Path, tile: Any) -> Number:
+        if not isinstance(tile, Carried) or tile.rows is ANY:
+            self.refuse(call, str(call), "it is said of tiles of dynamic size")
+        found: Number = tile.rows
+        return found
+
+    def _reserve(self, call: RuleTerm, path: Path, port: Any, cycles: Number) -> None:
+        path.said["reserve", port.number] = const(1)
 
     def _resize(self, path: Path, tile: Any) -> None:
         """The firing takes the time of ``tile``, or of so many rows, where these are dynamic."""
@@ -191,6 +252,10 @@ WORDS: Mapping[Any, Callable[..., Any]] = {
     words.first: lambda rule, call, path, mask: node("first", mask),
     words.without: lambda rule, call, path, mask, others: node("without", mask, others),
     words.only: lambda rule, call, path, mask: mask,
+    words.reserve: Calls._reserve,
+    words.number: lambda rule, call, path, value: rule._control(call, value),
+    words.targets_in: Calls._targets,
+    rows_of: Calls._rows_of,
     aligned: Calls._aligned,
     same_rows: lambda rule, call, path, tokens, ports: None,  # `aligned` says it of tiles of dynamic size
     Token: Calls._token,

@@ -11,6 +11,7 @@ from hw.links.layout import TokenFormat
 from hw.rules.numbers import Number, add, both, const, either, equal, invert, less, node, subtract
 from hw.rules.values import ANY, Arriving, Carried, Literal, Path, Port, Symbol, join, joined, known
 from hw.rules.words import refuse
+from step.firing.applied import Applied
 from step.firing.reading import Rule
 from step.firing.terms import BOOL, INT, MASK, RuleTerm
 from step.language.tokens import NOTHING, Token
@@ -42,6 +43,8 @@ class Expressions:
     ) -> None:
         self.rule, self.parameters, self.fronts, self.outputs = rule, parameters, fronts, outputs
         self.present: dict[str, Any] = {}
+        applied = (each for each in parameters.values() if isinstance(each, Applied))
+        self.counts_rows = any(each.rows is not None for each in applied)  # of its state, from none on
         ports = range(len(fronts))
         in_front, held = [Arriving((port,)) for port in ports], [Arriving((port,), held=(port,)) for port in ports]
         self.sources: list[Any] = [*[None] * SOURCE, *in_front, *held]
@@ -157,9 +160,9 @@ class Expressions:
                 self.refuse(term, str(term), "a mask is the value of a selector")
             return found.control
         if term.kind == BOOL and isinstance(found, list):
-            ports, found = found, const(0)
-            for each in ports:
-                found = either(found, each.when)
+            listed, found = found, const(0)
+            for each in listed:
+                found = either(found, each.when if isinstance(each, Port) else const(1))
         elif term.kind == BOOL and isinstance(found, Number) and not found.is_flag:
             found = path.facts.simple(invert(equal(found, const(0))), 0)
         return found
@@ -170,9 +173,10 @@ class Expressions:
             if changed is const(0):
                 return present
             return join(changed, path.said["word", name], present, path.facts, path.facts)
-        if name not in self.parameters:
+        found = self.parameters.get(name, self.rule.initial(name))
+        if found is None and name not in self.parameters:
             self.refuse(term, f"self.{name}", f"it has {', '.join(['inputs', 'outputs', *self.parameters])}")
-        return self._constant(term, self.parameters[name])
+        return self._constant(term, found)
 
     def _constant(self, term: RuleTerm, found: Any) -> Any:
         """The meaning of a parameter, or of a name of the rule's file."""
@@ -184,11 +188,11 @@ class Expressions:
             case Token(value, stop, rank, done) if value is NOTHING:
                 return Symbol(const(stop), const(rank), const(int(done)), Carried(const(0)))
             case tuple():
-                return [const(int(each)) for each in found]
+                return [self._constant(term, each) for each in found]
             case np.ndarray() | Literal():
                 literal = found if isinstance(found, Literal) else Literal.of(found)
                 control = const(literal.items[0]) if len(literal.items) == 1 else ANY
-                return Carried(const(1), self.source(literal), control)
+                return Carried(const(1), self.source(literal), control, const(0) if self.counts_rows else ANY)
         return self.refuse(term, str(term), "it names integers, tuples of them, values, Done and empties")
 
     def _part(self, term: RuleTerm, token: Any, part: str) -> Any:

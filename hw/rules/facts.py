@@ -145,4 +145,4 @@ def _test(n: Number, facts: Facts) -> Number | None:
     for each in n.args if n.op in ("and", "or", "not", "mux") else ():
         if isinstance(each, Number) and facts.fixed(each) is None and (found := _test(each, facts)) is not None:
             return found
-    return n if n.is_flag and n.op in ("leaf", "lt", "eq", "bit", "pick", "several") else None
+    return n if n.is_flag and n.op in ("leaf", "lt", "eq", "bit", "has", "pick", "several") else None

@@ -9,7 +9,7 @@ from hw.rules.calls import Calls
 from hw.rules.facts import never
 from hw.rules.numbers import Number, bit, both, const, either, equal, invert, leaf, less
 from hw.rules.states import possible
-from hw.rules.values import ANY, NOTHING, Arriving, Literal, Path, Symbol, leaves
+from hw.rules.values import ANY, NOTHING, Arriving, Literal, Path, Symbol, leaves, picked
 from hw.rules.words import Words
 from step.firing.terms import RuleTerm
 
@@ -73,17 +73,11 @@ class Holding(Calls):
     def _is_of(self, token: Symbol, port: int, held: bool | None) -> Number:
         """Whether ``token`` has the value of input ``port`` that is ``held``, or the one in front, or any (None)."""
 
-        def chosen(source: Any) -> Number:
-            if source.op == "mux":
-                test, yes, no = source.args[0], chosen(source.args[1]), chosen(source.args[2])
-                return yes if yes is no else either(both(test, yes), both(invert(test), no))
-            words = self.sources[source.lo]
-            if not isinstance(words, Arriving) or port not in words.ports or held not in (None, port in words.held):
-                return const(0)
-            return const(1) if words.mask is None else bit(words.mask, words.ports.index(port))
+        def wanted(source: int) -> bool:
+            words = self.sources[source]
+            return isinstance(words, Arriving) and port in words.ports and held in (None, port in words.held)
 
-        source = ANY if token.carries is ANY else token.carries.source
-        return const(0) if source is ANY else both(token.has_value, chosen(source))
+        return const(0) if token.carries is ANY else both(token.has_value, picked(token.carries.source, wanted))
 
     def _holds(self, path: Path, name: str, port: int) -> tuple[Number, Number, Number]:
         """Whether word ``name`` holds a value, and still holds it behind the firing, or the one in front."""
@@ -103,6 +97,8 @@ class Holding(Calls):
             same = either(both(one, other), both(invert(one), invert(other)))
             found = both(found, either(differs, same))
         for name, word in self.present.items():
+            if name in self.words.kept:
+                continue
             after = self.end.said.get(("word", name), word)
             now, then = (each.there if isinstance(each, Symbol) else each for each in (word, after))
             if now.op == "leaf" and now.is_flag:

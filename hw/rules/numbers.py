@@ -48,8 +48,10 @@ def node(op: str, *args: Any) -> Number:
 def range_of(op: str, args: tuple[Any, ...], of: Callable[[Number], Range]) -> Range:
     """The range of ``op`` over ``args``, whose ranges are those ``of`` them."""
     match op, *args:
-        case "bit", *_:
+        case "bit" | "has", *_:
             return 0, 1
+        case "only" | "with", *_, count:
+            return 0, (1 << count) - 1
         case "cat", *flags:
             return 0, (1 << len(flags)) - 1
         case "pick", mask, *parts:
@@ -133,6 +135,11 @@ def equal(a: Number, b: Number) -> Number:
 def mask_of(flags: Sequence[Number]) -> Number:
     """The mask whose bits are ``flags``."""
     return flags[0] if len(flags) == 1 else node("cat", *flags)
+
+
+def has(mask: Number, one: Number) -> Number:
+    """Whether ``mask`` has the bit that is set in ``one``."""
+    return const(0) if mask is const(0) else node("has", mask, one)
 
 
 def bit(number: Number, place: int) -> Number:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from hw.rules.facts import Facts, Law, pick
-from hw.rules.numbers import Number, both, const
+from hw.rules.numbers import Number, both, const, either, invert
 from step.lowering.links import Span
 
 
@@ -69,6 +69,9 @@ class Arriving:
 
 COMPUTED = "a number that is computed"
 """The source of a value that has no words: it is in the header alone."""
+
+RESULT, STATE = "the result of a function", "the state of a reduction"
+"""Sources in a datapath: what it makes in this firing, and what it made before."""
 
 
 class Carried(NamedTuple):
@@ -153,7 +156,7 @@ def join(test: Number, a: Any, b: Any, yes: Facts, no: Facts) -> Any:
 Said = dict[tuple[Any, ...], Any]
 """Flags and tokens by word and port, and the rule's names and state words."""
 
-FLAGS = {"need", "starves", "take", "put", "room", "next", "resized", "COMPUTES", "ENDS", "fault"}
+FLAGS = {"need", "starves", "take", "put", "room", "next", "resized", "applies", "reserve", "COMPUTES", "ENDS", "fault"}
 """Words that are 0 on a path where they are not said; of all else, nothing matters then."""
 
 
@@ -198,6 +201,14 @@ def leaves(source: Any) -> Iterator[int]:
         yield from (*leaves(source.args[1]), *leaves(source.args[2]))
     elif source is not ANY:
         yield source.lo
+
+
+def picked(source: Any, wanted: Callable[[int], bool]) -> Number:
+    """Whether ``source`` is a number that is ``wanted``."""
+    if source is ANY or source.op != "mux":
+        return const(int(source is not ANY and wanted(source.lo)))
+    test, yes, no = source.args[0], picked(source.args[1], wanted), picked(source.args[2], wanted)
+    return yes if yes is no else either(both(test, yes), both(invert(test), no))
 
 
 def _bits(value: Any) -> int:

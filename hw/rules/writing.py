@@ -16,7 +16,7 @@ from hw.links.layout import DynamicFormat
 from hw.rules.execution import Execution, tuple_words
 from hw.rules.moving import send_words
 from hw.rules.numbers import Number, const
-from hw.rules.values import Symbol
+from hw.rules.values import ANY, Carried, Symbol
 from hw.verilog.modules import Shared
 from step.lowering.links import Span
 from step.lowering.plans.rows import largest
@@ -30,6 +30,9 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "lt": lambda a, b: a < b,
     "eq": lambda a, b: a == b,
     "bit": lambda a, place: a[place],
+    "only": lambda place, count: Cat(place[: (count - 1).bit_length()] == each for each in range(count)),
+    "has": lambda mask, one: (mask & one).any(),
+    "with": lambda mask, one, _: mask | one,
     "mux": lambda test, a, b, _: Mux(test, a, b),
     "cat": lambda *flags: Cat(flags),
     "pick": lambda mask, *parts: selected(mask, parts),
@@ -44,6 +47,8 @@ def numbers_of(thing: Any) -> dict[str, Number]:
     """The numbers that a word holds or an output sends, by part."""
     if isinstance(thing, Symbol):
         return thing.numbers()
+    if isinstance(thing, Carried):
+        return {} if thing.rows is ANY else {"rows": thing.rows}
     return {"": thing} if isinstance(thing, Number) else {}
 
 
@@ -55,10 +60,16 @@ class Writing:
         self._memo: dict[Number, Value] = {}
         self._uses: Counter[Number] = Counter()
         for key, value in executed.end.said.items():
-            if key[0] not in ("name", "live", "room", "resized"):
-                for number in numbers_of(value).values():
-                    self._count(number)
-        for name, word in executed.present.items():
+            if key[0] not in ("name", "live", "room", "resized", "word", "next"):
+                self._count_all(value)
+        unread = dict(executed.present)
+        while read := [name for name, each in unread.items() if self._is_read(each)]:
+            for name in read:
+                del unread[name]
+                for key in ("next", name), ("word", name):
+                    self._count_all(executed.end.said.get(key))
+        self._words = {name: each for name, each in executed.present.items() if name not in unread}
+        for name, word in self._words.items():
             for part, number in numbers_of(word).items():
                 if number.op == "leaf":
                     shape, init = range(number.lo, number.hi + 1), executed.words.initial.get((name, part), 0)
@@ -78,7 +89,7 @@ class Writing:
             firing.wait(~self._made(executed.flag("starves")))
         if executed.flag("fault") is not const(0):
             firing.fault(self._made(executed.flag("fault")))
-        self._rows = None if executed.rows is None else self._made(executed.rows)
+        self._rows = self._rows_now()
         firing.occupy(when=self._made(executed.flag("COMPUTES")), cycles=self._cycles())
         firing.finish(self._made(executed.flag("ENDS")))
         for port, begin in enumerate(executed.offsets):
@@ -86,10 +97,10 @@ class Writing:
                 firing.read_after(port, begin.comes(self._rows) if rule.is_stamped else begin.at(self._rows))
         for port in range(len(rule.outputs)):
             self._put(port)
-            send_words(executed, m, firing, self._made, port, self._rows)
+            self._send(port)
         for port in rule.held:
             firing.drop(port, when=self._made(executed.drops(port)))
-        for name, before in executed.present.items():
+        for name, before in self._words.items():
             changes = executed.flag("next", name)
             if changes is not const(0):
                 old, after = numbers_of(before), numbers_of(executed.end.said["word", name])
@@ -98,6 +109,14 @@ class Writing:
                 with m.If(self._made(changes)):
                     for part, value in zip(parts, values, strict=True):
                         firing.next(self._memo[old[part]], value)
+
+    def _send(self, port: int) -> None:
+        """Say what the words of output ``port`` are."""
+        send_words(self._executed, self._m, self._firing, self._made, port, self._rows)
+
+    def _rows_now(self) -> Any:
+        """The rows of the firing; None where they are static."""
+        return None if self._executed.rows is None else self._made(self._executed.rows)
 
     def _cycles(self) -> Any:
         """The most words of a value at any port, where rows say how many; None where they are static."""
@@ -119,6 +138,10 @@ class Writing:
         format, begin = rule.outputs[port], places[0].comes(self._rows)
         return begin + tuple_words(format).fixed if format.control else begin
 
+    def _cycles_behind(self) -> Any:
+        """Cycles that the words of what is stamped take, where the unit does not wait for them."""
+        return 1
+
     def _put(self, port: int) -> None:
         fields = {}
         for name, number in self._executed.token(port).numbers().items():
@@ -127,9 +150,17 @@ class Writing:
                 fields[name] = made if isinstance(made, Const) else made[: self._firing.width(port, name)]
         self._firing.put(port, when=self._made(self._executed.flag("put", port)), **fields)
         if self._firing.unit.rule.is_stamped:
-            self._firing.stamp(port, self._latency(port), 1)
+            self._enters = self._firing.stamp(port, self._latency(port), self._cycles_behind())
 
     # -- numbers -------------------------------------------------------------------------------------------------------
+
+    def _is_read(self, word: Any) -> bool:
+        """Whether anything follows from what a state ``word`` holds; tokens say when their words go."""
+        return isinstance(word, Symbol) or any(each in self._uses for each in numbers_of(word).values())
+
+    def _count_all(self, thing: Any) -> None:
+        for number in numbers_of(thing).values():
+            self._count(number)
 
     def _count(self, number: Number) -> None:
         """Count of every number that is said."""

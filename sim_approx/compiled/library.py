@@ -23,12 +23,11 @@ from pathlib import Path
 from typing import Any
 
 from sim_approx import units
-from sim_approx.compiled.handles import Handles
+from sim_approx.compiled.pack import Handles, MachineLayout
 from sim_approx.compiled.rule import TYPES, TranslatedRule
 from sim_approx.memory import masters, off_chip
 from step import rules
 from step.firing.machine import Machine
-from step.firing.terms import Kind
 from step.host import library
 from step.host.files import cache_directory
 from step.language.faults import Fault
@@ -82,18 +81,9 @@ CASE = """\
             auto machine = std::make_unique<{name}>();
             reader.read_base(*machine);
             machine->rule = {chosen}(fire_{name}, *machine);
-{reads}
+{first}{reads}
             return machine;
         }}"""
-
-
-@dataclass(frozen=True)
-class MachineLayout:
-    """The form in which a machine travels: its number, its own ``fields`` in order, and those that come ``back``."""
-
-    number: int
-    fields: dict[str, Kind]
-    back: dict[str, Kind]
 
 
 @dataclass(frozen=True)
@@ -134,7 +124,8 @@ def _rules(machines: tuple[type[Machine], ...]) -> Rules:
         parts.append(RULE.format(name=name, fields=declared, saves=saves, traits=rule.traits, body=rule.body))
         chosen = "RULE_BY_PORTS" if rule.goes_over_ports else "RULE"
         reads = "\n".join(f"            reader.read(machine->{field});" for field in rule.fields)
-        cases.append(CASE.format(number=number, name=name, reads=reads, chosen=chosen))
+        first = f"            machine->first = machine->{rule.first};\n" if rule.first else ""
+        cases.append(CASE.format(number=number, name=name, reads=reads, chosen=chosen, first=first))
         layouts[machine] = MachineLayout(number, rule.fields, rule.changed)
     parts.append(MAKERS.format(cases="\n".join(cases)))
     return Rules("".join(parts), layouts, handles.objects)

@@ -6,9 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from step.firing.applied import Applied
 from step.firing.machine import Machine
 from step.host.extensions import find_module
 from step.language.graph import Node
+
+TILED, MOST_ROWS = "the inputs with tiles of dynamic size", "the most rows of such a tile that begins here, or 0"
+"""Parameters that follow from what passes: nobody may read the values of a stream."""
 
 
 @dataclass(frozen=True)
@@ -16,8 +20,9 @@ class Declared:
     """The ``machine`` that is the whole unit of a node, with its ``parameters``, and its ``latency`` in cycles.
 
     A firing that computes occupies the unit while the words of a value pass. Parameters are integers, tuples of
-    integers, values, and functions of values. A ``latency`` that is there for values alone is a function of the bytes
-    of a link, and of the rows that tiles of dynamic size have.
+    integers or of pairs of them, values, functions of values, `TILED` and `MOST_ROWS`. One that is `Applied` says how
+    long a firing takes. A ``latency`` that is there for values alone is a function of the bytes of a link, and of the
+    rows that tiles of dynamic size have.
     """
 
     machine: type[Machine]
@@ -31,9 +36,14 @@ class Declared:
         return self.latency(link_bytes, rows) if carries else 0
 
     @property
-    def functions(self) -> list[str]:
-        """The parameters that are functions of values."""
-        return [name for name, value in self.parameters.items() if callable(value)]
+    def applied(self) -> Applied | None:
+        """The function with a datapath, if there is one."""
+        return next((each for each in self.parameters.values() if isinstance(each, Applied)), None)
+
+    def given(self, tiled: tuple[int, ...], most_rows: int) -> dict[str, Any]:
+        """The parameters, where `TILED` and `MOST_ROWS` are these."""
+        known = {id(TILED): tiled, id(MOST_ROWS): most_rows}
+        return {name: known.get(id(each), each) for name, each in self.parameters.items()}
 
 
 def declared_rule(node: Node) -> Declared | None:

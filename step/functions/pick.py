@@ -13,7 +13,6 @@ from step.language.function import MapFunction, Sample, mismatch
 from step.language.types import ElementType, Tile
 
 
-@dataclass(frozen=True)
 class RotateHalf(MapFunction):
     """The halves ``[x1, x2]`` of every row as ``[-x2, x1]``, for rotary embeddings. No FLOPs.
 

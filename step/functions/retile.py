@@ -29,7 +29,6 @@ def _joined(reduced: Shape, extent: Dim) -> Dim:
     return Dim(product(dims), max(each.kind for each in dims))
 
 
-@dataclass(frozen=True)
 class RetileRow(AccumFunction):
     """Joins tiles one below the other, in their order: ``[rows, cols]`` becomes ``[n * rows, cols]``. No FLOPs.
 
@@ -50,7 +49,6 @@ class RetileRow(AccumFunction):
         return np.concatenate([state, value])
 
 
-@dataclass(frozen=True)
 class RetileCol(AccumFunction):
     """Joins tiles side by side, in their order: ``[rows, cols]`` becomes ``[rows, n * cols]``. No FLOPs.
 

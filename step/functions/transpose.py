@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from step.language.function import MapFunction, mismatch
 from step.language.types import ElementType, Tile
 
 
-@dataclass(frozen=True)
 class Transpose(MapFunction):
     """A tile with rows for columns: ``[rows, cols]`` becomes ``[cols, rows]``, bit for bit. No FLOPs."""
 

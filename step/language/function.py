@@ -11,6 +11,7 @@ import abc
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from random import Random
 from types import MappingProxyType
@@ -52,6 +53,7 @@ def below(count: int) -> Callable[[Random], Any]:
     return lambda random: np.array([[random.randrange(count)]], np.uint32)
 
 
+@dataclass(frozen=True)
 class Function(metaclass=CheckedABC):
     """Base of all functions; subclasses register themselves under their name in snake case."""
 

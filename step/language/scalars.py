@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import Any, ClassVar
 
@@ -134,7 +135,14 @@ def _widest(dtypes: Any) -> DType:
     return FP32 if FP32 in found else found.pop()
 
 
-class Folding(Elementwise, AccumFunction):
+@dataclass(frozen=True)
+class Rounded(Elementwise):
+    """An `Elementwise` function whose first parameter is ``out``."""
+
+    out: DType | None = None
+
+
+class Folding(Rounded, AccumFunction):
     """An `Elementwise` function that also folds the elements of a reduction: the state is its first operand.
 
     The state starts at the ``identity``, and is rounded to its format after every element: to ``out``, by default FP32

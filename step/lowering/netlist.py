@@ -7,10 +7,10 @@ of a reference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, wraps
-from typing import Annotated, Any, TypeVar
+from functools import cached_property
+from typing import Annotated, Any
 
 from step.errors import FabricError, InputError
 from step.host.names import unknown
@@ -21,13 +21,10 @@ from step.language.stream import Stream
 from step.language.types import Buffer, ElementType, Tile, is_dynamic
 from step.language.validate import check
 from step.lowering.fabric import FabricConfig
-from step.lowering.links import Gathering, link_words
-from step.lowering.needs import Port, check_depths, check_most_rows, deciding, needed_ports, rows_behind
+from step.lowering.links import Gathering, Port, check_depths, deciding, link_words, needed_ports, rows_behind
+from step.lowering.memory import memory_map
 from step.lowering.off_chip import MemoryConfig
-from step.lowering.regions import regions_of
 from step.ops.broadcast import Broadcast
-
-Found = TypeVar("Found")
 
 DEEPEST = 1 << 40
 """Slots that no run fills."""
@@ -64,7 +61,7 @@ class Channel:
 
 @dataclass(frozen=True, eq=False)
 class Netlist:
-    """Units and channels of a lowered program, in a fixed order; ``derived``: see `derived`.
+    """Units and channels of a lowered program, in a fixed order; ``derived``: see `step.lowering.derived`.
 
     ``deciding``: names of the units whose values decide what some unit does.
     ``most_rows``: of the tiles of dynamic size that begin at an operator, where that is less than the fabric's.
@@ -116,8 +113,8 @@ class Netlist:
 
     def at(self, node: Node) -> FabricConfig:
         """The fabric as the unit ``node`` has it, with its own lanes and links."""
-        own, link = self.fabric.of(node.name), self.links[node.name]
-        return own if own.link_bytes == link else replace(own, link_bytes=link)
+        fabric = self.fabric
+        return fabric.of(node.name, self.links[node.name]) if fabric.lanes or fabric.links else fabric
 
     def widths(self, channel: Channel) -> tuple[int, int]:
         """Bytes of the words of ``channel`` as they are written, and as they are read."""
@@ -196,9 +193,7 @@ class Netlist:
         """The same with room for fewer rows of the tiles that begin at operators; raises `FabricError` for others."""
         if not most_rows:
             return self
-        check_most_rows(most_rows, self.units, self.fabric.dynamic_rows)
-        producers = {consumer: channel.producer for consumer, channel in self.by_consumer.items()}
-        behind = rows_behind(self.units, producers, most_rows, self.fabric.dynamic_rows)
+        behind = rows_behind(self.graph, most_rows, self.fabric.dynamic_rows)
         channels = tuple(replace(each, rows=behind[each.producer[0]]) for each in self.channels)
         return replace(self, channels=channels, most_rows=dict(most_rows))
 
@@ -211,23 +206,10 @@ class Netlist:
         return {channel.name: place for place, channel in enumerate(self.channels)}
 
 
-def derived(derive: Callable[[Netlist], Found]) -> Callable[[Netlist], Found]:
-    """``derive``, but once per netlist: what it finds stays with the netlist for whoever asks next."""
-
-    @wraps(derive)
-    def found(netlist: Netlist) -> Found:
-        name = f"{derive.__module__}.{derive.__qualname__}"
-        if name not in netlist.derived:
-            netlist.derived[name] = derive(netlist)
-        return netlist.derived[name]
-
-    return found
-
-
 def lower(graph: Graph, fabric: FabricConfig) -> Netlist:
     """Check ``graph``, give every reader a copy of its stream, and lay out the channels.
 
-    Raises the errors of `step.language.validate.check`, `check_depths` and `regions_of`.
+    Raises the errors of `step.language.validate.check`, `check_depths` and `memory_map`.
     """
     check(settled(graph, Graph, "graph", InputError))
     return lower_checked(graph, settled(fabric, FabricConfig, "fabric", InputError))
@@ -237,22 +219,18 @@ def lower_checked(graph: Graph, fabric: FabricConfig) -> Netlist:
     """`lower` for a ``graph`` that was checked."""
     lowered = insert_broadcasts(graph)
     check_depths(graph, fabric)
+    order, needed = {node.name: at for at, node in enumerate(lowered)}, needed_ports(lowered)
     ends = [(stream, (node.name, port)) for node in lowered for port, stream in enumerate(node.inputs)]
-    producers = {reader: stream.key for stream, reader in ends}
-    needed = needed_ports(lowered, producers)
-    regions_of(graph, fabric.memory)
-    order = {node.name: at for at, node in enumerate(lowered)}
     ends.sort(key=lambda end: (order[end[0].producer], end[0].key[1]))
     channels = []
     for at, (stream, reader) in enumerate(ends):
         name, depth = lowered.stream_name(*stream.key), stream.depth or fabric.channel_depth
         rows, carries = fabric.dynamic_rows, reader in needed
         channels.append(Channel(at, name, stream.key, reader, stream.type, depth, carries, rows))
-    return (
-        Netlist(lowered, fabric, tuple(lowered), tuple(channels), deciding(lowered, producers))
-        .with_depths(graph.depths)
-        .with_most_rows(graph.most_rows)
-    )
+    netlist = Netlist(lowered, fabric, tuple(lowered), tuple(channels), deciding(lowered))
+    netlist = netlist.with_depths(graph.depths).with_most_rows(graph.most_rows)
+    memory_map(netlist)  # where a beat has no address, that is said now
+    return netlist
 
 
 def insert_broadcasts(graph: Graph) -> Graph:

@@ -1,4 +1,4 @@
-"""Back ends by name, what they can and what can be asked of them, and the untimed one."""
+"""Back ends by name, what they can and what can be asked of them, and the one way to run a program on one of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from step.errors import EnvironmentProblem, InputError, RegistrationError, UnknownName, needing
@@ -15,15 +16,17 @@ from step.host.names import unknown
 from step.host.nearest import did_you_mean
 from step.host.paths import named_file
 from step.host.progress import Progress, silent
+from step.host.watching import watched
 from step.language.graph import Graph
 from step.language.parameters import Within, settled
 from step.language.validate import check_outputs
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist
 from step.programs.data.inputs import BoundInputs
-from step.programs.prepare import Prepared, prepare
+from step.programs.prepare import Inputs, Openable, Prepared, open_program, prepare
 from step.running.interpreter import OnToken, meaning
 from step.running.result import RunResult, Status
+from step.running.run import Run
 
 GROUP = "step.backends"
 
@@ -142,6 +145,49 @@ def runner(name: str, options: Mapping[str, Any], progress: Progress = silent) -
 
 
 def run(
+    program: Openable,
+    backend: str = "rtl",
+    *,
+    inputs: Inputs | None = None,
+    fabric: FabricConfig | None = None,
+    max_cycles: int | None = None,
+    events: bool = False,
+    waves: Path | str | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Run:
+    """Run ``program``, a `Program`, a `Graph` or the name of a file.
+
+    ``backend``: ``"rtl"`` simulates the hardware, ``"approx"`` is the fast model, ``"interpret"`` has outputs and no
+    time. ``inputs`` (data by name, or an .npz file) and ``fabric`` replace the program's own. Timed runs end in
+    failure after ``max_cycles``, and record the cycle of every token where ``events`` are asked for; ``waves`` is a
+    .vcd or .fst file for those of the RTL. ``progress`` is told what is going on; without
+    one a terminal or a notebook shows it, unless the environment has ``STEP_PROGRESS=0``.
+
+    What else a back end takes goes through ``options``: ``values="all"`` lets the fast model compute outputs,
+    ``jump=False`` go through all repetitions of regular phases, ``on_token`` is told the name of a sink and every token
+    that leaves the program there, as it does (``on_token(name, token)``; on the fast model with all values).
+
+    Raises `SimulationError` with the ``result`` up to there where the run fails, `InputError` for data that does not
+    fit and for options that the back end does not have, and the other errors of `step.errors`; warns of what is
+    doubtful in the program (`ProgramWarning`).
+
+    >>> run = step.run(program, "approx", values="all")
+    >>> run.operators["operator"].tolist(), run.outputs["y"].numpy().ravel()
+    (['x', 'accum_0', 'y'], array([ 6., 15.], dtype=float32))
+    >>> step.run(program, "approx", fabric=FabricConfig(channel_depth=8)).cycles <= run.cycles
+    True
+    """
+    wanted = {"max_cycles": max_cycles, "events": None if events is False else events, "waves": waves, **options}
+    with watched(progress) as telling:
+        runs = runner(backend, wanted, telling)  # bad options are told before anything else is done
+        opened = open_program(program, inputs=inputs, fabric=fabric)
+        prepared = prepare(opened)
+        prepared.warn()
+        return Run(opened, runs(prepared))
+
+
+def interpreted(
     program: Prepared | Netlist | Graph,
     inputs: Mapping[str, Any] | BoundInputs | None = None,
     fabric: FabricConfig | None = None,
@@ -161,4 +207,4 @@ def run(
     return RunResult("interpret", prepared.graph.name, Status.FINISHED, 0, found.outputs, {}, {}, seconds)
 
 
-INTERPRET = Backend(run, outputs=True)
+INTERPRET = Backend(interpreted, outputs=True)

@@ -26,7 +26,7 @@ from step.language.symbols import determined, measure
 from step.language.tokens import Token
 from step.language.types import ElementType
 from step.language.validate import check
-from step.lowering.needs import deciding
+from step.lowering.links import deciding
 from step.lowering.netlist import Netlist, insert_broadcasts
 from step.programs.data.inputs import BoundInputs, bind_inputs
 from step.programs.data.stored import Tensors
@@ -254,7 +254,6 @@ def bind(program: Openable, inputs: Inputs | None = None) -> dict[str, int]:
     opened = open_program(program, inputs=inputs)
     check(opened.graph)
     lowered = insert_broadcasts(opened.graph)
-    producers = {(node.name, port): each.key for node in lowered for port, each in enumerate(node.inputs)}
-    blanks = frozenset(lowered.nodes) - deciding(lowered, producers)
+    blanks = frozenset(lowered.nodes) - deciding(lowered)
     data = bind_inputs(opened.graph, opened.inputs)
     return determined(opened.graph, _Interpreter(lowered, data, blanks=blanks).run().checkers)

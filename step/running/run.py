@@ -1,22 +1,17 @@
-"""A program is run: the one way, for Python and for the command line."""
+"""Runs of programs, as Python and notebooks show them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from step.errors import InputError, SimulationError
-from step.host.progress import Progress
-from step.host.watching import watched
-from step.lowering.fabric import FabricConfig
 from step.programs.energy.model import Energy
 from step.programs.metrics import Metrics, metrics_of
-from step.programs.prepare import Inputs, Openable, open_program, prepare
+from step.programs.prepare import prepare
 from step.programs.program import Program
 from step.programs.tables import Columns, bar, table
-from step.running.backend import able, runner
 from step.running.expectation import Deviation, deviation
 from step.running.interpreter import bind
 from step.running.output import Output, outputs_of
@@ -47,6 +42,8 @@ class Run:
     def cycles(self) -> int:
         """Length of the run in cycles; raises `InputError` for one without time."""
         if not self.result.cycles:
+            from step.running.backend import able  # which makes runs
+
             raise InputError(f"a run on the back end {self.backend} has no cycles; {' and '.join(able('timed'))} have")
         return self.result.cycles
 
@@ -144,46 +141,3 @@ class Run:
             return ""
         caption = "" if self.result.operators else self._caption  # else the table of operators has it
         return table(("output", "type"), [(name, each.type) for name, each in self.outputs.items()], caption)
-
-
-def run(
-    program: Openable,
-    backend: str = "rtl",
-    *,
-    inputs: Inputs | None = None,
-    fabric: FabricConfig | None = None,
-    max_cycles: int | None = None,
-    events: bool = False,
-    waves: Path | str | None = None,
-    progress: Progress | None = None,
-    **options: Any,
-) -> Run:
-    """Run ``program``, a `Program`, a `Graph` or the name of a file.
-
-    ``backend``: ``"rtl"`` simulates the hardware, ``"approx"`` is the fast model, ``"interpret"`` has outputs and no
-    time. ``inputs`` (data by name, or an .npz file) and ``fabric`` replace the program's own. Timed runs end in
-    failure after ``max_cycles``, and record the cycle of every token where ``events`` are asked for; ``waves`` is a
-    .vcd or .fst file for those of the RTL. ``progress`` is told what is going on; without
-    one a terminal or a notebook shows it, unless the environment has ``STEP_PROGRESS=0``.
-
-    What else a back end takes goes through ``options``: ``values="all"`` lets the fast model compute outputs,
-    ``jump=False`` go through all repetitions of regular phases, ``on_token`` is told the name of a sink and every token
-    that leaves the program there, as it does (``on_token(name, token)``; on the fast model with all values).
-
-    Raises `SimulationError` with the ``result`` up to there where the run fails, `InputError` for data that does not
-    fit and for options that the back end does not have, and the other errors of `step.errors`; warns of what is
-    doubtful in the program (`ProgramWarning`).
-
-    >>> run = step.run(program, "approx", values="all")
-    >>> run.operators["operator"].tolist(), run.outputs["y"].numpy().ravel()
-    (['x', 'accum_0', 'y'], array([ 6., 15.], dtype=float32))
-    >>> step.run(program, "approx", fabric=FabricConfig(channel_depth=8)).cycles <= run.cycles
-    True
-    """
-    wanted = {"max_cycles": max_cycles, "events": None if events is False else events, "waves": waves, **options}
-    with watched(progress) as telling:
-        runs = runner(backend, wanted, telling)  # bad options are told before anything else is done
-        opened = open_program(program, inputs=inputs, fabric=fabric)
-        prepared = prepare(opened)
-        prepared.warn()
-        return Run(opened, runs(prepared))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +26,15 @@ class Result(NamedTuple):
 
 
 Step = Callable[..., Result]
+
+
+def in_a_process(*arguments: object, **environment: str) -> Result:
+    """``step`` in a process of its own, in the working directory, with some variables of the environment."""
+    done = subprocess.run(
+        [sys.executable, "-m", "step", *map(str, arguments)],
+        capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+    )  # fmt: skip
+    return Result(done.returncode, done.stdout, done.stderr)
 
 
 def program(name: str) -> Any:

@@ -19,6 +19,7 @@ from commanding import PROGRAMS, ROOT, Result, Step, commanding
 from filing import filed
 from kept_tools import cold_cache
 from progress_lines import without_progress
+from reading_waves import VCDVCD
 
 from cosim.building.toolchain import HINTS, find_toolchain
 from cosim.comparing import compare as comparing
@@ -163,10 +164,6 @@ def test_run_as_json_fits_the_printed_schema(step: Step, backend: str) -> None:
     assert data["events"] is None
 
 
-def test_rtl_is_the_default_back_end(step: Step, fragile: str) -> None:
-    assert json.loads(step("run", f"{fragile}:good", "--json").out)["backend"] == "rtl"
-
-
 def test_both_timed_back_ends_give_the_same_events(step: Step, fragile: str) -> None:
     found = {}
     for backend in ("approx", "rtl"):
@@ -202,28 +199,25 @@ def test_save_replaces_the_file_as_a_whole(step: Step, fragile: str, tmp_path: P
 
 def test_a_place_where_nothing_can_be_saved_is_told_before_the_run(step: Step, fragile: str) -> None:
     # The variant deadlocks, which would be told if it ran.
-    for arguments in (("run", f"{fragile}:stuck", "--save"), ("show", f"{fragile}:good", "-o")):
-        result = step(*arguments, f"{fragile}/there")
-        assert result == (1, "", f"error: {fragile}/there can not be written: Not a directory\n")
-    result = step("verilog", f"{fragile}:good", "-o", f"{fragile}/there")
-    assert result == (1, "", f"error: {fragile}/there can not be written: Not a directory\n")
+    message = f"error: {fragile}/there can not be written: Not a directory\n"
+    for verb, program, option in (
+        ("run", "stuck", "--save"), ("compare", "stuck", "--save"), ("show", "good", "-o"), ("verilog", "good", "-o"),
+    ):  # fmt: skip
+        assert step(verb, f"{fragile}:{program}", option, f"{fragile}/there") == (1, "", message)
 
 
 # -- run: failures --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("backend", ["interpret", "approx", "rtl"])
-def test_a_fault_exits_with_4(step: Step, fragile: str, backend: str) -> None:
+def test_a_fault_exits_with_4_and_is_a_result_as_json(step: Step, fragile: str, backend: str) -> None:
     assert step("run", f"{fragile}:ragged", "--backend", backend) == (4, "", FAULT)
-
-
-@pytest.mark.parametrize("backend", ["approx", "rtl"])
-def test_a_failed_run_is_a_result_as_json(step: Step, fragile: str, backend: str) -> None:
     result = step("run", f"{fragile}:ragged", "--backend", backend, "--json")
     assert (result.code, result.err) == (4, FAULT)
-    data = json.loads(result.out)
-    assert RunResult.from_json(data).status is Status.FAULT
-    assert "error: " + re.sub(r"[^ (]*fragile\.py", "fragile.py", data["error"]) + "\n" == FAULT
+    if backend != "interpret":
+        data = json.loads(result.out)
+        assert RunResult.from_json(data).status is Status.FAULT
+        assert "error: " + re.sub(r"[^ (]*fragile\.py", "fragile.py", data["error"]) + "\n" == FAULT
 
 
 @pytest.mark.parametrize("backend", ["approx", "rtl"])
@@ -233,13 +227,13 @@ def test_a_deadlock_exits_with_4(step: Step, fragile: str, backend: str) -> None
     assert result.err.startswith(DEADLOCK_HEAD)
 
 
-@pytest.mark.parametrize("backend", ["approx", "rtl"])
-def test_max_cycles(step: Step, fragile: str, backend: str) -> None:
-    assert step("run", f"{fragile}:good", "--backend", backend, "--max-cycles", 34).code == 0
-    result = step("run", f"{fragile}:good", "--backend", backend, "--max-cycles", 10)
+@cases(("run", "--backend", "approx"), ("run", "--backend", "rtl"), ("compare", "--jobs", "1"))
+def test_max_cycles(verb: str, option: str, value: str, step: Step, fragile: str) -> None:
+    run = (verb, f"{fragile}:good", option, value, "--max-cycles")
+    assert step(*run, 34).code == 0
     message = "error: the run did not end within 10 cycles; raise max_cycles if that is too few\n"
-    assert result == (4, "", message)
-    assert step("run", f"{fragile}:good", "--max-cycles", 0).code == 1
+    assert step(*run, 10) == (4, "", message)
+    assert step(*run, 0).code == 1
 
 
 def test_what_the_fabric_can_not_hold_exits_with_1(step: Step, fragile: str) -> None:
@@ -264,7 +258,6 @@ def test_the_fast_model_runs_tiles_of_dynamic_size(step: Step) -> None:
     (("--check",), "--check needs expected outputs, but the program has none for this data"),
     (("--events",), "--events has no effect without --json or --save"),
     (("--waves", "w.txt"), "waves must go to a file that ends in .vcd or .fst, not 'w.txt'"),
-    (("--waves", "/gone/w.vcd"), "waves can not go to /gone/w.vcd: /gone is no directory"),
 )  # fmt: skip
 def test_options_that_make_no_sense(arguments: tuple[str, ...], message: str, step: Step, fragile: str) -> None:
     assert step("run", f"{fragile}:good", *arguments) == (1, "", f"error: {message}\n")
@@ -317,52 +310,18 @@ def test_outputs_are_checked(step: Step, fragile: str) -> None:
 # -- run: waves -----------------------------------------------------------------------------------------------------
 
 
-def read_vcd(path: Path) -> tuple[dict[str, str], dict[str, int]]:
-    """The code of every signal by its path, and how often each code changes."""
-    signals: dict[str, str] = {}
-    changes: dict[str, int] = {}
-    scope: list[str] = []
-    header, _, body = path.read_text().partition("$enddefinitions $end")
-    for match in re.finditer(r"\$(scope|var|upscope)\s+(.*?)\s*\$end", header):
-        words = match[2].split()
-        if match[1] == "scope":
-            scope.append(words[1])
-        elif match[1] == "upscope":
-            scope.pop()
-        else:
-            signals[".".join([*scope, words[3]])] = words[2]
-    for line in body.split("\n"):
-        if line and line[0] in "01xzXZ":
-            changes[line[1:]] = changes.get(line[1:], 0) + 1
-        elif line and line[0] in "bB":
-            code = line.split()[1]
-            changes[code] = changes.get(code, 0) + 1
-    assert scope == [] and "#" in body
-    return signals, changes
-
-
 def test_waves_show_the_units_at_work(step: Step, fragile: str, tmp_path: Path) -> None:
     waves = tmp_path / "run.vcd"
     assert step("compare", f"{fragile}:good", "--waves", waves).code == 0
     assert step("verilog", f"{fragile}:good", "-o", tmp_path / "v", "--bench").code == 0
     sidecar = json.loads((tmp_path / "v" / "fabric.json").read_text())
-    signals, changes = read_vcd(waves)
+    signals = [(name, len(signal.tv)) for signal in VCDVCD(str(waves)).data.values() for name in signal.references]
     for unit in sidecar["units"]:
-        inside = {name: code for name, code in signals.items() if f".{unit['instance']}." in name}
-        assert inside, unit
-        toggling = [name for name, code in inside.items() if changes.get(code, 0) > 1 and not name.endswith(".clk")]
-        assert toggling, unit
+        inside = [(name, changes) for name, changes in signals if f".{unit['instance']}." in name]
+        assert any(changes > 1 and not name.endswith(".clk") for name, changes in inside), unit
 
 
 # -- compare --------------------------------------------------------------------------------------------------------
-
-COMPARED = {
-    "program", "exact_cycles", "approximate_cycles", "tokens", "mismatches", "first_mismatch", "outputs_equal",
-    "first_difference", "buffers", "first_peak", "traffic", "first_traffic", "deviation", "tolerance",
-    "build_seconds", "rtl_seconds",
-    "rtl_cycles_per_second", "approx_seconds", "approx_tokens_per_second", "operators", "error", "speedup", "passed",
-    "first_unexpected",
-}  # fmt: skip
 
 
 def test_compare_as_json(step: Step, fragile: str) -> None:
@@ -372,7 +331,6 @@ def test_compare_as_json(step: Step, fragile: str) -> None:
     found = json.loads(result.out)
     assert [each["program"] for each in found] == ["fragile", "fragile", "moe_simple"]
     for each in found:
-        assert set(each) == COMPARED
         assert each["passed"] is True and each["outputs_equal"] is True
         assert (each["mismatches"], each["first_mismatch"], each["first_difference"]) == (0, None, None)
         assert (each["buffers"], each["first_peak"], each["first_traffic"]) == ([], None, None)
@@ -431,14 +389,6 @@ def test_compare_saves_what_it_found(step: Step, fragile: str, tmp_path: Path) -
     validate(data, "comparison", "saved")
     assert [each["passed"] for each in data["comparisons"]] == [True]
     assert data["error"].startswith("deadlock: from cycle 16 on")
-    result = step("compare", f"{fragile}:stuck", "--save", f"{fragile}/there")
-    assert result == (1, "", f"error: {fragile}/there can not be written: Not a directory\n")
-
-
-def test_compare_stops_at_a_limit(step: Step, fragile: str) -> None:
-    assert step("compare", f"{fragile}:good", "--max-cycles", 34).code == 0
-    message = "error: the run did not end within 10 cycles; raise max_cycles if that is too few\n"
-    assert step("compare", f"{fragile}:good", "--max-cycles", 10) == (4, "", message)
 
 
 @pytest.mark.parametrize(("option", "value"), [("--inputs", "data.npz"), ("--waves", "run.vcd")])
@@ -477,12 +427,6 @@ def test_compare_of_programs_that_fail(step: Step, fragile: str, form: tuple[str
     assert step("compare", f"{fragile}:columns", *form) == (1, "", COLUMNS.format(fragile))
 
 
-def test_compare_keeps_what_came_before_a_failure(step: Step, fragile: str) -> None:
-    result = step("compare", f"{fragile}:mixed", f"{fragile}:good", "--json")
-    assert result.code == 4 and result.err.startswith(DEADLOCK_HEAD)
-    assert [each["passed"] for each in json.loads(result.out)] == [True]
-
-
 def test_compare_needs_data(step: Step, fragile: str) -> None:
     result = step("compare", f"{fragile}:bare")
     assert result == (1, "", "error: there is no input 'left'; the program needs left, right, rows\n")
@@ -506,26 +450,23 @@ def test_compare_tells_of_a_difference(step: Step, fragile: str, monkeypatch: py
     assert lines[1:] == ["error: the back ends disagree on fragile"]
 
 
-def test_compare_tells_of_traffic(step: Step, fragile: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def moved(*_: Any) -> tuple[TrafficComparison, ...]:
-        fine, more = TrafficResult(64, 0, 1), TrafficResult(128, 0, 2)
-        return TrafficComparison("load", fine, fine, 64), TrafficComparison("store", fine, more, 64)
-
-    monkeypatch.setattr(comparing, "compare_traffic", moved)
-    result = step("compare", f"{fragile}:good", "--no-operators")
-    line = "fragile: store: 1 beats to and from off-chip memory in the RTL, 2 in the model"
-    assert (result.code, result.err.splitlines()) == (4, [line, "error: the back ends disagree on fragile"])
+FINE, MORE = TrafficResult(64, 0, 1), TrafficResult(128, 0, 2)
 
 
-def test_compare_tells_of_a_peak(step: Step, fragile: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def peaks(*_: Any) -> tuple[BufferComparison, ...]:
-        return BufferComparison("fine", 64, 64, 64), BufferComparison("b", 64, 128, None)
-
-    monkeypatch.setattr(comparing, "compare_buffers", peaks)
+@cases(
+    ("traffic", (TrafficComparison("load", FINE, FINE, 64), TrafficComparison("store", FINE, MORE, 64)),
+     "store: 1 beats to and from off-chip memory in the RTL, 2 in the model"),
+    ("buffers", (BufferComparison("fine", 64, 64, 64), BufferComparison("b", 64, 128, None)),
+     "b: 64 bytes at most in the RTL, 128 in the model"),
+)  # fmt: skip
+def test_compare_tells_of_memory(
+    what: str, found: tuple[object, ...], line: str, step: Step, fragile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(comparing, f"compare_{what}", lambda *_: found)
     result = step("compare", f"{fragile}:good", "--no-operators")
     assert (result.code, result.err.splitlines()) == (
         4,
-        ["fragile: b: 64 bytes at most in the RTL, 128 in the model", "error: the back ends disagree on fragile"],
+        [f"fragile: {line}", "error: the back ends disagree on fragile"],
     )
 
 

@@ -71,7 +71,6 @@ def test_a_program_that_fails_on_it_is_warned_of(step: Step, tmp_path: Path) -> 
     (["--bind", "K=1"], "the program has no symbol 'K'; it has N, R, route_D0, route_D1, route_R_0, route_R_1"),
     (["--bind", "route_D0=1"], "symbol 'route_D0' can not be chosen: it follows from the data of 'x', 'which'"),
     (["--bind", "N"], "a binding must be NAME=VALUE with an integer >= 0, not 'N'"),
-    (["--bind", "N=0", "--bind", "R=1"], "symbol 'R' can not be 1: there is no tensor that could have elements"),
     (["--keep", "x"], "input 'x' can not be kept: the program has no data"),
 )
 def test_wrong_options(options: list[str], message: str, step: Step, ragged: Path, tmp_path: Path) -> None:
@@ -83,18 +82,3 @@ def test_what_can_not_be_written(step: Step, ragged: Path, tmp_path: Path) -> No
     (tmp_path / "file").write_text("")
     result = step("inputs", ragged, "-o", tmp_path / "file" / "x.npz")
     assert result.code == 1 and result.err == f"error: {tmp_path}/file/x.npz can not be written: Not a directory\n"
-    result = step("inputs", f"{ragged}:buffers", "-o", tmp_path / "x.npz")
-    message = f"{ragged}:23: a buffer must have at least one dimension, not []"
-    assert (result.code, result.err) == (1, f"error: {message}\n")
-
-
-def test_files_that_are_none(step: Step, ragged: Path, tmp_path: Path) -> None:
-    single, cut = tmp_path / "x.npy", tmp_path / "cut.npz"
-    np.save(single, np.zeros(3))
-    assert step("inputs", ragged, "-o", cut).code == 0
-    cut.write_bytes(cut.read_bytes()[:-30])
-    for path, message in (
-        (single, "is a single array without a name (.npy); save it by np.savez(path, NAME=array)"),
-        (cut, "is damaged: it is no whole .npz file"),
-    ):
-        assert step("run", ragged, "--inputs", path, "--backend", "interpret") == (1, "", f"error: {path} {message}\n")

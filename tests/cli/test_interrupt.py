@@ -125,14 +125,8 @@ def test_an_interruption_in_code_that_was_a_string(tmp_path: Path) -> None:
         "step_cli.main = lambda: exec('raise KeyboardInterrupt')\n"
         "main()\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "interrupted"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command, environment = [sys.executable, "-m", "interrupted"], {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
 
 

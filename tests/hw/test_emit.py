@@ -193,9 +193,7 @@ def test_lint_is_clean(probes: bool, tmp_path: Path) -> None:
 @pytest.mark.parametrize("probes", [False, True])
 @pytest.mark.parametrize("scenario", one_of_each(), ids=str)
 def test_lint_is_clean_alone(scenario: Scenario, probes: bool, tmp_path: Path) -> None:
-    graph = Graph("scenario")
-    scenario.build(graph)
-    check_lint(graph, probes, tmp_path / "design")
+    check_lint(scenario.alone().graph, probes, tmp_path / "design")
 
 
 def _dynamic_tile(graph: Graph) -> None:

@@ -122,8 +122,9 @@ def test_a_program_of_the_readme_runs() -> None:
 
 
 @pytest.mark.slow
-def test_the_mixtral_mixture_of_experts_is_exact() -> None:
-    check(load_program(str(EXAMPLES / "moe_mixtral.py")), optimize=True)
+@pytest.mark.parametrize("tiles", ["", ":dynamic"])
+def test_the_mixtral_mixture_of_experts_is_exact(tiles: str) -> None:
+    check(load_program(f"{EXAMPLES / 'moe_mixtral.py'}{tiles}"), optimize=True)
 
 
 def test_a_weight_in_a_loop_is_exact() -> None:

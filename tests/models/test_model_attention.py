@@ -22,18 +22,10 @@ ARRANGEMENTS = ("coarse", "interleaved", "dynamic")
 LENGTHS = np.array([9, 0, 17, 2, 5])
 
 
-@grid(arrangement=ARRANGEMENTS, online=[True, False], scaled=[True, False])
-def test_forms(arrangement: Any, online: bool, scaled: bool) -> None:
-    program = attention.program(LENGTHS, arrangement=arrangement, online=online, scaled=scaled)
-    assert_runs(program)
-    outputs = interpret(program.graph, program.inputs).outputs
-    for name in ("keys", "values"):
-        assert (array(outputs[name]) == program.expected[name]).all()
-
-
-@grid(arrangement=ARRANGEMENTS, online=[True, False], scaled=[True, False])
-def test_forms_on_one_tile_of_all_rows(arrangement: Any, online: bool, scaled: bool) -> None:
-    program = attention.program(LENGTHS, rows=None, arrangement=arrangement, online=online, scaled=scaled)
+@grid(arrangement=ARRANGEMENTS, online=[True, False], scaled=[True, False], rows=[4, None])
+def test_forms(arrangement: Any, online: bool, scaled: bool, rows: int | None) -> None:
+    """On tiles of four rows, and on one of all rows."""
+    program = attention.program(LENGTHS, rows=rows, arrangement=arrangement, online=online, scaled=scaled)
     assert_runs(program)
     outputs = interpret(program.graph, program.inputs).outputs
     for name in ("keys", "values"):

@@ -22,7 +22,9 @@ SMALL: dict[str, Any] = {"hidden": 32, "inner": 32}
 ROUTINGS = {
     "skewed": sampled_routing(12, 8, 2, skew=1),
     "one token": np.array([[7, 0]]),
+    "two experts only": np.array([[3, 4]] * 5),
     "one expert a token": np.array([[0], [1], [0]]),
+    "three experts a token": np.array([[0, 3, 5], [7, 6, 5]]),
     "all experts": np.array([[0, 1, 2, 3, 4, 5, 6, 7]] * 3),
 }
 

@@ -33,6 +33,11 @@ def test_projections(held: bool, depth: int | None) -> None:
         assert int(metrics(program.graph, program.fabric).off_chip_bytes) == 2 * (8 * 32 + reads + outputs)
 
 
+@cases({"tokens": 1, "rows": 1}, {"tokens": 12, "rows": 2}, {"heads": 8, "groups": 1, "columns": 8}, ids=str)
+def test_sizes(sizes: dict[str, int]) -> None:
+    assert_runs(projection.program(**sizes))
+
+
 @pytest.mark.parametrize("hidden", [32, 64])
 def test_a_layer_norm(hidden: int) -> None:
     program = projection.program(8, hidden, heads=4, groups=2, head=8, norm="layer")

@@ -194,10 +194,6 @@ GENERATED = [
 ]  # fmt: skip
 
 FABRIC = "dynamic_rows, matmul_lanes, vector_lanes, stages, link_bytes, channel_depth, block_ram_words, outstanding, scratchpad_bytes, scratchpad_banks, scratchpad_ports, page_bytes, memory, arithmetic, lanes, links"  # noqa: E501
-NO_TILE = (
-    "has no parameter 'tile' any more: a tile of static size may have any shape; leave it out, or give dynamic_rows, "
-    "the most rows of a tile of dynamic size"
-)
 MEMORY = "beat_bytes, channels, interval, latency, interleave, dram, bus"
 HBM2 = PRESETS["hbm2"].dram
 assert HBM2 is not None
@@ -310,14 +306,10 @@ def test_the_line_is_that_of_the_user_and_stands_once() -> None:
 
 
 @cases(
-    (lambda: with_settings(FabricConfig(), ["dynamic_rows=0"]), "dynamic_rows must be an integer >= 1, not 0"),
-    (lambda: with_settings(FabricConfig(), ["tile=8"]), f"fabric {NO_TILE}"),
-    (lambda: FabricConfig.from_json({"tile": 16, "stages": 4}), f"fabric {NO_TILE}"),
-    (lambda: with_settings(FabricConfig(), ["lanes=4"]),
-     "fabric has no parameter 'lanes'; did you mean 'matmul_lanes' "),
+    (lambda: with_settings(FabricConfig(), ["tile=8"]),
+     "fabric has no parameter 'tile' any more: a tile of static size may have any shape; leave it out, or give "
+     "dynamic_rows, the most rows of a tile of dynamic size"),
     (lambda: FabricConfig.from_json(3), "fabric must be an object of parameters, not 3"),  # type: ignore[arg-type]
-    (lambda: FabricConfig.from_json({"stage": 3}), "fabric has no parameter 'stage'; did you mean 'stages'? it"),
 )  # fmt: skip
 def test_a_fabric_of_a_file_has_no_line(make: Callable[[], Any], text: str) -> None:
-    error = raised(FabricError, make)
-    assert error.startswith(text)
+    assert raised(FabricError, make) == text

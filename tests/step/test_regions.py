@@ -13,9 +13,8 @@ from step.errors import FabricError
 from step.language.graph import Tensor
 from step.lowering.board import board_of
 from step.lowering.bus import BusConfig
-from step.lowering.memory import memory_map
+from step.lowering.memory import DYNAMIC_TILES, memory_map
 from step.lowering.netlist import lower
-from step.lowering.regions import DYNAMIC_TILES
 
 END = 1 << 32
 BYTES = FabricConfig(memory=MemoryConfig(beat_bytes=1))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from raising import raised
 from running import NUMBER, Bench, here, play, refusal
 
-from step.errors import GraphError, InputError, StreamFault, TypeMismatch
+from step.errors import InputError, StreamFault, TypeMismatch
 from step.language.dims import format_shape
 from step.language.dtypes import BF16, BOOL, FP32, INT32
 from step.language.graph import Graph
@@ -264,11 +264,3 @@ def test_elements_of_another_type(bench: Bench) -> None:
 def test_selectors_are_named_by_their_own_method() -> None:
     graph = Graph("which")
     assert graph.selectors("which", 3, [4]).element == Selector(3)
-
-
-def test_a_second_source_of_that_name() -> None:
-    graph = Graph("twice")
-    graph.source("x", NUMBER, [1])
-    with pytest.raises(GraphError) as error:
-        graph.source("x", NUMBER, [1])
-    assert str(error.value) == f"the name 'x' is used twice: {here(3)} and {here(1)}"

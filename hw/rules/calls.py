@@ -189,6 +189,8 @@ class Calls(Expressions):
             key = "need", each.number
             path.said[key] = either(path.flag(*key), bit(mask, place))
         numbers = [self.fronts[each.number].numbers() for each in ports]
+        if any(each.keys() != numbers[0].keys() for each in numbers):
+            self.refuse(call, str(call), "they are inputs of one kind")
         found = {part: node("pick", mask, *(each[part] for each in numbers)) for part in numbers[0] if part != "there"}
         self.passing = Arriving(tuple(each.number for each in ports), mask=mask)
         carries = Carried(found["value"], self.source(self.passing), found.get("control", ANY), found.get("rows", ANY))
@@ -217,7 +219,7 @@ class Calls(Expressions):
         self.compares_ages = True
         _, among = seen = self._seen(ports, mask)
         if among is mask:
-            self.refuse(call, str(call), "it is oldest without what passes")
+            self.refuse(call, str(call), "it is the oldest of others than those that pass")
         return node("oldest", *seen)
 
     def _chosen(self, call: RuleTerm, path: Path, ports: list[Port], mask: Number) -> list[Port]:

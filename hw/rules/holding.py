@@ -128,8 +128,8 @@ class Holding(Calls):
                 needed, taken = bit(self.passing.mask, port), path.flag("take", each)
                 differs = either(both(needed, invert(taken)), both(taken, invert(needed)))
                 if not self.never(both(differs, invert(path.flag("ENDS"))), path):
-                    hint = "take what need_each has, and nothing else, of inputs that wait for each other"
-                    self.refuse(place, f"a take of input {each}", hint)
+                    hint = "inputs that wait for each other are taken by need_each alone"
+                    self.refuse(place, f"another take of input {each} than that of what passes", hint)
         for name, port in self.words.held.items():
             if self.fronts[port].carries.control is ANY:
                 found = [[(place, path, *each) for each in self._wrong(path, name, port)] for place, path in self.ends]

@@ -20,6 +20,8 @@ from step.lowering.links import Span
 DONE = ("take", "put", "next")
 BEHIND = {"need": ("room", *DONE), "fault": ("room", *DONE), "room": DONE}
 """By word, what comes behind it in a firing, which is all or nothing."""
+SEEN = words.need_each, words.need_any, words.front, words.waiting, words.going, words.oldest
+"""Words that ask what is there by now."""
 
 
 class Calls(Expressions):
@@ -38,6 +40,8 @@ class Calls(Expressions):
             case "resize", tile:
                 return self._resize(path, self.value(tile, path))
             case "call", word, *operands if word in WORDS:
+                if word in SEEN:
+                    self.in_order(term, path, "need")
                 arguments = [self.value(each, path) for each in operands]
                 return WORDS[word](self, term, path, *arguments)
             case "apply", name, *operands:
@@ -184,7 +188,6 @@ class Calls(Expressions):
         """The token in front of the ``ports`` in ``mask``: theirs, which are one or alike, or nothing but zeros."""
         if mask.op not in ("leaf", "const"):
             self.refuse(call, str(call), "a state word says which inputs they are")
-        self.in_order(call, path, "need")
         for place, each in enumerate(ports):
             key = "need", each.number
             path.said[key] = either(path.flag(*key), bit(mask, place))
@@ -199,7 +202,6 @@ class Calls(Expressions):
         return token
 
     def _need_any(self, call: RuleTerm, path: Path, ports: list[Port], mask: Number) -> None:
-        self.in_order(call, path, "need")
         path.said["starves",] = either(path.flag("starves"), equal(self._waiting(call, path, ports, mask), const(0)))
 
     def _waiting(self, call: RuleTerm, path: Path, ports: list[Port], mask: Number) -> Number:

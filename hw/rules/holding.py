@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from hw.rules.calls import Calls
@@ -43,6 +44,7 @@ class Holding(Calls):
         places = [replace(each, held=()) for each in ways.values() if isinstance(each, Arriving)]
         return list(dict.fromkeys(places)), literals
 
+    @cached_property
     def held(self) -> set[int]:
         """The inputs whose tokens state words keep."""
         return set(self.words.held.values())

@@ -13,9 +13,9 @@ import pytest
 from designs import DONE, pass_through, payload, write_design
 from raising import raising
 
-from cosim.building.build import OPTIMIZATION, build, without_instances
+from cosim.building.build import HARDWARE, bench_text, build
+from cosim.building.compiling import OPTIMIZATION, without_instances
 from cosim.building.design import load_design
-from cosim.building.harness import HARDWARE, bench_text
 from cosim.building.steps import tell_compiled
 from cosim.building.toolchain import find_toolchain
 from cosim.running.bench_run import simulate

@@ -86,7 +86,7 @@ class Execution(Results):
             begins = accumulate((tuple_words(inputs[each]) for each in place.ports), initial=place.begins)
             for port, begin in zip(place.ports, begins, strict=False):
                 begin = begin if inputs[port].word_bits else Span()
-                if found.setdefault(port, begin) != begin or (begin != Span() and port in self.held()):
+                if found.setdefault(port, begin) != begin or (begin != Span() and port in self.held):
                     hint, when = "all of an input come at one time, those of tokens that it holds at once", begin.at(1)
                     self.refuse(self.rule.body[0], f"words of input {port} {when} cycles behind a firing", hint)
         return tuple(found.get(port, Span()) for port in range(len(inputs)))

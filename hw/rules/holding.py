@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from hw.rules.calls import Calls
@@ -45,6 +46,7 @@ class Holding(Calls):
         places = [replace(each, held=()) for each in ways.values() if isinstance(each, Arriving)]
         return list(dict.fromkeys(places)), literals
 
+    @cached_property
     def held(self) -> set[int]:
         """The inputs whose tokens state words keep."""
         return set(self.words.held.values())

@@ -70,7 +70,7 @@ class Translated(FiringRule):
         """The rule executed."""
         return executed(self.machine, self.parameters, self.reads, self.writes)  # type: ignore[arg-type]
 
-    held = property(lambda self: tuple(sorted(self.execution.held())))
+    held = property(lambda self: tuple(sorted(self.execution.held)))
 
     @property
     def offsets(self) -> tuple[int, ...]:

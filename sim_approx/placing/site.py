@@ -254,7 +254,10 @@ def _declared(site: UnitSite, declared: Declared) -> Machine:
     else:
         timing = site.timing(applied)
         pace = Pace(timing.initiation_interval, timing.latency, timing.burst if applied.stored else 1)
-    return site.add(declared.machine(**site.ports(), **parameters, **pace._asdict()))
+    machine = site.add(declared.machine(**site.ports(), **parameters, **pace._asdict()))
+    if hasattr(machine, "arrivals"):
+        site.arrivals[site.node.name] = machine.arrivals
+    return machine
 
 
 def routing_sizes(site: UnitSite, machine: Machine, declared: Declared | None = None) -> Sizes:

@@ -10,7 +10,7 @@ from hw.rules.facts import Law, never
 from hw.rules.numbers import Number, add, bit, both, const, either, equal, has, invert, leaf, less, mask_of, node
 from hw.rules.values import ANY, COMPUTED, RESULT, STATE, Arriving, Carried, Literal, Path, Port, Symbol, picked
 from step.firing import words
-from step.firing.applied import Applied
+from step.firing.declared import Applied
 from step.firing.terms import TOKENS, RuleTerm
 from step.language.faults import Fault, aligned, rows_of, same_rows
 from step.language.reduction import Distinct
@@ -144,7 +144,7 @@ class Calls(Expressions):
         return Carried(const(1), self.source(RESULT), rows=rows)
 
     def _picked(self, source: Any, wanted: Any) -> Number:
-        return picked(source, lambda each: self.sources[each] == wanted)
+        return picked(source, lambda each: const(int(self.sources[each] == wanted)))
 
     def _distinct(self, call: RuleTerm, path: Path, bound: int, seen: Number, value: Carried) -> Number:
         """The mask ``seen`` with the index that a value is, which it must not have."""
@@ -176,6 +176,8 @@ class Calls(Expressions):
         return found
 
     def _reserve(self, call: RuleTerm, path: Path, port: Any, cycles: Number) -> None:
+        if cycles is not const(self.parameters.get("burst", 0)):
+            self.refuse(call, str(call), "a result keeps its output busy for self.burst")
         path.said["reserve", port.number] = const(1)
 
     def _resize(self, path: Path, tile: Any) -> None:
@@ -245,6 +247,10 @@ WORDS: Mapping[Any, Callable[..., Any]] = {
     min: lambda rule, call, path, a, b: rule.either(less(a, b), given(a, call), given(b, call), path),
     words.put: Calls._put,
     words.chosen: Calls._chosen,
+    words.reserve: Calls._reserve,
+    words.number: lambda rule, call, path, value: rule._control(call, value),
+    words.targets_in: Calls._targets,
+    rows_of: Calls._rows_of,
     words.need_each: Calls._need_each,
     words.need_any: Calls._need_any,
     words.front: lambda rule, call, path, port: rule.fronts[port.number]._replace(there=_shows(port)),
@@ -256,10 +262,6 @@ WORDS: Mapping[Any, Callable[..., Any]] = {
     words.first: lambda rule, call, path, mask: node("first", mask),
     words.without: lambda rule, call, path, mask, others: node("without", mask, others),
     words.only: lambda rule, call, path, mask: mask,
-    words.reserve: Calls._reserve,
-    words.number: lambda rule, call, path, value: rule._control(call, value),
-    words.targets_in: Calls._targets,
-    rows_of: Calls._rows_of,
     aligned: Calls._aligned,
     same_rows: lambda rule, call, path, tokens, ports: None,  # `aligned` says it of tiles of dynamic size
     Token: Calls._token,

@@ -11,7 +11,7 @@ from hw.links.layout import TokenFormat
 from hw.rules.numbers import Number, add, both, const, either, equal, invert, less, node, subtract
 from hw.rules.values import ANY, Arriving, Carried, Literal, Path, Port, Symbol, join, joined, known
 from hw.rules.words import refuse
-from step.firing.applied import Applied
+from step.firing.declared import Applied
 from step.firing.reading import Rule
 from step.firing.terms import BOOL, INT, MASK, RuleTerm
 from step.language.tokens import NOTHING, Token

@@ -60,16 +60,10 @@ class Writing:
         self._memo: dict[Number, Value] = {}
         self._uses: Counter[Number] = Counter()
         for key, value in executed.end.said.items():
-            if key[0] not in ("name", "live", "room", "resized", "word", "next"):
-                self._count_all(value)
-        unread = dict(executed.present)
-        while read := [name for name, each in unread.items() if self._is_read(each)]:
-            for name in read:
-                del unread[name]
-                for key in ("next", name), ("word", name):
-                    self._count_all(executed.end.said.get(key))
-        self._words = {name: each for name, each in executed.present.items() if name not in unread}
-        for name, word in self._words.items():
+            if key[0] not in ("name", "live", "room", "resized"):
+                for number in numbers_of(value).values():
+                    self._count(number)
+        for name, word in executed.present.items():
             for part, number in numbers_of(word).items():
                 if number.op == "leaf":
                     shape, init = range(number.lo, number.hi + 1), executed.words.initial.get((name, part), 0)
@@ -100,7 +94,7 @@ class Writing:
             self._send(port)
         for port in rule.held:
             firing.drop(port, when=self._made(executed.drops(port)))
-        for name, before in self._words.items():
+        for name, before in executed.present.items():
             changes = executed.flag("next", name)
             if changes is not const(0):
                 old, after = numbers_of(before), numbers_of(executed.end.said["word", name])
@@ -153,14 +147,6 @@ class Writing:
             self._enters = self._firing.stamp(port, self._latency(port), self._cycles_behind())
 
     # -- numbers -------------------------------------------------------------------------------------------------------
-
-    def _is_read(self, word: Any) -> bool:
-        """Whether anything follows from what a state ``word`` holds; tokens say when their words go."""
-        return isinstance(word, Symbol) or any(each in self._uses for each in numbers_of(word).values())
-
-    def _count_all(self, thing: Any) -> None:
-        for number in numbers_of(thing).values():
-            self._count(number)
 
     def _count(self, number: Number) -> None:
         """Count of every number that is said."""

@@ -220,7 +220,7 @@ def _text(value: Any) -> str | None:
         case Words():
             tile = f"{value.rows} x {value.cols} {value.dtype}"
             return f"{tile}, {_count(value.beats, 'word')} of {value.word_bits} bits"
-        case Function() if not fields(value):  # type: ignore[arg-type]
+        case Function() if not fields(value):
             return value.name
         case tuple() | list() if len(value) > MANY:
             return f"{len(value)} entries"

@@ -15,8 +15,7 @@ from sim_approx.memory.channels import BeatPort, MemoryPorts, OffChipMemory
 from sim_approx.memory.scratchpad import AnyMachine, ShareSites
 from sim_approx.placing.masters import share
 from step.errors import FabricError
-from step.firing.applied import Applied
-from step.firing.declared import Declared, declared_rule
+from step.firing.declared import Applied, Declared, declared_rule
 from step.firing.machine import Channel, Machine, Pace, Sizes, Stream, Unread
 from step.host.extensions import find_module, needed_module
 from step.language.function import Function
@@ -96,9 +95,10 @@ class UnitSite:
     """The place of the unit of ``node`` in ``placed``.
 
     ``elements_in`` and ``elements_out`` are what passes of values at each port, ``beats_in`` and ``beats_out`` the
-    cycles that it takes, of a tile of dynamic size those with the most rows; ``carries``: somebody reads values of
-    an output. ``computes``: whether they are wanted in this run. ``share``: the buffers that the unit fills or reads.
-    ``most_rows``: of tiles of dynamic size that begin here. ``channel`` makes an internal channel of a depth.
+    cycles that it takes, of a tile of dynamic size those with the most rows; ``tiled`` are the inputs with such tiles.
+    ``carries``: somebody reads values of an output. ``computes``: whether they are wanted in this run. ``share``: the
+    buffers that the unit fills or reads. ``most_rows``: of tiles of dynamic size that begin here. ``channel`` makes an
+    internal channel of a depth.
     """
 
     def __init__(self, node: Node, placed: PlacedFabric) -> None:
@@ -109,6 +109,7 @@ class UnitSite:
         self.outputs = tuple(Unread() if each is None else placed.channels[each.index] for each in behind)
         self.elements_in = tuple(each.element for each in before)
         self.elements_out = tuple(None if each is None else each.element for each in behind)
+        self.tiled = tuple(port for port, each in enumerate(self.elements_in) if is_dynamic(each))
         self.beats_in = tuple(netlist.words(each, node.name) for each in before)
         self.beats_out = tuple(netlist.words(each, node.name) for each in behind)
         self.carries = any(each is not None and each.carries for each in behind)
@@ -121,11 +122,6 @@ class UnitSite:
     def ports(self) -> dict[str, Any]:
         """Keyword arguments of a machine that has the unit's channels for its own."""
         return {"inputs": self.inputs, "outputs": self.outputs}
-
-    @property
-    def tiled(self) -> tuple[int, ...]:
-        """The inputs with tiles of dynamic size."""
-        return tuple(port for port, each in enumerate(self.elements_in) if is_dynamic(each))
 
     @property
     def is_dynamic(self) -> bool:
@@ -228,6 +224,7 @@ def place(site: UnitSite) -> Machine:
     """
     name, where = site.node.operator.name, site.node.describe()
     module = find_module("sim_approx.units", name)
+    sizes: Callable[[UnitSite, Machine], Sizes] | None
     if module is None and (declared := declared_rule(site.node)) is not None:
         machine, sizes = _declared(site, declared), lambda site, _: declared_sizes(site, declared)
     else:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from cases import cases
-from test_rule_errors import HEAD, machine
+from test_rule_errors import odd
 
 import step.rules
 from sim_approx import units
@@ -103,5 +103,4 @@ def test_every_operator_has_a_rule() -> None:
     ("for each in self.inputs:\n            need(each)\n            take(each)", "need comes too late"),
 )
 def test_form_finds(body: str, problem: str, tmp_path: Path) -> None:
-    odd = machine(tmp_path, f"{HEAD}    def fire(self) -> int | None:\n        {body}\n")
-    assert problem in Form(read(odd).body).problems
+    assert problem in Form(read(odd(tmp_path, body)).body).problems

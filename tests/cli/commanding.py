@@ -24,6 +24,11 @@ class Result(NamedTuple):
     out: str
     err: str
 
+    def ok(self) -> str:
+        """What it printed on stdout, where it went well without a word on stderr."""
+        assert (self.code, self.err) == (0, ""), self.err
+        return self.out
+
 
 Step = Callable[..., Result]
 

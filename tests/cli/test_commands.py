@@ -37,9 +37,7 @@ def programs(monkeypatch: pytest.MonkeyPatch, step: Step) -> None:
 
 
 def test_check(step: Step) -> None:
-    result = step("check", SIMPLE)
-    assert (result.code, result.err) == (0, "")
-    assert result.out == "moe_simple: ok, 29 operators, 33 streams, 0 warnings\n"
+    assert step("check", SIMPLE).ok() == "moe_simple: ok, 29 operators, 33 streams, 0 warnings\n"
 
 
 def test_check_warns_on_stderr(step: Step, small: Path) -> None:

@@ -15,9 +15,7 @@ tiny = program("tiny")
 
 
 def test_a_table_of_area_and_clock(step: Step, tiny: Path) -> None:
-    code, out, err = step("synth", tiny)
-    assert (code, err) == (0, "")
-    lines = out.splitlines()
+    lines = step("synth", tiny).ok().splitlines()
     assert lines[0] == "tiny on an LFE5U-85F, grade 6"
     assert lines[1].split() == ["part", "LUT4", "DPR16X4", "CCU2C", "FF", "DSP", "BRAM", "sites", "MHz"]
     rows = {line[:10].strip(): line[10:].split() for line in lines[2:8]}
@@ -54,9 +52,7 @@ def test_devices_are_listed(step: Step, tiny: Path) -> None:
 
 def test_what_does_not_fit_is_told_behind_the_table(step: Step, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(DEVICES, "12k", Device("12k", 60, 28, 56))
-    code, out, err = step("synth", tiny, "--no-place", "--device", "12k", "--json")
-    assert (code, err) == (0, "")
-    data = json.loads(out)
+    data = json.loads(step("synth", tiny, "--no-place", "--device", "12k", "--json").ok())
     before, behind = data["channels"]
     y = data["units"][2]
     assert data["misfit"] == (
@@ -92,9 +88,7 @@ def test_models_are_refused(step: Step, tiny: Path) -> None:
 
 
 def test_metrics_show_the_fabric(step: Step, tiny: Path) -> None:
-    code, out, err = step("metrics", tiny, "--fabric", "--json")
-    assert (code, err) == (0, "")
-    metrics = json.loads(out)["metrics"]
+    metrics = json.loads(step("metrics", tiny, "--fabric", "--json").ok())["metrics"]
     assert (metrics["multipliers"], metrics["memory_bits"]) == (0, 176) and metrics["lut_sites"] > 100
     assert "lut_sites" not in json.loads(step("metrics", tiny, "--json").out)["metrics"]
     assert "lut_sites" in step("metrics", tiny, "--fabric").out

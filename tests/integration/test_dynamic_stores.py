@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 from dynamic import checked, told
 
 from step import BF16, UINT32, FabricConfig, Graph, MemoryConfig, Program, Tile
@@ -49,7 +50,7 @@ def alone(made: Callable[..., dict[str, Any]], rows: list[int], high: int = 4) -
     return Program(graph, made(graph, rows, high=high), FabricConfig(dynamic_rows=8))
 
 
-@pytest.mark.parametrize(("cols", "high", "fabric"), SIZES, ids=str)
+@cases(SIZES[1], *(pytest.param(*each, marks=pytest.mark.slow) for each in SIZES[::2]), ids=str)
 def test_tiles_that_fill(cols: int, high: int, fabric: dict[str, Any]) -> None:
     """Their rows are those of the tensor's tiles; the links have room for more. At addresses and in line."""
     both = [partial(made, rows=[high] * 5, cols=cols, high=high) for made in (stored, in_line)]

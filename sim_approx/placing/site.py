@@ -228,6 +228,7 @@ def place(site: UnitSite) -> Machine:
     """
     name, where = site.node.operator.name, site.node.describe()
     module = find_module("sim_approx.units", name)
+    sizes: Any
     if module is None and (declared := declared_rule(site.node)) is not None:
         machine, sizes = _declared(site, declared), partial(routing_sizes, declared=declared)
     else:

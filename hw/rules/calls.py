@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 from typing import Any
 
 from hw.rules.expressions import Expressions, given
@@ -138,9 +139,9 @@ class Calls(Expressions):
         if not never(path.flag("applies"), path.facts):
             self.refuse(call, f"a second {call}", "a firing has one at most")
         path.said["applies",], path.said["begins",] = const(1), begins if applied.reduces else const(0)
-        rows = ANY if applied.rows is None else const(applied.rows.more)
-        for place in () if applied.rows is None else applied.rows.of:
-            rows = rows if values[place].rows is ANY else add(rows, values[place].rows)
+        rows = ANY
+        if applied.rows is not None and self.outputs[0].most_rows:
+            rows = reduce(add, [*(values[place].rows for place in applied.rows.of), const(applied.rows.more)])
         return Carried(const(1), self.source(RESULT), rows=rows)
 
     def _picked(self, source: Any, wanted: Any) -> Number:

@@ -8,7 +8,8 @@ from amaranth.hdl import Const, Elaboratable, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.verilog.modules import Shared, Structure, flat_ports
+from hw.verilog.modules import Shared, flat_ports
+from hw.verilog.structure import Structure
 
 
 class Assembly(wiring.Component):

@@ -103,7 +103,7 @@ class Application(Writing):
         """The ``result``, or in a firing that does not apply the function the state before, or the initial one."""
         firing, executed = self._firing, self._executed
         arrives = firing.delayed(firing.fired(self._value))
-        state: Value = Const(executed.initial.items[0], len(result))
+        state: Value = Const(sum(executed.initial.items), len(result))
         if STATE in executed.ways(0).values():
             left = Signal(len(result), reset_less=True)
             with self._m.If(arrives):
@@ -123,6 +123,6 @@ class Application(Writing):
         with m.If(comes):
             m.d.sync += held.eq(first)
         literal = self._executed.initial
-        initial = [Const(literal.items[0], len(word))] if result.control else words_of(literal, result)
+        initial = [Const(sum(literal.items), len(word))] if result.control else words_of(literal, result)
         before = loop_store(m, result.cycles, number, passes, word)
         return Mux(Mux(comes, first, held), Array(initial)[number], before)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from hw.rules.calls import Calls
 from hw.rules.facts import never
-from hw.rules.numbers import Number, both, const, either, equal, invert, leaf, less
+from hw.rules.numbers import Number, bit, both, const, either, equal, invert, leaf, less
 from hw.rules.states import possible
 from hw.rules.values import ANY, NOTHING, Arriving, Literal, Path, Symbol, leaves, picked
 from hw.rules.words import Words
@@ -25,6 +26,7 @@ class Holding(Calls):
     words: Words
     ends: list[tuple[RuleTerm, Path]]
     end: Path
+    flag: Callable[..., Number]
     possible: Number
 
     def token(self, port: int) -> Symbol:
@@ -106,7 +108,7 @@ class Holding(Calls):
             if now.op == "leaf" and now.is_flag:
                 changes = self.end.flag("next", name)
                 then = either(both(changes, equal(then, const(1))), both(invert(changes), now))
-                flags[now] = self.words.initial.get(name, 0), then
+                flags[now] = self.words.initial.get(now.args[0], 0), then
         return both(found, possible(flags, self.end.flag("live"), self.end.facts))
 
     def never(self, wrong: Number, path: Path) -> bool:
@@ -125,6 +127,13 @@ class Holding(Calls):
                 if not self.never(both(puts, invert(token.there)), path):
                     hint = "ask before whether it `is None`"
                     self.refuse(place, f"a put in output {port} of what may be None", hint)
+        for place, path in self.ends if self.compares_ages else ():
+            for port, each in enumerate(self.passing.ports):
+                needed, taken = bit(self.passing.mask, port), path.flag("take", each)
+                differs = either(both(needed, invert(taken)), both(taken, invert(needed)))
+                if not self.never(both(differs, invert(path.flag("ENDS"))), path):
+                    hint = "inputs that wait for each other are taken by need_each alone"
+                    self.refuse(place, f"another take of input {each} than that of what passes", hint)
         for name, port in self.words.held.items():
             if self.fronts[port].carries.control is ANY:
                 found = [[(place, path, *each) for each in self._wrong(path, name, port)] for place, path in self.ends]

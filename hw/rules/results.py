@@ -30,9 +30,9 @@ class Results(Pace):
         return begins if puts is const(0) else either(both(applies, begins), both(invert(applies), puts))
 
     @cached_property
-    def initial(self) -> Literal | None:
-        """The initial state, where that may go out."""
-        return next((each for each in self.ways(0).values() if isinstance(each, Literal)), None)
+    def initial(self) -> Literal:
+        """The initial state, without items where that never goes out."""
+        return next((each for each in self.ways(0).values() if isinstance(each, Literal)), Literal(()))
 
     @property
     def puts_before(self) -> bool:
@@ -48,6 +48,8 @@ class Results(Pace):
         other = [each for each in self.ways(0).values() if each not in (RESULT, STATE, given)]
         if len(self.outputs) > 1 or other:
             self.refuse(place, "what goes out beside a result", "it is that, the state or self.initial, in one output")
+        if self.words.kept and (self.end.said["begins",] is const(0) or (self.puts_before and not self.initial.items)):
+            self.refuse(place, "a reduction that does not begin", "its first operand is self.initial then")
         if self.puts_before:
             late = both(emits, invert(applies))
         else:

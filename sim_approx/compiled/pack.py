@@ -23,7 +23,7 @@ from step.firing import terms as fields
 from step.firing.item import RowsOf
 from step.firing.machine import Machine, Unread
 from step.firing.terms import Kind
-from step.firing.words import number, only, targets_in
+from step.firing.words import number, targets_in
 from step.language.faults import Violation, rows_of
 from step.language.loops import RegularStream, Stops, Walk
 from step.language.tokens import NOTHING, UNKNOWN, Token
@@ -38,6 +38,11 @@ ERROR = -1
 def mask_piece(mask: int, piece: int) -> int:
     """32 bits of a mask."""
     return mask >> 32 * piece & 0xFFFFFFFF
+
+
+def only(port: int) -> int:
+    """The selector of one port."""
+    return 1 << port
 
 
 class Handles:

@@ -7,7 +7,7 @@ the tile, or for a tuple of such tiles.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, MutableSequence
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from sim_approx.engine.words import CycleClock, unknown
@@ -226,7 +226,7 @@ def place(site: UnitSite) -> Machine:
     module = find_module("sim_approx.units", name)
     sizes: Callable[[UnitSite, Machine], Sizes] | None
     if module is None and (declared := declared_rule(site.node)) is not None:
-        machine, sizes = _declared(site, declared), partial(routing_sizes, declared=declared)
+        machine, sizes = _declared(site, declared), lambda site, _: declared_sizes(site, declared)
     else:
         module = needed_module("sim_approx.units", name, where, f"the operator {name!r}")
         machine, sizes = module.build(site), getattr(module, "sizes", None)
@@ -254,20 +254,22 @@ def _declared(site: UnitSite, declared: Declared) -> Machine:
     else:
         timing = site.timing(applied)
         pace = Pace(timing.initiation_interval, timing.latency, timing.burst if applied.stored else 1)
-    return site.add(declared.machine(**site.ports(), **parameters, **pace._asdict()))
+    machine = site.add(declared.machine(**site.ports(), **parameters, **pace._asdict()))
+    if hasattr(machine, "arrivals"):
+        site.arrivals[site.node.name] = machine.arrivals
+    return machine
 
 
-def routing_sizes(site: UnitSite, machine: Machine, declared: Declared | None = None) -> Sizes:
+def declared_sizes(site: UnitSite, declared: Declared) -> Sizes:
     """Sizes of a unit that sends on what it gets, a part of it, or what it makes of it, as it has ``declared``."""
-    rule = declared or Declared(type(machine), latency=machine.latency)
 
     def pace(rows: int) -> Pace:
         cycles = site.beats_with(rows)
-        if rule.applied is not None:
-            timing = site.timing(rule.applied, rows)
+        if declared.applied is not None:
+            timing = site.timing(declared.applied, rows)
             return Pace(timing.initiation_interval, timing.latency, cycles[-1])
-        latency = rule.cycles(site.fabric.link_bytes, rows, carries=site.carries)
-        waits = 1 if isinstance(rule.latency, int) else latency
+        latency = declared.cycles(site.fabric.link_bytes, rows, carries=site.carries)
+        waits = 1 if isinstance(declared.latency, int) else latency
         return Pace(max(*cycles, waits), latency, max(cycles[len(site.inputs) :]))
 
     return pace

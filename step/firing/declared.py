@@ -9,7 +9,7 @@ from typing import Any
 from step.firing.item import RowsOf
 from step.firing.machine import Machine
 from step.host.extensions import find_module
-from step.language.function import AccumFunction, Function, MapFunction
+from step.language.function import Function
 from step.language.graph import Node
 from step.language.reduction import _Reduction
 from step.language.types import Tile, is_dynamic
@@ -33,12 +33,8 @@ class Applied:
     stored: bool = False
 
     def __call__(self, *values: Any) -> Any:
-        function = self.function
-        if self.reduces:
-            assert isinstance(function, AccumFunction)
-            return function.update(*values)
-        assert isinstance(function, MapFunction)
-        return function.apply(*values)
+        function: Any = self.function
+        return function.update(*values) if self.reduces else function.apply(*values)
 
     @classmethod
     def to_elements(cls, node: Node, function: Function) -> Applied:

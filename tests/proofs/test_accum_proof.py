@@ -7,7 +7,7 @@ from operator import xor
 from typing import Any
 
 import pytest
-from amaranth.hdl import Array, Assert, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Assert, Const, Module, Mux, Signal, Value
 from refuting import Mutants, check, check_rule, proofs, some_or_all_mutants
 from unit_bench import Registered, UnitBench, applied, words
 
@@ -20,6 +20,7 @@ from hw.rules import applying
 from hw.rules import unit as units
 from step.firing.machine import Machine
 from step.functions.select import SelectAll
+from step.language.faults import Fault
 from step.language.reduction import Distinct
 from step.rules.accum import Accum
 
@@ -120,15 +121,28 @@ class Reduced(UnitBench):
         m.d.comb += Assert(claim == (take & (ends | front.done)))
         stop, left = Mux(front.done, 0, front.stop - rank), Mux(outside, front.rank - rank, 0)
         self.follows(m, claim, front.done, ~front.done & ~outside, stop, left, value)
-        m.d.comb += Assert(unit.fault == 0)
+        count, counted = Signal(range(4)), Signal(range(4))  # values so far; as many as matter
+        m.d.comb += counted.eq(Mux(front.value & (count != 3), count + 1, count))
+        with m.If(take):
+            m.d.sync += count.eq(Mux(ends, 0, counted))
+        promised = self.given.get("promised", -1)
+        wrong = self.visible[0] & ends & ~outside & (counted != promised) if promised >= 0 else Const(0)
+        m.d.comb += [Assert((unit.fault == 0) | wrong & (unit.fault == Fault.WRONG_COUNT)), Assert(~(take & wrong))]
 
 
 def reduction(
-    machine: type[Machine], operand: TokenFormat, beats: int, rank: int, module: Any = units, *, streams: bool = False
+    machine: type[Machine],
+    operand: TokenFormat,
+    beats: int,
+    rank: int,
+    module: Any = units,
+    *,
+    streams: bool = False,
+    promised: int = -1,
 ) -> Any:
     result = words(operand.rank - rank, beats)
     datapath = StreamedParity(operand) if streams else Parity(operand, result)
-    given = {"rank": rank, "initial": INITIAL, "see": Distinct(0)}
+    given = {"rank": rank, "initial": INITIAL, "see": Distinct(0), "promised": promised}
     return applied(machine, [operand], result, datapath, module, stored=True, **given)
 
 
@@ -152,10 +166,10 @@ def test_words_that_stream_are_reduced(beats: int, rank: int, mutants: list[tupl
 
 
 @some_or_all_mutants
-@pytest.mark.parametrize("streams", [False, True])
-def test_mutants(streams: bool, thorough: bool) -> None:
+@pytest.mark.parametrize("promised", [-1, 2])
+def test_mutants(promised: int, thorough: bool) -> None:
     def bench(machine: type[Machine]) -> Reduced:
-        return Reduced(reduction(machine, words(3, 2), 2, 2, streams=streams))
+        return Reduced(reduction(machine, words(3, 2), 2, 2, promised=promised))
 
     check_rule(Accum, bench, UNCHANGED, thorough=thorough)
 

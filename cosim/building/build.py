@@ -29,7 +29,7 @@ from cosim.building.compiling import (
 from cosim.building.design import BenchDesign, Hierarchy, SharedBuses, StreamPort, load_design
 from cosim.building.toolchain import HINTS, Toolchain, cocotb_libraries, find_toolchain, has_lz4
 from hw.memory.port import MEMORY_RESET
-from hw.verilog.modules import separated
+from hw.verilog.structure import separated
 from step.errors import BuildError, EnvironmentProblem
 from step.host.builds import cached, content_key
 from step.host.progress import Progress, silent

@@ -9,7 +9,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from cosim.running.bench_run import memory_image
-from hw.verilog.modules import Shared, Structure, flat_ports
+from hw.verilog.modules import Shared, flat_ports
+from hw.verilog.structure import Structure
 from step.lowering.netlist import Netlist
 from step.programs.data.inputs import BoundInputs
 

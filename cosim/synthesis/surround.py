@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from amaranth.hdl import Value
 from amaranth.lib.wiring import In
 
-from hw.design.emit import top_text
 from hw.links.channel import ChannelFifo
 from hw.links.layout import Format
-from hw.verilog.modules import Parametric
-from hw.verilog.structure import Instance, Structure, flat_ports, port_widths
+from hw.verilog.files import top_text
+from hw.verilog.modules import Instance, Parametric, Structure, flat_ports, port_widths
 
 DEPTH = 2
 """Slots of the channels around a unit."""

@@ -8,8 +8,7 @@ from amaranth.hdl import Elaboratable, Module, Mux, ResetSignal, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from hw.memory.port import MEMORY_RESET
-from hw.verilog.modules import Parametric
+from hw.verilog.modules import MEMORY_RESET, Parametric
 from step.language.faults import Fault
 
 

@@ -12,10 +12,7 @@ from amaranth.lib.wiring import In, Out
 from hw.links.channel import ProducerSignature, count, place
 from hw.links.layout import AddressFormat, WriteFormat
 from hw.primitives.memories import Shallow
-from hw.verilog.modules import Parametric
-
-MEMORY_RESET = "memory_rst"
-"""The port of the fabric, and of all units at memory, that is up where memory forgets what it was asked for."""
+from hw.verilog.modules import MEMORY_RESET, Parametric
 
 
 class OffChipPort(Parametric):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hw.verilog.convert import laid_out
-from hw.verilog.structure import Structure
+from hw.verilog.modules import Structure
 from step.errors import BuildError, EnvironmentProblem
 from step.host.files import tool_environment
 from step.lowering.registers import WORD, Field, FieldAccess, Register

@@ -1,4 +1,4 @@
-"""Modules that are converted once and instantiated many times.
+"""Modules that are converted once and instantiated many times, and designs as instances of them joined by wires.
 
 Amaranth emits one Verilog module per *instance*. `Shared` wraps a component so that, when Verilog is written
 through a `hw.verilog.convert.ModuleLibrary`, every distinct component becomes one module however often it is used;
@@ -7,16 +7,21 @@ elaborated without a library (Amaranth's own simulator) it is an ordinary submod
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import signature
 from typing import Any, ClassVar, Self
 
-from amaranth.hdl import ClockSignal, Elaboratable, Instance, Module, ResetSignal, Value
+from amaranth import hdl
+from amaranth.hdl import ClockSignal, Elaboratable, Module, ResetSignal, Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In
+from amaranth.lib.wiring import In, Member, Out
 
 from hw.verilog.naming import Spelling, named, spelled
+
+MEMORY_RESET = "memory_rst"
+"""The port of the fabric, and of all units at memory, that is up where memory forgets what it was asked for."""
 
 
 class Parametric(wiring.Component):
@@ -149,12 +154,114 @@ class Shared(wiring.Component):
             wiring.connect(m, wiring.flipped(self), self._component)
             return m
         ports: dict[str, Any] = {}
-        for path, member, value in self.signature.flatten(self):
-            direction = "i" if member.flow is In else "o"
+        for name, member, value in flat_ports(self):
             if len(Value.cast(value)) > 0:
-                ports[f"{direction}_{'__'.join(str(step) for step in path)}"] = value
+                ports[f"{'i' if member.flow is In else 'o'}_{name}"] = value
         if self._component.clocked:
             ports |= {"i_clk": ClockSignal(), "i_rst": ResetSignal()}
         if platform.generic:
             ports |= {f"p_{name}": value for name, value in self._component.arguments.items()}
-        return Instance(platform.require(self._component), **ports)
+        return hdl.Instance(platform.require(self._component), **ports)
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One use of a component.
+
+    ``connections``: port (as in Verilog) to the name of a wire or port of the design, or a constant; an output
+    that is not there stays open. ``rst`` is the reset where it is not that of the design. ``comment`` says what it is
+    for.
+    """
+
+    name: str
+    component: Parametric
+    connections: dict[str, str | int]
+    comment: str
+
+
+@dataclass
+class Structure:
+    """``wires`` and ``ports`` have their widths by name; a port also its direction, ``"input"`` or ``"output"``.
+
+    ``gathered``: ports that put Verilog expressions side by side, lowest first; they exist in the text only.
+    """
+
+    name: str
+    instances: list[Instance] = field(default_factory=list)
+    wires: dict[str, int] = field(default_factory=dict)
+    ports: dict[str, tuple[str, int]] = field(default_factory=dict)
+    gathered: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(
+        self, name: str, component: Parametric, wires: Mapping[str, str | int], comment: str, outside: str | None = None
+    ) -> None:
+        """Add an instance whose ports have these ``wires``, which are made where they are not there yet.
+
+        With ``outside`` the other ports are those of the design, whose names begin so.
+        """
+        ports = {port: (member.flow, len(Value.cast(value))) for port, member, value in flat_ports(component)}
+        connections = {port: wire for port, wire in wires.items() if port in (*ports, "rst")}
+        for port, wire in connections.items():
+            if isinstance(wire, str) and wire.isidentifier() and wire not in ("clk", "rst", *self.ports):
+                self.wires.setdefault(wire, ports[port][1])
+        for port, (flow, width) in ports.items():
+            if outside is not None and port not in connections:
+                connections[port] = outside + port
+                self.ports[outside + port] = "input" if flow is In else "output", width
+        self.instances.append(Instance(name, component, connections, comment))
+
+
+def flat_ports(component: wiring.Component) -> Iterator[tuple[str, Any, Any]]:
+    """Name (as in Verilog), member and value of every port of ``component``."""
+    for path, member, value in component.signature.flatten(component):
+        yield "__".join(str(step) for step in path), member, value
+
+
+def port_widths(component: wiring.Component) -> dict[str, int]:
+    """Width of every port."""
+    return {name: len(Value.cast(value)) for name, _, value in flat_ports(component)}
+
+
+def separated(items: Iterable[str]) -> list[str]:
+    """Lines of Verilog with a comma behind each but the last."""
+    lines = list(items)
+    return [f"{line}," for line in lines[:-1]] + lines[-1:]
+
+
+class Written(Parametric):
+    """The module of a structure, whose text is written elsewhere; its clock and reset are ports like others."""
+
+    clocked = False
+
+    def __init__(self, structure: Structure) -> None:
+        self.structure = structure
+        ports = {"clk": ("input", 1), "rst": ("input", 1), **structure.ports}
+        super().__init__({name: Member(In if way == "input" else Out, width) for name, (way, width) in ports.items()})
+
+    @property
+    def module_name(self) -> str:
+        return self.structure.name
+
+
+@dataclass(frozen=True)
+class Interface:
+    """A bus of ``kind`` ``axi`` or ``axis``: ports by the standard's name; ``gives``: it begins transfers."""
+
+    name: str
+    kind: str
+    gives: bool
+    ports: dict[str, str]
+
+
+def interfaces_of(top: Structure) -> list[Interface]:
+    """AXI4 masters, the AXI4-Lite slave and streams, in the order of the ports."""
+    found = []
+    for port, (way, _) in top.ports.items():
+        for ending, kind in (("_awvalid", "axi"), ("_tvalid", "axis")):
+            if port.endswith(ending):
+                name = port.removesuffix(ending)
+                ports = {
+                    each.removeprefix(f"{name}_").upper(): each for each in top.ports if each.startswith(f"{name}_")
+                }
+                found.append(Interface(name, kind, way == "output", ports))
+    return found

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scenarios
 
 from sim_approx.backend import run
 from step.functions.cast import Cast
@@ -18,7 +19,6 @@ from step.functions.retile import RetileStreamify
 from step.language.dtypes import BF16
 from step.language.graph import Graph
 from step.language.stream import Stream
-from step.language.tokens import parse
 from step.language.types import Selector, Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.off_chip import MemoryConfig
@@ -29,30 +29,17 @@ FABRIC = FabricConfig(outstanding=2, memory=MemoryConfig(beat_bytes=2, channels=
 NUMBER = Tile(BF16)
 
 
-class Bench:
+class Bench(scenarios.Bench):
     """A graph with its inputs; `times` runs it."""
 
     def __init__(self) -> None:
-        self.graph = Graph("hand")
-        self.inputs: dict[str, Any] = {}
+        super().__init__(Graph("hand"))
 
-    def play(
+    def play(  # type: ignore[override]
         self, name: str, text: str, rank: int, element: Tile | Selector = NUMBER, like: Stream | None = None
     ) -> Stream:
-        symbol = self.graph.symbol
-        dims = (
-            like.shape
-            if like is not None
-            else [symbol(f"{name}{level}", ragged=level > 0) for level in range(rank + 1)]
-        )
-        self.inputs[name] = [
-            token._replace(value=np.full(element.shape, token.value, BF16.numpy))
-            if token.has_value and isinstance(element, Tile)
-            else token
-            for token in parse(text)
-        ]
-        stream: Stream = self.graph.source(name, element, dims)
-        return stream
+        dims = [f"{name}{level}" for level in range(rank + 1)] if like is None else like.shape
+        return super().play(name, text, dims, element)
 
     def run(self, interval: int = 1, latency: int = 0, **options: Any) -> RunResult:
         timing = Timing(interval, latency)

@@ -11,7 +11,7 @@ from programs import BUS, FABRIC, kept_rows, row_data
 
 from cosim.board.failing import waits_of
 from hw.registers.wrapper import board_design
-from hw.verilog.structure import Structure
+from hw.verilog.modules import Structure
 from step.language.graph import Graph
 from step.lowering.registers import PATIENCE
 from step.running.deadlock import Blockage

@@ -127,9 +127,7 @@ REPR = re.compile(r"//.*(?:[A-Z]\w+\(|<class|<\w+ object|\w=\w|\bNone\b|\bTrue\b
 @samples(scenario=ONE_OF_EACH)
 def test_what_is_emitted_is_for_people(scenario: Scenario) -> None:
     """Folders by kind, a comment in words at the head of each file, names of modules that are those of files."""
-    graph = Graph("scenario")
-    scenario.build(graph)
-    design = emit(lower(graph, FABRIC), probes=False)
+    design = emit(scenario.lowered()[0], probes=False)
     *modules, top = design.sidecar["files"]
     assert "/" not in top
     for file in modules:

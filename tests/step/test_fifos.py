@@ -14,6 +14,7 @@ import pytest
 from cases import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from raising import raising
 
 import step
 from step import FP32, FabricConfig, Graph, Program, Tile
@@ -339,9 +340,8 @@ def test_files_that_are_no_bindings(
     data = json.loads(path.read_text())
     change(data)
     path.write_text(json.dumps(data))
-    with pytest.raises(FormatError) as caught:
+    with raising(FormatError, message.format(path=path)):
         DepthBinding.load(path)
-    assert str(caught.value) == message.format(path=path)
 
 
 def test_depths_of_channels_that_do_not_exist() -> None:

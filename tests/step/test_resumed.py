@@ -103,8 +103,7 @@ def test_true_and_one_are_two_points(spec: str, tmp_path: Path) -> None:
 
 
 def complaint(run: Callable[[], object]) -> str:
-    caught = raised(FormatError, run)
-    return caught
+    return raised(FormatError, run)
 
 
 def test_rows_on_another_fabric(spec: str, tmp_path: Path) -> None:
@@ -130,8 +129,7 @@ def test_a_program_that_is_refused_where_it_ran(spec: str, tmp_path: Path) -> No
 def test_budgets_that_hardly_differ(spec: str, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     tuned(spec, [2], path, budget={"bytes_per_cycle": 1.5})
-    text = complaint(lambda: tuned(spec, [2], path, budget={"bytes_per_cycle": 1.75}))
-    assert text == (
+    assert complaint(lambda: tuned(spec, [2], path, budget={"bytes_per_cycle": 1.75})) == (
         f"{path} has rows with a budget of bytes_per_cycle=1.5, but now there is a budget of bytes_per_cycle=1.75: "
         f"{OTHERWISE}"
     )
@@ -172,10 +170,6 @@ def test_a_row_that_failed_is_no_answer(tmp_path: Path) -> None:
         none.best("lut_sites")
 
 
-def damaged(path: Path, change: Callable[[str], str]) -> None:
-    path.write_text(change(path.read_text()))
-
-
 @cases(
     (lambda text: text + text.splitlines()[1] + "\n", None),  # a row twice
     (lambda text: "".join([text.splitlines(True)[0], *reversed(text.splitlines(True)[1:])]), None),
@@ -202,7 +196,7 @@ def test_files_that_somebody_changed(
 ) -> None:
     path = tmp_path / "rows.csv"
     before = step.sweep(spec, {"rows": [2, 3]}, save=path, jobs=1)
-    damaged(path, change)
+    path.write_text(change(path.read_text()))
     if wanted is None:
         assert step.sweep(spec, {"rows": [2, 3]}, save=path, jobs=1).rows == before.rows
         return

@@ -1,9 +1,11 @@
-"""The files of a design as other tools want them listed, with its FuseSoC core and the script of the synthesis."""
+"""The files of a design: the text of its top module, lists for other tools, its FuseSoC core, and a script."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+from hw.verilog.modules import MEMORY_RESET, Structure, interfaces_of, port_widths, separated
 
 _TEXT = """\
 CAPI=2:
@@ -68,6 +70,9 @@ create_clock -name clk -period 10.0 [get_ports clk]
 """
 
 
+_BUS = "m_axi"
+
+
 @dataclass(frozen=True)
 class BenchFiles:
     """Files that simulate a design: the top module, its files, and files that it reads where it runs."""
@@ -127,3 +132,62 @@ def list_files(
     """All of them for the top ``module`` of a folder, by name."""
     core = core_files(CORE, "fabric", module, sources, waivers, {CONSTRAINTS: "SDC"}, bench)
     return {FILE_LIST: file_list_text(sources), CONSTRAINTS: CONSTRAINTS_TEXT, **core}
+
+
+def top_text(structure: Structure, *, generic: bool = True) -> str:
+    """SystemVerilog of the module that wires everything; ``generic`` as of `ModuleLibrary`."""
+    ports = {"clk": ("input", 1), "rst": ("input", 1), **structure.ports}
+    lines = [f"module {structure.name} ("]
+    attributes = _interface_attributes(structure)
+    lines += separated(
+        f"{attributes.get(name, '')}  {direction} wire {_range(width)}{name}"
+        for name, (direction, width) in ports.items()
+    )
+    lines.append(");")
+    lines += [f"  wire {_range(width)}{name};" for name, width in structure.wires.items()]
+    for instance in structure.instances:
+        module = instance.component.reference if generic else instance.component.module_name
+        reset = instance.connections.get("rst", "rst")
+        clock: dict[str, str | int] = {"clk": "clk", "rst": reset} if instance.component.clocked else {}
+        lines += ["", f"  // {instance.comment}", f"  {module} {instance.name} ("]
+        widths = port_widths(instance.component)
+        connections = {**clock, **{port: instance.connections.get(port, "") for port in widths}}
+        lines += separated(
+            f"    .{port}({net if isinstance(net, str) else _constant(net, widths[port])})"
+            for port, net in connections.items()
+        )
+        lines.append("  );")
+    for port, expressions in structure.gathered.items():
+        lines += ["", f"  assign {port} = {{"]
+        lines += separated(f"    {each}" for each in reversed(expressions))
+        lines.append("  };")
+    return "\n".join([*lines, "endmodule"]) + "\n"
+
+
+def _interface_attributes(structure: Structure) -> dict[str, str]:
+    """Lines in front of ports that tell Vivado which clock and reset streams and buses have, and which way the reset
+    goes. With a clock of their own (``bus_clk``) that is the one of AXI4 buses."""
+    own = "bus_clk" in structure.ports
+    prefixes = {"clk": list[str](), "bus_clk": list[str]()}
+    for each in interfaces_of(structure):
+        prefixes["bus_clk" if own and each.name.startswith(_BUS) else "clk"].append(each.name)
+    found = {}
+    for (clock, those), reset in zip(prefixes.items(), ("rst", "bus_rst"), strict=True):
+        if those:
+            told = f"ASSOCIATED_BUSIF {':'.join(those)}, ASSOCIATED_RESET {reset}"
+            found[clock] = _attribute("clock", clock, "CLK", told)
+            found |= {each: _attribute("reset", each, "RST", "POLARITY ACTIVE_HIGH") for each in (reset, MEMORY_RESET)}
+    return found
+
+
+def _attribute(kind: str, port: str, signal: str, told: str) -> str:
+    information = f'X_INTERFACE_INFO = "xilinx.com:signal:{kind}:1.0 {port} {signal}"'
+    return f'  (* {information}, X_INTERFACE_PARAMETER = "{told}" *)\n'
+
+
+def _constant(value: int, width: int) -> str:
+    return f"{width}'h{value:x}"
+
+
+def _range(width: int) -> str:
+    return f"[{width - 1}:0] " if width > 1 else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hw.rules.numbers import Number, both, const, either, invert
 from hw.rules.pace import Pace
-from hw.rules.values import RESULT, STATE, Literal
+from hw.rules.values import ANY, RESULT, STATE, Literal
 
 HELD = "the datapath keeps what it makes: so does the state word"
 
@@ -19,7 +19,8 @@ class Results(Pace):
     @property
     def begins(self) -> Number:
         """Whether the state before a firing that applies the function, or puts a state, is the initial one."""
-        applies, puts = self.flag("applies"), self._picked(self.token(0).carries.source, self.parameters.get("initial"))
+        applies, carries = self.flag("applies"), self.token(0).carries
+        puts = const(0) if carries is ANY else self._picked(carries.source, self.parameters.get("initial"))
         begins: Number = self.end.said.get(("begins",), const(1))
         return begins if puts is const(0) else either(both(applies, begins), both(invert(applies), puts))
 

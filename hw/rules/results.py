@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 from hw.rules.numbers import Number, both, const, either, invert
@@ -29,7 +30,7 @@ class Results(Pace):
         begins: Number = self.end.said.get(("begins",), const(1))
         return begins if puts is const(0) else either(both(applies, begins), both(invert(applies), puts))
 
-    @property
+    @cached_property
     def initial(self) -> Literal:
         """The initial state, without items where that never goes out."""
         return next((each for each in self.ways(0).values() if isinstance(each, Literal)), Literal(()))

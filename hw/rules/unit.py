@@ -16,8 +16,7 @@ from hw.rules.applying import Application
 from hw.rules.execution import Execution, executed
 from hw.rules.values import Arriving, Literal
 from hw.rules.writing import Writing
-from step.firing.applied import Applied
-from step.firing.declared import Declared, declared_rule
+from step.firing.declared import Applied, Declared, declared_rule
 from step.firing.item import Item, SideBySide
 from step.firing.machine import Machine
 from step.firing.words import side_by_side
@@ -71,7 +70,7 @@ class Translated(FiringRule):
         """The rule executed."""
         return executed(self.machine, self.parameters, self.reads, self.writes)  # type: ignore[arg-type]
 
-    held = property(lambda self: tuple(sorted(self.execution.held())))
+    held = property(lambda self: tuple(sorted(self.execution.held)))
 
     @property
     def offsets(self) -> tuple[int, ...]:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 
+from hw.firing.arrival_order import ArrivalOrder, selected
 from hw.firing.machine import Firing
 from hw.links.layout import DynamicFormat
 from hw.rules.execution import Execution, tuple_words
 from hw.rules.moving import send_words
 from hw.rules.numbers import Number, const
 from hw.rules.values import ANY, Carried, Symbol
+from hw.verilog.modules import Shared
 from step.lowering.links import Span
 from step.lowering.plans.rows import largest
 
@@ -30,6 +34,12 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "has": lambda mask, one: (mask & one).any(),
     "with": lambda mask, one, _: mask | one,
     "mux": lambda test, a, b, _: Mux(test, a, b),
+    "cat": lambda *flags: Cat(flags),
+    "pick": lambda mask, *parts: selected(mask, parts),
+    "several": lambda mask: reduce(or_, (mask[:each].any() & mask[each] for each in range(1, len(mask)))),
+    "first": lambda mask: (mask & -mask)[: len(mask)],
+    "within": lambda a, b: a & b,
+    "without": lambda a, b: a & ~(b | Const(0, len(a))),
 }
 
 
@@ -56,7 +66,7 @@ class Writing:
         for name, word in executed.present.items():
             for part, number in numbers_of(word).items():
                 if number.op == "leaf":
-                    shape, init = range(number.lo, number.hi + 1), executed.words.initial.get(name, 0)
+                    shape, init = range(number.lo, number.hi + 1), executed.words.initial.get((name, part), 0)
                     self._memo[number] = Signal(shape, name=f"{name}_{part}" if part else name, init=init)
 
     def write(self) -> None:
@@ -69,6 +79,8 @@ class Writing:
             if take is not const(0):
                 with m.If(self._made(take)):
                     firing.take(port)
+        if executed.flag("starves") is not const(0):
+            firing.wait(~self._made(executed.flag("starves")))
         if executed.flag("fault") is not const(0):
             firing.fault(self._made(executed.flag("fault")))
         self._rows = self._rows_now()
@@ -85,11 +97,12 @@ class Writing:
         for name, before in executed.present.items():
             changes = executed.flag("next", name)
             if changes is not const(0):
-                after = numbers_of(executed.end.said["word", name])
+                old, after = numbers_of(before), numbers_of(executed.end.said["word", name])
+                parts = [part for part, each in old.items() if each.op == "leaf" and after.get(part, each) is not each]
+                values = [self._made(after[part]) for part in parts]  # below m.If they would have its condition, too
                 with m.If(self._made(changes)):
-                    for part, register in numbers_of(before).items():
-                        if part in after and after[part] is not register and register.op == "leaf":
-                            firing.next(self._memo[register], self._made(after[part]))
+                    for part, value in zip(parts, values, strict=True):
+                        firing.next(self._memo[old[part]], value)
 
     def _send(self, port: int) -> None:
         """Say what the words of output ``port`` are."""
@@ -153,11 +166,19 @@ class Writing:
             case "leaf":
                 ((what, port, part),) = number.args
                 head = self._firing.head(port)
-                made = self._firing.differ(port, part) if what == "differ" else getattr(head, part)
+                if what == "differ":
+                    made = self._firing.differ(port, part)
+                else:
+                    made = self._firing.visible(port) if part == "visible" else getattr(head, part)
             case "table":
                 entries, index = number.args
                 width = max(1, max(entries).bit_length())
                 made = Array(Const(each, width) for each in entries)[self._made(index)]
+            case "oldest":
+                waiting, among = map(self._made, number.args)
+                self._m.submodules.order = order = Shared(ArrivalOrder(len(waiting)))
+                self._m.d.comb += [order.waiting.eq(waiting), order.among.eq(among)]
+                made = order.first
             case op:
                 arguments = (self._made(each) if isinstance(each, Number) else each for each in number.args)
                 made = OPERATORS[op](*arguments)

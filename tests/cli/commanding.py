@@ -24,6 +24,16 @@ class Result(NamedTuple):
     out: str
     err: str
 
+    def ok(self) -> str:
+        """What it printed on stdout, where it went well without a word on stderr."""
+        assert (self.code, self.err) == (0, ""), self.err
+        return self.out
+
+    def failed(self, code: int = 1) -> str:
+        """What it said on stderr, where it ended with ``code`` and printed nothing."""
+        assert (self.code, self.out) == (code, ""), self.err
+        return self.err
+
 
 Step = Callable[..., Result]
 

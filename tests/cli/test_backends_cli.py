@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import jsonschema
 import numpy as np
 import pytest
 from cases import cases
-from commanding import PROGRAMS, ROOT, Result, Step, commanding
+from commanding import PROGRAMS, ROOT, Result, Step, commanding, in_a_process
 from filing import filed
 from kept_tools import cold_cache
 from progress_lines import without_progress
@@ -130,11 +129,10 @@ TIMED_BY = {"rtl": "rtl", "approx": "approx (compiled engine)"}
 
 @pytest.mark.parametrize("backend", ["interpret", "approx", "rtl"])
 def test_run_prints_a_result_and_no_talk(step: Step, fragile: str, backend: str) -> None:
-    result = step("run", f"{fragile}:good", "--backend", backend)
-    assert (result.code, result.err) == (0, "")
-    assert (f"fragile on {TIMED_BY.get(backend)}: 34 cycles" in result.out) == (backend in TIMED_BY)
+    out = step("run", f"{fragile}:good", "--backend", backend).ok()
+    assert (f"fragile on {TIMED_BY.get(backend)}: 34 cycles" in out) == (backend in TIMED_BY)
     outputs = "products: 3 elements, the first one [[1.]]\nscaled_rows: 3 elements, the first one [[3.]]\n"
-    assert result.out.endswith(outputs) == (backend != "approx")  # the fast model computes no values
+    assert out.endswith(outputs) == (backend != "approx")  # the fast model computes no values
 
 
 def test_run_says_how_many_cycles_it_jumped_over(step: Step) -> None:
@@ -153,9 +151,7 @@ def test_run_says_how_many_cycles_it_jumped_over(step: Step) -> None:
 @pytest.mark.parametrize("backend", ["interpret", "approx", "rtl"])
 def test_run_as_json_fits_the_printed_schema(step: Step, backend: str) -> None:
     schema = json.loads(step("schema", "result").out)
-    result = step("run", SIMPLE, "--backend", backend, "--json")
-    assert (result.code, result.err) == (0, "")
-    data = json.loads(result.out)
+    data = json.loads(step("run", SIMPLE, "--backend", backend, "--json").ok())
     jsonschema.Draft202012Validator(schema).validate(data)
     assert (data["backend"], data["program"], data["status"], data["error"]) == (
         backend, "moe_simple", "finished", None,
@@ -222,9 +218,7 @@ def test_a_fault_exits_with_4_and_is_a_result_as_json(step: Step, fragile: str, 
 
 @pytest.mark.parametrize("backend", ["approx", "rtl"])
 def test_a_deadlock_exits_with_4(step: Step, fragile: str, backend: str) -> None:
-    result = step("run", f"{fragile}:stuck", "--backend", backend)
-    assert (result.code, result.out) == (4, "")
-    assert result.err.startswith(DEADLOCK_HEAD)
+    assert step("run", f"{fragile}:stuck", "--backend", backend).failed(4).startswith(DEADLOCK_HEAD)
 
 
 @cases(("run", "--backend", "approx"), ("run", "--backend", "rtl"), ("compare", "--jobs", "1"))
@@ -297,9 +291,8 @@ def test_the_table_begins_with_what_limits_the_run(step: Step, fragile: str, bac
 
 def test_outputs_are_checked(step: Step, fragile: str) -> None:
     for backend in ("interpret", "rtl"):
-        result = step("run", f"{fragile}:expecting", "--check", "--backend", backend)
-        assert (result.code, result.err) == (0, "")
-        assert result.out.splitlines()[-1] == "ok: scaled_rows as expected, within 0.00% (tolerance 0.00%)"
+        out = step("run", f"{fragile}:expecting", "--check", "--backend", backend).ok()
+        assert out.splitlines()[-1] == "ok: scaled_rows as expected, within 0.00% (tolerance 0.00%)"
     wrong = "output 'scaled_rows' is 9 at [2], but 10 is expected; the tolerance is 0.00% of the largest one expected"
     result = step("run", f"{fragile}:disappointed", "--check", "--backend", "interpret")
     assert (result.code, result.err) == (4, f"error: {wrong}\n")
@@ -326,9 +319,7 @@ def test_waves_show_the_units_at_work(step: Step, fragile: str, tmp_path: Path) 
 
 def test_compare_as_json(step: Step, fragile: str) -> None:
     """Several programs at once, one of which is a list."""
-    result = step("compare", f"{fragile}:several", SIMPLE, "--json")
-    assert (result.code, result.err) == (0, "")
-    found = json.loads(result.out)
+    found = json.loads(step("compare", f"{fragile}:several", SIMPLE, "--json").ok())
     assert [each["program"] for each in found] == ["fragile", "fragile", "moe_simple"]
     for each in found:
         assert each["passed"] is True and each["outputs_equal"] is True
@@ -347,9 +338,8 @@ def test_compare_as_json(step: Step, fragile: str) -> None:
 
 
 def test_compare_as_a_table(step: Step, fragile: str) -> None:
-    result = step("compare", f"{fragile}:good")
-    assert (result.code, result.err) == (0, "")
-    assert "fragile: cycles per operator" in result.out and "rows_broadcast" in result.out
+    out = step("compare", f"{fragile}:good").ok()
+    assert "fragile: cycles per operator" in out and "rows_broadcast" in out
     short = step("compare", f"{fragile}:good", "--no-operators")
     lines = short.out.splitlines()
     assert lines[:3] == [
@@ -421,9 +411,7 @@ def test_compare_with_modelled_arithmetic(step: Step) -> None:
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_compare_of_programs_that_fail(step: Step, fragile: str, form: tuple[str, ...]) -> None:
     assert step("compare", f"{fragile}:ragged", *form) == (4, "", FAULT)
-    result = step("compare", f"{fragile}:stuck", *form)
-    assert (result.code, result.out) == (4, "")
-    assert result.err.startswith(DEADLOCK_HEAD)
+    assert step("compare", f"{fragile}:stuck", *form).failed(4).startswith(DEADLOCK_HEAD)
     assert step("compare", f"{fragile}:columns", *form) == (1, "", COLUMNS.format(fragile))
 
 
@@ -479,10 +467,9 @@ def contents(directory: Path) -> dict[str, bytes]:
 
 def test_verilog_for_synthesis(step: Step, tmp_path: Path) -> None:
     directory = tmp_path / "one"
-    result = step("verilog", SIMPLE, "-o", directory)
-    assert (result.code, result.err) == (0, "")
+    out = step("verilog", SIMPLE, "-o", directory).ok()
     first = contents(directory)
-    assert result.out == (f"{directory}: {len(first) - 4} files, top module fabric_moe_simple, 34 units, 41 channels\n")
+    assert out == (f"{directory}: {len(first) - 4} files, top module fabric_moe_simple, 34 units, 41 channels\n")
     sidecar = json.loads(first["fabric.json"])
     others = {"fabric.json", "manifest.sha256", "bin/verilator", "bin/yosys"}
     assert set(first) == {*others, *sidecar["files"], *sidecar["waivers"], *sidecar["lists"]}
@@ -555,9 +542,7 @@ def test_models_are_for_a_bench_only(step: Step, tmp_path: Path) -> None:
 
 
 def test_doctor_finds_all(step: Step) -> None:
-    result = step("doctor")
-    assert (result.code, result.err) == (0, "")
-    assert "MISSING" not in result.out
+    assert "MISSING" not in step("doctor").ok()
     findings = json.loads(step("doctor", "--json").out)
     assert [set(each) for each in findings] == [{"tool", "found", "minimum", "ok", "required", "hint"}] * len(findings)
     assert all(each["ok"] for each in findings if each["required"])
@@ -597,9 +582,7 @@ def test_a_compiler_that_fails_exits_with_2(step: Step, fragile: str, tmp_path: 
     compiler.chmod(0o755)
     monkeypatch.setenv("CXX", str(compiler))
     monkeypatch.setenv("STEP_CACHE", str(cold_cache(tmp_path / "cache")))
-    result = step("run", f"{fragile}:good")
-    assert (result.code, result.out) == (2, "")
-    lines = result.err.splitlines()
+    lines = step("run", f"{fragile}:good").failed(2).splitlines()
     assert lines[0] == "error: make failed:" and "  x.cpp:1: error: no" in lines
     assert Path(lines[-1].removeprefix("full log: ")).is_file()
     assert not list((tmp_path / "cache").glob("*.partial"))
@@ -619,36 +602,28 @@ sys.meta_path.insert(0, Hidden())
 
 
 @pytest.fixture
-def without(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+def without(tmp_path: Path) -> Callable[..., Result]:
     """Runs the command line in a Python that lacks some modules."""
     hook = tmp_path / "hook"
     hook.mkdir()
     (hook / "sitecustomize.py").write_text(HIDING)
 
-    def run(modules: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "step", *arguments], cwd=ROOT, capture_output=True, text=True, check=False,
-            env={**os.environ, "PYTHONPATH": str(hook), "HIDDEN": modules},
-        )  # fmt: skip
-
-    return run
+    return lambda modules, *arguments: in_a_process(*arguments, PYTHONPATH=str(hook), HIDDEN=modules)
 
 
 @cases(("amaranth", "amaranth"), pytest.param("cocotb,cocotb_tools", "cocotb_tools", marks=pytest.mark.slow))
 def test_modules_that_are_not_installed(hidden: str, named: str, without: Any, fragile: str) -> None:
     hint = f"needs the module {named}; install it with: pip install 'step-fabric[sim]'"
     for verb in (("run", "--backend", "rtl"), ("compare",)):
-        done = without(hidden, verb[0], f"{fragile}:good", *verb[1:])
-        told = without_progress(done.stderr)
-        assert (done.returncode, done.stdout, told) == (3, "", f"error: the back end rtl {hint}\n")
-    assert without(hidden, "run", f"{fragile}:good", "--backend", "approx").returncode == 0
-    assert without(hidden, "doctor").stdout.startswith("ok       python")
+        code, out, err = without(hidden, verb[0], f"{fragile}:good", *verb[1:])
+        assert (code, out, without_progress(err)) == (3, "", f"error: the back end rtl {hint}\n")
+    assert without(hidden, "run", f"{fragile}:good", "--backend", "approx").code == 0
+    assert without(hidden, "doctor").out.startswith("ok       python")
 
 
 def test_verbs_that_are_not_installed_are_listed(without: Any, fragile: str) -> None:
-    done = without("amaranth", "--help")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert re.search(r"^  verilog +Write a program's RTL", done.stdout, re.MULTILINE)
+    code, out, err = without("amaranth", "--help")
+    assert (code, err) == (0, "") and re.search(r"^  verilog +Write a program's RTL", out, re.MULTILINE)
     hint = "step verilog needs the module amaranth; install it with: pip install 'step-fabric[sim]'"
-    done = without("amaranth", "verilog", f"{fragile}:good", "-o", "there", "--bench")
-    assert (done.returncode, done.stdout, without_progress(done.stderr)) == (3, "", f"error: {hint}\n")
+    code, out, err = without("amaranth", "verilog", f"{fragile}:good", "-o", "there", "--bench")
+    assert (code, out, without_progress(err)) == (3, "", f"error: {hint}\n")

@@ -20,14 +20,11 @@ ragged = program("ragged")
 @pytest.mark.parametrize("options", [[], ["--random", "3"]])
 def test_an_example_takes_it(step: Step, options: list[str], tmp_path: Path) -> None:
     file = tmp_path / "x.npz"
-    result = step("inputs", SIMPLE, "-o", file, *options)
-    assert (result.code, result.err) == (0, "")
-    assert result.out.splitlines() == [
+    assert step("inputs", SIMPLE, "-o", file, *options).ok().splitlines() == [
         "x: float32 [10, 16]", "weight0: float32 [16, 64]", "weight1: float32 [16, 64]", "routing: bool [10, 2]"
     ]  # fmt: skip
     for backend in ("interpret", "approx"):
-        result = step("run", SIMPLE, "--inputs", file, "--backend", backend)
-        assert (result.code, result.err) == (0, "")
+        step("run", SIMPLE, "--inputs", file, "--backend", backend).ok()
     with np.load(file) as archive:
         assert archive["x"].any() == bool(options)
 
@@ -36,15 +33,12 @@ def test_an_example_takes_it(step: Step, options: list[str], tmp_path: Path) -> 
 def test_a_ragged_program_takes_it(step: Step, ragged: Path, options: list[str], tmp_path: Path) -> None:
     file = tmp_path / "x.npz"
     assert step("inputs", ragged, "-o", file, *options).code == 0
-    result = step("run", ragged, "--inputs", file, "--backend", "approx")
-    assert (result.code, result.err) == (0, "")
+    step("run", ragged, "--inputs", file, "--backend", "approx").ok()
 
 
 def test_what_is_written(step: Step, ragged: Path, tmp_path: Path) -> None:
     file = tmp_path / "x.npz"
-    result = step("inputs", ragged, "-o", file, "--bind", "N=3", "--bind", "R=4", "--json")
-    assert (result.code, result.err) == (0, "")
-    assert json.loads(result.out) == {
+    assert json.loads(step("inputs", ragged, "-o", file, "--bind", "N=3", "--bind", "R=4", "--json").ok()) == {
         "x.values": {"dtype": "float32", "shape": [4, 1, 2]},
         "x.extents.0": {"dtype": "int64", "shape": [3]},
         "which": {"dtype": "bool", "shape": [3, 2]},
@@ -62,8 +56,7 @@ def test_a_program_that_fails_on_it_is_warned_of(step: Step, tmp_path: Path) -> 
         "warning: the program fails on this data, so some inputs depend on each other in a way that shapes do not say; "
         "edit the file, or keep the program's own with --keep NAME: map 'expert0_weighted' (step_models/mixture.py:"
     )
-    result = step("inputs", MIXTRAL, "-o", file, "--random", "1", "--keep", "routing", "--keep", "choice")
-    assert (result.code, result.err) == (0, "")
+    step("inputs", MIXTRAL, "-o", file, "--random", "1", "--keep", "routing", "--keep", "choice").ok()
     assert step("run", MIXTRAL, "--inputs", file, "--backend", "approx").code == 0
 
 

@@ -101,10 +101,12 @@ def moved(graph: Graph) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("latency", [1, 2, 3, 7, 24, 113, 200])
+@pytest.mark.parametrize("latency", [1, 2, 7, 24, 113])
 def test_a_reset_in_front_of_any_latency(latency: int) -> None:
+    """In cycles from all over a run."""
     made = board(Scenario("moved", "", moved), latency)
-    check_restarts(made, range(0, check_restarts(made, []) + 3, 1 if latency == 24 else 5))
+    length = check_restarts(made, [])
+    check_restarts(made, range(0, length + 3, length // 30))
 
 
 def test_a_datapath_that_begins_in_the_cycle_of_the_reset_does_not_go_on() -> None:

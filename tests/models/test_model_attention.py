@@ -9,7 +9,7 @@ import pytest
 from cases import cases
 from grids import grid, samples
 from raising import raised
-from running_models import array, assert_runs, error_of
+from running_models import array, assert_runs
 
 from sim_approx import backend as approx
 from step.errors import InputError
@@ -131,12 +131,6 @@ def test_traffic_at_full_size() -> None:
     tile, row, group = 32 * 128 * 2, 128 * 2, 8 * 128
     found = metrics(program.graph, program.fabric).bind({**parts, **pieces}).off_chip_bytes
     assert found == 2 * (2147 * tile + 64 * (row + 2 * tile)) + 64 * group * (2 + 4)
-
-
-def test_a_wrong_result_is_found() -> None:
-    program = attention.program(LENGTHS)
-    program.expected["output"] = program.expected["output"] * 1.01
-    assert error_of(program, interpret(program.graph, program.inputs).outputs) > 1
 
 
 @cases(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import sympy
 from cases import cases
+from raising import raising
 
 from step.errors import TypeMismatch
 from step.language.dims import Dim, DimKind, derive, dim, element_count, format_shape, shape, symbol
@@ -42,9 +43,8 @@ def test_integers_are_static_dimensions(value: int) -> None:
     (None, "None"),
 )
 def test_what_is_no_dimension(value: object, shown: str) -> None:
-    with pytest.raises(TypeMismatch) as error:
+    with raising(TypeMismatch, f"a dimension must be an integer >= 0 or a symbol, not {shown}"):
         dim(value)  # type: ignore[arg-type]
-    assert str(error.value) == f"a dimension must be an integer >= 0 or a symbol, not {shown}"
 
 
 def test_a_symbol_has_no_fixed_extent() -> None:

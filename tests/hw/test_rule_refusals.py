@@ -16,8 +16,7 @@ from hw.firing.unit import Unit
 from hw.links.layout import TokenFormat
 from hw.rules.unit import Applying, Translated
 from hw.rules.words import HardwareError
-from step.firing.applied import Applied
-from step.firing.declared import Declared
+from step.firing.declared import Applied, Declared
 from step.firing.item import Item
 from step.firing.machine import Machine
 from step.firing.words import side_by_side
@@ -112,7 +111,7 @@ APPLIES = "x = need(self.inputs[0]); room(self.outputs[0]); take(self.inputs[0])
 )  # fmt: skip
 def test_results_that_no_datapath_has(tmp_path: Path, body: str, error: str) -> None:
     given = {"count": 3, "table": (1,), "part": print, "apply": Applied(SelectAll(1))}
-    rule = Applying.of(Declared(machine(tmp_path, APPLIES + body), given), (STREAM,), (STREAM,))
+    rule = Applying.of(Declared(odd(tmp_path, APPLIES + body), given), (STREAM,), (STREAM,))
     with raising(HardwareError, f"{tmp_path}/odd.py:{error}"):
         assert rule.execution
 

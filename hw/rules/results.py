@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 from hw.rules.numbers import Number, both, const, either, invert
 from hw.rules.pace import Pace
-from hw.rules.values import RESULT, STATE, Literal
+from hw.rules.values import ANY, RESULT, STATE, Literal
 
 HELD = "the datapath keeps what it makes: so does the state word"
 
@@ -18,10 +19,14 @@ class Results(Pace):
     one, and says where that is the first operand.
     """
 
+    def _puts(self, wanted: Any) -> Number:
+        carries = self.token(0).carries
+        return const(0) if carries is ANY else self._picked(carries.source, wanted)
+
     @property
     def begins(self) -> Number:
         """Whether the state before a firing that applies the function, or puts a state, is the initial one."""
-        applies, puts = self.flag("applies"), self._picked(self.token(0).carries.source, self.parameters.get("initial"))
+        applies, puts = self.flag("applies"), self._puts(self.parameters.get("initial"))
         begins: Number = self.end.said.get(("begins",), const(1))
         return begins if puts is const(0) else either(both(applies, begins), both(invert(applies), puts))
 
@@ -49,7 +54,7 @@ class Results(Pace):
         if self.puts_before:
             late = both(emits, invert(applies))
         else:
-            late = both(applies, both(emits, invert(self._picked(token.carries.source, RESULT))))
+            late = both(applies, both(emits, invert(self._puts(RESULT))))
         for wrong, what, hint in (
             (invert(self.flag("COMPUTES")), "that does not compute", "return COMPUTES"),
             (late, "that puts another state", "it puts the state before it, always, or what it makes of it"),

@@ -14,12 +14,13 @@ from raising import raising
 
 from hw.firing.unit import Unit
 from hw.links.layout import TokenFormat
-from hw.rules.unit import Translated
+from hw.rules.unit import Applying, Translated
 from hw.rules.words import HardwareError
-from step.firing.declared import Declared
+from step.firing.declared import Applied, Declared
 from step.firing.item import Item
 from step.firing.machine import Machine
 from step.firing.words import side_by_side
+from step.functions.select import SelectAll
 from step.language.dtypes import INT8
 from step.language.types import Tile, Tuple
 
@@ -28,7 +29,7 @@ from __future__ import annotations
 from dataclasses import dataclass; from collections.abc import Callable
 from step.firing.machine import *
 from step.firing.words import *
-from step.language.faults import Fault, aligned
+from step.language.faults import Fault, aligned, rows_of
 from step.language.tokens import Token, empty
 @dataclass(slots=True, eq=False, kw_only=True)
 class Odd(Machine):
@@ -92,6 +93,27 @@ def test_an_item_that_leaves_before_it_is_there(tmp_path: Path) -> None:
     error = "16: no hardware can be made of a latency of 0; what it sends is there after 1"
     with raising(HardwareError, f"{tmp_path}/odd.py:{error}"):
         rtlil.convert(Unit(rule), name="odd")
+
+
+APPLIES = "x = need(self.inputs[0]); room(self.outputs[0]); take(self.inputs[0])\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        ("put(self.outputs[0], Token(self.apply(x.value, x.value)))",
+         "17: no hardware can be made of self.apply(x.value, x.value); its operands are the values of all inputs"),
+        ("y = self.apply(x.value)\nput(self.outputs[0], Token(self.apply(x.value)))",
+         "18: no hardware can be made of a second self.apply(x.value); a firing has one at most"),
+        ("put(self.outputs[0], Token(self.apply(x.value)))",
+         "16: no hardware can be made of a result of a firing that does not compute; return COMPUTES"),
+    ],
+)  # fmt: skip
+def test_results_that_no_datapath_has(tmp_path: Path, body: str, error: str) -> None:
+    given = {"count": 3, "table": (1,), "part": print, "apply": Applied(SelectAll(1))}
+    rule = Applying.of(Declared(odd(tmp_path, APPLIES + body), given), (STREAM,), (STREAM,))
+    with raising(HardwareError, f"{tmp_path}/odd.py:{error}"):
+        assert rule.execution
 
 
 HELD = "x = need(self.inputs[0])\nheld = self.held\nif held is None:\n    take(self.inputs[0]); self.held = x; return\n"

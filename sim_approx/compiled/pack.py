@@ -40,11 +40,6 @@ def mask_piece(mask: int, piece: int) -> int:
     return mask >> 32 * piece & 0xFFFFFFFF
 
 
-def only(port: int) -> int:
-    """The selector of one port."""
-    return 1 << port
-
-
 class Handles:
     """The objects and functions that a run handles.
 
@@ -57,7 +52,8 @@ class Handles:
         self.objects: list[Any] = []
         self._places: dict[int, int] = {}
         self._integers: dict[int, int] = {}
-        self._functions: list[Callable[..., Any]] = [number, mask_piece, only, rows_of, targets_in, operator.neg]
+        selector = partial(operator.lshift, 1)  # of one port
+        self._functions: list[Callable[..., Any]] = [number, mask_piece, selector, rows_of, targets_in, operator.neg]
         self._last: dict[int, tuple[list[int], int]] = {}
         self.error: BaseException | None = None
         for each in named:

@@ -11,7 +11,7 @@ from hw.links.words import in_words, whole
 from hw.primitives.timing import delayed, loop_store, word_window
 from hw.rules.moving import words_of
 from hw.rules.numbers import both, const
-from hw.rules.values import STATE
+from hw.rules.values import RESULT, STATE
 from hw.rules.writing import Writing
 from hw.verilog.modules import Shared
 from step.lowering.plans.rows import largest
@@ -57,7 +57,7 @@ class Application(Writing):
             if streams:
                 m.d.comb += datapath.emit.eq(firing.fired(self._emits))
         word: Value = datapath.result
-        if not streams and not executed.puts_before and len(executed.ways(port)) > 1:
+        if not (streams or executed.puts_before) and {*executed.ways(port).values()} != {RESULT}:
             word = self._with_state(word, first)
         if not (streams or rule.result.control):
             word = in_words(m, word, firing.delayed(firing.fired(self._emits)), rule.result)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 from typing import Any
 
 from hw.rules.expressions import Expressions, given
@@ -138,13 +139,13 @@ class Calls(Expressions):
         if not never(path.flag("applies"), path.facts):
             self.refuse(call, f"a second {call}", "a firing has one at most")
         path.said["applies",], path.said["begins",] = const(1), begins if applied.reduces else const(0)
-        rows = ANY if applied.rows is None else const(applied.rows.more)
-        for place in () if applied.rows is None else applied.rows.of:
-            rows = rows if values[place].rows is ANY else add(rows, values[place].rows)
+        rows = ANY
+        if applied.rows is not None and self.outputs[0].most_rows:
+            rows = reduce(add, [*(values[place].rows for place in applied.rows.of), const(applied.rows.more)])
         return Carried(const(1), self.source(RESULT), rows=rows)
 
     def _picked(self, source: Any, wanted: Any) -> Number:
-        return picked(source, lambda each: self.sources[each] == wanted)
+        return picked(source, lambda each: const(int(self.sources[each] == wanted)))
 
     def _distinct(self, call: RuleTerm, path: Path, bound: int, seen: Number, value: Carried) -> Number:
         """The mask ``seen`` with the index that a value is, which it must not have."""
@@ -247,6 +248,10 @@ WORDS: Mapping[Any, Callable[..., Any]] = {
     min: lambda rule, call, path, a, b: rule.either(less(a, b), given(a, call), given(b, call), path),
     words.put: Calls._put,
     words.chosen: Calls._chosen,
+    words.reserve: Calls._reserve,
+    words.number: lambda rule, call, path, value: rule._control(call, value),
+    words.targets_in: Calls._targets,
+    rows_of: Calls._rows_of,
     words.need_each: Calls._need_each,
     words.need_any: Calls._need_any,
     words.front: lambda rule, call, path, port: rule.fronts[port.number]._replace(there=_shows(port)),
@@ -258,10 +263,6 @@ WORDS: Mapping[Any, Callable[..., Any]] = {
     words.first: lambda rule, call, path, mask: node("first", mask),
     words.without: lambda rule, call, path, mask, others: node("without", mask, others),
     words.only: lambda rule, call, path, mask: mask,
-    words.reserve: Calls._reserve,
-    words.number: lambda rule, call, path, value: rule._control(call, value),
-    words.targets_in: Calls._targets,
-    rows_of: Calls._rows_of,
     aligned: Calls._aligned,
     same_rows: lambda rule, call, path, tokens, ports: None,  # `aligned` says it of tiles of dynamic size
     Token: Calls._token,

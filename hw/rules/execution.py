@@ -48,7 +48,7 @@ class Execution(Results):
         self.flag = self.end.flag
         self._check_room()
         for port, format in enumerate(outputs):
-            if not self.is_result(port):
+            if not self.applies:
                 self._check_words(port, format)
         self.offsets = self._opened(inputs)
         self.check_moves()

@@ -36,7 +36,8 @@ COMPARED: Mapping[str, Callable[[Number, Number], Number]] = {
 class Expressions:
     """Expressions of a rule over the tokens in ``fronts``, by ``parameters`` and ``outputs``.
 
-    ``sources`` are all that words come from: inputs, parts of them and constants, each by its number.
+    ``sources`` are all that words come from: inputs, parts of them and constants, each by its number. One that
+    ``applies`` a function may have to know the rows of its state (``counts_rows``).
     """
 
     def __init__(
@@ -44,8 +45,8 @@ class Expressions:
     ) -> None:
         self.rule, self.parameters, self.fronts, self.outputs = rule, parameters, fronts, outputs
         self.present: dict[str, Any] = {}
-        applied = (each for each in parameters.values() if isinstance(each, Applied))
-        self.counts_rows = any(each.rows is not None for each in applied)  # of its state, from none on
+        applied = [each for each in parameters.values() if isinstance(each, Applied)]
+        self.applies, self.counts_rows = bool(applied), any(each.rows is not None for each in applied)
         ports = range(len(fronts))
         in_front, held = [Arriving((port,)) for port in ports], [Arriving((port,), held=(port,)) for port in ports]
         self.sources: list[Any] = [*[None] * SOURCE, *in_front, *held]

@@ -77,9 +77,11 @@ class Holding(Calls):
     def _is_of(self, token: Symbol, port: int, held: bool | None) -> Number:
         """Whether ``token`` has the value of input ``port`` that is ``held``, or the one in front, or any (None)."""
 
-        def wanted(source: int) -> bool:
+        def wanted(source: int) -> Number:
             words = self.sources[source]
-            return isinstance(words, Arriving) and port in words.ports and held in (None, port in words.held)
+            if not isinstance(words, Arriving) or port not in words.ports or held not in (None, port in words.held):
+                return const(0)
+            return const(1) if words.mask is None else bit(words.mask, words.ports.index(port))
 
         return const(0) if token.carries is ANY else both(token.has_value, picked(token.carries.source, wanted))
 

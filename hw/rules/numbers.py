@@ -132,14 +132,14 @@ def equal(a: Number, b: Number) -> Number:
     return const(1) if a is b else node("eq", a, b)
 
 
-def mask_of(flags: Sequence[Number]) -> Number:
-    """The mask whose bits are ``flags``."""
-    return flags[0] if len(flags) == 1 else node("cat", *flags)
-
-
 def has(mask: Number, one: Number) -> Number:
     """Whether ``mask`` has the bit that is set in ``one``."""
     return const(0) if mask is const(0) else node("has", mask, one)
+
+
+def mask_of(flags: Sequence[Number]) -> Number:
+    """The mask whose bits are ``flags``."""
+    return flags[0] if len(flags) == 1 else node("cat", *flags)
 
 
 def bit(number: Number, place: int) -> Number:

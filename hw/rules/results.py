@@ -6,7 +6,7 @@ from functools import cached_property
 
 from hw.rules.numbers import Number, both, const, either, invert
 from hw.rules.pace import Pace
-from hw.rules.values import COMPUTED, RESULT, STATE, Literal
+from hw.rules.values import RESULT, STATE, Literal
 
 HELD = "the datapath keeps what it makes: so does the state word"
 
@@ -18,15 +18,11 @@ class Results(Pace):
     one, and says where that is the first operand.
     """
 
-    def is_result(self, port: int) -> bool:
-        """Whether output ``port`` sends what a datapath has."""
-        return any(isinstance(each, str) and each != COMPUTED for each in self.ways(port).values())
-
     @property
     def begins(self) -> Number:
         """Whether the state before a firing that applies the function, or puts a state, is the initial one."""
         applies, puts = self.flag("applies"), self._picked(self.token(0).carries.source, self.parameters.get("initial"))
-        begins: Number = self.end.said["begins",]
+        begins: Number = self.end.said.get(("begins",), const(1))
         return begins if puts is const(0) else either(both(applies, begins), both(invert(applies), puts))
 
     @cached_property
@@ -37,7 +33,7 @@ class Results(Pace):
     @property
     def puts_before(self) -> bool:
         """Whether the state that goes out is the one before the firing."""
-        return RESULT not in self.ways(0).values()
+        return STATE in self.ways(0).values() and RESULT not in self.ways(0).values()
 
     def check_results(self) -> None:
         """Refuse what the datapath does not have in the cycle in which it is to go out."""

@@ -195,9 +195,11 @@ def leaves(source: Any) -> Iterator[int]:
         yield source.lo
 
 
-def picked(source: Any, wanted: Callable[[int], bool]) -> Number:
+def picked(source: Any, wanted: Callable[[int], Number]) -> Number:
     """Whether ``source`` is a number that is ``wanted``."""
-    if source is ANY or source.op != "mux":
-        return const(int(source is not ANY and wanted(source.lo)))
+    if source is ANY:
+        return const(0)
+    if source.op != "mux":
+        return wanted(source.lo)
     test, yes, no = source.args[0], picked(source.args[1], wanted), picked(source.args[2], wanted)
     return yes if yes is no else either(both(test, yes), both(invert(test), no))

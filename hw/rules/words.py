@@ -42,20 +42,18 @@ class Words:
         self.ranges: dict[tuple[str, str], Range] = {}
         for name, place in rule.changed.items():
             initial, kind = parameters.get(name, rule.initial(name)), rule.fields[name]
-            parts = {}
             match initial:
-                case int() if kind in (INT, BOOL, MASK, VALUE):  # of VALUE a mask
+                case int() if kind in (INT, BOOL, MASK, VALUE):
                     parts = {"": int(initial)}
                 case None if kind == TOKEN:
                     parts = {"there": 0}
-                case Token(value, stop, rank, done) if value is tokens.NOTHING:
-                    parts = {"there": 1, "value": 0, "stop": stop, "rank": rank, "done": int(done)}
                 case None if kind == VALUE and not self.kept:
                     self.kept.append(name)
-                    if state.rows is not ANY:
-                        parts = {"rows": 0}
+                    parts = {} if state.rows is ANY else {"rows": 0}
+                case Token(value, stop, rank, done) if value is tokens.NOTHING:
+                    parts = {"there": 1, "value": 0, "stop": stop, "rank": rank, "done": int(done)}
                 case _:
-                    hint = f"it is {kind}, not int, bool, Mask, Token | None or one value"
+                    hint = f"it is {kind}, not int, bool, Mask, one value or a token"
                     refuse(rule, place, f"the state word self.{name}", hint)
             for part, number in parts.items():
                 self.initial[name, part] = number

@@ -125,7 +125,7 @@ from step_check.calibration import standard_benches
 from step_check.fuzz.units import units
 from step.lowering.fabric import FabricConfig
 
-calibrated = {unit.partition(" of ")[0] for each in standard_benches(FabricConfig()) for unit in each.units}
+calibrated = {unit.partition(" of ")[0] for unit in next(standard_benches(FabricConfig())).units}
 print(*sorted({"map_magnitude"} & calibrated), *sorted({"permitted_store"} & {each.label for each in units(1)}))
 """
 

@@ -17,7 +17,7 @@ from hw.fabric import ElaboratedFabric, PlacedChannel, PlacedScratchpad, PlacedU
 from hw.functions.model import SOURCES
 from hw.links.layout import TokenFormat, data_bits, input_formats, output_formats
 from hw.verilog.convert import ModuleLibrary, ModuleText, tool_versions
-from hw.verilog.structure import LISTS, MEMORY_RESET, Structure, Written, list_files, top_text
+from hw.verilog.structure import LISTS, MEMORY_RESET, Structure, list_files, top_text
 from step.errors import FabricError
 from step.host.installing import installing
 from step.host.progress import Progress, silent
@@ -84,7 +84,7 @@ def emit(
     progress("writing Verilog")
     fabric = elaborate(netlist, probes=probes, waits=waits)
     library = ModuleLibrary(initial_values=initial_values)
-    used = Counter(library.require(instance.component) for instance in fabric.structure.instances)
+    used = library.require_all(fabric.structure)
     modules = library.texts(progress)
     files = {module.file: module.text for module in modules.values()}
     top = f"{fabric.structure.name}.sv"
@@ -146,9 +146,7 @@ def check_synthesisable(netlist: Netlist) -> None:
 def structure_files(structure: Structure, *, initial_values: bool = True) -> dict[str, str]:
     """SystemVerilog of ``structure`` and of the components in it, but not of other structures, by file name."""
     library = ModuleLibrary(initial_values=initial_values)
-    for instance in structure.instances:
-        if not isinstance(instance.component, Written):
-            library.require(instance.component)
+    library.require_all(structure)
     texts = {module.file: module.text for module in library.texts().values()}
     return {**texts, f"{structure.name}.sv": top_text(structure)}
 

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from hw.links.layout import TokenFormat
+from hw.links.packing import items_of
 from hw.rules.numbers import Number, add, both, const, either, equal, invert, less, node, subtract
 from hw.rules.values import ANY, Arriving, Carried, Literal, Path, Port, Symbol, join, joined, known
 from hw.rules.words import refuse
@@ -191,7 +192,7 @@ class Expressions:
             case tuple():
                 return [self._constant(term, each) for each in found]
             case np.ndarray() | Literal():
-                literal = found if isinstance(found, Literal) else Literal.of(found)
+                literal = found if isinstance(found, Literal) else Literal(items_of(found))
                 control = const(literal.items[0]) if len(literal.items) == 1 else ANY
                 return Carried(const(1), self.source(literal), control, const(0) if self.counts_rows else ANY)
         return self.refuse(term, str(term), "it names integers, tuples of them, values, Done and empties")

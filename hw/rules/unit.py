@@ -12,6 +12,7 @@ from hw.firing.unit import FiringRule, Unit
 from hw.functions import datapath_of
 from hw.functions.datapath import Datapath
 from hw.links.layout import TokenFormat, input_formats, output_formats
+from hw.links.packing import items_of
 from hw.rules.applying import Application
 from hw.rules.execution import Execution, executed
 from hw.rules.values import Arriving, Literal
@@ -59,7 +60,7 @@ class Translated(FiringRule):
         tiled = tuple(port for port, each in enumerate(reads) if each.most_rows)
         given = declared.given(tiled, most_rows if any(each.most_rows for each in writes) else 0)
         if declared.applied is not None and "initial" in given:
-            given["initial"] = Literal.of(given["initial"])
+            given["initial"] = Literal(items_of(given["initial"]))
         parameters = tuple((name, _plain(value, link)) for name, value in sorted(given.items()))
         rows = max(each.most_rows for each in reads)
         latency = declared.cycles(link, rows, carries=any(each.items for each in writes))
@@ -168,7 +169,7 @@ def _plain(value: Any, link_bytes: int) -> Any:
     if isinstance(value, Item):
         return Arriving((), value.first(link_bytes))
     plain = _is_plain(value) or isinstance(value, Literal)
-    return value if plain else value.__name__ if callable(value) else Literal.of(value)
+    return value if plain else value.__name__ if callable(value) else Literal(items_of(value))
 
 
 def _is_plain(value: Any) -> bool:

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from hw.rules.facts import Facts, Law, pick
 from hw.rules.numbers import Number, both, const, either, invert
 from step.lowering.links import Span
@@ -27,12 +25,6 @@ class Literal:
     """The words of a value that the rule itself has: the bits of its items."""
 
     items: tuple[int, ...]
-
-    @classmethod
-    def of(cls, value: Any) -> Literal:
-        """``value`` of an element type: a tile, a number or a tuple; None is one that nobody can get."""
-        parts = value if isinstance(value, tuple) else (value,)
-        return cls(() if value is None else tuple(_bits(each) for each in parts))
 
 
 @dataclass(frozen=True)
@@ -211,12 +203,3 @@ def picked(source: Any, wanted: Callable[[int], Number]) -> Number:
         return wanted(source.lo)
     test, yes, no = source.args[0], picked(source.args[1], wanted), picked(source.args[2], wanted)
     return yes if yes is no else either(both(test, yes), both(invert(test), no))
-
-
-def _bits(value: Any) -> int:
-    """The bits of a tile, row-major, or of a number."""
-    if not isinstance(value, np.ndarray):
-        return int(value)
-    if value.dtype == np.bool_:
-        value = np.packbits(value.reshape(-1), bitorder="little")
-    return int.from_bytes(np.ascontiguousarray(value).tobytes(), "little")

@@ -12,6 +12,7 @@ import json
 import re
 import textwrap
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from enum import Enum
@@ -26,6 +27,7 @@ from amaranth.hdl import UnusedElaboratable
 from hw.verilog.laid_out import laid_out, with_parameters
 from hw.verilog.modules import UNITS, Parametric
 from hw.verilog.rtlil import plain_rtlil
+from hw.verilog.structure import Structure, Written
 from step.host.files import cache_directory, caching_tools, write_atomically, writing_cache
 from step.host.progress import Progress, silent
 from step.host.sources import source_digest
@@ -104,6 +106,11 @@ class ModuleLibrary:
         assert same, f"two components have the module name {name}: {known.key} and {component.key}"
         self._used.append(name)
         return name
+
+    def require_all(self, *structures: Structure) -> Counter[str]:
+        """Note all that ``structures`` are made of but other structures; returns how often each module is used."""
+        used = (each.component for structure in structures for each in structure.instances)
+        return Counter(self.require(each) for each in used if not isinstance(each, Written))
 
     def texts(self, progress: Progress = silent) -> dict[str, ModuleText]:
         """Verilog of everything required so far and of all that it needs, by module name, sorted."""

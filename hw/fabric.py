@@ -15,7 +15,8 @@ from hw.links.channel import ChannelFifo
 from hw.links.layout import TokenFormat
 from hw.memory.scratchpads import hardware, ports
 from hw.units import constants_of, unit_of
-from hw.verilog.modules import MEMORY_RESET, Parametric, Structure, flat_ports, port_widths
+from hw.verilog.modules import Parametric, flat_ports
+from hw.verilog.structure import MEMORY_RESET, Structure, port_widths
 from step.errors import FabricError
 from step.language.graph import Node
 from step.lowering.feasible import check_feasible

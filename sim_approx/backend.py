@@ -149,7 +149,7 @@ class Model:
             self._footprint.check(values=held, events=events, max_cycles=max_cycles)
         checks = self._checks = self._promised.copy()
         shown = self._shown = self._showing and self._showing.copy()
-        netlist = self.netlist.with_depths(depths or {})
+        netlist = self.netlist.with_depths(depths) if depths else self.netlist
         netlist = netlist if memory is None else netlist.with_memory(memory)
         fabric, engine = self._made = self._ready(netlist)
         logged: Events | None = {each.index: ([], [], []) for each in netlist.channels} if events else None

@@ -10,7 +10,7 @@ from cosim.board.tables import PlacedImage, Tables
 from cosim.testbench.axi import axi_memory
 from cosim.testbench.data import hex_lines
 from cosim.testbench.fabric import hint_line
-from hw.verilog.modules import separated
+from hw.verilog.structure import separated
 from step.host.texts import filled
 from step.lowering.arrival import arrival
 

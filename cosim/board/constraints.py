@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import wrap
 
 from cosim.board.tables import masters_of
-from hw.verilog.modules import Structure
+from hw.verilog.structure import Structure
 from step.host.texts import filled
 from step.lowering.bus import BusConfig
 

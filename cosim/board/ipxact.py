@@ -10,7 +10,7 @@ from typing import Any
 
 from hw.registers.block import AXIL, compiled, peakrdl
 from hw.registers.wrapper import BoardDesign
-from hw.verilog.modules import Interface, interfaces_of
+from hw.verilog.structure import Interface, interfaces_of
 
 SPIRIT = "http://www.spiritconsortium.org/XMLSchema/SPIRIT/1685-2009"
 _SCHEMA = "http://www.w3.org/2001/XMLSchema-instance"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cosim.board.constraints import TEXTS
 from cosim.board.tables import PlacedImage, Tables, masters_of
-from hw.verilog.modules import interfaces_of
+from hw.verilog.structure import interfaces_of
 from step.host.texts import filled
 from step.lowering.arrival import arrival
 

@@ -20,7 +20,7 @@ from cosim.synthesis.jobs import Stop, kept
 from cosim.synthesis.surround import TOP, behind_pins
 from cosim.synthesis.tools import run_tool
 from hw.verilog.convert import ModuleText
-from hw.verilog.modules import Structure
+from hw.verilog.structure import Structure
 from step.host.builds import content_key
 
 

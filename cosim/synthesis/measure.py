@@ -16,7 +16,7 @@ from hw.design.emit import check_synthesisable
 from hw.fabric import elaborate
 from hw.links.layout import input_formats, output_formats
 from hw.verilog.convert import ModuleLibrary
-from hw.verilog.modules import Structure
+from hw.verilog.structure import Structure
 from step.host.progress import Progress, silent
 from step.lowering.netlist import Netlist
 

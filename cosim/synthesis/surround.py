@@ -10,8 +10,8 @@ from amaranth.lib.wiring import In
 
 from hw.links.channel import ChannelFifo
 from hw.links.layout import Format
-from hw.verilog.files import top_text
-from hw.verilog.modules import Instance, Parametric, Structure, flat_ports, port_widths
+from hw.verilog.modules import Parametric, flat_ports
+from hw.verilog.structure import Instance, Structure, port_widths, top_text
 
 DEPTH = 2
 """Slots of the channels around a unit."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count, takewhile
 from pathlib import Path
 
-from hw.verilog.modules import Structure, separated
+from hw.verilog.structure import Structure, separated
 
 AXI_MEMORY = Path(__file__).parent / "verilog" / "step_axi_memory.sv"
 

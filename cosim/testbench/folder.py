@@ -9,7 +9,7 @@ from cosim.running.bench_run import memory_image, source_transfers, write_inputs
 from cosim.testbench.data import fabric_data
 from cosim.testbench.fabric import bench_parts, bench_text, word_bytes
 from hw.design.emit import WAIVERS, EmittedDesign
-from hw.verilog.files import BenchFiles, list_files
+from hw.verilog.structure import BenchFiles, list_files
 from step.lowering.arrival import arrival
 from step.programs.prepare import Prepared
 from step.running.interpreter import interpret

@@ -14,7 +14,7 @@ from hw.fabric import elaborate
 from hw.registers.run_control import RunControl
 from hw.registers.wrapper import board_design
 from hw.verilog.convert import ModuleLibrary, ModuleText
-from hw.verilog.modules import Structure
+from hw.verilog.structure import Structure
 from step.lowering.bus import BusConfig
 from step.lowering.netlist import lower
 from step.programs.program import load_program

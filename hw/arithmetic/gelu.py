@@ -32,16 +32,12 @@ class Gelu(Tabulated):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         # Step 1: the place of the magnitude, and what the tables do not say.
-        exponent, fraction, sign = self.value[23:31], self.value[:23], self.value[31]
-        shift = Signal(8)
-        m.d.comb += shift.eq(127 + LARGEST_EXPONENT - exponent)
-        beyond = exponent > 127 + LARGEST_EXPONENT
-        nan = (exponent == 255) & fraction.any()
-        zero = ~exponent.any() | (beyond & sign)
+        place, beyond, nan = self.place(m, self.value, LARGEST_EXPONENT)
+        sign, zero = self.value[31], ~self.value[23:31].any() | (beyond & self.value[31])
         x = self.behind(
             m,
             1,
-            place=Mux(shift[5:].any(), 0, Cat(fraction, C(1, 1)) >> shift[:5]),
+            place=place,
             number=Mux(nan, C(0x7FC00000, 32), Mux(zero, Cat(C(0, 31), sign), self.value)),
             exact=beyond | zero,
         )

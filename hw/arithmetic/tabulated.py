@@ -26,6 +26,13 @@ class Tabulated(Staged):
         magnitude = Mux(x.shift[5:].any(), 0, x.product >> x.shift[:5])
         return self.behind(m, 3, magnitude=magnitude, number=x.number)
 
+    def place(self, m: Module, value: Value, largest: int) -> tuple[Value, Value, Value]:
+        """The magnitude of ``value`` below 2^(``largest`` + 1) as an integer; whether it is beyond, and whether NaN."""
+        exponent, fraction, shift = value[23:31], value[:23], Signal(8, name="shift")
+        m.d.comb += shift.eq(127 + largest - exponent)
+        place = Mux(shift[5:].any(), 0, Cat(fraction, C(1, 1)) >> shift[:5])
+        return place, exponent > 127 + largest, (exponent == 255) & fraction.any()
+
     def read(self, m: Module, step: int, table: Table, place: Value, *segment: Value, **kept: Value) -> Values:
         """``step`` and the next three: the ``factor`` at ``place``, and what is ``kept``.
 

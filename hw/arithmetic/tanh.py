@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import C, Cat, Module, Mux, Signal
+from amaranth.hdl import C, Cat, Module, Mux
 
 from hw.arithmetic.halves import multiplied
 from hw.arithmetic.tabulated import Tabulated, rounded
@@ -21,17 +21,13 @@ class Tanh(Tabulated):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         # Step 1: the place of the magnitude, and what the table does not say.
-        exponent, fraction, sign = self.value[23:31], self.value[:23], self.value[31]
-        shift = Signal(8)
-        m.d.comb += shift.eq(127 + LARGEST_EXPONENT - exponent)
-        beyond = exponent > 127 + LARGEST_EXPONENT
-        nan = (exponent == 255) & fraction.any()
-        zero = ~exponent.any()
+        place, beyond, nan = self.place(m, self.value, LARGEST_EXPONENT)
+        sign, zero = self.value[31], ~self.value[23:31].any()
         one = Cat(C(0, 23), C(127, 8), sign)
         x = self.behind(
             m,
             1,
-            place=Mux(shift[5:].any(), 0, Cat(fraction, C(1, 1)) >> shift[:5]),
+            place=place,
             number=Mux(nan, C(0x7FC00000, 32), Mux(zero, Cat(C(0, 31), sign), Mux(beyond, one, self.value))),
             exact=beyond | zero,
         )

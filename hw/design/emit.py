@@ -17,8 +17,7 @@ from hw.fabric import ElaboratedFabric, PlacedChannel, PlacedScratchpad, PlacedU
 from hw.functions.model import SOURCES
 from hw.links.layout import TokenFormat, data_bits, input_formats, output_formats
 from hw.verilog.convert import ModuleLibrary, ModuleText, tool_versions
-from hw.verilog.files import LISTS, list_files, top_text
-from hw.verilog.modules import MEMORY_RESET, Structure, Written
+from hw.verilog.structure import LISTS, MEMORY_RESET, Structure, Written, list_files, top_text
 from step.errors import FabricError
 from step.host.installing import installing
 from step.host.progress import Progress, silent

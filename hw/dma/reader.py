@@ -10,7 +10,8 @@ from amaranth.lib.wiring import In, Out
 
 from hw.links.channel import count, place
 from hw.primitives.memories import Deep, Shallow
-from hw.verilog.modules import MEMORY_RESET, Parametric
+from hw.verilog.modules import Parametric
+from hw.verilog.structure import MEMORY_RESET
 from step.lowering.dma import MOST_REQUESTS, REQUEST
 
 SHALLOW = 32

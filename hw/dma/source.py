@@ -13,7 +13,8 @@ from hw.dma.lengths import LENGTH, Lengths, length
 from hw.dma.reader import BeatReader
 from hw.links.layout import AxiStreamSignature, TokenFormat, data_bits
 from hw.primitives.counts import larger
-from hw.verilog.modules import MEMORY_RESET, Parametric, Shared
+from hw.verilog.modules import Parametric, Shared
+from hw.verilog.structure import MEMORY_RESET
 from step.language.faults import Fault
 from step.lowering.dma import LEAST_AHEAD, LENGTH_BYTES, LIST, REQUEST, VALUES, StreamPlan
 

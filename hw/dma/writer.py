@@ -11,7 +11,8 @@ from amaranth.lib.wiring import In, Out
 from hw.links.channel import count, place
 from hw.links.layout import WriteFormat
 from hw.primitives.memories import Shallow
-from hw.verilog.modules import MEMORY_RESET, Parametric
+from hw.verilog.modules import Parametric
+from hw.verilog.structure import MEMORY_RESET
 from step.lowering.dma import REQUEST
 
 

@@ -9,8 +9,7 @@ from hw.arithmetic.multiply_accumulate import IntegerMultiplyAccumulate, Multipl
 from hw.functions.matmul_order import Working
 from hw.primitives.memories import Deep, Shallow
 from hw.primitives.timing import delayed, registered
-from hw.verilog.modules import Shared
-from hw.verilog.naming import Spelling, tile_words
+from hw.verilog.modules import Shared, Spelling, tile_words
 from step.language.dtypes import BF16, FP32
 from step.lowering.plans.matmul_plan import MatmulPlan
 

@@ -12,7 +12,8 @@ from amaranth.lib.wiring import In, Out
 from hw.links.channel import ProducerSignature, count, place
 from hw.links.layout import AddressFormat, WriteFormat
 from hw.primitives.memories import Shallow
-from hw.verilog.modules import MEMORY_RESET, Parametric
+from hw.verilog.modules import Parametric
+from hw.verilog.structure import MEMORY_RESET
 
 
 class OffChipPort(Parametric):

@@ -16,8 +16,8 @@ from hw.links.layout import AddressFormat, TileFormat, TokenFormat
 from hw.links.tile_queue import TileQueue
 from hw.links.words import whole
 from hw.memory.port import OffChipPort, outside
-from hw.verilog.modules import MEMORY_RESET, Parametric, Shared
-from hw.verilog.naming import Spelling, spelled, stream_words
+from hw.verilog.modules import Parametric, Shared, Spelling, spelled, stream_words
+from hw.verilog.structure import MEMORY_RESET
 
 REQUEST, PENDING = 0, 1
 """Outputs of the machine that issues requests: addresses, and what is to come of them."""

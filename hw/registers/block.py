@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from hw.verilog.convert import laid_out
-from hw.verilog.modules import Structure
+from hw.verilog.laid_out import laid_out
+from hw.verilog.structure import Structure
 from step.errors import BuildError, EnvironmentProblem
 from step.host.files import tool_environment
 from step.lowering.registers import WORD, Field, FieldAccess, Register

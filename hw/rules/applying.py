@@ -11,7 +11,7 @@ from hw.links.words import in_words, whole
 from hw.primitives.timing import delayed, loop_store, word_window
 from hw.rules.moving import words_of
 from hw.rules.numbers import both, const
-from hw.rules.values import STATE
+from hw.rules.values import RESULT, STATE
 from hw.rules.writing import Writing
 from hw.verilog.modules import Shared
 from step.lowering.plans.rows import largest
@@ -57,7 +57,7 @@ class Application(Writing):
             if streams:
                 m.d.comb += datapath.emit.eq(firing.fired(self._emits))
         word: Value = datapath.result
-        if not streams and not executed.puts_before and len(executed.ways(port)) > 1:
+        if not (streams or executed.puts_before) and {*executed.ways(port).values()} != {RESULT}:
             word = self._with_state(word, first)
         if not (streams or rule.result.control):
             word = in_words(m, word, firing.delayed(firing.fired(self._emits)), rule.result)
@@ -103,7 +103,7 @@ class Application(Writing):
         """The ``result``, or in a firing that does not apply the function the state before, or the initial one."""
         firing, executed = self._firing, self._executed
         arrives = firing.delayed(firing.fired(self._value))
-        state: Value = Const(executed.initial.items[0], len(result))
+        state: Value = Const(sum(executed.initial.items), len(result))
         if STATE in executed.ways(0).values():
             left = Signal(len(result), reset_less=True)
             with self._m.If(arrives):
@@ -123,6 +123,6 @@ class Application(Writing):
         with m.If(comes):
             m.d.sync += held.eq(first)
         literal = self._executed.initial
-        initial = [Const(literal.items[0], len(word))] if result.control else words_of(literal, result)
+        initial = [Const(sum(literal.items), len(word))] if result.control else words_of(literal, result)
         before = loop_store(m, result.cycles, number, passes, word)
         return Mux(Mux(comes, first, held), Array(initial)[number], before)

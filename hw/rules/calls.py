@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 from typing import Any
 
 from hw.rules.expressions import Expressions, given
-from hw.rules.facts import never
-from hw.rules.numbers import Number, add, bit, const, either, has, invert, leaf, less, node
+from hw.rules.facts import Law, never
+from hw.rules.numbers import Number, add, bit, both, const, either, equal, has, invert, leaf, less, mask_of, node
 from hw.rules.values import ANY, COMPUTED, RESULT, STATE, Arriving, Carried, Literal, Path, Port, Symbol, picked
 from step.firing import words
-from step.firing.applied import Applied
+from step.firing.declared import Applied
 from step.firing.terms import TOKENS, RuleTerm
 from step.language.faults import Fault, aligned, rows_of, same_rows
 from step.language.reduction import Distinct
@@ -20,20 +21,28 @@ from step.lowering.links import Span
 DONE = ("take", "put", "next")
 BEHIND = {"need": ("room", *DONE), "fault": ("room", *DONE), "room": DONE}
 """By word, what comes behind it in a firing, which is all or nothing."""
+SEEN = words.need_each, words.need_any, words.front, words.waiting, words.going, words.oldest
+"""Words that ask what is there by now."""
 
 
 class Calls(Expressions):
     """The calls of a rule; ``too_late`` are places where words stand behind those that they come before, ``aligned``
-    the inputs that are to agree with the first."""
+    the inputs that are to agree with the first; ``passing`` are those of `step.firing.words.need_each`, ``laws`` what
+    holds of every token."""
 
     too_late: dict[str, RuleTerm]
     aligned: set[int]
+    passing: Any
+    laws: dict[Number, Law]
+    compares_ages = False
 
     def call(self, term: RuleTerm, path: Path) -> Any:
         match term.op, *term.parts:
             case "resize", tile:
                 return self._resize(path, self.value(tile, path))
             case "call", word, *operands if word in WORDS:
+                if word in SEEN:
+                    self.in_order(term, path, "need")
                 arguments = [self.value(each, path) for each in operands]
                 return WORDS[word](self, term, path, *arguments)
             case "apply", name, *operands:
@@ -59,7 +68,8 @@ class Calls(Expressions):
             self.refuse(call, str(call), f"{word} is said of one {side}")
         if word in ("take", "put") and not never(path.flag(word, port.number), path.facts):
             self.refuse(call, f"a second {word} of {side} {port.number}", "a firing has one at most")
-        if word == "take" and not never(invert(path.flag("need", port.number)), path.facts):
+        there = either(path.flag("need", port.number), _shows(port))
+        if word == "take" and not never(invert(there), path.facts):
             self.refuse(call, f"a take of input {port.number} without need", "say need of it before")
         self.in_order(call, path, word)
         path.said[word, port.number] = const(1)
@@ -129,13 +139,13 @@ class Calls(Expressions):
         if not never(path.flag("applies"), path.facts):
             self.refuse(call, f"a second {call}", "a firing has one at most")
         path.said["applies",], path.said["begins",] = const(1), begins if applied.reduces else const(0)
-        rows = ANY if applied.rows is None else const(applied.rows.more)
-        for place in () if applied.rows is None else applied.rows.of:
-            rows = rows if values[place].rows is ANY else add(rows, values[place].rows)
+        rows = ANY
+        if applied.rows is not None and self.outputs[0].most_rows:
+            rows = reduce(add, [*(values[place].rows for place in applied.rows.of), const(applied.rows.more)])
         return Carried(const(1), self.source(RESULT), rows=rows)
 
     def _picked(self, source: Any, wanted: Any) -> Number:
-        return picked(source, lambda each: self.sources[each] == wanted)
+        return picked(source, lambda each: const(int(self.sources[each] == wanted)))
 
     def _distinct(self, call: RuleTerm, path: Path, bound: int, seen: Number, value: Carried) -> Number:
         """The mask ``seen`` with the index that a value is, which it must not have."""
@@ -167,6 +177,8 @@ class Calls(Expressions):
         return found
 
     def _reserve(self, call: RuleTerm, path: Path, port: Any, cycles: Number) -> None:
+        if cycles is not const(self.parameters.get("burst", 0)):
+            self.refuse(call, str(call), "a result keeps its output busy for self.burst")
         path.said["reserve", port.number] = const(1)
 
     def _resize(self, path: Path, tile: Any) -> None:
@@ -175,9 +187,57 @@ class Calls(Expressions):
             path.said["resized",] = const(1)
             path.said["resize",] = tile.rows if isinstance(tile, Carried) else tile
 
-    def _chosen(self, call: RuleTerm, path: Path, ports: list[Port], mask: Any) -> list[Port]:
-        found = self._control(call, mask)
-        return [each._replace(when=bit(found, each.number)) for each in ports]
+    def _need_each(self, call: RuleTerm, path: Path, ports: list[Port], mask: Number) -> Symbol:
+        """The token in front of the ``ports`` in ``mask``: theirs, which are one or alike, or nothing but zeros."""
+        if mask.op not in ("leaf", "const"):
+            self.refuse(call, str(call), "a state word says which inputs they are")
+        for place, each in enumerate(ports):
+            key = "need", each.number
+            path.said[key] = either(path.flag(*key), bit(mask, place))
+        numbers = [self.fronts[each.number].numbers() for each in ports]
+        if any(each.keys() != numbers[0].keys() for each in numbers):
+            self.refuse(call, str(call), "they are inputs of one kind")
+        found = {part: node("pick", mask, *(each[part] for each in numbers)) for part in numbers[0] if part != "there"}
+        self.passing = Arriving(tuple(each.number for each in ports), mask=mask)
+        carries = Carried(found["value"], self.source(self.passing), found.get("control", ANY), found.get("rows", ANY))
+        token = Symbol(found["stop"], found["rank"], found["done"], carries)
+        self.laws |= token.laws()
+        return token
+
+    def _need_any(self, call: RuleTerm, path: Path, ports: list[Port], mask: Number) -> None:
+        path.said["starves",] = either(path.flag("starves"), equal(self._waiting(call, path, ports, mask), const(0)))
+
+    def _waiting(self, call: RuleTerm, path: Path, ports: list[Port], mask: Number) -> Number:
+        return node("within", *self._seen(ports, mask))
+
+    def _seen(self, ports: list[Port], mask: Number) -> tuple[Number, Number]:
+        """Those of the ``ports`` that show a token, and does not pass, if they are in ``mask`` without what does."""
+        shown, passing = mask_of([*map(_shows, ports)]), None if self.passing is None else self.passing.mask
+        if mask.op == "without" and mask.args[1] is passing:
+            return node("without", shown, passing), mask.args[0]
+        return shown, mask
+
+    def _oldest(self, call: RuleTerm, path: Path, ports: list[Port], mask: Number) -> Number:
+        """Ages count from when a token is seen: what passes is not, as it is taken (`check_moves`) or stays."""
+        if self.passing is None or self.passing.ports != tuple(each.number for each in ports):
+            self.refuse(call, str(call), "say need_each of these inputs before")
+        self.compares_ages = True
+        _, among = seen = self._seen(ports, mask)
+        if among is mask:
+            self.refuse(call, str(call), "it is the oldest of others than those that pass")
+        return node("oldest", *seen)
+
+    def _chosen(self, call: RuleTerm, path: Path, ports: list[Port], mask: Number) -> list[Port]:
+        return [each._replace(when=bit(mask, place)) for place, each in enumerate(ports)]
+
+
+def _shows(port: Port) -> Number:
+    """Whether an input shows a token."""
+    return leaf(("input", port.number, "visible"), 0, 1)
+
+
+def _going(rule: Calls, ports: list[Port]) -> Number:
+    return mask_of([invert(both(_shows(each), rule.fronts[each.number].done)) for each in ports])
 
 
 WORDS: Mapping[Any, Callable[..., Any]] = {
@@ -192,6 +252,17 @@ WORDS: Mapping[Any, Callable[..., Any]] = {
     words.number: lambda rule, call, path, value: rule._control(call, value),
     words.targets_in: Calls._targets,
     rows_of: Calls._rows_of,
+    words.need_each: Calls._need_each,
+    words.need_any: Calls._need_any,
+    words.front: lambda rule, call, path, port: rule.fronts[port.number]._replace(there=_shows(port)),
+    words.waiting: Calls._waiting,
+    words.going: lambda rule, call, path, ports: _going(rule, ports),
+    words.every: lambda rule, call, path, ports: const((1 << len(ports)) - 1),
+    words.oldest: Calls._oldest,
+    words.several: lambda rule, call, path, mask: node("several", mask),
+    words.first: lambda rule, call, path, mask: node("first", mask),
+    words.without: lambda rule, call, path, mask, others: node("without", mask, others),
+    words.only: lambda rule, call, path, mask: mask,
     aligned: Calls._aligned,
     same_rows: lambda rule, call, path, tokens, ports: None,  # `aligned` says it of tiles of dynamic size
     Token: Calls._token,

@@ -48,7 +48,7 @@ class Execution(Results):
         self.flag = self.end.flag
         self._check_room()
         for port, format in enumerate(outputs):
-            if not self.is_result(port):
+            if not self.applies:
                 self._check_words(port, format)
         self.offsets = self._opened(inputs)
         self.check_moves()
@@ -64,7 +64,7 @@ class Execution(Results):
                 if isinstance(each, Symbol) and {"stop", "rank", "done", "value"} <= each.numbers().keys():
                     laws |= each.laws()
             self.facts = Facts(laws)
-            self.ends, self.too_late, self.aligned = [], {}, set()
+            self.ends, self.too_late, self.aligned, self.passing, self.laws = [], {}, set(), None, laws
             last = self.rule.body[-1]._replace(op="return", parts=())
             said = self._run([*self.rule.body, last], Path({("live",): const(1)}, self.facts))
             if self.words.ranges == before:
@@ -81,11 +81,12 @@ class Execution(Results):
     def _opened(self, inputs: Sequence[TokenFormat]) -> tuple[Span, ...]:
         """By input, how many cycles behind a firing its words begin to come."""
         found: dict[int, Span] = {}
-        for place in (each for output in range(len(self.outputs)) for each in self.split(output)[0]):
+        places = (each for output in range(len(self.outputs)) for each in self.split(output)[0])
+        for place in (each for each in places if each.mask is None):
             begins = accumulate((tuple_words(inputs[each]) for each in place.ports), initial=place.begins)
             for port, begin in zip(place.ports, begins, strict=False):
                 begin = begin if inputs[port].word_bits else Span()
-                if found.setdefault(port, begin) != begin or (begin != Span() and port in self.held()):
+                if found.setdefault(port, begin) != begin or (begin != Span() and port in self.held):
                     hint, when = "all of an input come at one time, those of tokens that it holds at once", begin.at(1)
                     self.refuse(self.rule.body[0], f"words of input {port} {when} cycles behind a firing", hint)
         return tuple(found.get(port, Span()) for port in range(len(inputs)))
@@ -119,7 +120,7 @@ class Execution(Results):
             match each.op, *each.parts:
                 case "say", RuleTerm(op="call", parts=(words.fault, code)):
                     self.in_order(each, path, "fault")
-                    needs = {key: value for key, value in path.said.items() if key[0] == "need"}
+                    needs = {key: value for key, value in path.said.items() if key[0] in ("need", "starves")}
                     return {**needs, ("fault",): self.number(code, path), ("live",): const(0)}
                 case "say", call:
                     self.value(call, path)
@@ -134,6 +135,8 @@ class Execution(Results):
                     value = self.value(term, path)
                     path.said["next", name] = const(1)
                     path.said["word", name] = self.words.assigned(name, value, path.facts, each)
+                case "note", *_:
+                    pass  # hardware leaves the noting to those who watch it
                 case "return", RuleTerm(op="either", parts=(test, body, orelse)):
                     arms = ((each._replace(parts=(outcome,)),) for outcome in (body, orelse))
                     todo = [each._replace(op="if", parts=(test, *arms))]

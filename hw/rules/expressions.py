@@ -11,9 +11,9 @@ from hw.links.layout import TokenFormat
 from hw.rules.numbers import Number, add, both, const, either, equal, invert, less, node, subtract
 from hw.rules.values import ANY, Arriving, Carried, Literal, Path, Port, Symbol, join, joined, known
 from hw.rules.words import refuse
-from step.firing.applied import Applied
+from step.firing.declared import Applied
 from step.firing.reading import Rule
-from step.firing.terms import BOOL, INT, RuleTerm
+from step.firing.terms import BOOL, INT, MASK, RuleTerm
 from step.language.tokens import NOTHING, Token
 
 SOURCE = 2
@@ -35,7 +35,8 @@ COMPARED: Mapping[str, Callable[[Number, Number], Number]] = {
 class Expressions:
     """Expressions of a rule over the tokens in ``fronts``, by ``parameters`` and ``outputs``.
 
-    ``sources`` are all that words come from: inputs, parts of them and constants, each by its number.
+    ``sources`` are all that words come from: inputs, parts of them and constants, each by its number. One that
+    ``applies`` a function may have to know the rows of its state (``counts_rows``).
     """
 
     def __init__(
@@ -43,8 +44,8 @@ class Expressions:
     ) -> None:
         self.rule, self.parameters, self.fronts, self.outputs = rule, parameters, fronts, outputs
         self.present: dict[str, Any] = {}
-        applied = (each for each in parameters.values() if isinstance(each, Applied))
-        self.counts_rows = any(each.rows is not None for each in applied)  # of its state, from none on
+        applied = [each for each in parameters.values() if isinstance(each, Applied)]
+        self.applies, self.counts_rows = bool(applied), any(each.rows is not None for each in applied)
         ports = range(len(fronts))
         in_front, held = [Arriving((port,)) for port in ports], [Arriving((port,), held=(port,)) for port in ports]
         self.sources: list[Any] = [*[None] * SOURCE, *in_front, *held]
@@ -107,6 +108,8 @@ class Expressions:
                 return path.said["name", name]
             case "field", name:
                 return self._own(term, name, path)
+            case "butlast", ports:
+                return self.value(ports, path)[:-1]
             case "ports", side:
                 count = len(self.fronts if side == "inputs" else self.outputs)
                 return [Port(side[:-1], number) for number in range(count)]
@@ -130,6 +133,8 @@ class Expressions:
             case "+" | "-" as op, *parts:
                 a, b = (self.number(each, path) for each in parts)
                 return add(a, b) if op == "+" else subtract(a, b)
+            case "negative", operand:
+                return subtract(const(0), self.number(operand, path))
             case "either", test, body, orelse:
                 return self.either(self.truth(test, path), body, orelse, path)
             case "entry", listed, place:
@@ -151,6 +156,10 @@ class Expressions:
         """``found`` as something of the kind of ``term``."""
         if term.kind == INT and not isinstance(found, Number):
             self.refuse(term, f"{term} here", "a number is wanted")
+        if term.kind == MASK and isinstance(found, Carried):
+            if found.control is ANY:
+                self.refuse(term, str(term), "a mask is the value of a selector")
+            return found.control
         if term.kind == BOOL and isinstance(found, list):
             listed, found = found, const(0)
             for each in listed:
@@ -197,6 +206,8 @@ class Expressions:
     def _entry(self, term: RuleTerm, listed: list[Any], index: Number, path: Path) -> Any:
         """An entry of a table, or a channel."""
         lo, hi = path.facts.range(index)
+        if lo == hi < 0:  # from the end
+            lo, hi = lo + len(listed), hi + len(listed)
         if lo < 0 or hi >= len(listed):
             reach = f"it has {len(listed)} entries, and the index is between {lo} and {hi} here"
             self.refuse(term, str(term), reach)

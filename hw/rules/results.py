@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from hw.rules.numbers import Number, both, const, either, invert
 from hw.rules.pace import Pace
-from hw.rules.values import COMPUTED, RESULT, STATE, Literal
+from hw.rules.values import RESULT, STATE, Literal
 
 HELD = "the datapath keeps what it makes: so does the state word"
 
@@ -16,26 +18,22 @@ class Results(Pace):
     one, and says where that is the first operand.
     """
 
-    def is_result(self, port: int) -> bool:
-        """Whether output ``port`` sends what a datapath has."""
-        return any(isinstance(each, str) and each != COMPUTED for each in self.ways(port).values())
-
     @property
     def begins(self) -> Number:
         """Whether the state before a firing that applies the function, or puts a state, is the initial one."""
         applies, puts = self.flag("applies"), self._picked(self.token(0).carries.source, self.parameters.get("initial"))
-        begins: Number = self.end.said["begins",]
+        begins: Number = self.end.said.get(("begins",), const(1))
         return begins if puts is const(0) else either(both(applies, begins), both(invert(applies), puts))
 
-    @property
-    def initial(self) -> Literal | None:
-        """The initial state, where that may go out."""
-        return next((each for each in self.ways(0).values() if isinstance(each, Literal)), None)
+    @cached_property
+    def initial(self) -> Literal:
+        """The initial state, without items where that never goes out."""
+        return next((each for each in self.ways(0).values() if isinstance(each, Literal)), Literal(()))
 
     @property
     def puts_before(self) -> bool:
         """Whether the state that goes out is the one before the firing."""
-        return RESULT not in self.ways(0).values()
+        return STATE in self.ways(0).values() and RESULT not in self.ways(0).values()
 
     def check_results(self) -> None:
         """Refuse what the datapath does not have in the cycle in which it is to go out."""
@@ -46,6 +44,8 @@ class Results(Pace):
         other = [each for each in self.ways(0).values() if each not in (RESULT, STATE, given)]
         if len(self.outputs) > 1 or other:
             self.refuse(place, "what goes out beside a result", "it is that, the state or self.initial, in one output")
+        if self.words.kept and (self.end.said["begins",] is const(0) or (self.puts_before and not self.initial.items)):
+            self.refuse(place, "a reduction that does not begin", "its first operand is self.initial then")
         if self.puts_before:
             late = both(emits, invert(applies))
         else:

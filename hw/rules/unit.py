@@ -16,8 +16,7 @@ from hw.rules.applying import Application
 from hw.rules.execution import Execution, executed
 from hw.rules.values import Arriving, Literal
 from hw.rules.writing import Writing
-from step.firing.applied import Applied
-from step.firing.declared import Declared, declared_rule
+from step.firing.declared import Applied, Declared, declared_rule
 from step.firing.item import Item, SideBySide
 from step.firing.machine import Machine
 from step.firing.words import side_by_side
@@ -71,7 +70,7 @@ class Translated(FiringRule):
         """The rule executed."""
         return executed(self.machine, self.parameters, self.reads, self.writes)  # type: ignore[arg-type]
 
-    held = property(lambda self: tuple(sorted(self.execution.held())))
+    held = property(lambda self: tuple(sorted(self.execution.held)))
 
     @property
     def offsets(self) -> tuple[int, ...]:
@@ -108,22 +107,19 @@ class Applying(Translated):
         defaults, initial = {each.name: each.default for each in fields(self.machine)}, self.execution.initial
         given = {name: each for name, each in super().numbers.items() if each != defaults.get(name)}
         plain = {name: each for name, each in given.items() if not callable(each) and name != "initial"}
-        return {**plain, "initial": initial and initial.items, "datapath": self.datapath}
+        return {**plain, "initial": initial.items or None, "datapath": self.datapath}
+
+    def pace(self, rows: Any) -> UnitPlan:
+        """Cycles of a firing with tiles of so many ``rows``, where these are dynamic."""
+        dynamic, plan = self.result.most_rows > 0, self.datapath and self.datapath.plan
+        *operands, result = (each.words_of(rows) if dynamic else each.cycles for each in (*self.reads, self.result))
+        timing = plan.at(rows) if plan and dynamic else plan
+        return UnitPlan(timing, tuple(operands), result, self.result.control, self.applied.stored)
 
     @property
     def plan(self) -> UnitPlan:
         """Cycles of a firing; of tiles of dynamic size those with the most rows."""
-        function = None if self.datapath is None else self.datapath.plan
-        operands = tuple(each.cycles for each in self.reads)
-        return UnitPlan(function, operands, self.result.cycles, self.result.control, self.applied.stored)
-
-    def pace(self, rows: Any) -> UnitPlan:
-        """Cycles of a firing with tiles of so many ``rows``, where these are dynamic."""
-        if not self.result.most_rows:
-            return self.plan
-        assert self.datapath is not None
-        operands = tuple(each.words_of(rows) for each in self.reads)
-        return UnitPlan(self.datapath.plan.at(rows), operands, self.result.words_of(rows), stored=self.applied.stored)
+        return self.pace(self.result.most_rows)
 
     @property
     def is_stamped(self) -> bool:
@@ -153,13 +149,12 @@ def translated(node: Node, netlist: Netlist) -> Unit:
     """The hardware of ``node``, whose operator declares its rule; raises `HardwareError` where there is none."""
     declared = declared_rule(node)
     assert declared is not None
-    formats, most = (input_formats(node, netlist), output_formats(node, netlist)), netlist.rows_from(node)
-    rule = Translated.of(declared, *formats, most)
+    given = declared, input_formats(node, netlist), output_formats(node, netlist), netlist.rows_from(node)
+    rule = Translated.of(*given)
     if (applied := declared.applied) is not None:
-        datapath = None
-        if rule.writes[0].items:
-            datapath = datapath_of(node, applied.function, netlist, reduce=applied.reduces)
-        rule = replace(Applying.of(declared, *formats, most), datapath=datapath)
+        reads = any(each.items for each in rule.writes)
+        datapath = datapath_of(node, applied.function, netlist, reduce=applied.reduces) if reads else None
+        rule = replace(Applying.of(*given), datapath=datapath)
     depths = [behind.depth for behind in netlist.outputs(node) if behind is not None]
     return Unit(rule, max(depths) if rule.is_stamped else 0)
 

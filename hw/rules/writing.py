@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 
+from hw.firing.arrival_order import ArrivalOrder, selected
 from hw.firing.machine import Firing
 from hw.links.layout import DynamicFormat
 from hw.rules.execution import Execution, tuple_words
 from hw.rules.moving import send_words
 from hw.rules.numbers import Number, const
 from hw.rules.values import ANY, Carried, Symbol
+from hw.verilog.modules import Shared
 from step.lowering.links import Span
 from step.lowering.plans.rows import largest
 
@@ -30,6 +34,12 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "has": lambda mask, one: (mask & one).any(),
     "with": lambda mask, one, _: mask | one,
     "mux": lambda test, a, b, _: Mux(test, a, b),
+    "cat": lambda *flags: Cat(flags),
+    "pick": lambda mask, *parts: selected(mask, parts),
+    "several": lambda mask: reduce(or_, (mask[:each].any() & mask[each] for each in range(1, len(mask)))),
+    "first": lambda mask: (mask & -mask)[: len(mask)],
+    "within": lambda a, b: a & b,
+    "without": lambda a, b: a & ~(b | Const(0, len(a))),
 }
 
 
@@ -50,19 +60,13 @@ class Writing:
         self._memo: dict[Number, Value] = {}
         self._uses: Counter[Number] = Counter()
         for key, value in executed.end.said.items():
-            if key[0] not in ("name", "live", "room", "resized", "word", "next"):
-                self._count_all(value)
-        unread = dict(executed.present)
-        while read := [name for name, each in unread.items() if self._is_read(each)]:
-            for name in read:
-                del unread[name]
-                for key in ("next", name), ("word", name):
-                    self._count_all(executed.end.said.get(key))
-        self._words = {name: each for name, each in executed.present.items() if name not in unread}
-        for name, word in self._words.items():
+            if key[0] not in ("name", "live", "room", "resized"):
+                for number in numbers_of(value).values():
+                    self._count(number)
+        for name, word in executed.present.items():
             for part, number in numbers_of(word).items():
                 if number.op == "leaf":
-                    shape, init = range(number.lo, number.hi + 1), executed.words.initial.get(name, 0)
+                    shape, init = range(number.lo, number.hi + 1), executed.words.initial.get((name, part), 0)
                     self._memo[number] = Signal(shape, name=f"{name}_{part}" if part else name, init=init)
 
     def write(self) -> None:
@@ -75,6 +79,8 @@ class Writing:
             if take is not const(0):
                 with m.If(self._made(take)):
                     firing.take(port)
+        if executed.flag("starves") is not const(0):
+            firing.wait(~self._made(executed.flag("starves")))
         if executed.flag("fault") is not const(0):
             firing.fault(self._made(executed.flag("fault")))
         self._rows = self._rows_now()
@@ -88,14 +94,15 @@ class Writing:
             self._send(port)
         for port in rule.held:
             firing.drop(port, when=self._made(executed.drops(port)))
-        for name, before in self._words.items():
+        for name, before in executed.present.items():
             changes = executed.flag("next", name)
             if changes is not const(0):
-                after = numbers_of(executed.end.said["word", name])
+                old, after = numbers_of(before), numbers_of(executed.end.said["word", name])
+                parts = [part for part, each in old.items() if each.op == "leaf" and after.get(part, each) is not each]
+                values = [self._made(after[part]) for part in parts]  # below m.If they would have its condition, too
                 with m.If(self._made(changes)):
-                    for part, register in numbers_of(before).items():
-                        if part in after and after[part] is not register and register.op == "leaf":
-                            firing.next(self._memo[register], self._made(after[part]))
+                    for part, value in zip(parts, values, strict=True):
+                        firing.next(self._memo[old[part]], value)
 
     def _send(self, port: int) -> None:
         """Say what the words of output ``port`` are."""
@@ -141,14 +148,6 @@ class Writing:
 
     # -- numbers -------------------------------------------------------------------------------------------------------
 
-    def _is_read(self, word: Any) -> bool:
-        """Whether anything follows from what a state ``word`` holds; tokens say when their words go."""
-        return isinstance(word, Symbol) or any(each in self._uses for each in numbers_of(word).values())
-
-    def _count_all(self, thing: Any) -> None:
-        for number in numbers_of(thing).values():
-            self._count(number)
-
     def _count(self, number: Number) -> None:
         """Count of every number that is said."""
         self._uses[number] += 1
@@ -167,11 +166,19 @@ class Writing:
             case "leaf":
                 ((what, port, part),) = number.args
                 head = self._firing.head(port)
-                made = self._firing.differ(port, part) if what == "differ" else getattr(head, part)
+                if what == "differ":
+                    made = self._firing.differ(port, part)
+                else:
+                    made = self._firing.visible(port) if part == "visible" else getattr(head, part)
             case "table":
                 entries, index = number.args
                 width = max(1, max(entries).bit_length())
                 made = Array(Const(each, width) for each in entries)[self._made(index)]
+            case "oldest":
+                waiting, among = map(self._made, number.args)
+                self._m.submodules.order = order = Shared(ArrivalOrder(len(waiting)))
+                self._m.d.comb += [order.waiting.eq(waiting), order.among.eq(among)]
+                made = order.first
             case op:
                 arguments = (self._made(each) if isinstance(each, Number) else each for each in number.args)
                 made = OPERATORS[op](*arguments)

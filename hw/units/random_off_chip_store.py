@@ -17,7 +17,8 @@ from hw.links.tile_queue import TileQueue
 from hw.memory.port import OffChipPort, outside
 from hw.memory.tile_load import Deliver, beat_of
 from hw.units.beats import WRITE_DEPTH, BeatRule, StoredFormat, gather_beat
-from hw.verilog.modules import MEMORY_RESET, Parametric, Shared
+from hw.verilog.modules import Parametric, Shared
+from hw.verilog.structure import MEMORY_RESET
 from step.language.faults import Fault
 from step.language.graph import Node
 from step.lowering.memory import MemoryMap

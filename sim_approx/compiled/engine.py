@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from sim_approx.compiled.library import CALLBACK, library_for, mask_words, rules_for
+from sim_approx.compiled.library import CALLBACK, library_of, own_machines, rules_for
 from sim_approx.compiled.pack import MASK_WORD, NOTHING_THERE, Handles, Packed
 from sim_approx.engine.events import Ending, Events, Told, Watch
 from sim_approx.engine.record import FIRED, WAIT, Counted, RunRecord
 from sim_approx.memory.channels import OffChipMemory
 from sim_approx.placing.site import PlacedFabric
 from step.firing.terms import MASK, TOKEN, VALUE, Kind
+from step.host import library
+from step.host.files import cache_directory
 from step.language.faults import Fault, Violation
 from step.language.tokens import UNKNOWN, Token
 from step.running.result import Status, control_token
@@ -49,8 +51,11 @@ class CompiledEngine:
         self._machines, self._channels = fabric.machines, fabric.all_channels
         self._watch = {channel.index: each for channel, each in watch.items()}
         by_rule = [each for each in fabric.machines if each is not fabric.memory]
-        rules, words = rules_for(map(type, by_rule)), mask_words(by_rule)
-        self._library, self._layouts, self._mask_words = library_for(rules.text, words), rules.layouts, words
+        rules = rules_for(frozenset(map(type, by_rule)) - frozenset(own_machines()))
+        ports = max((max(len(each.inputs), len(each.outputs)) for each in by_rule), default=1)
+        words = self._mask_words = 1 << max(0, (ports - 1).bit_length() - 6)  # of 64 bits, for a set of ports
+        self._library = library_of(rules.text, words, library.compiler(), str(cache_directory()))
+        self._layouts = rules.layouts
         self._handles = Handles(rules.constants)
         self._packed = Packed(fabric, rules.layouts, self._handles, mask_words=words, outputs=outputs, watch=watch)
 

@@ -23,7 +23,7 @@ from step.firing import terms as fields
 from step.firing.item import RowsOf
 from step.firing.machine import Machine, Unread
 from step.firing.terms import Kind
-from step.firing.words import number, only, targets_in
+from step.firing.words import number, targets_in
 from step.language.faults import Violation, rows_of
 from step.language.loops import RegularStream, Stops, Walk
 from step.language.tokens import NOTHING, UNKNOWN, Token
@@ -40,19 +40,22 @@ def mask_piece(mask: int, piece: int) -> int:
     return mask >> 32 * piece & 0xFFFFFFFF
 
 
+CALLED = number, mask_piece, partial(operator.lshift, 1), rows_of, targets_in, operator.neg
+"""Functions that the engine itself calls; the third gives the selector of a port."""
+
+
 class Handles:
     """The objects and functions that a run handles.
 
-    The first objects are those that rules name, and `UNKNOWN` (-1) is among them; the first functions are those that
-    the engine itself calls. ``error`` is what one of these raised, which ends the run. A `Violation` does not: it is a
-    fault of the unit.
+    The first objects are those that rules name, `UNKNOWN` (-1) among them; the first functions are `CALLED`. ``error``
+    is what a function raised, which ends the run. A `Violation` does not: it is a fault of the unit.
     """
 
     def __init__(self, named: Sequence[Any]) -> None:
         self.objects: list[Any] = []
         self._places: dict[int, int] = {}
         self._integers: dict[int, int] = {}
-        self._functions: list[Callable[..., Any]] = [number, mask_piece, only, rows_of, targets_in, operator.neg]
+        self._functions: list[Callable[..., Any]] = [*CALLED]
         self._last: dict[int, tuple[list[int], int]] = {}
         self.error: BaseException | None = None
         for each in named:
@@ -78,9 +81,8 @@ class Handles:
             value = self._integers.setdefault(value, value)  # selectors of many targets come again and again
         if value is NOTHING:
             return NOTHING_THERE
-        place = self._places.get(id(value))
-        if place is None:
-            place = self._places[id(value)] = len(self.objects)
+        place = self._places.setdefault(id(value), len(self.objects))
+        if place == len(self.objects):
             self.objects.append(value)
         return ~place
 
@@ -92,9 +94,8 @@ class Handles:
 
     def words(self, token: Token | None) -> tuple[int, int, int, int]:
         """A token, or none, as C++ reads it."""
-        if token is None:
-            return NOTHING_THERE, 0, 0, 0
-        return self.number(token.value), token.stop, token.rank, token.done | 2
+        found = None if token is None else (self.number(token.value), token.stop, token.rank, token.done | 2)
+        return found or (NOTHING_THERE, 0, 0, 0)
 
     def token(self, words: Iterable[int]) -> Token | None:
         """The opposite of `words`."""

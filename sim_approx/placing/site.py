@@ -7,7 +7,7 @@ the tile, or for a tuple of such tiles.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, MutableSequence
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from sim_approx.engine.words import CycleClock, unknown
@@ -15,8 +15,7 @@ from sim_approx.memory.channels import BeatPort, MemoryPorts, OffChipMemory
 from sim_approx.memory.scratchpad import AnyMachine, ShareSites
 from sim_approx.placing.masters import share
 from step.errors import FabricError
-from step.firing.applied import Applied
-from step.firing.declared import Declared, declared_rule
+from step.firing.declared import Applied, Declared, declared_rule
 from step.firing.machine import Channel, Machine, Pace, Sizes, Stream, Unread
 from step.host.extensions import find_module, needed_module
 from step.language.function import Function
@@ -96,9 +95,10 @@ class UnitSite:
     """The place of the unit of ``node`` in ``placed``.
 
     ``elements_in`` and ``elements_out`` are what passes of values at each port, ``beats_in`` and ``beats_out`` the
-    cycles that it takes, of a tile of dynamic size those with the most rows; ``carries``: somebody reads values of
-    an output. ``computes``: whether they are wanted in this run. ``share``: the buffers that the unit fills or reads.
-    ``most_rows``: of tiles of dynamic size that begin here. ``channel`` makes an internal channel of a depth.
+    cycles that it takes, of a tile of dynamic size those with the most rows; ``tiled`` are the inputs with such tiles.
+    ``carries``: somebody reads values of an output. ``computes``: whether they are wanted in this run. ``share``: the
+    buffers that the unit fills or reads. ``most_rows``: of tiles of dynamic size that begin here. ``channel`` makes an
+    internal channel of a depth.
     """
 
     def __init__(self, node: Node, placed: PlacedFabric) -> None:
@@ -109,6 +109,7 @@ class UnitSite:
         self.outputs = tuple(Unread() if each is None else placed.channels[each.index] for each in behind)
         self.elements_in = tuple(each.element for each in before)
         self.elements_out = tuple(None if each is None else each.element for each in behind)
+        self.tiled = tuple(port for port, each in enumerate(self.elements_in) if is_dynamic(each))
         self.beats_in = tuple(netlist.words(each, node.name) for each in before)
         self.beats_out = tuple(netlist.words(each, node.name) for each in behind)
         self.carries = any(each is not None and each.carries for each in behind)
@@ -121,11 +122,6 @@ class UnitSite:
     def ports(self) -> dict[str, Any]:
         """Keyword arguments of a machine that has the unit's channels for its own."""
         return {"inputs": self.inputs, "outputs": self.outputs}
-
-    @property
-    def tiled(self) -> tuple[int, ...]:
-        """The inputs with tiles of dynamic size."""
-        return tuple(port for port, each in enumerate(self.elements_in) if is_dynamic(each))
 
     @property
     def is_dynamic(self) -> bool:
@@ -228,8 +224,9 @@ def place(site: UnitSite) -> Machine:
     """
     name, where = site.node.operator.name, site.node.describe()
     module = find_module("sim_approx.units", name)
+    sizes: Callable[[UnitSite, Machine], Sizes] | None
     if module is None and (declared := declared_rule(site.node)) is not None:
-        machine, sizes = _declared(site, declared), partial(routing_sizes, declared=declared)
+        machine, sizes = _declared(site, declared), lambda site, _: declared_sizes(site, declared)
     else:
         module = needed_module("sim_approx.units", name, where, f"the operator {name!r}")
         machine, sizes = module.build(site), getattr(module, "sizes", None)
@@ -257,20 +254,22 @@ def _declared(site: UnitSite, declared: Declared) -> Machine:
     else:
         timing = site.timing(applied)
         pace = Pace(timing.initiation_interval, timing.latency, timing.burst if applied.stored else 1)
-    return site.add(declared.machine(**site.ports(), **parameters, **pace._asdict()))
+    machine = site.add(declared.machine(**site.ports(), **parameters, **pace._asdict()))
+    if hasattr(machine, "arrivals"):
+        site.arrivals[site.node.name] = machine.arrivals
+    return machine
 
 
-def routing_sizes(site: UnitSite, machine: Machine, declared: Declared | None = None) -> Sizes:
+def declared_sizes(site: UnitSite, declared: Declared) -> Sizes:
     """Sizes of a unit that sends on what it gets, a part of it, or what it makes of it, as it has ``declared``."""
-    rule = declared or Declared(type(machine), latency=machine.latency)
 
     def pace(rows: int) -> Pace:
         cycles = site.beats_with(rows)
-        if rule.applied is not None:
-            timing = site.timing(rule.applied, rows)
+        if declared.applied is not None:
+            timing = site.timing(declared.applied, rows)
             return Pace(timing.initiation_interval, timing.latency, cycles[-1])
-        latency = rule.cycles(site.fabric.link_bytes, rows, carries=site.carries)
-        waits = 1 if isinstance(rule.latency, int) else latency
+        latency = declared.cycles(site.fabric.link_bytes, rows, carries=site.carries)
+        waits = 1 if isinstance(declared.latency, int) else latency
         return Pace(max(*cycles, waits), latency, max(cycles[len(site.inputs) :]))
 
     return pace

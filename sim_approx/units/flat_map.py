@@ -11,7 +11,7 @@ from typing import Any
 from sim_approx.engine.words import unknown
 from sim_approx.placing.site import UnitSite
 from step.errors import FabricError
-from step.firing.applied import Applied
+from step.firing.declared import Applied
 from step.firing.item import RowsOf
 from step.firing.machine import COMPUTES, ENDS, Channel, Machine, Pace, Sizes
 from step.firing.words import need, need_all, put, room, take, values

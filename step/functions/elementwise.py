@@ -28,9 +28,7 @@ class Add(Folding):
     operands = 2
     identity = 0.0
     integers = np.add
-
-    def combine(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        return numerics.add(first, second)
+    combine = staticmethod(numerics.add)
 
 
 class Sub(Rounded):
@@ -55,9 +53,7 @@ class Mul(Folding):
     operands = 2
     identity = 1.0
     integers = np.multiply
-
-    def combine(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        return numerics.multiply(first, second)
+    combine = staticmethod(numerics.multiply)
 
 
 class Max(Folding):
@@ -70,9 +66,7 @@ class Max(Folding):
     operands = 2
     identity = -np.inf
     integers = np.maximum
-
-    def combine(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        return numerics.maximum(first, second)
+    combine = staticmethod(numerics.maximum)
 
 
 class Min(Folding):

@@ -60,6 +60,4 @@ class Div(Rounded):
     """
 
     operands = 2
-
-    def combine(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        return divide(first, second)
+    combine = staticmethod(divide)

@@ -52,6 +52,4 @@ class Rsqrt(Rounded):
     """
 
     cost = 2
-
-    def combine(self, value: np.ndarray) -> np.ndarray:
-        return rsqrt(value)
+    combine = staticmethod(rsqrt)

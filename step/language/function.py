@@ -112,6 +112,16 @@ class Function(metaclass=CheckedABC):
         return sympy.Integer(0)
 
 
+def one_tile(
+    function: Function, inputs: tuple[ElementType, ...], wanted: str, fits: Callable[[Tile], Any] = bool
+) -> Tile:
+    """The one tile among ``inputs``, if it ``fits``; raises `TypeMismatch` where it is not what is ``wanted``."""
+    match inputs:
+        case (Tile() as tile,) if fits(tile):
+            return tile
+    raise mismatch(function, wanted, inputs)
+
+
 class MapFunction(Function):
     """A function of one or more elements that returns one element."""
 

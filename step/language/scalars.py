@@ -81,6 +81,8 @@ class Elementwise(MapFunction):
     operands: ClassVar[int] = 1
     cost: ClassVar[int] = 1
     """FLOPs per scalar of the result."""
+    combine: ClassVar[Callable[..., Any]]
+    """The FP32 result for flushed FP32 operands."""
     integers: ClassVar[Callable[..., Any] | None] = None
     """The result for int64 operands, of which the lowest 32 bits count; None without an integer form."""
 
@@ -98,10 +100,6 @@ class Elementwise(MapFunction):
     def sample_parameters(cls, random: Random, tile: Tile) -> dict[str, Any]:
         """Parameters of a `sample` on a ``tile`` beside ``out``."""
         return {}
-
-    def combine(self, *operands: Any) -> np.ndarray:
-        """The FP32 result for flushed FP32 operands."""
-        raise NotImplementedError
 
     def _tiles(self, inputs: tuple[ElementType, ...], count: int) -> list[Tile]:
         tiles = tiles_of(self, inputs, count, (*FLOATS, *INTEGERS) if self.integers else FLOATS)

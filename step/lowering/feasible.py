@@ -12,11 +12,10 @@ from step.language.graph import Node
 from step.language.types import Buffer, ElementType, Tile, Tuple, is_dynamic, with_rows
 from step.lowering.board import board_of
 from step.lowering.by_operator import LANES, LINKS
-from step.lowering.derived import derived
 from step.lowering.fabric import FabricConfig
 from step.lowering.links import data_words
 from step.lowering.memory import Share, scratchpads
-from step.lowering.netlist import Netlist
+from step.lowering.netlist import Netlist, derived
 from step.lowering.plans import plan_of
 from step.lowering.plans.plan import DatapathPlan
 from step.lowering.plans.row import RowPlan

@@ -15,19 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from step.errors import FabricError
 from step.language.graph import Graph, Node
 from step.language.operator import Access
 from step.language.tiling import stored
 from step.language.types import Buffer
-from step.lowering.derived import derived
 from step.lowering.fabric import LIMITS
+from step.lowering.netlist import Netlist, derived
 from step.lowering.off_chip import MemoryConfig
-
-if TYPE_CHECKING:
-    from step.lowering.netlist import Netlist  # which is lowered with its regions
 
 ALIGNMENT = 64
 """Beats; more where there are more channels times interleaved beats."""

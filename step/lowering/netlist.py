@@ -7,10 +7,10 @@ of a reference.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Annotated, Any
+from functools import cached_property, wraps
+from typing import Annotated, Any, TypeVar
 
 from step.errors import FabricError, InputError
 from step.host.names import unknown
@@ -22,9 +22,10 @@ from step.language.types import Buffer, ElementType, Tile, is_dynamic
 from step.language.validate import check
 from step.lowering.fabric import FabricConfig
 from step.lowering.links import Gathering, Port, check_depths, deciding, link_words, needed_ports, rows_behind
-from step.lowering.memory import memory_map
 from step.lowering.off_chip import MemoryConfig
 from step.ops.broadcast import Broadcast
+
+Found = TypeVar("Found")
 
 DEEPEST = 1 << 40
 """Slots that no run fills."""
@@ -61,7 +62,7 @@ class Channel:
 
 @dataclass(frozen=True, eq=False)
 class Netlist:
-    """Units and channels of a lowered program, in a fixed order; ``derived``: see `step.lowering.derived`.
+    """Units and channels of a lowered program, in a fixed order; ``derived``: see `derived`.
 
     ``deciding``: names of the units whose values decide what some unit does.
     ``most_rows``: of the tiles of dynamic size that begin at an operator, where that is less than the fabric's.
@@ -187,12 +188,10 @@ class Netlist:
                 slots = Annotated[int, Within(least, DEEPEST)]
                 depth = settled(depth, slots, f"the depth of channel {name!r}", FabricError)
             channels[places[name]] = replace(channels[places[name]], depth=depth)
-        return replace(self, channels=tuple(channels)) if depths else self
+        return replace(self, channels=tuple(channels))
 
     def with_most_rows(self, most_rows: Mapping[str, int]) -> Netlist:
         """The same with room for fewer rows of the tiles that begin at operators; raises `FabricError` for others."""
-        if not most_rows:
-            return self
         behind = rows_behind(self.graph, most_rows, self.fabric.dynamic_rows)
         channels = tuple(replace(each, rows=behind[each.producer[0]]) for each in self.channels)
         return replace(self, channels=channels, most_rows=dict(most_rows))
@@ -206,10 +205,23 @@ class Netlist:
         return {channel.name: place for place, channel in enumerate(self.channels)}
 
 
+def derived(derive: Callable[[Netlist], Found]) -> Callable[[Netlist], Found]:
+    """``derive``, but once per netlist: what it finds stays with the netlist for whoever asks next."""
+
+    @wraps(derive)
+    def found(netlist: Netlist) -> Found:
+        name = f"{derive.__module__}.{derive.__qualname__}"
+        if name not in netlist.derived:
+            netlist.derived[name] = derive(netlist)
+        return netlist.derived[name]
+
+    return found
+
+
 def lower(graph: Graph, fabric: FabricConfig) -> Netlist:
     """Check ``graph``, give every reader a copy of its stream, and lay out the channels.
 
-    Raises the errors of `step.language.validate.check`, `check_depths` and `memory_map`.
+    Raises the errors of `step.language.validate.check` and `check_depths`.
     """
     check(settled(graph, Graph, "graph", InputError))
     return lower_checked(graph, settled(fabric, FabricConfig, "fabric", InputError))
@@ -228,9 +240,8 @@ def lower_checked(graph: Graph, fabric: FabricConfig) -> Netlist:
         rows, carries = fabric.dynamic_rows, reader in needed
         channels.append(Channel(at, name, stream.key, reader, stream.type, depth, carries, rows))
     netlist = Netlist(lowered, fabric, tuple(lowered), tuple(channels), deciding(lowered))
-    netlist = netlist.with_depths(graph.depths).with_most_rows(graph.most_rows)
-    memory_map(netlist)  # where a beat has no address, that is said now
-    return netlist
+    netlist = netlist.with_depths(graph.depths) if graph.depths else netlist
+    return netlist.with_most_rows(graph.most_rows) if graph.most_rows else netlist
 
 
 def insert_broadcasts(graph: Graph) -> Graph:

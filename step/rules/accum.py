@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from step.firing.applied import Applied
-from step.firing.declared import MOST_ROWS, TILED, Declared
+from step.firing.declared import MOST_ROWS, TILED, Applied, Declared
 from step.firing.machine import COMPUTES, ENDS, Machine
 from step.firing.words import fault, need_all, put, reserve, room, take, values
 from step.language.dims import product
@@ -54,11 +53,11 @@ class Accum(Machine):
         x = aligned(*tokens)
         same_rows(tokens, self.tiled)
         ends = x.stop >= self.rank
-        outside = x.rank > self.rank
+        emits = ends and x.rank <= self.rank
         count = self.count
         if x.has_value and count <= self.promised:
             count = count + 1
-        if ends and not outside and self.promised >= 0 and count != self.promised:
+        if emits and self.promised >= 0 and count != self.promised:
             fault(Fault.WRONG_COUNT)
         seen = self.seen
         if self.distinct and x.has_value:
@@ -72,7 +71,8 @@ class Accum(Machine):
                 if not self.begins and height != rows_of(before):
                     fault(Fault.STOPS_DISAGREE)
             else:
-                height = rows_of(before) + (self.more if self.more else rows_of(x.value))
+                more = self.more if self.more else rows_of(x.value)
+                height = rows_of(before) + more
             if height > self.most_rows:
                 fault(Fault.TOO_MANY_ROWS)
         if ends or x.done:
@@ -91,15 +91,15 @@ class Accum(Machine):
             self.state = before
             if height > self.tallest:
                 self.tallest = height
-        if outside:
-            put(self.outputs[0], empty(x.rank - self.rank, x.stop - self.rank))
-        elif ends:
+        if emits:
             put(self.outputs[0], Token(before, x.stop - self.rank))
             if self.burst > 1:
                 reserve(self.outputs[0], self.burst)
+        elif ends:
+            put(self.outputs[0], empty(x.rank - self.rank, x.stop - self.rank))
         if x.has_value and self.tiled:
             self.resize(tokens[self.tiled[0]].value)
-        return COMPUTES if x.has_value or (ends and not outside and self.kept >= 0) else None
+        return COMPUTES if x.has_value or (emits and self.kept >= 0) else None
 
 
 def rule(node: Node) -> Declared:

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from step.firing.applied import Applied
-from step.firing.declared import TILED, Declared
+from step.firing.declared import TILED, Applied, Declared
 from step.firing.machine import COMPUTES, ENDS, Machine
 from step.firing.words import fault, need_all, put, room, take, values
 from step.language.faults import Fault, aligned, rows_of, same_rows

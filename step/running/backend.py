@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import inspect
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from step.errors import EnvironmentProblem, InputError, RegistrationError, UnknownName, needing
+from step.errors import EnvironmentProblem, InputError, RegistrationError, SimulationError, UnknownName, needing
 from step.host.names import unknown
 from step.host.nearest import did_you_mean
 from step.host.paths import named_file
 from step.host.progress import Progress, silent
 from step.host.watching import watched
-from step.language.graph import Graph
 from step.language.parameters import Within, settled
-from step.language.validate import check_outputs
 from step.lowering.fabric import FabricConfig
-from step.lowering.netlist import Netlist
-from step.programs.data.inputs import BoundInputs
+from step.programs.energy.model import Energy
+from step.programs.metrics import Metrics, metrics_of
 from step.programs.prepare import Inputs, Openable, Prepared, open_program, prepare
-from step.running.interpreter import OnToken, meaning
-from step.running.result import RunResult, Status
-from step.running.run import Run
+from step.programs.program import Program
+from step.programs.tables import Columns, table
+from step.running.expectation import Deviation, deviation
+from step.running.interpreter import bind, interpreted
+from step.running.output import ACTIVITIES, Output, activities, outputs_of
+from step.running.result import RunResult
 
 GROUP = "step.backends"
 
@@ -144,6 +144,114 @@ def runner(name: str, options: Mapping[str, Any], progress: Progress = silent) -
     return partial(found.run, **given, **({"progress": progress} if found.takes("progress") else {}))
 
 
+@dataclass(frozen=True, repr=False, eq=False)
+class Run:
+    """A run of ``program`` to its end; ``result`` is the record of it, which files hold.
+
+    >>> run = step.run(program, "interpret")
+    >>> run.outputs["y"].numpy().ravel(), run.check().relative
+    (array([ 6., 15.], dtype=float32), 0.0)
+    """
+
+    program: Program
+    result: RunResult
+
+    @property
+    def backend(self) -> str:
+        """Name of the back end."""
+        return self.result.backend
+
+    @property
+    def cycles(self) -> int:
+        """Length of the run in cycles; raises `InputError` for one without time."""
+        if not self.result.cycles:
+            raise InputError(f"a run on the back end {self.backend} has no cycles; {' and '.join(able('timed'))} have")
+        return self.result.cycles
+
+    @cached_property
+    def outputs(self) -> dict[str, Output]:
+        """Outputs through sinks and stores, and the tensors that were stored, by name.
+
+        Raises `InputError` where values were not computed.
+        """
+        if self.result.outputs is None:
+            raise InputError(
+                f"this run on the back end {self.backend} computed only the values that decide cycles, so it has no "
+                'outputs; values="all" computes all of them'
+            )
+        return outputs_of(self.program, self.result.outputs)
+
+    @cached_property
+    def operators(self) -> Columns:
+        """Cycles that each operator was ``busy``, ``starved``, ``blocked`` and ``finished``."""
+        return Columns.of("operator", self.result.operators, ACTIVITIES)
+
+    @cached_property
+    def channels(self) -> Columns:
+        """``tokens`` that entered each channel, its ``peak`` occupancy and its ``capacity`` in slots."""
+        return Columns.of("channel", self.result.channels, ("tokens", "peak", "capacity"))
+
+    @cached_property
+    def traffic(self) -> Columns:
+        """``read_bytes`` from off-chip memory and ``written_bytes`` to it, by operator, in so many ``beats``."""
+        return Columns.of("operator", self.result.traffic, ("read_bytes", "written_bytes", "beats"))
+
+    @property
+    def flops(self) -> int:
+        """Floating-point operations that were executed, on padding too; raises what `step.bind` raises."""
+        return int(self._metrics.flops.round())
+
+    @property
+    def useful_flops(self) -> int:
+        """Operations of `flops` on rows that are data, an upper bound where `step.metrics` says so."""
+        return int(self._metrics.useful_flops.round())
+
+    @cached_property
+    def _metrics(self) -> Metrics:
+        return metrics_of(prepare(self.program)).bind(self.result.symbols or bind(self.program))
+
+    @cached_property
+    def energy(self) -> Energy:
+        """Energy of what the program does on its data, of all that switches (docs/energy.md), by published figures.
+
+        That is the same on all back ends. Raises what `step.bind` raises.
+        """
+        return self._metrics.energy
+
+    def check(self) -> Deviation:
+        """Deviation of the outputs from those that the program expects.
+
+        Raises `SimulationError`, with the first scalar that is too far away, unless all are within the tolerance, and
+        `InputError` where nothing is expected.
+        """
+        outputs = {name: list(each.tokens) for name, each in self.outputs.items()}
+        found = deviation(self.program, outputs)
+        if found is None:
+            raise InputError(f"nothing is expected of {self.program.name}; give Program(..., expected={{name: array}})")
+        if not found.close:
+            raise SimulationError(f"{self.program.name} on {self.backend}: {found.first}")
+        return found
+
+    def save(self, path: Path | str) -> None:
+        """Write the record of the run to ``path`` as JSON (see `RunResult.save`)."""
+        self.result.save(path)
+
+    def __repr__(self) -> str:
+        return f"<run of {self._caption}>"
+
+    @property
+    def _caption(self) -> str:
+        length = f": {self.cycles:,} cycles" if self.result.cycles else ""
+        return f"{self.program.name} on {self.backend}{length}"
+
+    def _repr_html_(self) -> str:
+        shown = activities(self.result, self._caption) if self.result.operators else ""
+        if self.result.outputs is None:
+            return shown
+        rows = [(name, each.type) for name, each in self.outputs.items()]
+        return shown + table(("output", "type"), rows, "" if shown else self._caption)  # else that of operators has it
+
+
 def run(
     program: Openable,
     backend: str = "rtl",
@@ -185,26 +293,6 @@ def run(
         prepared = prepare(opened)
         prepared.warn()
         return Run(opened, runs(prepared))
-
-
-def interpreted(
-    program: Prepared | Netlist | Graph,
-    inputs: Mapping[str, Any] | BoundInputs | None = None,
-    fabric: FabricConfig | None = None,
-    *,
-    on_token: OnToken | None = None,
-) -> RunResult:
-    """Interpret ``program``: outputs without time, so no cycles and no activities.
-
-    The fabric has no say in it, but what no fabric can be is refused as by the other back ends. ``on_token`` is told of
-    every token that leaves through a sink.
-    """
-    prepared = prepare(program, inputs, fabric)
-    check_outputs(prepared.graph)
-    started = time.perf_counter()
-    found = meaning(prepared, on_token=on_token)
-    seconds = time.perf_counter() - started
-    return RunResult("interpret", prepared.graph.name, Status.FINISHED, 0, found.outputs, {}, {}, seconds)
 
 
 INTERPRET = Backend(interpreted, outputs=True)

@@ -11,9 +11,9 @@ import pytest
 from random_graphs import Program, built
 from same import both
 from scenarios import FABRIC, SCENARIOS, Scenario
+from test_deadlock import fork_join
 
 from step.functions.cast import Cast
-from step.functions.elementwise import Add
 from step.language.dtypes import BF16
 from step.language.function import Function
 from step.language.graph import Graph, Node
@@ -49,10 +49,9 @@ def test_a_read_that_nobody_waits_for(graph: Graph) -> None:
     assert both(netlist, BoundInputs({}, {name: [*[Token(UNKNOWN)] * 3, DONE] for name in "xz"})) == Status.FINISHED
 
 
-def test_cut_off_in_every_cycle(graph: Graph) -> None:
+def test_cut_off_in_every_cycle() -> None:
     """A program that can not go on, in which a write becomes visible last."""
-    x = graph.source("x", Tile(BF16), [graph.symbol("N"), graph.symbol("M", ragged=True)])
-    x.accum(Add()).repeat(1).expand(x).sink("y")
+    graph = fork_join()
     graph.source("t", Tile(BF16), [graph.symbol("T")]).store("s")
     netlist = lower(graph, FabricConfig())
     data = bind_inputs(netlist.graph, {"x": [[1, 2, 3, 4, 5], [1, 2]], "t": [1, 2]})

@@ -19,8 +19,7 @@ from hw.axi.wrapper import wrapped
 from hw.design.emit import emit, structure_files
 from hw.links.layout import input_formats
 from hw.links.packing import pack_tiles, unpack_transfers
-from hw.verilog.files import top_text
-from hw.verilog.modules import Instance, Structure, Written
+from hw.verilog.structure import Instance, Structure, Written, top_text
 from step.language.faults import Fault
 from step.language.graph import Graph
 from step.lowering.board import BoardPlan, Image, board_of

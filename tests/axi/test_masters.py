@@ -12,7 +12,7 @@ from programs import BUS, FABRIC, kept_rows, row_data
 
 from hw.axi.wrapper import wrapped
 from hw.fabric import elaborate
-from hw.verilog.files import top_text
+from hw.verilog.structure import top_text
 from step.language.graph import Graph
 from step.lowering.board import board_of
 from step.lowering.bus import BusConfig

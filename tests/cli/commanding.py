@@ -29,6 +29,11 @@ class Result(NamedTuple):
         assert (self.code, self.err) == (0, ""), self.err
         return self.out
 
+    def failed(self, code: int = 1) -> str:
+        """What it said on stderr, where it ended with ``code`` and printed nothing."""
+        assert (self.code, self.out) == (code, ""), self.err
+        return self.err
+
 
 Step = Callable[..., Result]
 

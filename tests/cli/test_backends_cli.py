@@ -218,9 +218,7 @@ def test_a_fault_exits_with_4_and_is_a_result_as_json(step: Step, fragile: str, 
 
 @pytest.mark.parametrize("backend", ["approx", "rtl"])
 def test_a_deadlock_exits_with_4(step: Step, fragile: str, backend: str) -> None:
-    result = step("run", f"{fragile}:stuck", "--backend", backend)
-    assert (result.code, result.out) == (4, "")
-    assert result.err.startswith(DEADLOCK_HEAD)
+    assert step("run", f"{fragile}:stuck", "--backend", backend).failed(4).startswith(DEADLOCK_HEAD)
 
 
 @cases(("run", "--backend", "approx"), ("run", "--backend", "rtl"), ("compare", "--jobs", "1"))
@@ -413,9 +411,7 @@ def test_compare_with_modelled_arithmetic(step: Step) -> None:
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_compare_of_programs_that_fail(step: Step, fragile: str, form: tuple[str, ...]) -> None:
     assert step("compare", f"{fragile}:ragged", *form) == (4, "", FAULT)
-    result = step("compare", f"{fragile}:stuck", *form)
-    assert (result.code, result.out) == (4, "")
-    assert result.err.startswith(DEADLOCK_HEAD)
+    assert step("compare", f"{fragile}:stuck", *form).failed(4).startswith(DEADLOCK_HEAD)
     assert step("compare", f"{fragile}:columns", *form) == (1, "", COLUMNS.format(fragile))
 
 
@@ -586,9 +582,7 @@ def test_a_compiler_that_fails_exits_with_2(step: Step, fragile: str, tmp_path: 
     compiler.chmod(0o755)
     monkeypatch.setenv("CXX", str(compiler))
     monkeypatch.setenv("STEP_CACHE", str(cold_cache(tmp_path / "cache")))
-    result = step("run", f"{fragile}:good")
-    assert (result.code, result.out) == (2, "")
-    lines = result.err.splitlines()
+    lines = step("run", f"{fragile}:good").failed(2).splitlines()
     assert lines[0] == "error: make failed:" and "  x.cpp:1: error: no" in lines
     assert Path(lines[-1].removeprefix("full log: ")).is_file()
     assert not list((tmp_path / "cache").glob("*.partial"))

@@ -52,9 +52,7 @@ def test_compare_warns_too(step: Step, small: Path, monkeypatch: pytest.MonkeyPa
         raise BuildError("there is no simulator")
 
     monkeypatch.setattr("cosim.comparing.compare.compared", missing)
-    result = step("compare", small)
-    assert (result.code, result.out) == (2, "")
-    assert result.err == (
+    assert step("compare", small).failed(2) == (
         f"warning: promote 'unread' ({small}:11): nobody reads unread; its tokens are dropped\n"
         "error: there is no simulator\n"
     )
@@ -72,18 +70,15 @@ def test_check_looks_at_the_data(step: Step, small: Path, tmp_path: Path) -> Non
     np.savez(tmp_path / "good.npz", x=np.zeros((5, 2)))
     assert step("check", small, "--inputs", tmp_path / "good.npz").code == 0
     np.savez(tmp_path / "bad.npz", x=np.zeros((5, 3)))
-    result = step("check", small, "--inputs", tmp_path / "bad.npz")
-    assert (result.code, result.out) == (1, "")
-    assert result.err == "error: input 'x' must have the dimensions [N, 2], not [5, 3]\n"
+    err = step("check", small, "--inputs", tmp_path / "bad.npz").failed()
+    assert err == "error: input 'x' must have the dimensions [N, 2], not [5, 3]\n"
     np.savez(tmp_path / "other.npz", z=np.zeros((5, 2)))
     result = step("check", small, "--inputs", tmp_path / "other.npz")
     assert result.err == "error: the program has no tensor or source 'z'; it has x\n"
 
 
 def test_check_of_a_wrong_program(step: Step, small: Path) -> None:
-    result = step("check", f"{small}:mismatch")
-    assert result.code == 1
-    assert result.err == (
+    assert step("check", f"{small}:mismatch").failed() == (
         f"error: flatten 'flatten_0' ({small}:17): high must be at least 1, but this stream allows at most 0\n"
         f"  input 0: x: [3] of Tile(BF16, 1, 1), from {small}:17\n"
     )
@@ -327,9 +322,7 @@ def test_settings_reach_the_program(step: Step, small: Path) -> None:
 
 
 def test_a_missing_binding(step: Step) -> None:
-    result = step("metrics", SIMPLE, "--bind", "route_D0=3", "--bind", "in_order_flat=10")
-    assert result.code == 1
-    head, line = result.err.splitlines()
+    head, line = step("metrics", SIMPLE, "--bind", "route_D0=3", "--bind", "in_order_flat=10").failed().splitlines()
     assert head == "error: these symbols have no value; bind them with NAME=VALUE or give input data:"
     assert line.startswith("  route_D1: from 'route' (examples/moe_simple.py:")
 
@@ -350,8 +343,7 @@ VERBS = (
     (["show", SIMPLE, "--format", "gif"], "'gif' is not one of 'text', 'dot', 'svg', 'png', 'pdf'."),
 )
 def test_wrong_usage(arguments: list[str], message: str, step: Step) -> None:
-    result = step(*arguments)
-    assert (result.code, result.out) == (1, "") and message in result.err
+    assert message in step(*arguments).failed()
 
 
 # -- metrics --------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import pytest
 from cases import cases
 from commanding import PROGRAMS, Step
 from filing import filed
+from progress_lines import interrupting
 
 from step_explore.fifos.sizing import size_fifos
 
@@ -104,17 +105,10 @@ def test_arguments_and_settings_are_those_of_other_verbs(step: Step) -> None:
 
 def test_interrupted(step: Step, scaled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The best so far is shown and saved, and a search goes on from it."""
-    path = tmp_path / "depths.json"
-
-    def told(text: str) -> None:
-        if text.startswith("10 choices"):
-            raise KeyboardInterrupt
-
+    path, told = tmp_path / "depths.json", {"progress": interrupting("10 choices")}
     with monkeypatch.context() as patch:
-        patch.setattr(
-            "step_cli.verbs.fifos.size_fifos",
-            wraps(size_fifos)(lambda **options: size_fifos(**options | {"progress": told})),
-        )
+        stopped = wraps(size_fifos)(lambda **options: size_fifos(**options | told))
+        patch.setattr("step_cli.verbs.fifos.size_fifos", stopped)
         result = step("fifos", scaled, "--save", path)
         assert (result.code, result.err) == (130, f"the best so far; to go on: --binding {path}\n\ninterrupted\n")
         assert "from 10 choices of depths" in result.out and f"written: {path}\n" in result.out

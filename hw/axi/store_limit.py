@@ -8,8 +8,8 @@ from amaranth.hdl import Elaboratable, Module, Mux, ResetSignal, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from hw.memory.port import MEMORY_RESET
 from hw.verilog.modules import Parametric
+from hw.verilog.structure import MEMORY_RESET
 from step.language.faults import Fault
 
 

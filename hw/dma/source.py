@@ -12,9 +12,9 @@ from amaranth.utils import ceil_log2
 from hw.dma.lengths import LENGTH, Lengths, length
 from hw.dma.reader import BeatReader
 from hw.links.layout import AxiStreamSignature, TokenFormat, data_bits
-from hw.memory.port import MEMORY_RESET
 from hw.primitives.counts import larger
 from hw.verilog.modules import Parametric, Shared
+from hw.verilog.structure import MEMORY_RESET
 from step.language.faults import Fault
 from step.lowering.dma import LEAST_AHEAD, LENGTH_BYTES, LIST, REQUEST, VALUES, StreamPlan
 

@@ -10,9 +10,9 @@ from amaranth.lib.wiring import In, Out
 
 from hw.links.channel import count, place
 from hw.links.layout import WriteFormat
-from hw.memory.port import MEMORY_RESET
 from hw.primitives.memories import Shallow
 from hw.verilog.modules import Parametric
+from hw.verilog.structure import MEMORY_RESET
 from step.lowering.dma import REQUEST
 
 

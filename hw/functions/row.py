@@ -20,7 +20,7 @@ from hw.primitives.timing import (
     window_place,
     word_window,
 )
-from hw.verilog.naming import Spelling, function_words, tile_words
+from hw.verilog.modules import Spelling, function_words, tile_words
 from step.functions.row import ArgMax, RowMax, RowSum
 from step.lowering.plans.row import RowPlan
 

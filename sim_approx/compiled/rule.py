@@ -7,7 +7,6 @@ from dataclasses import fields
 from typing import Any
 
 from sim_approx.compiled.counting import counter
-from sim_approx.compiled.handles import LARGEST
 from step.firing.machine import Machine
 from step.firing.reading import read
 from step.firing.terms import (
@@ -33,8 +32,11 @@ from step.firing.terms import (
     RuleTerm,
     within,
 )
-from step.firing.words import need_oldest, oldest
+from step.firing.words import need, need_all, oldest
 from step.language.tokens import NOTHING
+
+LARGEST = 1 << 62
+"""Integers below it are their own numbers."""
 
 TYPES: dict[Kind, str] = {
     **{INT: "int64_t", BOOL: "bool", MASK: "Mask", TOKEN: "Token", VALUE: "Value"},
@@ -44,14 +46,16 @@ TYPES: dict[Kind, str] = {
 }
 
 WORDS = {
-    **{"need": "NEED({})", "need_all": "NEED_ALL({})", "need_oldest": "NEED_OLDEST({}, {})"},
+    **{"need": "NEED({})", "need_all": "NEED_ALL({}, ANEW)", "need_each": "NEED_EACH({}, {})"},
+    **{"need_any": "NEED_ANY({}, {})", "waiting": "waiting({}, {}, e.now)", "every": "every({})"},
     **{"front": "front({}, e.now)", "oldest": "oldest({}, {}, e.now)", "going": "going({}, e.now)"},
-    **{"aligned": "ALIGNED({})", "same_rows": "SAME_ROWS({}, {})", "all_done": "all_done({})", "fault": "FAULT({})"},
+    **{"aligned": "ALIGNED({})", "same_rows": "SAME_ROWS({}, {})", "fault": "FAULT({})"},
     **{"room": "ROOM({})", "enter": "ENTER({}, {}, {})", "pass_through": "e.pass_through({}, {}, {}, {})"},
     **{"take": "e.take({})", "put": "e.put({}, {})", "reserve": "e.reserve({}, {})", "chosen": "CHOSEN({}, {})"},
     **{"begin": "begin(*{})", "fill": "fill(*{}, {})", "lay": "lay(*{}, {})", "drop": "drop(*{})"},
     **{"entry": "entry(*{}, {})", "page_of": "page_of(*{}, {})", "page_count": "page_count(*{})"},
-    **{"lowest": "{}.lowest()", "several": "{}.several()", "without": "{}.without({})", "only": "ASK(e.only({}))"},
+    **{"lowest": "{}.lowest()", "several": "{}.several()", "first": "{}.first()", "without": "{}.without({})"},
+    **{"only": "ASK(e.only({}))"},
     **{"number": "ASK(e.number({}))", "rows_of": "ASK(e.rows({}))", "targets_in": "ASK(e.targets({}))"},
     **{"write": "write(*{}, {}, {})", "min": "least({}, {})"},
 }
@@ -80,7 +84,7 @@ JOINED = {"and": " && ", "or": " || ", "compare": " && "}
 class TranslatedRule:
     """The rule of a ``machine`` class: its ``fields`` (without those of every machine), its ``body`` in C++.
 
-    ``constant`` says how C++ knows a value that rules name (`sim_approx.compiled.handles`).
+    ``constant`` says how C++ knows a value that rules name (`sim_approx.compiled.pack`).
     """
 
     def __init__(self, machine: type[Machine], constant: Callable[[Any], int]) -> None:
@@ -92,15 +96,24 @@ class TranslatedRule:
         indexed = {id(each.parts[0]) for each in self._terms if each.op in ("entry", "butlast")}
         self.goes_over_ports = any(each.op == "ports" and id(each) not in indexed for each in self._terms)
         """Whether it does something for all its inputs or outputs, which is faster if their number is known."""
+        self.first = self._first()
         declared = [f"    {TYPES[kind]} {local(name)}{{}};" for name, kind in rule.locals.items()]
+        declared += [f"    Fronts<INPUTS> {local(name)}_;" for name, kind in rule.locals.items() if kind == TOKENS]
         self.body = "\n".join([*declared, *self._block(rule.body, 1), "    return FIRES;"])
         self.traits = "\n".join(self._traits())
 
+    def _first(self) -> str:
+        """The input in C++ without which every try starves, whatever the state is; empty: there is none."""
+        match self.rule.body[0].parts:
+            case _, RuleTerm(op="call", parts=(word, RuleTerm(op="entry", parts=(RuleTerm(op="ports"), place)) as one)):
+                return self._made(one) if word is need and place.op in ("constant", "negative") else ""
+            case _, RuleTerm(op="call", parts=(word, RuleTerm(op="ports"))) if word is need_all:
+                return "inputs[0]"
+        return ""
+
     def _traits(self) -> Iterator[str]:
         """Members in C++ that say what a jump over repetitions has to know."""
-        waits = {id(each.parts[0]) for each in self._terms if each.op == "say"}  # for any, whichever is oldest
-        calls = (each.parts[0] for each in self._terms if each.op == "call" and id(each) not in waits)
-        if not {oldest, need_oldest}.isdisjoint(calls):
+        if any(each.op == "call" and each.parts[0] is oldest for each in self._terms):
             yield "    bool compares_ages() const override { return true; }"
         if addresses := [f"&{each.name}" for each in fields(self.rule.machine) if each.type == "Address"]:
             yield f"    std::vector<int64_t*> addresses() override {{ return {{{', '.join(addresses)}}}; }}"
@@ -117,6 +130,8 @@ class TranslatedRule:
 
     def _statement(self, statement: RuleTerm, depth: int) -> Iterator[str]:
         match statement.op, *statement.parts:
+            case "let", name, RuleTerm(op="call", parts=(word, channels)) if word is need_all:
+                yield f"{local(name)} = NEED_ALL({self._made(channels)}, IN({local(name)}_));"
             case "let", name, value:
                 yield f"{local(name)} = {self._made(value)};"
             case "set", name, value:
@@ -139,7 +154,8 @@ class TranslatedRule:
                     CHANNELS: f"Channel* {one} : {self._made(over)}",
                     PAIRS: f"auto [{', '.join(each)}] : {self._made(over)}",
                 }
-                yield f"for ({heads[over.kind]}) {{"
+                guard = f"if ({self._made(over)}.count) " if over.kind == PAIRS else ""  # most have none
+                yield f"{guard}for ({heads[over.kind]}) {{"
                 yield from self._block(body, depth + 1)
                 yield "}"
             case "return", *outcome:

@@ -18,7 +18,8 @@ from step.firing.reading import read
 from step.firing.terms import RuleTerm
 from step.language.operator import OPERATORS
 
-NEEDS = {"need", "need_all", "need_oldest", "front", "oldest", "going", "fault", "aligned", "same_rows"}
+SEEN = {"front", "waiting", "oldest", "going"}
+NEEDS = {"need", "need_all", "need_each", "need_any", "fault", "aligned", "same_rows", *SEEN}
 EFFECTS = {"take", "put", "reserve", "pass_through", "begin", "fill", "lay", "drop", "write"}
 
 CALCULATION, NEEDED, ROOM, DONE = range(4)

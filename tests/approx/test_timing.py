@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scenarios import Bench as Sources
+import scenarios
 
 from sim_approx.backend import run
 from step.functions.cast import Cast
@@ -29,7 +29,7 @@ FABRIC = FabricConfig(outstanding=2, memory=MemoryConfig(beat_bytes=2, channels=
 NUMBER = Tile(BF16)
 
 
-class Bench(Sources):
+class Bench(scenarios.Bench):
     """A graph with its inputs; `times` runs it."""
 
     def __init__(self) -> None:

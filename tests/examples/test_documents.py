@@ -80,7 +80,7 @@ def test_links_lead_somewhere(document: Path) -> None:
 
 
 def test_the_sidecar_is_described_field_by_field() -> None:
-    described = set(re.findall(r"`(\w+)`", (ROOT / "docs" / "tools.md").read_text().partition("## The sidecar")[2]))
+    described = set(re.findall(r"`(\w+)`", (ROOT / "docs" / "verilog.md").read_text().partition("## The sidecar")[2]))
     properties = schema("sidecar")["properties"]
     named = {*properties, *properties["channels"]["items"]["properties"], *properties["units"]["items"]["properties"]}
     assert named <= described, named - described

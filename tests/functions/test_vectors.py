@@ -171,7 +171,7 @@ def test_random_vectors(count: int) -> None:
 
 
 def test_many_plans_are_what_the_docs_say() -> None:
-    """The table of numerics.md, on links that are no narrower than a scalar."""
+    """The table of cycles.md, on links that are no narrower than a scalar."""
     random = np.random.default_rng(4)
     for _ in range(1000):
         case = random_case(random)

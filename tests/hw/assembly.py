@@ -8,9 +8,9 @@ from amaranth.hdl import Const, Elaboratable, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from cosim.running.run_files import memory_image
-from hw.verilog.modules import Shared
-from hw.verilog.structure import Structure, flat_ports
+from cosim.running.bench_run import memory_image
+from hw.verilog.modules import Shared, flat_ports
+from hw.verilog.structure import Structure
 from step.lowering.netlist import Netlist
 from step.programs.data.inputs import BoundInputs
 

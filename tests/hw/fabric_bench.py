@@ -10,7 +10,7 @@ from typing import Any
 from assembly import Assembly, beats_of
 from driving import drive
 
-from cosim.running.run_files import source_transfers
+from cosim.running.bench_run import source_transfers
 from hw.fabric import ElaboratedFabric, PlacedChannel, elaborate
 from hw.links.layout import DynamicFormat, TokenFormat
 from hw.links.packing import pack_header, pack_words, unpack_element, unpack_header, unpack_words

@@ -11,7 +11,7 @@ from amaranth.hdl import ClockDomain, Elaboratable, Module, ResetSignal, Signal
 from assembly import Assembly, beats_of
 from driving import drive
 
-from cosim.running.run_files import source_transfers
+from cosim.running.bench_run import source_transfers
 from hw.fabric import elaborate
 from step.lowering.netlist import Netlist
 from step.programs.data.inputs import BoundInputs

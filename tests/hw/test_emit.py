@@ -18,8 +18,8 @@ from kept_tools import cold_cache
 from raising import raising
 from scenarios import FABRIC, SCENARIOS, Scenario
 
+from cosim.building.build import bench_text
 from cosim.building.design import load_design
-from cosim.building.harness import bench_text
 from cosim.building.toolchain import find_toolchain
 from hw.design.emit import SIDECAR, EmittedDesign, emit
 from hw.fabric import elaborate

@@ -36,7 +36,7 @@ class Odd(Machine):
     table: tuple[int, ...]
     apply: Callable[..., object]; part: Callable[..., object]
     index: int = 0
-    held: Token | None = None; other: Token | None = None
+    held: Token | None = None; other: Token | None = None; mask: Mask = 0
     notes: list[int] = ()
     def fire(self):
 """

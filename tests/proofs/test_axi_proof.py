@@ -17,7 +17,7 @@ from refuting import check, proofs
 
 from hw.axi import bursts, ports, read_master, write_master
 from hw.axi.ports import Lanes, Port
-from hw.verilog.structure import flat_ports
+from hw.verilog.modules import flat_ports
 from step.lowering.bus import BusConfig
 
 BUS = BusConfig(bytes=1, burst=2, outstanding=2, address_bits=12)

@@ -12,28 +12,49 @@
         c_.front();                                               \
     })
 
-#define NEED_ALL(channels)                                                     \
+// The tokens are copied to `place`.
+#define NEED_ALL(channels, place)                                              \
     ({                                                                         \
         const Channels all_ = (channels);                                      \
-        Token* found_ = static_cast<Token*>(alloca(sizeof(Token) * all_.count)); \
-        for (int64_t at_ = 0; at_ < all_.count; at_++) {                         \
+        Token* found_ = static_cast<Token*>(place);                            \
+        for (int64_t at_ = 0; at_ < all_.count; at_++) {                       \
             if (!all_.all[at_]->readable(e.now)) return e.starve_of_all(machine, all_); \
-            found_[at_] = all_.all[at_]->front();                                \
-        }                                                                        \
+            found_[at_] = all_.all[at_]->front();                              \
+        }                                                                      \
         Tokens{found_, all_.count};                                            \
     })
 
-#define NEED_OLDEST(channels, mask)                                              \
+#define ANEW alloca(sizeof(Token) * all_.count)
+#define IN(fronts) (INPUTS == ANY ? ANEW : (fronts).all)
+
+// Where a rule has the tokens in front of its inputs, if the number of these is known.
+template <int INPUTS>
+union Fronts {
+    Token all[INPUTS == ANY ? 1 : INPUTS];
+    Fronts() {}
+};
+
+#define NEED_EACH(channels, mask)                                                \
     ({                                                                           \
         const Channels all_ = (channels);                                        \
+        Token found_ = empty(0);                                                 \
+        for (int64_t at_ : (mask)) {                                             \
+            Channel& c_ = *all_.all[at_];                                        \
+            if (!c_.readable(e.now)) return e.starve(machine, c_);               \
+            found_ = c_.front();                                                 \
+        }                                                                        \
+        found_;                                                                  \
+    })
+
+#define NEED_ANY(channels, mask)                                                 \
+    do {                                                                         \
+        const Channels all_ = (channels);                                        \
         const Mask mask_ = (mask);                                               \
-        int64_t best_ = oldest(all_, mask_, e.now);                              \
-        if (best_ < 0) {                                                         \
+        if (!waiting(all_, mask_, e.now).any()) {                                \
             for (int64_t at_ : mask_) e.starve(machine, *all_.all[at_]);         \
             return STARVES;                                                      \
         }                                                                        \
-        best_;                                                                   \
-    })
+    } while (0)
 
 #define CHOSEN(channels, mask)                                                         \
     ({                                                                                 \
@@ -48,7 +69,7 @@
 #define ROOM(channel)                                               \
     do {                                                            \
         Channel& c_ = *(channel);                                   \
-        if (c_.space(e.now) <= 0 || c_.is_closed(e.now)) return e.block(machine, c_); \
+        if (!c_.has_room(e.now)) return e.block(machine, c_); \
     } while (0)
 
 #define ENTER(banks, who, place) \
@@ -87,11 +108,16 @@
 
 #define SAME_ROWS(tokens, ports)                                                      \
     do {                                                                              \
-        const Tokens all_ = (tokens);                                                 \
-        const Ints& ports_ = (ports);                                                 \
-        for (int64_t at_ = 1; at_ < ports_.count && all_[ports_[0]].has_value(); at_++) \
-            if (ASK(e.rows(all_[ports_[at_]].value)) != ASK(e.rows(all_[ports_[0]].value))) FAULT(STOPS_DISAGREE); \
+        if ((ports).count <= 1) break;                                                \
+        if (int outcome_ = same_rows(tokens, ports, e); outcome_) return outcome_;    \
     } while (0)
+
+// The outcome if the tokens of `ports` have other rows than the first one; 0: they have not.
+__attribute__((noinline)) inline int same_rows(Tokens tokens, const Ints& ports, Engine& e) {
+    for (int64_t at = 1; at < ports.count && tokens[ports[0]].has_value(); at++)
+        if (ASK(e.rows(tokens[ports[at]].value)) != ASK(e.rows(tokens[ports[0]].value))) FAULT(STOPS_DISAGREE);
+    return 0;
+}
 
 inline const Token front(const Channel* channel, int64_t now) {
     return channel->readable(now) ? channel->front() : Token();
@@ -104,19 +130,31 @@ inline Mask going(const Channels& channels, int64_t now) {
     return mask;
 }
 
-inline int64_t oldest(const Channels& channels, const Mask& mask, int64_t now) {
-    int64_t best = -1, since = INT64_MAX;
-    for (int64_t at : mask) {
-        const Channel& channel = *channels.all[at];
-        if (channel.readable(now) && channel.available() < since) best = at, since = channel.available();
-    }
-    return best;
+inline Mask every(const Channels& channels) {
+    Mask mask;
+    for (int64_t at = 0; at < channels.count; at++) mask.add(at);
+    return mask;
 }
 
-inline bool all_done(const Tokens& tokens) {
-    for (const Token& each : tokens)
-        if (!each.done()) return false;
-    return true;
+inline Mask waiting(const Channels& channels, const Mask& mask, int64_t now) {
+    Mask found;
+    for (int64_t at : mask)
+        if (channels.all[at]->readable(now)) found.add(at);
+    return found;
+}
+
+inline Mask oldest(const Channels& channels, const Mask& mask, int64_t now) {
+    Mask best;
+    int64_t since = INT64_MAX;
+    for (int64_t at : mask) {
+        const Channel& channel = *channels.all[at];
+        if (channel.readable(now) && channel.available() < since) {
+            since = channel.available();
+            best = Mask();
+            best.add(at);
+        }
+    }
+    return best;
 }
 
 inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -146,28 +184,22 @@ inline void note(TokenNotes& notes, const Token& token) {
 }
 inline void note(IntNotes& notes, int64_t number) { notes.all.push_back(number); }
 
-// Arguments of a function of values: most have few.
+// Arguments of a function of values.
 struct Arguments {
-    static constexpr int64_t FEW = 6;
-    Value few[FEW];
-    std::vector<Value> many;
-    int64_t count = 0;
+    std::vector<Value> all;
 
-    Arguments& add(Value value) {
-        if (count < FEW) few[count] = value;
-        else many.push_back(value);
-        if (++count == FEW) many.assign(few, few + FEW);
+    __attribute__((noinline)) Arguments& add(Value value) {
+        all.push_back(value);
         return *this;
     }
-    Arguments& add(const Tokens& tokens) {
-        for (const Token& each : tokens) add(each.value);
+    __attribute__((noinline)) Arguments& add(Tokens tokens) {
+        for (const Token& each : tokens) all.push_back(each.value);
         return *this;
     }
-    const Value* data() const { return count < FEW ? few : many.data(); }
 };
 
-inline Value apply(Engine& e, int64_t function, const Arguments& arguments) {
-    return e.apply(function, arguments.data(), arguments.count);
+__attribute__((noinline)) inline Value apply(Engine& e, int64_t function, const Arguments& arguments) {
+    return e.apply(function, arguments.all.data(), int64_t(arguments.all.size()));
 }
 
 #define CALL(function, arguments) ((function) == -1 ? UNKNOWN : ASK(apply(e, function, arguments)))

@@ -201,6 +201,17 @@ def test_reassemble_order(order: str, ports: list[int], bench: Bench) -> None:
     assert bench.run(latency=6).arrivals["r"] == ports
 
 
+def test_a_token_is_as_old_as_it_is_in_front(bench: Bench) -> None:
+    """1 passes in 2, so 2 is in front since 3, and 9 (entered in 2) too: then it is the lower input's turn."""
+    late = bench.play("late", "9 D", 0).map(Cast(BF16))
+    merged, which = bench.graph.eager_merge([late, bench.play("early", "1 2 D", 0)], name="m")
+    merged.sink("y")
+    which.sink("which")
+    result = bench.run(latency=1)
+    assert times(result, "m") == [2, 4, 5, 6]
+    assert result.arrivals["m"] == [1, 0, 1]
+
+
 def test_load_once(bench: Bench) -> None:
     """Four tiles of 2 beats. The issue machine asks at 0 and 1; the memory sees request 0 in 1.
 

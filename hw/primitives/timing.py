@@ -43,6 +43,14 @@ def registered(m: Module, value: Value, name: str) -> Signal:
     return register
 
 
+def held(m: Module, value: Value, when: Value, name: str) -> Signal:
+    """``value``, which is data, as it was in the last cycle with ``when``."""
+    register = Signal(len(value), name=name, reset_less=True)
+    with m.If(when):
+        m.d.sync += register.eq(value)
+    return register
+
+
 def loop_store(m: Module, depth: int, read_place: Value, write: Value, result: Value) -> Value:
     """The states of a loop whose ``depth`` parts take turns: that at ``read_place``, at once.
 

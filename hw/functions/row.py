@@ -12,6 +12,7 @@ from hw.functions.fold import FloatSum, Fold, FusedSum, IntegerSum, Largest, Lar
 from hw.functions.store import Groups, regrouped
 from hw.primitives.timing import (
     counter,
+    counts,
     delayed,
     held,
     named,
@@ -153,8 +154,7 @@ class RowDatapath(Datapath):
         if plan.most_rows:
             ends = delayed(m, ends, plan.folding(plan.levels) + plan.rounds, "ends")
             group = Signal(range(part.written.count), name="result_group")
-            with m.If(arrives):
-                m.d.sync += group.eq(Mux(ends, 0, group + 1))
+            counts(m, group, arrives, ends)
         else:
             group, ends = counter(m, part.written.count, "result_group", arrives)
         word, last = self.leaving(m, part.read.count)

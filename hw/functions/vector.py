@@ -14,7 +14,7 @@ from hw.functions.store import Groups, Store, regrouped
 from hw.links.packing import pack_element
 from hw.primitives.delay import DelayLine
 from hw.primitives.memories import Shallow
-from hw.primitives.timing import counter, delayed, held, loop_store, named, window, window_place, word_window
+from hw.primitives.timing import counter, counts, delayed, held, loop_store, named, window, window_place, word_window
 from hw.verilog.modules import Shared
 from hw.verilog.naming import Spelling, function_words, tile_words
 from step.language.function import AccumFunction, Function
@@ -153,8 +153,7 @@ class VectorDatapath(Datapath):
             group, _ = counter(m, self.groups, "result_group", valid)
             return group
         number, last = Signal(range(self.groups), name="result_group"), delayed(m, ends, self.lane.depth, "result_ends")
-        with m.If(valid):
-            m.d.sync += number.eq(Mux(last, 0, number + 1))
+        counts(m, number, valid, last)
         return number
 
     def _reduce(self, m: Module, results: Value, valid: Value, entered: Groups) -> Value:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Annotated
 
-from step.errors import InputError, needing
+from step.errors import EnvironmentProblem, InputError
 from step.host.progress import Progress, silent
 from step.language.parameters import Within, settled
 from step.lowering.fabric import FabricConfig
@@ -88,8 +88,10 @@ def _limits(within: float | None, budget: Mapping[str, int | None], cycles: int 
 
 def check_scipy(what: str) -> None:
     """Raise `EnvironmentProblem` for ``what`` where SciPy is not installed."""
-    with needing(what, "fit"):
+    try:
         import scipy.optimize  # noqa: F401
+    except ImportError:
+        raise EnvironmentProblem(f"{what} needs SciPy; install step-fabric[fit]") from None
 
 
 def asked_for(trials: Trials) -> Choice:

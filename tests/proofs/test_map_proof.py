@@ -22,7 +22,7 @@ from step.rules.map import Map
 
 MUTANTS = [
     ("word: Value = datapath.result", "word: Value = datapath.operand0"),
-    ("with m.If(firing.fires & self._value):", "with m.If(firing.fires):"),
+    ("with m.If(firing.fires & self._value):", "with m.If(firing.fires & ~self._value):"),
     ("last = gathers & (phase == final)", "last = gathers & (phase == 0)"),
 ]
 

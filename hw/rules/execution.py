@@ -22,6 +22,9 @@ from step.firing.terms import CHANNELS, PAIRS, RuleTerm
 from step.language.faults import Fault
 from step.lowering.links import Span
 
+DOES = ("take", "put", "next", "applies", "reserve", "COMPUTES", "ENDS")
+"""What a firing does, by word."""
+
 
 class Execution(Results):
     """One rule under execution, and the path behind its ``end``; ``names`` are those that it gives to numbers."""
@@ -46,6 +49,10 @@ class Execution(Results):
         self.words = Words(self.rule, parameters, limits, range(SOURCE, SOURCE + len(inputs)), state)
         self.end = Path(self._settled(), self.facts)
         self.flag = self.end.flag
+        starves = self.flag("starves")
+        for key, said in self.end.said.items():  # it fires then, and does nothing: nothing else waits for the condition
+            if key[0] in DOES and not never(both(starves, said), self.end.facts):
+                self.end.said[key] = both(said, invert(starves))
         self._check_room()
         for port, format in enumerate(outputs):
             if not self.applies:

@@ -80,7 +80,7 @@ class Writing:
                 with m.If(self._made(take)):
                     firing.take(port)
         if executed.flag("starves") is not const(0):
-            firing.wait(~self._made(executed.flag("starves")))
+            firing.rest(self._made(executed.flag("starves")))
         if executed.flag("fault") is not const(0):
             firing.fault(self._made(executed.flag("fault")))
         self._rows = self._rows_now()

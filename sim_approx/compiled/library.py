@@ -79,7 +79,7 @@ CASE = """\
             auto machine = std::make_unique<{name}>();
             reader.read_base(*machine);
             machine->rule = {chosen}(fire_{name}, *machine);
-{first}{reads}
+{reads}
             return machine;
         }}"""
 
@@ -119,8 +119,7 @@ def rules_for(others: frozenset[type[Machine]]) -> Rules:
         parts.append(RULE.format(name=name, fields=declared, saves=saves, traits=rule.traits, body=rule.body))
         chosen = "RULE_BY_PORTS" if rule.goes_over_ports else "RULE"
         reads = "\n".join(f"            reader.read(machine->{field});" for field in rule.fields)
-        first = f"            machine->first = machine->{rule.first};\n" if rule.first else ""
-        cases.append(CASE.format(number=number, name=name, reads=reads, chosen=chosen, first=first))
+        cases.append(CASE.format(number=number, name=name, reads=reads, chosen=chosen))
         layouts[machine] = MachineLayout(number, rule.fields, rule.changed)
     parts.append(MAKERS.format(cases="\n".join(cases)))
     return Rules("".join(parts), layouts, handles.objects)

@@ -32,7 +32,7 @@ from step.firing.terms import (
     RuleTerm,
     within,
 )
-from step.firing.words import need, need_all, oldest
+from step.firing.words import oldest
 from step.language.tokens import NOTHING
 
 LARGEST = 1 << 62
@@ -46,7 +46,7 @@ TYPES: dict[Kind, str] = {
 }
 
 WORDS = {
-    **{"need": "NEED({})", "need_all": "NEED_ALL({}, ANEW)", "need_each": "NEED_EACH({}, {})"},
+    **{"need": "NEED({})", "need_all": "NEED_ALL({})", "need_each": "NEED_EACH({}, {})"},
     **{"need_any": "NEED_ANY({}, {})", "waiting": "waiting({}, {}, e.now)", "every": "every({})"},
     **{"front": "front({}, e.now)", "oldest": "oldest({}, {}, e.now)", "going": "going({}, e.now)"},
     **{"aligned": "ALIGNED({})", "same_rows": "SAME_ROWS({}, {})", "fault": "FAULT({})"},
@@ -96,20 +96,9 @@ class TranslatedRule:
         indexed = {id(each.parts[0]) for each in self._terms if each.op in ("entry", "butlast")}
         self.goes_over_ports = any(each.op == "ports" and id(each) not in indexed for each in self._terms)
         """Whether it does something for all its inputs or outputs, which is faster if their number is known."""
-        self.first = self._first()
         declared = [f"    {TYPES[kind]} {local(name)}{{}};" for name, kind in rule.locals.items()]
-        declared += [f"    Fronts<INPUTS> {local(name)}_;" for name, kind in rule.locals.items() if kind == TOKENS]
         self.body = "\n".join([*declared, *self._block(rule.body, 1), "    return FIRES;"])
         self.traits = "\n".join(self._traits())
-
-    def _first(self) -> str:
-        """The input in C++ without which every try starves, whatever the state is; empty: there is none."""
-        match self.rule.body[0].parts:
-            case _, RuleTerm(op="call", parts=(word, RuleTerm(op="entry", parts=(RuleTerm(op="ports"), place)) as one)):
-                return self._made(one) if word is need and place.op in ("constant", "negative") else ""
-            case _, RuleTerm(op="call", parts=(word, RuleTerm(op="ports"))) if word is need_all:
-                return "inputs[0]"
-        return ""
 
     def _traits(self) -> Iterator[str]:
         """Members in C++ that say what a jump over repetitions has to know."""
@@ -130,8 +119,6 @@ class TranslatedRule:
 
     def _statement(self, statement: RuleTerm, depth: int) -> Iterator[str]:
         match statement.op, *statement.parts:
-            case "let", name, RuleTerm(op="call", parts=(word, channels)) if word is need_all:
-                yield f"{local(name)} = NEED_ALL({self._made(channels)}, IN({local(name)}_));"
             case "let", name, value:
                 yield f"{local(name)} = {self._made(value)};"
             case "set", name, value:
@@ -154,8 +141,7 @@ class TranslatedRule:
                     CHANNELS: f"Channel* {one} : {self._made(over)}",
                     PAIRS: f"auto [{', '.join(each)}] : {self._made(over)}",
                 }
-                guard = f"if ({self._made(over)}.count) " if over.kind == PAIRS else ""  # most have none
-                yield f"{guard}for ({heads[over.kind]}) {{"
+                yield f"for ({heads[over.kind]}) {{"
                 yield from self._block(body, depth + 1)
                 yield "}"
             case "return", *outcome:

@@ -104,12 +104,19 @@ struct Engine {
 
     // -- what rules ask ----------------------------------------------------------------------------------------------
 
-    __attribute__((noinline)) Value call(int64_t function, const Value* arguments, int64_t count) {
+    Value call(int64_t function, const Value* arguments, int64_t count) {
         calls_++;
         return callback(function, count, arguments, &code);
     }
 
-    int64_t number(Value value) { return is_object(value) ? asked(NUMBER, value) : value; }
+    int64_t number(Value value) {
+        if (!is_object(value)) return value;
+        auto found = numbers_.find(value);
+        if (found != numbers_.end()) return found->second;
+        int64_t result = call(NUMBER, &value, 1);
+        if (!code) numbers_[value] = result;
+        return result;
+    }
 
     // The value that an integer < 0 is; one that is not there is a value that nobody knows.
     Value negative(int64_t number) {
@@ -122,7 +129,14 @@ struct Engine {
         return is_object(selector) ? call(TARGETS, &selector, 1) : __builtin_popcountll(uint64_t(selector));
     }
 
-    int64_t rows(Value tile) { return is_object(tile) ? asked(ROWS, tile) : tile; }
+    int64_t rows(Value tile) {
+        if (!is_object(tile)) return tile;
+        auto found = rows_.find(tile);
+        if (found != rows_.end()) return found->second;
+        int64_t result = call(ROWS, &tile, 1);
+        if (!code) rows_[tile] = result;
+        return result;
+    }
 
     // What stands for the result of a function of which only rows are wanted: `sim_approx.machine.RowsOf`.
     Value apply(int64_t function, const Value* arguments, int64_t count) {
@@ -134,14 +148,11 @@ struct Engine {
     }
 
     Mask mask(Value value) {
-        if (is_object(value)) return asked_mask(value);
         Mask mask;
-        mask.words[0] = uint64_t(value);
-        return mask;
-    }
-
-    __attribute__((noinline)) Mask asked_mask(Value value) {
-        Mask mask;
+        if (!is_object(value)) {
+            mask.words[0] = uint64_t(value);
+            return mask;
+        }
         auto found = masks_.find(value);
         if (found != masks_.end()) return found->second;
         for (int64_t piece = 0; piece < 2 * MASK_WORDS && !code; piece++) {
@@ -176,7 +187,7 @@ struct Engine {
             log_sent(*channel, token, seen, lag);
             if (recorder) recorder->puts(*channel);
             channel->append(token, seen);
-            if (channel->wide) channel->at(channel->stored - 1).lag = lag;
+            if (channel->wide) channel->last().lag = lag;
         } else {
             channel->append(token, seen);
         }
@@ -204,6 +215,7 @@ struct Engine {
 
     void reserve(Channel* channel, int64_t cycles) {
         channel->open_from = now + cycles;
+        channel->reserved = true;
         if (recorder) recorder->reserves(*channel);
     }
 
@@ -211,7 +223,7 @@ struct Engine {
     __attribute__((noinline)) int starve(Machine& machine, Channel& channel) {
         machine.asleep = true;
         if (recorder) recorder->wants(channel, ARRIVAL);
-        if (channel.stored) wake(machine, channel.head->since);
+        if (channel.stored) wake(machine, channel.head().seen);
         else channel.reader_waits = true;
         return STARVES;
     }
@@ -222,7 +234,7 @@ struct Engine {
         for (Channel* each : channels) {
             if (each->readable(now)) continue;
             if (!first) first = last = each;
-            if (each->head->since > last->head->since) last = each;
+            if (each->head().seen > last->head().seen) last = each;
         }
         return starve(machine, last->stored && !recorder ? *last : *first);
     }
@@ -257,12 +269,8 @@ struct Engine {
     // -- the run -----------------------------------------------------------------------------------------------------
 
     void start() {
-        int64_t most = int64_t(machines.size()) + (memory ? memory->port_count() : 0);
-        lists_.resize(2 * most);
-        current_.all = &lists_[0], next_.all = &lists_[most];
         for (auto& each : machines) {
-            if (recorder) each->first = &always;
-            if (each.get() != memory) current_.add(each.get());
+            if (each.get() != memory) current_->push_back(each.get());
             open_ += each->ends_run;
         }
         if (!open_) last_ = -1, has_last_ = true;
@@ -277,14 +285,10 @@ struct Engine {
         if (memory) state.addresses = memory->same_way();
         state.same(open_);
         state.same(calls_);
-        state.same(current_.count);
+        state.same(int64_t(current_->size()));
         for (auto& each : machines) {
             if (!state.fits) return;
-            rest(*each, now);
             ::visit(state, *each);
-            if (each.get() == memory) continue;
-            each->free_from = std::max(each->free_from, now);
-            state.time(each->free_from);
         }
         std::vector<bool> moves(channels.size());
         if (memory) memory->visit_ports(state);
@@ -294,11 +298,6 @@ struct Engine {
         for (IntNotes& each : int_notes) state.appended(each.all);
         for (const Tiles& each : tiles) state.same(each.changes);
         if (state.matches() && state.fits) state.fits = keeps_ages(moves);
-    }
-
-    // `machine`, which is free since before cycle `until` and did not fire again, starves since then.
-    void rest(Machine& machine, int64_t until) {
-        if (machine.activity == BUSY && machine.free_from < until) change(machine, STARVED, machine.free_from);
     }
 
     // On to `cycle`, with the state that was moved there.
@@ -319,9 +318,9 @@ struct Engine {
         constexpr int64_t CALL = 1000;
         while (now != NEVER && now < limit) {
             if (ending.status == GOES_ON && has_last_ && last_ < now) end(HAS_FINISHED, last_ + 1);
-            if (!has_last_ && faults.empty() && jump_.look(*this, current_, limit)) return GOES_ON;
+            if (!has_last_ && faults.empty() && jump_.look(*this, *current_, limit)) return GOES_ON;
             int64_t calls = calls_;
-            budget -= current_.count + 1;
+            budget -= int64_t(current_->size()) + 1;
             if (!fire()) return BROKEN;
             budget -= CALL * (calls_ - calls);
             if (faults.size() && ending.status != FAULT) end(FAULT, now);
@@ -338,30 +337,15 @@ struct Engine {
     }
 
    private:
-    // What `function`, NUMBER or ROWS, says of an object, once.
-    __attribute__((noinline)) int64_t asked(Function function, Value object) {
-        auto& known = function == ROWS ? rows_ : numbers_;
-        auto found = known.find(object);
-        if (found != known.end()) return found->second;
-        int64_t result = call(function, &object, 1);
-        if (!code) known[object] = result;
-        return result;
-    }
-
     void change(Machine& machine, uint8_t other, int64_t from) {
         if (__builtin_expect(profile.width != 0, false)) profile.spend(machine, from);
         machine.change(other, from);
     }
 
-    // The machine does `activity` from this cycle on.
-    void turn(Machine& machine, uint8_t activity) {
-        rest(machine, now);
-        if (machine.activity != activity) change(machine, activity, now);
-    }
-
     Wheel wheel_;
-    std::vector<Machine*> lists_;
-    List<Machine*> current_, next_;  // to be tried in this cycle, and in the next one
+    using Machines = std::vector<Machine*>;
+    Machines one_, other_;
+    Machines *current_ = &one_, *next_ = &other_;  // to be tried in this cycle, and in the next one
     std::unordered_map<Value, int64_t> numbers_, rows_;
     std::unordered_map<Value, Mask> masks_;
     int64_t open_ = 0, last_ = 0, calls_ = 0;
@@ -398,8 +382,8 @@ struct Engine {
 
     bool fire() {
         if (contended)
-            std::sort(current_.begin(), current_.end(), [](Machine* a, Machine* b) { return a->order < b->order; });
-        for (Machine* machine : current_) {
+            std::sort(current_->begin(), current_->end(), [](Machine* a, Machine* b) { return a->order < b->order; });
+        for (Machine* machine : *current_) {
             machine->due = NEVER;
             machine->asleep = false;
             if (__builtin_expect(bool(recorder), false)) recorder->tries(*machine, now);
@@ -407,26 +391,25 @@ struct Engine {
             if (__builtin_expect(bool(recorder), false)) recorder->tried(*machine, outcome, now);
             if (outcome <= ENDS) {
                 machine->firings++;
-                bool flows = machine->activity == BUSY && machine->free_from == now;
-                if (!flows) turn(*machine, BUSY);
-                if (outcome != ENDS) {
-                    go_on(*machine, now + (outcome == COMPUTES ? machine->interval : 1), flows);
+                if (machine->activity != BUSY) change(*machine, BUSY, now);
+                if (outcome == FIRES) {
+                    again(*machine, 1);
+                } else if (outcome == COMPUTES) {
+                    again(*machine, machine->interval);
                 } else {
                     change(*machine, FINISHED, now + 1);
                     open_ -= machine->ends_run;
                 }
             } else if (outcome == STARVES) {
-                turn(*machine, STARVED);
+                if (machine->activity != STARVED) change(*machine, STARVED, now);
             } else if (outcome == FAULTS) {
-                rest(*machine, now);
-                machine->free_from = NEVER;
                 faults.push_back({machine->order, code});
                 code = 0;
             } else if (outcome == FAILS) {
                 return false;
             } else {
-                if (outcome == IS_CROWDED) again(*machine, now + 1);
-                turn(*machine, BLOCKED);
+                if (outcome == IS_CROWDED) again(*machine, 1);
+                if (machine->activity != BLOCKED) change(*machine, BLOCKED, now);
             }
         }
         if (memory) {
@@ -459,30 +442,18 @@ struct Engine {
         return seen + lag;
     }
 
-    // `machine` may fire again from cycle `from` on. A try is spared where the token that it needs is not there by now,
-    // but for machines that fire one time after the other: another token comes in this cycle as a rule.
-    __attribute__((always_inline)) void go_on(Machine& machine, int64_t from, bool flows) {
-        machine.free_from = from;
-        int64_t seen = machine.first->head->since;
-        if (flows || seen <= from) return again(machine, from);
-        machine.asleep = true;
-        if (seen < FREE) again(machine, seen);
-        else machine.first->reader_waits = true;
-    }
-
-    // Try `machine` in `cycle`, which is a later one.
-    __attribute__((always_inline)) void again(Machine& machine, int64_t cycle) {
-        machine.due = cycle;
-        if (cycle == now + 1) next_.add(&machine);
+    // Try `machine` so many cycles after this one.
+    void again(Machine& machine, int64_t cycles) {
+        machine.due = now + cycles;
+        if (cycles == 1) next_->push_back(&machine);
         else wheel_.add(now, machine);
     }
 
     // Try `machine` in `cycle` at the latest, if it is asleep.
     void wake(Machine& machine, int64_t cycle) {
-        cycle = std::max(cycle, machine.free_from);
         if (!machine.asleep || cycle >= machine.due) return;
         if (machine.due != NEVER) wheel_.remove(now, machine);
-        again(machine, cycle);
+        again(machine, cycle - now);
     }
 
     void log_sent(const Channel& channel, const Token& token, int64_t seen, int64_t lag) {
@@ -500,11 +471,11 @@ struct Engine {
 
     // On to the next cycle in which anything is to be tried, with the machines to be tried in it.
     void step() {
-        bool goes_on = next_.count || (memory && !memory->is_idle());
+        bool goes_on = !next_->empty() || (memory && !memory->is_idle());
         now = goes_on ? now + 1 : wheel_.next(now);
-        current_.count = 0;
+        current_->clear();
         std::swap(current_, next_);
-        if (now != NEVER) wheel_.advance(now, [&](Machine* machine) { current_.add(machine); });
+        if (now != NEVER) wheel_.advance(now, [&](Machine* machine) { current_->push_back(machine); });
     }
 
     // Whether the run ends, and then with which cycle.
@@ -517,7 +488,7 @@ struct Engine {
     // Whether all that was to happen has happened before the cycle `limit`.
     bool is_quiet(int64_t limit) const {
         for (const auto& each : machines)
-            if (each->due != NEVER || (each->asleep && each->free_from >= limit)) return false;
+            if (each->due != NEVER) return false;
         for (const Channel& each : channels)
             if (each.last_change() >= limit) return false;
         return !memory || memory->is_idle();
@@ -536,7 +507,6 @@ struct Engine {
     void end(Status status, int64_t cycles) {
         ending = {status, cycles, {}, {}};
         for (auto& machine : machines) {
-            rest(*machine, cycles);
             int64_t counts[4];
             std::copy_n(machine->cycles_in, 4, counts);
             int64_t rest = cycles - machine->since;

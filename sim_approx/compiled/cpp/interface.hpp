@@ -54,10 +54,7 @@ void step_profile(Run* run, int64_t width, int64_t cycles) {
 // What was counted, once: up to the end of it all machines go on with what they do.
 const int64_t* step_profiled(Run* run, int64_t* count) {
     Profile& profile = run->engine.profile;
-    for (const auto& machine : run->engine.machines) {
-        run->engine.rest(*machine, run->engine.reached);
-        profile.spend(*machine, profile.cycles);
-    }
+    for (const auto& machine : run->engine.machines) profile.spend(*machine, profile.cycles);
     *count = int64_t(profile.spent.size());
     return profile.spent.data();
 }
@@ -71,7 +68,7 @@ int64_t step_entered(Run* run) {
     int64_t count = 0;
     for (Channel& each : run->engine.channels) {
         each.count(run->engine.now);
-        count += each.index >= 0 ? each.entered() : 0;
+        count += each.index >= 0 ? each.taken + each.counted : 0;
     }
     return count;
 }
@@ -91,11 +88,10 @@ const int64_t* step_report(Run* run, int64_t* count) {
         Channel& channel = engine.channels[at];
         channel.count(engine.reached);
         uint32_t seen = channel.seen(engine.reached);
-        out.insert(out.end(), {channel.taken, channel.peak, channel.space(), seen});
+        out.insert(out.end(), {channel.taken, channel.peak, channel.space(NEVER), seen});
         for (uint32_t place = 0; place < seen; place++) save(out, channel.at(place).token);
     }
     for (const auto& machine : engine.machines) {
-        engine.rest(*machine, engine.reached);
         out.insert(out.end(), {machine->activity, machine->firings});
         machine->save(out);
     }

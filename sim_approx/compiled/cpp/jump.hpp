@@ -16,15 +16,15 @@ class Jump {
     // In the cycle that is about to happen, in which so many machines are to be tried. Returns whether it went to
     // another one, which is before `limit`.
     template <typename Engine>
-    bool look(Engine& e, const List<Machine*>& current, int64_t limit) {
-        tries_ += current.count + 1;
+    bool look(Engine& e, const std::vector<Machine*>& current, int64_t limit) {
+        tries_ += int64_t(current.size()) + 1;
         if (__builtin_expect(tries_ < due_ || (tries_ < next_ && anchor_->due != e.now), true)) return false;
         return look_closely(e, current, limit);
     }
 
    private:
     static constexpr int64_t SHARE = 32;  // tries that pay for a number that is compared
-    static constexpr int64_t FIRST = 8;  // tries per number of the state until it is kept anew, at first
+    static constexpr int64_t FIRST = 16;  // tries per number of the state until it is kept anew, at first
     static constexpr int64_t ENDLESS = int64_t(1) << 61;
     static constexpr int64_t GLANCE = 8;  // tokens of a stream that are looked at before all else
     static constexpr int64_t MOST_APPENDED = int64_t(1) << 22;  // in one jump, as nothing interrupts it
@@ -37,7 +37,7 @@ class Jump {
     int64_t due_ = INT64_MAX, next_ = INT64_MAX;  // the tries before comparisons, and before the state is kept anew
 
     template <typename Engine>
-    __attribute__((noinline)) bool look_closely(Engine& e, const List<Machine*>& current, int64_t limit) {
+    __attribute__((noinline)) bool look_closely(Engine& e, const std::vector<Machine*>& current, int64_t limit) {
         if (tries_ >= next_) keep(e, current);
         else if (tries_ >= began_ + window_ / 8 * 5 || SHARE * spent_ >= tries_) due_ = next_;
         else return match(e, limit);
@@ -45,8 +45,8 @@ class Jump {
     }
 
     template <typename Engine>
-    void keep(Engine& e, const List<Machine*>& current) {
-        if (!current.count || e.now == 0) return;
+    void keep(Engine& e, const std::vector<Machine*>& current) {
+        if (current.empty() || e.now == 0) return;
         kept_.clear(), players_.clear(), begins_.clear();
         State state(State::KEEP, kept_);
         e.visit(state);

@@ -47,7 +47,7 @@ struct Memory final : SharedMemory {
             port.asks->reader = &port;
             presenting_.push_back(&port);
         }
-        due = free_from = NEVER;
+        due = NEVER;
         last_read = last_write = -latency;
     }
 

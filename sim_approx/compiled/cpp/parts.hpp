@@ -14,63 +14,47 @@ struct Machine;
 enum Activity : uint8_t { STARVED, BUSY, BLOCKED, FINISHED };
 enum Outcome { FIRES, COMPUTES, ENDS, STARVES, BLOCKS, IS_CROWDED, FAULTS, FAILS };
 
-constexpr int64_t NEVER = INT64_MAX, FREE = int64_t(1) << 62;
+constexpr int64_t NEVER = INT64_MAX;
 
-// A slot of a channel: a token, and the first cycle in which it is seen; without one, FREE more than the first cycle in
-// which the next one may be put there.
-struct alignas(32) Slot {
+// A token in a channel, and the first cycle in which it is seen; NEVER: there is none.
+struct Slot {
     Token token;
-    int64_t since = FREE;
-    int32_t step = 0;  // bytes to the slot behind it
-    int32_t lag = 0;   // in channels where tokens have one of their own
-
-    Slot* next() { return reinterpret_cast<Slot*>(reinterpret_cast<char*>(this) + step); }
+    int64_t seen = NEVER;
+    int64_t lag = 0;  // in channels where tokens have one of their own
 };
 
 // A FIFO, as `sim_approx.machine.Channel` describes it. A token is in the ring from the firing that sent it on. That it
 // is seen later, and a slot that is freed too, is no event here: both are cycles, with which the present one is compared.
-// What every firing touches comes first, and fits into a cache line. The ring grows up to the capacity; the slot behind
-// the last token is the one that was freed first.
+// What every firing touches comes first, and fits into a cache line.
 struct alignas(64) Channel {
-    Slot *head, *tail;  // the token in front, and where the next one is put
-    int64_t taken = 0, freed_at = -1, open_from = 0;
-    uint32_t stored = 0, peak = 0;
-    int32_t capacity = 0, delay = 1;  // the last one: cycles from a firing to its token being seen
-    bool reader_waits = false, writer_waits = false;
+    Slot* ring = new Slot[2];
+    int64_t taken = 0, freed_at = -1;
+    uint32_t mask = 1, stored = 0, counted = 0;  // `counted` of those stored are known to have entered
+    int32_t capacity = 0, freed = 0, delay = 1;  // slots freed in that cycle; cycles from a firing to its token being seen
+    uint32_t peak = 0;
+    bool reader_waits = false, writer_waits = false, reserved = false;  // the last one: it was, and may still be
     bool unread = false, watched = false, logged = false, special = false;  // the last one: any of the three, or sized
     bool counts_rows = false;  // those of its tiles are shown to who watches it
     bool sized = false, tiles = false;  // sized: its writer's pace follows the rows of those that are tiles
-
-    Slot* ring;
-    int64_t size = 0, known = 0;  // of all tokens that came, so many are known to have entered
     int32_t lag = 0;  // so many cycles later than it could be a token is seen
     int64_t row_bits = 0, narrow = 0, wide = 0;  // and tiles of dynamic size besides: `step.lowering.links.Gathering`
+
+    int64_t open_from = 0;
     int64_t next_seen = 0;  // of a sized one: what is sent next is seen when the words of the token before have passed
     Machine *reader = nullptr, *writer = nullptr;
     int32_t index = -1;
     int64_t addresses = 0;  // what is in it are addresses in memory, times that; 0: it is not
 
-    Channel() { lay(1); }
+    Slot& head() const { return ring[taken & mask]; }
+    const Token& front() const { return head().token; }
+    Slot& last() const { return ring[(taken + stored - 1) & mask]; }
+    const Slot& at(uint32_t place) const { return ring[(taken + place) & mask]; }
+    bool readable(int64_t now) const { return head().seen <= now; }
+    int32_t space(int64_t now) const { return capacity - int32_t(stored) - (freed_at == now ? freed : 0); }
+    bool is_closed(int64_t now) const { return reserved && now < open_from; }
 
-    const Token& front() const { return head->token; }
-    Slot& at(int64_t place) const {
-        place += head - ring;
-        return ring[place < size ? place : place - size];
-    }
-    bool readable(int64_t now) const { return head->since <= now; }
-    int64_t space() const { return capacity - int64_t(stored); }
-    bool is_closed(int64_t now) const { return now < open_from; }
-
-    // Whether a token may be put in cycle `now`.
-    bool has_room(int64_t now) {
-        return !is_closed(now) && (__builtin_expect(uint64_t(tail->since - FREE) <= uint64_t(now), true) || grows());
-    }
-
-    // Of those stored, how many are known to have entered.
-    uint32_t counted() const { return uint32_t(std::max(known - taken, int64_t(0))); }
-
-    // The first cycle behind the one in which the token in `slot` enters, and is counted; it may be shown later.
-    int64_t entry(const Slot& slot) const { return slot.since - (wide ? slot.lag : lag); }
+    // The first cycle behind the one in which the token at `place` enters, and is counted; it may be shown later.
+    int64_t entry(uint32_t place) const { return at(place).seen - (wide ? at(place).lag : lag); }
 
     // Cycles that a tile with so many `rows` waits for its words.
     int64_t gathers(int64_t rows) const {
@@ -79,84 +63,66 @@ struct alignas(64) Channel {
     }
 
     // The cycle since which the token in front has been there for the reader.
-    int64_t available() const { return std::max(freed_at + 1, head->since); }
+    int64_t available() const { return std::max(freed_at + 1, head().seen); }
 
     // The first cycle behind the last one in which anything happened here that is seen outside.
     int64_t settled() const {
-        return stored ? std::max(available(), entry(at(stored - 1))) : freed_at + 1;
+        return stored ? std::max(available(), entry(stored - 1)) : freed_at + 1;
     }
 
     // Of those stored, how many are seen in cycle `now`.
     uint32_t seen(int64_t now) const {
         uint32_t count = 0;
-        while (count < stored && at(count).since <= now) count++;
+        while (count < stored && at(count).seen <= now) count++;
         return count;
     }
 
     // The last cycle in which anything happens here.
-    int64_t last_change() const { return std::max(stored ? at(stored - 1).since - 1 : -1, open_from); }
+    int64_t last_change() const { return std::max(stored ? at(stored - 1).seen - 1 : -1, open_from); }
 
     // Tokens that entered, as far as they are counted.
-    int64_t entered() const { return std::max(known, taken); }
+    int64_t entered() const { return taken + counted; }
 
     // Count the tokens that entered before the cycle `now`.
-    __attribute__((noinline)) void count(int64_t now) {
-        uint32_t entered = counted();
-        if (entered == stored || entry(at(entered)) > now) return;
-        while (++entered < stored && entry(at(entered)) <= now) {}
-        known = taken + entered;
-        peak = std::max(peak, entered);
+    void count(int64_t now) {
+        if (counted == stored || entry(counted) > now) return;
+        while (++counted < stored && entry(counted) <= now) {}
+        peak = std::max(peak, counted);
     }
 
     void append(const Token& token, int64_t seen) {
-        if (__builtin_expect(tail->since < FREE, false)) grow();
-        tail->token = token, tail->since = seen;
-        tail = tail->next();
+        if (__builtin_expect(stored > mask, false)) grow();
+        Slot& slot = ring[(taken + stored) & mask];
+        slot.token = token, slot.seen = seen;
         stored++;
     }
 
     void remove(int64_t now) {
         if (stored > peak) count(now);
-        head->since = FREE + now + 1;
-        head = head->next();
+        counted -= counted > 0;
+        head().seen = NEVER;
         taken++;
         stored--;
+        freed = freed_at == now ? freed + 1 : 1;
         freed_at = now;
     }
 
-    __attribute__((noinline)) bool grows() {
-        if (size >= capacity) return false;
-        grow();
-        return true;
+    // As if `count` tokens had been taken, and those that are there had come behind them.
+    void renumber(int64_t count) {
+        Slot* other = new Slot[mask + 1];
+        for (uint32_t place = 0; place < stored; place++) other[(count + place) & mask] = at(place);
+        delete[] ring;
+        ring = other, taken = count;
     }
 
-    // More slots, before those that are free.
     __attribute__((noinline)) void grow() {
-        Slot *before = ring, *each = head;
-        int64_t slots = size, tokens = stored;
-        lay(std::min(2 * size, std::max(size + 1, int64_t(capacity))));
-        auto move = [&](Slot& to) {
-            to.token = each->token, to.since = each->since, to.lag = each->lag;
-            each = each->next();
-        };
-        for (int64_t place = 0; place < tokens; place++) move(ring[place]);
-        for (int64_t free = slots - tokens; free > 0; free--) move(ring[size - free]);
-        tail = &ring[tokens];
-        delete[] before;
-    }
-
-   private:
-    void lay(int64_t slots) {
-        head = tail = ring = new Slot[size = slots];
-        for (int64_t place = 0; place < size; place++) ring[place].step = int32_t(sizeof(Slot));
-        ring[size - 1].step -= int32_t(size * sizeof(Slot));
+        uint32_t size = 2 * (mask + 1);
+        Slot* larger = new Slot[size];
+        for (uint32_t place = 0; place < stored; place++) larger[(taken + place) & (size - 1)] = at(place);
+        delete[] ring;
+        ring = larger, mask = size - 1;
     }
 };
-
-// Where a token is in every cycle.
-inline struct Always : Channel {
-    Always() { append(Token(), 0); }
-} always;
 
 struct Channels {
     Channel** all = nullptr;
@@ -183,7 +149,6 @@ struct List {
     const Item& operator[](int64_t at) const { return all[at < 0 ? at + count : at]; }
     Item* begin() const { return all; }
     Item* end() const { return all + count; }
-    void add(const Item& item) { all[count++] = item; }
 };
 
 struct Pair {
@@ -325,18 +290,16 @@ struct Sizes {
 // What every try touches comes first, in two cache lines.
 struct alignas(64) Machine {
     int (*rule)(Machine&, Engine&) = nullptr;
-    int64_t due = 0;            // the cycle in which it is tried next, if that is known
-    int64_t free_from = 0;      // the first cycle in which it may fire again
-    Channel* first = &always;  // without a token in it every try starves
-    int64_t firings = 0, since = 0;
-    int32_t interval = 1;
+    int64_t due = 0;  // the cycle in which it is tried next, if that is known
+    Channels inputs, outputs;
+    Machine* next = nullptr;  // that is due in the same cycle
+
+    int32_t interval = 1, order = 0;
     uint8_t activity = STARVED;
     bool asleep = false, ends_run = false;  // asleep: it could not fire, and may be woken before it is due
-    Channels inputs, outputs;
+    int64_t firings = 0, since = 0, latency = 0;
     int64_t cycles_in[4] = {};
-    Machine* next = nullptr;  // that is due in the same cycle
-    int32_t order = 0;
-    int64_t latency = 0, burst = 1;
+    int64_t burst = 1;
     Sizes* sizes = nullptr;
 
     virtual ~Machine() = default;

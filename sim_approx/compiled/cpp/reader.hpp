@@ -142,9 +142,9 @@ struct Reader {
             for (int64_t count = next(); count > 0; count--) {
                 Token token;
                 read(token);
-                channel.capacity++;
                 channel.append(token, 0);
-                channel.known++;
+                channel.counted++;
+                channel.capacity++;
             }
         }
         for (int64_t count = next(); count > 0; count--) engine.banks.push_back({next(), {}});

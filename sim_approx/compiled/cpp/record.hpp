@@ -100,7 +100,7 @@ class Recorder {
             beat_from_ = {kind, origin, 0}, from = cycle;
         };
         edge(BEATS, beat_[port].event, beat_[port].cycle + 1);
-        edge(ARRIVAL, put_by_[number(asks)].front(), asks.head->since);
+        edge(ARRIVAL, put_by_[number(asks)].front(), asks.head().seen);
         edge(BANDWIDTH, granted_[of].event, granted_[of].cycle + interval);
         late_ = int32_t(now - from);
         beat_[port] = granted_[of] = {count_, now};

@@ -118,21 +118,21 @@ inline void visit(State& state, Machine& machine) {
 inline bool visit(State& state, Channel& channel, int64_t now) {
     channel.count(now);
     int64_t taken = channel.taken;
-    bool moves = state.count(channel.taken) != 0;
-    channel.known += channel.taken - taken;
+    bool moves = state.count(taken) != 0;
     state.same(channel.stored);
-    state.same(channel.counted());
-    state.same(channel.reader_waits + 2 * channel.writer_waits);
+    state.same(channel.counted);
+    state.same(channel.reader_waits + 2 * channel.writer_waits + 4 * channel.reserved);
     if (!state.fits) return moves;
     state.time(channel.freed_at, moves);
     state.time(channel.open_from);
     for (uint32_t place = 0; place < channel.stored; place++) {
-        Slot& slot = channel.at(place);
+        Slot& slot = channel.ring[(channel.taken + place) & channel.mask];
         if (channel.addresses) state.address(slot.token.value, channel.addresses);
         else state.same(slot.token.value);
         state.same(int64_t(slot.token.control()) << 32 | slot.token.rank() << 1 | slot.token.there());
-        state.time(slot.since, moves);
+        state.time(slot.seen, moves);
     }
+    if (state.moves()) channel.renumber(taken);
     return moves;
 }
 

@@ -12,27 +12,16 @@
         c_.front();                                               \
     })
 
-// The tokens are copied to `place`.
-#define NEED_ALL(channels, place)                                              \
+#define NEED_ALL(channels)                                                     \
     ({                                                                         \
         const Channels all_ = (channels);                                      \
-        Token* found_ = static_cast<Token*>(place);                            \
-        for (int64_t at_ = 0; at_ < all_.count; at_++) {                       \
+        Token* found_ = static_cast<Token*>(alloca(sizeof(Token) * all_.count)); \
+        for (int64_t at_ = 0; at_ < all_.count; at_++) {                         \
             if (!all_.all[at_]->readable(e.now)) return e.starve_of_all(machine, all_); \
-            found_[at_] = all_.all[at_]->front();                              \
-        }                                                                      \
+            found_[at_] = all_.all[at_]->front();                                \
+        }                                                                        \
         Tokens{found_, all_.count};                                            \
     })
-
-#define ANEW alloca(sizeof(Token) * all_.count)
-#define IN(fronts) (INPUTS == ANY ? ANEW : (fronts).all)
-
-// Where a rule has the tokens in front of its inputs, if the number of these is known.
-template <int INPUTS>
-union Fronts {
-    Token all[INPUTS == ANY ? 1 : INPUTS];
-    Fronts() {}
-};
 
 #define NEED_EACH(channels, mask)                                                \
     ({                                                                           \
@@ -69,7 +58,7 @@ union Fronts {
 #define ROOM(channel)                                               \
     do {                                                            \
         Channel& c_ = *(channel);                                   \
-        if (!c_.has_room(e.now)) return e.block(machine, c_); \
+        if (c_.space(e.now) <= 0 || c_.is_closed(e.now)) return e.block(machine, c_); \
     } while (0)
 
 #define ENTER(banks, who, place) \
@@ -108,16 +97,11 @@ union Fronts {
 
 #define SAME_ROWS(tokens, ports)                                                      \
     do {                                                                              \
-        if ((ports).count <= 1) break;                                                \
-        if (int outcome_ = same_rows(tokens, ports, e); outcome_) return outcome_;    \
+        const Tokens all_ = (tokens);                                                 \
+        const Ints& ports_ = (ports);                                                 \
+        for (int64_t at_ = 1; at_ < ports_.count && all_[ports_[0]].has_value(); at_++) \
+            if (ASK(e.rows(all_[ports_[at_]].value)) != ASK(e.rows(all_[ports_[0]].value))) FAULT(STOPS_DISAGREE); \
     } while (0)
-
-// The outcome if the tokens of `ports` have other rows than the first one; 0: they have not.
-__attribute__((noinline)) inline int same_rows(Tokens tokens, const Ints& ports, Engine& e) {
-    for (int64_t at = 1; at < ports.count && tokens[ports[0]].has_value(); at++)
-        if (ASK(e.rows(tokens[ports[at]].value)) != ASK(e.rows(tokens[ports[0]].value))) FAULT(STOPS_DISAGREE);
-    return 0;
-}
 
 inline const Token front(const Channel* channel, int64_t now) {
     return channel->readable(now) ? channel->front() : Token();
@@ -184,22 +168,28 @@ inline void note(TokenNotes& notes, const Token& token) {
 }
 inline void note(IntNotes& notes, int64_t number) { notes.all.push_back(number); }
 
-// Arguments of a function of values.
+// Arguments of a function of values: most have few.
 struct Arguments {
-    std::vector<Value> all;
+    static constexpr int64_t FEW = 6;
+    Value few[FEW];
+    std::vector<Value> many;
+    int64_t count = 0;
 
-    __attribute__((noinline)) Arguments& add(Value value) {
-        all.push_back(value);
+    Arguments& add(Value value) {
+        if (count < FEW) few[count] = value;
+        else many.push_back(value);
+        if (++count == FEW) many.assign(few, few + FEW);
         return *this;
     }
-    __attribute__((noinline)) Arguments& add(Tokens tokens) {
-        for (const Token& each : tokens) all.push_back(each.value);
+    Arguments& add(const Tokens& tokens) {
+        for (const Token& each : tokens) add(each.value);
         return *this;
     }
+    const Value* data() const { return count < FEW ? few : many.data(); }
 };
 
-__attribute__((noinline)) inline Value apply(Engine& e, int64_t function, const Arguments& arguments) {
-    return e.apply(function, arguments.all.data(), int64_t(arguments.all.size()));
+inline Value apply(Engine& e, int64_t function, const Arguments& arguments) {
+    return e.apply(function, arguments.data(), arguments.count);
 }
 
 #define CALL(function, arguments) ((function) == -1 ? UNKNOWN : ASK(apply(e, function, arguments)))

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from cosim.running.bench_run import NO_LIMIT, simulate, wave_kind
+from cosim.running.bench_run import NO_LIMIT, memory_image, simulate, source_transfers, wave_kind
 from cosim.running.failure import broken_off, failure
-from cosim.running.run_files import RawRun, memory_image, source_transfers
+from cosim.running.run_files import RawRun
 from hw.design.emit import design_of
 from hw.links.layout import input_formats
 from hw.links.packing import unpack_tiles, unpack_transfers

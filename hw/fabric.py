@@ -13,11 +13,10 @@ from hw.firing.status import ProgramStatus
 from hw.firing.waits import WaitReport
 from hw.links.channel import ChannelFifo
 from hw.links.layout import TokenFormat
-from hw.memory.port import MEMORY_RESET
 from hw.memory.scratchpads import hardware, ports
 from hw.units import constants_of, unit_of
-from hw.verilog.modules import Parametric
-from hw.verilog.structure import Structure, flat_ports, port_widths
+from hw.verilog.modules import Parametric, flat_ports
+from hw.verilog.structure import MEMORY_RESET, Structure, port_widths
 from step.errors import FabricError
 from step.language.graph import Node
 from step.lowering.feasible import check_feasible

@@ -11,8 +11,7 @@ from typing import Any
 from sim_approx.compiled.engine import CompiledEngine
 from sim_approx.engine.events import Events, PythonEngine, Watch, Watcher
 from sim_approx.engine.record import Counted, RunRecord
-from sim_approx.placing.build import build_fabric
-from sim_approx.placing.site import PlacedFabric, TimingOf
+from sim_approx.placing.site import PlacedFabric, TimingOf, build_fabric
 from sim_approx.running.footprint import Footprint
 from sim_approx.running.model_run import EngineName, ModelRun, Values
 from step.errors import EnvironmentProblem, InputError, SettingError
@@ -23,9 +22,9 @@ from step.language.tokens import Token
 from step.language.types import has_rows
 from step.language.validate import check_outputs
 from step.lowering.fabric import FabricConfig
+from step.lowering.memory import same_addresses
 from step.lowering.netlist import Netlist
 from step.lowering.off_chip import MemoryConfig
-from step.lowering.regions import same_addresses
 from step.programs.data.inputs import BoundInputs
 from step.programs.prepare import Prepared, prepare
 from step.running.backend import Backend, checked_options
@@ -150,7 +149,8 @@ class Model:
             self._footprint.check(values=held, events=events, max_cycles=max_cycles)
         checks = self._checks = self._promised.copy()
         shown = self._shown = self._showing and self._showing.copy()
-        netlist = self.netlist.with_depths(depths or {}).with_memory(memory or self.netlist.fabric.memory)
+        netlist = self.netlist.with_depths(depths) if depths else self.netlist
+        netlist = netlist if memory is None else netlist.with_memory(memory)
         fabric, engine = self._made = self._ready(netlist)
         logged: Events | None = {each.index: ([], [], []) for each in netlist.channels} if events else None
         jump = self.jump if jump is None else jump
@@ -165,7 +165,8 @@ class Model:
                 f"{notes.noun} is made by the compiled engine alone, and here the Python engine runs: "
                 f"{self._reason or 'it was asked for'}"
             )
-        telling.look()
+        if on_token is not None:
+            telling.look(on_token)
         return ModelRun(
             netlist,
             fabric,
@@ -240,16 +241,15 @@ class _Telling:
             rate = (tokens - self._tokens) / (now - self._time)
             self._progress(f"cycle {cycle:,}, {rate:,.0f} tokens/s")
             self._tokens, self._time = tokens, now
-        self.look()
+        if self._on_token is not None:
+            self.look(self._on_token)
 
-    def look(self) -> None:
-        """Tell of the tokens that left since the last time."""
-        if self._on_token is None:
-            return
+    def look(self, on_token: OnToken) -> None:
+        """Tell ``on_token`` of the tokens that left since the last time."""
         for name, count in self._told.items():
             for token in self._outputs[name][count:]:
                 self._told[name] += 1
-                self._on_token(name, token)
+                on_token(name, token)
 
 
 def simulate(

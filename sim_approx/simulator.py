@@ -21,10 +21,9 @@ from step.lowering.netlist import Netlist
 from step.lowering.off_chip import MemoryConfig
 from step.programs.data.inputs import bind_inputs
 from step.programs.prepare import Inputs, Openable, open_program, prepare
-from step.running.backend import Count, options_for
+from step.running.backend import Count, Run, options_for
 from step.running.profile import RunProfile
 from step.running.result import RunResult
-from step.running.run import Run
 
 
 class Simulator:

@@ -36,10 +36,10 @@ from step.programs.metrics import metrics as metrics
 from step.programs.prepare import ProgramWarning as ProgramWarning
 from step.programs.program import Program as Program
 from step.programs.program import load_program as load_program
+from step.running.backend import Run as Run
+from step.running.backend import run as run
 from step.running.interpreter import bind as bind
 from step.running.interpreter import interpret as interpret
-from step.running.run import Run as Run
-from step.running.run import run as run
 from step_explore.fifos.sizing import Sizing as Sizing
 from step_explore.fifos.sizing import size_fifos as size_fifos
 from step_explore.fitting.fitting import fit as fit

@@ -6,7 +6,7 @@ which are weighted, gathered in token order and summed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -136,52 +136,33 @@ class Mixture(metaclass=Checked):
         return {f"{self.prefix}{kind}{at}_{name}": each for at, own in enumerate(tensors) for name, each in own.items()}
 
     def _experts(self, graph: Graph, rows: Sequence[Stream], room: int) -> list[Stream]:
-        if self.regions is not None:
-            return self._shared(graph, rows, room)
-        make = self._dynamic if self.rows is None else self._padded
-        return [make(graph, each, number) for number, each in enumerate(rows)]
-
-    def _padded(self, graph: Graph, rows: Stream, number: int) -> Stream:
-        """An expert on tiles of which the last one is padded; [n] rows -> [n] rows."""
-        assert self.rows is not None
-        prefix = self._prefix(number)
-        tiles, keep = packed(rows, self.rows, prefix)
-        # The flags of several tiles wait while these are in the expert's pipeline.
-        return unpacked(self._alone(graph, tiles, prefix), keep.buffered(8 * self.rows), rows, prefix)
-
-    def _dynamic(self, graph: Graph, rows: Stream, number: int) -> Stream:
-        """An expert on one tile of as many rows as there are; [n] rows -> [n] rows."""
-        prefix = self._prefix(number)
-        return separate(self._alone(graph, joined(rows, prefix), prefix), rows, prefix)
-
-    def _alone(self, graph: Graph, tiles: Stream, prefix: str) -> Stream:
-        weights = Weights.declare(graph, prefix, self.hidden, self.inner)
-        return expert(graph, tiles, weights, depth=self.depth, columns=self.columns, sum=self.sum, prefix=prefix)
-
-    def _shared(self, graph: Graph, rows: Sequence[Stream], room: int) -> list[Stream]:
-        """Experts on tiles, those of a region by turns; [n] rows -> [n] rows of each."""
+        """The experts, each on its rows [n] -> [n]; those of a region by turns."""
+        if self.regions is None:
+            return [self._alone(graph, each, self._prefix(number)) for number, each in enumerate(rows)]
         # While a region is busy with one expert the rows of its others wait: without room for all of them they would
         # keep back the rows behind them, and so the rest of the chunk that the region is at.
-        prefixes = [self._prefix(number) for number in range(self.experts)]
-        waiting = [each.buffered(room) for each in rows]
-        if self.rows is None:
-            whole = [joined(each, prefix) for each, prefix in zip(waiting, prefixes, strict=True)]
-            return [separate(*each) for each in zip(self._by_turns(graph, whole), rows, prefixes, strict=True)]
-        pairs = [packed(each, self.rows, prefix) for each, prefix in zip(waiting, prefixes, strict=True)]
-        tiles, flags = zip(*pairs, strict=True)
-        # The flags of several tiles wait while these are in the region's pipeline.
-        return [
-            unpacked(y, keep.buffered(8 * self.rows), each, prefix)
-            for y, keep, each, prefix in zip(self._by_turns(graph, tiles), flags, rows, prefixes, strict=True)
-        ]
-
-    def _by_turns(self, graph: Graph, tiles: Sequence[Stream]) -> list[Stream]:
-        """The tiles of every expert through its region."""
-        return [
-            result
+        pairs = [self._in_tiles(each.buffered(room), self._prefix(number)) for number, each in enumerate(rows)]
+        tiles, backs = zip(*pairs, strict=True)
+        results = [
+            each
             for number, own in enumerate(self._dealt())
-            for result in multiplexed.region(self, graph, tiles[own], f"{self.prefix}region{number}_")
+            for each in multiplexed.region(self, graph, tiles[own], f"{self.prefix}region{number}_")
         ]
+        return [back(each) for each, back in zip(results, backs, strict=True)]
+
+    def _alone(self, graph: Graph, rows: Stream, prefix: str) -> Stream:
+        tiles, back = self._in_tiles(rows, prefix)
+        weights = Weights.declare(graph, prefix, self.hidden, self.inner)
+        return back(expert(graph, tiles, weights, depth=self.depth, columns=self.columns, sum=self.sum, prefix=prefix))
+
+    def _in_tiles(self, rows: Stream, prefix: str) -> tuple[Stream, Callable[[Stream], Stream]]:
+        """Rows [n] in tiles, and what makes rows [n] of tiles again."""
+        if self.rows is None:
+            return joined(rows, prefix), lambda tile: separate(tile, rows, prefix)
+        tiles, keep = packed(rows, self.rows, prefix)
+        # The flags of several tiles wait while these are in the pipeline of the expert, or of its region.
+        flags = keep.buffered(8 * self.rows)
+        return tiles, lambda results: unpacked(results, flags, rows, prefix)
 
     def _dealt(self) -> list[slice]:
         """The experts of every region."""

@@ -181,14 +181,11 @@ def program(
     ``values`` all data is zeros, which take no memory, and nothing is expected. Raises `InputError` for sizes that do
     not divide.
     """
-    depth = hidden if depth is None else depth
-    _check(tokens, rows, hidden, depth)
+    graph, tiles, depth = _begun(name, tokens, hidden, rows, depth)
     require(0 <= epsilon < np.inf, f"the epsilon of a norm must be a number >= 0, not {epsilon}")
     for count in (heads, groups):
         check_divides("columns, the extent of a weight tile along the heads,", columns, "heads * head", count * head)
-    graph = Graph(name)
-    x = graph.load(graph.tensor("x", (tokens, hidden), BF16), tile=(rows, hidden), name="load_x")
-    tiles, scale = x.flatten(0, 1, name="rows"), graph.tensor("norm", (1, hidden), BF16)
+    scale = graph.tensor("norm", (1, hidden), BF16)
     if norm == "layer":
         normed = layer_norm(graph, tiles, scale, graph.tensor("bias", (1, hidden), BF16), epsilon)
     else:
@@ -230,13 +227,10 @@ def output_program(
 ) -> Program:
     """The projection of the results of attention, [tokens, heads * head], to [tokens, hidden]; else as `program`."""
     inner = heads * head
-    depth = inner if depth is None else depth
-    _check(tokens, rows, inner, depth)
+    graph, tiles, depth = _begun(name, tokens, inner, rows, depth)
     check_divides("columns, the extent of a weight tile along hidden,", columns, "hidden", hidden)
-    graph = Graph(name)
-    x = graph.load(graph.tensor("x", (tokens, inner), BF16), tile=(rows, inner), name="load_x")
     weight = graph.tensor("wo", (inner, hidden), BF16)
-    projected = project(graph, x.flatten(0, 1, name="rows"), weight, depth=depth, columns=columns, held=held, sum=sum)
+    projected = project(graph, tiles, weight, depth=depth, columns=columns, held=held, sum=sum)
     rows_of_tiles(projected, name="o").store("o")
 
     def data(random: np.random.Generator) -> Data:
@@ -251,7 +245,12 @@ def random_scale(random: np.random.Generator, hidden: int) -> np.ndarray:
     return (1 + random.standard_normal((1, hidden)) / 4).astype(BF16.numpy)
 
 
-def _check(tokens: int, rows: int, inner: int, depth: int) -> None:
+def _begun(name: str, tokens: int, inner: int, rows: int, depth: int | None) -> tuple[Graph, Stream, int]:
+    """A graph with ``tokens`` rows x of ``inner`` scalars, in tiles of ``rows``; and the extent of a weight tile."""
+    depth = inner if depth is None else depth
     require(tokens >= 1, f"there must be at least one token, not {tokens}")
     check_divides("rows, the rows of a tile,", rows, "tokens", tokens)
     check_divides("depth, the extent of a weight tile along its rows,", depth, "the columns of x", inner)
+    graph = Graph(name)
+    x = graph.load(graph.tensor("x", (tokens, inner), BF16), tile=(rows, inner), name="load_x")
+    return graph, x.flatten(0, 1, name="rows"), depth

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterable, Mapping, Sequence
 
 from cosim.board.tables import Tables
 from step.errors import Deadlock, SimulationError, StreamFault
 from step.language.faults import Fault
 from step.lowering.netlist import Netlist
-from step.running.deadlock import Blockage, find_cycle
-from step.running.result import Activity
+from step.running.deadlock import Blockage
 
 _STARVED, _BLOCKED = 1, 2
 """Bits of ``wait_edge``."""
-
-
-class Hang(enum.Enum):
-    """Why nothing moves; the value says what to do."""
-
-    MEMORY = "memory does not answer"
-    DEADLOCK = "operators wait for each other in a cycle"
-    NOT_READ = "a host does not read a sink"
-    NOT_GIVEN = "a host has not given a source all its tokens"
 
 
 def failure(tables: Tables, registers: Mapping[str, int], waits: Sequence[int]) -> SimulationError | None:
@@ -65,15 +54,3 @@ def waits_of(netlist: Netlist, edges: Iterable[int]) -> list[Blockage]:
             found.append(Blockage(netlist.graph.nodes[unit], channel, full))
     places = {node.name: at for at, node in enumerate(netlist.units)}
     return sorted(found, key=lambda wait: places[wait.unit.name])
-
-
-def hang_of(netlist: Netlist, activities: Sequence[int], waits: list[Blockage], *, memory_waits: bool) -> Hang:
-    """The kind of a hang, by the values of ``wait_unit`` (``activities``) and ``memory_waits`` of ``status``."""
-    if memory_waits:
-        return Hang.MEMORY
-    if find_cycle(waits):
-        return Hang.DEADLOCK
-    for node, activity in zip(netlist.units, activities, strict=False):
-        if activity == Activity.BLOCKED and not any(netlist.outputs(node)):
-            return Hang.NOT_READ
-    return Hang.NOT_GIVEN

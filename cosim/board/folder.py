@@ -20,7 +20,7 @@ from cosim.testbench.axi import AXI_MEMORY
 from hw.design.emit import WAIVERS, check_synthesisable
 from hw.registers.files import write_register_files
 from hw.registers.wrapper import board_design
-from hw.verilog.file_lists import BenchFiles, core_files, file_list_text
+from hw.verilog.structure import BenchFiles, core_files, file_list_text
 from step.errors import InputError
 from step.host.progress import Progress, silent
 from step.host.texts import copied, write_files

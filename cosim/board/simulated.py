@@ -59,12 +59,10 @@ class BusModels:
 
     async def power_on(self) -> None:
         cocotb.start_soon(Clock(self.dut.clk, 10, unit="ns").start())
-        self.dut.rst.value = 1
-        for _ in range(4):
-            await RisingEdge(self.dut.clk)
-        self.dut.rst.value = 0
-        for _ in range(4):
-            await RisingEdge(self.dut.clk)
+        for reset in (1, 0):
+            self.dut.rst.value = reset
+            for _ in range(4):
+                await RisingEdge(self.dut.clk)
 
     async def do(self, what: str, given: Any) -> Any:
         """One command: ``put`` and ``get`` memory, ``set`` and ``read`` registers, or wait for the ``interrupt``."""

@@ -1,36 +1,39 @@
-"""Builds a fabric with its bench into one executable, through the cache."""
+"""Builds a fabric with its bench into one executable, through the cache.
+
+The bench are sources, sinks, memory and monitor in Verilog, made from the design. Its text is the same for the same
+design, and holds nothing of the data: one build serves every run. Of a fabric behind masters each of these has
+`verilog/sim_axi.sv` at its bus.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-import shutil
-import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cosim.building.design import BenchDesign, Hierarchy, load_design
-from cosim.building.harness import HELPERS, TOP, bench_text, hardware
-from cosim.building.steps import run_or_fail, tell_compiled
-from cosim.building.toolchain import HINTS, Toolchain, cocotb_libraries, find_toolchain, has_lz4, plain
+from cosim.building.compiling import (
+    HELPERS,
+    IN_LOOPS,
+    NO_OPTIMIZATION,
+    OPTIMIZATION,
+    TOP,
+    VERILOG,
+    Common,
+    Verilation,
+    make_simulator,
+)
+from cosim.building.design import BenchDesign, Hierarchy, SharedBuses, StreamPort, load_design
+from cosim.building.toolchain import HINTS, Toolchain, cocotb_libraries, find_toolchain, has_lz4
+from hw.memory.port import MEMORY_RESET
+from hw.verilog.structure import separated
 from step.errors import BuildError, EnvironmentProblem
 from step.host.builds import cached, content_key
 from step.host.progress import Progress, silent
-
-IN_LOOPS = ("--expand-limit", "12")
-"""Beyond so many words Verilator copies and chooses in loops, faster and shorter than a line for each word."""
-
-INTERNAL = "Internal Error"
-"""What Verilator 5.048 says of some choices between parts of wide words, which it can not put into loops."""
-
-OPTIMIZATION = "-O2 -march=native"
-NO_OPTIMIZATION = "-O0"
-"""Of the design's code, for long runs and for short ones (`benchmarks/build_speed.py` has random programs). A run gains
-a fifteenth against -O1, and a build takes a tenth longer; -O3 gains nothing more."""
+from step.host.texts import filled
 
 SWITCH = "STEP_OPTIMIZE"
 """The environment variable that is 0 where all runs are short ones."""
@@ -38,14 +41,27 @@ SWITCH = "STEP_OPTIMIZE"
 GROUPS = 8
 """Files of C++ for all small modules together: the compiler takes a third of a second to begin one of its own."""
 
-SMALLEST = 8
-"""Places for instances in the class that a main program allocates, as a power of two: a kilobyte or two."""
+HARDWARE = (*(VERILOG / f"{name}.sv" for name in ("sim_source", "sim_sink", "sim_memory", "sim_monitor")), *HELPERS)
+"""The simulation hardware that the bench instantiates."""
 
-RUNTIME_PARTS = ("verilated", "verilated_dpi", "verilated_vpi", "verilated_threads")
-HEADERS = '#include "verilated.h"\n#include "verilated_dpi.h"\n'
-"""What the C++ of all designs begins with; to read it takes longer than to compile a small design."""
-_HELPER_OBJECTS = tuple(f"{path.stem}.o" for path in HELPERS)
-TRACE_PARTS = {None: (), "vcd": ("verilated_vcd_c",), "fst": ("verilated_fst_c",)}
+BUSES = VERILOG / "sim_axi.sv"
+"""What stands between masters and the memory."""
+
+READ_PORT = {
+    "request": "request__payload",
+    "request_valid": "request__valid",
+    "request_ready": "request__ready",
+    "response": "response__payload",
+    "response_valid": "response__valid",
+}
+WRITE_PORT = {"write": "payload", "write_valid": "valid", "write_ready": "ready", "written": "written"}
+"""Ports of the memory, and those of the fabric behind the name of an operator."""
+
+_READ_BUS = {"ar": ("addr", "len", "valid", "ready"), "r": ("data", "last", "valid", "ready")}
+_WRITE_BUS = {"aw": _READ_BUS["ar"], "w": ("data", "strb", "last", "valid", "ready"), "b": ("valid", "ready")}
+
+Connections = list[tuple[str, str]]
+"""Ports of the fabric, and what they get."""
 
 
 @dataclass(frozen=True)
@@ -89,30 +105,11 @@ def build(
     def make(directory: Path) -> None:
         nonlocal seconds
         started = time.monotonic()
-        _make(read, Common(toolchain, optimization, waves, progress), directory, name)
+        make_simulator(read, Common(toolchain, optimization, waves, progress), directory, name)
         seconds = time.monotonic() - started
 
     entry = cached(name, make)
     return Build(entry / "simulator", read.top, toolchain, seconds)
-
-
-@dataclass(frozen=True)
-class Verilation:
-    """Files of a design for Verilator: those that are ``written`` for it, by name, and those that are ``given``.
-
-    ``apart``: whether modules are compiled apart.
-    """
-
-    top: str
-    apart: bool
-    written: dict[str, str]
-    given: tuple[Path, ...]
-    flags: list[str]
-
-    @property
-    def files(self) -> list[str]:
-        """All files, those that are written by their names alone."""
-        return [str(simulator_main()), *self.written, *(str(plain(path)) for path in self.given)]
 
 
 def verilation(design: BenchDesign, waves: str | None, edges: Sequence[str] = ()) -> Verilation:
@@ -128,42 +125,6 @@ def verilation(design: BenchDesign, waves: str | None, edges: Sequence[str] = ()
     if not edges:
         written, given = written | {"bench.sv": bench_text(design)}, (*given, *hardware(design))
     return Verilation(top, apart, written, given, verilator_flags(top, waves, apart))
-
-
-def _make(read: Verilation, common: Common, directory: Path, name: str) -> None:
-    """Verilate, compile and link in ``directory``, and leave only the executable and the log."""
-    run = partial(run_or_fail, directory=directory, toolchain=common.toolchain, name=name)
-    runtime, objects = replace(common, waves=None).runtime(), directory / "objects"
-    library = sorted(runtime.glob("verilated*.o"))
-    if common.waves is not None:
-        library += common.runtime().glob("*.o")
-    for file, text in read.written.items():
-        (directory / file).write_text(text)
-    verilator = [str(common.toolchain.verilator.path), *read.flags]
-    common.progress("verilating")
-    try:
-        run([*verilator, *IN_LOOPS, *read.files])
-    except BuildError as error:
-        if INTERNAL not in str(error):
-            raise
-        run([*verilator, *read.files])
-    common.progress("compiling")
-    if read.top == TOP:  # all benches have the same ports, so what knows no more of them is there already
-        for each in (common.main(objects), *(runtime / name for name in _HELPER_OBJECTS)):
-            shutil.copyfile(each, objects / each.name)
-    headers = runtime / "headers.h.fast"
-    variables = [
-        # Without optimization, most of the time goes into headers: one file that includes all reads them once.
-        *(["VM_PARALLEL_BUILDS=0"] if common.optimization == NO_OPTIMIZATION else []),
-        # A large design has headers of its own, which Verilator precompiles: a compiler takes one such file.
-        f"OPT_FAST={common.optimization} $(if $(filter 1,$(VM_PARALLEL_BUILDS)),,-include {headers})",
-        *(f"OPT_SLOW={NO_OPTIMIZATION}", "VM_GLOBAL_FAST=", "VM_GLOBAL_SLOW="),
-        f"USER_LDLIBS={' '.join(map(str, library))}",
-    ]
-    rules = ["-C", "objects", "-f", "Vtop_hier.mk" if read.apart else "Vtop.mk"]
-    run([*common.make, *rules, *variables], poll=partial(tell_compiled, objects, common.progress))
-    (objects / "Vtop").rename(directory / "simulator")
-    shutil.rmtree(objects)
 
 
 def verilator_flags(top: str, waves: str | None, hierarchical: bool) -> list[str]:
@@ -182,90 +143,130 @@ def verilator_flags(top: str, waves: str | None, hierarchical: bool) -> list[str
     ]
 
 
-def simulator_main() -> Path:
-    """The C++ main program, which cocotb brings."""
-    return cocotb_libraries().parent / "share" / "lib" / "verilator" / "verilator.cpp"
+def hardware(design: BenchDesign) -> tuple[Path, ...]:
+    """All that the bench of ``design`` instantiates."""
+    return HARDWARE if design.buses is None else (*HARDWARE, BUSES)
 
 
-@dataclass(frozen=True)
-class Common:
-    """Objects that designs have in common, all or those with such ``waves``, kept in the cache."""
+def bench_text(design: BenchDesign) -> str:
+    """SystemVerilog of the module `TOP`: the fabric, with all that it needs to run by itself.
 
-    toolchain: Toolchain
-    optimization: str
-    waves: str | None = None
-    progress: Progress = silent
-
-    @property
-    def make(self) -> list[str]:
-        """The command that runs make."""
-        return [self.toolchain.make, "-j", str(len(os.sched_getaffinity(0))), *self.toolchain.make_variables]
-
-    def runtime(self) -> Path:
-        """The directory with what is the same for all designs; with ``waves``: what these need more.
-
-        These are the objects of Verilator's own library and of the simulation hardware, and Verilator's headers
-        (`HEADERS`), precompiled (``headers.h.fast``); a compiler that can not take these, as where waves are recorded,
-        reads the text beside them.
-        """
-        objects = [f"{part}.o" for part in TRACE_PARTS[self.waves]]
-        files, targets = {"headers.h": HEADERS}, objects
-        if self.waves is None:
-            objects = [*(f"{part}.o" for part in RUNTIME_PARTS), *_HELPER_OBJECTS]
-            files, targets = files | {"headers.h.fast": HEADERS}, [*objects, "headers.h.fast.gch"]
-        parts: list[str | bytes] = [HEADERS, *objects, *(path.read_bytes() for path in HELPERS)]
-        places = sorted({str(plain(path.parent)) for path in HELPERS})
-        return self._kept("runtime", "compiling Verilator's library, once", parts, files, targets, places)
-
-    def main(self, objects: Path) -> Path:
-        """The object of the main program for the verilated design in ``objects``, of which it knows no instances."""
-        header, target = without_instances((objects / "Vtop.h").read_text()), "verilator.o"
-        parts, places = [self.waves or "", header], [str(simulator_main().parent)]
-        return self._kept("main", "compiling", parts, {"Vtop.h": header}, [target], places) / target
-
-    def _kept(
-        self,
-        kind: str,
-        doing: str,
-        parts: Sequence[str | bytes],
-        files: Mapping[str, str],
-        targets: list[str],
-        places: list[str],
-    ) -> Path:
-        """The entry with ``targets`` that Verilator's own rules make, with the flags of all designs."""
-        name = f"{kind}-{content_key([self.toolchain.identity, self.optimization, *parts])}"
-
-        def make(directory: Path) -> None:
-            self.progress(doing)
-            kinds = {"": self.waves is not None, "_VCD": self.waves == "vcd", "_FST": self.waves == "fst"}
-            root = self.toolchain.verilator.root or _installed_root(self.toolchain)
-            rules = [f"default: {' '.join(targets)}", f"VERILATOR_ROOT = {root}"]
-            rules += [f"VM_{each} = 0" for each in ("COVERAGE", "SC", "TIMING", "TRACE_SAIF")]
-            rules += [f"VM_TRACE{each} = {int(used)}" for each, used in kinds.items()]
-            rules += [f"include {root}/include/verilated.mk", f"VPATH += {' '.join(places)}", ""]
-            for file, text in {**files, "Makefile": "\n".join(rules)}.items():
-                (directory / file).write_text(text)
-            levels = [f"OPT_FAST={self.optimization}", f"OPT_SLOW={NO_OPTIMIZATION}"]
-            run_or_fail([*self.make, *levels], directory, self.toolchain, name)
-
-        return cached(name, make)
-
-
-def without_instances(header: str) -> str:
-    """``header`` of a design's class with places for instances of modules, a power of two of them, and no names.
-
-    The main program allocates the class, and needs to know no more of it than how large it is at most.
+    Its ports are ``clk`` and ``reset`` in, ``ended`` out; all else goes through files (see the modules).
     """
-    rest, instances = re.subn(r"^ *Vtop_[a-z]\w*\* const \w+;\n", "", header, flags=re.MULTILINE)
-    rest = re.sub(r"^class Vtop_[a-z]\w*;\n| *// CELLS\n( *//.*\n)*\n*", "", rest, flags=re.MULTILINE)
-    places = 1 << max(SMALLEST, (instances - 1).bit_length())
-    return rest.replace(
-        "    Vtop__Syms* const vlSymsp;\n", f"    Vtop__Syms* const vlSymsp;\n    void* instances[{places}];\n"
+    shared = design.buses is not None
+    power, body = "power_on" if shared else "rst", list[str]()
+    connections = [("clk", "clk"), ("rst", power)]
+    for port in (*design.sources, *design.sinks):
+        body += _stream(port, "sim_source" if port in design.sources else "sim_sink")
+        connections += [(name, name) for name in (*port.parts, f"{port.port}_tvalid", f"{port.port}_tready")]
+    if design.buses is not None:
+        lines, more = _buses(design, design.buses)
+        body += [_memory(design, len(design.buses.reads), len(design.buses.writes)), *lines]
+    elif design.has_memory:
+        more = _memory_connections(design)
+        body.append(_memory(design, len(design.reads), len(design.writes)))
+    else:
+        more = []
+        body += ["    wire waiting = 1'b0, reading = 1'b0, writing = 1'b0;", ""]
+    probes = {"enter leave token": design.channels, "activity fault": design.units, "pages": design.buffers}
+    connections += [*more, ("probe_finished", "probe_finished")]
+    connections += [(f"probe_{each}",) * 2 for names, those in probes.items() if those for each in names.split()]
+    unused = [", ".join(f"probe_{each} = '0" for each in names.split()) for names, those in probes.items() if not those]
+    channels, units, buffers = (max(1, len(each)) for each in probes.values())
+    bits = {"enter": channels, "token": 10 * channels, "activity": 2 * units, "fault": 4 * units, "page": 16 * buffers}
+    return filled(
+        VERILOG / "bench.sv.in",
+        module=design.module,
+        power=power,
+        resets=["    wire rst;  // that of the fabric, which its masters give"] if shared else [],
+        ports=body,
+        **{f"last_{each}": width - 1 for each, width in bits.items()},
+        unused=[f"    assign {each};" for each in unused],
+        channels=channels,
+        units=units,
+        buffers=buffers,
+        settling=design.settling_cycles,
+        finished=f"probe_finished && !writing{' && !probe_writing' if shared else ''}",
+        connections=separated(f"        .{port}({signal})" for port, signal in connections),
     )
 
 
-def _installed_root(toolchain: Toolchain) -> Path:
-    """VERILATOR_ROOT of a Verilator that was installed."""
-    command = [str(toolchain.verilator.path), "--getenv", "VERILATOR_ROOT"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return plain(Path(said.strip()) / "include").parent
+def _stream(port: StreamPort, module: str) -> list[str]:
+    """A source or a sink, as the ``module`` of its kind."""
+    stem, takes = port.port, module == "sim_sink"
+    return [
+        *([f"    wire [{port.data_bits - 1}:0] {stem}_tdata;"] if port.data_bits else []),
+        f"    wire [{port.user_bits - 1}:0] {stem}_tuser;",
+        f"    wire {stem}_tlast, {stem}_tvalid, {stem}_tready;",
+        f'    {module} #(.NAME("{port.name}"), .BITS({port.bits})) {stem}__{module.removeprefix("sim_")} (',
+        f"        .clk, .rst, .transfer({{{', '.join(port.parts)}}}), .valid({stem}_tvalid), "
+        f".ready({stem}_tready){',' * takes}",
+        *(["        .running"] if takes else []),
+        "    );",
+        "",
+    ]
+
+
+def _memory(design: BenchDesign, read_ports: int, write_ports: int) -> str:
+    """The memory; behind masters each request is for one beat."""
+    bits = 8 * design.memory["beat_bytes"]
+    sizes = [port.size_beats for port in reversed(design.reads)] if design.buses is None else [1] * read_ports
+    unused = [] if read_ports else ["    assign request[0] = '0, request_valid[0] = 1'b0;"]
+    unused += [] if write_ports else ["    assign write[0] = '0, write_valid[0] = 1'b0;"]
+    return filled(
+        VERILOG / "memory.sv.in",
+        reset=MEMORY_RESET,
+        reads=max(1, read_ports),
+        writes=max(1, write_ports),
+        read_ports=read_ports,
+        write_ports=write_ports,
+        last=bits - 1,
+        last_written=bits + 31,
+        unused=unused,
+        bytes=design.memory["beat_bytes"],
+        beats=max(1, design.memory["beats_total"]),
+        sizes=", ".join(f"32'd{each}" for each in sizes) or "32'd0",
+    )
+
+
+def _memory_connections(design: BenchDesign) -> Connections:
+    connections = [(MEMORY_RESET, MEMORY_RESET)]
+    for ports, members in ((design.reads, READ_PORT), (design.writes, WRITE_PORT)):
+        for number, port in enumerate(ports):
+            connections += [
+                (f"{port.port}__{member}", f"{net}[{number}]")
+                for net, member in members.items()
+                if net != "written" or port.acknowledged
+            ]
+    return connections
+
+
+def _buses(design: BenchDesign, shared: SharedBuses) -> tuple[list[str], Connections]:
+    """The lines of the buses, and the connections of the fabric with them."""
+    parameters = f".BYTES({design.memory['beat_bytes']}), .BUS({shared.bytes}), .ADDRESS({shared.address_bits})"
+    widths = {"addr": shared.address_bits, "len": 8, "data": 8 * shared.bytes, "strb": shared.bytes}
+    lines, connections = list[str](), [("soft_reset", "1'b0"), ("fabric_reset", "rst")]
+    for kind, channels, ports, constant, numbers in (
+        ("read", _READ_BUS, READ_PORT, ("rid", "rresp"), shared.reads),
+        ("write", _WRITE_BUS, WRITE_PORT, ("bid", "bresp"), shared.writes),
+    ):
+        names = [(f"{channel}{part}", widths.get(part, 1)) for channel, parts in channels.items() for part in parts]
+        for at, number in enumerate(numbers):
+            bus = f"m_axi{number}_"
+            wired = [f".{name}({bus}{name})" for name, _ in names] + [f".{each}({each}[{at}])" for each in ports]
+            lines += [f"    wire [{width - 1}:0] {bus}{name};" for name, width in names]
+            lines += [f"    sim_axi_{kind} #({parameters}) {kind}{number} (.clk, .rst,"]
+            lines += [f"        {', '.join(wired)}", "    );"]
+            connections += [(f"{bus}{name}", f"{bus}{name}") for name, _ in names]
+            connections += [(f"{bus}{name}", "'0") for name in constant]  # one ID, and no errors
+    count = len(design.reads) + len(design.writes)
+    lines += [
+        f"    wire [{count - 1}:0] probe_taken;",
+        f"    wire [{max(1, len(shared.writes)) - 1}:0] probe_masters;",
+        "    wire probe_writing = |probe_masters;",
+        f"    sim_taken #(.PORTS({count})) taken (.clk, .rst, .running, .taken(probe_taken));",
+        "",
+    ]
+    connections += [("probe_taken", "probe_taken"), ("probe_writing", "probe_masters")]
+    connections += [(f"base_{name}", f"{shared.address_bits}'d{base}") for name, base in shared.images.items()]
+    return lines, connections

@@ -1,4 +1,4 @@
-"""Runs a fabric's bench in a process of its own, and reads back what the simulation hardware recorded."""
+"""Runs a fabric's bench in a process of its own, with tokens and memory of a program in files that it reads."""
 
 from __future__ import annotations
 
@@ -11,19 +11,29 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from cocotb_tools.config import pygpi_entry_point
 
 from cosim.building.build import Build, build
-from cosim.building.design import BenchDesign, load_design
+from cosim.building.design import BenchDesign, StreamPort, load_design
 from cosim.building.toolchain import Toolchain
-from cosim.running.run_files import RawRun, look_at_sinks, read_run, write_inputs
-from step.errors import InputError, SimulationError
+from cosim.running.run_files import RawRun, look_at_sinks, read_run
+from hw.links.layout import output_formats
+from hw.links.packing import pack_tiles, pack_transfers
+from step.errors import FabricError, InputError, SimulationError
 from step.host.files import FULL, check_writable, full_disk, has_room
 from step.host.paths import named_file
 from step.host.process import how_ended, run_logged
 from step.host.progress import Progress, silent
+from step.language.tiling import accessed
+from step.lowering.memory import memory_map
+from step.lowering.netlist import Netlist
+from step.programs.data.inputs import BoundInputs
 
 NO_LIMIT = 1 << 36
+
+MOST_BYTES = (1 << 31) - 1
+"""Of the memory in ``sim_memory.sv``, which counts them with an ``int``."""
 
 
 def simulate(
@@ -164,3 +174,81 @@ def wave_kind(waves: Path | None) -> str | None:
     except OSError as error:
         raise InputError(f"waves can not go to {waves}: {error.strerror}") from None
     return kind
+
+
+def write_inputs(
+    design: BenchDesign, directory: Path, sources: Mapping[str, Sequence[int]], memory: bytes = b""
+) -> None:
+    """Write what a run reads: transfers of each source, the memory from beat 0 on (the rest is zero), its parameters.
+
+    Raises `InputError` for sources that the fabric does not have or that are missing, transfers that are too wide, and
+    too large a memory.
+    """
+    names = {port.name for port in design.sources}
+    for name in sources:
+        if name not in names:
+            raise InputError(f"the fabric has no source {name!r}; it has {', '.join(sorted(names)) or 'none'}")
+    for port in design.sources:
+        if port.name not in sources:
+            raise InputError(f"source {port.name!r} has no tokens")
+        (directory / f"source.{port.name}").write_bytes(_stream_bytes(port, sources[port.name]))
+    if design.has_memory:
+        beats, beat = max(1, design.memory["beats_total"]), design.memory["beat_bytes"]
+        if len(memory) > beats * beat:
+            raise InputError(f"the memory has {beats * beat} bytes, but {len(memory)} were given")
+        contents = np.frombuffer(memory.ljust(beats * beat, b"\0"), np.uint8).reshape(beats, beat)
+        (directory / "memory").write_bytes(contents[:, ::-1].tobytes())
+        timing = design.memory_config.timing()
+        (directory / "memory.timing").write_text("".join(f"{name} {value}\n" for name, value in timing.items()))
+
+
+def _stream_bytes(port: StreamPort, transfers: Sequence[int]) -> bytes:
+    width = -(-port.bits // 8)
+    for transfer in transfers:
+        if transfer < 0 or transfer >> port.bits:
+            raise InputError(f"source {port.name!r} takes transfers of {port.bits} bits, not {transfer:#x}")
+    return b"".join(transfer.to_bytes(width, "big") for transfer in transfers)
+
+
+def source_transfers(netlist: Netlist, data: BoundInputs) -> dict[str, list[int]]:
+    """The transfers of every source."""
+    return {
+        node.name: [
+            transfer
+            for token in data.streams[node.name]
+            for transfer in pack_transfers(token, node.output_types[0].element, *output_formats(node, netlist))
+        ]
+        for node in netlist.units
+        if node.operator.given() is not None
+    }
+
+
+def check_memory(netlist: Netlist) -> None:
+    """Raise `FabricError` for more off-chip memory than the bench holds, or than addresses of its buses reach."""
+    memory = netlist.fabric.memory
+    size, bus = memory_map(netlist).beats * memory.beat_bytes, memory.bus
+    what = f"program {netlist.graph.name!r} takes {size:,} bytes of off-chip memory"
+    if size > MOST_BYTES:
+        raise FabricError(
+            f"{what}, more than the {MOST_BYTES:,} that a simulation of the RTL holds; take smaller tensors, or the "
+            "fast model"
+        )
+    if bus is not None and size > 1 << bus.address_bits:
+        raise FabricError(
+            f"{what} in a simulation of the RTL, more than bus.address_bits = {bus.address_bits} reach; give more"
+        )
+
+
+def memory_image(netlist: Netlist, data: BoundInputs) -> bytes:
+    """Off-chip memory before a run: the declared tensors in their regions; raises what `check_memory` raises."""
+    check_memory(netlist)
+    layout = memory_map(netlist)
+    beat = netlist.fabric.memory.beat_bytes
+    image = bytearray(layout.beats * beat)
+    for node in netlist.units:
+        access = accessed(node)
+        if access is not None and access.tensor is not None:
+            start = (layout.loads.get(node.name) or layout.stores[node.name]).base * beat
+            packed = pack_tiles(data.tiles(access.tensor, access.tile.shape), access.tile, beat)
+            image[start : start + len(packed)] = packed
+    return bytes(image)

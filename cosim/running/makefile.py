@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from cosim.building.build import OPTIMIZATION, verilation
+from cosim.building.build import verilation
+from cosim.building.compiling import OPTIMIZATION, TOP
 from cosim.building.design import load_design
-from cosim.building.harness import TOP
 from cosim.building.toolchain import find_toolchain, plain
 from cosim.running.bench_run import cocotb_environment
 from cosim.running.run_files import read_run

@@ -1,4 +1,4 @@
-"""The files between a run and the simulation hardware: tokens and memory of a program in, what was recorded out.
+"""The record of a run: what the simulation hardware wrote.
 
 The formats are told at the head of each module in ``verilog/``.
 """
@@ -7,25 +7,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from cosim.building.design import BenchDesign, StreamPort
-from hw.links.layout import output_formats
-from hw.links.packing import pack_tiles, pack_transfers
-from step.errors import FabricError, InputError
-from step.language.tiling import accessed
-from step.lowering.memory import memory_map
-from step.lowering.netlist import Netlist
-from step.programs.data.inputs import BoundInputs
+from cosim.building.design import BenchDesign
 
 STATUS = {1: "finished", 2: "stalled", 3: "runaway", 4: "fault"}
-
-MOST_BYTES = (1 << 31) - 1
-"""Of the memory in ``sim_memory.sv``, which counts them with an ``int``."""
 
 ENTER = np.dtype([("cycle", np.int64), ("channel", np.int32), ("control", np.uint16)])
 """A token that enters a channel; ``control``: bit 0 done, bit 1 value, bits 5:2 stop, bits 9:6 rank."""
@@ -77,84 +67,6 @@ class RawRun:
     def entered(self, channel: int) -> np.ndarray:
         """``control`` of each token that entered a channel."""
         return self.enters["control"][self.enters["channel"] == channel]
-
-
-def write_inputs(
-    design: BenchDesign, directory: Path, sources: Mapping[str, Sequence[int]], memory: bytes = b""
-) -> None:
-    """Write what a run reads: transfers of each source, the memory from beat 0 on (the rest is zero), its parameters.
-
-    Raises `InputError` for sources that the fabric does not have or that are missing, transfers that are too wide, and
-    too large a memory.
-    """
-    names = {port.name for port in design.sources}
-    for name in sources:
-        if name not in names:
-            raise InputError(f"the fabric has no source {name!r}; it has {', '.join(sorted(names)) or 'none'}")
-    for port in design.sources:
-        if port.name not in sources:
-            raise InputError(f"source {port.name!r} has no tokens")
-        (directory / f"source.{port.name}").write_bytes(_stream_bytes(port, sources[port.name]))
-    if design.has_memory:
-        beats, beat = max(1, design.memory["beats_total"]), design.memory["beat_bytes"]
-        if len(memory) > beats * beat:
-            raise InputError(f"the memory has {beats * beat} bytes, but {len(memory)} were given")
-        contents = np.frombuffer(memory.ljust(beats * beat, b"\0"), np.uint8).reshape(beats, beat)
-        (directory / "memory").write_bytes(contents[:, ::-1].tobytes())
-        timing = design.memory_config.timing()
-        (directory / "memory.timing").write_text("".join(f"{name} {value}\n" for name, value in timing.items()))
-
-
-def _stream_bytes(port: StreamPort, transfers: Sequence[int]) -> bytes:
-    width = -(-port.bits // 8)
-    for transfer in transfers:
-        if transfer < 0 or transfer >> port.bits:
-            raise InputError(f"source {port.name!r} takes transfers of {port.bits} bits, not {transfer:#x}")
-    return b"".join(transfer.to_bytes(width, "big") for transfer in transfers)
-
-
-def source_transfers(netlist: Netlist, data: BoundInputs) -> dict[str, list[int]]:
-    """The transfers of every source."""
-    return {
-        node.name: [
-            transfer
-            for token in data.streams[node.name]
-            for transfer in pack_transfers(token, node.output_types[0].element, *output_formats(node, netlist))
-        ]
-        for node in netlist.units
-        if node.operator.given() is not None
-    }
-
-
-def check_memory(netlist: Netlist) -> None:
-    """Raise `FabricError` for more off-chip memory than the bench holds, or than addresses of its buses reach."""
-    memory = netlist.fabric.memory
-    size, bus = memory_map(netlist).beats * memory.beat_bytes, memory.bus
-    what = f"program {netlist.graph.name!r} takes {size:,} bytes of off-chip memory"
-    if size > MOST_BYTES:
-        raise FabricError(
-            f"{what}, more than the {MOST_BYTES:,} that a simulation of the RTL holds; take smaller tensors, or the "
-            "fast model"
-        )
-    if bus is not None and size > 1 << bus.address_bits:
-        raise FabricError(
-            f"{what} in a simulation of the RTL, more than bus.address_bits = {bus.address_bits} reach; give more"
-        )
-
-
-def memory_image(netlist: Netlist, data: BoundInputs) -> bytes:
-    """Off-chip memory before a run: the declared tensors in their regions; raises what `check_memory` raises."""
-    check_memory(netlist)
-    layout = memory_map(netlist)
-    beat = netlist.fabric.memory.beat_bytes
-    image = bytearray(layout.beats * beat)
-    for node in netlist.units:
-        access = accessed(node)
-        if access is not None and access.tensor is not None:
-            start = (layout.loads.get(node.name) or layout.stores[node.name]).base * beat
-            packed = pack_tiles(data.tiles(access.tensor, access.tile.shape), access.tile, beat)
-            image[start : start + len(packed)] = packed
-    return bytes(image)
 
 
 def read_run(design: BenchDesign, directory: Path, build_seconds: float = 0.0) -> RawRun:

@@ -145,8 +145,7 @@ def _counted(program: Netlist) -> tuple[ElaboratedFabric, dict[str, Counts]]:
     check_synthesisable(program)
     fabric = elaborate(program)
     library = ModuleLibrary(generic=False)
-    for instance in fabric.structure.instances:
-        library.require(instance.component)
+    library.require_all(fabric.structure)
     texts = library.texts()
 
     @cache

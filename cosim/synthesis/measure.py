@@ -41,9 +41,7 @@ def measure(program: Netlist, family: CellFamily[Any], *, place: bool = True, pr
         if place
     }
     library = ModuleLibrary(initial_values=family.initial_values, generic=False)
-    for structure in (fabric.structure, *around.values()):
-        for instance in structure.instances:
-            library.require(instance.component)
+    library.require_all(fabric.structure, *around.values())
     flow = Flow(library.texts(), identity, family)
     names = sorted({instance.component.module_name for instance in fabric.structure.instances})
     areas = side_by_side([(name, partial(flow.area, name)) for name in names], "synthesising", progress)

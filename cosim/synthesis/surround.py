@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from amaranth.hdl import Value
 from amaranth.lib.wiring import In
 
-from hw.design.emit import top_text
 from hw.links.channel import ChannelFifo
 from hw.links.layout import Format
-from hw.verilog.modules import Parametric
-from hw.verilog.structure import Instance, Structure, flat_ports, port_widths
+from hw.verilog.modules import Parametric, flat_ports
+from hw.verilog.structure import Instance, Structure, port_widths, top_text
 
 DEPTH = 2
 """Slots of the channels around a unit."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from cosim.building.build import READ_PORT, WRITE_PORT
 from cosim.building.design import BenchDesign, StreamPort
-from cosim.building.harness import READ_PORT, WRITE_PORT
 from cosim.testbench.axi import AXI_MEMORY, axi_memory
-from hw.memory.port import MEMORY_RESET
-from hw.verilog.structure import Structure, separated
+from hw.verilog.structure import MEMORY_RESET, Structure, separated
 from step.host.texts import filled
 
 _HERE = Path(__file__).parent / "verilog"

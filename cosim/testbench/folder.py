@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from cosim.building.design import load_design
-from cosim.running.run_files import memory_image, source_transfers, write_inputs
+from cosim.running.bench_run import memory_image, source_transfers, write_inputs
 from cosim.testbench.data import fabric_data
 from cosim.testbench.fabric import bench_parts, bench_text, word_bytes
 from hw.design.emit import WAIVERS, EmittedDesign
-from hw.verilog.file_lists import BenchFiles, list_files
+from hw.verilog.structure import BenchFiles, list_files
 from step.lowering.arrival import arrival
 from step.programs.prepare import Prepared
 from step.running.interpreter import interpret

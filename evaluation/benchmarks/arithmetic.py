@@ -36,8 +36,8 @@ from hw.arithmetic.rsqrt import Rsqrt
 from hw.arithmetic.silu import Silu
 from hw.arithmetic.tanh import Tanh
 from hw.verilog.convert import ModuleLibrary
-from hw.verilog.modules import Parametric
-from hw.verilog.structure import Instance, Structure, flat_ports, port_widths
+from hw.verilog.modules import Parametric, flat_ports
+from hw.verilog.structure import Instance, Structure, port_widths
 from step.language.dtypes import BF16, FP32, INT32
 
 PIECES: dict[str, Callable[[int], Parametric]] = {

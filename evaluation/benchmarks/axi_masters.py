@@ -21,8 +21,8 @@ from hw.axi.read_master import ReadMaster
 from hw.axi.store_limit import StoreLimit
 from hw.axi.write_master import WriteMaster
 from hw.verilog.convert import ModuleLibrary
-from hw.verilog.modules import Parametric
-from hw.verilog.structure import Instance, Structure, flat_ports, port_widths
+from hw.verilog.modules import Parametric, flat_ports
+from hw.verilog.structure import Instance, Structure, port_widths
 from step.lowering.bus import BusConfig
 
 LATENCY, CYCLES = 100, 4000

@@ -15,7 +15,7 @@ import tempfile
 from functools import partial
 
 from cosim.backend import run
-from cosim.building.build import NO_OPTIMIZATION, OPTIMIZATION, Common
+from cosim.building.compiling import NO_OPTIMIZATION, OPTIMIZATION, Common
 from cosim.building.toolchain import find_toolchain
 from hw.design.emit import emit
 from step.language.graph import Graph

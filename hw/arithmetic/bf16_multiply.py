@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal
 
+from hw.arithmetic.halves import factors
 from hw.arithmetic.staged import Staged
 
 
@@ -21,21 +22,8 @@ class Bf16Multiply(Staged):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        exponents = self.first[7:15], self.second[7:15]
-        fractions = self.first[:7], self.second[:7]
-        zero = ~exponents[0].any() | ~exponents[1].any()
-        huge = [each == 255 for each in exponents]
-        not_number = (huge[0] & fractions[0].any()) | (huge[1] & fractions[1].any())
-        x = self.behind(
-            m,
-            1,
-            product=Cat(fractions[0], C(1, 1)) * Cat(fractions[1], C(1, 1)),
-            exponent=exponents[0] + exponents[1],
-            sign=self.first[15] ^ self.second[15],
-            zero=zero,
-            infinite=huge[0] | huge[1],
-            nan=not_number | ((huge[0] | huge[1]) & zero),
-        )
+        (first, second), others = factors(self.first, self.second)
+        x = self.behind(m, 1, product=first * second, **others)
         exponent = Signal(10)
         biased = Signal(8)
         # Biased by 127 more than the result's, so that it is not negative.

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from amaranth.hdl import C, Cat, Module, Mux
 
-from hw.arithmetic.halves import products_of_halves, whole_product
+from hw.arithmetic.halves import multiplied
 from hw.arithmetic.tabulated import Tabulated, rounded
 from step.functions.reciprocal import reciprocals
 
@@ -21,17 +21,8 @@ class Reciprocal(Tabulated):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         exponent, fraction, sign = self.value[23:31], self.value[:23], self.value[31]
-        table = reciprocals()
-        x = self.read(
-            m,
-            1,
-            table,
-            segment=fraction[table.step_bits :],
-            place=fraction[: table.step_bits],
-            exponent=exponent,
-            sign=sign,
-            nan=(exponent == 255) & fraction.any(),
-        )
+        nan = (exponent == 255) & fraction.any()
+        x = self.read(m, 1, reciprocals(), fraction, exponent=exponent, sign=sign, nan=nan)
         ends = {"zero": x.exponent.all(), "infinite": ~x.exponent.any()}
         magnitude = rounded(m, x.factor, (254 - x.exponent).as_signed(), 2, **ends)
         m.d.comb += self.result.eq(Mux(x.nan, C(NAN, 32), Cat(magnitude, x.sign)))
@@ -52,13 +43,11 @@ class Divide(Tabulated):
         zeros = [~each.any() for each in exponents]
         huge = [each == 255 for each in exponents]
         nans = [is_huge & fraction.any() for is_huge, fraction in zip(huge, fractions, strict=True)]
-        table = reciprocals()
         x = self.read(
             m,
             1,
-            table,
-            segment=fractions[1][table.step_bits :],
-            place=fractions[1][: table.step_bits],
+            reciprocals(),
+            fractions[1],
             fraction=fractions[0],
             exponent=(exponents[0] - exponents[1]).as_signed(),
             sign=self.first[31] ^ self.second[31],
@@ -67,9 +56,7 @@ class Divide(Tabulated):
             nan=nans[0] | nans[1] | (zeros[0] & zeros[1]) | (huge[0] & huge[1]),
         )
         kept = x.only("exponent", "sign", "zero", "infinite", "nan")
-        x = self.behind(m, 5, **products_of_halves(Cat(x.fraction, C(1, 1)), x.factor), **kept)
-        kept = x.only(*kept)
-        x = self.behind(m, 6, product=whole_product(x), **kept)
+        x = multiplied(self, m, 5, Cat(x.fraction, C(1, 1)), x.factor, **kept)
         exponent = (x.exponent + 128).as_signed()
         magnitude = rounded(m, x.product, exponent, 3, zero=x.zero, infinite=x.infinite)
         m.d.comb += self.result.eq(Mux(x.nan, C(NAN, 32), Cat(magnitude, x.sign)))

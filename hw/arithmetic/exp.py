@@ -21,13 +21,11 @@ class Exp(Tabulated):
         exponent, fraction, sign = x.number[23:31], x.number[:23], x.number[31]
         position = Signal(signed(len(x.magnitude) + 1))
         m.d.comb += position.eq(Mux(sign, -x.magnitude, x.magnitude))
-        table = powers_of_two()
         x = self.read(
             m,
             4,
-            table,
-            segment=position[table.step_bits : POSITION_BITS],
-            place=position[: table.step_bits],
+            powers_of_two(),
+            position[:POSITION_BITS],
             row=position >> POSITION_BITS,
             sign=sign,
             huge=exponent > HUGE,

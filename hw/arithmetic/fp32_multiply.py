@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal
 
-from hw.arithmetic.halves import products_of_halves, whole_product
+from hw.arithmetic.halves import factors, multiplied
 from hw.arithmetic.staged import Staged
 
 
@@ -22,22 +22,8 @@ class Fp32Multiply(Staged):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        exponents = self.first[23:31], self.second[23:31]
-        fractions = self.first[:23], self.second[:23]
-        zero = ~exponents[0].any() | ~exponents[1].any()
-        huge = [each == 255 for each in exponents]
-        not_number = (huge[0] & fractions[0].any()) | (huge[1] & fractions[1].any())
-        x = self.behind(
-            m,
-            1,
-            **products_of_halves(Cat(fractions[0], C(1, 1)), Cat(fractions[1], C(1, 1))),
-            exponent=exponents[0] + exponents[1],
-            sign=self.first[31] ^ self.second[31],
-            zero=zero,
-            infinite=huge[0] | huge[1],
-            nan=not_number | ((huge[0] | huge[1]) & zero),
-        )
-        x = self.behind(m, 2, product=whole_product(x), **x.only("exponent", "sign", "zero", "infinite", "nan"))
+        mantissas, others = factors(self.first, self.second)
+        x = multiplied(self, m, 1, *mantissas, **others)
         normal = Mux(x.product[47], x.product[1:47], x.product[:46])
         x = self.behind(
             m,

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
 from hw.arithmetic.fp32_add import normalised
+from hw.arithmetic.halves import factors
 from hw.arithmetic.staged import Staged, Values
 from step.language.fused import FRACTION_BITS, SIGNIFICAND
 
@@ -167,18 +168,9 @@ class FusedProducts(FusedSum):
 
     def term(self, at: int) -> Term:
         first, second = self.first.word_select(at, 16), self.second.word_select(at, 16)
-        exponents, fractions = (first[7:15], second[7:15]), (first[:7], second[:7])
-        zero = ~exponents[0].any() | ~exponents[1].any()
-        huge = [each == 255 for each in exponents]
-        not_number = (huge[0] & fractions[0].any()) | (huge[1] & fractions[1].any())
-        return Term(
-            sign=first[15] ^ second[15],
-            exponent=Mux(zero, 0, exponents[0] + exponents[1]),
-            significand=Cat(fractions[0], C(1, 1)) * Cat(fractions[1], C(1, 1)),
-            zero=zero,
-            infinite=huge[0] | huge[1],
-            nan=not_number | ((huge[0] | huge[1]) & zero),
-        )
+        (first, second), others = factors(first, second)
+        exponent = Mux(others["zero"], 0, others["exponent"])
+        return Term(**others | {"exponent": exponent}, significand=first * second)
 
 
 class FusedNumbers(FusedSum):

@@ -6,10 +6,10 @@ from typing import Any
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, signed
 
-from hw.arithmetic.halves import products_of_halves, whole_product
+from hw.arithmetic.halves import multiplied
 from hw.arithmetic.tabulated import Tabulated, rounded
 from step.functions.exp import POSITION_BITS, VALUE_BITS, powers_of_two
-from step.functions.gelu import LARGEST_EXPONENT, LOGARITHM_BITS, STEP_BITS, Form, logarithms
+from step.functions.gelu import LARGEST_EXPONENT, LOGARITHM_BITS, Form, logarithms
 
 KEPT = "number", "exact"
 
@@ -32,35 +32,23 @@ class Gelu(Tabulated):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         # Step 1: the place of the magnitude, and what the tables do not say.
-        exponent, fraction, sign = self.value[23:31], self.value[:23], self.value[31]
-        shift = Signal(8)
-        m.d.comb += shift.eq(127 + LARGEST_EXPONENT - exponent)
-        beyond = exponent > 127 + LARGEST_EXPONENT
-        nan = (exponent == 255) & fraction.any()
-        zero = ~exponent.any() | (beyond & sign)
+        place, beyond, nan = self.place(m, self.value, LARGEST_EXPONENT)
+        sign, zero = self.value[31], ~self.value[23:31].any() | (beyond & self.value[31])
         x = self.behind(
             m,
             1,
-            place=Mux(shift[5:].any(), 0, Cat(fraction, C(1, 1)) >> shift[:5]),
+            place=place,
             number=Mux(nan, C(0x7FC00000, 32), Mux(zero, Cat(C(0, 31), sign), self.value)),
             exact=beyond | zero,
         )
         # Steps 2 to 5: the logarithm.
-        x = self.read(m, 2, logarithms(self.approximate), x.place[STEP_BITS:], x.place[:STEP_BITS], **x.only(*KEPT))
+        x = self.read(m, 2, logarithms(self.approximate), x.place, **x.only(*KEPT))
         places = POSITION_BITS - LOGARITHM_BITS[self.approximate]
         position = Signal(signed(len(x.factor) + 1 + places))
         m.d.comb += position.eq(-x.factor << places)
         # Steps 6 to 9: the power of two.
-        table = powers_of_two()
-        x = self.read(
-            m,
-            6,
-            table,
-            segment=position[table.step_bits : POSITION_BITS],
-            place=position[: table.step_bits],
-            halvings=~position[POSITION_BITS:-1],
-            **x.only(*KEPT),
-        )
+        halvings = ~position[POSITION_BITS:-1]
+        x = self.read(m, 6, powers_of_two(), position[:POSITION_BITS], halvings=halvings, **x.only(*KEPT))
         # Steps 10 to 12: the mantissa times that, or times 1 less that.
         power = x.factor[: VALUE_BITS + 1]
         small = Mux(x.halvings[5:].any(), 0, power >> x.halvings[:5])
@@ -72,9 +60,7 @@ class Gelu(Tabulated):
             exponent=(x.number[23:31] - Mux(x.number[31], x.halvings, 0)).as_signed(),
             **x.only(*KEPT),
         )
-        products = products_of_halves(Cat(x.number[:23], C(1, 1)), x.factor)
-        x = self.behind(m, 11, **products, **x.only("exponent", *KEPT))
-        x = self.behind(m, 12, product=whole_product(x), **x.only("exponent", *KEPT))
+        x = multiplied(self, m, 11, Cat(x.number[:23], C(1, 1)), x.factor, **x.only("exponent", *KEPT))
         magnitude = rounded(m, x.product[: 24 + VALUE_BITS + 1], x.exponent, 2)
         m.d.comb += self.result.eq(Mux(x.exact, x.number, Cat(magnitude, x.number[31])))
         return m

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import C, Cat, Value
+from amaranth.hdl import C, Cat, Module, Value
 
-from hw.arithmetic.staged import Values
+from hw.arithmetic.staged import Staged, Values
 
 HALF = 12
+
+
+def factors(first: Value, second: Value) -> tuple[list[Value], dict[str, Value]]:
+    """The mantissas of two numbers of BF16 or FP32, and by name what else the product comes from."""
+    exponents, fractions = [first[-9:-1], second[-9:-1]], [first[:-9], second[:-9]]
+    zero = ~exponents[0].any() | ~exponents[1].any()
+    huge = [each == 255 for each in exponents]
+    not_number = (huge[0] & fractions[0].any()) | (huge[1] & fractions[1].any())
+    return [Cat(each, C(1, 1)) for each in fractions], {
+        "exponent": exponents[0] + exponents[1],
+        "sign": first[-1] ^ second[-1],
+        "zero": zero,
+        "infinite": huge[0] | huge[1],
+        "nan": not_number | ((huge[0] | huge[1]) & zero),
+    }
 
 
 def products_of_halves(first: Value, second: Value) -> dict[str, Value]:
@@ -22,3 +37,9 @@ def products_of_halves(first: Value, second: Value) -> dict[str, Value]:
 def whole_product(x: Values) -> Value:
     """The product of `products_of_halves`."""
     return (x.outer + Cat(C(0, HALF), x.cross + x.crossed))[: len(x.outer)]
+
+
+def multiplied(unit: Staged, m: Module, step: int, first: Value, second: Value, **kept: Value) -> Values:
+    """``step`` and the next one of ``unit``: the ``product`` of both, and what is ``kept``."""
+    x = unit.behind(m, step, **products_of_halves(first, second), **kept)
+    return unit.behind(m, step + 1, product=whole_product(x), **x.only(*kept))

@@ -18,13 +18,12 @@ class Rsqrt(Tabulated):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         exponent, fraction, sign = self.value[23:31], self.value[:23], self.value[31]
-        table = reciprocal_roots()
         x = self.read(
             m,
             1,
-            table,
-            segment=Cat(fraction[table.step_bits :], ~exponent[0]),  # the bias is odd
-            place=fraction[: table.step_bits],
+            reciprocal_roots(),
+            fraction,
+            ~exponent[0],  # the bias is odd
             half=(exponent + 1)[1:],  # of the exponent, rounded down, and biased by 64
             sign=sign,
             zero=~exponent.any(),

@@ -26,21 +26,30 @@ class Tabulated(Staged):
         magnitude = Mux(x.shift[5:].any(), 0, x.product >> x.shift[:5])
         return self.behind(m, 3, magnitude=magnitude, number=x.number)
 
-    def read(self, m: Module, step: int, table: Table, segment: Value, place: Value, **kept: Value) -> Values:
-        """``step`` and the next three: the ``factor`` at ``place`` of ``segment``, and what is ``kept``."""
+    def place(self, m: Module, value: Value, largest: int) -> tuple[Value, Value, Value]:
+        """The magnitude of ``value`` below 2^(``largest`` + 1) as an integer; whether it is beyond, and whether NaN."""
+        exponent, fraction, shift = value[23:31], value[:23], Signal(8, name="shift")
+        m.d.comb += shift.eq(127 + largest - exponent)
+        place = Mux(shift[5:].any(), 0, Cat(fraction, C(1, 1)) >> shift[:5])
+        return place, exponent > 127 + largest, (exponent == 255) & fraction.any()
+
+    def read(self, m: Module, step: int, table: Table, place: Value, *segment: Value, **kept: Value) -> Values:
+        """``step`` and the next three: the ``factor`` at ``place``, and what is ``kept``.
+
+        The lower bits of a place are those within a segment; ``segment`` may go on with the upper ones.
+        """
         value_bits = max(value for value, _ in table.entries).bit_length()
         rises = _shape_of([rise for _, rise in table.entries])
         rows = [value | (rise & (1 << rises.width) - 1) << value_bits for value, rise in table.entries]
         m.submodules[f"table_{step}"] = memory = Memory(shape=value_bits + rises.width, depth=len(rows), init=rows)
         read = memory.read_port()
-        m.d.comb += [read.addr.eq(segment), read.en.eq(1)]
-        names = kept.keys()
-        x = self.behind(m, step, place=place, **kept)
-        x = self.behind(m, step + 1, entry=read.data, place=x.place, **x.only(*names))
+        m.d.comb += [read.addr.eq(Cat(place[table.step_bits :], *segment)), read.en.eq(1)]
+        x = self.behind(m, step, place=place[: table.step_bits], **kept)
+        x = self.behind(m, step + 1, entry=read.data, place=x.place, **x.only(*kept))
         rise = x.entry[value_bits:]
         more = ((rise.as_signed() if rises.signed else rise) * x.place) >> table.step_bits
-        x = self.behind(m, step + 2, base=x.entry[:value_bits], more=more, **x.only(*names))
-        return self.behind(m, step + 3, factor=(x.base + x.more)[:value_bits], **x.only(*names))
+        x = self.behind(m, step + 2, base=x.entry[:value_bits], more=more, **x.only(*kept))
+        return self.behind(m, step + 3, factor=(x.base + x.more)[:value_bits], **x.only(*kept))
 
 
 NEVER = C(0, 1)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import C, Cat, Module, Mux, Signal
+from amaranth.hdl import C, Cat, Module, Mux
 
-from hw.arithmetic.halves import products_of_halves, whole_product
+from hw.arithmetic.halves import multiplied
 from hw.arithmetic.tabulated import Tabulated, rounded
-from step.functions.tanh import LARGEST_EXPONENT, STEP_BITS, VALUE_BITS, slopes
+from step.functions.tanh import LARGEST_EXPONENT, VALUE_BITS, slopes
 
 KEPT = "number", "exact"
 
@@ -21,25 +21,19 @@ class Tanh(Tabulated):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         # Step 1: the place of the magnitude, and what the table does not say.
-        exponent, fraction, sign = self.value[23:31], self.value[:23], self.value[31]
-        shift = Signal(8)
-        m.d.comb += shift.eq(127 + LARGEST_EXPONENT - exponent)
-        beyond = exponent > 127 + LARGEST_EXPONENT
-        nan = (exponent == 255) & fraction.any()
-        zero = ~exponent.any()
+        place, beyond, nan = self.place(m, self.value, LARGEST_EXPONENT)
+        sign, zero = self.value[31], ~self.value[23:31].any()
         one = Cat(C(0, 23), C(127, 8), sign)
         x = self.behind(
             m,
             1,
-            place=Mux(shift[5:].any(), 0, Cat(fraction, C(1, 1)) >> shift[:5]),
+            place=place,
             number=Mux(nan, C(0x7FC00000, 32), Mux(zero, Cat(C(0, 31), sign), Mux(beyond, one, self.value))),
             exact=beyond | zero,
         )
         # Steps 2 to 5: the slope. Steps 6 and 7: the mantissa times that.
-        x = self.read(m, 2, slopes(), x.place[STEP_BITS:], x.place[:STEP_BITS], **x.only(*KEPT))
-        products = products_of_halves(Cat(x.number[:23], C(1, 1)), x.factor)
-        x = self.behind(m, 6, **products, **x.only(*KEPT))
-        x = self.behind(m, 7, product=whole_product(x), **x.only(*KEPT))
+        x = self.read(m, 2, slopes(), x.place, **x.only(*KEPT))
+        x = multiplied(self, m, 6, Cat(x.number[:23], C(1, 1)), x.factor, **x.only(*KEPT))
         exponent = (x.number[23:31] + C(1, 2)).as_signed()  # that of the product's top bit
         magnitude = rounded(m, x.product[: 24 + VALUE_BITS + 1], exponent, 5)
         above = magnitude[23:30].all()

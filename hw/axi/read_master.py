@@ -12,6 +12,7 @@ from hw.axi.bursts import Bursts
 from hw.axi.ports import FAULT, Lanes, Port, address_channel, ask_for_bursts, note_error, read_channel
 from hw.axi.queue import Queue
 from hw.axi.turns import turns
+from hw.primitives.timing import counts
 from hw.verilog.modules import Parametric, Shared
 
 
@@ -65,8 +66,7 @@ class ReadMaster(Parametric):
         place = first + passed
         comes = Signal()
         m.d.comb += [self.rready.eq(due.valid), comes.eq(self.rvalid & due.valid), due.pop.eq(comes & self.rlast)]
-        with m.If(comes):
-            m.d.sync += passed.eq(Mux(self.rlast, 0, passed + 1))
+        counts(m, passed, comes, self.rlast)
         data: Value = self.rdata.word_select(place[: lanes.lane_bits], bits)
         whole = comes
         if lanes.transfers > 1:

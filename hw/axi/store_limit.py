@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Elaboratable, Module, Mux, ResetSignal, Signal
+from amaranth.hdl import Elaboratable, Module, ResetSignal, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from hw.memory.port import MEMORY_RESET
+from hw.primitives.timing import counts
 from hw.verilog.modules import Parametric
+from hw.verilog.structure import MEMORY_RESET
 from step.language.faults import Fault
 
 
@@ -40,8 +41,7 @@ class StoreLimit(Parametric):
             moves.eq(self.o.valid & self.o.ready),
             last.eq(beat == beats - 1),
         ]
-        with m.If(moves):
-            m.d.sync += beat.eq(Mux(last, 0, beat + 1))
+        counts(m, beat, moves, last)
         with m.If(~known | (moves & last)):  # the comparison has a cycle of its own
             m.d.sync += [known.eq(1), fits.eq(end < limit), end.eq(end + beats)]
         with m.If(self.i.valid & known & ~fits & ~old):

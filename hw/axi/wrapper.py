@@ -15,8 +15,8 @@ from hw.axi.status import RunStatus
 from hw.axi.store_limit import StoreLimit
 from hw.axi.write_master import WriteMaster
 from hw.dma.wiring import FABRIC_RESET, add_streams
-from hw.memory.port import MEMORY_RESET
-from hw.verilog.structure import Instance, Structure, Written, flat_ports, port_widths
+from hw.verilog.modules import flat_ports
+from hw.verilog.structure import MEMORY_RESET, Instance, Structure, Written, port_widths
 from step.lowering.board import BoardPlan, BoardPort
 from step.lowering.netlist import Netlist
 

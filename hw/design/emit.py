@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import json
+import textwrap
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from hw.axi.wrapper import wrapped
-from hw.design.sidecar import header, sidecar
-from hw.fabric import elaborate
+from hw.fabric import ElaboratedFabric, PlacedChannel, PlacedScratchpad, PlacedUnit, elaborate
 from hw.functions.model import SOURCES
-from hw.memory.port import MEMORY_RESET
-from hw.verilog.convert import ModuleLibrary, ModuleText
-from hw.verilog.file_lists import list_files
-from hw.verilog.structure import Structure, Written, interfaces_of, port_widths, separated
+from hw.links.layout import TokenFormat, data_bits, input_formats, output_formats
+from hw.verilog.convert import ModuleLibrary, ModuleText, tool_versions
+from hw.verilog.structure import LISTS, MEMORY_RESET, Structure, list_files, top_text
 from step.errors import FabricError
 from step.host.installing import installing
 from step.host.progress import Progress, silent
+from step.language.graph import Node
+from step.language.operator import Access, StreamType
 from step.lowering.board import BoardPlan, board_of
+from step.lowering.memory import Region, Share
 from step.lowering.netlist import Netlist
 
 SIDECAR = "fabric.json"
 WAIVERS = Path(__file__).with_name("waivers.vlt")
-_BUS = "m_axi"
 
 HEAVY = 200_000
 """Characters of Verilog, all instances below counted, from which on a repeated module is worth a build of its own."""
@@ -82,7 +84,7 @@ def emit(
     progress("writing Verilog")
     fabric = elaborate(netlist, probes=probes, waits=waits)
     library = ModuleLibrary(initial_values=initial_values)
-    used = Counter(library.require(instance.component) for instance in fabric.structure.instances)
+    used = library.require_all(fabric.structure)
     modules = library.texts(progress)
     files = {module.file: module.text for module in modules.values()}
     top = f"{fabric.structure.name}.sv"
@@ -144,70 +146,9 @@ def check_synthesisable(netlist: Netlist) -> None:
 def structure_files(structure: Structure, *, initial_values: bool = True) -> dict[str, str]:
     """SystemVerilog of ``structure`` and of the components in it, but not of other structures, by file name."""
     library = ModuleLibrary(initial_values=initial_values)
-    for instance in structure.instances:
-        if not isinstance(instance.component, Written):
-            library.require(instance.component)
+    library.require_all(structure)
     texts = {module.file: module.text for module in library.texts().values()}
     return {**texts, f"{structure.name}.sv": top_text(structure)}
-
-
-def top_text(structure: Structure, *, generic: bool = True) -> str:
-    """SystemVerilog of the module that wires everything; ``generic`` as of `ModuleLibrary`."""
-    ports = {"clk": ("input", 1), "rst": ("input", 1), **structure.ports}
-    lines = [f"module {structure.name} ("]
-    attributes = _interface_attributes(structure)
-    lines += separated(
-        f"{attributes.get(name, '')}  {direction} wire {_range(width)}{name}"
-        for name, (direction, width) in ports.items()
-    )
-    lines.append(");")
-    lines += [f"  wire {_range(width)}{name};" for name, width in structure.wires.items()]
-    for instance in structure.instances:
-        module = instance.component.reference if generic else instance.component.module_name
-        reset = instance.connections.get("rst", "rst")
-        clock: dict[str, str | int] = {"clk": "clk", "rst": reset} if instance.component.clocked else {}
-        lines += ["", f"  // {instance.comment}", f"  {module} {instance.name} ("]
-        widths = port_widths(instance.component)
-        connections = {**clock, **{port: instance.connections.get(port, "") for port in widths}}
-        lines += separated(
-            f"    .{port}({net if isinstance(net, str) else _constant(net, widths[port])})"
-            for port, net in connections.items()
-        )
-        lines.append("  );")
-    for port, expressions in structure.gathered.items():
-        lines += ["", f"  assign {port} = {{"]
-        lines += separated(f"    {each}" for each in reversed(expressions))
-        lines.append("  };")
-    return "\n".join([*lines, "endmodule"]) + "\n"
-
-
-def _interface_attributes(structure: Structure) -> dict[str, str]:
-    """Lines in front of ports that tell Vivado which clock and reset streams and buses have, and which way the reset
-    goes. With a clock of their own (``bus_clk``) that is the one of AXI4 buses."""
-    own = "bus_clk" in structure.ports
-    prefixes = {"clk": list[str](), "bus_clk": list[str]()}
-    for each in interfaces_of(structure):
-        prefixes["bus_clk" if own and each.name.startswith(_BUS) else "clk"].append(each.name)
-    found = {}
-    for (clock, those), reset in zip(prefixes.items(), ("rst", "bus_rst"), strict=True):
-        if those:
-            told = f"ASSOCIATED_BUSIF {':'.join(those)}, ASSOCIATED_RESET {reset}"
-            found[clock] = _attribute("clock", clock, "CLK", told)
-            found |= {each: _attribute("reset", each, "RST", "POLARITY ACTIVE_HIGH") for each in (reset, MEMORY_RESET)}
-    return found
-
-
-def _attribute(kind: str, port: str, signal: str, told: str) -> str:
-    information = f'X_INTERFACE_INFO = "xilinx.com:signal:{kind}:1.0 {port} {signal}"'
-    return f'  (* {information}, X_INTERFACE_PARAMETER = "{told}" *)\n'
-
-
-def _constant(value: int, width: int) -> str:
-    return f"{width}'h{value:x}"
-
-
-def _range(width: int) -> str:
-    return f"[{width - 1}:0] " if width > 1 else ""
 
 
 def heavy_modules(top: Counter[str], modules: dict[str, ModuleText]) -> list[str]:
@@ -223,3 +164,131 @@ def heavy_modules(top: Counter[str], modules: dict[str, ModuleText]) -> list[str
         chosen |= {name for name, count in heavy.items() if count > 1}
         level = Counter(child for name, count in heavy.items() if count == 1 for child in modules[name].children)
     return sorted(chosen)
+
+
+def sidecar(fabric: ElaboratedFabric, files: Mapping[str, str], hierarchical: Sequence[str]) -> dict[str, Any]:
+    """Plain data that names everything in ``files`` (name to text) of ``fabric``; its ``hash`` is a digest of all."""
+    netlist, memory, plain_fabric = fabric.netlist, fabric.memory, fabric.netlist.fabric.to_json()
+    given = [node for node in netlist.units if node.operator.given() is not None]
+    handed_out = [node for node in netlist.units if node.operator.hands_out]
+    digest = hashlib.sha256()
+    for name, text in sorted(files.items()):
+        digest.update(f"{name}\n{len(text)}\n{text}".encode())
+    plain: dict[str, Any] = {
+        "format": "step-sidecar-3",
+        "module": fabric.structure.name,
+        "sources": [_stream(each, each.output_types[0], *output_formats(each, netlist)) for each in given],
+        "sinks": [_stream(each, each.input_types[0], *input_formats(each, netlist)) for each in handed_out],
+        "reads": [
+            _region(fabric, memory.loads[node.name], access)
+            for node in netlist.units
+            if (access := node.operator.reads(node)) is not None
+        ],
+        "writes": [
+            _region(fabric, memory.stores[node.name], access) | {"acknowledged": access.acknowledged}
+            for node in netlist.units
+            if (access := node.operator.writes(node)) is not None
+        ],
+        "channels": [_channel(each) for each in fabric.channels],
+        "units": [{"index": at, **_unit(each)} for at, each in enumerate(fabric.units)],
+        "buffers": [_buffers(pad, share) for pad in fabric.scratchpads for share in pad.scratchpad.shares],
+        "memory": {**plain_fabric["memory"], "beats_total": memory.beats},
+        "settling_cycles": fabric.settling_cycles,
+        "fabric": plain_fabric,
+        "files": [name for name in files if name.endswith(".sv")],
+        "waivers": [name for name in files if name.endswith(".vlt")],
+        "lists": list(LISTS),
+        "cpp": [name for name in files if name.endswith(".cpp")],
+        "hierarchical": list(hierarchical),
+        "versions": tool_versions(),
+    }
+    digest.update(json.dumps(plain).encode())
+    return {**plain, "hash": digest.hexdigest()}
+
+
+def _channel(channel: PlacedChannel) -> dict[str, Any]:
+    edge, format = channel.edge, channel.format
+    ends = {"wires": channel.stem, "producer": list(edge.producer), "consumer": list(edge.consumer)}
+    bits = {"header_bits": format.header.size, "word_bits": format.word_bits, "beats": format.beats}
+    slots = {"rank": edge.type.rank, "depth": edge.depth, "capacity": channel.capacity}
+    return {"index": edge.index, "name": edge.name, **ends, **bits, **slots, "element": str(edge.type.element)}
+
+
+def _unit(unit: PlacedUnit) -> dict[str, str]:
+    node = unit.node
+    told = {"name": node.name, "operator": node.operator.name, "module": unit.component.module_name}
+    return {**told, "instance": unit.instance, "source": str(node.location)}
+
+
+def _buffers(pad: PlacedScratchpad, share: Share) -> dict[str, Any]:
+    ends = {"name": share.filler.name, "reader": share.reader.name}
+    sizes = {"pages": share.pages, "slots": share.slots, "beats": share.words, "element": str(share.buffer)}
+    return {**ends, "scratchpad": pad.scratchpad.index, "instance": pad.stem, **sizes}
+
+
+def _stream(node: Node, stream: StreamType, format: TokenFormat) -> dict[str, Any]:
+    """A source or a sink."""
+    bits = {"data_bits": data_bits(format), "user_bits": format.header_bits, "beats": format.cycles}
+    return {"name": node.name, "port": node.name, **bits, "rank": stream.rank, "element": str(stream.element)}
+
+
+def _region(fabric: ElaboratedFabric, region: Region, access: Access) -> dict[str, Any]:
+    """A memory port: what lies where, in beats; strides are those of the ``grid`` of tiles."""
+    graph = fabric.netlist.graph
+    rows, cols = access.tile.shape
+    shape, grid = None, None if access.tiles is None else [access.tiles]
+    if access.tensor is not None:
+        *outer, height, width = shape = list(graph.tensors[access.tensor].shape)
+        grid = [*outer, height // rows, width // cols]
+    strides = [region.beats_per_tile]
+    for extent in reversed(grid[1:] if grid else []):
+        strides.insert(0, strides[0] * extent)
+    bits = {"name": region.node, "port": region.node, "bits": 8 * fabric.netlist.fabric.memory.beat_bytes}
+    beats = {"base": region.base, "beats": region.beats, "size_beats": region.beats_per_tile}
+    tensor = {"tensor": access.tensor, "shape": shape, "dtype": str(access.tile.dtype)}
+    return {**bits, **beats, **tensor, "tile": [rows, cols], "grid": grid, "strides": strides}
+
+
+STATUS = """\
+//   done                 every store and sink of the program has handled Done
+//   fault, fault_unit    code and number (fabric.json) of the first unit that met a fault; 0 without one
+"""
+
+
+def header(fabric: ElaboratedFabric, digest: str, initial_values: bool) -> str:
+    """Comment lines with program, fabric, ports and the design's ``digest``; equal designs get equal ones."""
+    netlist = fabric.netlist
+    parameters = netlist.fabric.to_json()
+    parameters["memory.beat_bytes"] = parameters.pop("memory")["beat_bytes"]  # the rest is behind the ports
+    settings = ", ".join(f"{name}={value}" for name, value in parameters.items())
+    power = "have a value at power-on" if initial_values else "get their value from reset only"
+    lines = [
+        f"{fabric.structure.name}: the program {netlist.graph.name} as hardware, written by STeP Fabric",
+        "",
+        *textwrap.wrap(f"Fabric: {settings}", 116, subsequent_indent="  "),
+        f"{len(fabric.units)} units, {len(fabric.channels)} channels; registers {power}",
+        f"Design: {digest}",
+        "",
+        "Ports: clk; rst, synchronous and active high; streams are AXI4-Stream with the header of a token as tuser",
+        *(f"  {line}" for line in _ports(fabric)),
+    ]
+    text = "".join(f"// {line}".rstrip() + "\n" for line in lines)
+    return text + (STATUS if "done" in fabric.structure.ports else "") + "\n"
+
+
+def _ports(fabric: ElaboratedFabric) -> Iterator[str]:
+    for unit in fabric.units:
+        node, operator = unit.node, unit.node.operator
+        if operator.given() is not None:
+            yield _told(f"source {node.name}", node.output_types[0], *output_formats(node, fabric.netlist))
+        elif operator.hands_out:
+            yield _told(f"sink {node.name}", node.input_types[0], *input_formats(node, fabric.netlist))
+    for kind, regions in (("load", fabric.memory.loads), ("store", fabric.memory.stores)):
+        for region in regions.values():
+            yield f"{f'{kind} {region.node}':<20} {region.beats_per_tile} beats a tile, from beat {region.base} on"
+    if MEMORY_RESET in fabric.structure.ports:
+        yield f"{MEMORY_RESET:<20} memory forgets what it was asked for: at power-on, and wherever it is reset too"
+
+
+def _told(what: str, stream: StreamType, format: TokenFormat) -> str:
+    return f"{what:<20} {data_bits(format)} bits, {format.cycles} transfers a value, {stream}"

@@ -9,9 +9,9 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.links.channel import count, place
-from hw.memory.port import MEMORY_RESET
 from hw.primitives.memories import Deep, Shallow
 from hw.verilog.modules import Parametric
+from hw.verilog.structure import MEMORY_RESET
 from step.lowering.dma import MOST_REQUESTS, REQUEST
 
 SHALLOW = 32

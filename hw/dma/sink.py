@@ -10,8 +10,8 @@ from amaranth.lib.wiring import In, Out
 
 from hw.dma.writer import Writer
 from hw.links.layout import AxiStreamSignature, TokenFormat, WriteFormat
-from hw.memory.port import MEMORY_RESET
 from hw.verilog.modules import Parametric, Shared
+from hw.verilog.structure import MEMORY_RESET
 from step.language.faults import Fault
 from step.lowering.dma import LENGTH_BYTES, LIST, VALUES, StreamPlan
 

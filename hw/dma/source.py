@@ -12,9 +12,10 @@ from amaranth.utils import ceil_log2
 from hw.dma.lengths import LENGTH, Lengths, length
 from hw.dma.reader import BeatReader
 from hw.links.layout import AxiStreamSignature, TokenFormat, data_bits
-from hw.memory.port import MEMORY_RESET
 from hw.primitives.counts import larger
+from hw.primitives.timing import counts
 from hw.verilog.modules import Parametric, Shared
+from hw.verilog.structure import MEMORY_RESET
 from step.language.faults import Fault
 from step.lowering.dma import LEAST_AHEAD, LENGTH_BYTES, LIST, REQUEST, VALUES, StreamPlan
 
@@ -146,8 +147,7 @@ class SourceDma(Parametric):
         place = Signal(range(format.cycles))
         cycles = larger(format.words_of(header.rows), 1) if format.most_rows else format.cycles
         m.d.comb += last.eq(~header.value | (place == cycles - 1))
-        with m.If(moves):
-            m.d.sync += place.eq(Mux(last, 0, place + 1))
+        counts(m, place, moves, last)
         if values is None:
             m.d.comb += self.o.tvalid.eq(1)
             return goes

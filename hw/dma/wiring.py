@@ -5,8 +5,7 @@ from __future__ import annotations
 from hw.dma.sink import SinkDma
 from hw.dma.source import SourceDma
 from hw.links.layout import input_formats, output_formats
-from hw.memory.port import MEMORY_RESET
-from hw.verilog.structure import Structure, port_widths
+from hw.verilog.structure import MEMORY_RESET, Structure, port_widths
 from step.lowering.board import BoardPlan, BoardStream
 from step.lowering.dma import LIST, VALUES
 from step.lowering.netlist import Netlist

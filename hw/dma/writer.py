@@ -10,9 +10,10 @@ from amaranth.lib.wiring import In, Out
 
 from hw.links.channel import count, place
 from hw.links.layout import WriteFormat
-from hw.memory.port import MEMORY_RESET
 from hw.primitives.memories import Shallow
+from hw.primitives.timing import counts
 from hw.verilog.modules import Parametric
+from hw.verilog.structure import MEMORY_RESET
 from step.lowering.dma import REQUEST
 
 
@@ -85,8 +86,7 @@ class Writer(Parametric):
         else:
             last = self.skip | (at == parts - 1)
             m.d.comb += [self.ready.eq(space), whole.eq(moves & last)]
-        with m.If(moves):
-            m.d.sync += at.eq(Mux(last, 0, at + 1))
+        counts(m, at, moves, last)
         word = Mux(pads, 0, self.word.word_select(at, width) if together > 1 else self.word)
         for number, lane in enumerate(self._lanes):
             lane.write(pads | (moves & (1 if together > 1 else at <= number)), into, word)

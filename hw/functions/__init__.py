@@ -21,8 +21,8 @@ from step.lowering.plans.plan import Application
 def datapath_of(node: Node, function: Function, netlist: Netlist, *, reduce: bool = False) -> Any:
     """The hardware of ``function``, which ``node`` applies; `FabricError`, with its line, where there is none."""
     family = needed_module(__name__, function.family, node.describe(), f"the function {function.name!r}")
-    plan = plan_of(node, function, netlist.fabric, reduce=reduce)
-    fabric = netlist.fabric.of(node.name)
+    fabric = netlist.at(node)
+    plan = plan_of(node, function, fabric, reduce=reduce)
     application = Application.at(node, fabric, reduce=reduce).with_rows(fabric.dynamic_rows)
     try:
         return family.datapath(function, application, plan)

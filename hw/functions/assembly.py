@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Module, Mux, Value
 from amaranth.lib.wiring import In
 
 from hw.functions.corner_turn import CornerTurn, Move
+from hw.primitives.timing import held
 from hw.verilog.modules import Parametric
 
 
@@ -34,13 +35,8 @@ class Assembly(Parametric):
         for step in range(steps):
             word: Value = self.values
             if step < steps - self.last:
-                word = Signal(len(self.values), name=f"coming_{step}", reset_less=True)
-                with m.If(self.write & (self.write_step == step)):
-                    m.d.sync += word.eq(self.values)
-            shown = Signal(len(self.values), name=f"shown_{step}", reset_less=True)
-            with m.If(self.swap):
-                m.d.sync += shown.eq(word)
-            tile.append(shown)
+                word = held(m, self.values, self.write & (self.write_step == step), f"coming_{step}")
+            tile.append(held(m, word, self.swap, f"shown_{step}"))
         for port in {move.read_port for move in self.moves}:
             items = {
                 move.read_step: tile[move.write_step].word_select(move.write_port, self.width)

@@ -9,8 +9,8 @@ from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value, signed
 
 from hw.functions.datapath import Datapath, made_by
 from hw.links.packing import pack_element
-from hw.primitives.timing import named, registered, word_window
-from hw.verilog.naming import Spelling, tile_words
+from hw.primitives.timing import held, named, registered, word_window
+from hw.verilog.modules import Spelling, tile_words
 from step.functions.edit import AppendRow, CausalMask, FilterLastTile, SetRow, padding
 from step.language.function import Function
 from step.language.types import Tile
@@ -97,9 +97,7 @@ class EditDatapath(Datapath):
             return None
         words: list[Value] = []
         for at in range(self.row.beats):
-            kept = Signal(self.row.word_bits, name=f"row_{at}", reset_less=True)
-            with m.If(number == at):
-                m.d.sync += kept.eq(self.operand2)
+            kept = held(m, self.operand2, number == at, f"row_{at}")
             words.append(Mux(number == at, self.operand2, kept))
         return named(m, Cat(words), "row")
 

@@ -56,7 +56,8 @@ class LeafLane(ArithmeticLane):
     @property
     def leaf(self) -> Staged:
         """It; its inputs are the operands, in FP32 or as narrow as they are."""
-        leaf: Staged = self.arithmetic(self.stages)
+        _out, *others = vars(self.function).values()
+        leaf: Staged = self.arithmetic(self.stages, *others)
         return leaf
 
     def compute(self, m: Module, name: str, *operands: Value) -> Value:

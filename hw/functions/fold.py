@@ -6,12 +6,12 @@ import abc
 
 from amaranth.hdl import C, Cat, Module, Mux, Value
 
-from hw.arithmetic.convert import Convert, as_fp32
+from hw.arithmetic.convert import as_fp32, converted
 from hw.arithmetic.fp32_add import Fp32Add
 from hw.arithmetic.fused_sum import FusedNumbers
+from hw.arithmetic.staged import placed
 from hw.functions.order import ordered, scalar_of
 from hw.primitives.timing import registered
-from hw.verilog.modules import Shared
 from step.language.dtypes import FP32
 from step.lowering.plans.row import RowPlan
 
@@ -54,28 +54,19 @@ class FloatSum(Fold):
         return as_fp32(scalar, self.source)
 
     def join(self, m: Module, name: str, first: Value, second: Value) -> Value:
-        m.submodules[name] = add = Shared(Fp32Add(self.plan.stages))
-        m.d.comb += [add.first.eq(first), add.second.eq(second)]
-        result: Value = add.result
-        return result
+        return placed(m, name, Fp32Add(self.plan.stages), first, second)
 
     def leave(self, m: Module, name: str, scalar: Value) -> Value:
         if self.out is FP32:
             return scalar
-        m.submodules[name] = convert = Shared(Convert(FP32, self.out))
-        m.d.comb += convert.value.eq(registered(m, scalar, name))
-        result: Value = convert.result
-        return result
+        return converted(m, name, registered(m, scalar, name), FP32, self.out)
 
 
 class FusedSum(FloatSum):
     """The sum in FP32, of which several terms are added at once."""
 
     def gather(self, m: Module, name: str, scalars: list[Value]) -> Value:
-        m.submodules[name] = add = Shared(FusedNumbers(self.plan.terms, self.plan.stages))
-        m.d.comb += add.values.eq(Cat(scalars))
-        result: Value = add.result
-        return result
+        return placed(m, name, FusedNumbers(self.plan.terms, self.plan.stages), Cat(scalars))
 
 
 class IntegerSum(Fold):

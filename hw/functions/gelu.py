@@ -3,18 +3,7 @@
 from __future__ import annotations
 
 from hw.arithmetic.gelu import Gelu as GeluUnit
-from hw.functions.elementwise import LeafLane
-from hw.functions.vector import on_lanes
+from hw.functions.elementwise import on_leaves
 from step.functions.gelu import Gelu
 
-
-class GeluLane(LeafLane):
-    """GELU of a scalar in FP32, then rounded to ``out``."""
-
-    @property
-    def leaf(self) -> GeluUnit:
-        assert isinstance(self.function, Gelu)
-        return GeluUnit(self.stages, self.function.approximate)
-
-
-datapath = on_lanes({Gelu: GeluLane})
+datapath = on_leaves({Gelu: GeluUnit})

@@ -13,7 +13,7 @@ from hw.functions.matmul_result import States, leave
 from hw.functions.matmul_slots import Slots
 from hw.functions.matmul_sums import accumulate, product_words
 from hw.primitives.timing import delayed
-from hw.verilog.naming import Spelling
+from hw.verilog.modules import Spelling
 from step.lowering.plans.matmul_plan import MatmulPlan
 
 

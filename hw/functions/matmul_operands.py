@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Signal, Value
 
 from hw.functions.assembly import Assembly
 from hw.functions.corner_turn import CornerTurn, Move
 from hw.functions.matmul_moves import item_bits, operand_moves
 from hw.functions.matmul_order import Working
 from hw.functions.rotated_turn import RotatedTurn
-from hw.primitives.timing import counter, registered
+from hw.primitives.timing import counter, counts, registered
 from hw.verilog.modules import Shared
 from step.lowering.plans.matmul_plan import MatmulPlan
 
@@ -40,8 +40,7 @@ class Operands:
             return counter(self._m, words, "word", self._comes)
         word, last = Signal(range(self._plan.loads(self._plan.arrangement.rows)), name="word"), Signal(name="last_word")
         self._m.d.comb += last.eq(word == words - 1)
-        with self._m.If(self._comes):
-            self._m.d.sync += word.eq(Mux(last, 0, word + 1))
+        counts(self._m, word, self._comes, last)
         return word, last
 
     def scalars(self, words: Sequence[Value], order: Working) -> list[Value]:

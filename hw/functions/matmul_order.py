@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amaranth.hdl import C, Module, Mux, Signal, Value
 
-from hw.primitives.timing import counter
+from hw.primitives.timing import counter, counts
 from step.lowering.plans.matmul_plan import MatmulPlan
 
 
@@ -98,8 +98,7 @@ class Order(Working):
             return counter(self._m, left, "down", advance)
         count, last = Signal(range(left), name="down"), Signal(name="last_down")
         self._m.d.comb += last.eq(count == Mux(last_group, left - 1, heights[0] - 1))
-        with self._m.If(advance):
-            self._m.d.sync += count.eq(Mux(last, 0, count + 1))
+        counts(self._m, count, advance, last)
         return count, last
 
     def place(self, *, of_turn: bool) -> Value:

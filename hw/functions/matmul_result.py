@@ -8,7 +8,7 @@ from hw.functions.corner_turn import CornerTurn
 from hw.functions.matmul_moves import item_bits, result_moves
 from hw.functions.shift_out import ShiftOut, leaves_in_order
 from hw.primitives.delay import DelayLine
-from hw.primitives.timing import counter, delayed, registered
+from hw.primitives.timing import counter, delayed, held, registered
 from hw.verilog.modules import Shared
 from step.lowering.plans.matmul_plan import MatmulPlan
 
@@ -30,11 +30,8 @@ class States:
             m.d.sync += left.eq(emit)
         with m.Elif(emit):
             m.d.sync += left.eq(1)
-        given, working = (Signal(1 + len(place), reset_less=True, name=name) for name in ("given", "working"))
-        with m.If(start):
-            m.d.sync += given.eq(Cat(first, place))
-        with m.If(begins):
-            m.d.sync += working.eq(Mux(start, Cat(first, place), given))
+        given = held(m, Cat(first, place), start, "given")
+        working = held(m, Mux(start, Cat(first, place), given), begins, "working")
         self.first, self.place = working[0], working[1:]
         self.leaving = Cat(emit, first & ~start, place)
 

@@ -10,7 +10,7 @@ from hw.functions.corner_turn import CornerTurn
 from hw.functions.matmul_datapath import MatmulDatapath
 from hw.functions.matmul_moves import item_bits, result_moves
 from hw.functions.matmul_order import Working
-from hw.primitives.timing import counter, delayed, window_place
+from hw.primitives.timing import counter, counts, delayed, window_place
 from hw.verilog.modules import Shared
 from step.lowering.plans.matmul_rows import RowsMatmulPlan
 from step.lowering.plans.rows import parts
@@ -36,8 +36,7 @@ class RowsMatmulDatapath(MatmulDatapath):
         plan = self.plan
         last = delayed(m, order.last, plan.depth, "last")
         block = Signal(range(max(2, plan.arrangement.blocks)), name="complete_block")
-        with m.If(complete):
-            m.d.sync += block.eq(Mux(last, 0, block + 1))
+        counts(m, block, complete, last)
         word: Value = window_place(m, "result_word", self.leave, plan.result.beats)
         results = Shared(CornerTurn(result_moves(plan), item_bits(plan.result), plan.results, deep=plan.deep_results))
         m.submodules.results = results
@@ -72,8 +71,7 @@ class RowsStates:
         if plan.results > 1:
             last = plan.results - 1
             self.place = place = Signal(range(last + 1), init=last, name="part_of_state")
-            with m.If(begins & coming):
-                m.d.sync += place.eq(Mux(place == last, 0, place + 1))
+            counts(m, place, begins & coming, place == last)
 
 
 class RowsOrder(Working):
@@ -96,8 +94,7 @@ class RowsOrder(Working):
         self.first_k = self.k == 0
         down, blocks_end = Signal(range(max(2, most)), name="down"), Signal(name="blocks_end")
         m.d.comb += [self.active.eq(busy & ~waits), blocks_end.eq(self.active & row_ends & (down == height - 1))]
-        with m.If(self.active & row_ends):
-            m.d.sync += down.eq(Mux(blocks_end, 0, down + 1))
+        counts(m, down, self.active & row_ends, blocks_end)
         group_ends = self._turn_ends & self.last_k
         self.last = blocks_end & self.last_k & last_group
         self._ends = ends = group_ends & last_group

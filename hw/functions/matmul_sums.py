@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
-from hw.arithmetic.convert import Convert
+from hw.arithmetic.convert import converted
 from hw.arithmetic.multiply_accumulate import IntegerMultiplyAccumulate, MultiplyAccumulate
 from hw.functions.matmul_order import Working
 from hw.primitives.memories import Deep, Shallow
 from hw.primitives.timing import delayed, registered
-from hw.verilog.modules import Shared
-from hw.verilog.naming import Spelling, tile_words
+from hw.verilog.modules import Shared, Spelling, tile_words
 from step.language.dtypes import BF16, FP32
 from step.lowering.plans.matmul_plan import MatmulPlan
 
@@ -75,12 +74,8 @@ def _state(m: Module, plan: MatmulPlan, lane: Lane, order: Working, fresh: Value
 def _rounded(m: Module, sums: Value) -> Value:
     """The sums of the cycle before in the format of the result."""
     before = registered(m, sums, "unrounded")
-    rounded = []
-    for number in range(len(sums) // 32):
-        m.submodules[f"round_{number}"] = unit = Shared(Convert(FP32, BF16))
-        m.d.comb += unit.value.eq(before.word_select(number, 32))
-        rounded.append(unit.result)
-    return Cat(rounded)
+    words = (before.word_select(number, 32) for number in range(len(sums) // 32))
+    return Cat(converted(m, f"round_{number}", word, FP32, BF16) for number, word in enumerate(words))
 
 
 def product_words(plan: MatmulPlan) -> Spelling:

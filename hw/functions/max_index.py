@@ -10,7 +10,7 @@ from hw.functions.datapath import Datapath, made_by
 from hw.functions.order import ordered, scalar_of
 from hw.links.packing import pack_element
 from hw.primitives.delay import DelayLine
-from hw.primitives.timing import word_window
+from hw.primitives.timing import held, word_window
 from hw.verilog.modules import Shared
 from step.functions.max_index import MaxIndex
 from step.language.dtypes import UINT32
@@ -58,13 +58,8 @@ class MaxIndexDatapath(Datapath):
 
     def _collected(self, m: Module, port: int, tile: Words, number: Value, comes: Value) -> Value:
         """The scalars of an operand, a cycle behind its last word."""
-        kept: list[Value] = []
-        for at in range(tile.beats):
-            word = Signal(tile.word_bits, name=f"operand{port}_{at}", reset_less=True)
-            with m.If(comes & (number == at)):
-                m.d.sync += word.eq(getattr(self, f"operand{port}"))
-            kept.append(word)
-        return Cat(kept)
+        word, name = getattr(self, f"operand{port}")[: tile.word_bits], f"operand{port}"
+        return Cat(held(m, word, comes & (number == at), f"{name}_{at}") for at in range(tile.beats))
 
     def _leave(self, m: Module, begins: Value, items: tuple[Value, ...]) -> None:
         """The words of ``items``, one after the other, from the cycle with ``begins`` on."""

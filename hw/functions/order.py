@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Value
 
-from hw.arithmetic.convert import Convert
-from hw.verilog.modules import Shared
+from hw.arithmetic.convert import converted
 from step.language.dtypes import DType
 
 
@@ -13,10 +12,9 @@ def ordered(m: Module, name: str, scalar: Value, dtype: DType) -> Value:
     """A signed scalar as an unsigned number: of floating point numbers flushed, +0 above -0, and NaN above all."""
     if not dtype.is_float:
         return Cat(scalar[:-1], ~scalar[-1])
-    m.submodules[name] = convert = Shared(Convert(dtype, dtype))
-    m.d.comb += convert.value.eq(scalar)
-    sign = convert.result[-1]
-    return Cat(convert.result[:-1] ^ sign.replicate(dtype.bits - 1), ~sign)
+    flushed = converted(m, name, scalar, dtype, dtype)
+    sign = flushed[-1]
+    return Cat(flushed[:-1] ^ sign.replicate(dtype.bits - 1), ~sign)
 
 
 def scalar_of(order: Value, dtype: DType) -> Value:

@@ -7,7 +7,7 @@ from typing import Any
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 
 from hw.functions.datapath import Datapath, made_by
-from hw.primitives.timing import delayed, window_from_start, word_window
+from hw.primitives.timing import delayed, held, window_from_start, word_window
 from step.functions.pick import Column, RotateHalf
 from step.lowering.plans.pick import ColumnPlan, RotatePlan
 
@@ -27,10 +27,7 @@ class ColumnDatapath(Datapath):
         for part in range(tile.rows * pieces):
             row, piece = divmod(part, pieces)
             word, slot = divmod((row * tile.cols + self.plan.index) * pieces + piece, slots)
-            kept = Signal(width, name=f"part_{part}", reset_less=True)
-            with m.If(comes & (number == word)):
-                m.d.sync += kept.eq(self.operand0.word_select(slot, width))
-            column.append(kept)
+            column.append(held(m, self.operand0.word_select(slot, width), comes & (number == word), f"part_{part}"))
         words = [Cat(column)[at * shape.link_bits :][: shape.word_bits] for at in range(shape.beats)]
         leaves, _ = self.leaving(m, shape.beats)
         m.d.comb += self.result.eq(words[0] if len(words) == 1 else Array(words)[leaves])
@@ -67,9 +64,8 @@ class RotateDatapath(Datapath):
         found: list[Value] = []
         for slot in range(plan.slots):
             source, at = divmod(plan.place(word * plan.slots + slot), plan.slots)
-            kept = Signal(plan.width, name=f"{name}_{slot}", reset_less=True)
-            with m.If(comes & (number == source)):
-                m.d.sync += kept.eq(self.operand0.word_select(at, plan.width))
+            part = self.operand0.word_select(at, plan.width)
+            kept = held(m, part, comes & (number == source), f"{name}_{slot}")
             scalar, piece = divmod(word * plan.slots + slot, pieces)
             negated = piece == pieces - 1 and scalar % tile.cols < tile.cols // 2
             found.append(kept ^ C(negated << plan.width - 1, plan.width) if negated else kept)

@@ -12,7 +12,9 @@ from hw.functions.fold import FloatSum, Fold, FusedSum, IntegerSum, Largest, Lar
 from hw.functions.store import Groups, regrouped
 from hw.primitives.timing import (
     counter,
+    counts,
     delayed,
+    held,
     named,
     registered,
     window,
@@ -20,7 +22,7 @@ from hw.primitives.timing import (
     window_place,
     word_window,
 )
-from hw.verilog.naming import Spelling, function_words, tile_words
+from hw.verilog.modules import Spelling, function_words, tile_words
 from step.functions.row import ArgMax, RowMax, RowSum
 from step.lowering.plans.row import RowPlan
 
@@ -140,11 +142,9 @@ class RowDatapath(Datapath):
         """Join ``parts`` scalars of a row, one after the other, each pair in one; the last one may be alone."""
         part, last = counter(m, parts, f"part_{level}", arrives)
         second = part[0]
-        held = Signal(self.fold.bits, name=f"held_{level}", reset_less=True)
-        with m.If(arrives):
-            m.d.sync += held.eq(scalar)
+        first = held(m, scalar, arrives, f"held_{level}")
         alone = C(self.fold.identity, self.fold.bits)
-        joined = self._join(m, f"later_{level}", Mux(second, held, scalar), Mux(second, scalar, alone))
+        joined = self._join(m, f"later_{level}", Mux(second, first, scalar), Mux(second, scalar, alone))
         return joined, delayed(m, arrives & (second | last), self.plan.join, f"later_{level}")
 
     def _leave(self, m: Module, results: Value, arrives: Value, ends: Value) -> None:
@@ -154,8 +154,7 @@ class RowDatapath(Datapath):
         if plan.most_rows:
             ends = delayed(m, ends, plan.folding(plan.levels) + plan.rounds, "ends")
             group = Signal(range(part.written.count), name="result_group")
-            with m.If(arrives):
-                m.d.sync += group.eq(Mux(ends, 0, group + 1))
+            counts(m, group, arrives, ends)
         else:
             group, ends = counter(m, part.written.count, "result_group", arrives)
         word, last = self.leaving(m, part.read.count)

@@ -9,7 +9,7 @@ from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 from hw.functions.datapath import Datapath, made_by
 from hw.functions.order import ordered, scalar_of
 from hw.functions.wires import WiresDatapath
-from hw.primitives.timing import counter, delayed, window
+from hw.primitives.timing import counter, delayed, held, window
 from step.functions.select import KeepTopK, SelectAll, SelectIndices, SelectValid, TargetIndices, TopK
 from step.lowering.plans.select import IndicesPlan, TopKPlan
 
@@ -41,9 +41,7 @@ class SelectIndicesDatapath(WiresDatapath):
         target = Cat(index == at for at in range(targets))
         if not self.plan.reduce:
             return target
-        before = Signal(targets, reset_less=True)
-        with m.If(self.start):
-            m.d.sync += before.eq(self.result)
+        before = held(m, self.result, self.start, "before")
         return Mux(self.first, 0, before) | Mux(self.start, target, 0)
 
 

@@ -14,9 +14,8 @@ from hw.functions.store import Groups, Store, regrouped
 from hw.links.packing import pack_element
 from hw.primitives.delay import DelayLine
 from hw.primitives.memories import Shallow
-from hw.primitives.timing import counter, delayed, loop_store, named, window, window_place, word_window
-from hw.verilog.modules import Shared
-from hw.verilog.naming import Spelling, function_words, tile_words
+from hw.primitives.timing import counter, counts, delayed, held, loop_store, named, window, window_place, word_window
+from hw.verilog.modules import Shared, Spelling, function_words, tile_words
 from step.language.function import AccumFunction, Function
 from step.language.types import Tile
 from step.lowering.plans import vector as parts
@@ -153,8 +152,7 @@ class VectorDatapath(Datapath):
             group, _ = counter(m, self.groups, "result_group", valid)
             return group
         number, last = Signal(range(self.groups), name="result_group"), delayed(m, ends, self.lane.depth, "result_ends")
-        with m.If(valid):
-            m.d.sync += number.eq(Mux(last, 0, number + 1))
+        counts(m, number, valid, last)
         return number
 
     def _reduce(self, m: Module, results: Value, valid: Value, entered: Groups) -> Value:
@@ -167,9 +165,8 @@ class VectorDatapath(Datapath):
         copy = Signal(range(copies))
         tags = Cat(Mux(self.start, self.first, fresh), copy ^ (self.start & self.first) if copies > 1 else copy)
         m.d.sync += Cat(fresh, copy).eq(tags)
-        now = Signal(len(tags), reset_less=True)  # the same for the group that is in front of the lanes
-        with m.If(entered.begins):
-            m.d.sync += now.eq(Cat(fresh, copy) if self.plan.gathering else tags)
+        # the same for the group that is in front of the lanes
+        now = held(m, Cat(fresh, copy) if self.plan.gathering else tags, entered.begins, "now")
         group = self._result_group(m, valid, entered.last)
         store = Store(m, "result_store", self.plan.result_store)
         identity = Cat([C(initial, scalar.bits)] * self.lanes)
@@ -188,9 +185,7 @@ class VectorDatapath(Datapath):
         m.submodules.emits = emits = Shared(DelayLine(2 + len(copy), self.latency - 1))
         m.d.comb += emits.i.eq(Cat(self.emit, self.first & ~self.start, copy))
         _, word, _ = window(m, "word", emits.o[0], self.shape.beats)
-        leaving = Signal(len(emits.o) - 1, reset_less=True)
-        with m.If(emits.o[0]):
-            m.d.sync += leaving.eq(emits.o[1:])
+        leaving = held(m, emits.o[1:], emits.o[0], "leaving")
         shape, bits = self.shape, self.shape.dtype.bits
         nothing = sum(initial << at * bits for at in range(shape.bits // bits))
         words = [nothing >> at * shape.link_bits & (1 << shape.word_bits) - 1 for at in range(shape.beats)]

@@ -9,8 +9,7 @@ from amaranth.hdl import Module, Value
 from amaranth.lib.wiring import In, Out
 
 from hw.functions.datapath import Datapath
-from hw.verilog.modules import Parametric
-from hw.verilog.naming import Spelling, function_words
+from hw.verilog.modules import Parametric, Spelling, function_words
 from step.lowering.plans.plan import Wires
 
 INDEX_BITS = 32

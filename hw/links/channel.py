@@ -13,8 +13,7 @@ from hw.links.gears import Gears, gathering
 from hw.links.gears import shown as shown_later
 from hw.links.layout import DynamicFormat, Format, TokenFormat
 from hw.primitives.memories import Deep, Shallow
-from hw.verilog.modules import Parametric
-from hw.verilog.naming import Spelling, spelled
+from hw.verilog.modules import Parametric, Spelling, spelled
 
 
 class ProducerSignature(wiring.Signature):

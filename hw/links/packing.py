@@ -80,6 +80,21 @@ def pack_header(token: Token, format: TokenFormat) -> int:
     return int(header)
 
 
+def items_of(value: Any) -> tuple[int, ...]:
+    """The bits of the items of ``value``, a tuple, or of a tile or a number; none of None, which nobody can get."""
+    parts = value if isinstance(value, tuple) else (value,)
+    return () if value is None else tuple(map(_bits, parts))
+
+
+def _bits(value: Any) -> int:
+    """The bits of a tile, row-major, or of a number."""
+    if not isinstance(value, np.ndarray):
+        return int(value)
+    if value.dtype == np.bool_:
+        value = np.packbits(value.reshape(-1), bitorder="little")
+    return int.from_bytes(np.ascontiguousarray(value).tobytes(), "little")
+
+
 def control_bits(value: Any) -> int:
     """The bits of a value that is control: the mask of a selector, or the one scalar of a tile."""
     return int(value) if isinstance(value, int) else int(value.item())

@@ -13,9 +13,7 @@ from hw.links.channel import ProducerSignature, count, place
 from hw.links.layout import AddressFormat, WriteFormat
 from hw.primitives.memories import Shallow
 from hw.verilog.modules import Parametric
-
-MEMORY_RESET = "memory_rst"
-"""The port of the fabric, and of all units at memory, that is up where memory forgets what it was asked for."""
+from hw.verilog.structure import MEMORY_RESET
 
 
 class OffChipPort(Parametric):

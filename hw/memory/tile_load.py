@@ -10,15 +10,14 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.firing.machine import Firing
-from hw.firing.rule import FiringRule
-from hw.firing.unit import STATUS, Unit, join, pass_status
+from hw.firing.unit import STATUS, FiringRule, Unit, join, pass_status
 from hw.links.channel import ChannelFifo, ConsumerSignature
 from hw.links.layout import AddressFormat, TileFormat, TokenFormat
 from hw.links.tile_queue import TileQueue
 from hw.links.words import whole
-from hw.memory.port import MEMORY_RESET, OffChipPort, outside
-from hw.verilog.modules import Parametric, Shared
-from hw.verilog.naming import Spelling, spelled, stream_words
+from hw.memory.port import OffChipPort, outside
+from hw.verilog.modules import Parametric, Shared, Spelling, spelled, stream_words
+from hw.verilog.structure import MEMORY_RESET
 
 REQUEST, PENDING = 0, 1
 """Outputs of the machine that issues requests: addresses, and what is to come of them."""

@@ -9,14 +9,19 @@ from amaranth.hdl import C, Module, Mux, Signal, Value
 from hw.primitives.memories import Shallow
 
 
+def counts(m: Module, number: Signal, when: Value, last: Value) -> None:
+    """Let ``number`` be one more behind every cycle with ``when``, and 0 behind the ``last`` one."""
+    with m.If(when):
+        m.d.sync += number.eq(Mux(last, 0, number + 1))
+
+
 def counter(m: Module, extent: int, name: str, advance: Value) -> tuple[Value, Value]:
     """A register that counts to ``extent`` again and again, and whether it is at its last value."""
     if extent == 1:
         return C(0, 1), C(1, 1)
     count, last = Signal(range(extent), name=name), Signal(name=f"last_{name}")
     m.d.comb += last.eq(count == extent - 1)
-    with m.If(advance):
-        m.d.sync += count.eq(Mux(last, 0, count + 1))
+    counts(m, count, advance, last)
     return count, last
 
 
@@ -40,6 +45,14 @@ def registered(m: Module, value: Value, name: str) -> Signal:
     """``value`` as it was a cycle before, which is data: a reset does not clear it."""
     register = Signal(value.shape(), name=name, reset_less=True)
     m.d.sync += register.eq(value)
+    return register
+
+
+def held(m: Module, value: Value, when: Value, name: str) -> Signal:
+    """``value``, which is data, as it was in the last cycle with ``when``."""
+    register = Signal(len(value), name=name, reset_less=True)
+    with m.If(when):
+        m.d.sync += register.eq(value)
     return register
 
 

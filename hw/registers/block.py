@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from hw.verilog.convert import laid_out
+from hw.verilog.laid_out import laid_out
 from hw.verilog.structure import Structure
 from step.errors import BuildError, EnvironmentProblem
 from step.host.files import tool_environment

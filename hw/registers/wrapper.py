@@ -10,7 +10,8 @@ from hw.axi.wrapper import wrapped
 from hw.design.emit import EmittedDesign, emit, structure_files
 from hw.registers.block import AXIL, rdl_text, registers_structure, registers_text
 from hw.registers.run_control import RunControl
-from hw.verilog.structure import Structure, Written, flat_ports
+from hw.verilog.modules import flat_ports
+from hw.verilog.structure import Structure, Written
 from step.lowering.board import BoardPlan, board_of
 from step.lowering.bus import BusConfig
 from step.lowering.netlist import Netlist

@@ -3,35 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 from typing import Any
 
 from hw.rules.expressions import Expressions, given
-from hw.rules.facts import never
-from hw.rules.numbers import Number, bit, const, either, invert, leaf, less
-from hw.rules.values import ANY, COMPUTED, Arriving, Carried, Literal, Path, Port, Symbol
+from hw.rules.facts import Law, never
+from hw.rules.numbers import Number, add, bit, both, const, either, equal, has, invert, leaf, less, mask_of, node
+from hw.rules.values import ANY, COMPUTED, RESULT, STATE, Arriving, Carried, Literal, Path, Port, Symbol, picked
 from step.firing import words
+from step.firing.declared import Applied
 from step.firing.terms import TOKENS, RuleTerm
-from step.language.faults import aligned, same_rows
+from step.language.faults import Fault, aligned, rows_of, same_rows
+from step.language.reduction import Distinct
 from step.language.tokens import Token, empty
 from step.lowering.links import Span
 
 DONE = ("take", "put", "next")
 BEHIND = {"need": ("room", *DONE), "fault": ("room", *DONE), "room": DONE}
 """By word, what comes behind it in a firing, which is all or nothing."""
+SEEN = words.need_each, words.need_any, words.front, words.waiting, words.going, words.oldest
+"""Words that ask what is there by now."""
 
 
 class Calls(Expressions):
     """The calls of a rule; ``too_late`` are places where words stand behind those that they come before, ``aligned``
-    the inputs that are to agree with the first."""
+    the inputs that are to agree with the first; ``passing`` are those of `step.firing.words.need_each`, ``laws`` what
+    holds of every token."""
 
     too_late: dict[str, RuleTerm]
     aligned: set[int]
+    passing: Any
+    laws: dict[Number, Law]
+    compares_ages = False
 
     def call(self, term: RuleTerm, path: Path) -> Any:
         match term.op, *term.parts:
             case "resize", tile:
                 return self._resize(path, self.value(tile, path))
             case "call", word, *operands if word in WORDS:
+                if word in SEEN:
+                    self.in_order(term, path, "need")
                 arguments = [self.value(each, path) for each in operands]
                 return WORDS[word](self, term, path, *arguments)
             case "apply", name, *operands:
@@ -44,8 +55,12 @@ class Calls(Expressions):
                         return self._arriving(term, values)
                     case Arriving(first=first):
                         return self._arriving(term, values, first)
+                    case Applied() as applied:
+                        return self._applied(term, path, applied, values)
+                    case Distinct(bound=bound):
+                        return self._distinct(term, path, bound, *values)
         said = ", ".join(sorted([*(each.__name__ for each in WORDS), "fault"]))
-        return self.refuse(term, str(term), f"it says {said}, and a parameter that is side_by_side or an Item")
+        return self.refuse(term, str(term), f"it says {said}, and a parameter that is side_by_side, an Item or Applied")
 
     def _say(self, call: RuleTerm, path: Path, word: str, side: str, port: Any) -> int:
         """Note that ``word`` is said of ``port``."""
@@ -53,7 +68,8 @@ class Calls(Expressions):
             self.refuse(call, str(call), f"{word} is said of one {side}")
         if word in ("take", "put") and not never(path.flag(word, port.number), path.facts):
             self.refuse(call, f"a second {word} of {side} {port.number}", "a firing has one at most")
-        if word == "take" and not never(invert(path.flag("need", port.number)), path.facts):
+        there = either(path.flag("need", port.number), _shows(port))
+        if word == "take" and not never(invert(there), path.facts):
             self.refuse(call, f"a take of input {port.number} without need", "say need of it before")
         self.in_order(call, path, word)
         path.said[word, port.number] = const(1)
@@ -92,8 +108,12 @@ class Calls(Expressions):
     def _aligned(self, call: RuleTerm, path: Path, tokens: list[Symbol]) -> Symbol:
         self.aligned |= {*range(1, len(tokens))}
         for port in range(1, len(tokens)):
-            path.said[("differ",)] = either(path.flag("differ"), leaf(("differ", 0, port), 0, 1))
+            self._fails(path, leaf(("differ", 0, port), 0, 1), Fault.STOPS_DISAGREE)
         return tokens[0]
+
+    def _fails(self, path: Path, wrong: Number, fault: Fault) -> None:
+        """Break the contract where something is ``wrong``."""
+        path.said["fails",] = either(path.said.get(("fails",), (const(0),))[0], wrong), fault
 
     def _arriving(self, call: RuleTerm, values: list[Carried], first: int | Span | None = None) -> Carried:
         """The values of inputs one after the other, or an item that begins with word ``first`` of one."""
@@ -108,16 +128,116 @@ class Calls(Expressions):
         words = Arriving(tuple(each.ports[0] for each in whole), first, held)
         return Carried(const(1), self.source(words), rows=rows)
 
+    def _applied(self, call: RuleTerm, path: Path, applied: Applied, values: list[Any]) -> Carried:
+        """What the datapath makes of the values of all inputs, behind its state."""
+        sources = [each.source if isinstance(each, Carried) else ANY for each in values]
+        begins, kept = (self._picked(sources[0], each) for each in (self.parameters.get("initial"), STATE))
+        if applied.reduces and not never(invert(either(begins, kept)), path.facts):
+            self.refuse(call, str(call), "its first operand is the state, or the initial one")
+        if sources[applied.reduces :] != [each.carries.source for each in self.fronts]:
+            self.refuse(call, str(call), "its operands are the values of all inputs")
+        if not never(path.flag("applies"), path.facts):
+            self.refuse(call, f"a second {call}", "a firing has one at most")
+        path.said["applies",], path.said["begins",] = const(1), begins if applied.reduces else const(0)
+        rows = ANY
+        if applied.rows is not None and self.outputs[0].most_rows:
+            rows = reduce(add, [*(values[place].rows for place in applied.rows.of), const(applied.rows.more)])
+        return Carried(const(1), self.source(RESULT), rows=rows)
+
+    def _picked(self, source: Any, wanted: Any) -> Number:
+        return picked(source, lambda each: const(int(self.sources[each] == wanted)))
+
+    def _distinct(self, call: RuleTerm, path: Path, bound: int, seen: Number, value: Carried) -> Number:
+        """The mask ``seen`` with the index that a value is, which it must not have."""
+        index = self._control(call, value)
+        one = node("only", index, bound)
+        self._fails(path, either(invert(less(index, const(bound))), has(seen, one)), Fault.OUT_OF_RANGE)
+        return node("with", seen, one, bound)
+
+    def _control(self, call: RuleTerm, value: Any) -> Number:
+        """What a ``value`` is that decides."""
+        if not isinstance(value, Carried) or value.control is ANY:
+            self.refuse(call, str(call), "it is said of a value that is control")
+        found: Number = value.control
+        return found
+
+    def _targets(self, call: RuleTerm, path: Path, selector: Any) -> Number:
+        """Number of bits that are set: pairs are added, then pairs of those sums."""
+        mask = self._control(call, selector)
+        sums = [bit(mask, place) for place in range(mask.hi.bit_length())]
+        while len(sums) > 1:
+            alone = sums[len(sums) & ~1 :]
+            sums = [add(one, other) for one, other in zip(sums[::2], sums[1::2], strict=False)] + alone
+        return sums[0]
+
+    def _rows_of(self, call: RuleTerm, path: Path, tile: Any) -> Number:
+        if not isinstance(tile, Carried) or tile.rows is ANY:
+            self.refuse(call, str(call), "it is said of tiles of dynamic size")
+        found: Number = tile.rows
+        return found
+
+    def _reserve(self, call: RuleTerm, path: Path, port: Any, cycles: Number) -> None:
+        if cycles is not const(self.parameters.get("burst", 0)):
+            self.refuse(call, str(call), "a result keeps its output busy for self.burst")
+        path.said["reserve", port.number] = const(1)
+
     def _resize(self, path: Path, tile: Any) -> None:
         """The firing takes the time of ``tile``, or of so many rows, where these are dynamic."""
         if any(each.carries.rows is not ANY for each in self.fronts):
             path.said["resized",] = const(1)
             path.said["resize",] = tile.rows if isinstance(tile, Carried) else tile
 
-    def _chosen(self, call: RuleTerm, path: Path, ports: list[Port], mask: Any) -> list[Port]:
-        if not isinstance(mask, Carried) or mask.control is ANY:
-            self.refuse(call, str(call), "a mask is the value of a selector")
-        return [each._replace(when=bit(mask.control, each.number)) for each in ports]
+    def _need_each(self, call: RuleTerm, path: Path, ports: list[Port], mask: Number) -> Symbol:
+        """The token in front of the ``ports`` in ``mask``: theirs, which are one or alike, or nothing but zeros."""
+        if mask.op not in ("leaf", "const"):
+            self.refuse(call, str(call), "a state word says which inputs they are")
+        for place, each in enumerate(ports):
+            key = "need", each.number
+            path.said[key] = either(path.flag(*key), bit(mask, place))
+        numbers = [self.fronts[each.number].numbers() for each in ports]
+        if any(each.keys() != numbers[0].keys() for each in numbers):
+            self.refuse(call, str(call), "they are inputs of one kind")
+        found = {part: node("pick", mask, *(each[part] for each in numbers)) for part in numbers[0] if part != "there"}
+        self.passing = Arriving(tuple(each.number for each in ports), mask=mask)
+        carries = Carried(found["value"], self.source(self.passing), found.get("control", ANY), found.get("rows", ANY))
+        token = Symbol(found["stop"], found["rank"], found["done"], carries)
+        self.laws |= token.laws()
+        return token
+
+    def _need_any(self, call: RuleTerm, path: Path, ports: list[Port], mask: Number) -> None:
+        path.said["starves",] = either(path.flag("starves"), equal(self._waiting(call, path, ports, mask), const(0)))
+
+    def _waiting(self, call: RuleTerm, path: Path, ports: list[Port], mask: Number) -> Number:
+        return node("within", *self._seen(ports, mask))
+
+    def _seen(self, ports: list[Port], mask: Number) -> tuple[Number, Number]:
+        """Those of the ``ports`` that show a token, and does not pass, if they are in ``mask`` without what does."""
+        shown, passing = mask_of([*map(_shows, ports)]), None if self.passing is None else self.passing.mask
+        if mask.op == "without" and mask.args[1] is passing:
+            return node("without", shown, passing), mask.args[0]
+        return shown, mask
+
+    def _oldest(self, call: RuleTerm, path: Path, ports: list[Port], mask: Number) -> Number:
+        """Ages count from when a token is seen: what passes is not, as it is taken (`check_moves`) or stays."""
+        if self.passing is None or self.passing.ports != tuple(each.number for each in ports):
+            self.refuse(call, str(call), "say need_each of these inputs before")
+        self.compares_ages = True
+        _, among = seen = self._seen(ports, mask)
+        if among is mask:
+            self.refuse(call, str(call), "it is the oldest of others than those that pass")
+        return node("oldest", *seen)
+
+    def _chosen(self, call: RuleTerm, path: Path, ports: list[Port], mask: Number) -> list[Port]:
+        return [each._replace(when=bit(mask, place)) for place, each in enumerate(ports)]
+
+
+def _shows(port: Port) -> Number:
+    """Whether an input shows a token."""
+    return leaf(("input", port.number, "visible"), 0, 1)
+
+
+def _going(rule: Calls, ports: list[Port]) -> Number:
+    return mask_of([invert(both(_shows(each), rule.fronts[each.number].done)) for each in ports])
 
 
 WORDS: Mapping[Any, Callable[..., Any]] = {
@@ -128,6 +248,21 @@ WORDS: Mapping[Any, Callable[..., Any]] = {
     min: lambda rule, call, path, a, b: rule.either(less(a, b), given(a, call), given(b, call), path),
     words.put: Calls._put,
     words.chosen: Calls._chosen,
+    words.reserve: Calls._reserve,
+    words.number: lambda rule, call, path, value: rule._control(call, value),
+    words.targets_in: Calls._targets,
+    rows_of: Calls._rows_of,
+    words.need_each: Calls._need_each,
+    words.need_any: Calls._need_any,
+    words.front: lambda rule, call, path, port: rule.fronts[port.number]._replace(there=_shows(port)),
+    words.waiting: Calls._waiting,
+    words.going: lambda rule, call, path, ports: _going(rule, ports),
+    words.every: lambda rule, call, path, ports: const((1 << len(ports)) - 1),
+    words.oldest: Calls._oldest,
+    words.several: lambda rule, call, path, mask: node("several", mask),
+    words.first: lambda rule, call, path, mask: node("first", mask),
+    words.without: lambda rule, call, path, mask, others: node("without", mask, others),
+    words.only: lambda rule, call, path, mask: mask,
     aligned: Calls._aligned,
     same_rows: lambda rule, call, path, tokens, ports: None,  # `aligned` says it of tiles of dynamic size
     Token: Calls._token,

@@ -12,18 +12,21 @@ from hw.links.layout import DynamicFormat, TokenFormat
 from hw.rules.expressions import SOURCE, given
 from hw.rules.facts import Facts, Law, never
 from hw.rules.numbers import Number, both, const, invert, leaf
-from hw.rules.pace import Pace
-from hw.rules.values import ANY, COMPUTED, Carried, Path, Said, Symbol, joined
+from hw.rules.results import Results
+from hw.rules.values import ANY, COMPUTED, STATE, Carried, Path, Said, Symbol, joined
 from hw.rules.words import Words
 from step.firing import words
 from step.firing.machine import Machine
 from step.firing.reading import read
-from step.firing.terms import CHANNELS, RuleTerm
+from step.firing.terms import CHANNELS, PAIRS, RuleTerm
 from step.language.faults import Fault
 from step.lowering.links import Span
 
+DOES = ("take", "put", "next", "applies", "reserve", "COMPUTES", "ENDS")
+"""What a firing does, by word."""
 
-class Execution(Pace):
+
+class Execution(Results):
     """One rule under execution, and the path behind its ``end``; ``names`` are those that it gives to numbers."""
 
     def __init__(
@@ -36,21 +39,28 @@ class Execution(Pace):
         fronts = [_front(port, format) for port, format in enumerate(inputs)]
         super().__init__(read(machine), parameters, fronts, outputs)  # type: ignore[arg-type]
         self.names: dict[Number, str] = {}
-        limits = {0, 1, *(each.rank for each in (*inputs, *outputs))}
+        limits = {0, 1, *(each.rank for each in (*inputs, *outputs)), *(each.most_rows for each in inputs)}
         constants = (each.value for each in self.rule.nodes if isinstance(each, ast.Constant))
         limits |= {each for each in constants if isinstance(each, int) and each >= 0}
         for value in parameters.values():
             if isinstance(value, int):
                 limits |= {max(0, value - 1), value, value + 1}
-        self.words = Words(self.rule, parameters, limits, range(SOURCE, SOURCE + len(inputs)))
+        state = Carried(const(1), self.source(STATE), rows=const(0) if self.counts_rows else ANY)
+        self.words = Words(self.rule, parameters, limits, range(SOURCE, SOURCE + len(inputs)), state)
         self.end = Path(self._settled(), self.facts)
         self.flag = self.end.flag
+        starves = self.flag("starves")
+        for key, said in self.end.said.items():  # it fires then, and does nothing: nothing else waits for the condition
+            if key[0] in DOES and not never(both(starves, said), self.end.facts):
+                self.end.said[key] = both(said, invert(starves))
         self._check_room()
         for port, format in enumerate(outputs):
-            self._check_words(port, format)
+            if not self.applies:
+                self._check_words(port, format)
         self.offsets = self._opened(inputs)
         self.check_moves()
         self.check_pace()
+        self.check_results()
 
     def _settled(self) -> Said:
         """Effect of the rule, when its words have the ranges that it gives them."""
@@ -61,7 +71,7 @@ class Execution(Pace):
                 if isinstance(each, Symbol) and {"stop", "rank", "done", "value"} <= each.numbers().keys():
                     laws |= each.laws()
             self.facts = Facts(laws)
-            self.ends, self.too_late, self.aligned = [], {}, set()
+            self.ends, self.too_late, self.aligned, self.passing, self.laws = [], {}, set(), None, laws
             last = self.rule.body[-1]._replace(op="return", parts=())
             said = self._run([*self.rule.body, last], Path({("live",): const(1)}, self.facts))
             if self.words.ranges == before:
@@ -78,11 +88,12 @@ class Execution(Pace):
     def _opened(self, inputs: Sequence[TokenFormat]) -> tuple[Span, ...]:
         """By input, how many cycles behind a firing its words begin to come."""
         found: dict[int, Span] = {}
-        for place in (each for output in range(len(self.outputs)) for each in self.split(output)[0]):
+        places = (each for output in range(len(self.outputs)) for each in self.split(output)[0])
+        for place in (each for each in places if each.mask is None):
             begins = accumulate((tuple_words(inputs[each]) for each in place.ports), initial=place.begins)
             for port, begin in zip(place.ports, begins, strict=False):
                 begin = begin if inputs[port].word_bits else Span()
-                if found.setdefault(port, begin) != begin or (begin != Span() and port in self.held()):
+                if found.setdefault(port, begin) != begin or (begin != Span() and port in self.held):
                     hint, when = "all of an input come at one time, those of tokens that it holds at once", begin.at(1)
                     self.refuse(self.rule.body[0], f"words of input {port} {when} cycles behind a firing", hint)
         return tuple(found.get(port, Span()) for port in range(len(inputs)))
@@ -116,7 +127,7 @@ class Execution(Pace):
             match each.op, *each.parts:
                 case "say", RuleTerm(op="call", parts=(words.fault, code)):
                     self.in_order(each, path, "fault")
-                    needs = {key: value for key, value in path.said.items() if key[0] == "need"}
+                    needs = {key: value for key, value in path.said.items() if key[0] in ("need", "starves")}
                     return {**needs, ("fault",): self.number(code, path), ("live",): const(0)}
                 case "say", call:
                     self.value(call, path)
@@ -125,12 +136,14 @@ class Execution(Pace):
                     if isinstance(value, Number) and value.op not in ("leaf", "const"):
                         self.names.setdefault(value, name)
                     path.said["name", name] = value
-                    if (differ := path.said.pop(("differ",), const(0))) is not const(0):
-                        todo = [_when(differ, [_fault(Fault.STOPS_DISAGREE, each)], each), *todo]
+                    if (fails := path.said.pop(("fails",), None)) is not None:
+                        todo = [_when(fails[0], [_fault(fails[1], each)], each), *todo]
                 case "set", name, term:
                     value = self.value(term, path)
                     path.said["next", name] = const(1)
                     path.said["word", name] = self.words.assigned(name, value, path.facts, each)
+                case "note", *_:
+                    pass  # hardware leaves the noting to those who watch it
                 case "return", RuleTerm(op="either", parts=(test, body, orelse)):
                     arms = ((each._replace(parts=(outcome,)),) for outcome in (body, orelse))
                     todo = [each._replace(op="if", parts=(test, *arms))]
@@ -142,8 +155,11 @@ class Execution(Pace):
                 case "for", (name,), over, body if over.kind == CHANNELS:
                     ports = self.value(over, path)
                     todo = [*(_when(port.when, [_let(name, port, each), *body], each) for port in ports), *todo]
+                case "for", names, over, body if over.kind == PAIRS:
+                    for pair in reversed(self.value(over, path)):
+                        todo = [*(_let(name, part, each) for name, part in zip(names, pair, strict=True)), *body, *todo]
                 case "for", _, over, _:
-                    self.refuse(each, f"a loop over {over}", "it goes over inputs or outputs")
+                    self.refuse(each, f"a loop over {over}", "it goes over inputs, outputs or pairs")
                 case "if", test, body, orelse:
                     found = self.truth(test, path)
                     yes, no = path.fork(found)

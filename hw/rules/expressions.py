@@ -8,11 +8,13 @@ from typing import Any, NoReturn
 import numpy as np
 
 from hw.links.layout import TokenFormat
+from hw.links.packing import items_of
 from hw.rules.numbers import Number, add, both, const, either, equal, invert, less, node, subtract
 from hw.rules.values import ANY, Arriving, Carried, Literal, Path, Port, Symbol, join, joined, known
 from hw.rules.words import refuse
+from step.firing.declared import Applied
 from step.firing.reading import Rule
-from step.firing.terms import BOOL, INT, RuleTerm
+from step.firing.terms import BOOL, INT, MASK, RuleTerm
 from step.language.tokens import NOTHING, Token
 
 SOURCE = 2
@@ -34,7 +36,8 @@ COMPARED: Mapping[str, Callable[[Number, Number], Number]] = {
 class Expressions:
     """Expressions of a rule over the tokens in ``fronts``, by ``parameters`` and ``outputs``.
 
-    ``sources`` are all that words come from: inputs, parts of them and constants, each by its number.
+    ``sources`` are all that words come from: inputs, parts of them and constants, each by its number. One that
+    ``applies`` a function may have to know the rows of its state (``counts_rows``).
     """
 
     def __init__(
@@ -42,6 +45,8 @@ class Expressions:
     ) -> None:
         self.rule, self.parameters, self.fronts, self.outputs = rule, parameters, fronts, outputs
         self.present: dict[str, Any] = {}
+        applied = [each for each in parameters.values() if isinstance(each, Applied)]
+        self.applies, self.counts_rows = bool(applied), any(each.rows is not None for each in applied)
         ports = range(len(fronts))
         in_front, held = [Arriving((port,)) for port in ports], [Arriving((port,), held=(port,)) for port in ports]
         self.sources: list[Any] = [*[None] * SOURCE, *in_front, *held]
@@ -104,6 +109,8 @@ class Expressions:
                 return path.said["name", name]
             case "field", name:
                 return self._own(term, name, path)
+            case "butlast", ports:
+                return self.value(ports, path)[:-1]
             case "ports", side:
                 count = len(self.fronts if side == "inputs" else self.outputs)
                 return [Port(side[:-1], number) for number in range(count)]
@@ -127,6 +134,8 @@ class Expressions:
             case "+" | "-" as op, *parts:
                 a, b = (self.number(each, path) for each in parts)
                 return add(a, b) if op == "+" else subtract(a, b)
+            case "negative", operand:
+                return subtract(const(0), self.number(operand, path))
             case "either", test, body, orelse:
                 return self.either(self.truth(test, path), body, orelse, path)
             case "entry", listed, place:
@@ -148,10 +157,14 @@ class Expressions:
         """``found`` as something of the kind of ``term``."""
         if term.kind == INT and not isinstance(found, Number):
             self.refuse(term, f"{term} here", "a number is wanted")
+        if term.kind == MASK and isinstance(found, Carried):
+            if found.control is ANY:
+                self.refuse(term, str(term), "a mask is the value of a selector")
+            return found.control
         if term.kind == BOOL and isinstance(found, list):
-            ports, found = found, const(0)
-            for each in ports:
-                found = either(found, each.when)
+            listed, found = found, const(0)
+            for each in listed:
+                found = either(found, each.when if isinstance(each, Port) else const(1))
         elif term.kind == BOOL and isinstance(found, Number) and not found.is_flag:
             found = path.facts.simple(invert(equal(found, const(0))), 0)
         return found
@@ -162,9 +175,10 @@ class Expressions:
             if changed is const(0):
                 return present
             return join(changed, path.said["word", name], present, path.facts, path.facts)
-        if name not in self.parameters:
+        found = self.parameters.get(name, self.rule.initial(name))
+        if found is None and name not in self.parameters:
             self.refuse(term, f"self.{name}", f"it has {', '.join(['inputs', 'outputs', *self.parameters])}")
-        return self._constant(term, self.parameters[name])
+        return self._constant(term, found)
 
     def _constant(self, term: RuleTerm, found: Any) -> Any:
         """The meaning of a parameter, or of a name of the rule's file."""
@@ -176,11 +190,11 @@ class Expressions:
             case Token(value, stop, rank, done) if value is NOTHING:
                 return Symbol(const(stop), const(rank), const(int(done)), Carried(const(0)))
             case tuple():
-                return [const(int(each)) for each in found]
+                return [self._constant(term, each) for each in found]
             case np.ndarray() | Literal():
-                literal = found if isinstance(found, Literal) else Literal.of(found)
+                literal = found if isinstance(found, Literal) else Literal(items_of(found))
                 control = const(literal.items[0]) if len(literal.items) == 1 else ANY
-                return Carried(const(1), self.source(literal), control)
+                return Carried(const(1), self.source(literal), control, const(0) if self.counts_rows else ANY)
         return self.refuse(term, str(term), "it names integers, tuples of them, values, Done and empties")
 
     def _part(self, term: RuleTerm, token: Any, part: str) -> Any:
@@ -193,6 +207,8 @@ class Expressions:
     def _entry(self, term: RuleTerm, listed: list[Any], index: Number, path: Path) -> Any:
         """An entry of a table, or a channel."""
         lo, hi = path.facts.range(index)
+        if lo == hi < 0:  # from the end
+            lo, hi = lo + len(listed), hi + len(listed)
         if lo < 0 or hi >= len(listed):
             reach = f"it has {len(listed)} entries, and the index is between {lo} and {hi} here"
             self.refuse(term, str(term), reach)

@@ -103,6 +103,8 @@ class Facts:
 
     def _compare(self, a: Number, b: Number, same: bool) -> bool:
         (al, ah), (bl, bh) = self.range(a), self.range(b)
+        if same and a.op == "cat" and bh == 0:
+            return all(self._assume(each, False) for each in a.args)
         if same:
             lo, hi = max(al, bl), min(ah, bh)
             return self._narrow(a, lo, hi) and self._narrow(b, lo, hi)
@@ -143,4 +145,4 @@ def _test(n: Number, facts: Facts) -> Number | None:
     for each in n.args if n.op in ("and", "or", "not", "mux") else ():
         if isinstance(each, Number) and facts.fixed(each) is None and (found := _test(each, facts)) is not None:
             return found
-    return n if n.is_flag and n.op in ("leaf", "lt", "eq", "bit") else None
+    return n if n.is_flag and n.op in ("leaf", "lt", "eq", "bit", "has", "pick", "several") else None

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from hw.rules.calls import Calls
 from hw.rules.facts import never
-from hw.rules.numbers import Number, both, const, either, equal, invert, leaf, less
+from hw.rules.numbers import Number, bit, both, const, either, equal, invert, leaf, less
 from hw.rules.states import possible
-from hw.rules.values import ANY, NOTHING, Arriving, Literal, Path, Symbol, leaves
+from hw.rules.values import ANY, NOTHING, Arriving, Literal, Path, Symbol, leaves, picked
 from hw.rules.words import Words
 from step.firing.terms import RuleTerm
 
@@ -24,6 +26,7 @@ class Holding(Calls):
     words: Words
     ends: list[tuple[RuleTerm, Path]]
     end: Path
+    flag: Callable[..., Number]
     possible: Number
 
     def token(self, port: int) -> Symbol:
@@ -43,6 +46,7 @@ class Holding(Calls):
         places = [replace(each, held=()) for each in ways.values() if isinstance(each, Arriving)]
         return list(dict.fromkeys(places)), literals
 
+    @cached_property
     def held(self) -> set[int]:
         """The inputs whose tokens state words keep."""
         return set(self.words.held.values())
@@ -73,16 +77,13 @@ class Holding(Calls):
     def _is_of(self, token: Symbol, port: int, held: bool | None) -> Number:
         """Whether ``token`` has the value of input ``port`` that is ``held``, or the one in front, or any (None)."""
 
-        def chosen(source: Any) -> Number:
-            if source.op == "mux":
-                test, yes, no = source.args[0], chosen(source.args[1]), chosen(source.args[2])
-                return yes if yes is no else either(both(test, yes), both(invert(test), no))
-            words = self.sources[source.lo]
-            there = isinstance(words, Arriving) and port in words.ports
-            return const(int(there and held in (None, port in words.held)))
+        def wanted(source: int) -> Number:
+            words = self.sources[source]
+            if not isinstance(words, Arriving) or port not in words.ports or held not in (None, port in words.held):
+                return const(0)
+            return const(1) if words.mask is None else bit(words.mask, words.ports.index(port))
 
-        source = ANY if token.carries is ANY else token.carries.source
-        return const(0) if source is ANY else both(token.has_value, chosen(source))
+        return const(0) if token.carries is ANY else both(token.has_value, picked(token.carries.source, wanted))
 
     def _holds(self, path: Path, name: str, port: int) -> tuple[Number, Number, Number]:
         """Whether word ``name`` holds a value, and still holds it behind the firing, or the one in front."""
@@ -102,12 +103,14 @@ class Holding(Calls):
             same = either(both(one, other), both(invert(one), invert(other)))
             found = both(found, either(differs, same))
         for name, word in self.present.items():
+            if name in self.words.kept:
+                continue
             after = self.end.said.get(("word", name), word)
             now, then = (each.there if isinstance(each, Symbol) else each for each in (word, after))
             if now.op == "leaf" and now.is_flag:
                 changes = self.end.flag("next", name)
                 then = either(both(changes, equal(then, const(1))), both(invert(changes), now))
-                flags[now] = self.words.initial.get(name, 0), then
+                flags[now] = self.words.initial.get(now.args[0], 0), then
         return both(found, possible(flags, self.end.flag("live"), self.end.facts))
 
     def never(self, wrong: Number, path: Path) -> bool:
@@ -126,6 +129,13 @@ class Holding(Calls):
                 if not self.never(both(puts, invert(token.there)), path):
                     hint = "ask before whether it `is None`"
                     self.refuse(place, f"a put in output {port} of what may be None", hint)
+        for place, path in self.ends if self.compares_ages else ():
+            for port, each in enumerate(self.passing.ports):
+                needed, taken = bit(self.passing.mask, port), path.flag("take", each)
+                differs = either(both(needed, invert(taken)), both(taken, invert(needed)))
+                if not self.never(both(differs, invert(path.flag("ENDS"))), path):
+                    hint = "inputs that wait for each other are taken by need_each alone"
+                    self.refuse(place, f"another take of input {each} than that of what passes", hint)
         for name, port in self.words.held.items():
             if self.fronts[port].carries.control is ANY:
                 found = [[(place, path, *each) for each in self._wrong(path, name, port)] for place, path in self.ends]

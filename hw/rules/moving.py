@@ -9,6 +9,7 @@ from typing import Any
 
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 
+from hw.firing.arrival_order import selected
 from hw.firing.machine import Firing
 from hw.links.layout import TokenFormat
 from hw.links.words import whole
@@ -49,6 +50,8 @@ def send_words(
     constants = {number: words_of(each, format) for number, each in literals.items()}
     if not places:
         word: Value = firing.latched(chosen(source, {number: each for number, (each,) in constants.items()}))
+    elif places[0].mask is not None:
+        word = selected(firing.latched(made(places[0].mask)), [firing.word(each) for each in places[0].ports])
     elif len(places[0].ports) > 1:
         word = side_by_side(m, firing, places[0].ports, rows)
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 from typing import Any
 
@@ -47,12 +47,22 @@ def node(op: str, *args: Any) -> Number:
 
 def range_of(op: str, args: tuple[Any, ...], of: Callable[[Number], Range]) -> Range:
     """The range of ``op`` over ``args``, whose ranges are those ``of`` them."""
-    if op == "bit":
-        return 0, 1
-    if op == "table":
-        lo, hi = of(args[1])
-        entries = args[0][lo : hi + 1]
-        return min(entries), max(entries)
+    match op, *args:
+        case "bit" | "has", *_:
+            return 0, 1
+        case "only" | "with", *_, count:
+            return 0, (1 << count) - 1
+        case "cat", *flags:
+            return 0, (1 << len(flags)) - 1
+        case "pick", mask, *parts:
+            return 0, max(of(each)[1] for each in parts) if of(mask)[1] else 0
+        case "several", mask:
+            return 0, int(of(mask)[1] > 1)
+        case "oldest" | "first" | "within" | "without", mask, *_:
+            return 0, (1 << of(mask)[1].bit_length()) - 1
+        case "table", entries, index:
+            lo, hi = of(index)
+            return min(entries[lo : hi + 1]), max(entries[lo : hi + 1])
     (a, b), *others = map(of, args[:3])
     if op == "not":
         return 1 - b, 1 - a
@@ -122,6 +132,21 @@ def equal(a: Number, b: Number) -> Number:
     return const(1) if a is b else node("eq", a, b)
 
 
+def has(mask: Number, one: Number) -> Number:
+    """Whether ``mask`` has the bit that is set in ``one``."""
+    return const(0) if mask is const(0) else node("has", mask, one)
+
+
+def mask_of(flags: Sequence[Number]) -> Number:
+    """The mask whose bits are ``flags``."""
+    return flags[0] if len(flags) == 1 else node("cat", *flags)
+
+
 def bit(number: Number, place: int) -> Number:
     """Bit ``place`` of ``number``."""
+    if number.op == "cat":
+        found: Number = number.args[place]
+        return found
+    if number.is_flag and not place:
+        return number
     return const(number.lo >> place & 1) if number.op == "const" else node("bit", number, place)

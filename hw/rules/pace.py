@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hw.links.layout import DynamicFormat
 from hw.rules.holding import Holding
-from hw.rules.numbers import Number, both, either, invert
+from hw.rules.numbers import Number, both, const, either, invert
 from hw.rules.values import ANY, Path
 from step.firing.terms import RuleTerm
 from step.lowering.links import Span
@@ -35,13 +35,13 @@ class Pace(Holding):
             self.refuse(self.rule.body[0], f"the rows of different tiles in outputs {ports}", hint)
         for place, path in self.ends:
             self._check_words_pass(place, path)
-            if rows or ("resize",) in self.end.said:
+            if (rows or ("resize",) in self.end.said) and self.flag("applies") is const(0):
                 self._check_rows(place, path)
 
     def _check_words_pass(self, place: RuleTerm, path: Path) -> None:
-        computes = path.flag("COMPUTES")
         for port, format in enumerate(self.outputs):
             puts, token = path.put(port)
+            computes = either(path.flag("COMPUTES"), path.flag("reserve", port))
             gathers = format.control and not all(each.is_whole for each in self.split(port)[0])
             if (gathers or format.beats > 1) and not self.never(
                 both(both(puts, token.has_value), invert(computes)), path
@@ -50,6 +50,7 @@ class Pace(Holding):
                 self.refuse(place, f"a value put in output {port} by a firing that does not compute", hint)
         for port, begin in enumerate(self.offsets):
             if begin.rows:
+                computes = path.flag("COMPUTES")
                 taken, goes = self.taken(path, port), self.goes(path, port)
                 if not self.never(either(both(taken, invert(computes)), both(goes, invert(taken))), path):
                     hint = "a firing takes what it puts of them, and returns COMPUTES"

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Signal
 
 from hw.firing.machine import Firing
-from hw.firing.rule import FiringRule
-from hw.firing.unit import Unit
+from hw.firing.unit import FiringRule, Unit
+from hw.functions import datapath_of
+from hw.functions.datapath import Datapath
 from hw.links.layout import TokenFormat, input_formats, output_formats
+from hw.links.packing import items_of
+from hw.rules.applying import Application
 from hw.rules.execution import Execution, executed
 from hw.rules.values import Arriving, Literal
 from hw.rules.writing import Writing
-from step.firing.declared import Declared, declared_rule
+from step.firing.declared import Applied, Declared, declared_rule
 from step.firing.item import Item, SideBySide
 from step.firing.machine import Machine
 from step.firing.words import side_by_side
 from step.language.graph import Node
+from step.language.reduction import Distinct
 from step.lowering.netlist import Netlist
+from step.lowering.plans.plan import UnitPlan
 
 
 @dataclass(frozen=True)
@@ -44,10 +49,19 @@ class Translated(FiringRule):
         return {**streams, **dict(self.parameters), "delay_cycles": self.delay or None}
 
     @classmethod
-    def of(cls, declared: Declared, reads: tuple[TokenFormat, ...], writes: tuple[TokenFormat, ...]) -> Translated:
-        """The rule that is ``declared``, with values as their bits, and functions as hardware knows them."""
+    def of(
+        cls, declared: Declared, reads: tuple[TokenFormat, ...], writes: tuple[TokenFormat, ...], most_rows: int = 0
+    ) -> Self:
+        """The rule that is ``declared``, with values as their bits, and functions as hardware knows them.
+
+        Tiles of dynamic size that begin here have ``most_rows`` at most.
+        """
         link = (*reads, *writes)[0].link_bits // 8
-        parameters = tuple((name, _plain(value, link)) for name, value in sorted(declared.parameters.items()))
+        tiled = tuple(port for port, each in enumerate(reads) if each.most_rows)
+        given = declared.given(tiled, most_rows if any(each.most_rows for each in writes) else 0)
+        if declared.applied is not None and "initial" in given:
+            given["initial"] = Literal(items_of(given["initial"]))
+        parameters = tuple((name, _plain(value, link)) for name, value in sorted(given.items()))
         rows = max(each.most_rows for each in reads)
         latency = declared.cycles(link, rows, carries=any(each.items for each in writes))
         return cls(declared.machine, parameters, reads, writes, latency)
@@ -57,7 +71,7 @@ class Translated(FiringRule):
         """The rule executed."""
         return executed(self.machine, self.parameters, self.reads, self.writes)  # type: ignore[arg-type]
 
-    held = property(lambda self: tuple(sorted(self.execution.held())))
+    held = property(lambda self: tuple(sorted(self.execution.held)))
 
     @property
     def offsets(self) -> tuple[int, ...]:
@@ -73,20 +87,91 @@ class Translated(FiringRule):
         Writing(self.execution, m, firing).write()
 
 
+@dataclass(frozen=True)
+class Applying(Translated):
+    """A rule whose values go through ``datapath``, and that takes as long as this does.
+
+    Unless the datapath takes words as they come, they are gathered; it starts with the last one, and its result goes
+    out word by word. A result that is control goes into the header, which waits for it. Where nobody reads it, there
+    is no datapath, and only control passes.
+
+    Tiles of dynamic size take as long as their rows do (`pace`); one without rows starts nothing.
+    """
+
+    datapath: Datapath | None = None
+
+    result = property(lambda self: self.writes[0])
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """Those that are not the default ones, and the initial state only where it goes out."""
+        defaults, initial = {each.name: each.default for each in fields(self.machine)}, self.execution.initial
+        given = {name: each for name, each in super().numbers.items() if each != defaults.get(name)}
+        plain = {name: each for name, each in given.items() if not callable(each) and name != "initial"}
+        return {**plain, "initial": initial.items or None, "datapath": self.datapath}
+
+    def pace(self, rows: Any) -> UnitPlan:
+        """Cycles of a firing with tiles of so many ``rows``, where these are dynamic."""
+        dynamic, plan = self.result.most_rows > 0, self.datapath and self.datapath.plan
+        *operands, result = (each.words_of(rows) if dynamic else each.cycles for each in (*self.reads, self.result))
+        timing = plan.at(rows) if plan and dynamic else plan
+        return UnitPlan(timing, tuple(operands), result, self.result.control, self.applied.stored)
+
+    @property
+    def plan(self) -> UnitPlan:
+        """Cycles of a firing; of tiles of dynamic size those with the most rows."""
+        return self.pace(self.result.most_rows)
+
+    @property
+    def is_stamped(self) -> bool:
+        """Whether the latency of a result follows from its rows."""
+        return not isinstance(self.pace(Signal(range(self.result.most_rows + 1))).latency, int)
+
+    initiation_interval = property(lambda self: self.plan.initiation_interval)
+    latency = property(lambda self: self.plan.latency)
+    burst = property(lambda self: self.plan.burst)
+
+    @property
+    def applied(self) -> Applied:
+        """The function."""
+        return next(each for _, each in self.parameters if isinstance(each, Applied))
+
+    @property
+    def execution(self) -> Execution:
+        """The rule executed."""
+        parameters = (*self.parameters, ("burst", self.burst))
+        return executed(self.machine, parameters, self.reads, self.writes)  # type: ignore[arg-type]
+
+    def fire(self, m: Module, firing: Firing) -> None:
+        Application(self.execution, m, firing).write()
+
+
 def translated(node: Node, netlist: Netlist) -> Unit:
     """The hardware of ``node``, whose operator declares its rule; raises `HardwareError` where there is none."""
     declared = declared_rule(node)
     assert declared is not None
-    rule = Translated.of(declared, input_formats(node, netlist), output_formats(node, netlist))
+    given = declared, input_formats(node, netlist), output_formats(node, netlist), netlist.rows_from(node)
+    rule = Translated.of(*given)
+    if (applied := declared.applied) is not None:
+        reads = any(each.items for each in rule.writes)
+        datapath = datapath_of(node, applied.function, netlist, reduce=applied.reduces) if reads else None
+        rule = replace(Applying.of(*given), datapath=datapath)
     depths = [behind.depth for behind in netlist.outputs(node) if behind is not None]
     return Unit(rule, max(depths) if rule.is_stamped else 0)
 
 
 def _plain(value: Any, link_bytes: int) -> Any:
     """A parameter as hardware has it: an item is where it begins in a tuple, other functions are names."""
+    if isinstance(value, Applied | Distinct):
+        return value
     if isinstance(value, SideBySide):
         return side_by_side.__name__
     if isinstance(value, Item):
         return Arriving((), value.first(link_bytes))
-    plain = isinstance(value, int) or (isinstance(value, tuple) and all(isinstance(each, int) for each in value))
-    return value if plain else value.__name__ if callable(value) else Literal.of(value)
+    plain = _is_plain(value) or isinstance(value, Literal)
+    return value if plain else value.__name__ if callable(value) else Literal(items_of(value))
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether ``value`` is an integer, a tuple of integers or of such tuples."""
+    return isinstance(value, int) or (isinstance(value, tuple) and all(map(_is_plain, value)))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from hw.rules.facts import Facts, Law, pick
-from hw.rules.numbers import Number, both, const
+from hw.rules.numbers import Number, both, const, either, invert
 from step.lowering.links import Span
 
 
@@ -28,29 +26,24 @@ class Literal:
 
     items: tuple[int, ...]
 
-    @classmethod
-    def of(cls, value: Any) -> Literal:
-        """``value`` of an element type: a tile, a number or a tuple; None is one that nobody can get."""
-        parts = value if isinstance(value, tuple) else (value,)
-        return cls(() if value is None else tuple(_bits(each) for each in parts))
-
 
 @dataclass(frozen=True)
 class Arriving:
     """The words of the values in front of these inputs, one after the other; those of an item from ``first`` on.
 
     Behind tiles of dynamic size in a tuple that follows from their rows. Of inputs in ``held`` it is the value that a
-    state word keeps.
+    state word keeps. With a ``mask`` it is the value of that one of the inputs which is in it.
     """
 
     ports: tuple[int, ...]
     first: int | Span | None = None
     held: tuple[int, ...] = ()
+    mask: Number | None = None
 
     @property
     def is_whole(self) -> bool:
         """Whether they are the value of one input, as it comes."""
-        return len(self.ports) == 1 and self.first is None
+        return (len(self.ports) == 1 or self.mask is not None) and self.first is None
 
     @property
     def begins(self) -> Span:
@@ -62,12 +55,15 @@ class Arriving:
         return self.begins.comes(rows)
 
     def __str__(self) -> str:
-        inputs = " beside ".join(f"input {each}" for each in self.ports)
+        inputs = (" beside " if self.mask is None else " or ").join(f"input {each}" for each in self.ports)
         return inputs if self.first is None else f"an item of {inputs}"
 
 
 COMPUTED = "a number that is computed"
 """The source of a value that has no words: it is in the header alone."""
+
+RESULT, STATE = "the result of a function", "the state of a reduction"
+"""Sources in a datapath: what it makes in this firing, and what it made before."""
 
 
 class Carried(NamedTuple):
@@ -109,7 +105,7 @@ class Symbol(NamedTuple):
             rank: lambda lo, hi: [(value, 0, 0), (done, 0, 0), (stop, lo, stop.hi)] if lo else [],
             stop: lambda lo, hi: [*([(done, 0, 0)] if lo else []), (rank, 0, hi)],
         }
-        return {each: law for each, law in laws.items() if each.op == "leaf"}
+        return {each: law for each, law in laws.items() if each.op in ("leaf", "pick")}
 
 
 NOTHING = Symbol(there=const(0))
@@ -152,7 +148,7 @@ def join(test: Number, a: Any, b: Any, yes: Facts, no: Facts) -> Any:
 Said = dict[tuple[Any, ...], Any]
 """Flags and tokens by word and port, and the rule's names and state words."""
 
-FLAGS = {"need", "take", "put", "room", "next", "resized", "COMPUTES", "ENDS", "fault"}
+FLAGS = {"need", "starves", "take", "put", "room", "next", "resized", "applies", "reserve", "COMPUTES", "ENDS", "fault"}
 """Words that are 0 on a path where they are not said; of all else, nothing matters then."""
 
 
@@ -185,7 +181,7 @@ def joined(test: Number, yes: Path, no: Path) -> Said:
     for key in {**yes.said, **no.said}:
         parts: list[Any] = []
         for said in (yes.said, no.said):
-            dead = said[("live",)] is const(0) and key[0] not in ("need", "fault")
+            dead = said[("live",)] is const(0) and key[0] not in ("need", "starves", "fault")
             parts.append(said.get(key, const(0) if key[0] in FLAGS and not dead else ANY))
         found[key] = join(test, parts[0], parts[1], yes.facts, no.facts)
     return found
@@ -199,10 +195,11 @@ def leaves(source: Any) -> Iterator[int]:
         yield source.lo
 
 
-def _bits(value: Any) -> int:
-    """The bits of a tile, row-major, or of a number."""
-    if not isinstance(value, np.ndarray):
-        return int(value)
-    if value.dtype == np.bool_:
-        value = np.packbits(value.reshape(-1), bitorder="little")
-    return int.from_bytes(np.ascontiguousarray(value).tobytes(), "little")
+def picked(source: Any, wanted: Callable[[int], Number]) -> Number:
+    """Whether ``source`` is a number that is ``wanted``."""
+    if source is ANY:
+        return const(0)
+    if source.op != "mux":
+        return wanted(source.lo)
+    test, yes, no = source.args[0], picked(source.args[1], wanted), picked(source.args[2], wanted)
+    return yes if yes is no else either(both(test, yes), both(invert(test), no))

@@ -10,7 +10,9 @@ from hw.rules.numbers import Number, Range, const, leaf
 from hw.rules.values import ANY, NOTHING, Carried, Symbol, leaves
 from step.errors import FabricError
 from step.firing.reading import Rule
-from step.firing.terms import BOOL, INT, TOKEN, RuleTerm
+from step.firing.terms import BOOL, INT, MASK, TOKEN, VALUE, RuleTerm
+from step.language import tokens
+from step.language.tokens import Token
 
 
 class HardwareError(FabricError):
@@ -27,23 +29,35 @@ class Words:
 
     ``limits`` are the numbers that the rule knows: a range grows up to the next one. ``inputs`` are the numbers of the
     inputs as sources of words, behind which come those of what is held; ``held`` says by word of which input the tokens
-    are that it keeps.
+    are that it keeps. ``state`` is the value of the word in ``kept``, which stays in a datapath.
     """
 
-    def __init__(self, rule: Rule, parameters: Mapping[str, Any], limits: Iterable[int], inputs: range) -> None:
-        self._rule, self._limits, self._inputs = rule, sorted(limits), inputs
+    def __init__(
+        self, rule: Rule, parameters: Mapping[str, Any], limits: Iterable[int], inputs: range, state: Carried
+    ) -> None:
+        self._rule, self._limits, self._inputs, self._state = rule, sorted(limits), inputs, state
+        self.kept: list[str] = []
         self.held: dict[str, int] = {}
-        self.initial: dict[str, int] = {}
+        self.initial: dict[tuple[str, str], int] = {}
         self.ranges: dict[tuple[str, str], Range] = {}
         for name, place in rule.changed.items():
             initial, kind = parameters.get(name, rule.initial(name)), rule.fields[name]
-            if kind in (INT, BOOL):
-                self.initial[name] = int(initial)
-                self.ranges[name, ""] = int(initial), int(initial)
-            elif kind == TOKEN and initial is None:
-                self.ranges[name, "there"] = 0, 0
-            else:
-                refuse(rule, place, f"the state word self.{name}", f"it is {kind}, not int, bool or Token | None")
+            match initial:
+                case int() if kind in (INT, BOOL, MASK, VALUE):
+                    parts = {"": int(initial)}
+                case None if kind == TOKEN:
+                    parts = {"there": 0}
+                case None if kind == VALUE and not self.kept:
+                    self.kept.append(name)
+                    parts = {} if state.rows is ANY else {"rows": 0}
+                case Token(value, stop, rank, done) if value is tokens.NOTHING:
+                    parts = {"there": 1, "value": 0, "stop": stop, "rank": rank, "done": int(done)}
+                case _:
+                    hint = f"it is {kind}, not int, bool, Mask, one value or a token"
+                    refuse(rule, place, f"the state word self.{name}", hint)
+            for part, number in parts.items():
+                self.initial[name, part] = number
+                self.ranges[name, part] = number, number
 
     def present(self) -> dict[str, Any]:
         """Values of the words before a firing."""
@@ -52,6 +66,9 @@ class Words:
             bits = {part: leaf((name, part), *range) for (word, part), range in self.ranges.items() if word == name}
             if "" in bits:
                 found[name] = bits[""]
+                continue
+            if name in self.kept:
+                found[name] = self._state._replace(rows=bits.get("rows", ANY))
                 continue
             source = const(self._inputs.stop + self.held[name]) if name in self.held else ANY
             stop, rank, done, control, rows = (
@@ -63,10 +80,16 @@ class Words:
 
     def assigned(self, name: str, value: Any, facts: Facts, place: RuleTerm) -> Any:
         """``value`` as the word ``name`` holds it from now on, whose range has room for it."""
-        if name in self.initial:
+        if (name, "") in self.initial:
             if not isinstance(value, Number):
                 refuse(self._rule, place, f"this value of self.{name}", "it is a number")
             self._widen(name, "", value, facts, place)
+            return value
+        if name in self.kept:
+            if not isinstance(value, Carried) or value.source is ANY or value.source is self._state.source:
+                refuse(self._rule, place, f"this value of self.{name}", "it is what a function makes of it")
+            if value.rows is not ANY:
+                self._widen(name, "rows", value.rows, facts, place)
             return value
         token = NOTHING if value is None else value
         if not isinstance(token, Symbol):
@@ -83,7 +106,7 @@ class Words:
     def _widen(self, name: str, part: str, number: Number, facts: Facts, place: RuleTerm) -> None:
         lo, hi = facts.range(number)
         low, high = self.ranges.get((name, part), (lo, hi))
-        data = part in ("control", "rows")
+        data = not part if self._rule.fields[name] in (VALUE, MASK) else part in ("control", "rows")
         if not data and (lo < 0 or hi > self._limits[-1]):
             hint = "compare it with a parameter, a constant or the stop of a token before it changes"
             refuse(self._rule, place, f"self.{name}, which has no bounds", hint)

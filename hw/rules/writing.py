@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import reduce
+from operator import or_
 from typing import Any
 
-from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 
+from hw.firing.arrival_order import ArrivalOrder, selected
 from hw.firing.machine import Firing
 from hw.links.layout import DynamicFormat
 from hw.rules.execution import Execution, tuple_words
 from hw.rules.moving import send_words
 from hw.rules.numbers import Number, const
-from hw.rules.values import Symbol
+from hw.rules.values import ANY, Carried, Symbol
+from hw.verilog.modules import Shared
 from step.lowering.links import Span
 from step.lowering.plans.rows import largest
 
@@ -26,7 +30,16 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "lt": lambda a, b: a < b,
     "eq": lambda a, b: a == b,
     "bit": lambda a, place: a[place],
+    "only": lambda place, count: Cat(place[: (count - 1).bit_length()] == each for each in range(count)),
+    "has": lambda mask, one: (mask & one).any(),
+    "with": lambda mask, one, _: mask | one,
     "mux": lambda test, a, b, _: Mux(test, a, b),
+    "cat": lambda *flags: Cat(flags),
+    "pick": lambda mask, *parts: selected(mask, parts),
+    "several": lambda mask: reduce(or_, (mask[:each].any() & mask[each] for each in range(1, len(mask)))),
+    "first": lambda mask: (mask & -mask)[: len(mask)],
+    "within": lambda a, b: a & b,
+    "without": lambda a, b: a & ~(b | Const(0, len(a))),
 }
 
 
@@ -34,6 +47,8 @@ def numbers_of(thing: Any) -> dict[str, Number]:
     """The numbers that a word holds or an output sends, by part."""
     if isinstance(thing, Symbol):
         return thing.numbers()
+    if isinstance(thing, Carried):
+        return {} if thing.rows is ANY else {"rows": thing.rows}
     return {"": thing} if isinstance(thing, Number) else {}
 
 
@@ -51,7 +66,7 @@ class Writing:
         for name, word in executed.present.items():
             for part, number in numbers_of(word).items():
                 if number.op == "leaf":
-                    shape, init = range(number.lo, number.hi + 1), executed.words.initial.get(name, 0)
+                    shape, init = range(number.lo, number.hi + 1), executed.words.initial.get((name, part), 0)
                     self._memo[number] = Signal(shape, name=f"{name}_{part}" if part else name, init=init)
 
     def write(self) -> None:
@@ -64,9 +79,11 @@ class Writing:
             if take is not const(0):
                 with m.If(self._made(take)):
                     firing.take(port)
+        if executed.flag("starves") is not const(0):
+            firing.rest(self._made(executed.flag("starves")))
         if executed.flag("fault") is not const(0):
             firing.fault(self._made(executed.flag("fault")))
-        self._rows = None if executed.rows is None else self._made(executed.rows)
+        self._rows = self._rows_now()
         firing.occupy(when=self._made(executed.flag("COMPUTES")), cycles=self._cycles())
         firing.finish(self._made(executed.flag("ENDS")))
         for port, begin in enumerate(executed.offsets):
@@ -74,17 +91,26 @@ class Writing:
                 firing.read_after(port, begin.comes(self._rows) if rule.is_stamped else begin.at(self._rows))
         for port in range(len(rule.outputs)):
             self._put(port)
-            send_words(executed, m, firing, self._made, port, self._rows)
+            self._send(port)
         for port in rule.held:
             firing.drop(port, when=self._made(executed.drops(port)))
         for name, before in executed.present.items():
             changes = executed.flag("next", name)
             if changes is not const(0):
-                after = numbers_of(executed.end.said["word", name])
+                old, after = numbers_of(before), numbers_of(executed.end.said["word", name])
+                parts = [part for part, each in old.items() if each.op == "leaf" and after.get(part, each) is not each]
+                values = [self._made(after[part]) for part in parts]  # below m.If they would have its condition, too
                 with m.If(self._made(changes)):
-                    for part, register in numbers_of(before).items():
-                        if part in after and after[part] is not register and register.op == "leaf":
-                            firing.next(self._memo[register], self._made(after[part]))
+                    for part, value in zip(parts, values, strict=True):
+                        firing.next(self._memo[old[part]], value)
+
+    def _send(self, port: int) -> None:
+        """Say what the words of output ``port`` are."""
+        send_words(self._executed, self._m, self._firing, self._made, port, self._rows)
+
+    def _rows_now(self) -> Any:
+        """The rows of the firing; None where they are static."""
+        return None if self._executed.rows is None else self._made(self._executed.rows)
 
     def _cycles(self) -> Any:
         """The most words of a value at any port, where rows say how many; None where they are static."""
@@ -106,6 +132,10 @@ class Writing:
         format, begin = rule.outputs[port], places[0].comes(self._rows)
         return begin + tuple_words(format).fixed if format.control else begin
 
+    def _cycles_behind(self) -> Any:
+        """Cycles that the words of what is stamped take, where the unit does not wait for them."""
+        return 1
+
     def _put(self, port: int) -> None:
         fields = {}
         for name, number in self._executed.token(port).numbers().items():
@@ -114,7 +144,7 @@ class Writing:
                 fields[name] = made if isinstance(made, Const) else made[: self._firing.width(port, name)]
         self._firing.put(port, when=self._made(self._executed.flag("put", port)), **fields)
         if self._firing.unit.rule.is_stamped:
-            self._firing.stamp(port, self._latency(port), 1)
+            self._enters = self._firing.stamp(port, self._latency(port), self._cycles_behind())
 
     # -- numbers -------------------------------------------------------------------------------------------------------
 
@@ -136,11 +166,19 @@ class Writing:
             case "leaf":
                 ((what, port, part),) = number.args
                 head = self._firing.head(port)
-                made = self._firing.differ(port, part) if what == "differ" else getattr(head, part)
+                if what == "differ":
+                    made = self._firing.differ(port, part)
+                else:
+                    made = self._firing.visible(port) if part == "visible" else getattr(head, part)
             case "table":
                 entries, index = number.args
                 width = max(1, max(entries).bit_length())
                 made = Array(Const(each, width) for each in entries)[self._made(index)]
+            case "oldest":
+                waiting, among = map(self._made, number.args)
+                self._m.submodules.order = order = Shared(ArrivalOrder(len(waiting)))
+                self._m.d.comb += [order.waiting.eq(waiting), order.among.eq(among)]
+                made = order.first
             case op:
                 arguments = (self._made(each) if isinstance(each, Number) else each for each in number.args)
                 made = OPERATORS[op](*arguments)

@@ -1,8 +1,7 @@
 """The hardware of operators whose units are written by hand, one file each, and of those that declare their rule.
 
 Each module has ``unit(node, netlist)``, which gives a component with the ports of a `hw.firing.unit.Unit`. It may have
-``constants(node, memory)``: values of constant ports, by name; and ``HELD``: input ports (-1 is the last one) whose
-tokens a unit takes before it is done with them, so that what it is at when it meets a fault is the last token taken.
+``constants(node, memory)``: values of constant ports, by name.
 An operator without a file here has the hardware that `hw.rules` makes of its rule in `step.rules`.
 """
 
@@ -21,7 +20,7 @@ from step.lowering.netlist import Netlist
 
 def unit_of(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``; raises `FabricError` where there is none."""
-    if declared_rule(node) is None or find_module(__name__, node.operator.name) is not None:
+    if find_module(__name__, node.operator.name) is not None or declared_rule(node) is None:
         module = needed_module(__name__, node.operator.name, node.describe(), f"the operator {node.operator.name!r}")
         component: Parametric = module.unit(node, netlist)
         return component
@@ -36,5 +35,5 @@ def constants_of(node: Node, memory: MemoryMap) -> Mapping[str, int]:
 
 def held_ports(node: Node) -> Sequence[int]:
     """Input ports whose token is the last one taken, not the one in front, when ``node``'s unit meets a fault."""
-    held = getattr(find_module(__name__, node.operator.name), "HELD", ())
-    return [port % len(node.inputs) for port in held]
+    declared = declared_rule(node)
+    return [] if declared is None else [port % len(node.inputs) for port in declared.machine.unfinished_words.values()]

@@ -8,7 +8,7 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.wiring import In
 
 from hw.firing.machine import Firing
-from hw.firing.rule import FiringRule
+from hw.firing.unit import FiringRule
 from hw.links.layout import DynamicFormat, TokenFormat, WriteFormat
 from hw.links.words import whole
 from step.language.faults import Fault

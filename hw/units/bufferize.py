@@ -8,8 +8,7 @@ from amaranth.hdl import Module, Mux
 from amaranth.lib.wiring import Out
 
 from hw.firing.machine import Firing
-from hw.firing.rule import FiringRule
-from hw.firing.unit import Unit
+from hw.firing.unit import FiringRule, Unit
 from hw.links.layout import DynamicFormat, TokenFormat, cycles_of, input_formats, output_formats
 from hw.memory.scratchpads import share_format
 from hw.memory.share import FillerSignature, ShareFormat

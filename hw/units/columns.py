@@ -11,8 +11,7 @@ from amaranth.hdl import Elaboratable, Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from hw.firing.machine import Firing
-from hw.firing.rule import FiringRule
-from hw.firing.unit import STATUS, Unit, join, pass_status
+from hw.firing.unit import STATUS, FiringRule, Unit, join, pass_status
 from hw.functions.corner_turn import CornerTurn
 from hw.links.channel import ChannelFifo, ConsumerSignature, ProducerSignature
 from hw.links.layout import DynamicFormat, HeaderFormat, cycles_of

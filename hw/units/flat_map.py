@@ -10,8 +10,7 @@ from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hw.firing.machine import Firing
-from hw.firing.rule import FiringRule
-from hw.firing.unit import Unit
+from hw.firing.unit import FiringRule, Unit
 from hw.functions import datapath_of
 from hw.functions.wires import INDEX_BITS, Generator
 from hw.links.layout import DynamicFormat, HeaderFormat, TokenFormat, cycles_of, input_formats, output_formats

@@ -9,8 +9,7 @@ from amaranth.hdl import Module, Mux, Signal, Value
 
 from hw.firing.loop_counters import walk
 from hw.firing.machine import Firing
-from hw.firing.rule import FiringRule
-from hw.firing.unit import Unit
+from hw.firing.unit import FiringRule, Unit
 from hw.links.layout import TokenFormat, input_formats, output_formats
 from hw.links.packing import control_bits, pack_words
 from hw.verilog.modules import Parametric

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In
 
 from hw.firing.loop_counters import walk
 from hw.firing.machine import Firing
-from hw.firing.rule import FiringRule
+from hw.firing.unit import FiringRule
 from hw.links.layout import AddressFormat, TokenFormat, input_formats, output_formats
 from hw.memory.tile_load import PENDING, REQUEST, Deliver, TileLoad
 from hw.verilog.modules import Parametric

@@ -13,9 +13,10 @@ from hw.firing.machine import Firing
 from hw.firing.unit import STATUS, Unit, join, pass_status
 from hw.links.channel import ConsumerSignature
 from hw.links.layout import WriteFormat, input_formats
-from hw.memory.port import MEMORY_RESET, OffChipPort, outside
+from hw.memory.port import OffChipPort, outside
 from hw.units.beats import WRITE_DEPTH, BeatRule, StoredFormat, gather_beat
 from hw.verilog.modules import Parametric, Shared
+from hw.verilog.structure import MEMORY_RESET
 from step.language.graph import Node
 from step.lowering.memory import MemoryMap
 from step.lowering.netlist import Netlist

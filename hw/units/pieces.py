@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 
 from hw.firing.machine import Firing
-from hw.firing.rule import FiringRule
+from hw.firing.unit import FiringRule
 from hw.functions.corner_turn import CornerTurn, Move
 from hw.functions.retile import RetileSlicer
 from hw.links.layout import TokenFormat

@@ -14,10 +14,11 @@ from hw.firing.unit import STATUS, Unit, join, pass_status
 from hw.links.channel import ChannelFifo, ConsumerSignature
 from hw.links.layout import TileFormat, TokenFormat, WriteFormat, input_formats, output_formats
 from hw.links.tile_queue import TileQueue
-from hw.memory.port import MEMORY_RESET, OffChipPort, outside
+from hw.memory.port import OffChipPort, outside
 from hw.memory.tile_load import Deliver, beat_of
 from hw.units.beats import WRITE_DEPTH, BeatRule, StoredFormat, gather_beat
 from hw.verilog.modules import Parametric, Shared
+from hw.verilog.structure import MEMORY_RESET
 from step.language.faults import Fault
 from step.language.graph import Node
 from step.lowering.memory import MemoryMap

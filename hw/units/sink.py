@@ -8,8 +8,7 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.wiring import Out
 
 from hw.firing.machine import Firing
-from hw.firing.rule import FiringRule
-from hw.firing.unit import Unit
+from hw.firing.unit import FiringRule, Unit
 from hw.links.layout import AxiStreamSignature, TokenFormat, cycles_of, input_formats
 from hw.verilog.modules import Parametric
 from step.language.graph import Node

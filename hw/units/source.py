@@ -11,8 +11,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In
 
 from hw.firing.machine import Firing
-from hw.firing.rule import FiringRule
-from hw.firing.unit import Unit
+from hw.firing.unit import FiringRule, Unit
 from hw.links.layout import AxiStreamSignature, DynamicFormat, TokenFormat, cycles_of, data_bits, output_formats
 from hw.verilog.modules import Parametric
 from step.language.faults import Fault

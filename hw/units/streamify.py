@@ -11,8 +11,7 @@ from amaranth.lib.wiring import Out
 
 from hw.firing.loop_counters import walk
 from hw.firing.machine import Firing
-from hw.firing.rule import FiringRule
-from hw.firing.unit import Unit
+from hw.firing.unit import FiringRule, Unit
 from hw.links.layout import DynamicFormat, TokenFormat, cycles_of, input_formats, output_formats
 from hw.memory.scratchpads import share_format
 from hw.memory.share import ReaderSignature, ShareFormat

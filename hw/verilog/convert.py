@@ -10,9 +10,13 @@ import functools
 import hashlib
 import json
 import re
+import textwrap
 import warnings
-from collections import Counter, defaultdict
-from dataclasses import asdict, dataclass, replace
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from enum import Enum
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -20,13 +24,20 @@ from typing import Any
 from amaranth._toolchain.yosys import YosysBinary, find_yosys
 from amaranth.hdl import UnusedElaboratable
 
-from hw.verilog.modules import Parametric
-from hw.verilog.naming import numbers, summary
+from hw.verilog.laid_out import laid_out, with_parameters
+from hw.verilog.modules import UNITS, Parametric
 from hw.verilog.rtlil import plain_rtlil
+from hw.verilog.structure import Structure, Written
 from step.host.files import cache_directory, caching_tools, write_atomically, writing_cache
 from step.host.progress import Progress, silent
 from step.host.sources import source_digest
 from step.host.usage import is_recent, mark_used
+from step.language.dtypes import DType
+from step.language.function import Function
+from step.lowering.plans.words import Words
+
+MANY = 16
+"""A list of more entries is only counted in a comment."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +106,11 @@ class ModuleLibrary:
         assert same, f"two components have the module name {name}: {known.key} and {component.key}"
         self._used.append(name)
         return name
+
+    def require_all(self, *structures: Structure) -> Counter[str]:
+        """Note all that ``structures`` are made of but other structures; returns how often each module is used."""
+        used = (each.component for structure in structures for each in structure.instances)
+        return Counter(self.require(each) for each in used if not isinstance(each, Written))
 
     def texts(self, progress: Progress = silent) -> dict[str, ModuleText]:
         """Verilog of everything required so far and of all that it needs, by module name, sorted."""
@@ -192,82 +208,90 @@ def to_verilog(modules: dict[str, str]) -> dict[str, str]:
     return {name: "\n".join(texts[each] for each in _NAMED.findall(text)) for name, text in modules.items()}
 
 
-_NUMERAL = re.compile(r"(?<=[\[:])\d+(?=[:\]])|(\d+)'h([0-9a-f]+)")
+def summary(kind: str) -> str:
+    """A comment with what the class ``kind`` (``module:name``) is: the first sentences of its docstring."""
+    module, _, name = kind.partition(":")
+    found: Any = import_module(module)
+    for each in name.split("."):
+        found = getattr(found, each)
+    text = (found.__doc__ or name).strip().partition("\n\n")[0]
+    text = re.sub(r"`+([^`]*)`+", lambda match: match[1].removeprefix("~"), " ".join(text.split()))
+    text = text.replace("\\ ", "").replace("\\", "").replace("None", "none")
+    return comment([f"{getattr(found, 'verilog_name', '') or found.__name__}: {text}"])
 
 
-def with_parameters(component: Parametric, text: str) -> str:
-    """The ``text`` of ``component`` with expressions of its variables for the numbers that they are there."""
-    if not component.variables:
-        return text
-    names, said = {"clog2": lambda number: (number - 1).bit_length(), **component.variables}, dict[int, str]()
-    for each in component.expressions:
-        said.setdefault(eval(each.replace("$", ""), names), each)
-
-    def number(match: re.Match[str]) -> str:
-        if match[1] is None:
-            return said.get(int(match[0]), match[0])
-        value = int(match[2], 16)
-        expression = said.get(value, str(value) if int(match[1]) - 1 in said else match[0])
-        return f"({expression})" if " " in expression else expression
-
-    parameters = ",\n".join(f"  parameter {name} = {value}" for name, value in component.variables.items())
-    head = f"module {component.module_name} "
-    return _NUMERAL.sub(number, text.replace(head, f"{head}#(\n{parameters}\n) ", 1))
+def numbers(parameters: Mapping[str, Any]) -> str:
+    """A comment with all ``parameters``."""
+    return comment(f"  {line}" for name, value in parameters.items() for line in _lines(name, value))
 
 
-_PORT = re.compile(r"^  (input|output) (.*?)(\w+);\n  (wire|reg) .*?( = .*)?;\n", re.MULTILINE)
-_REGISTER = re.compile(r"^  reg (\[\S+\] )?(\w+)", re.MULTILINE)
-_ASSIGNMENTS = re.compile(r"(?:^  assign .*\n)+", re.MULTILINE)
-_ZEROS = re.compile(r"(?<='h)0+(?=[0-9a-f])")
-_KEYWORD = re.compile(r"\\(\w+) ")
-_CONSTANT = re.compile(r"^  always_comb\n(    (\w+)\[\S+\] = \d+'h[0-9a-f]+;\n)", re.MULTILINE)
-_BLOCK = re.compile(
-    r"^  always_comb begin\n(?=    (?!\w+_next )(\w+)(?:\[\S+\])? = )((?:    .*\n)+)  end\n", re.MULTILINE
-)
+def comment(lines: Any) -> str:
+    """``lines`` as comments of at most 120 characters, each wrapped below its indentation."""
+    wrapped = list[str]()
+    for line in lines:
+        indent = " " * (len(line) - len(line.lstrip()) + 2)
+        wrapped += textwrap.wrap(line, 117, subsequent_indent=indent, break_on_hyphens=False)
+    return "".join(f"// {line}\n" for line in wrapped)
 
 
-def laid_out(text: str) -> str:
-    """A module with its ports in its header, short zeros, and an underscore behind names that are keywords.
+def _lines(name: str, value: Any) -> Iterator[str]:
+    """A parameter in words: a line, or more that are indented; nothing of what is not there."""
+    if value is None or value is False or value in ((), []):
+        return
+    unit = next((UNITS[end] for end in UNITS if name.endswith(end)), "")
+    label = name.removesuffix(f"_{unit}").replace("_", " ")
+    text = _text(value)
+    if text is not None:
+        yield f"{label}: {text} {unit if isinstance(value, int) else ''}".rstrip()
+        return
+    yield f"{label}:" if isinstance(value, tuple | list | Mapping) else f"{label}: {type(value).__name__}"
+    entries = value.items() if isinstance(value, Mapping) else _entries(value)
+    yield from (f"  {line}" for key, each in entries for line in _lines(key, each))
 
-    Assignments that stand together are sorted: Yosys writes them in an order that depends on all that it has read.
-    """
-    text = "".join(line for line in text.splitlines(True) if not line.startswith("  (* init = "))
-    text = _KEYWORD.sub(r"\1_", _ZEROS.sub("", text))
-    header, body = text.split(";\n", maxsplit=1)
-    declared = {match[3]: "  {0} {3} {1}{2}{4}".format(*match.groups("")) for match in _PORT.finditer(body)}
-    name, ports = header.split("(")
-    listed = ",\n".join(declared[port] for port in re.findall(r"\w+", ports))
-    body = _ASSIGNMENTS.sub(lambda match: "".join(sorted(match[0].splitlines(True))), _PORT.sub("", body))
-    widths = {each[2]: each[1] or "" for each in _REGISTER.finditer(text)}
-    return f"{name} (\n{listed}\n);\n{_assigned_once(body, widths)}\n"
+
+def _entries(value: Any) -> list[tuple[str, Any]]:
+    """Parts of a value, by name or number."""
+    if is_dataclass(value):
+        return [(each.name, getattr(value, each.name)) for each in fields(value)]
+    if isinstance(value, tuple | list):
+        ends = [at for at, each in enumerate(value) if at + 1 == len(value) or value[at + 1] != each]
+        starts = [0, *(at + 1 for at in ends)]
+        return [
+            (str(start) if start == end else f"{start} to {end}", value[end])
+            for start, end in zip(starts, ends, strict=False)
+        ]
+    raise TypeError(f"a parameter of a module is a {type(value).__name__}, for which there are no words")
 
 
-def _assigned_once(body: str, widths: dict[str, str]) -> str:
-    """Signals but for next states, which end at registers, get their values in one step, at the end of a block.
+def _text(value: Any) -> str | None:
+    """A value in a line, if it has one."""
+    match value:
+        case bool():
+            return "yes"
+        case Enum():
+            return value.name.lower().replace("_", " ")
+        case DType() | int() | float() | str():
+            return str(value)
+        case type():
+            return value.__name__
+        case _ if hasattr(value, "module_name"):
+            return f"module {value.module_name}"
+        case _ if hasattr(value, "is_plain"):  # a format of tokens
+            return str(value)
+        case Words():
+            tile = f"{value.rows} x {value.cols} {value.dtype}"
+            return f"{tile}, {_count(value.beats, 'word')} of {value.word_bits} bits"
+        case Function() if not fields(value):
+            return value.name
+        case tuple() | list() if len(value) > MANY:
+            return f"{len(value)} entries"
+        case tuple() | list() if all(isinstance(each, int | str) for each in value):
+            return ", ".join(map(str, value))
+        case tuple() | list() if all(isinstance(each, tuple) for each in value):
+            texts = [_text(each) for each in value]
+            return None if None in texts else "; ".join(map(str, texts))
+    return None if is_dataclass(value) or isinstance(value, tuple | list | Mapping) else str(value)
 
-    The value before that of an ``if`` would be seen outside for a moment. Where bits of two vectors depend on one
-    another in turn, though none on itself, an event-driven simulator (Icarus Verilog) then never comes to rest. A part
-    that is constant is assigned there, too: a block of its own has nothing to wait for, and Icarus never runs it.
-    """
-    blocks = Counter(match[1] for match in _BLOCK.finditer(body))
-    words, constants = set(re.findall(r"\w+", body)), defaultdict[str, str](str)
 
-    def without(match: re.Match[str]) -> str:
-        if blocks[match[2]] != 1:
-            return match[0]
-        constants[match[2]] += match[1]
-        return ""
-
-    def once(match: re.Match[str]) -> str:
-        signal, lines = match[1], constants[match[1]] + match[2]
-        value = f"{signal}_value"
-        while value in words:
-            value += "_"
-        assigned = re.compile(rf"^( +){signal}(?=(\[\S+\])? = )", re.MULTILINE)
-        parts = {each[2] or "" for each in assigned.finditer(lines) if each[1] == "    "}
-        last = "".join(f"    {signal}{part} = {value}{part};\n" for part in ([""] if "" in parts else sorted(parts)))
-        inside = assigned.sub(rf"\1{value}", lines)
-        return f"  always_comb begin\n    reg {widths[signal]}{value};\n{inside}{last}  end\n"
-
-    body = _CONSTANT.sub(without, body)
-    return _BLOCK.sub(once, body)
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"

@@ -15,7 +15,7 @@ from amaranth.hdl._ast import SignalDict
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from hw.verilog.structure import flat_ports
+from hw.verilog.modules import flat_ports
 from step.errors import FabricError
 
 MOST_PORT_BITS = 65_536

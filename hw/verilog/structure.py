@@ -1,16 +1,83 @@
-"""A design as instances joined by wires: what the fabric's top is made of, before it is text or simulation."""
+"""A design as instances joined by wires, its text, and its files as other tools want them listed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from amaranth.hdl import Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member, Out
 
-from hw.verilog.modules import Parametric
+from hw.verilog.modules import Parametric, flat_ports
+
+_TEXT = """\
+CAPI=2:
+name: {name}
+description: {description}
+
+filesets:
+{filesets}
+targets:
+  default: &default
+    description: The sources, for what depends on this core; alone it lints with --tool=verilator
+    filesets: ["is_toplevel? (waivers)", rtl, "is_toplevel? (constraints)"]
+    toplevel: {module}
+    flow: lint  # without options, which FuseSoC would give to all that depends on this core
+  lint:
+    <<: *default
+    description: Verilator, with all its warnings
+    flow_options:
+      tool: verilator
+      verilator_options: [-Wall]
+  synth:
+    <<: *default
+    description: Yosys, for an ECP5; area.txt has the area
+    filesets: [rtl, synthesis]
+    flow: generic
+    flow_options:
+      tool: yosys
+      arch: ecp5
+      output_format: json
+      yosys_template: synth.tcl
+"""
+
+_SIMULATION = """\
+  sim: &sim
+    description: Verilator runs the bench
+    filesets: [rtl, bench, data]
+    toplevel: {bench}
+    flow: sim
+    flow_options:
+      tool: verilator
+      mode: binary
+      verilator_options: [--timing, -Wno-fatal, -Wno-lint, -Wno-style, -O3, -j, "2"]
+  sim_icarus:
+    <<: *sim
+    description: Icarus Verilog runs the bench
+    flow_options:
+      tool: icarus
+      iverilog_options: [-g2012]
+"""
+
+SCRIPTS = "synth/synth.ys", "synth/synth.tcl"
+
+FILE_LIST = "fabric.f"
+CORE = "fabric.core"
+CONSTRAINTS = "fabric.sdc"
+
+LISTS = (FILE_LIST, CORE, CONSTRAINTS, *SCRIPTS)
+
+CONSTRAINTS_TEXT = """\
+# The clock of the fabric, at 100 MHz: set the period that you want, in ns.
+create_clock -name clk -period 10.0 [get_ports clk]
+"""
+
+
+MEMORY_RESET = "memory_rst"
+"""The port of the fabric, and of all units at memory, that is up where memory forgets what it was asked for."""
+
+_BUS = "m_axi"
 
 
 @dataclass(frozen=True)
@@ -58,12 +125,6 @@ class Structure:
                 connections[port] = outside + port
                 self.ports[outside + port] = "input" if flow is In else "output", width
         self.instances.append(Instance(name, component, connections, comment))
-
-
-def flat_ports(component: wiring.Component) -> Iterator[tuple[str, Any, Any]]:
-    """Name (as in Verilog), member and value of every port of ``component``."""
-    for path, member, value in component.signature.flatten(component):
-        yield "__".join(str(step) for step in path), member, value
 
 
 def port_widths(component: wiring.Component) -> dict[str, int]:
@@ -114,3 +175,123 @@ def interfaces_of(top: Structure) -> list[Interface]:
                 }
                 found.append(Interface(name, kind, way == "output", ports))
     return found
+
+
+def top_text(structure: Structure, *, generic: bool = True) -> str:
+    """SystemVerilog of the module that wires everything; ``generic`` as of `ModuleLibrary`."""
+    ports = {"clk": ("input", 1), "rst": ("input", 1), **structure.ports}
+    lines = [f"module {structure.name} ("]
+    attributes = _interface_attributes(structure)
+    lines += separated(
+        f"{attributes.get(name, '')}  {direction} wire {_range(width)}{name}"
+        for name, (direction, width) in ports.items()
+    )
+    lines.append(");")
+    lines += [f"  wire {_range(width)}{name};" for name, width in structure.wires.items()]
+    for instance in structure.instances:
+        module = instance.component.reference if generic else instance.component.module_name
+        reset = instance.connections.get("rst", "rst")
+        clock: dict[str, str | int] = {"clk": "clk", "rst": reset} if instance.component.clocked else {}
+        lines += ["", f"  // {instance.comment}", f"  {module} {instance.name} ("]
+        widths = port_widths(instance.component)
+        connections = {**clock, **{port: instance.connections.get(port, "") for port in widths}}
+        lines += separated(
+            f"    .{port}({net if isinstance(net, str) else _constant(net, widths[port])})"
+            for port, net in connections.items()
+        )
+        lines.append("  );")
+    for port, expressions in structure.gathered.items():
+        lines += ["", f"  assign {port} = {{"]
+        lines += separated(f"    {each}" for each in reversed(expressions))
+        lines.append("  };")
+    return "\n".join([*lines, "endmodule"]) + "\n"
+
+
+def _interface_attributes(structure: Structure) -> dict[str, str]:
+    """Lines in front of ports that tell Vivado which clock and reset streams and buses have, and which way the reset
+    goes. With a clock of their own (``bus_clk``) that is the one of AXI4 buses."""
+    own = "bus_clk" in structure.ports
+    prefixes = {"clk": list[str](), "bus_clk": list[str]()}
+    for each in interfaces_of(structure):
+        prefixes["bus_clk" if own and each.name.startswith(_BUS) else "clk"].append(each.name)
+    found = {}
+    for (clock, those), reset in zip(prefixes.items(), ("rst", "bus_rst"), strict=True):
+        if those:
+            told = f"ASSOCIATED_BUSIF {':'.join(those)}, ASSOCIATED_RESET {reset}"
+            found[clock] = _attribute("clock", clock, "CLK", told)
+            found |= {each: _attribute("reset", each, "RST", "POLARITY ACTIVE_HIGH") for each in (reset, MEMORY_RESET)}
+    return found
+
+
+def _attribute(kind: str, port: str, signal: str, told: str) -> str:
+    information = f'X_INTERFACE_INFO = "xilinx.com:signal:{kind}:1.0 {port} {signal}"'
+    return f'  (* {information}, X_INTERFACE_PARAMETER = "{told}" *)\n'
+
+
+def _constant(value: int, width: int) -> str:
+    return f"{width}'h{value:x}"
+
+
+def _range(width: int) -> str:
+    return f"[{width - 1}:0] " if width > 1 else ""
+
+
+@dataclass(frozen=True)
+class BenchFiles:
+    """Files that simulate a design: the top module, its files, and files that it reads where it runs."""
+
+    top: str
+    files: Sequence[str]
+    data: Sequence[str]
+
+
+def core_files(
+    file: str,
+    library: str,
+    module: str,
+    sources: Sequence[str],
+    waivers: Sequence[str],
+    constraints: Mapping[str, str],
+    bench: BenchFiles | None = None,
+) -> dict[str, str]:
+    """The core of the top ``module``, in ``file``, and what its target ``synth`` runs (`SCRIPTS`), by name.
+
+    Its name is ``step:LIBRARY:MODULE:0``. ``constraints`` are files with their types. Only with a ``bench`` there are
+    ``sim`` and ``sim_icarus``.
+    """
+    source = "systemVerilogSource"
+    sets = _fileset("rtl", dict.fromkeys(sources, source)) + _fileset("waivers", dict.fromkeys(waivers, "vlt"))
+    sets += _fileset("constraints", constraints) + _fileset("synthesis", dict.fromkeys(SCRIPTS, "user"), copied=True)
+    if bench is not None:
+        sets += _fileset("bench", dict.fromkeys(bench.files, source))
+        sets += _fileset("data", dict.fromkeys(bench.data, "user"), copied=True)
+    name = f"step:{library}:{module}:0"
+    kind = "A program as hardware" + (", with AXI4 masters and AXI4-Lite registers" if library == "board" else "")
+    text = _TEXT.format(name=name, description=kind, filesets=sets, module=module)
+    text += _SIMULATION.format(bench=bench.top) if bench else ""
+    # FuseSoC puts the sources below src/ and the name of the core.
+    reads = "".join(f"read_verilog -sv src/{name.replace(':', '_')}/{each}\n" for each in sources)
+    script = f"{reads}synth_ecp5 -top {module} -json {module}.json\ntee -o area.txt stat\n"
+    return {file: text, **dict(zip(SCRIPTS, (script, "yosys script synth.ys\n"), strict=True))}
+
+
+def _fileset(name: str, files: Mapping[str, str], copied: bool = False) -> str:
+    """Files with their types; where they are ``copied``, to the folder in which the tool runs."""
+    lines = [f"  {name}:", "    files:"]
+    for each, kind in files.items():
+        target = f", copyto: {each.rpartition('/')[2]}" if copied else ""
+        lines.append(f"      - {each}: {{file_type: {kind}{target}}}")
+    return "\n".join(lines) + "\n"
+
+
+def file_list_text(sources: Sequence[str]) -> str:
+    """A file list, for options such as ``-F``; its names are relative to where it lies."""
+    return "".join(f"{source}\n" for source in sources)
+
+
+def list_files(
+    module: str, sources: Sequence[str], waivers: Sequence[str], bench: BenchFiles | None = None
+) -> dict[str, str]:
+    """All of them for the top ``module`` of a folder, by name."""
+    core = core_files(CORE, "fabric", module, sources, waivers, {CONSTRAINTS: "SDC"}, bench)
+    return {FILE_LIST: file_list_text(sources), CONSTRAINTS: CONSTRAINTS_TEXT, **core}

@@ -9,14 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from sim_approx.compiled.handles import Handles
-from sim_approx.compiled.library import CALLBACK, library_for, mask_words, rules_for
-from sim_approx.compiled.pack import Packed
+from sim_approx.compiled.library import CALLBACK, library_of, own_machines, rules_for
+from sim_approx.compiled.pack import MASK_WORD, NOTHING_THERE, Handles, Packed
 from sim_approx.engine.events import Ending, Events, Told, Watch
 from sim_approx.engine.record import FIRED, WAIT, Counted, RunRecord
+from sim_approx.memory.channels import OffChipMemory
 from sim_approx.placing.site import PlacedFabric
+from step.firing.terms import MASK, TOKEN, VALUE, Kind
+from step.host import library
+from step.host.files import cache_directory
 from step.language.faults import Fault, Violation
-from step.language.tokens import UNKNOWN
+from step.language.tokens import UNKNOWN, Token
 from step.running.result import Status, control_token
 
 SLICE = 5_000_000
@@ -48,8 +51,11 @@ class CompiledEngine:
         self._machines, self._channels = fabric.machines, fabric.all_channels
         self._watch = {channel.index: each for channel, each in watch.items()}
         by_rule = [each for each in fabric.machines if each is not fabric.memory]
-        rules, words = rules_for(map(type, by_rule)), mask_words(by_rule)
-        self._library = library_for(rules.text, words)
+        rules = rules_for(frozenset(map(type, by_rule)) - frozenset(own_machines()))
+        ports = max((max(len(each.inputs), len(each.outputs)) for each in by_rule), default=1)
+        words = self._mask_words = 1 << max(0, (ports - 1).bit_length() - 6)  # of 64 bits, for a set of ports
+        self._library = library_of(rules.text, words, library.compiler(), str(cache_directory()))
+        self._layouts = rules.layouts
         self._handles = Handles(rules.constants)
         self._packed = Packed(fabric, rules.layouts, self._handles, mask_words=words, outputs=outputs, watch=watch)
 
@@ -67,7 +73,6 @@ class CompiledEngine:
         what machines did when, or what every firing waited for.
         """
         library, handles, packed = self._library, self._handles, self._packed
-        handles.forget()
         recorded = isinstance(notes, RunRecord)
         callback, numbers = CALLBACK(handles.call), packed.numbers(logged=events is not None, recorded=recorded)
         run = library.step_start(numbers.ctypes.data, callback, jump and notes is None, recorded)
@@ -78,7 +83,9 @@ class CompiledEngine:
             while outcome == GOES_ON:
                 outcome = library.step_run(run, limit, SLICE)
                 self._show(run)
-                packed.note(iter(_array(library.step_notes, run, WORD).tolist()))
+                noted = iter(_array(library.step_notes, run, WORD).tolist())
+                for tokens in packed.token_notes:
+                    tokens.extend(self._token(noted) for _ in range(next(noted)))
                 if told is not None and outcome == GOES_ON:
                     told(library.step_now(run), library.step_entered(run))
             if outcome == BROKEN:
@@ -134,8 +141,48 @@ class CompiledEngine:
             activities[machine], firings[machine] = list(islice(numbers, 4)), next(numbers)
         entered = {channel: (next(numbers), next(numbers)) for channel in self._channels}
         faults = [(self._machines[next(numbers)], Violation(Fault(next(numbers)))) for _ in range(next(numbers))]
-        self._packed.restore(numbers)
+        self._restore(numbers)
         return Ending(STATUS[status], cycles, activities, firings, entered, faults, jumped)
+
+    def _restore(self, numbers: Iterator[int]) -> None:
+        """Bring the state behind a run, which ``numbers`` go on with, into machines and channels."""
+        for channel in self._channels:
+            channel.taken, channel.peak, channel.space, count = islice(numbers, 4)
+            channel.tokens.clear()
+            channel.tokens.extend(self._token(numbers) for _ in range(count))
+        for machine in self._machines:
+            machine.activity, machine.firings = islice(numbers, 2)
+            if machine.sizes is not None:
+                machine.interval, machine.latency, machine.burst = islice(numbers, 3)
+            if isinstance(machine, OffChipMemory):
+                for port in machine.ports:
+                    port.beat = next(numbers)
+                continue
+            for name, kind in self._layouts[type(machine)].back.items():
+                setattr(machine, name, self._state(kind, getattr(machine, name), numbers))
+        for tiles in self._packed.tiles:
+            for place, number in enumerate(islice(numbers, next(numbers))):
+                if number != NOTHING_THERE and (value := self._handles.value(number)) is not UNKNOWN:
+                    self._packed.changed.append((tiles, place, tiles[place]))
+                    tiles[place] = value
+        for notes in self._packed.int_notes:
+            notes.extend(islice(numbers, next(numbers)))
+
+    def _token(self, numbers: Iterator[int]) -> Token:
+        token = self._handles.token(islice(numbers, 4))
+        assert token is not None
+        return token
+
+    def _state(self, kind: Kind, before: Any, numbers: Iterator[int]) -> Any:
+        if kind == TOKEN:
+            return self._handles.token(islice(numbers, 4))
+        if kind == MASK:
+            words = enumerate(islice(numbers, self._mask_words))
+            return sum((word & MASK_WORD) << 64 * place for place, word in words)
+        word = next(numbers)
+        if kind == VALUE:
+            return self._handles.value(word)
+        return bool(word) if isinstance(before, bool) else word
 
 
 def _array(ask: Callable[[int, Any], int], run: int, kind: np.dtype) -> np.ndarray:

@@ -15,7 +15,6 @@ import pkgutil
 import platform
 import shutil
 import sys
-from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -23,14 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from sim_approx import units
-from sim_approx.compiled.handles import Handles
+from sim_approx.compiled.pack import Handles, MachineLayout
 from sim_approx.compiled.rule import TYPES, TranslatedRule
 from sim_approx.memory import masters, off_chip
 from step import rules
 from step.firing.machine import Machine
-from step.firing.terms import Kind
 from step.host import library
-from step.host.files import cache_directory
 from step.language.faults import Fault
 from step.language.tokens import UNKNOWN
 
@@ -93,15 +90,6 @@ CASE = """\
 
 
 @dataclass(frozen=True)
-class MachineLayout:
-    """The form in which a machine travels: its number, its own ``fields`` in order, and those that come ``back``."""
-
-    number: int
-    fields: dict[str, Kind]
-    back: dict[str, Kind]
-
-
-@dataclass(frozen=True)
 class Rules:
     """The C++ ``text`` of some rules; ``constants`` are the values that they name, in the order of their numbers."""
 
@@ -110,6 +98,7 @@ class Rules:
     constants: list[Any]
 
 
+@cache
 def own_machines() -> tuple[type[Machine], ...]:
     """The machines of all operators of the project."""
     names = [f"{room.__name__}.{each.name}" for room in (rules, units) for each in pkgutil.iter_modules(room.__path__)]
@@ -121,17 +110,13 @@ def own_machines() -> tuple[type[Machine], ...]:
     )
 
 
-def rules_for(machines: Iterable[type[Machine]]) -> Rules:
-    """The rules of the project, and those of other ``machines``; raises `RuleError`."""
-    own = own_machines()
-    return _rules((*own, *sorted(set(machines) - set(own), key=lambda each: (each.__module__, each.__qualname__))))
-
-
 @cache
-def _rules(machines: tuple[type[Machine], ...]) -> Rules:
+def rules_for(others: frozenset[type[Machine]]) -> Rules:
+    """The rules of the project, and those of ``others``; raises `RuleError`."""
     handles = Handles([UNKNOWN])
     parts, cases, layouts = [HEAD], [], {}
-    for number, machine in enumerate(machines):
+    ordered = sorted(others, key=lambda each: (each.__module__, each.__qualname__))
+    for number, machine in enumerate((*own_machines(), *ordered)):
         rule = TranslatedRule(machine, handles.number)
         name = f"{machine.__name__}_{number}"
         declared = "\n".join(f"    {TYPES[kind]} {field}{{}};" for field, kind in rule.fields.items())
@@ -146,19 +131,12 @@ def _rules(machines: tuple[type[Machine], ...]) -> Rules:
     return Rules("".join(parts), layouts, handles.objects)
 
 
-def mask_words(machines: Collection[Machine]) -> int:
-    """64-bit words for a set of ports of the machine that has the most of them: a power of two."""
-    ports = max((max(len(each.inputs), len(each.outputs)) for each in machines), default=1)
-    return 1 << max(0, (ports - 1).bit_length() - 6)
-
-
-def library_for(text: str, mask_words: int) -> ctypes.CDLL:
-    """The engine with the rules of ``text``, for sets of ports of so many 64-bit words; raises `NoLibrary`."""
-    return _loaded(text, mask_words, library.compiler(), str(cache_directory()))
-
-
 @cache
-def _loaded(text: str, mask_words: int, compiler: str, directory: str) -> ctypes.CDLL:
+def library_of(text: str, mask_words: int, compiler: str, directory: str) -> ctypes.CDLL:
+    """The engine with the rules of ``text``, for sets of ports of so many 64-bit words; raises `NoLibrary`.
+
+    It is made with the ``compiler``, and kept in the ``directory``.
+    """
     name = f"{content_hash(text, mask_words)}.so"
     found = library.whole(SHIPPED / name)
     if found is None:
@@ -197,7 +175,7 @@ def _declare(engine: ctypes.CDLL) -> ctypes.CDLL:
 
 def ship(folder: Path) -> Path:
     """Put the library of this version into ``folder``, and nothing else; raises `NoLibrary`."""
-    text = rules_for(()).text
+    text = rules_for(frozenset()).text
     shutil.rmtree(folder, ignore_errors=True)
     path = folder / f"{content_hash(text, 1)}.so"
     library.compile_to(path, text, _command(1, library.compiler()), "the engine")

@@ -1,33 +1,138 @@
-"""A fabric as numbers, in the order in which ``cpp/reader.hpp`` reads them, and back.
+"""A fabric as numbers, in the order in which ``cpp/reader.hpp`` reads them.
 
 Integers >= 0 stand for themselves, and for an object stands the complement of its place.
 """
 
 from __future__ import annotations
 
+import operator
 from array import array
-from collections.abc import Callable, Iterator, Mapping, MutableSequence, Sequence
-from dataclasses import astuple
+from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
+from dataclasses import astuple, dataclass
 from functools import partial
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from sim_approx.compiled.handles import NOTHING_THERE, Handles
-from sim_approx.compiled.library import MachineLayout
+from sim_approx.compiled.rule import LARGEST
 from sim_approx.engine.events import Watch
+from sim_approx.engine.words import unknown
 from sim_approx.memory.channels import OffChipMemory
 from sim_approx.placing.site import PlacedFabric
 from step.firing import terms as fields
+from step.firing.item import RowsOf
 from step.firing.machine import Machine, Unread
 from step.firing.terms import Kind
+from step.firing.words import number, targets_in
+from step.language.faults import Violation, rows_of
 from step.language.loops import RegularStream, Stops, Walk
-from step.language.tokens import UNKNOWN, Token
+from step.language.tokens import NOTHING, UNKNOWN, Token
+
+NOTHING_THERE = -(1 << 63)
+"""Where there is no value, or no integer."""
+
+ERROR = -1
+"""The code of an exception, where others are faults."""
+
+
+def mask_piece(mask: int, piece: int) -> int:
+    """32 bits of a mask."""
+    return mask >> 32 * piece & 0xFFFFFFFF
+
+
+CALLED = number, mask_piece, partial(operator.lshift, 1), rows_of, targets_in, operator.neg
+"""Functions that the engine itself calls; the third gives the selector of a port."""
+
+
+class Handles:
+    """The objects and functions that a run handles.
+
+    The first objects are those that rules name, `UNKNOWN` (-1) among them; the first functions are `CALLED`. ``error``
+    is what a function raised, which ends the run. A `Violation` does not: it is a fault of the unit.
+    """
+
+    def __init__(self, named: Sequence[Any]) -> None:
+        self.objects: list[Any] = []
+        self._places: dict[int, int] = {}
+        self._integers: dict[int, int] = {}
+        self._functions: list[Callable[..., Any]] = [*CALLED]
+        self._last: dict[int, tuple[list[int], int]] = {}
+        self.error: BaseException | None = None
+        for each in named:
+            self.number(each)
+
+    def keep(self) -> None:
+        """Keep the objects that are there by now in every run."""
+        self._kept = len(self.objects)
+
+    def forget(self) -> None:
+        """Keep no other objects, and no results of functions."""
+        self._last.clear()
+        self.error = None
+        for each in self.objects[self._kept :]:
+            del self._places[id(each)]
+        del self.objects[self._kept :]
+
+    def number(self, value: Any) -> int:
+        """The number of ``value``; objects are the same if they are one object, or equal integers."""
+        if type(value) is int:
+            if 0 <= value < LARGEST:
+                return value
+            value = self._integers.setdefault(value, value)  # selectors of many targets come again and again
+        if value is NOTHING:
+            return NOTHING_THERE
+        place = self._places.setdefault(id(value), len(self.objects))
+        if place == len(self.objects):
+            self.objects.append(value)
+        return ~place
+
+    def value(self, number: int) -> Any:
+        """The value of ``number``."""
+        if number >= 0:
+            return number
+        return NOTHING if number == NOTHING_THERE else self.objects[~number]
+
+    def words(self, token: Token | None) -> tuple[int, int, int, int]:
+        """A token, or none, as C++ reads it."""
+        found = None if token is None else (self.number(token.value), token.stop, token.rank, token.done | 2)
+        return found or (NOTHING_THERE, 0, 0, 0)
+
+    def token(self, words: Iterable[int]) -> Token | None:
+        """The opposite of `words`."""
+        value, stop, rank, state = words
+        return Token(self.value(value), stop, rank, bool(state & 1)) if state & 2 else None
+
+    def function(self, function: Callable[..., Any]) -> int:
+        """The number by which C++ calls ``function``; < 0: it needs not, as nobody wants more than rows."""
+        if function is unknown:
+            return -1
+        if isinstance(function, RowsOf):  # `Engine::apply`: a bit for each of 32 operands, above these more rows
+            return -2 - (sum(1 << place for place in function.of) | function.more << 32)
+        self._functions.append(function)
+        return len(self._functions) - 1
+
+    def call(self, function: int, count: int, arguments: Any, code: Any) -> int:
+        """Function ``function`` of values by their numbers; the last result of each is kept, as rules ask again."""
+        numbers = arguments[:count]
+        last = self._last.get(function)
+        if last is not None and last[0] == numbers:
+            return last[1]
+        try:
+            result = self.number(self._functions[function](*map(self.value, numbers)))
+        except Violation as violation:
+            code[0] = violation.fault
+            return 0
+        except BaseException as error:
+            self.error = error
+            code[0] = ERROR
+            return 0
+        self._last[function] = numbers, result
+        return result
+
 
 MEMORY = -1
 WATCHED, LOGGED, COUNTS_ROWS = 1, 2, 4
-WORD = (1 << 64) - 1
+MASK_WORD = (1 << 64) - 1
 LISTED, WALK, STOPS = 0, 1, 2
 """How integers are given."""
 LOOPS = -1
@@ -50,11 +155,21 @@ def _place(shared: Handles, part: Any) -> Sequence[int]:
     return (-1 if part is None else ~shared.number(part),)
 
 
+@dataclass(frozen=True)
+class MachineLayout:
+    """The form in which a machine travels: its number, its own ``fields`` in order, and those that come ``back``."""
+
+    number: int
+    fields: dict[str, Kind]
+    back: dict[str, Kind]
+
+
 class Packed:
-    """``fabric`` as it begins, for any number of runs, and how to read the state that comes back.
+    """``fabric`` as it begins, for any number of runs.
 
     ``mask_words``: so many 64-bit words has a set of ports. Tokens that leave the program are kept if ``outputs``.
-    Capacities of channels, and the memory, may be others in each run.
+    Capacities of channels, and the memory, may be others in each run. Tokens of outputs, tiles, and integers go to
+    ``token_notes``, ``tiles`` and ``int_notes``; ``changed`` has what tiles were before: list, place and value.
     """
 
     def __init__(
@@ -68,7 +183,7 @@ class Packed:
         watch: Watch,
     ) -> None:
         self._handles, self._layouts = handles, layouts
-        machines, channels = self._machines, self._channels = fabric.machines, fabric.all_channels
+        machines, channels = fabric.machines, fabric.all_channels
         self._memory, self._mask_words = fabric.memory, mask_words
         kinds = fields.BANKS, fields.BUFFERS, fields.TILES, fields.TOKEN_NOTES, fields.INT_NOTES
         self._shared = {kind: Handles(()) for kind in kinds}
@@ -109,16 +224,14 @@ class Packed:
             for token in channel.tokens:
                 head.extend(handles.words(token))
         self._filled = np.array(filled, np.int64)
-        banks, buffers, self._tiles, self._token_notes, self._int_notes = (
-            each.objects for each in self._shared.values()
-        )
-        head.extend((len(banks), *(each.count for each in banks), len(buffers), len(self._tiles)))
-        for tiles in self._tiles:
+        banks, buffers, self.tiles, self.token_notes, self.int_notes = (each.objects for each in self._shared.values())
+        head.extend((len(banks), *(each.count for each in banks), len(buffers), len(self.tiles)))
+        for tiles in self.tiles:
             wanted = any(each is not UNKNOWN for each in tiles)
             head.extend((len(tiles), handles.function(tiles.__getitem__) if wanted else -1))
-        head.extend((len(self._token_notes), *[int(outputs)] * len(self._token_notes), len(self._int_notes)))
+        head.extend((len(self.token_notes), *[int(outputs)] * len(self.token_notes), len(self.int_notes)))
         self._numbers = np.frombuffer(head + packed, np.int64)
-        self._changed: list[tuple[MutableSequence[Any], int, Any]] = []
+        self.changed: list[tuple[MutableSequence[Any], int, Any]] = []
         handles.keep()
 
     def numbers(self, *, logged: bool, recorded: bool = False) -> np.ndarray:
@@ -127,11 +240,12 @@ class Packed:
 
         ``logged``: what passes the channels of the program is kept; ``recorded``: who put and took it, in all of them.
         """
-        for notes in (*self._token_notes, *self._int_notes):
+        self._handles.forget()
+        for notes in (*self.token_notes, *self.int_notes):
             notes.clear()
-        for tiles, place, value in self._changed:
+        for tiles, place, value in self.changed:
             tiles[place] = value
-        self._changed.clear()
+        self.changed.clear()
         memory = [] if self._memory is None else self._of_memory(self._memory)
         numbers = np.concatenate((self._numbers, np.array(memory, np.int64)))
         places = np.array(self._places)
@@ -141,7 +255,7 @@ class Packed:
         return numbers
 
     def _mask(self, mask: int) -> list[int]:
-        words = [mask >> 64 * place & WORD for place in range(self._mask_words)]
+        words = [mask >> 64 * place & MASK_WORD for place in range(self._mask_words)]
         return [word - (1 << 64) if word >> 63 else word for word in words]
 
     def _tokens(self, tokens: Sequence[Token]) -> Sequence[int]:
@@ -184,49 +298,3 @@ class Packed:
         if config.dram is None:
             return [*packed, 0]
         return [*packed, config.beat_bytes, *astuple(config.dram)]
-
-    # -- back ----------------------------------------------------------------------------------------------------------
-
-    def note(self, numbers: Iterator[int]) -> None:
-        """Bring the tokens that were noted since the last time to their lists."""
-        for notes in self._token_notes:
-            notes.extend(self._token(numbers) for _ in range(next(numbers)))
-
-    def restore(self, numbers: Iterator[int]) -> None:
-        """Bring the state behind a run, which ``numbers`` go on with, into machines and channels."""
-        for channel in self._channels:
-            channel.taken, channel.peak, channel.space, count = islice(numbers, 4)
-            channel.tokens.clear()
-            channel.tokens.extend(self._token(numbers) for _ in range(count))
-        for machine in self._machines:
-            machine.activity, machine.firings = islice(numbers, 2)
-            if machine.sizes is not None:
-                machine.interval, machine.latency, machine.burst = islice(numbers, 3)
-            if isinstance(machine, OffChipMemory):
-                for port in machine.ports:
-                    port.beat = next(numbers)
-                continue
-            for name, kind in self._layouts[type(machine)].back.items():
-                setattr(machine, name, self._state(kind, getattr(machine, name), numbers))
-        for tiles in self._tiles:
-            for place, number in enumerate(islice(numbers, next(numbers))):
-                if number != NOTHING_THERE and (value := self._handles.value(number)) is not UNKNOWN:
-                    self._changed.append((tiles, place, tiles[place]))
-                    tiles[place] = value
-        for notes in self._int_notes:
-            notes.extend(islice(numbers, next(numbers)))
-
-    def _token(self, numbers: Iterator[int]) -> Token:
-        token = self._handles.token(islice(numbers, 4))
-        assert token is not None
-        return token
-
-    def _state(self, kind: Kind, before: Any, numbers: Iterator[int]) -> Any:
-        if kind == fields.TOKEN:
-            return self._handles.token(islice(numbers, 4))
-        if kind == fields.MASK:
-            return sum((word & WORD) << 64 * place for place, word in enumerate(islice(numbers, self._mask_words)))
-        word = next(numbers)
-        if kind == fields.VALUE:
-            return self._handles.value(word)
-        return bool(word) if isinstance(before, bool) else word

@@ -7,7 +7,6 @@ from dataclasses import fields
 from typing import Any
 
 from sim_approx.compiled.counting import counter
-from sim_approx.compiled.handles import LARGEST
 from step.firing.machine import Machine
 from step.firing.reading import read
 from step.firing.terms import (
@@ -33,8 +32,11 @@ from step.firing.terms import (
     RuleTerm,
     within,
 )
-from step.firing.words import need, need_all, need_oldest, oldest
+from step.firing.words import need, need_all, oldest
 from step.language.tokens import NOTHING
+
+LARGEST = 1 << 62
+"""Integers below it are their own numbers."""
 
 TYPES: dict[Kind, str] = {
     **{INT: "int64_t", BOOL: "bool", MASK: "Mask", TOKEN: "Token", VALUE: "Value"},
@@ -44,14 +46,16 @@ TYPES: dict[Kind, str] = {
 }
 
 WORDS = {
-    **{"need": "NEED({})", "need_all": "NEED_ALL({}, ANEW)", "need_oldest": "NEED_OLDEST({}, {})"},
+    **{"need": "NEED({})", "need_all": "NEED_ALL({}, ANEW)", "need_each": "NEED_EACH({}, {})"},
+    **{"need_any": "NEED_ANY({}, {})", "waiting": "waiting({}, {}, e.now)", "every": "every({})"},
     **{"front": "front({}, e.now)", "oldest": "oldest({}, {}, e.now)", "going": "going({}, e.now)"},
-    **{"aligned": "ALIGNED({})", "same_rows": "SAME_ROWS({}, {})", "all_done": "all_done({})", "fault": "FAULT({})"},
+    **{"aligned": "ALIGNED({})", "same_rows": "SAME_ROWS({}, {})", "fault": "FAULT({})"},
     **{"room": "ROOM({})", "enter": "ENTER({}, {}, {})", "pass_through": "e.pass_through({}, {}, {}, {})"},
     **{"take": "e.take({})", "put": "e.put({}, {})", "reserve": "e.reserve({}, {})", "chosen": "CHOSEN({}, {})"},
     **{"begin": "begin(*{})", "fill": "fill(*{}, {})", "lay": "lay(*{}, {})", "drop": "drop(*{})"},
     **{"entry": "entry(*{}, {})", "page_of": "page_of(*{}, {})", "page_count": "page_count(*{})"},
-    **{"lowest": "{}.lowest()", "several": "{}.several()", "without": "{}.without({})", "only": "ASK(e.only({}))"},
+    **{"lowest": "{}.lowest()", "several": "{}.several()", "first": "{}.first()", "without": "{}.without({})"},
+    **{"only": "ASK(e.only({}))"},
     **{"number": "ASK(e.number({}))", "rows_of": "ASK(e.rows({}))", "targets_in": "ASK(e.targets({}))"},
     **{"write": "write(*{}, {}, {})", "min": "least({}, {})"},
 }
@@ -80,7 +84,7 @@ JOINED = {"and": " && ", "or": " || ", "compare": " && "}
 class TranslatedRule:
     """The rule of a ``machine`` class: its ``fields`` (without those of every machine), its ``body`` in C++.
 
-    ``constant`` says how C++ knows a value that rules name (`sim_approx.compiled.handles`).
+    ``constant`` says how C++ knows a value that rules name (`sim_approx.compiled.pack`).
     """
 
     def __init__(self, machine: type[Machine], constant: Callable[[Any], int]) -> None:
@@ -109,9 +113,7 @@ class TranslatedRule:
 
     def _traits(self) -> Iterator[str]:
         """Members in C++ that say what a jump over repetitions has to know."""
-        waits = {id(each.parts[0]) for each in self._terms if each.op == "say"}  # for any, whichever is oldest
-        calls = (each.parts[0] for each in self._terms if each.op == "call" and id(each) not in waits)
-        if not {oldest, need_oldest}.isdisjoint(calls):
+        if any(each.op == "call" and each.parts[0] is oldest for each in self._terms):
             yield "    bool compares_ages() const override { return true; }"
         if addresses := [f"&{each.name}" for each in fields(self.rule.machine) if each.type == "Address"]:
             yield f"    std::vector<int64_t*> addresses() override {{ return {{{', '.join(addresses)}}}; }}"

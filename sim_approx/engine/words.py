@@ -4,18 +4,16 @@
 - ``begin(buffers)``, ``fill(buffers, token)``, ``lay(buffers, page)`` and ``drop(buffers)`` change what a scratchpad
   holds, ``write(tiles, address, tile)`` what a tensor does.
 
-``put_at`` is for what is written by hand. `unknown` and `RowsOf` stand for functions whose results nobody needs.
+``put_at`` is for what is written by hand. `unknown` stands for functions whose results nobody needs.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import MutableSequence
-from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from step.firing.machine import Blocked, Channel, Entrance
-from step.language.faults import rows_of
 from step.language.tokens import UNKNOWN, Token
 
 
@@ -124,14 +122,3 @@ def write(tiles: MutableSequence[Any], address: int, tile: Any) -> None:
 def unknown(*_: Any) -> Any:
     """Stands for a function whose result nobody needs."""
     return UNKNOWN
-
-
-@dataclass(frozen=True)
-class RowsOf:
-    """Stands for a function of tiles of which only the rows are wanted: those of the operands ``of``, and ``more``."""
-
-    of: tuple[int, ...]
-    more: int = 0
-
-    def __call__(self, *values: Any) -> int:
-        return sum(rows_of(values[place]) for place in self.of) + self.more

@@ -16,7 +16,7 @@ from step.programs.folding import members, starred
 from step.programs.pictures.drawing import svg
 from step.programs.pictures.sketch import fold, sketch
 from step.programs.tables import table
-from step.running.run import COLOURS
+from step.running.output import COLOURS
 
 HEAT = ("#ffffff", "#fff3c9", "#ffd98a", "#fdae61", "#f08a5d", "#e8604c")
 """Colours of an operator: nothing of the critical path, and up to 1, 5, 20, 50 and 100 % of it."""

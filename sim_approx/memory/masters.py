@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from step.firing.machine import Address, Machine, Mask
-from step.firing.words import front, need, need_oldest, put, room, take
+from step.firing.words import front, need, need_any, put, room, take
 from step.language.tokens import UNKNOWN, Token
 
 FOLLOW = 256
@@ -53,7 +53,7 @@ class Master(Machine):
 
     def fire(self) -> int | None:
         if not self.asked and not self.open:
-            need_oldest(self.inputs, self.every)
+            need_any(self.inputs, self.every)
         ports = len(self.inputs) - 2
         offer = front(self.inputs[self.port])
         later = self.port

@@ -1,7 +1,7 @@
-"""A fabric whose machines are placed, as a unit sees it meanwhile, and the pace of those that take dynamic tiles.
+"""From a netlist to machines and channels: of a unit the machine of its rule, or those of `sim_approx.units`.
 
-Tiles of dynamic size: a firing with one of n rows takes the time of these rows. A value is its rows here: where nobody
-wants to know the scalars, their number stands for the tile, or for a tuple of such tiles.
+A value that is a tile of dynamic size is its rows here: where nobody wants to know the scalars, their number stands for
+the tile, or for a tuple of such tiles.
 """
 
 from __future__ import annotations
@@ -10,18 +10,23 @@ from collections.abc import Callable, Collection, MutableSequence
 from functools import cache
 from typing import Any
 
-from sim_approx.engine.words import CycleClock, RowsOf, unknown
+from sim_approx.engine.words import CycleClock, unknown
 from sim_approx.memory.channels import BeatPort, MemoryPorts, OffChipMemory
 from sim_approx.memory.scratchpad import AnyMachine, ShareSites
+from sim_approx.placing.masters import share
 from step.errors import FabricError
-from step.firing.declared import Declared
+from step.firing.declared import Applied, Declared, declared_rule
 from step.firing.machine import Channel, Machine, Pace, Sizes, Stream, Unread
+from step.host.extensions import find_module, needed_module
 from step.language.function import Function
 from step.language.graph import Node
 from step.language.loops import RegularStream
+from step.language.reduction import Distinct
 from step.language.tokens import UNKNOWN, Token
-from step.language.types import ElementType, Tile, is_dynamic
-from step.lowering.links import data_words, link_words
+from step.language.types import is_dynamic
+from step.lowering.board import board_of
+from step.lowering.feasible import check_feasible
+from step.lowering.links import link_words, slots_in_flight
 from step.lowering.memory import memory_map
 from step.lowering.netlist import Netlist
 from step.lowering.plans import plan_of
@@ -90,9 +95,10 @@ class UnitSite:
     """The place of the unit of ``node`` in ``placed``.
 
     ``elements_in`` and ``elements_out`` are what passes of values at each port, ``beats_in`` and ``beats_out`` the
-    cycles that it takes, of a tile of dynamic size those with the most rows; ``carries``: somebody reads values of
-    an output. ``computes``: whether they are wanted in this run. ``share``: the buffers that the unit fills or reads.
-    ``most_rows``: of tiles of dynamic size that begin here. ``channel`` makes an internal channel of a depth.
+    cycles that it takes, of a tile of dynamic size those with the most rows; ``tiled`` are the inputs with such tiles.
+    ``carries``: somebody reads values of an output. ``computes``: whether they are wanted in this run. ``share``: the
+    buffers that the unit fills or reads. ``most_rows``: of tiles of dynamic size that begin here. ``channel`` makes an
+    internal channel of a depth.
     """
 
     def __init__(self, node: Node, placed: PlacedFabric) -> None:
@@ -103,6 +109,7 @@ class UnitSite:
         self.outputs = tuple(Unread() if each is None else placed.channels[each.index] for each in behind)
         self.elements_in = tuple(each.element for each in before)
         self.elements_out = tuple(None if each is None else each.element for each in behind)
+        self.tiled = tuple(port for port, each in enumerate(self.elements_in) if is_dynamic(each))
         self.beats_in = tuple(netlist.words(each, node.name) for each in before)
         self.beats_out = tuple(netlist.words(each, node.name) for each in behind)
         self.carries = any(each is not None and each.carries for each in behind)
@@ -117,9 +124,9 @@ class UnitSite:
         return {"inputs": self.inputs, "outputs": self.outputs}
 
     @property
-    def tiled(self) -> tuple[int, ...]:
-        """The inputs with tiles of dynamic size."""
-        return tuple(port for port, each in enumerate(self.elements_in) if is_dynamic(each))
+    def is_dynamic(self) -> bool:
+        """Whether tiles of dynamic size come or go."""
+        return any(map(is_dynamic, (*self.elements_in, *self.elements_out)))
 
     @property
     def beats(self) -> int:
@@ -138,8 +145,8 @@ class UnitSite:
         """Cycles that a value takes at each port, inputs first, if tiles of dynamic size have so many rows."""
         return tuple(link_words(each, self.fabric.link_bytes, rows) for each in (*self.elements_in, *self.elements_out))
 
-    def timing(self, function: Function, *, reduce: bool, stored: bool = False, rows: int | None = None) -> UnitPlan:
-        """The plan of a firing that applies ``function``, whose results may be ``stored``.
+    def timing(self, applied: Applied, rows: int | None = None) -> UnitPlan:
+        """The plan of a firing that applies a function.
 
         Tiles of dynamic size have the most rows, or so many ``rows``. Without a reader of its results there is no
         hardware for it.
@@ -147,14 +154,14 @@ class UnitSite:
         *before, behind = self.beats_with(self.fabric.dynamic_rows if rows is None else rows)
         (result,) = self.elements_out
         if result is None:
-            return UnitPlan(None, tuple(before), behind, stored=stored)
-        plan = self.plan(function, reduce=reduce, rows=rows)
-        return UnitPlan(plan, tuple(before), behind, result.is_control, stored)
+            return UnitPlan(None, tuple(before), behind, stored=applied.stored)
+        plan = self.plan(applied.function, reduce=applied.reduces, rows=rows)
+        return UnitPlan(plan, tuple(before), behind, result.is_control, applied.stored)
 
     def plan(self, function: Function, *, reduce: bool, rows: int | None = None) -> Plan:
         """The plan of ``function``. No measured number replaces what follows from ``rows``."""
         timing_of = self._placed.timing_of
-        if timing_of is not None and not any(map(is_dynamic, (*self.elements_in, *self.elements_out))):
+        if timing_of is not None and not self.is_dynamic:
             return timing_of(self.node, function, reduce)
         plan = plan_of(self.node, function, self.fabric, reduce=reduce)
         return plan if rows is None else plan.at(rows)
@@ -183,78 +190,86 @@ class UnitSite:
         return machine
 
 
-def set_sizes(site: UnitSite, machine: Machine, sizes: Callable[[UnitSite, Machine], Sizes] | None) -> None:
-    """Give ``machine``, where it reads or writes tiles of dynamic size, its ``sizes``.
+def build_fabric(
+    netlist: Netlist, data: BoundInputs, computing: Collection[str], timing_of: TimingOf | None = None
+) -> PlacedFabric:
+    """Place the machines of every unit; those in ``computing`` compute the values they send.
 
-    ``sizes(site, machine)`` gives them; raises `FabricError` where there is none.
+    ``timing_of`` replaces the plans. Raises `FabricError` for what the fabric can not do.
     """
-    if not any(map(is_dynamic, (*site.elements_in, *site.elements_out))):
-        return
-    if sizes is None:
-        raise FabricError(
-            f"{site.node.describe()}: only the interpreter has tiles of dynamic size at this operator; "
-            "pack their rows into tiles of a static size"
-        )
-    machine.sizes = cache(sizes(site, machine))
-    machine.sized = tuple(is_dynamic(each.element) for each in site.node.output_types)
+    check_feasible(netlist)
+    placed = PlacedFabric(netlist, data, computing, timing_of)
+    for node in netlist.units:
+        machine = placed.units[node.name] = place(UnitSite(node, placed))
+        machine.ends_run = node.operator.ends_run
+    for machine in placed.units.values():
+        in_flight = slots_in_flight(machine.latency, machine.interval)
+        for channel in machine.outputs:
+            channel.capacity += in_flight
+            channel.space += in_flight
+    ports, bus = placed.memory_ports, netlist.fabric.memory.bus
+    placed.ports = *ports.reads, *ports.writes
+    if bus is not None:
+        ports = share(board_of(netlist, bus), ports, placed.channel, placed.add)
+    if placed.ports:
+        placed.memory = OffChipMemory(netlist.fabric.memory, placed.clock, ports)
+        placed.add(placed.memory)
+    return placed
 
 
-def routing_sizes(site: UnitSite, machine: Machine) -> Sizes:
-    """Sizes of a unit that sends on what it gets, word by word."""
-    return declared_sizes(site, Declared(type(machine), latency=machine.latency))
+def place(site: UnitSite) -> Machine:
+    """Place the machines of the unit of ``site``; returns the one whose activity is the unit's.
+
+    Raises `FabricError` where there is nothing for the operator, or nothing for tiles of dynamic size that it has.
+    """
+    name, where = site.node.operator.name, site.node.describe()
+    module = find_module("sim_approx.units", name)
+    sizes: Callable[[UnitSite, Machine], Sizes] | None
+    if module is None and (declared := declared_rule(site.node)) is not None:
+        machine, sizes = _declared(site, declared), lambda site, _: declared_sizes(site, declared)
+    else:
+        module = needed_module("sim_approx.units", name, where, f"the operator {name!r}")
+        machine, sizes = module.build(site), getattr(module, "sizes", None)
+    if site.is_dynamic:
+        if sizes is None:
+            raise FabricError(
+                f"{where}: only the interpreter has tiles of dynamic size at this operator; "
+                "pack their rows into tiles of a static size"
+            )
+        machine.sizes = cache(sizes(site, machine))
+        machine.sized = tuple(is_dynamic(each.element) for each in site.node.output_types)
+    return machine
+
+
+def _declared(site: UnitSite, declared: Declared) -> Machine:
+    """The machine of a rule that is the whole unit; functions only where their results are wanted."""
+    parameters = declared.given(site.tiled, site.most_rows if any(map(is_dynamic, site.elements_out)) else 0)
+    if not site.computes:
+        for name, value in declared.parameters.items():
+            if callable(value) and not isinstance(value, Distinct):  # which decides
+                parameters[name] = getattr(value, "rows", None) or unknown
+    if (applied := declared.applied) is None:
+        latency = declared.cycles(site.fabric.link_bytes, site.fabric.dynamic_rows, carries=site.carries)
+        pace = Pace(site.beats, latency)
+    else:
+        timing = site.timing(applied)
+        pace = Pace(timing.initiation_interval, timing.latency, timing.burst if applied.stored else 1)
+    machine = site.add(declared.machine(**site.ports(), **parameters, **pace._asdict()))
+    if hasattr(machine, "arrivals"):
+        site.arrivals[site.node.name] = machine.arrivals
+    return machine
 
 
 def declared_sizes(site: UnitSite, declared: Declared) -> Sizes:
-    """Sizes of a unit that sends on what it gets, or a part of it, as it has ``declared``."""
+    """Sizes of a unit that sends on what it gets, a part of it, or what it makes of it, as it has ``declared``."""
 
     def pace(rows: int) -> Pace:
-        cycles, latency = site.beats_with(rows), declared.cycles(site.fabric.link_bytes, rows, carries=site.carries)
+        cycles = site.beats_with(rows)
+        if declared.applied is not None:
+            timing = site.timing(declared.applied, rows)
+            return Pace(timing.initiation_interval, timing.latency, cycles[-1])
+        latency = declared.cycles(site.fabric.link_bytes, rows, carries=site.carries)
         waits = 1 if isinstance(declared.latency, int) else latency
         return Pace(max(*cycles, waits), latency, max(cycles[len(site.inputs) :]))
 
     return pace
-
-
-def stored_sizes(site: UnitSite, element: ElementType | None) -> Sizes:
-    """Sizes of a unit between tiles of ``element`` and a memory: a burst are their words, if any."""
-
-    def pace(rows: int) -> Pace:
-        words = data_words(element, site.fabric.link_bytes, rows)
-        return Pace(max(1, words), 0, words)
-
-    return pace
-
-
-def function_sizes(site: UnitSite, function: Function, *, reduce: bool, stored: bool = False) -> Sizes:
-    """Sizes of a unit that applies ``function``, as `UnitSite.timing` has it."""
-
-    def pace(rows: int) -> Pace:
-        timing = site.timing(function, reduce=reduce, stored=stored, rows=rows)
-        return Pace(timing.initiation_interval, timing.latency, site.beats_with(rows)[-1])
-
-    return pace
-
-
-def rows_of_result(site: UnitSite) -> Callable[..., Any]:
-    """Stands for a function whose result nobody needs: of dynamic tiles it has the rows, which may decide."""
-    result = site.node.output_types[0].element
-    if not is_dynamic(result):
-        return unknown
-    assert isinstance(result, Tile)
-    elements = [each.element for each in site.node.inputs]
-    alike = [port for port, each in enumerate(elements) if isinstance(each, Tile) and each.rows == result.rows]
-    return RowsOf(tuple(alike[:1]))
-
-
-def rows_of_state(site: UnitSite, kept: int | None) -> tuple[Any, Callable[..., Any]]:
-    """Stand for the initial state and its update where nobody needs them: of dynamic size, they have the rows.
-
-    These are those of the operand whose rows are ``kept``, else they grow by those of the first one.
-    """
-    if not is_dynamic(site.node.output_types[0].element):
-        return UNKNOWN, unknown
-    first = site.node.inputs[0].element
-    if kept is not None:
-        return 0, RowsOf((kept + 1,))  # behind the state
-    assert isinstance(first, Tile)
-    return 0, RowsOf((0,), int(first.rows)) if first.rows.is_static else RowsOf((0, 1))

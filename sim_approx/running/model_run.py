@@ -13,7 +13,7 @@ import numpy as np
 from sim_approx.engine.events import Ending, Events
 from sim_approx.placing.site import PlacedFabric
 from step.errors import Deadlock, Runaway, SimulationError, StreamFault
-from step.lowering.netlist import Netlist
+from step.lowering.netlist import DEEPEST, Netlist
 from step.running.contracts import ShapeChecks, first_fault, overflow, stream_fault
 from step.running.deadlock import Snapshot, full_channels, report
 from step.running.result import Activity, ChannelEvents, ChannelResult, OperatorResult, RunResult, Status
@@ -21,9 +21,6 @@ from step.running.traffic import traffic
 
 Values = Literal["control", "all"]
 EngineName = Literal["compiled", "python"]
-
-ENOUGH = 1 << 40
-"""A depth that no run fills."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +180,7 @@ def clearing_depths(
         full = [each.name for each in full_channels(netlist, snapshot) if each.name not in depths]
         if not full:
             return {}
-        depths.update(dict.fromkeys(full, ENOUGH))
+        depths.update(dict.fromkeys(full, DEEPEST))
         free = rerun(depths)
         if free.ending.status != Status.DEADLOCK:
             break

@@ -8,9 +8,11 @@ from functools import cache
 from operator import getitem
 from typing import Any
 
-from sim_approx.engine.words import RowsOf, unknown
-from sim_approx.placing.site import UnitSite, rows_of_result
+from sim_approx.engine.words import unknown
+from sim_approx.placing.site import UnitSite
 from step.errors import FabricError
+from step.firing.declared import Applied
+from step.firing.item import RowsOf
 from step.firing.machine import COMPUTES, ENDS, Channel, Machine, Pace, Sizes
 from step.firing.words import need, need_all, put, room, take, values
 from step.language.faults import aligned
@@ -122,7 +124,7 @@ def build(site: UnitSite) -> Machine:
             interval=timing.initiation_interval,
             rank=function.rank,
             stops=stops,
-            expand=expand if site.computes else rows_of_result(site),
+            expand=expand if site.computes else Applied.to_elements(site.node, function).rows or unknown,
             # A piece has the rows of the tile.
             part=getitem
             if site.computes

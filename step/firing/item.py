@@ -1,13 +1,24 @@
-"""The tuple of what arrives, and the items of tuples: functions of values that every reader of rules knows."""
+"""Functions of values that every reader of rules knows: tuples of what arrives, and their items."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from step.language.faults import rowed
+from step.language.faults import rowed, rows_of
 from step.language.types import Tuple, is_dynamic
 from step.lowering.links import Span
+
+
+@dataclass(frozen=True)
+class RowsOf:
+    """Stands for a function of tiles of which only the rows are wanted: those of the operands ``of``, and ``more``."""
+
+    of: tuple[int, ...]
+    more: int = 0
+
+    def __call__(self, *values: Any) -> int:
+        return sum(rows_of(values[place]) for place in self.of) + self.more
 
 
 @dataclass(frozen=True)
@@ -20,9 +31,9 @@ class SideBySide:
         return rowed(items, self.tiled)
 
     @property
-    def rows_from(self) -> tuple[int, ...]:
-        """The operands whose rows the result has."""
-        return (self.tiled,)
+    def rows(self) -> RowsOf:
+        """The rows of the result."""
+        return RowsOf((self.tiled,))
 
 
 @dataclass(frozen=True)
@@ -36,9 +47,9 @@ class Item:
         return value[self.index]
 
     @property
-    def rows_from(self) -> tuple[int, ...]:
-        """The operands whose rows the result has."""
-        return (0,) if is_dynamic(self.element.items[self.index]) else ()
+    def rows(self) -> RowsOf | None:
+        """The rows of the result, where they are dynamic."""
+        return RowsOf((0,)) if is_dynamic(self.element.items[self.index]) else None
 
     def first(self, link_bytes: int) -> int | Span:
         """The word of the tuple with which the item begins, on links of ``link_bytes``."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from step.language.faults import rows_of
 from step.language.tokens import Token
@@ -141,6 +141,8 @@ class Machine:
     activity: int = field(default=Activity.STARVED, init=False)
     since: int = field(default=0, init=False)
     cycles_in: list[int] = field(default_factory=lambda: [0] * len(Activity), init=False)
+    unfinished_words: ClassVar[Mapping[str, int]] = {}
+    """State words with a token that was taken from an input although the machine is not done with it; -1: the last."""
 
     def fire(self) -> int | None:
         """One firing, or none: then raises `Starved`, `Blocked` or `Violation`, and has changed nothing."""
@@ -148,7 +150,7 @@ class Machine:
 
     def unfinished(self) -> Mapping[int, Token]:
         """By input, the token that was taken from it although the machine is not done with it."""
-        return {}
+        return {port % len(self.inputs): getattr(self, word) for word, port in self.unfinished_words.items()}
 
     def resize(self, tile: Any) -> None:
         """Sets the pace, where sizes are dynamic, to that of a firing with ``tile``, or with one of so many rows."""

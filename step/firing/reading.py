@@ -75,8 +75,8 @@ class Rule:
         self.body = self._block(tree.body)
 
     def initial(self, word: str) -> Any:
-        """First value of a state word."""
-        (default,) = (each.default for each in fields(self.machine) if each.name == word)
+        """First value of a state word, or the value of a parameter that is not given; None: there is none."""
+        default = next((each.default for each in fields(self.machine) if each.name == word), MISSING)
         return None if default is MISSING else default
 
     def place(self, node: ast.AST) -> str:

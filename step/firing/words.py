@@ -3,8 +3,9 @@
 A rule says what one firing needs, takes and puts, and nothing of time:
 
 - ``x = need(channel)``: the token in front of an input; without one, the machine starves;
-- ``front(channel)``, ``oldest(channels, mask)``, ``going(channels)``: what is there by now, with which a firing does
-  more;
+- ``need_each(channels, mask)``, ``need_any(channels, mask)``: the same of those that a mask names;
+- ``front(channel)``, ``waiting(channels, mask)``, ``oldest(channels, mask)``, ``going(channels)``: what is there by
+  now, with which a firing does more;
 - ``room(channel)``: an output must have space; without it, the machine is blocked;
 - ``fault(code)``: the tokens in front break the operator's contract; the machine stops for good;
 - ``take(channel)`` and ``put(channel, token)``: what the firing does;
@@ -26,7 +27,7 @@ from typing import Any, NoReturn
 
 from step.firing.machine import UNLIMITED, Blocked, Channel, Mask, Starved
 from step.language.faults import Fault, Violation
-from step.language.tokens import Token
+from step.language.tokens import BLANK, Token
 
 
 def need(channel: Channel) -> Token:
@@ -41,6 +42,20 @@ def need_all(channels: Sequence[Channel]) -> list[Token]:
     return [need(channel) for channel in channels]
 
 
+def need_each(channels: Sequence[Channel], mask: Mask) -> Token:
+    """The token in front of the ``channels`` in ``mask``: one, or several that are alike; `BLANK` if none is."""
+    found = BLANK
+    for port in bits(mask):
+        found = need(channels[port])
+    return found
+
+
+def need_any(channels: Sequence[Channel], mask: Mask) -> None:
+    """One of the ``channels`` in ``mask`` must have a token, whichever."""
+    if not waiting(channels, mask):
+        raise Starved
+
+
 def front(channel: Channel) -> Token | None:
     """The token in front of ``channel``, if there is one by now."""
     return channel.tokens[0] if channel.tokens else None
@@ -51,21 +66,18 @@ def going(channels: Sequence[Channel]) -> Mask:
     return sum(1 << port for port, each in enumerate(channels) if not (each.tokens and each.tokens[0].done))
 
 
-def oldest(channels: Sequence[Channel], mask: Mask) -> int:
-    """The port in ``mask`` whose front token has been available longest, then the lowest; -1: none is."""
-    best, since = -1, UNLIMITED
+def waiting(channels: Sequence[Channel], mask: Mask) -> Mask:
+    """Those in ``mask`` that have a token by now."""
+    return sum(1 << port for port in bits(mask) if channels[port].tokens)
+
+
+def oldest(channels: Sequence[Channel], mask: Mask) -> Mask:
+    """The one in ``mask`` whose front token has been available longest, then the lowest, if there is any."""
+    best, since = 0, UNLIMITED
     for port in bits(mask):
         channel = channels[port]
         if channel.tokens and channel.available < since:
-            best, since = port, channel.available
-    return best
-
-
-def need_oldest(channels: Sequence[Channel], mask: Mask) -> int:
-    """The `oldest`; there must be one."""
-    best = oldest(channels, mask)
-    if best < 0:
-        raise Starved
+            best, since = 1 << port, channel.available
     return best
 
 
@@ -109,11 +121,6 @@ def side_by_side(*items: Any) -> tuple[Any, ...]:
     return items
 
 
-def all_done(tokens: Sequence[Token]) -> bool:
-    """Whether all ``tokens`` are Done."""
-    return all(each.done for each in tokens)
-
-
 def number(value: Any) -> int:
     """The integer that a tile holds."""
     return int(value[0, 0])
@@ -141,14 +148,24 @@ def several(mask: Mask) -> bool:
     return mask & (mask - 1) != 0
 
 
-def without(mask: Mask, port: int) -> Mask:
-    """All of ``mask`` but ``port``."""
-    return mask & ~(1 << port)
+def first(mask: Mask) -> Mask:
+    """The lowest of ``mask`` alone."""
+    return mask & -mask
 
 
-def only(port: int) -> Any:
-    """The selector of one port."""
-    return 1 << port
+def without(mask: Mask, others: Mask) -> Mask:
+    """All of ``mask`` but ``others``."""
+    return mask & ~others
+
+
+def every(channels: Sequence[Channel]) -> Mask:
+    """All of the ``channels``."""
+    return (1 << len(channels)) - 1
+
+
+def only(mask: Mask) -> Any:
+    """The selector of the one port in ``mask``."""
+    return mask
 
 
 def chosen(channels: Sequence[Channel], mask: Mask) -> list[Channel]:

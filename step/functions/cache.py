@@ -83,18 +83,21 @@ class ExpertTiles(CountedFunction):
         return _address(self.base + self._expert(value) * self.tiles + index)
 
 
+@dataclass(frozen=True)
 class _OfRequest(Function):
     """A function of a request and of its length in rows; a tile has ``rows`` of these, and a request ``tiles``."""
 
     requests: int
     tiles: int
     rows: int
-    base: int
+    base: int = 0
+
+    indices = (0, 1)
 
     @classmethod
     def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
         requests, tiles, rows = random.randint(1, 3), random.randint(1, 3), random.choice([1, 2, 3, 4])
-        function = cls(**{"requests": requests, "tiles": tiles, "rows": rows, "base": random.randint(0, 99)})
+        function = cls(requests, tiles, rows, random.randint(0, 99))
         return Sample(function, (NUMBER, NUMBER), {0: below(requests), 1: below(tiles * rows)})
 
     def _check(self, inputs: tuple[ElementType, ...]) -> None:
@@ -103,7 +106,6 @@ class _OfRequest(Function):
             raise mismatch(self, f"a request and its length in rows, two of {NUMBER}", inputs)
 
 
-@dataclass(frozen=True)
 class CacheTiles(_OfRequest, CountedFunction):
     """``(request, length)``: the addresses of all tiles of a request that have valid rows. No FLOPs.
 
@@ -111,12 +113,6 @@ class CacheTiles(_OfRequest, CountedFunction):
     ``base + request * tiles + 0 .. ceil(length / rows) - 1``. Without any row it is an empty row of addresses.
     """
 
-    requests: int
-    tiles: int
-    rows: int
-    base: int = 0
-
-    indices = (0, 1)
     fault = Fault.OUT_OF_RANGE
 
     @classmethod
@@ -170,20 +166,12 @@ class CacheRows(CountedFunction):
         return _address(min(self.rows, int(length.item()) - index * self.rows))
 
 
-@dataclass(frozen=True)
 class CacheEnd(_OfRequest, MapFunction):
     """``(request, length)``: the address of the tile into which the next row goes. No FLOPs.
 
     ``base + request * tiles + floor(length / rows)``, with parameters as in `CacheTiles`; the number of rows is a power
     of two. `AppendRow` makes the tile with the new row.
     """
-
-    requests: int
-    tiles: int
-    rows: int
-    base: int = 0
-
-    indices = (0, 1)
 
     def out_of_range(self) -> str:
         most = self.tiles * self.rows

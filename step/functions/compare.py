@@ -59,7 +59,6 @@ class Compare(MapFunction):
         return self.result_type(*inputs).elements
 
 
-@dataclass(frozen=True)
 class Where(MapFunction):
     """Scalars of the second tile where the first one, of BOOL, is true, else of the third one; no FLOPs.
 

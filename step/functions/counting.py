@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from random import Random
 
 import numpy as np
@@ -12,7 +11,6 @@ from step.language.function import NUMBER, CountedFunction, Sample, below, misma
 from step.language.types import ElementType, Tile
 
 
-@dataclass(frozen=True)
 class CountFrom(CountedFunction):
     """``first, first + 1, ..``: as many numbers as ``count`` says. Operands and numbers are UINT32, modulo 2^32.
 

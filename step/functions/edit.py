@@ -31,7 +31,6 @@ class _Row(MapFunction):
         raise mismatch(self, f"a static [rows, cols] tile, a {Tile(UINT32)}, and a row of that tile", inputs)
 
 
-@dataclass(frozen=True)
 class SetRow(_Row):
     """``(tile, index, row)``: the tile with ``row`` in the place of its row number ``index``. No FLOPs.
 
@@ -52,7 +51,6 @@ class SetRow(_Row):
         return result
 
 
-@dataclass(frozen=True)
 class AppendRow(_Row):
     """``(tile, length, row)``: the tile with ``row`` behind what is valid of it, and zeros behind that. No FLOPs.
 

@@ -12,11 +12,10 @@ import numpy as np
 from step.language import numerics
 from step.language.dtypes import DType
 from step.language.function import wrong_parameter
-from step.language.scalars import Elementwise, Folding
+from step.language.scalars import Elementwise, Folding, Rounded
 from step.language.types import ElementType, Tile
 
 
-@dataclass(frozen=True)
 class Add(Folding):
     """Sum of two tiles, or of all elements of a reduction from +0 on, in their order.
 
@@ -26,23 +25,18 @@ class Add(Folding):
     of INT32 by default. 1 FLOP per scalar.
     """
 
-    out: DType | None = None
     operands = 2
     identity = 0.0
     integers = np.add
-
-    def combine(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        return numerics.add(first, second)
+    combine = staticmethod(numerics.add)
 
 
-@dataclass(frozen=True)
-class Sub(Elementwise):
+class Sub(Rounded):
     """The first tile minus the second one: the sum of the first one and the negated second one.
 
     Types, broadcasting and rounding as in `Add`. 1 FLOP per scalar.
     """
 
-    out: DType | None = None
     operands = 2
     integers = np.subtract
 
@@ -50,23 +44,18 @@ class Sub(Elementwise):
         return numerics.add(first, -second)
 
 
-@dataclass(frozen=True)
 class Mul(Folding):
     """Product of two tiles, scalar by scalar, or of all elements of a reduction from 1 on, in their order.
 
     Types, broadcasting and rounding as in `Add`. 1 FLOP per scalar.
     """
 
-    out: DType | None = None
     operands = 2
     identity = 1.0
     integers = np.multiply
-
-    def combine(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        return numerics.multiply(first, second)
+    combine = staticmethod(numerics.multiply)
 
 
-@dataclass(frozen=True)
 class Max(Folding):
     """The larger scalar of two tiles, or of all elements of a reduction from the smallest number on.
 
@@ -74,16 +63,12 @@ class Max(Folding):
     state. Types, broadcasting and rounding as in `Add`. 1 FLOP per scalar.
     """
 
-    out: DType | None = None
     operands = 2
     identity = -np.inf
     integers = np.maximum
-
-    def combine(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        return numerics.maximum(first, second)
+    combine = staticmethod(numerics.maximum)
 
 
-@dataclass(frozen=True)
 class Min(Folding):
     """The smaller scalar of two tiles, or of all elements of a reduction from the largest number on.
 
@@ -91,7 +76,6 @@ class Min(Folding):
     state. Types, broadcasting and rounding as in `Add`. 1 FLOP per scalar.
     """
 
-    out: DType | None = None
     operands = 2
     identity = np.inf
     integers = np.minimum
@@ -100,7 +84,6 @@ class Min(Folding):
         return -numerics.maximum(-first, -second)
 
 
-@dataclass(frozen=True)
 class MulAdd(Folding):
     """``first * second + third``, scalar by scalar; in a reduction ``state * scale + value`` from 0 on.
 
@@ -108,7 +91,6 @@ class MulAdd(Folding):
     broadcasting as in `Add`: so a column of scales multiplies the rows of a state. 2 FLOPs per scalar.
     """
 
-    out: DType | None = None
     operands = 3
     cost = 2
     identity = 0.0

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from step.language import numerics
-from step.language.dtypes import DType
-from step.language.scalars import Elementwise
+from step.language.scalars import Rounded
 from step.language.table import Table, lines
 
 LOG2_E = round(math.log2(math.e) * 2**23)
@@ -29,11 +27,10 @@ VALUE_BITS = 24
 
 def position(values: np.ndarray) -> np.ndarray:
     """``x * log2(e)`` of FP32 numbers below 2^8, truncated to `POSITION_BITS` fraction bits; 0 for a zero."""
-    bits = values.view(np.uint32).astype(np.int64)
-    exponent = (bits >> 23 & 0xFF) - 127
-    product = (bits & 0x7FFFFF | 0x800000) * LOG2_E >> 46 - POSITION_BITS - LARGEST_EXPONENT
+    negative, exponent, mantissa = numerics.parts(values)
+    product = mantissa * LOG2_E >> 46 - POSITION_BITS - LARGEST_EXPONENT
     magnitude = product >> np.clip(LARGEST_EXPONENT - exponent, 0, 63)
-    return np.where(bits >> 31 != 0, -magnitude, magnitude)
+    return np.where(negative, -magnitude, magnitude)
 
 
 @cache
@@ -52,17 +49,14 @@ def exp(values: np.ndarray) -> np.ndarray:
     3. that times 2^floor(s), rounded once to FP32 (subnormal: zero).
     """
     s = position(values)
-    fraction = s & (1 << POSITION_BITS) - 1
-    step_bits = powers_of_two().step_bits
-    power = powers_of_two().read(fraction >> step_bits, fraction & (1 << step_bits) - 1)
+    power = powers_of_two().read(s & (1 << POSITION_BITS) - 1)
     result = numerics.from_float64(np.ldexp(power.astype(np.float64), (s >> POSITION_BITS) - VALUE_BITS))
     beyond = np.abs(values) >= 2.0 ** (LARGEST_EXPONENT + 1)
     result = np.where(beyond, np.where(values > 0, np.float32(np.inf), np.float32(0)), result)
     return np.where(np.isnan(values), values, result)
 
 
-@dataclass(frozen=True)
-class Exp(Elementwise):
+class Exp(Rounded):
     """e^x of every scalar of a BF16 or FP32 tile; 4 FLOPs per scalar.
 
     ``out`` is BF16 or FP32, by default the type of the input; computed in FP32 and then rounded to ``out``.
@@ -71,8 +65,5 @@ class Exp(Elementwise):
     2.2e-6 at most with an FP32 result. e^0 is 1. Where the exact result is subnormal, the result is a zero.
     """
 
-    out: DType | None = None
     cost = 4
-
-    def combine(self, value: np.ndarray) -> np.ndarray:
-        return exp(value)
+    combine = staticmethod(exp)

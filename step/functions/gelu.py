@@ -12,8 +12,7 @@ import numpy as np
 
 from step.functions.exp import POSITION_BITS, VALUE_BITS, powers_of_two
 from step.language import numerics
-from step.language.dtypes import DType
-from step.language.scalars import Elementwise
+from step.language.scalars import Rounded
 from step.language.table import Table, lines
 from step.language.types import Tile
 
@@ -60,15 +59,10 @@ def gelu(values: np.ndarray, approximate: Form = "none") -> np.ndarray:
     2. Phi(-abs(x)) = 2^s from the table of `Exp`; for positive x it is taken from 1 (`VALUE_BITS` + 1 bits);
     3. the mantissa of x times that, rounded once to FP32 (subnormal: zero).
     """
-    bits = values.view(np.uint32).astype(np.int64)
-    negative = bits >> 31 != 0
-    exponent = (bits >> 23 & 0xFF) - 127
-    mantissa = bits & 0x7FFFFF | 0x800000
-    place = mantissa >> np.clip(LARGEST_EXPONENT - exponent, 0, 63)
-    logarithm = logarithms(approximate).read(place >> STEP_BITS, place & (1 << STEP_BITS) - 1)
+    negative, exponent, mantissa = numerics.parts(values)
+    logarithm = logarithms(approximate).read(mantissa >> np.clip(LARGEST_EXPONENT - exponent, 0, 63))
     s = -logarithm << POSITION_BITS - LOGARITHM_BITS[approximate]
-    fraction, step_bits = s & (1 << POSITION_BITS) - 1, powers_of_two().step_bits
-    power = powers_of_two().read(fraction >> step_bits, fraction & (1 << step_bits) - 1)
+    power = powers_of_two().read(s & (1 << POSITION_BITS) - 1)
     halvings = -1 - (s >> POSITION_BITS)
     factor = np.where(negative, power, (2 << VALUE_BITS) - (power >> np.minimum(halvings, 63)))
     scaled = np.ldexp(
@@ -81,7 +75,7 @@ def gelu(values: np.ndarray, approximate: Form = "none") -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Gelu(Elementwise):
+class Gelu(Rounded):
     """x * Phi(x) of every scalar of a BF16 or FP32 tile; 8 FLOPs per scalar.
 
     ``approximate="tanh"``: Phi(x) is (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2, else that with erf.
@@ -92,7 +86,6 @@ class Gelu(Elementwise):
     at most with an FP32 result (with tanh 1.4e-4). Where the exact result is subnormal, the result is a zero.
     """
 
-    out: DType | None = None
     approximate: Form = "none"
     cost = 8
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from random import Random
 
 import numpy as np
@@ -18,7 +17,6 @@ NOWHERE = 2**32 - 1
 """The index before the first element."""
 
 
-@dataclass(frozen=True)
 class MaxIndex(AccumFunction):
     """``(values, indices)``: the largest value of a reduction with its index, of equal ones the lowest; of each place.
 

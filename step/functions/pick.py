@@ -9,11 +9,10 @@ import numpy as np
 
 from step.errors import TypeMismatch
 from step.language.dtypes import FLOATS
-from step.language.function import MapFunction, Sample, mismatch
+from step.language.function import MapFunction, Sample, one_tile
 from step.language.types import ElementType, Tile
 
 
-@dataclass(frozen=True)
 class RotateHalf(MapFunction):
     """The halves ``[x1, x2]`` of every row as ``[-x2, x1]``, for rotary embeddings. No FLOPs.
 
@@ -27,10 +26,10 @@ class RotateHalf(MapFunction):
         return Sample(cls(), (element,))
 
     def result_type(self, *inputs: ElementType) -> Tile:
-        match inputs:
-            case (Tile() as tile,) if tile.dtype in FLOATS and tile.cols.is_static and int(tile.cols) % 2 == 0:
-                return tile
-        raise mismatch(self, "1 tile of BF16 or FP32 with an even number of columns", inputs)
+        def fits(tile: Tile) -> bool:
+            return tile.dtype in FLOATS and tile.cols.is_static and int(tile.cols) % 2 == 0
+
+        return one_tile(self, inputs, "1 tile of BF16 or FP32 with an even number of columns", fits)
 
     def apply(self, value: np.ndarray) -> np.ndarray:
         half, bits = value.shape[1] // 2, 8 * value.itemsize
@@ -50,13 +49,11 @@ class Column(MapFunction):
         return Sample(cls(random.randrange(int(element.cols)) if static else 0), (element,))  # type: ignore[union-attr]
 
     def result_type(self, *inputs: ElementType) -> Tile:
-        match inputs:
-            case (Tile() as tile,) if tile.cols.is_static:
-                if 0 <= self.index < int(tile.cols):
-                    return Tile(tile.dtype, tile.rows, 1)
-                last = int(tile.cols) - 1
-                raise TypeMismatch(f"column needs index to be 0 to {last}, a column of {tile}, not {self.index}")
-        raise mismatch(self, "1 tile with a fixed number of columns", inputs)
+        tile = one_tile(self, inputs, "1 tile with a fixed number of columns", lambda tile: tile.cols.is_static)
+        if 0 <= self.index < int(tile.cols):
+            return Tile(tile.dtype, tile.rows, 1)
+        last = int(tile.cols) - 1
+        raise TypeMismatch(f"column needs index to be 0 to {last}, a column of {tile}, not {self.index}")
 
     def apply(self, value: np.ndarray) -> np.ndarray:
         return value[:, self.index : self.index + 1].copy()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from step.language import numerics
-from step.language.dtypes import DType
-from step.language.scalars import Elementwise
+from step.language.scalars import Rounded
 from step.language.table import Table, lines
 
 SEGMENT_BITS = 9
@@ -33,18 +31,14 @@ def divide(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     The mantissa of the first number times the reciprocal of the second one's, which comes from the table, linear
     within a segment, truncated to `VALUE_BITS` fraction bits; rounded once to FP32 (subnormal: zero).
     """
-    dividend, divisor = (each.view(np.uint32).astype(np.int64) for each in np.broadcast_arrays(first, second))
-    fraction, step_bits = divisor & 0x7FFFFF, reciprocals().step_bits
-    factor = reciprocals().read(fraction >> step_bits, fraction & (1 << step_bits) - 1)
-    product = (dividend & 0x7FFFFF | 0x800000) * factor
-    exponent = (dividend >> 23 & 0xFF) - (divisor >> 23 & 0xFF)
-    quotient = numerics.from_float64(np.ldexp(product.astype(np.float64), exponent - 23 - VALUE_BITS))
+    (sign, exponent, dividend), (other, less, divisor) = map(numerics.parts, np.broadcast_arrays(first, second))
+    product = dividend * reciprocals().read(divisor & 0x7FFFFF)
+    quotient = numerics.from_float64(np.ldexp(product.astype(np.float64), exponent - less - 23 - VALUE_BITS))
     special = np.isin(first, [0, np.inf, -np.inf]) | np.isin(second, [0, np.inf, -np.inf]) | np.isnan(first + second)
-    return np.where(special, first / second, np.where((dividend ^ divisor) >> 31 != 0, -quotient, quotient))
+    return np.where(special, first / second, np.where(sign != other, -quotient, quotient))
 
 
-@dataclass(frozen=True)
-class Reciprocal(Elementwise):
+class Reciprocal(Rounded):
     """1/x of every scalar of a BF16 or FP32 tile; 1 FLOP per scalar.
 
     ``out`` is BF16 or FP32, by default the type of the input; computed in FP32 and then rounded to ``out``. A zero
@@ -54,22 +48,16 @@ class Reciprocal(Elementwise):
     1.2e-6 at most with an FP32 result. Where the exact result is subnormal, the result is a zero.
     """
 
-    out: DType | None = None
-
     def combine(self, value: np.ndarray) -> np.ndarray:
         return divide(np.ones_like(value), value)
 
 
-@dataclass(frozen=True)
-class Div(Elementwise):
+class Div(Rounded):
     """The first tile by the second one: the first one times the reciprocal of the second one, rounded once.
 
     Types and broadcasting as in `Add`; as IEEE 754 where an operand is a zero, an infinity or NaN. Accuracy as that of
     `Reciprocal`, so FP32 quotients are not always the nearest ones. 1 FLOP per scalar.
     """
 
-    out: DType | None = None
     operands = 2
-
-    def combine(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        return divide(first, second)
+    combine = staticmethod(divide)

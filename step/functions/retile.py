@@ -10,17 +10,9 @@ import numpy as np
 
 from step.errors import TypeMismatch
 from step.language.dims import Dim, Shape, dim, product
-from step.language.function import AccumFunction, FlatMapFunction, Function, Sample, mismatch
+from step.language.function import AccumFunction, FlatMapFunction, Sample, mismatch, one_tile
 from step.language.tokens import Token, empty
 from step.language.types import ElementType, Tile
-
-
-def _tile(function: Function, inputs: tuple[ElementType, ...]) -> Tile:
-    """The one tile among ``inputs``; raises `TypeMismatch` where it is not one."""
-    match inputs:
-        case (Tile() as tile,):
-            return tile
-    raise mismatch(function, "one tile", inputs)
 
 
 def _joined(reduced: Shape, extent: Dim) -> Dim:
@@ -29,7 +21,6 @@ def _joined(reduced: Shape, extent: Dim) -> Dim:
     return Dim(product(dims), max(each.kind for each in dims))
 
 
-@dataclass(frozen=True)
 class RetileRow(AccumFunction):
     """Joins tiles one below the other, in their order: ``[rows, cols]`` becomes ``[n * rows, cols]``. No FLOPs.
 
@@ -37,7 +28,7 @@ class RetileRow(AccumFunction):
     """
 
     def state_type(self, reduced: Shape, *inputs: ElementType) -> Tile:
-        tile = _tile(self, inputs)
+        tile = one_tile(self, inputs, "one tile")
         if not tile.cols.is_static:
             raise mismatch(self, "a tile with a fixed number of columns", inputs)
         return Tile(tile.dtype, _joined(reduced, tile.rows), tile.cols)
@@ -50,7 +41,6 @@ class RetileRow(AccumFunction):
         return np.concatenate([state, value])
 
 
-@dataclass(frozen=True)
 class RetileCol(AccumFunction):
     """Joins tiles side by side, in their order: ``[rows, cols]`` becomes ``[rows, n * cols]``. No FLOPs.
 
@@ -58,7 +48,7 @@ class RetileCol(AccumFunction):
     """
 
     def state_type(self, reduced: Shape, *inputs: ElementType) -> Tile:
-        tile = _tile(self, inputs)
+        tile = one_tile(self, inputs, "one tile")
         if tile.rows.is_ragged:
             raise mismatch(self, "tiles with the same number of rows", inputs)
         return Tile(tile.dtype, tile.rows, _joined(reduced, tile.cols))
@@ -95,7 +85,7 @@ class RetileStreamify(FlatMapFunction):
 
     def _split(self, inputs: tuple[ElementType, ...]) -> tuple[Tile, Dim]:
         """Type of the pieces, and their number."""
-        tile = _tile(self, inputs)
+        tile = one_tile(self, inputs, "one tile")
         if self.axis not in ("row", "col"):
             raise TypeMismatch(f'retile_streamify needs axis to be "row" or "col", not {self.axis!r}')
         if self.rank not in (0, 1):

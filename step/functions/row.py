@@ -84,7 +84,6 @@ class RowSum(_OfRows):
         return fused.fused_sum(padded.astype(np.float64), fused.exponents(padded), axis=2)
 
 
-@dataclass(frozen=True)
 class RowMax(_OfRows):
     """The largest scalar of every row: ``[rows, cols]`` becomes ``[rows, 1]``. 1 FLOP per scalar of the operand.
 
@@ -106,7 +105,6 @@ class RowMax(_OfRows):
             return numerics.narrow(np.where((largest == 0) & plus_zero, np.float32(0), largest), dtype)
 
 
-@dataclass(frozen=True)
 class ArgMax(_OfRows):
     """The column of the largest scalar of every row, of equal ones the first: ``[rows, cols]`` becomes ``[rows, 1]``.
 

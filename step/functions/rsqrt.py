@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
-from step.language.dtypes import DType
-from step.language.scalars import Elementwise
+from step.language import numerics
+from step.language.scalars import Rounded
 from step.language.table import Table, lines
 
 SEGMENT_BITS = 8
@@ -35,18 +34,14 @@ def rsqrt(values: np.ndarray) -> np.ndarray:
     The table has 1/sqrt of the mantissa, linear within a segment, truncated to `VALUE_BITS` fraction bits; half of the
     exponent, rounded down, is that of the result with the other sign. It is rounded once to FP32.
     """
-    bits = values.view(np.uint32).astype(np.int64)
-    exponent, fraction = (bits >> 23 & 0xFF) - 127, bits & 0x7FFFFF
-    step_bits = reciprocal_roots().step_bits
-    segment = fraction >> step_bits | (exponent & 1) << SEGMENT_BITS
-    root = reciprocal_roots().read(segment, fraction & (1 << step_bits) - 1)
+    _, exponent, mantissa = numerics.parts(values)
+    root = reciprocal_roots().read(mantissa & 0x7FFFFF | (exponent & 1) << 23)
     result = np.ldexp(root.astype(np.float64), -(exponent >> 1) - VALUE_BITS).astype(np.float32)
     special = ~(values > 0) | (values == np.inf)
     return np.where(special, 1 / np.sqrt(values), result)
 
 
-@dataclass(frozen=True)
-class Rsqrt(Elementwise):
+class Rsqrt(Rounded):
     """1/sqrt(x) of every scalar of a BF16 or FP32 tile; 2 FLOPs per scalar.
 
     ``out`` is BF16 or FP32, by default the type of the input; computed in FP32 and then rounded to ``out``. NaN for
@@ -56,8 +51,5 @@ class Rsqrt(Elementwise):
     1.6e-6 at most with an FP32 result.
     """
 
-    out: DType | None = None
     cost = 2
-
-    def combine(self, value: np.ndarray) -> np.ndarray:
-        return rsqrt(value)
+    combine = staticmethod(rsqrt)

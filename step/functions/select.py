@@ -16,7 +16,6 @@ from step.language.function import NUMBER, AccumFunction, MapFunction, Sample, b
 from step.language.types import ElementType, Selector, Tile
 
 
-@dataclass(frozen=True)
 class SelectValid(MapFunction):
     """Target 0 for a real element, no target for padding; the input is a padding flag (true: padding). No FLOPs."""
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from step.functions.exp import LARGEST_EXPONENT, POSITION_BITS, position
 from step.language import numerics
-from step.language.dtypes import DType
-from step.language.scalars import Elementwise
+from step.language.scalars import Rounded
 from step.language.table import Table, lines
 
 SEGMENT_BITS, STEP_BITS = 5, 12
@@ -51,17 +49,12 @@ def silu(values: np.ndarray) -> np.ndarray:
     2. sigmoid(s) from the table, linear within a segment, truncated to `VALUE_BITS` fraction bits;
     3. the mantissa of x times that, rounded once to FP32 (subnormal: zero).
     """
-    bits = values.view(np.uint32).astype(np.int64)
-    negative = bits >> 31 != 0
-    exponent = (bits >> 23 & 0xFF) - 127
-    mantissa = bits & 0x7FFFFF | 0x800000
+    negative, exponent, mantissa = numerics.parts(values)
     s = position(values)
     row = s >> POSITION_BITS
-    segment = s >> POSITION_BITS - SEGMENT_BITS
-    step = s >> POSITION_BITS - SEGMENT_BITS - STEP_BITS & (1 << STEP_BITS) - 1
-    below = row < -RANGE
-    index = np.where(below, segment & (1 << SEGMENT_BITS) - 1, segment + (RANGE << SEGMENT_BITS))
-    factor = sigmoid_table().read(np.clip(index, 0, len(sigmoid_table().entries) - 1), step)
+    place, unit = s >> POSITION_BITS - SEGMENT_BITS - STEP_BITS, 1 << SEGMENT_BITS + STEP_BITS
+    place = np.where(row < -RANGE, place % unit, np.minimum(place, RANGE * unit - 1) + RANGE * unit)
+    factor = sigmoid_table().read(place)
     scale = np.minimum(row, 0)
     scaled = np.ldexp((mantissa * factor).astype(np.float64), exponent + scale - 23 - VALUE_BITS)
     rounded = numerics.from_float64(np.where(negative, -scaled, scaled))
@@ -70,8 +63,7 @@ def silu(values: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(values) | (values == 0), values, result)
 
 
-@dataclass(frozen=True)
-class Silu(Elementwise):
+class Silu(Rounded):
     """x * sigmoid(x) of every scalar of a BF16 or FP32 tile; 8 FLOPs per scalar.
 
     ``out`` is BF16 or FP32, by default the type of the input; computed in FP32 and then rounded to ``out``.
@@ -80,8 +72,5 @@ class Silu(Elementwise):
     at most with an FP32 result. Where the exact result is subnormal, the result is a zero.
     """
 
-    out: DType | None = None
     cost = 8
-
-    def combine(self, value: np.ndarray) -> np.ndarray:
-        return silu(value)
+    combine = staticmethod(silu)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from step.language import numerics
-from step.language.dtypes import DType
-from step.language.scalars import Elementwise
+from step.language.scalars import Rounded
 from step.language.table import Table, lines
 
 LARGEST_EXPONENT = 2
@@ -37,19 +35,15 @@ def tanh(values: np.ndarray) -> np.ndarray:
     1. tanh(abs(x)) / abs(x) from the table, linear within a segment, truncated to `VALUE_BITS` fraction bits;
     2. the mantissa of x times that, rounded once to FP32; 1 at most.
     """
-    bits = values.view(np.uint32).astype(np.int64)
-    exponent = (bits >> 23 & 0xFF) - 127
-    mantissa = bits & 0x7FFFFF | 0x800000
-    place = mantissa >> np.clip(LARGEST_EXPONENT - exponent, 0, 63)
-    factor = slopes().read(place >> STEP_BITS, place & (1 << STEP_BITS) - 1)
+    negative, exponent, mantissa = numerics.parts(values)
+    factor = slopes().read(mantissa >> np.clip(LARGEST_EXPONENT - exponent, 0, 63))
     magnitude = np.minimum(1, np.ldexp((mantissa * factor).astype(np.float64), exponent - 23 - VALUE_BITS))
     magnitude = np.where(exponent > LARGEST_EXPONENT, 1, magnitude)
-    result = numerics.from_float64(np.where(bits >> 31 != 0, -magnitude, magnitude))
+    result = numerics.from_float64(np.where(negative, -magnitude, magnitude))
     return np.where(np.isnan(values) | (values == 0), values, result)
 
 
-@dataclass(frozen=True)
-class Tanh(Elementwise):
+class Tanh(Rounded):
     """The hyperbolic tangent of every scalar of a BF16 or FP32 tile; 6 FLOPs per scalar.
 
     ``out`` is BF16 or FP32, by default the type of the input; computed in FP32 and then rounded to ``out``.
@@ -58,8 +52,5 @@ class Tanh(Elementwise):
     2.1e-5 at most with an FP32 result.
     """
 
-    out: DType | None = None
     cost = 6
-
-    def combine(self, value: np.ndarray) -> np.ndarray:
-        return tanh(value)
+    combine = staticmethod(tanh)

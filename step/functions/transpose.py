@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from step.language.function import MapFunction, mismatch
+from step.language.function import MapFunction, one_tile
 from step.language.types import ElementType, Tile
 
 
-@dataclass(frozen=True)
 class Transpose(MapFunction):
     """A tile with rows for columns: ``[rows, cols]`` becomes ``[cols, rows]``, bit for bit. No FLOPs."""
 
     def result_type(self, *inputs: ElementType) -> Tile:
-        match inputs:
-            case (Tile() as tile,):
-                return Tile(tile.dtype, tile.cols, tile.rows)
-        raise mismatch(self, "one tile", inputs)
+        tile = one_tile(self, inputs, "one tile")
+        return Tile(tile.dtype, tile.cols, tile.rows)
 
     def apply(self, value: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray(value.T)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Container, Mapping
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from importlib.util import find_spec
@@ -101,6 +101,24 @@ def registered(table: Mapping[str, Registered], name: str, package: str, what: s
     if name not in table:
         raise FormatError(f"{what} must be one of {', '.join(sorted(table))}, not {name!r}")
     return table[name]
+
+
+def open_package(namespace: dict[str, Any], table: Mapping[str, type[Any]]) -> None:
+    """Let the package of ``namespace`` have the classes that its modules, and those installed for it, put in ``table``.
+
+    Its own modules are imported at once, others when somebody asks for what they have, or for all.
+    """
+    package = namespace["__name__"]
+    for each in iter_modules(namespace["__path__"]):
+        import_module(f"{package}.{each.name}")
+
+    def names() -> list[str]:
+        load_all(package)
+        return sorted(each.__name__ for each in table.values())
+
+    own = {each.__name__: each for each in table.values()}
+    more = {"__all__": sorted(own), "__dir__": names, "__getattr__": partial(exported, table, package=package)}
+    namespace.update(own, **more)
 
 
 def exported(table: Mapping[str, type[Any]], name: str, package: str) -> type[Any]:

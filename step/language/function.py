@@ -11,6 +11,7 @@ import abc
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from random import Random
 from types import MappingProxyType
@@ -52,6 +53,7 @@ def below(count: int) -> Callable[[Random], Any]:
     return lambda random: np.array([[random.randrange(count)]], np.uint32)
 
 
+@dataclass(frozen=True)
 class Function(metaclass=CheckedABC):
     """Base of all functions; subclasses register themselves under their name in snake case."""
 
@@ -108,6 +110,16 @@ class Function(metaclass=CheckedABC):
     def operand_bytes(self, *inputs: ElementType) -> sympy.Expr:
         """On-chip bytes of the operands that one application holds, as the paper counts them."""
         return sympy.Integer(0)
+
+
+def one_tile(
+    function: Function, inputs: tuple[ElementType, ...], wanted: str, fits: Callable[[Tile], Any] = bool
+) -> Tile:
+    """The one tile among ``inputs``, if it ``fits``; raises `TypeMismatch` where it is not what is ``wanted``."""
+    match inputs:
+        case (Tile() as tile,) if fits(tile):
+            return tile
+    raise mismatch(function, wanted, inputs)
 
 
 class MapFunction(Function):

@@ -36,6 +36,12 @@ def canonical(values: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(values), np.float32(np.nan), values)
 
 
+def parts(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of every number whether it is negative, its exponent, and its mantissa with 23 fraction bits."""
+    bits = values.view(np.uint32).astype(np.int64)
+    return bits >> 31 != 0, (bits >> 23 & 0xFF) - 127, bits & 0x7FFFFF | 0x800000
+
+
 def add(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Sum of numbers that are flushed; a subnormal sum is exact, so it is flushed without further rounding."""
     return flush(first + second)

@@ -20,6 +20,19 @@ from step.language.useful import PaddedApplication, rows_of, static_product
 
 
 @dataclass(frozen=True)
+class Distinct:
+    """Adds the index that a tile holds to the mask of those ``seen``, all below ``bound`` and different."""
+
+    bound: int
+
+    def __call__(self, seen: int, index: np.ndarray) -> int:
+        place = int(index.item())
+        if place >= self.bound or seen >> place & 1:
+            raise Violation(Fault.OUT_OF_RANGE)
+        return seen | 1 << place
+
+
+@dataclass(frozen=True)
 class _Reduction(_Applying):
     """Updates a state of ``function`` with every element of the inner ``rank`` dimensions."""
 
@@ -35,16 +48,18 @@ class _Reduction(_Applying):
         """
         elements, shape = self.operands(inputs)
         expect_rank(self.rank, 1, len(shape) - 1)
-        return self.function.state_type(per_tensor(shape, self.rank), *elements), shape
+        return self._state(shape, elements), shape
+
+    def _state(self, shape: Shape, elements: Sequence[ElementType]) -> ElementType:
+        return self.function.state_type(per_tensor(shape, self.rank), *elements)
 
     def rows_kept(self, inputs: tuple[StreamType, ...]) -> int | None:
         """The input whose tiles have the dynamic rows of the state; None: there is none, or the state joins them."""
-        state, _ = self.state(inputs)
+        elements = elements_of(inputs)
+        state = self._state(inputs[0].shape, elements)
         if not isinstance(state, Tile) or not is_dynamic(state):
             return None
-        kept = (
-            port for port, each in enumerate(elements_of(inputs)) if isinstance(each, Tile) and each.rows == state.rows
-        )
+        kept = (port for port, each in enumerate(elements) if isinstance(each, Tile) and each.rows == state.rows)
         return next(kept, None)
 
     @staticmethod
@@ -71,4 +86,4 @@ class _Reduction(_Applying):
         return applied.padded.times(sympy.Rational(1, count), alike)
 
     def rows_made(self, node: Placed, *elements: ElementType) -> sympy.Expr:
-        return rows_of(self.function.state_type(per_tensor(node.input_types[0].shape, self.rank), *elements))
+        return rows_of(self._state(node.input_types[0].shape, elements))

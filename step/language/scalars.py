@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import Any, ClassVar
 
@@ -80,6 +81,8 @@ class Elementwise(MapFunction):
     operands: ClassVar[int] = 1
     cost: ClassVar[int] = 1
     """FLOPs per scalar of the result."""
+    combine: ClassVar[Callable[..., Any]]
+    """The FP32 result for flushed FP32 operands."""
     integers: ClassVar[Callable[..., Any] | None] = None
     """The result for int64 operands, of which the lowest 32 bits count; None without an integer form."""
 
@@ -97,10 +100,6 @@ class Elementwise(MapFunction):
     def sample_parameters(cls, random: Random, tile: Tile) -> dict[str, Any]:
         """Parameters of a `sample` on a ``tile`` beside ``out``."""
         return {}
-
-    def combine(self, *operands: Any) -> np.ndarray:
-        """The FP32 result for flushed FP32 operands."""
-        raise NotImplementedError
 
     def _tiles(self, inputs: tuple[ElementType, ...], count: int) -> list[Tile]:
         tiles = tiles_of(self, inputs, count, (*FLOATS, *INTEGERS) if self.integers else FLOATS)
@@ -134,7 +133,14 @@ def _widest(dtypes: Any) -> DType:
     return FP32 if FP32 in found else found.pop()
 
 
-class Folding(Elementwise, AccumFunction):
+@dataclass(frozen=True)
+class Rounded(Elementwise):
+    """An `Elementwise` function whose first parameter is ``out``."""
+
+    out: DType | None = None
+
+
+class Folding(Rounded, AccumFunction):
     """An `Elementwise` function that also folds the elements of a reduction: the state is its first operand.
 
     The state starts at the ``identity``, and is rounded to its format after every element: to ``out``, by default FP32

@@ -22,10 +22,10 @@ class Table:
         """The table as one array of values and one of rises."""
         return np.array(self.entries).T.copy()
 
-    def read(self, segment: np.ndarray, place: np.ndarray) -> np.ndarray:
-        """The value at a ``place`` of a ``segment``, truncated."""
-        value, rise = self._columns[:, segment]
-        return value + (rise * place >> self.step_bits)
+    def read(self, place: np.ndarray) -> np.ndarray:
+        """The value at a ``place``, counted from the first one of the first segment; truncated."""
+        value, rise = self._columns[:, place >> self.step_bits]
+        return value + (rise * (place & (1 << self.step_bits) - 1) >> self.step_bits)
 
 
 def lines(points: Iterable[int]) -> list[tuple[int, int]]:

@@ -62,6 +62,8 @@ class Token(NamedTuple):
 
 
 DONE = Token(NOTHING, done=True)
+BLANK = Token(NOTHING)
+"""No token: neither a value nor an empty, nor Done."""
 
 
 def empty(rank: int, stop: int | None = None) -> Token:

@@ -87,16 +87,13 @@ class FabricConfig(metaclass=Checked):
                 f"scratchpad_bytes must be a multiple of page_bytes = {self.page_bytes}, not {self.scratchpad_bytes}"
             )
 
-    def of(self, operator: str) -> FabricConfig:
-        """The fabric as the operator of this name has it: with its own ``lanes`` and ``links`` for whatever it does."""
-        if not self.lanes and not self.links:
-            return self
+    def of(self, operator: str, link_bytes: int) -> FabricConfig:
+        """The fabric with the ``lanes`` of ``operator`` for whatever it does, and words of ``link_bytes``."""
         matmul, vector = (self.lanes.get(operator, each) for each in (self.matmul_lanes, self.vector_lanes))
-        link = self.links.get(operator, self.link_bytes)
-        own = matmul, vector, link
+        own = matmul, vector, link_bytes
         if own not in self._made:
             self._made[own] = replace(
-                self, lanes={}, links={}, matmul_lanes=matmul, vector_lanes=vector, link_bytes=link
+                self, lanes={}, links={}, matmul_lanes=matmul, vector_lanes=vector, link_bytes=link_bytes
             )
         return self._made[own]
 
@@ -106,8 +103,10 @@ class FabricConfig(metaclass=Checked):
         return {}
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data, as saved with a program."""
-        data = {each.name: getattr(self, each.name) for each in fields(self)} | {MEMORY: self.memory.to_json()}
+        """Plain data, as saved with a program; a memory without a bus does not speak of one."""
+        data = {each.name: getattr(self, each.name) for each in fields(self)} | {MEMORY: asdict(self.memory)}
+        if self.memory.bus is None:
+            del data[MEMORY]["bus"]
         own = {kind: dict(data.pop(kind)) for kind in OWN}
         return data | {kind: numbers for kind, numbers in own.items() if numbers}
 
@@ -143,7 +142,7 @@ def with_settings(fabric: FabricConfig, settings: Iterable[str]) -> FabricConfig
             data[MEMORY]["channels"] = memory.of_bandwidth(_positive(name, text)).channels
             continue
         if name == MASTERS:
-            data[MEMORY] = MemoryConfig.from_json(data[MEMORY]).of_masters(_masters(text)).to_json()
+            data[MEMORY] = asdict(MemoryConfig.from_json(data[MEMORY]).of_masters(_masters(text)))
             continue
         *groups, leaf = name.split(".")
         target: Any = data

@@ -82,7 +82,7 @@ def flops_a_cycle(node: Node, netlist: Netlist) -> int:
 def _plan(node: Node, netlist: Netlist) -> DatapathPlan | None:
     function = node.operator.function
     reduce = node.operator.reduces
-    return None if function is None else plan_of(node, function, netlist.fabric, reduce=reduce)
+    return None if function is None else plan_of(node, function, netlist.at(node), reduce=reduce)
 
 
 def _check_lanes(name: str, lanes: int, netlist: Netlist) -> None:
@@ -195,7 +195,7 @@ def _check_dynamic(node: Node, netlist: Netlist) -> None:
     channels = [*netlist.inputs(node), *netlist.outputs(node)]
     if function is None or not any(is_dynamic(each.element) for each in channels if each is not None):
         return
-    plan = plan_of(node, function, netlist.fabric, reduce=isinstance(function, AccumFunction))
+    plan = plan_of(node, function, netlist.at(node), reduce=isinstance(function, AccumFunction))
     if not plan.takes_rows:
         mend = "choose link_bytes of a scalar or more" if isinstance(plan, VectorPlan | RowPlan) else PACKED
         raise FabricError(

@@ -1,20 +1,29 @@
-"""Elements on links: their words, and the width of these.
+"""Values on links: who needs them, the words that they take, the width of these, and the room that there may be.
 
 A tile is as many words of the link as its bits need, a tuple the words of its items one after the other, so that each
 item starts a word. Selectors and addresses, on which operators decide, travel with the header of their token and take
-no words.
+no words. Values travel where somebody needs them: that is a backward slice.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
-from step.language.types import ElementType, Tile, Tuple, is_dynamic
+from step.errors import FabricError
+from step.host.nearest import did_you_mean
+from step.language.graph import Graph, Node
+from step.language.parameters import Within, settled
+from step.language.types import ElementType, Tile, Tuple, is_dynamic, with_rows
+from step.lowering.fabric import FabricConfig
+from step.lowering.limits import MOST_BITS
 from step.lowering.plans.rows import largest, parts
+
+Port = tuple[str, int]
+"""Name of a node, and number of one of its inputs or outputs."""
 
 
 def item_bits(element: ElementType) -> tuple[int, ...]:
@@ -123,3 +132,99 @@ def slots_in_flight(latency: int, interval: int) -> int:
 def link_words(element: ElementType | None, link_bytes: int, rows: int = 0) -> int:
     """Cycles that a value of ``element``, with so many ``rows`` where these are dynamic, takes on a link: 1 or more."""
     return max(1, data_words(element, link_bytes, rows))
+
+
+# -- who needs values: slices of a lowered graph, in which every stream has at most one reader -------------------------
+
+
+def needed_ports(lowered: Graph) -> set[Port]:
+    """The inputs whose values somebody needs.
+
+    They are needed by what leaves the program, by what decides, and by whatever makes a value of them that is needed.
+    """
+
+    def needed(node: Node) -> Iterable[int]:
+        operator, inputs = node.operator, len(node.inputs)
+        return range(inputs) if operator.ends_run else (*operator.decides_on(inputs), *operator.counts_rows(node))
+
+    return _upstream(lowered, needed)
+
+
+def deciding(lowered: Graph) -> frozenset[str]:
+    """Names of the units whose values decide what some unit does: the backward slice from all selectors."""
+    found = _upstream(lowered, lambda node: node.operator.decides_on(len(node.inputs)))
+    return frozenset(lowered.nodes[name].inputs[port].producer for name, port in found)
+
+
+def _upstream(lowered: Graph, chosen: Callable[[Node], Iterable[int]]) -> set[Port]:
+    """The ``chosen`` inputs, and all that their values are made of; what is read is made of what was written."""
+    accesses = [(node.name, node.operator.writes(node)) for node in lowered]
+    written = [(each.tensor, (name, each.port)) for name, each in accesses if each is not None and each.tensor]
+    found, todo = set[Port](), [(node.name, port) for node in lowered for port in chosen(node)]
+    while todo:
+        consumer = todo.pop()
+        if consumer not in found:
+            found.add(consumer)
+            stream = lowered.nodes[consumer[0]].inputs[consumer[1]]
+            node = lowered.nodes[stream.producer]
+            todo += [(node.name, port) for port in node.operator.passes_on(len(node.inputs), stream.port)]
+            read = node.operator.reads(node)
+            if read is not None:
+                todo += [data for tensor, data in written if tensor == read.tensor]
+    return found
+
+
+# -- room: slots of channels, and rows of tiles of dynamic size for which each has places ------------------------------
+
+
+def rows_behind(lowered: Graph, promised: Mapping[str, Any], most: int) -> Mapping[str, int]:
+    """The most rows of a tile of dynamic size that leaves a unit, by its name.
+
+    Tiles have ``most`` rows where they begin, or what is ``promised`` there, and keep them on their way: a unit sends
+    no more than the most that it is sent. Raises `FabricError` for numbers that can not be promised.
+    """
+    begun = {node.name: promised.get(node.name, most) for node in lowered if node.operator.makes_rows(node)}
+    for name, rows in promised.items():
+        if name not in begun:
+            raise FabricError(
+                f"most_rows of {name!r}: {did_you_mean(name, list(begun))}tiles of dynamic size begin at "
+                f"{', '.join(begun) or 'no operator'}"
+            )
+        settled(rows, Annotated[int, Within(1)], f"most_rows of {name!r}", FabricError)
+        if rows > most:
+            raise FabricError(
+                f"most_rows of {name!r} must be at most the fabric's dynamic_rows of {most:,}, not {rows:,}"
+            )
+    senders = {node.name: _senders(node) for node in lowered if node.name not in begun}
+    found, before = {**dict.fromkeys(senders, 0), **begun}, None
+    while found != before:  # loops bring rows back to where they passed
+        before = dict(found)
+        for name, behind in senders.items():
+            found[name] = max((found[each] for each in behind), default=most)
+    return {name: rows or most for name, rows in found.items()}
+
+
+def _senders(node: Node) -> list[str]:
+    """The units that ``node`` has tiles of dynamic size from."""
+    return [each.producer for each in node.inputs if any(not tile.rows.is_static for tile in each.element.tiles)]
+
+
+def check_depths(graph: Graph, fabric: FabricConfig) -> None:
+    """Raise `FabricError` for a channel that takes more memory than any chip has."""
+    for node in graph:
+        for port, stream in enumerate(node.inputs):
+            depth, width = stream.depth or fabric.channel_depth, _slot_bits(stream.element, fabric.dynamic_rows)
+            if depth * width > MOST_BITS:
+                here = f"{MOST_BITS // width:,} slots"
+                if width > _slot_bits(stream.element, 1):
+                    here = f"tiles of {fabric.dynamic_rows * MOST_BITS // (depth * width):,} rows: lower dynamic_rows"
+                raise FabricError(
+                    f"{node.describe()}: the channel in front of input {port} ({stream}) has {depth:,} slots, which is "
+                    f"{depth * width:,} bits; a channel may have {MOST_BITS:,}, here {here}"
+                )
+
+
+def _slot_bits(element: ElementType, most_rows: int) -> int:
+    """Bits of a slot, at least one for the header; a tile with a dynamic number of rows has room for ``most_rows``."""
+    element = with_rows(element, most_rows)
+    return max(1, element.bits) if element.is_static else 1

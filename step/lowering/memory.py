@@ -1,20 +1,148 @@
-"""Memories on chip, and who shares them.
+"""Memories of a program: regions of tensors off chip, scratchpads on chip, and who shares them.
 
-A *share* is what fills buffers, with what reads them. Shares are dealt out in the order of the program, by turns: what
-stands side by side there, as the operands of a product, is used together, and lies in different scratchpads. All shares
-of a scratchpad have words of the same width, and draw on the same pages, of which a buffer takes as many as it comes to
-need. Off-chip memory is laid out in `step.lowering.regions`.
+Addresses off chip are in beats. Every operator that reads has a region of its own with its tensor cut into its tiles,
+one after the other, each starting on a beat; those that write follow. A declared tensor that is written has one region,
+which all that read or write it share. Regions start at a multiple of `ALIGNMENT`, so that tile 0 is on channel 0, and
+the hardware is the same for memories with other channels: addresses are all that it knows of them.
+
+A *share* of a scratchpad is what fills buffers, with what reads them. Shares are dealt out in the order of the program,
+by turns: what stands side by side there, as the operands of a product, is used together, and lies in different
+scratchpads. All shares of a scratchpad have words of the same width, and draw on the same pages, of which a buffer
+takes as many as it comes to need.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
-from step.language.graph import Node
+from step.errors import FabricError
+from step.language.graph import Graph, Node
+from step.language.operator import Access
+from step.language.tiling import stored
 from step.language.types import Buffer
+from step.lowering.fabric import LIMITS
 from step.lowering.netlist import Netlist, derived
-from step.lowering.regions import MemoryMap as MemoryMap
-from step.lowering.regions import regions_of
+from step.lowering.off_chip import MemoryConfig
+
+ALIGNMENT = 64
+"""Beats; more where there are more channels times interleaved beats."""
+
+DYNAMIC_TILES = 1 << 14
+"""Room where the number of tiles is only known at run time."""
+
+ADDRESS_BITS = 32
+"""Of the number of a beat, in hardware and its simulation."""
+
+
+@dataclass(frozen=True)
+class Region:
+    """Memory that one operator reads or writes: ``base`` and ``beats_per_tile`` in beats, ``tiles`` in tiles."""
+
+    node: str
+    base: int
+    beats_per_tile: int
+    tiles: int
+
+    @property
+    def beats(self) -> int:
+        return self.beats_per_tile * self.tiles
+
+    @property
+    def end(self) -> int:
+        """The beat behind it."""
+        return self.base + self.beats
+
+
+@dataclass(frozen=True)
+class MemoryMap:
+    """The regions of a program, by node name, and the size of all together in beats."""
+
+    loads: dict[str, Region]
+    stores: dict[str, Region]
+    beats: int
+
+    @property
+    def regions(self) -> Iterator[Region]:
+        """All, in the order of their addresses; of a tensor that several operators share, one for each."""
+        yield from sorted((*self.loads.values(), *self.stores.values()), key=lambda each: each.base)
+
+
+def alignment(memory: MemoryConfig) -> int:
+    """Regions start at a multiple of so many beats."""
+    return max(ALIGNMENT, memory.channels * memory.interleave)
+
+
+def same_addresses(one: MemoryConfig, other: MemoryConfig) -> bool:
+    """Whether programs have the same beats at the same addresses in both memories."""
+    return one.beat_bytes == other.beat_bytes and alignment(one) == alignment(other)
+
+
+def regions_of(graph: Graph, memory: MemoryConfig) -> MemoryMap:
+    """Lay out the off-chip ``memory`` of ``graph``: what is read first, then what is written, each in its order.
+
+    Raises `FabricError` for the first region with a beat that has no address.
+    """
+    layout = _laid_out(graph, memory)
+    for region in layout.regions:
+        if region.end > 1 << ADDRESS_BITS:
+            raise _beyond(region, graph, memory)
+    return layout
+
+
+def _laid_out(graph: Graph, memory: MemoryConfig) -> MemoryMap:
+    end, start = 0, alignment(memory)
+    shared: dict[str, Region | None] = dict.fromkeys(stored(graph))
+
+    def place(accesses: Iterator[tuple[str, Access | None]]) -> dict[str, Region]:
+        nonlocal end
+        regions = {}
+        for name, access in accesses:
+            if access is None:
+                continue
+            if (placed := shared.get(access.tensor or "")) is not None:
+                regions[name] = replace(placed, node=name)
+                continue
+            tiles = DYNAMIC_TILES if access.tiles is None else access.tiles
+            beats = memory.beats(access.tile.bits) if access.tile.is_static else 0  # which no fabric stores
+            regions[name] = Region(name, end, beats, tiles)
+            end += -(-regions[name].beats // start) * start
+            if access.tensor in shared:
+                shared[access.tensor] = regions[name]
+        return regions
+
+    loads = place((node.name, node.operator.reads(node)) for node in graph)
+    stores = place((node.name, node.operator.writes(node)) for node in graph)
+    return MemoryMap(loads, stores, end)
+
+
+def _beyond(region: Region, graph: Graph, memory: MemoryConfig) -> FabricError:
+    node, most = graph.nodes[region.node], 1 << ADDRESS_BITS
+    access = node.operator.reads(node) or node.operator.writes(node)
+    what = f"tensor {access.tensor!r}" if access is not None and access.tensor is not None else "what it stores"
+    wider = _wide_enough(graph, memory)
+    if wider:
+        mend = f"choose a fabric with memory.beat_bytes={wider}"
+    else:
+        mend = "choose larger tiles, as each begins on a beat of its own, or smaller tensors"
+    return FabricError(
+        f"{node.describe()}: {what} lies in the beats {region.base:,} to {region.end - 1:,} of off-chip memory, of "
+        f"{memory.beat_bytes} bytes each, but addresses have {ADDRESS_BITS} bits and end at beat {most - 1:,}; {mend}"
+    )
+
+
+def _wide_enough(graph: Graph, memory: MemoryConfig) -> int:
+    """Bytes of a beat with which all of ``graph`` has addresses; 0: there are none in such a ``memory``."""
+    width = 2 * memory.beat_bytes
+    while width <= LIMITS["memory.beat_bytes"].most:
+        try:
+            wider = replace(memory, beat_bytes=width)
+        except FabricError:
+            return 0
+        if all(each.end <= 1 << ADDRESS_BITS for each in _laid_out(graph, wider).regions):
+            return width
+        width *= 2
+    return 0
 
 
 @derived

@@ -21,10 +21,8 @@ from step.language.stream import Stream
 from step.language.types import Buffer, ElementType, Tile, is_dynamic
 from step.language.validate import check
 from step.lowering.fabric import FabricConfig
-from step.lowering.links import Gathering, link_words
-from step.lowering.needs import Port, check_depths, check_most_rows, deciding, needed_ports, rows_behind
+from step.lowering.links import Gathering, Port, check_depths, deciding, link_words, needed_ports, rows_behind
 from step.lowering.off_chip import MemoryConfig
-from step.lowering.regions import regions_of
 from step.ops.broadcast import Broadcast
 
 Found = TypeVar("Found")
@@ -116,8 +114,8 @@ class Netlist:
 
     def at(self, node: Node) -> FabricConfig:
         """The fabric as the unit ``node`` has it, with its own lanes and links."""
-        own, link = self.fabric.of(node.name), self.links[node.name]
-        return own if own.link_bytes == link else replace(own, link_bytes=link)
+        fabric = self.fabric
+        return fabric.of(node.name, self.links[node.name]) if fabric.lanes or fabric.links else fabric
 
     def widths(self, channel: Channel) -> tuple[int, int]:
         """Bytes of the words of ``channel`` as they are written, and as they are read."""
@@ -190,15 +188,11 @@ class Netlist:
                 slots = Annotated[int, Within(least, DEEPEST)]
                 depth = settled(depth, slots, f"the depth of channel {name!r}", FabricError)
             channels[places[name]] = replace(channels[places[name]], depth=depth)
-        return replace(self, channels=tuple(channels)) if depths else self
+        return replace(self, channels=tuple(channels))
 
     def with_most_rows(self, most_rows: Mapping[str, int]) -> Netlist:
         """The same with room for fewer rows of the tiles that begin at operators; raises `FabricError` for others."""
-        if not most_rows:
-            return self
-        check_most_rows(most_rows, self.units, self.fabric.dynamic_rows)
-        producers = {consumer: channel.producer for consumer, channel in self.by_consumer.items()}
-        behind = rows_behind(self.units, producers, most_rows, self.fabric.dynamic_rows)
+        behind = rows_behind(self.graph, most_rows, self.fabric.dynamic_rows)
         channels = tuple(replace(each, rows=behind[each.producer[0]]) for each in self.channels)
         return replace(self, channels=channels, most_rows=dict(most_rows))
 
@@ -227,7 +221,7 @@ def derived(derive: Callable[[Netlist], Found]) -> Callable[[Netlist], Found]:
 def lower(graph: Graph, fabric: FabricConfig) -> Netlist:
     """Check ``graph``, give every reader a copy of its stream, and lay out the channels.
 
-    Raises the errors of `step.language.validate.check`, `check_depths` and `regions_of`.
+    Raises the errors of `step.language.validate.check` and `check_depths`.
     """
     check(settled(graph, Graph, "graph", InputError))
     return lower_checked(graph, settled(fabric, FabricConfig, "fabric", InputError))
@@ -237,22 +231,17 @@ def lower_checked(graph: Graph, fabric: FabricConfig) -> Netlist:
     """`lower` for a ``graph`` that was checked."""
     lowered = insert_broadcasts(graph)
     check_depths(graph, fabric)
+    order, needed = {node.name: at for at, node in enumerate(lowered)}, needed_ports(lowered)
     ends = [(stream, (node.name, port)) for node in lowered for port, stream in enumerate(node.inputs)]
-    producers = {reader: stream.key for stream, reader in ends}
-    needed = needed_ports(lowered, producers)
-    regions_of(graph, fabric.memory)
-    order = {node.name: at for at, node in enumerate(lowered)}
     ends.sort(key=lambda end: (order[end[0].producer], end[0].key[1]))
     channels = []
     for at, (stream, reader) in enumerate(ends):
         name, depth = lowered.stream_name(*stream.key), stream.depth or fabric.channel_depth
         rows, carries = fabric.dynamic_rows, reader in needed
         channels.append(Channel(at, name, stream.key, reader, stream.type, depth, carries, rows))
-    return (
-        Netlist(lowered, fabric, tuple(lowered), tuple(channels), deciding(lowered, producers))
-        .with_depths(graph.depths)
-        .with_most_rows(graph.most_rows)
-    )
+    netlist = Netlist(lowered, fabric, tuple(lowered), tuple(channels), deciding(lowered))
+    netlist = netlist.with_depths(graph.depths) if graph.depths else netlist
+    return netlist.with_most_rows(graph.most_rows) if graph.most_rows else netlist
 
 
 def insert_broadcasts(graph: Graph) -> Graph:

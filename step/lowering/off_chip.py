@@ -87,11 +87,6 @@ class MemoryConfig(metaclass=Checked):
             raise FabricError(f"fabric memory.dram has no {missing[0]!r}; a DRAM needs all of its parameters")
         return cls(**{**data, "dram": Dram(**dram)})
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data; a memory without a bus does not speak of one."""
-        data = asdict(self)
-        return data if self.bus is not None else {name: each for name, each in data.items() if name != "bus"}
-
     @property
     def masters(self) -> int:
         """AXI4 buses that the ports share; 0: each port is one of the memory."""

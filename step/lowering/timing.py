@@ -16,6 +16,6 @@ def timing_of(netlist: Netlist, node: Node) -> UnitPlan | None:
     if function is None or first is None or not first.carries:
         return None
     reduce = node.operator.reduces
-    plan = plan_of(node, function, netlist.fabric, reduce=reduce)
+    plan = plan_of(node, function, netlist.at(node), reduce=reduce)
     operands = tuple(netlist.words(each, node.name) for each in netlist.inputs(node))
     return UnitPlan(plan, operands, netlist.words(first, node.name), first.is_control, reduce)

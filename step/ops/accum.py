@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import numpy as np
-
 from step.language.dims import Dim, DimKind, Shape, at_most_one, element_count, mean, product
 from step.language.draft import Draft
 from step.language.faults import Fault, Violation
 from step.language.function import AccumFunction
 from step.language.operator import Names, Placed, Process, StreamType, Surroundings, each_aligned
-from step.language.reduction import _Reduction
+from step.language.reduction import Distinct, _Reduction
 from step.language.stream import Stream, stream_method
 from step.language.tokens import Token, empty
 from step.language.types import Tile, is_dynamic
 
 
-@dataclass(frozen=True)
 class Accum(_Reduction):
     """Reduces the inner ``rank`` dimensions with ``function``; an empty reduction emits its initial state.
 
@@ -55,18 +50,11 @@ class Accum(_Reduction):
         """Bound of the indices of a reduction, which differ from each other; 0: it has none."""
         return self.function.bound(0) if self.function.indices else 0
 
-    def with_index(self, seen: int, index: np.ndarray) -> int:
-        """The mask of the indices ``seen`` in a reduction and of ``index``; raises `Violation` if this may not come."""
-        place = int(index.item())
-        if place >= self.distinct or seen >> place & 1:
-            raise Violation(Fault.OUT_OF_RANGE)
-        return seen | 1 << place
-
     def process(self, node: Placed, around: Surroundings) -> Process:
         element = node.output_types[0].element
         initial = self.function.initial(element)
         kept, (behind, _) = self.rows_kept(node.input_types), self.state(node.input_types)
-        state, count, seen = initial, 0, 0
+        state, count, seen, see = initial, 0, 0, Distinct(self.distinct)
         while True:
             token, tokens = yield from each_aligned(node)
             if token.done:
@@ -78,7 +66,7 @@ class Accum(_Reduction):
             if token.has_value:
                 self.check_rows(kept, count, state, tokens)
                 if self.distinct:
-                    seen = self.with_index(seen, token.value)
+                    seen = see(seen, token.value)
                 count += 1
                 values = [each.value for each in tokens]
                 state = around.computed(self.function.update, state, *values, result=behind)

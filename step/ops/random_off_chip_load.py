@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from step.language.draft import Draft
 from step.language.dtypes import UINT32
@@ -16,7 +15,6 @@ from step.language.tiling import _TiledAccess, rows_and_columns
 from step.language.types import Tile
 
 
-@dataclass(frozen=True)
 class RandomOffChipLoad(_TiledAccess):
     """Reads the tile of ``tensor`` at every address: its index in the tiled tensor, row-major.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,7 +19,6 @@ from step.language.types import Tile
 ADDRESS, DATA = 0, 1
 
 
-@dataclass(frozen=True)
 class RandomOffChipStore(_TiledAccess):
     """Writes every tile of the data into ``tensor``, at its address: the index in the tiled tensor, row-major.
 

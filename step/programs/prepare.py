@@ -16,6 +16,7 @@ from step.language.graph import Graph
 from step.language.location import is_of_user
 from step.language.validate import check
 from step.lowering.fabric import FabricConfig
+from step.lowering.memory import memory_map
 from step.lowering.netlist import Netlist, lower_checked
 from step.programs.data.inputs import BoundInputs, as_data, bind_inputs
 from step.programs.data.npz import load_inputs
@@ -54,9 +55,11 @@ class Prepared:
 
     @cached_property
     def netlist(self) -> Netlist:
-        """Units and channels; raises what `step.lowering.netlist.lower` raises."""
+        """Units and channels; raises what `step.lowering.netlist.lower` and `memory_map` raise."""
         _ = self.doubts
-        return lower_checked(self.graph, self.fabric)
+        netlist = lower_checked(self.graph, self.fabric)
+        memory_map(netlist)
+        return netlist
 
     @cached_property
     def data(self) -> BoundInputs:

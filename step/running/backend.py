@@ -1,29 +1,32 @@
-"""Back ends by name, what they can and what can be asked of them, and the untimed one."""
+"""Back ends by name, what they can and what can be asked of them, and the one way to run a program on one of them."""
 
 from __future__ import annotations
 
 import inspect
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from step.errors import EnvironmentProblem, InputError, RegistrationError, UnknownName, needing
+from step.errors import EnvironmentProblem, InputError, RegistrationError, SimulationError, UnknownName, needing
 from step.host.names import unknown
 from step.host.nearest import did_you_mean
 from step.host.paths import named_file
 from step.host.progress import Progress, silent
-from step.language.graph import Graph
+from step.host.watching import watched
 from step.language.parameters import Within, settled
-from step.language.validate import check_outputs
 from step.lowering.fabric import FabricConfig
-from step.lowering.netlist import Netlist
-from step.programs.data.inputs import BoundInputs
-from step.programs.prepare import Prepared, prepare
-from step.running.interpreter import OnToken, meaning
-from step.running.result import RunResult, Status
+from step.programs.energy.model import Energy
+from step.programs.metrics import Metrics, metrics_of
+from step.programs.prepare import Inputs, Openable, Prepared, open_program, prepare
+from step.programs.program import Program
+from step.programs.tables import Columns, table
+from step.running.expectation import Deviation, deviation
+from step.running.interpreter import bind, interpreted
+from step.running.output import ACTIVITIES, Output, activities, outputs_of
+from step.running.result import RunResult
 
 GROUP = "step.backends"
 
@@ -141,24 +144,155 @@ def runner(name: str, options: Mapping[str, Any], progress: Progress = silent) -
     return partial(found.run, **given, **({"progress": progress} if found.takes("progress") else {}))
 
 
-def run(
-    program: Prepared | Netlist | Graph,
-    inputs: Mapping[str, Any] | BoundInputs | None = None,
-    fabric: FabricConfig | None = None,
-    *,
-    on_token: OnToken | None = None,
-) -> RunResult:
-    """Interpret ``program``: outputs without time, so no cycles and no activities.
+@dataclass(frozen=True, repr=False, eq=False)
+class Run:
+    """A run of ``program`` to its end; ``result`` is the record of it, which files hold.
 
-    The fabric has no say in it, but what no fabric can be is refused as by the other back ends. ``on_token`` is told of
-    every token that leaves through a sink.
+    >>> run = step.run(program, "interpret")
+    >>> run.outputs["y"].numpy().ravel(), run.check().relative
+    (array([ 6., 15.], dtype=float32), 0.0)
     """
-    prepared = prepare(program, inputs, fabric)
-    check_outputs(prepared.graph)
-    started = time.perf_counter()
-    found = meaning(prepared, on_token=on_token)
-    seconds = time.perf_counter() - started
-    return RunResult("interpret", prepared.graph.name, Status.FINISHED, 0, found.outputs, {}, {}, seconds)
+
+    program: Program
+    result: RunResult
+
+    @property
+    def backend(self) -> str:
+        """Name of the back end."""
+        return self.result.backend
+
+    @property
+    def cycles(self) -> int:
+        """Length of the run in cycles; raises `InputError` for one without time."""
+        if not self.result.cycles:
+            raise InputError(f"a run on the back end {self.backend} has no cycles; {' and '.join(able('timed'))} have")
+        return self.result.cycles
+
+    @cached_property
+    def outputs(self) -> dict[str, Output]:
+        """Outputs through sinks and stores, and the tensors that were stored, by name.
+
+        Raises `InputError` where values were not computed.
+        """
+        if self.result.outputs is None:
+            raise InputError(
+                f"this run on the back end {self.backend} computed only the values that decide cycles, so it has no "
+                'outputs; values="all" computes all of them'
+            )
+        return outputs_of(self.program, self.result.outputs)
+
+    @cached_property
+    def operators(self) -> Columns:
+        """Cycles that each operator was ``busy``, ``starved``, ``blocked`` and ``finished``."""
+        return Columns.of("operator", self.result.operators, ACTIVITIES)
+
+    @cached_property
+    def channels(self) -> Columns:
+        """``tokens`` that entered each channel, its ``peak`` occupancy and its ``capacity`` in slots."""
+        return Columns.of("channel", self.result.channels, ("tokens", "peak", "capacity"))
+
+    @cached_property
+    def traffic(self) -> Columns:
+        """``read_bytes`` from off-chip memory and ``written_bytes`` to it, by operator, in so many ``beats``."""
+        return Columns.of("operator", self.result.traffic, ("read_bytes", "written_bytes", "beats"))
+
+    @property
+    def flops(self) -> int:
+        """Floating-point operations that were executed, on padding too; raises what `step.bind` raises."""
+        return int(self._metrics.flops.round())
+
+    @property
+    def useful_flops(self) -> int:
+        """Operations of `flops` on rows that are data, an upper bound where `step.metrics` says so."""
+        return int(self._metrics.useful_flops.round())
+
+    @cached_property
+    def _metrics(self) -> Metrics:
+        return metrics_of(prepare(self.program)).bind(self.result.symbols or bind(self.program))
+
+    @cached_property
+    def energy(self) -> Energy:
+        """Energy of what the program does on its data, of all that switches (docs/energy.md), by published figures.
+
+        That is the same on all back ends. Raises what `step.bind` raises.
+        """
+        return self._metrics.energy
+
+    def check(self) -> Deviation:
+        """Deviation of the outputs from those that the program expects.
+
+        Raises `SimulationError`, with the first scalar that is too far away, unless all are within the tolerance, and
+        `InputError` where nothing is expected.
+        """
+        outputs = {name: list(each.tokens) for name, each in self.outputs.items()}
+        found = deviation(self.program, outputs)
+        if found is None:
+            raise InputError(f"nothing is expected of {self.program.name}; give Program(..., expected={{name: array}})")
+        if not found.close:
+            raise SimulationError(f"{self.program.name} on {self.backend}: {found.first}")
+        return found
+
+    def save(self, path: Path | str) -> None:
+        """Write the record of the run to ``path`` as JSON (see `RunResult.save`)."""
+        self.result.save(path)
+
+    def __repr__(self) -> str:
+        return f"<run of {self._caption}>"
+
+    @property
+    def _caption(self) -> str:
+        length = f": {self.cycles:,} cycles" if self.result.cycles else ""
+        return f"{self.program.name} on {self.backend}{length}"
+
+    def _repr_html_(self) -> str:
+        shown = activities(self.result, self._caption) if self.result.operators else ""
+        if self.result.outputs is None:
+            return shown
+        rows = [(name, each.type) for name, each in self.outputs.items()]
+        return shown + table(("output", "type"), rows, "" if shown else self._caption)  # else that of operators has it
 
 
-INTERPRET = Backend(run, outputs=True)
+def run(
+    program: Openable,
+    backend: str = "rtl",
+    *,
+    inputs: Inputs | None = None,
+    fabric: FabricConfig | None = None,
+    max_cycles: int | None = None,
+    events: bool = False,
+    waves: Path | str | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Run:
+    """Run ``program``, a `Program`, a `Graph` or the name of a file.
+
+    ``backend``: ``"rtl"`` simulates the hardware, ``"approx"`` is the fast model, ``"interpret"`` has outputs and no
+    time. ``inputs`` (data by name, or an .npz file) and ``fabric`` replace the program's own. Timed runs end in
+    failure after ``max_cycles``, and record the cycle of every token where ``events`` are asked for; ``waves`` is a
+    .vcd or .fst file for those of the RTL. ``progress`` is told what is going on; without
+    one a terminal or a notebook shows it, unless the environment has ``STEP_PROGRESS=0``.
+
+    What else a back end takes goes through ``options``: ``values="all"`` lets the fast model compute outputs,
+    ``jump=False`` go through all repetitions of regular phases, ``on_token`` is told the name of a sink and every token
+    that leaves the program there, as it does (``on_token(name, token)``; on the fast model with all values).
+
+    Raises `SimulationError` with the ``result`` up to there where the run fails, `InputError` for data that does not
+    fit and for options that the back end does not have, and the other errors of `step.errors`; warns of what is
+    doubtful in the program (`ProgramWarning`).
+
+    >>> run = step.run(program, "approx", values="all")
+    >>> run.operators["operator"].tolist(), run.outputs["y"].numpy().ravel()
+    (['x', 'accum_0', 'y'], array([ 6., 15.], dtype=float32))
+    >>> step.run(program, "approx", fabric=FabricConfig(channel_depth=8)).cycles <= run.cycles
+    True
+    """
+    wanted = {"max_cycles": max_cycles, "events": None if events is False else events, "waves": waves, **options}
+    with watched(progress) as telling:
+        runs = runner(backend, wanted, telling)  # bad options are told before anything else is done
+        opened = open_program(program, inputs=inputs, fabric=fabric)
+        prepared = prepare(opened)
+        prepared.warn()
+        return Run(opened, runs(prepared))
+
+
+INTERPRET = Backend(interpreted, outputs=True)

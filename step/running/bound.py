@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from step.lowering.off_chip import MemoryConfig
 from step.running.result import RunResult
-
-OFF_CHIP = "off-chip memory"
+from step.running.waiting import OFF_CHIP
 
 
 def bound_by(result: RunResult, memory: MemoryConfig) -> str | None:

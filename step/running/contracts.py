@@ -18,9 +18,8 @@ from step.language.stream import Stream
 from step.language.symbols import determined, measure, showing
 from step.language.tokens import Token
 from step.language.types import ElementType, Selector, is_dynamic
-from step.lowering.memory import memory_map
+from step.lowering.memory import DYNAMIC_TILES, memory_map
 from step.lowering.netlist import Netlist
-from step.lowering.regions import DYNAMIC_TILES
 from step.programs.data.inputs import BoundInputs
 from step.running.result import TrafficResult
 

@@ -8,6 +8,7 @@ shape on the way.
 
 from __future__ import annotations
 
+import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
@@ -25,14 +26,16 @@ from step.language.parameters import settled
 from step.language.symbols import determined, measure
 from step.language.tokens import Token
 from step.language.types import ElementType
-from step.language.validate import check
-from step.lowering.needs import deciding
+from step.language.validate import check, check_outputs
+from step.lowering.fabric import FabricConfig
+from step.lowering.links import deciding
 from step.lowering.netlist import Netlist, insert_broadcasts
 from step.programs.data.inputs import BoundInputs, bind_inputs
 from step.programs.data.stored import Tensors
-from step.programs.prepare import Inputs, Openable, Prepared, open_program
+from step.programs.prepare import Inputs, Openable, Prepared, open_program, prepare
 from step.running.blank import blank
 from step.running.contracts import ShapeChecks, first_fault, promised_streams, stream_fault
+from step.running.result import RunResult, Status
 
 OnToken = Callable[[str, Token], None]
 """Told the name of a sink, and a token that leaves the program there, Done apart, as soon as it does."""
@@ -254,7 +257,26 @@ def bind(program: Openable, inputs: Inputs | None = None) -> dict[str, int]:
     opened = open_program(program, inputs=inputs)
     check(opened.graph)
     lowered = insert_broadcasts(opened.graph)
-    producers = {(node.name, port): each.key for node in lowered for port, each in enumerate(node.inputs)}
-    blanks = frozenset(lowered.nodes) - deciding(lowered, producers)
+    blanks = frozenset(lowered.nodes) - deciding(lowered)
     data = bind_inputs(opened.graph, opened.inputs)
     return determined(opened.graph, _Interpreter(lowered, data, blanks=blanks).run().checkers)
+
+
+def interpreted(
+    program: Prepared | Netlist | Graph,
+    inputs: Mapping[str, Any] | BoundInputs | None = None,
+    fabric: FabricConfig | None = None,
+    *,
+    on_token: OnToken | None = None,
+) -> RunResult:
+    """Interpret ``program``: outputs without time, so no cycles and no activities.
+
+    The fabric has no say in it, but what no fabric can be is refused as by the other back ends. ``on_token`` is told of
+    every token that leaves through a sink.
+    """
+    prepared = prepare(program, inputs, fabric)
+    check_outputs(prepared.graph)
+    started = time.perf_counter()
+    found = meaning(prepared, on_token=on_token)
+    seconds = time.perf_counter() - started
+    return RunResult("interpret", prepared.graph.name, Status.FINISHED, 0, found.outputs, {}, {}, seconds)

@@ -1,4 +1,4 @@
-"""Outputs of a run, as arrays."""
+"""Outputs of a run, as arrays, and the table of what its operators did."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from step.language.tokens import Token, extents_of, to_nested
 from step.language.types import ElementType, Selector, Tile, Tuple
 from step.programs.data.inputs import join_tiles
 from step.programs.program import Program
-from step.programs.tables import table
+from step.programs.tables import bar, table
+from step.running.result import RunResult
 
 
 class Ragged(NamedTuple):
@@ -141,3 +142,17 @@ def _shaped(values: Any, dims: tuple[int, ...]) -> Any:
     if isinstance(values, tuple):
         return tuple(_shaped(each, dims) for each in values)
     return values.reshape(*dims, *values.shape[1:])
+
+
+COLOURS = {"busy": "#3a8f5c", "starved": "#9dc3e6", "blocked": "#e6975a", "finished": "#d9d9d9"}
+ACTIVITIES = tuple(COLOURS)
+
+
+def activities(result: RunResult, caption: str) -> str:
+    """A table, in HTML, of what the operators of a timed run did."""
+    rows = []
+    for name, each in result.operators.items():
+        spent = {activity: getattr(each, activity) for activity in ACTIVITIES}
+        shares = {activity: cycles / result.cycles for activity, cycles in spent.items()}
+        rows.append((name, *spent.values(), bar(shares, COLOURS)))
+    return table(("operator", *ACTIVITIES, "share of the cycles"), rows, caption)

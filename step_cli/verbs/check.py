@@ -8,8 +8,8 @@ from step.errors import FabricError
 from step.language.validate import check_outputs
 from step.lowering.advice import advice
 from step.lowering.feasible import check_feasible
-from step.lowering.needs import check_depths
-from step.lowering.regions import regions_of
+from step.lowering.links import check_depths
+from step.lowering.memory import regions_of
 from step.programs.prepare import prepare
 from step_cli.console import show, talk, warn
 from step_cli.options import ProgramAndInputs

@@ -17,10 +17,9 @@ from step.host.nearest import did_you_mean
 from step.lowering.netlist import Netlist
 from step.programs.prepare import prepare
 from step.programs.program import Program
-from step.running.backend import runner
+from step.running.backend import Run, runner
 from step.running.expectation import deviation
 from step.running.result import RunResult
-from step.running.run import Run
 from step.running.waiting import awaited
 from step_cli.backends import SizedBackend, check_takes, sized
 from step_cli.console import as_json, share, show, table, warn, working

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cosim.building.design import SIDECAR
 from cosim.building.wrappers import write_wrappers
-from cosim.running.run_files import check_memory
+from cosim.running.bench_run import check_memory
 from cosim.testbench.folder import write_bench
 from hw.design.emit import design_of
 from step.errors import InputError

@@ -31,8 +31,8 @@ def unit(netlist: Netlist, node: Node) -> Amounts:
     function = node.operator.function
     if function is not None and any(each.carries for each in behind):
         reduce = node.operator.reduces
-        application = Application.at(node, netlist.fabric.of(node.name), reduce=reduce)
-        plan = plan_of(node, function, netlist.fabric, reduce=reduce)
+        application = Application.at(node, netlist.at(node), reduce=reduce)
+        plan = plan_of(node, function, netlist.at(node), reduce=reduce)
         found.put_all(datapath(function, application.with_rows(netlist.fabric.dynamic_rows), plan))
         if not plan.streams:  # operands are collected as a whole
             waiting = sum(each.element.bits for each in before if each.element and each.element.is_static)

@@ -15,8 +15,8 @@ from step.language.types import with_rows
 from step.lowering.netlist import Channel, Netlist
 from step.programs.energy.activity import bits_of
 from step.programs.prepare import prepare
+from step.running.backend import Run
 from step.running.result import ChannelEvents
-from step.running.run import Run
 from step_show.plot.parts import grouped
 from step_show.plot.recorded import events_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from step.host.figures import BLACK, BLUE, ORANGE, axes_for, in_counts
-from step.running.run import Run
+from step.running.backend import Run
 from step_show.plot.recorded import profile_of
 
 

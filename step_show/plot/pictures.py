@@ -7,7 +7,7 @@ from pathlib import Path
 from step.host.figures import check_picture, drawn
 from step.host.files import write_atomically, writing
 from step.host.paths import named_file
-from step.running.run import Run
+from step.running.backend import Run
 from step_show import plot as plots
 
 PLOTS = {

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from sim_approx.simulator import Simulator
 from step.errors import InputError
+from step.running.backend import Run
 from step.running.profile import RunProfile
 from step.running.result import ChannelEvents
-from step.running.run import Run
 
 
 def events_of(run: Run) -> Mapping[str, ChannelEvents]:

@@ -10,7 +10,7 @@ from step.errors import InputError
 from step.host.figures import axes_for, in_counts
 from step.lowering.feasible import lanes_of, with_lanes
 from step.programs.prepare import prepare
-from step.running.run import Run
+from step.running.backend import Run
 from step_show.plot.parts import part_of
 from step_show.plot.recorded import profile_of
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from step.errors import InputError
 from step.host.figures import BLACK, COLOURS, axes_for
-from step.running.run import Run
+from step.running.backend import Run
 from step.running.work import OperatorWork, work_of
 from step_show.plot.parts import grouped
 

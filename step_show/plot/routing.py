@@ -14,8 +14,8 @@ from step.language.graph import Node
 from step.language.types import Selector
 from step.lowering.netlist import Netlist
 from step.programs.prepare import prepare
+from step.running.backend import Run
 from step.running.result import ChannelEvents
-from step.running.run import Run
 from step_show.plot.recorded import events_of
 
 

@@ -15,11 +15,11 @@ from typing import Any, NoReturn
 from sim_approx.engine.words import Banks
 from sim_approx.memory.channels import OffChipMemory
 from sim_approx.memory.dram import DramChannel
-from sim_approx.placing.build import build_fabric
-from sim_approx.placing.site import PlacedFabric, TimingOf
+from sim_approx.placing.site import PlacedFabric, TimingOf, build_fabric
 from step.firing.machine import COMPUTES, ENDS, Channel, Machine, Unread
+from step.firing.words import bits
 from step.language.faults import Fault
-from step.language.tokens import Token
+from step.language.tokens import BLANK, Token
 from step.lowering.netlist import Netlist
 from step.programs.data.inputs import BoundInputs
 from step.running.result import control_word
@@ -145,23 +145,24 @@ def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf | None) -> 
     def front(channel: Channel) -> Token | None:
         return wires[channel].tokens[len(wires[channel].leaves)] if wires[channel].visible(run.now) else None
 
+    def waiting(channels: Sequence[Channel], mask: int) -> int:
+        return sum(1 << port for port in bits(mask) if wires[channels[port]].visible(run.now))
+
     def oldest(channels: Sequence[Channel], mask: int) -> int:
-        seen = [
-            (wires[channel].since(), port)
-            for port, channel in enumerate(channels)
-            if mask >> port & 1 and wires[channel].visible(run.now)
-        ]
-        return min(seen)[1] if seen else -1
+        seen = [(wires[channels[port]].since(), port) for port in bits(waiting(channels, mask))]
+        return 1 << min(seen)[1] if seen else 0
 
     def going(channels: Sequence[Channel]) -> int:
         fronts = [front(each) for each in channels]
         return sum(1 << port for port, token in enumerate(fronts) if token is None or not token.done)
 
-    def need_oldest(channels: Sequence[Channel], mask: int) -> int:
-        port = oldest(channels, mask)
-        if port < 0:
+    def need_each(channels: Sequence[Channel], mask: int) -> Token:
+        *_, found = BLANK, *(need(channels[port]) for port in bits(mask))
+        return found
+
+    def need_any(channels: Sequence[Channel], mask: int) -> None:
+        if not waiting(channels, mask):
             raise Stop(STARVED)
-        return port
 
     def room(channel: Channel) -> None:
         if not isinstance(channel, Unread) and not wires[channel].has_space(run.now):
@@ -205,9 +206,10 @@ def clocked(netlist: Netlist, data: BoundInputs, timing_of: TimingOf | None) -> 
         return tokens[0]
 
     words: Mapping[str, Any] = {
-        "need": need, "front": front, "oldest": oldest, "need_oldest": need_oldest, "going": going, "room": room,
+        "need": need, "front": front, "oldest": oldest, "need_any": need_any, "going": going, "room": room,
         "take": take, "put": put, "reserve": reserve, "fault": fault, "enter": enter, "pass_through": pass_through,
         "need_all": lambda channels: [need(channel) for channel in channels], "aligned": aligned,
+        "need_each": need_each, "waiting": waiting,
     }  # fmt: skip
     for machine in fabric.machines:
         if not isinstance(machine, OffChipMemory):

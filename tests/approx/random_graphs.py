@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from drams import random_dram
 
-from step.errors import TypeMismatch
+from step.errors import Deadlock, StreamFault, TypeMismatch
 from step.functions.cast import Cast
 from step.functions.elementwise import Add
 from step.functions.matmul import Matmul
@@ -243,3 +243,13 @@ class Program:
         """Random, but always the same for a node."""
         choose = Random(node.name)
         return Timing(choose.choice([1, 1, 2, 5]), choose.choice([0, 0, 1, 4, 7]), choose.random() < 0.5)
+
+
+def built(seed: int, steps: int, build: Callable[[Program, int], None] = Program.build) -> Program | None:
+    """A random program of so many steps; None: it can not be built."""
+    program = Program(Random(seed))
+    try:
+        build(program, steps)
+    except (StreamFault, Deadlock):
+        return None
+    return program

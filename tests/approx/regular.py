@@ -7,9 +7,8 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from random_graphs import SCALAR, Program
+from random_graphs import SCALAR, Program, built
 
-from step.errors import Deadlock, StreamFault
 from step.functions.cast import Cast
 from step.functions.elementwise import Add
 from step.language.dtypes import BF16
@@ -33,10 +32,8 @@ def repeated(data: BoundInputs, times: int) -> BoundInputs:
 
 def random_phases(seed: int) -> tuple[Program, Netlist, BoundInputs] | None:
     """A random program whose streams repeat themselves, and a memory that can; None: it can not be built."""
-    program = Program(Random(seed))
-    try:
-        (Program.contend if seed % 3 == 0 else Program.build)(program, 3 + seed % 12)
-    except (StreamFault, Deadlock):
+    program = built(seed, 3 + seed % 12, Program.contend if seed % 3 == 0 else Program.build)
+    if program is None:
         return None
     fabric = replace(program.fabric, memory=replace(program.fabric.memory, dram=None))
     return program, lower(program.graph, fabric), repeated(program.bound(), 150)

@@ -35,39 +35,30 @@ def both(
 def compare(compiled: ModelRun, python: ModelRun) -> None:
     """Everything that a run leaves is the same."""
     assert (compiled.engine, python.engine) == ("compiled", "python")
-    ours, theirs = compiled.ending, python.ending
-    assert (ours.status, ours.cycles) == (theirs.status, theirs.cycles)
-    machines = list(zip(compiled.fabric.machines, python.fabric.machines, strict=True))
-    for one, other in machines:
-        assert ours.activities[one] == theirs.activities[other], other
-        assert ours.firings[one] == theirs.firings[other], other
-        assert (one.activity, one.firings) == (other.activity, other.firings), other
-        assert words(one) == words(other)
-    for one, other in zip(compiled.fabric.all_channels, python.fabric.all_channels, strict=True):
-        assert ours.entered[one] == theirs.entered[other], other.index
-        assert (one.taken, one.peak, len(one.tokens)) == (other.taken, other.peak, len(other.tokens)), other.index
-        # Into this one several machines put in the same cycle, in any order: nobody reads it, it is only counted.
-        assert one is compiled.fabric.shares.all_pages or texts(one.tokens) == texts(other.tokens), other.index
-    number = {machine: place for pair in machines for place in [machines.index(pair)] for machine in pair}
-    assert sorted((number[machine], each.fault) for machine, each in ours.faults) == sorted(
-        (number[machine], each.fault) for machine, each in theirs.faults
-    )
-    assert compiled.events == python.events
-    assert compiled.fabric.arrivals == python.fabric.arrivals
-    assert {name: str(each) for name, each in compiled.faults().items()} == {
-        name: str(each) for name, each in python.faults().items()
-    }
-    assert {name: str(each) for name, each in compiled.checks.broken.items()} == {
-        name: str(each) for name, each in python.checks.broken.items()
-    }
-    if compiled.values == "all":
-        assert {name: texts(each) for name, each in compiled.fabric.outputs.items()} == {
-            name: texts(each) for name, each in python.fabric.outputs.items()
-        }
-        tensors = [each.fabric.tensors.outputs() for each in (compiled, python)]
-        assert {name: texts(each) for name, each in tensors[0].items()} == {
-            name: texts(each) for name, each in tensors[1].items()
-        }
+    for ours, theirs in zip(left(compiled), left(python), strict=True):
+        assert ours == theirs
+
+
+def left(run: ModelRun) -> list[Any]:
+    """All that is left of a run but how it came there."""
+    ending, fabric, machines = run.ending, run.fabric, run.fabric.machines
+    kept = {**fabric.outputs, **fabric.tensors.outputs()} if run.values == "all" else {}
+    return [
+        (ending.status, ending.cycles),
+        [ending.firings[each] for each in machines],
+        [ending.activities[each] for each in machines],
+        [ending.entered[each] for each in fabric.all_channels],
+        [(each.activity, each.firings, words(each)) for each in machines],
+        [(each.taken, each.peak, len(each.tokens)) for each in fabric.all_channels],
+        # Into all pages several machines put in the same cycle, in any order: nobody reads them, they are only counted.
+        [texts(each.tokens) for each in fabric.all_channels if each is not fabric.shares.all_pages],
+        sorted((machines.index(machine), each.fault) for machine, each in ending.faults),
+        run.events,
+        fabric.arrivals,
+        {name: str(each) for name, each in run.faults().items()},
+        {name: str(each) for name, each in run.checks.broken.items()},
+        {name: texts(each) for name, each in kept.items()},
+    ]
 
 
 def texts(tokens: Any) -> list[str]:

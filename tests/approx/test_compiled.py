@@ -8,13 +8,12 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from random_graphs import Program
+from random_graphs import Program, built
 from same import both
 from scenarios import FABRIC, SCENARIOS, Scenario
+from test_deadlock import fork_join
 
-from step.errors import Deadlock, StreamFault
 from step.functions.cast import Cast
-from step.functions.elementwise import Add
 from step.language.dtypes import BF16
 from step.language.function import Function
 from step.language.graph import Graph, Node
@@ -37,10 +36,7 @@ def test_scenarios(values: str, share: int) -> None:
 
 
 def run_scenario(scenario: Scenario, values: str) -> None:
-    graph = Graph("scenario")
-    inputs = scenario.build(graph)
-    netlist = lower(graph, FABRIC)
-    assert both(netlist, bind_inputs(netlist.graph, inputs), values=values) == Status.FINISHED  # type: ignore[arg-type]
+    assert both(*scenario.lowered(), values=values) == Status.FINISHED  # type: ignore[arg-type]
 
 
 def test_a_read_that_nobody_waits_for(graph: Graph) -> None:
@@ -53,10 +49,9 @@ def test_a_read_that_nobody_waits_for(graph: Graph) -> None:
     assert both(netlist, BoundInputs({}, {name: [*[Token(UNKNOWN)] * 3, DONE] for name in "xz"})) == Status.FINISHED
 
 
-def test_cut_off_in_every_cycle(graph: Graph) -> None:
+def test_cut_off_in_every_cycle() -> None:
     """A program that can not go on, in which a write becomes visible last."""
-    x = graph.source("x", Tile(BF16), [graph.symbol("N"), graph.symbol("M", ragged=True)])
-    x.accum(Add()).repeat(1).expand(x).sink("y")
+    graph = fork_join()
     graph.source("t", Tile(BF16), [graph.symbol("T")]).store("s")
     netlist = lower(graph, FabricConfig())
     data = bind_inputs(netlist.graph, {"x": [[1, 2, 3, 4, 5], [1, 2]], "t": [1, 2]})
@@ -67,10 +62,8 @@ def test_cut_off_in_every_cycle(graph: Graph) -> None:
 
 def random_program(seed: int, steps: int, build: Callable[[Program, int], None] = Program.build) -> Status | None:
     """A random program on both engines, also cut off somewhere; None: it can not be built."""
-    program = Program(Random(seed))
-    try:
-        build(program, steps)
-    except (StreamFault, Deadlock):
+    program = built(seed, steps, build)
+    if program is None:
         return None
     netlist, data = lower(program.graph, program.fabric), program.bound()
     status = both(netlist, data, timing_of=program.timing_of, max_cycles=LONGEST)
@@ -116,10 +109,8 @@ def test_much_that_takes_turns(block: int) -> None:
 def test_long_waits(count: int) -> None:
     """Functions and a memory that take longer than a turn of the wheel; who came first is known for as long."""
     for seed in range(90_000, 90_000 + count):
-        program = Program(Random(seed))
-        try:
-            program.build(12)
-        except (StreamFault, Deadlock):
+        program = built(seed, 12)
+        if program is None:
             continue
         memory = replace(program.fabric.memory, latency=Random(seed).choice([1000, 1022, 1023, 1024, 4000]))
         netlist = lower(program.graph, replace(program.fabric, memory=memory))

@@ -36,7 +36,7 @@ from step.running.result import Status
 FABRIC = FabricConfig()
 
 NO_RULES = (
-    rules_for([]).text.partition("\nstruct ")[0]
+    rules_for(frozenset()).text.partition("\nstruct ")[0]
     + """
 std::unique_ptr<Machine> make_machine(int64_t, Reader&) { return nullptr; }
 """
@@ -53,9 +53,9 @@ def line() -> Graph:
 @pytest.fixture
 def fresh() -> Iterator[None]:
     """Libraries are looked for once more."""
-    library._loaded.cache_clear()
+    library.library_of.cache_clear()
     yield
-    library._loaded.cache_clear()
+    library.library_of.cache_clear()
 
 
 @pytest.fixture
@@ -190,11 +190,11 @@ def test_a_library_of_the_package_needs_no_compiler(cache: Path, monkeypatch: py
     for _ in range(2):
         path = library.ship(shipped)
     assert sorted(shipped.iterdir()) == [path.with_suffix(".sha256"), path]
-    library._loaded(NO_RULES, 1, "no-such-compiler", str(cache))
+    library.library_of(NO_RULES, 1, "no-such-compiler", str(cache))
     with pytest.raises(NoLibrary, match="there is no C\\+\\+ compiler no-such-compiler"):
-        library._loaded(f"{NO_RULES}// changed", 1, "no-such-compiler", str(cache))
+        library.library_of(f"{NO_RULES}// changed", 1, "no-such-compiler", str(cache))
     path.unlink()  # this process has it mapped
     path.write_bytes(b"no library")
-    library._loaded.cache_clear()
+    library.library_of.cache_clear()
     with pytest.raises(NoLibrary):
-        library._loaded(NO_RULES, 1, "no-such-compiler", str(cache))
+        library.library_of(NO_RULES, 1, "no-such-compiler", str(cache))

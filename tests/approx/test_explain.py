@@ -73,8 +73,7 @@ def check(program: Program) -> Explanation:
 
 
 def program_of(scenario: Scenario, memory: MemoryConfig = FABRIC.memory) -> Program:
-    graph = Graph("scenario")
-    return Program(graph, scenario.build(graph), replace(FABRIC, memory=memory))
+    return replace(scenario.alone(), fabric=replace(FABRIC, memory=memory))
 
 
 @pytest.mark.parametrize("scenario", one_of(4))

@@ -18,8 +18,8 @@ import programs_of_one_kind as programs
 import pytest
 from cases import cases
 from regular import LONGEST, random_phases, repeated, timing_of, walks
-from same import compare, texts, words
-from scenarios import FABRIC, SCENARIOS, Scenario
+from same import compare, left
+from scenarios import SCENARIOS, Scenario
 
 import step
 from sim_approx import backend
@@ -55,30 +55,18 @@ def slowly(values: Iterable[Any]) -> list[Any]:
     return [pytest.param(each, marks=pytest.mark.slow) for each in values]
 
 
-def left(run: ModelRun) -> list[Any]:
-    """All that is left of a run but how it came there."""
-    ending, fabric = run.ending, run.fabric
-    return [
-        (ending.status, ending.cycles),
-        [ending.firings[each] for each in fabric.machines],
-        [ending.activities[each] for each in fabric.machines],
-        [ending.entered[each] for each in fabric.all_channels],
-        [(each.activity, each.firings, words(each)) for each in fabric.machines],
-        [(each.taken, each.peak, each.space, len(each.tokens)) for each in fabric.all_channels],
-        [texts(each.tokens) for each in fabric.all_channels if each is not fabric.shares.all_pages],
-        fabric.arrivals,
-        {name: str(each) for name, each in run.faults().items()},
-        {name: str(each) for name, each in run.checks.broken.items()},
-        {name: each for name, each in run.result().to_json().items() if name not in TIMES},
-    ]
+def found(run: ModelRun) -> list[Any]:
+    """All that is `left` of a run, and its result but how fast it came."""
+    spaces = [each.space for each in run.fabric.all_channels]
+    return [*left(run), spaces, {name: each for name, each in run.result().to_json().items() if name not in TIMES}]
 
 
 def equal(prepared: Model, max_cycles: int | None = None, **options: Any) -> ModelRun:
     """Run with and without jumps, to the same end; returns the run with them."""
     one = prepared.run(max_cycles=max_cycles, **options)
-    ours = left(one)
+    ours = found(one)
     other = prepared.run(max_cycles=max_cycles, jump=False, **options)
-    for mine, theirs in zip(ours, left(other), strict=True):
+    for mine, theirs in zip(ours, found(other), strict=True):
         assert mine == theirs, (max_cycles, one.ending.jumped)
     assert other.ending.jumped == 0
     return one
@@ -154,10 +142,7 @@ def run_scenarios(scenarios: Sequence[Scenario]) -> Counter[str]:
     """Scenarios as they are, and with what they play again and again: how these end, and how many jump."""
     endings: Counter[str] = Counter()
     for scenario in scenarios:
-        graph = Graph("scenario")
-        inputs = scenario.build(graph)
-        netlist = lower(graph, FABRIC)
-        data = bind_inputs(netlist.graph, inputs)
+        netlist, data = scenario.lowered()
         equal(Model(netlist, data, values="all", engine="compiled"))
         run = equal(Model(netlist, repeated(data, 100), engine="compiled"), LONGEST)
         endings[run.ending.status] += 1
@@ -179,10 +164,10 @@ def random_programs(seeds: range) -> Counter[str]:
     """Random programs, also cut off: how those end that jump, how many there are, and how many jump."""
     endings: Counter[str] = Counter()
     for seed in seeds:
-        found = random_phases(seed)
-        if found is None:
+        made = random_phases(seed)
+        if made is None:
             continue
-        program, netlist, data = found
+        program, netlist, data = made
         prepared = Model(netlist, data, timing_of=program.timing_of, engine="compiled")
         run = cut_off(prepared, seed, 2, max_cycles=LONGEST)
         endings["all"] += 1
@@ -315,7 +300,7 @@ def test_progress(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         prepared.run(progress=stop)
-    assert left(prepared.run()) == left(run)
+    assert found(prepared.run()) == found(run)
 
 
 def test_an_interrupt_behind_a_jump() -> None:

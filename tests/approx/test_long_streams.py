@@ -30,11 +30,7 @@ def no_lists(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_scenarios(values: str, no_lists: None) -> None:
     walking = ("source", "linear_off_chip_load", "generate")
     for scenario in (each for each in SCENARIOS if each.operator in walking):
-        graph = Graph("scenario")
-        inputs = scenario.build(graph)
-        netlist = lower(graph, FABRIC)
-        data = bind_inputs(netlist.graph, inputs)
-        assert both(netlist, data, values=values) == Status.FINISHED  # type: ignore[arg-type]
+        assert both(*scenario.lowered(), values=values) == Status.FINISHED  # type: ignore[arg-type]
 
 
 def test_walks_in_every_direction(no_lists: None, graph: Graph) -> None:

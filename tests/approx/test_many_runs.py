@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from random_graphs import Program as RandomProgram
+from random_graphs import built
 from same import compare
-from scenarios import FABRIC, SCENARIOS
+from scenarios import SCENARIOS
 from test_deadlock import fork_join
 
 import step
 from sim_approx.backend import Model, run, simulate
-from step.errors import Deadlock, EnvironmentProblem, FabricError, InputError, Runaway, StreamFault
+from step.errors import Deadlock, EnvironmentProblem, FabricError, InputError, Runaway
 from step.functions.cast import Cast
 from step.language.dtypes import BF16
 from step.language.graph import Graph
@@ -24,7 +24,6 @@ from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
 from step.lowering.off_chip import MemoryConfig
-from step.programs.data.inputs import bind_inputs
 from step.programs.program import Program
 from step.running.result import RunResult, Status
 
@@ -51,10 +50,8 @@ def test_random_programs(block: int) -> None:
     """Other depths and another memory, then those of the first run again."""
     compared = 0
     for seed in range(90_000 + block * 12, 90_000 + (block + 1) * 12):
-        random, program = Random(seed), RandomProgram(Random(seed))
-        try:
-            program.build(3 + seed % 14)
-        except (StreamFault, Deadlock):
+        random, program = Random(seed), built(seed, 3 + seed % 14)
+        if program is None:
             continue
         memory = replace(program.fabric.memory, dram=None)
         netlist, data = lower(program.graph, replace(program.fabric, memory=memory)), program.bound()
@@ -77,10 +74,7 @@ def test_values_of_every_run() -> None:
     for number, scenario in enumerate(SCENARIOS):
         if number % 10 and not scenario.operator.endswith("store"):
             continue
-        graph = Graph("scenario")
-        inputs = scenario.build(graph)
-        netlist = lower(graph, FABRIC)
-        data = bind_inputs(netlist.graph, inputs)
+        netlist, data = scenario.lowered()
         prepared = Model(netlist, data, values="all")
         first = prepared.run().result()
         compare(prepared.run(events=True), simulate(netlist, data, values="all", events=True, engine="python"))

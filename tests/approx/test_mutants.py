@@ -22,11 +22,12 @@ from test_compiled import (
 from test_random_dynamic_tiles import engines
 
 from sim_approx.compiled import library
+from step.language.graph import Graph
 
 MUTANTS = [
     ("engine.hpp", "now < each.since + each.cycles", "now <= each.since + each.cycles"),
     ("engine.hpp", "open_from = now + cycles;", "open_from = now + cycles + 1;"),
-    ("engine.hpp", "machine->change(FINISHED, now + 1);", "machine->change(FINISHED, now);"),
+    ("engine.hpp", "change(*machine, FINISHED, now + 1);", "change(*machine, FINISHED, now);"),
     ("engine.hpp", "has_last_ && last_ < now) end", "has_last_ && last_ <= now) end"),
     ("engine.hpp", "stopped() <= limit) end", "stopped() < limit) end"),
     ("engine.hpp", "is_quiet(limit) && stopped()", "stopped()"),
@@ -34,7 +35,7 @@ MUTANTS = [
     ("engine.hpp", "counts[BUSY] += std::min<int64_t>(rest, 0);", ""),
     ("engine.hpp", "wake(machine, channel.open_from);", "wake(machine, channel.open_from + 1);"),
     ("engine.hpp", "seen - lag - 1", "seen - 1"),
-    ("engine.hpp", "std::max(seen, channel.at(channel.stored - 1).seen + 1)", "seen"),
+    ("engine.hpp", "std::max(channel.next_seen, now", "std::max(now, now"),
     ("engine.hpp", "if (rows == sizes.rows || code) return;", "if (sizes.rows >= 0) return;"),
     ("engine.hpp", "return seen + lag;", "return seen;"),
     ("engine.hpp", "found = packed >> 32;", "found = 0;"),
@@ -108,7 +109,7 @@ def mutated(file: str, right: str, wrong: str, tmp_path: Path, monkeypatch: pyte
 
 def programs() -> None:
     """What the default tests run, the quickest to find something first."""
-    test_a_read_that_nobody_waits_for()
+    test_a_read_that_nobody_waits_for(Graph("g"))
     test_cut_off_in_every_cycle()
     for seed in range(50_000, 50_120):
         random_program(seed, 3 + seed % 14)
@@ -125,8 +126,8 @@ def jumping_programs() -> None:
     for build in (programs_of_one_kind.compute, programs_of_one_kind.experts, programs_of_one_kind.memory):
         test_jump.test_regular_programs(build)
     test_jump.test_the_end_of_a_stream()
-    test_jump.test_bursts(8)
-    test_jump.test_bursts(12)
+    test_jump.test_bursts(8, Graph("g"))
+    test_jump.test_bursts(12, Graph("g"))
     test_jump.test_ways_over_tensors(range(30))
     for seeds in test_jump.blocks(70_000, 30, 3):
         test_jump.test_random_programs(seeds)

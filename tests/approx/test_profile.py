@@ -43,8 +43,8 @@ def adds_up(found: RunProfile, result: RunResult, intervals: int) -> None:
 
 @pytest.mark.parametrize("scenario", SCENARIOS[::4], ids=str)
 def test_of_every_operator(scenario: Scenario) -> None:
-    graph = Graph("scenario")
-    check(graph, bind_inputs(graph, scenario.build(graph)), FABRIC, 7)
+    program = scenario.alone()
+    check(program.graph, bind_inputs(program.graph, program.inputs), FABRIC, 7)
 
 
 def sums() -> step.Program:

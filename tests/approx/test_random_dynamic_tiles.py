@@ -155,7 +155,7 @@ def latencies(netlist: Netlist) -> dict[str, int]:
     for node in netlist.units:
         function, reduce = node.operator.function, isinstance(node.operator, Accum)
         if isinstance(function, Matmul):
-            found[node.name] = plan_of(node, function, netlist.fabric, reduce=reduce).latency
+            found[node.name] = plan_of(node, function, netlist.at(node), reduce=reduce).latency
     return found
 
 

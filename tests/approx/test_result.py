@@ -23,8 +23,7 @@ SOME = SCENARIOS[::9]
 
 
 def result_of(scenario: Scenario) -> RunResult:
-    graph = Graph("scenario")
-    return run(graph, scenario.build(graph), FABRIC, values="all", events=True)
+    return run(*scenario.lowered(), values="all", events=True)
 
 
 @pytest.mark.parametrize("scenario", SOME, ids=str)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import linecache
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from cases import cases
-from filing import filed
+from filing import machine
 from raising import raising
 
 from sim_approx.compiled.rule import TranslatedRule
@@ -31,16 +28,9 @@ class Odd(Machine):
 """
 
 
-def machine(tmp_path: Path, text: str) -> type[Machine]:
-    """The machine class of a file with this text."""
-    path = filed(tmp_path / "odd.py", text)
-    linecache.checkcache()
-    module = ModuleType("odd")
-    module.__file__ = str(path)
-    sys.modules["odd"] = module
-    exec(compile(text, str(path), "exec"), vars(module))
-    found: type[Machine] = module.Odd
-    return found
+def odd(tmp_path: Path, body: str, fields: str = "") -> type[Machine]:
+    """The machine of a file with this rule."""
+    return machine(tmp_path / "odd.py", f"{HEAD}{fields}    def fire(self) -> int | None:\n        {body}\n")
 
 
 @cases(
@@ -68,24 +58,20 @@ def machine(tmp_path: Path, text: str) -> type[Machine]:
      ":13: a rule can not have self.count in (1, 2); it compares with ==, !=, <, <=, >, >= and `is None`"),
 )  # fmt: skip
 def test_text(line: str, error: str, tmp_path: Path) -> None:
-    odd = machine(tmp_path, f"{HEAD}    def fire(self) -> int | None:\n        {line}\n")
     with raising(RuleError, f"{tmp_path}/odd.py{error}"):
-        TranslatedRule(odd, lambda value: 0)
+        TranslatedRule(odd(tmp_path, line), lambda value: 0)
 
 
 def test_calls(tmp_path: Path) -> None:
-    odd = machine(tmp_path, f"{HEAD}    def fire(self) -> int | None:\n        print(1)\n")
-    with pytest.raises(
-        RuleError, match=r"odd\.py:13: a rule can not have print\(1\); it calls its own functions of .*take"
-    ):
-        TranslatedRule(odd, lambda value: 0)
+    text = r"odd\.py:13: a rule can not have print\(1\); it calls its own functions of .*take"
+    with pytest.raises(RuleError, match=text):
+        TranslatedRule(odd(tmp_path, "print(1)"), lambda value: 0)
 
 
 def test_fields(tmp_path: Path) -> None:
-    odd = machine(tmp_path, f"{HEAD}    other: dict[str, int]\n    def fire(self) -> int | None:\n        pass\n")
-    with pytest.raises(RuleError) as caught:
-        TranslatedRule(odd, lambda value: 0)
-    assert str(caught.value) == (
+    text = (
         f"{tmp_path}/odd.py: Odd.other is dict[str, int], which no rule can have; "
         "what it can have is listed in step/firing/terms.py"
     )
+    with raising(RuleError, text):
+        TranslatedRule(odd(tmp_path, "pass", "    other: dict[str, int]\n"), lambda value: 0)

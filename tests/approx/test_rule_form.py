@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from cases import cases
-from test_rule_errors import HEAD, machine
+from test_rule_errors import odd
 
 import step.rules
 from sim_approx import units
@@ -18,7 +18,8 @@ from step.firing.reading import read
 from step.firing.terms import RuleTerm
 from step.language.operator import OPERATORS
 
-NEEDS = {"need", "need_all", "need_oldest", "front", "oldest", "going", "fault", "aligned", "same_rows"}
+SEEN = {"front", "waiting", "oldest", "going"}
+NEEDS = {"need", "need_all", "need_each", "need_any", "fault", "aligned", "same_rows", *SEEN}
 EFFECTS = {"take", "put", "reserve", "pass_through", "begin", "fill", "lay", "drop", "write"}
 
 CALCULATION, NEEDED, ROOM, DONE = range(4)
@@ -102,5 +103,4 @@ def test_every_operator_has_a_rule() -> None:
     ("for each in self.inputs:\n            need(each)\n            take(each)", "need comes too late"),
 )
 def test_form_finds(body: str, problem: str, tmp_path: Path) -> None:
-    odd = machine(tmp_path, f"{HEAD}    def fire(self) -> int | None:\n        {body}\n")
-    assert problem in Form(read(odd).body).problems
+    assert problem in Form(read(odd(tmp_path, body)).body).problems

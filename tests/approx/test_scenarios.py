@@ -6,7 +6,6 @@ import pytest
 from scenarios import FABRIC, SCENARIOS, Scenario, one_of
 
 from sim_approx.backend import run
-from step.language.graph import Graph
 from step.language.tokens import Token
 from step.running.interpreter import interpret
 from step.running.result import RunResult, Status
@@ -27,24 +26,22 @@ def check_accounts(result: RunResult) -> None:
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
 def test_outputs(scenario: Scenario) -> None:
-    graph = Graph("scenario")
-    inputs = scenario.build(graph)
-    result = run(graph, inputs, FABRIC, values="all")
+    program = scenario.alone()
+    result = run(program.graph, program.inputs, FABRIC, values="all")
     assert result.status == Status.FINISHED
     check_accounts(result)
-    expected = interpret(graph, inputs, arrivals=result.arrivals)
+    expected = interpret(program.graph, program.inputs, arrivals=result.arrivals)
     assert result.outputs is not None
     assert texts(result.outputs) == texts(expected.outputs)
     if scenario.ordered:
-        assert texts(result.outputs) == texts(interpret(graph, inputs).outputs)
+        assert texts(result.outputs) == texts(interpret(program.graph, program.inputs).outputs)
 
 
 @pytest.mark.parametrize("scenario", one_of(5))
 def test_values_do_not_change_times(scenario: Scenario) -> None:
-    graph = Graph("scenario")
-    inputs = scenario.build(graph)
-    slow = run(graph, inputs, FABRIC, values="all", events=True)
-    fast = run(graph, inputs, FABRIC, events=True)
+    program = scenario.alone()
+    slow = run(program.graph, program.inputs, FABRIC, values="all", events=True)
+    fast = run(program.graph, program.inputs, FABRIC, events=True)
     assert fast.outputs is None
     assert fast.cycles == slow.cycles
     assert fast.operators == slow.operators

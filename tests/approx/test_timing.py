@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scenarios
 
 from sim_approx.backend import run
 from step.functions.cast import Cast
@@ -18,7 +19,6 @@ from step.functions.retile import RetileStreamify
 from step.language.dtypes import BF16
 from step.language.graph import Graph
 from step.language.stream import Stream
-from step.language.tokens import parse
 from step.language.types import Selector, Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.off_chip import MemoryConfig
@@ -29,30 +29,17 @@ FABRIC = FabricConfig(outstanding=2, memory=MemoryConfig(beat_bytes=2, channels=
 NUMBER = Tile(BF16)
 
 
-class Bench:
+class Bench(scenarios.Bench):
     """A graph with its inputs; `times` runs it."""
 
     def __init__(self) -> None:
-        self.graph = Graph("hand")
-        self.inputs: dict[str, Any] = {}
+        super().__init__(Graph("hand"))
 
-    def play(
+    def play(  # type: ignore[override]
         self, name: str, text: str, rank: int, element: Tile | Selector = NUMBER, like: Stream | None = None
     ) -> Stream:
-        symbol = self.graph.symbol
-        dims = (
-            like.shape
-            if like is not None
-            else [symbol(f"{name}{level}", ragged=level > 0) for level in range(rank + 1)]
-        )
-        self.inputs[name] = [
-            token._replace(value=np.full(element.shape, token.value, BF16.numpy))
-            if token.has_value and isinstance(element, Tile)
-            else token
-            for token in parse(text)
-        ]
-        stream: Stream = self.graph.source(name, element, dims)
-        return stream
+        dims = [f"{name}{level}" for level in range(rank + 1)] if like is None else like.shape
+        return super().play(name, text, dims, element)
 
     def run(self, interval: int = 1, latency: int = 0, **options: Any) -> RunResult:
         timing = Timing(interval, latency)
@@ -212,6 +199,17 @@ def test_reassemble_order(order: str, ports: list[int], bench: Bench) -> None:
     fast = bench.play("b", "3 4 D", 0)
     bench.graph.reassemble([slow, fast], which, order=order, name="r").sink("y")
     assert bench.run(latency=6).arrivals["r"] == ports
+
+
+def test_a_token_is_as_old_as_it_is_in_front(bench: Bench) -> None:
+    """1 passes in 2, so 2 is in front since 3, and 9 (entered in 2) too: then it is the lower input's turn."""
+    late = bench.play("late", "9 D", 0).map(Cast(BF16))
+    merged, which = bench.graph.eager_merge([late, bench.play("early", "1 2 D", 0)], name="m")
+    merged.sink("y")
+    which.sink("which")
+    result = bench.run(latency=1)
+    assert times(result, "m") == [2, 4, 5, 6]
+    assert result.arrivals["m"] == [1, 0, 1]
 
 
 def test_load_once(bench: Bench) -> None:

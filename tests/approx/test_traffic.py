@@ -15,7 +15,6 @@ from step.language.symbols import evaluate, measure
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.off_chip import MemoryConfig
-from step.programs.data.inputs import bind_inputs
 from step.running.interpreter import interpret
 from step.running.result import Status, TrafficResult
 from step.running.traffic import tile_bytes
@@ -27,8 +26,8 @@ AT_MEMORY = [each for each in SCENARIOS if "off_chip" in each.operator]
 
 @pytest.mark.parametrize("scenario", AT_MEMORY, ids=str)
 def test_bytes_are_those_of_the_symbolic_metric(scenario: Scenario) -> None:
-    graph = Graph("scenario")
-    inputs = bind_inputs(graph, scenario.build(graph))
+    netlist, inputs = scenario.lowered()
+    graph = netlist.graph
     result, other = (Simulator(graph, inputs=inputs, fabric=FABRIC, engine=engine).run().result for engine in ENGINES)
     assert result.traffic == other.traffic
     meaning = interpret(graph, inputs, arrivals=result.arrivals)

@@ -14,13 +14,12 @@ from cocotb_tools.runner import get_runner
 
 from cosim.building.build import build
 from cosim.building.design import load_design
-from cosim.running.bench_run import run_simulator
-from cosim.running.run_files import memory_image, source_transfers
+from cosim.running.bench_run import memory_image, run_simulator, source_transfers
 from hw.axi.wrapper import wrapped
-from hw.design.emit import emit, structure_files, top_text
+from hw.design.emit import emit, structure_files
 from hw.links.layout import input_formats
 from hw.links.packing import pack_tiles, unpack_transfers
-from hw.verilog.structure import Instance, Structure, Written
+from hw.verilog.structure import Instance, Structure, Written, top_text
 from step.language.faults import Fault
 from step.language.graph import Graph
 from step.lowering.board import BoardPlan, Image, board_of

@@ -9,7 +9,7 @@ from typing import Any
 from boards import Run, Wrapped
 from programs import BUS, FABRIC, kept_rows, row_data
 
-from cosim.board.failing import Hang, hang_of, waits_of
+from cosim.board.failing import waits_of
 from hw.registers.wrapper import board_design
 from hw.verilog.structure import Structure
 from step.language.graph import Graph
@@ -65,10 +65,6 @@ class Registered(Wrapped):
 
     def waits(self, played: dict[str, Any]) -> list[Blockage]:
         return waits_of(self.netlist, played["waits"])
-
-    def hang(self, played: dict[str, Any]) -> Hang:
-        memory_waits = bool(self.field(played, "status", "memory_waits"))
-        return hang_of(self.netlist, played["activities"], self.waits(played), memory_waits=memory_waits)
 
     def check_error(self, run: Run, played: dict[str, Any]) -> None:
         """The fault names the port, and so the image, and the address of the beat that met the error of ``run``."""

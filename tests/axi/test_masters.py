@@ -11,8 +11,8 @@ from boards import ICARUS, QUICKEST, Run, Wrapped
 from programs import BUS, FABRIC, kept_rows, row_data
 
 from hw.axi.wrapper import wrapped
-from hw.design.emit import top_text
 from hw.fabric import elaborate
+from hw.verilog.structure import top_text
 from step.language.graph import Graph
 from step.lowering.board import board_of
 from step.lowering.bus import BusConfig

@@ -48,7 +48,7 @@ def test_the_page_has_all_registers() -> None:
         if register.address < IMAGES
         for each in register.fields
     ]
-    lines = (Path(__file__).parents[2] / "docs" / "board.md").read_text().splitlines()
+    lines = (Path(__file__).parents[2] / "docs" / "axi.md").read_text().splitlines()
     assert [line for line in lines if line.startswith("| `0x")] == told
 
 

@@ -15,8 +15,7 @@ from board_programs import FABRIC, moved
 from cosim.board.constraints import sdc
 from hw.design.emit import emit
 from hw.registers.wrapper import board_design
-from hw.verilog.file_lists import CONSTRAINTS_TEXT
-from hw.verilog.structure import Structure
+from hw.verilog.structure import CONSTRAINTS_TEXT, Structure
 from step import BusConfig, lower
 
 CELLS = Path(__file__).parents[1] / "cli" / "tiny.lib"

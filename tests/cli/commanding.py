@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -22,8 +24,27 @@ class Result(NamedTuple):
     out: str
     err: str
 
+    def ok(self) -> str:
+        """What it printed on stdout, where it went well without a word on stderr."""
+        assert (self.code, self.err) == (0, ""), self.err
+        return self.out
+
+    def failed(self, code: int = 1) -> str:
+        """What it said on stderr, where it ended with ``code`` and printed nothing."""
+        assert (self.code, self.out) == (code, ""), self.err
+        return self.err
+
 
 Step = Callable[..., Result]
+
+
+def in_a_process(*arguments: object, **environment: str) -> Result:
+    """``step`` in a process of its own, in the working directory, with some variables of the environment."""
+    done = subprocess.run(
+        [sys.executable, "-m", "step", *map(str, arguments)],
+        capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+    )  # fmt: skip
+    return Result(done.returncode, done.stdout, done.stderr)
 
 
 def program(name: str) -> Any:

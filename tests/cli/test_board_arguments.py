@@ -23,10 +23,11 @@ from commanding import Step
     (["--set", "memory.masters=4"], "4 masters are too many: program 'softmax' has 3 memory ports"),
     (["--address-bits", "32", "--base", "0xfffff000"],
      "the images end at 0x100002000, beyond the 32 bits of addresses; choose a lower --base"),
-    (["--masters", "4"], "4 masters are too many: program 'softmax' has 3 memory ports"),
+
     (["--set", "fabric.arithmetic=model"],
      'arithmetic="model" can only be simulated; Verilog for synthesis needs arithmetic="rtl"'),
     (["--target", "litex", "--bytes", "4"], "--target litex takes buses of 8 to 64 bytes, not 4: give --bytes 32"),
+    (["--target", "litex", "--bytes", "128"], "--target litex takes buses of 8 to 64 bytes, not 128: give --bytes 32"),
     (["--target", "litex", "--streams", "edge"], "--target litex has nobody at the edge: leave out --streams edge"),
     (["--target", "litex", "--base", "0"], "--target litex has memory at 0x40000000: leave out --base"),
     (["--batch", "docs/board.md"], "--batch is for firmware: it needs --target litex"),

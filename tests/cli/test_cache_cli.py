@@ -28,9 +28,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_size(step: Step, root: Path) -> None:
-    code, out, err = step("cache")
-    assert (code, err) == (0, "")
-    assert out.splitlines() == [
+    assert step("cache").ok().splitlines() == [
         f"{root}: 4.5 KB of 10.0 GB",
         "kind       entries    size  last used",
         "simulator        2  4.0 KB        now",

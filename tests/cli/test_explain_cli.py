@@ -21,9 +21,7 @@ SWIGLU = "examples/swiglu.py"
 
 
 def test_tables(step: Step) -> None:
-    result = step("explain", SWIGLU, "--top", 3)
-    assert (result.code, result.err) == (0, "")
-    lines = result.out.splitlines()
+    lines = step("explain", SWIGLU, "--top", 3).ok().splitlines()
     assert lines[0] == "swiglu_rows4_columns16: 4,366 cycles along the critical path"
     assert [line.split() for line in lines[1:6]] == [
         ["what", "why", "cycles", "share"],
@@ -53,9 +51,8 @@ def test_repeated_parts_have_one_row(step: Step) -> None:
 
 
 def test_a_program_without_operations_has_no_roof(step: Step) -> None:
-    result = step("explain", PROGRAMS / "copied.py")
-    assert (result.code, result.err) == (0, "")
-    assert "roofline: no operations, so there is no roof to show" in result.out.splitlines()
+    out = step("explain", PROGRAMS / "copied.py").ok()
+    assert "roofline: no operations, so there is no roof to show" in out.splitlines()
 
 
 def test_json(step: Step) -> None:

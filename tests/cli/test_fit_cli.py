@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from commanding import Step
 
 from step import load_program
@@ -22,24 +23,16 @@ def test_a_fit_and_its_file(step: Step, tmp_path: Path) -> None:
     assert found["fitted"]["cycles"] <= 1.05 * found["asked"]["cycles"]
     ran = step("run", SIMPLE, "--backend", "approx", "--fitted", path, "--json")
     assert ran.code == 0 and json.loads(ran.out)["cycles"] == found["fitted"]["cycles"]
-    other = step("run", "examples/swiglu.py", "--backend", "approx", "--fitted", path)
-    assert (other.code, other.out) == (1, "")
-    assert other.err.startswith(
-        f"error: {path}: the fabric was fitted to another program called {found['program']}, or to "
-    )
+    other = step("run", "examples/swiglu.py", "--backend", "approx", "--fitted", path).failed()
+    program = found["program"]
+    assert other.startswith(f"error: {path}: the fabric was fitted to another program called {program}, or to ")
 
 
-def test_a_budget_that_nothing_fits(step: Step) -> None:
-    result = step("fit", SIMPLE, "--luts", "10")
-    assert (result.code, result.out) == (1, "")
-    assert "error: nothing that was found for softmax fits luts=10; the nearest needs luts=" in result.err
-
-
-def test_cycles_that_nothing_reaches(step: Step) -> None:
-    """Not even with all lanes: the nearest is told."""
-    result = step("fit", SIMPLE, "--cycles", "10")
-    assert (result.code, result.out) == (1, "")
-    assert "error: nothing that was found for softmax fits cycles=10; the nearest needs cycles=" in result.err
+@pytest.mark.parametrize("goal", ["luts", "cycles"])
+def test_a_goal_that_nothing_reaches(step: Step, goal: str) -> None:
+    """The nearest is told, of cycles with all lanes."""
+    err = step("fit", SIMPLE, f"--{goal}", "10").failed()
+    assert f"error: nothing that was found for softmax fits {goal}=10; the nearest needs {goal}=" in err
 
 
 def test_a_sweep_has_the_depths_of_the_file(step: Step, tmp_path: Path) -> None:

@@ -20,14 +20,11 @@ ragged = program("ragged")
 @pytest.mark.parametrize("options", [[], ["--random", "3"]])
 def test_an_example_takes_it(step: Step, options: list[str], tmp_path: Path) -> None:
     file = tmp_path / "x.npz"
-    result = step("inputs", SIMPLE, "-o", file, *options)
-    assert (result.code, result.err) == (0, "")
-    assert result.out.splitlines() == [
+    assert step("inputs", SIMPLE, "-o", file, *options).ok().splitlines() == [
         "x: float32 [10, 16]", "weight0: float32 [16, 64]", "weight1: float32 [16, 64]", "routing: bool [10, 2]"
     ]  # fmt: skip
     for backend in ("interpret", "approx"):
-        result = step("run", SIMPLE, "--inputs", file, "--backend", backend)
-        assert (result.code, result.err) == (0, "")
+        step("run", SIMPLE, "--inputs", file, "--backend", backend).ok()
     with np.load(file) as archive:
         assert archive["x"].any() == bool(options)
 
@@ -36,15 +33,12 @@ def test_an_example_takes_it(step: Step, options: list[str], tmp_path: Path) -> 
 def test_a_ragged_program_takes_it(step: Step, ragged: Path, options: list[str], tmp_path: Path) -> None:
     file = tmp_path / "x.npz"
     assert step("inputs", ragged, "-o", file, *options).code == 0
-    result = step("run", ragged, "--inputs", file, "--backend", "approx")
-    assert (result.code, result.err) == (0, "")
+    step("run", ragged, "--inputs", file, "--backend", "approx").ok()
 
 
 def test_what_is_written(step: Step, ragged: Path, tmp_path: Path) -> None:
     file = tmp_path / "x.npz"
-    result = step("inputs", ragged, "-o", file, "--bind", "N=3", "--bind", "R=4", "--json")
-    assert (result.code, result.err) == (0, "")
-    assert json.loads(result.out) == {
+    assert json.loads(step("inputs", ragged, "-o", file, "--bind", "N=3", "--bind", "R=4", "--json").ok()) == {
         "x.values": {"dtype": "float32", "shape": [4, 1, 2]},
         "x.extents.0": {"dtype": "int64", "shape": [3]},
         "which": {"dtype": "bool", "shape": [3, 2]},
@@ -62,8 +56,7 @@ def test_a_program_that_fails_on_it_is_warned_of(step: Step, tmp_path: Path) -> 
         "warning: the program fails on this data, so some inputs depend on each other in a way that shapes do not say; "
         "edit the file, or keep the program's own with --keep NAME: map 'expert0_weighted' (step_models/mixture.py:"
     )
-    result = step("inputs", MIXTRAL, "-o", file, "--random", "1", "--keep", "routing", "--keep", "choice")
-    assert (result.code, result.err) == (0, "")
+    step("inputs", MIXTRAL, "-o", file, "--random", "1", "--keep", "routing", "--keep", "choice").ok()
     assert step("run", MIXTRAL, "--inputs", file, "--backend", "approx").code == 0
 
 
@@ -71,7 +64,6 @@ def test_a_program_that_fails_on_it_is_warned_of(step: Step, tmp_path: Path) -> 
     (["--bind", "K=1"], "the program has no symbol 'K'; it has N, R, route_D0, route_D1, route_R_0, route_R_1"),
     (["--bind", "route_D0=1"], "symbol 'route_D0' can not be chosen: it follows from the data of 'x', 'which'"),
     (["--bind", "N"], "a binding must be NAME=VALUE with an integer >= 0, not 'N'"),
-    (["--bind", "N=0", "--bind", "R=1"], "symbol 'R' can not be 1: there is no tensor that could have elements"),
     (["--keep", "x"], "input 'x' can not be kept: the program has no data"),
 )
 def test_wrong_options(options: list[str], message: str, step: Step, ragged: Path, tmp_path: Path) -> None:
@@ -83,18 +75,3 @@ def test_what_can_not_be_written(step: Step, ragged: Path, tmp_path: Path) -> No
     (tmp_path / "file").write_text("")
     result = step("inputs", ragged, "-o", tmp_path / "file" / "x.npz")
     assert result.code == 1 and result.err == f"error: {tmp_path}/file/x.npz can not be written: Not a directory\n"
-    result = step("inputs", f"{ragged}:buffers", "-o", tmp_path / "x.npz")
-    message = f"{ragged}:23: a buffer must have at least one dimension, not []"
-    assert (result.code, result.err) == (1, f"error: {message}\n")
-
-
-def test_files_that_are_none(step: Step, ragged: Path, tmp_path: Path) -> None:
-    single, cut = tmp_path / "x.npy", tmp_path / "cut.npz"
-    np.save(single, np.zeros(3))
-    assert step("inputs", ragged, "-o", cut).code == 0
-    cut.write_bytes(cut.read_bytes()[:-30])
-    for path, message in (
-        (single, "is a single array without a name (.npy); save it by np.savez(path, NAME=array)"),
-        (cut, "is damaged: it is no whole .npz file"),
-    ):
-        assert step("run", ragged, "--inputs", path, "--backend", "interpret") == (1, "", f"error: {path} {message}\n")

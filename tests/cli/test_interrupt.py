@@ -26,6 +26,8 @@ def program():
     return Program(graph, {"x": [1, 2, 3]}, FabricConfig())
 """
 
+INTERRUPTED = (130, "", "interrupted")
+
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks for processes in /proc")
 
 
@@ -70,7 +72,7 @@ class Session:
     def interrupt_when(
         self, reached: Callable[[], bool], interrupt: Callable[[int], None] = ctrl_c
     ) -> tuple[int, str, str]:
-        """Start the command and ``interrupt`` its process once ``reached``; the exit code, stdout and stderr."""
+        """Start the command, and ``interrupt`` it once ``reached``; its code, stdout, and stderr but for progress."""
         started = self.start()
         try:
             while not reached():
@@ -82,7 +84,7 @@ class Session:
             if started.poll() is None:
                 started.kill()
                 started.communicate()
-        return started.returncode, out, err
+        return started.returncode, out, without_progress(err).strip()
 
     def compiles(self, name: str) -> bool:
         """Whether a C++ compiler works on the cache entry ``name``."""
@@ -104,16 +106,14 @@ def session(tmp_path: Path) -> Session:
 
 
 def test_an_interrupted_build_leaves_nothing(session: Session) -> None:
-    code, out, err = session.interrupt_when(lambda: session.compiles("runtime"))
-    assert (code, out, without_progress(err).strip()) == (130, "", "interrupted")
+    assert session.interrupt_when(lambda: session.compiles("runtime")) == INTERRUPTED
     session.is_clean()
 
 
 @pytest.mark.slow
 def test_a_build_whose_command_is_told_to_end(session: Session) -> None:
     """SIGTERM reaches the command alone: what it started ends all the same."""
-    code, out, err = session.interrupt_when(lambda: session.compiles("runtime"), terminate)
-    assert (code, out, without_progress(err).strip()) == (130, "", "interrupted")
+    assert session.interrupt_when(lambda: session.compiles("runtime"), terminate) == INTERRUPTED
     session.is_clean()
 
 
@@ -125,20 +125,13 @@ def test_an_interruption_in_code_that_was_a_string(tmp_path: Path) -> None:
         "step_cli.main = lambda: exec('raise KeyboardInterrupt')\n"
         "main()\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "interrupted"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command, environment = [sys.executable, "-m", "interrupted"], {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
 
 
 def test_an_interruption_before_the_build_leaves_nothing(session: Session) -> None:
-    code, out, err = session.interrupt_when(lambda: any(session.temporary.glob("step-verilog-*")))
-    assert (code, out, without_progress(err).strip()) == (130, "", "interrupted")
+    assert session.interrupt_when(lambda: any(session.temporary.glob("step-verilog-*"))) == INTERRUPTED
     assert session.processes() == {}
     assert list(session.temporary.iterdir()) == []
     assert not session.cache.exists() or not list(session.cache.glob("**/*.partial"))
@@ -148,8 +141,8 @@ def test_an_interruption_before_the_build_leaves_nothing(session: Session) -> No
 def test_the_same_command_works_after_an_interruption(session: Session) -> None:
     session.interrupt_when(lambda: session.compiles("runtime"))
     session.is_clean()
-    code, _, _ = session.interrupt_when(lambda: session.compiles("simulator") and not session.compiles("runtime"))
-    assert code == 130 and session.processes() == {}
+    linking = session.interrupt_when(lambda: session.compiles("simulator") and not session.compiles("runtime"))
+    assert linking == INTERRUPTED and session.processes() == {}
     assert not list(session.cache.glob("*.partial")) and not list(session.cache.glob("simulator-*[!k]"))
     done = session.start()
     out, err = done.communicate()
@@ -166,8 +159,7 @@ def test_an_interrupted_synthesis_goes_on_where_it_was(tmp_path: Path) -> None:
         found = [path for path in session.cache.glob("synthesis-*") if path.is_dir() and not path.suffix]
         return {path.name: path.stat().st_mtime_ns for path in found}
 
-    code, out, err = session.interrupt_when(lambda: bool(entries()))
-    assert (code, out, without_progress(err).strip()) == (130, "", "interrupted")
+    assert session.interrupt_when(lambda: bool(entries())) == INTERRUPTED
     kept = entries()
     assert session.processes() == {} and not list(session.cache.glob("*.partial")) and 0 < len(kept) < 6
     out, err = (done := session.start()).communicate()
@@ -179,8 +171,7 @@ def test_an_interrupted_synthesis_goes_on_where_it_was(tmp_path: Path) -> None:
 def test_an_interrupted_sweep_leaves_its_rows_and_no_process(tmp_path: Path) -> None:
     table = tmp_path / "rows.csv"
     session = Session(tmp_path, "sweep", "--over", "memory.latency=1..20000:1", "--save", str(table), "--jobs", "2")
-    code, out, err = session.interrupt_when(table.exists)
-    assert (code, out, without_progress(err).strip()) == (130, "", "interrupted")
+    assert session.interrupt_when(table.exists) == INTERRUPTED
     rows = table.read_text().splitlines()
     assert 1 < len(rows) < 20_000 and len({row.count(",") for row in rows}) == 1
     while session.processes():  # the helper of multiprocessing ends by itself

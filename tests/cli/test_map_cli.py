@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from commanding import ROOT, Step
+from progress_lines import interrupting
 
 from step_torch.mapping.mapping import map
 
@@ -42,11 +43,8 @@ def test_a_budget_that_nothing_is_within(step: Step) -> None:
 
 
 def test_ctrl_c_keeps_the_best_so_far(step: Step, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def told(text: str) -> None:
-        if text.startswith("1 choices"):
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr("step_cli.verbs.map_.map", wraps(map)(lambda **options: map(**options | {"progress": told})))
+    told = {"progress": interrupting("1 choices")}
+    monkeypatch.setattr("step_cli.verbs.map_.map", wraps(map)(lambda **options: map(**options | told)))
     best = tmp_path / "best.json"
     done = step("map", PAGE, "--luts", "150k", *FEW, "--best", best)
     assert (done.code, done.err) == (

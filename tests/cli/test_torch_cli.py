@@ -85,9 +85,7 @@ def test_texts_of_torch(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_prompt_that_the_model_can_not_read(step: Step) -> None:
-    failed = step("generate", "examples/tiny_lm", "--prompt", "A")
-    assert (failed.code, failed.out) == (1, "")
-    assert failed.err == (
+    assert step("generate", "examples/tiny_lm", "--prompt", "A").failed() == (
         "error: the model has no symbol for 'A', character 0 of the prompt; it has "
         "'\\n ,.?abcdefghijklmnopqrstuvwxyz'\n"
     )

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from cases import cases
-from commanding import ROOT, Step
+from commanding import Step, in_a_process
 
 HEAD = """\
 import sys
@@ -63,23 +60,20 @@ def here(step: Step, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_a_file_raises(body: str, message: str | None, step: Step, here: Path) -> None:
     (here / "helper.py").write_text("broken(\n")
     (here / "p.py").write_text(HEAD + body)
-    result = step("check", "p.py")
-    assert (result.code, result.out) == (1, "")
+    err = step("check", "p.py").failed()
     if message is None:
-        lines = result.err.splitlines()
+        lines = err.splitlines()
         assert lines[0].startswith("error: p.py:program: RecursionError: maximum recursion depth exceeded")
         assert len(lines) == 10 and lines[1] == "  p.py:7, in program: return deeper(0)"
         assert lines[5].startswith("  ... ") and lines[5].endswith(" more ...")
     else:
-        assert result.err == f"error: {message}\n"
+        assert err == f"error: {message}\n"
 
 
 def test_what_a_model_refuses_is_told_with_the_line_that_asked_for_it(step: Step, here: Path) -> None:
     body = "from step_models import moe\ndef program():\n    return moe.program(np.array([[0, 9]]), experts=8)\n"
     (here / "p.py").write_text(HEAD + body)
-    code, out, err = step("check", "p.py")
-    assert (code, out) == (1, "")
-    assert err == (
+    assert step("check", "p.py").failed() == (
         "error: routing: expert ids must be 0 to 7, but go from 0 to 9\n"
         "  p.py:6, in program: return moe.program(np.array([[0, 9]]), experts=8)\n"
     )
@@ -100,42 +94,29 @@ def test_a_typo_in_an_operator(step: Step, here: Path) -> None:
 )
 def test_a_file_that_is_no_text(content: bytes, message: str, step: Step, here: Path) -> None:
     (here / "p.py").write_bytes(content)
-    result = step("check", "p.py")
-    assert (result.code, result.out) == (1, "") and result.err.startswith(f"error: p.py: {message}")
+    assert step("check", "p.py").failed().startswith(f"error: p.py: {message}")
 
 
 def test_imports_in_a_circle(step: Step, here: Path) -> None:
     (here / "first.py").write_text("from second import two\none = 1\n")
     (here / "second.py").write_text("from first import one\ntwo = 2\n")
-    result = step("check", "first.py")
-    assert result.code == 1
-    assert result.err.splitlines()[0].startswith(
+    err = step("check", "first.py").failed()
+    assert err.splitlines()[0].startswith(
         "error: first.py: ImportError: cannot import name 'two' from partially initialized module 'second'"
     )
-    assert [line.partition(",")[0] for line in result.err.splitlines()[1:]] == [
+    assert [line.partition(",")[0] for line in err.splitlines()[1:]] == [
         "  first.py:1", "  second.py:1", "  first.py:1"
     ]  # fmt: skip
 
 
 @cases(
-    ("Graph('a b')", "a name must be letters, digits and underscores, and start with no digit, not 'a b'"),
-    ("Program(7)", "a program's graph must be a Graph, not 7"),
+    ("Program(7)", "a program's graph must be a Graph, not 7\n  p.py:5, in program: Program(7)"),
+    ("Tile(BF16, -1, 2)", "p.py:5: the rows of a tile must be an integer >= 1 or a symbol, not -1"),
 )
-def test_errors_without_a_place_get_the_line(line: str, message: str, step: Step, here: Path) -> None:
+def test_errors_have_one_line(line: str, message: str, step: Step, here: Path) -> None:
+    """Of the program where they have none, as those of types have."""
     (here / "p.py").write_text(f"{HEAD}def program():\n    {line}\n")
-    result = step("check", "p.py")
-    assert (result.code, result.err) == (1, f"error: {message}\n  p.py:5, in program: {line}\n")
-
-
-@cases(
-    ('Tile("BF15")',
-     "dtype must be one of BF16, FP32, INT8, INT32, UINT32, BOOL, FP16, FP8_E4M3, FP8_E5M2, not 'BF15'"),
-    ("Tile(BF16, -1, 2)", "the rows of a tile must be an integer >= 1 or a symbol, not -1"),
-)  # fmt: skip
-def test_types_have_the_line_themselves(line: str, message: str, step: Step, here: Path) -> None:
-    (here / "p.py").write_text(f"{HEAD}def program():\n    {line}\n")
-    result = step("check", "p.py")
-    assert (result.code, result.err) == (1, f"error: p.py:5: {message}\n")
+    assert step("check", "p.py") == (1, "", f"error: {message}\n")
 
 
 def test_names_of_formats_are_taken(step: Step, here: Path) -> None:
@@ -151,9 +132,5 @@ def test_what_a_file_prints_is_talk(step: Step, here: Path) -> None:
 
 def test_the_traceback_for_those_who_want_it(here: Path) -> None:
     (here / "p.py").write_text(HEAD + "def program():\n    return undefined\n")
-    done = subprocess.run(
-        [sys.executable, "-m", "step", "check", str(here / "p.py")],
-        cwd=ROOT, capture_output=True, text=True, check=False, env=os.environ | {"STEP_TRACEBACK": "1"},
-    )  # fmt: skip
-    assert done.returncode == 1
-    assert "Traceback (most recent call last):" in done.stderr and "name 'undefined' is not defined" in done.stderr
+    code, _, err = in_a_process("check", here / "p.py", STEP_TRACEBACK="1")
+    assert code == 1 and "Traceback (most recent call last):" in err and "name 'undefined' is not defined" in err

@@ -80,11 +80,9 @@ def test_waves_are_called_like_the_program(step: Step, tmp_path: Path, monkeypat
     (["waves", "--operators", "left,left"], "the operator left is there twice in 'left,left'\n"),
     (["waves", "-o", "w.fst"], "waves must go to a file that ends in .vcd, not 'w.fst'\n"),
     (["waves", "-o", "/proc/w.vcd"], "/proc/w.vcd can not be written: No such file or directory\n"),
-    (["tokens", "--from", "9", "--to", "3"], "the first cycle, 9, must not be behind the last one, 3\n"),
+
     (["tokens", "--from", "34"], "the run has 34 cycles, so there is no cycle 34\n"),
 )  # fmt: skip
 def test_what_can_not_be(arguments: list[str], text: str, step: Step) -> None:
     verb, *options = arguments
-    result = step(verb, FRAGILE, "--backend", "approx", *options)
-    assert (result.code, result.out) == (1, "")
-    assert result.err.startswith(f"error: {text}")
+    assert step(verb, FRAGILE, "--backend", "approx", *options).failed().startswith(f"error: {text}")

@@ -7,15 +7,16 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from designs import DONE, pass_through, payload, write_design
 from raising import raising
 
-from cosim.building.build import OPTIMIZATION, build, without_instances
+from cosim.building.build import HARDWARE, bench_text, build
+from cosim.building.compiling import NO_OPTIMIZATION, OPTIMIZATION, Common, without_instances
 from cosim.building.design import load_design
-from cosim.building.harness import HARDWARE, bench_text
 from cosim.building.steps import tell_compiled
 from cosim.building.toolchain import find_toolchain
 from cosim.running.bench_run import simulate
@@ -90,7 +91,10 @@ def test_the_main_program_is_the_same_for_all_designs():
 
 
 def test_a_build_for_short_runs_is_another_one(tmp_path, monkeypatch):
+    """That of the design: Verilator's library, which takes far longer, is that for short runs here."""
     monkeypatch.delenv("STEP_OPTIMIZE")
+    library = Common.runtime
+    monkeypatch.setattr(Common, "runtime", lambda self: library(replace(self, optimization=NO_OPTIMIZATION)))
     design = pass_through(tmp_path / "design")
     built = [build(design, optimize=each).executable for each in (True, False)]
     assert [f" {OPTIMIZATION} " in each.with_name("build.log").read_text() for each in built] == [True, False]

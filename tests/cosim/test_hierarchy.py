@@ -9,7 +9,8 @@ import pytest
 from designs import port, write_design
 
 from cosim.building import design as hierarchy
-from cosim.building.build import simulator_main, verilator_flags
+from cosim.building.build import verilator_flags
+from cosim.building.compiling import simulator_main
 from cosim.building.design import Hierarchy, load_design
 from cosim.building.toolchain import find_toolchain
 from cosim.running.bench_run import simulate

@@ -10,7 +10,8 @@ import pytest
 from designs import DONE, pass_through, payload
 
 from cosim.building.design import load_design
-from cosim.running.run_files import read_run, write_inputs
+from cosim.running.bench_run import write_inputs
+from cosim.running.run_files import read_run
 
 MAKEFILE = Path(__file__).parents[2] / "verilator.mk"
 

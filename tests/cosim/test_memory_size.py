@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from raising import raising
 
-from cosim.running.run_files import check_memory
+from cosim.running.bench_run import check_memory
 from step import INT8, BusConfig, FabricConfig, Graph, MemoryConfig, Program, lower, run
 from step.errors import FabricError
 from step_cli.verbs.verilog import command as verilog

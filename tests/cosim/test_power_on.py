@@ -10,8 +10,8 @@ import pytest
 
 from cosim.building.build import build
 from cosim.building.design import load_design
-from cosim.running.bench_run import run_simulator
-from cosim.running.run_files import memory_image, read_run, source_transfers, write_inputs
+from cosim.running.bench_run import memory_image, run_simulator, source_transfers, write_inputs
+from cosim.running.run_files import read_run
 from hw.design.emit import emit
 from step.functions import Cast, Matmul, RetileRow, Silu
 from step.language.dtypes import BF16, FP32

@@ -42,11 +42,11 @@ def merged() -> Program:
     return Program(graph, {"a": ROWS, "b": ROWS[::-1]})
 
 
-def written(program: Program, directory: Path, bus: BusConfig | None = None) -> str:
+def written(program: Program, directory: Path, bus: BusConfig | None = None, *, initial_values: bool = True) -> str:
     """Write the fabric with its bench; returns the bench's module."""
     fabric = program.fabric or FabricConfig()
     prepared = prepare(replace(program, fabric=replace(fabric, memory=replace(fabric.memory, bus=bus))))
-    design = design_of(prepared.netlist, probes=True)
+    design = design_of(prepared.netlist, probes=True, initial_values=initial_values)
     design.write(directory)
     write_bench(prepared, design, directory)
     return f"{design.sidecar['module']}_bench"

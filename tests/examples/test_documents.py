@@ -17,6 +17,7 @@ from step.programs.files.json_file import schema
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 EXTENDING = ROOT / "docs" / "extending.md"
+FUNCTIONS = ROOT / "docs" / "functions_own.md"
 DOCUMENTS = [README, *sorted((ROOT / "docs").glob("*.md"))]
 MADE_WITH_THE_SITE = "evaluation_tables.md"
 
@@ -80,7 +81,7 @@ def test_links_lead_somewhere(document: Path) -> None:
 
 
 def test_the_sidecar_is_described_field_by_field() -> None:
-    described = set(re.findall(r"`(\w+)`", (ROOT / "docs" / "tools.md").read_text().partition("## The sidecar")[2]))
+    described = set(re.findall(r"`(\w+)`", (ROOT / "docs" / "verilog.md").read_text().partition("## The sidecar")[2]))
     properties = schema("sidecar")["properties"]
     named = {*properties, *properties["channels"]["items"]["properties"], *properties["units"]["items"]["properties"]}
     assert named <= described, named - described
@@ -142,7 +143,7 @@ def extended(tmp_path: Path) -> Path:
     """The tree with the functions that the manual adds."""
     for folder in ("step", "hw", "sim_approx", "tests"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    python = blocks(EXTENDING, "python")
+    python = blocks(FUNCTIONS, "python")
     written = [each for each in python if re.match(r"# \w+/", each)]
     assert len(written) == 7
     for each in written:

@@ -11,11 +11,8 @@ import numpy as np
 import pytest
 import recirculate
 import swiglu
-from cases import cases
-from grids import samples
-from raising import raising
 
-from step.errors import InputError
+from sim_approx import backend as approx
 from step.language.validate import check
 from step.programs.metrics import metrics
 from step.programs.program import Program
@@ -45,6 +42,21 @@ def numbers(program: Program, accounting: Any = "paper") -> dict[str, int]:
 
 def assert_clean(program: Program) -> None:
     assert check(program.graph) == []
+
+
+def assert_runs(program: Program) -> dict[str, list[np.ndarray]]:
+    """No warning, close to float64, and the bits of the interpreter on the fast model; gives the tiles of outputs."""
+    assert_clean(program)
+    assert_close(program)
+    result = approx.run(program.graph, program.inputs, program.fabric, values="all")
+    found, wanted = (
+        {name: [token.value for token in tokens if token.has_value] for name, tokens in (outputs or {}).items()}
+        for outputs in (result.outputs, interpret(program.graph, program.inputs).outputs)
+    )
+    assert found.keys() == wanted.keys()
+    for name, tiles in wanted.items():
+        assert [each.tobytes() for each in found[name]] == [each.tobytes() for each in tiles]
+    return wanted
 
 
 # -- simplified mixture of experts ----------------------------------------------------------------------------------
@@ -102,22 +114,6 @@ def test_swiglu_sweep(rows: int, columns: int) -> None:
     assert found["flops"] == 16 * (3 * 2 * 64 * 64 + 9 * 64 + 64 // columns * 64)
 
 
-@cases(
-    {"batch": 4, "hidden": 16, "inner": 16},
-    {"batch": 8, "hidden": 32, "inner": 16},
-    {"batch": 4, "hidden": 16, "inner": 48},
-    {"batch": 6, "hidden": 32, "inner": 32, "rows": 3, "depth": 8, "columns": 32},
-    {"batch": 1, "hidden": 16, "inner": 16, "rows": 1},
-)
-def test_swiglu_in_other_sizes(sizes: dict[str, int]) -> None:
-    assert_close(swiglu.program(**sizes))
-
-
-def test_swiglu_in_sizes_that_do_not_divide() -> None:
-    with raising(InputError, "rows, the rows of a tile, must divide batch = 10, but 4 does not"):
-        swiglu.program(batch=10)
-
-
 def test_the_sweep_is_six_programs() -> None:
     names = [program.name for program in swiglu.sweep()]
     assert len(set(names)) == len(names) == 6
@@ -127,12 +123,6 @@ def test_the_sweep_is_six_programs() -> None:
 
 COUNTS = [13, 10, 17, 14, 17, 10, 24, 23]
 """Tokens per expert in the trace."""
-
-
-def test_the_trace() -> None:
-    trace = measured_routing(moe_mixtral.TRACE, EXPERTS)
-    assert trace.shape == (64, 2)
-    assert np.bincount(trace.reshape(-1), minlength=EXPERTS).tolist() == COUNTS
 
 
 @pytest.mark.parametrize("dynamic", [False, True])
@@ -156,33 +146,10 @@ def test_a_dynamic_tile_needs_less_traffic_and_the_artifact_counts_less_memory()
     assert numbers(static, "artifact")["on_chip_bytes"] < numbers(static)["on_chip_bytes"]
 
 
-TRACES: dict[str, Any] = {
-    "an expert without tokens": [[0, 1], [2, 3], [4, 5], [6, 0], [1, 2]],
-    "two experts only": [[3, 4]] * 5,
-    "one token": [[7, 0]],
-    "one expert a token": [[0], [1], [0]],
-    "three experts a token": [[0, 3, 5], [7, 6, 5]],
-    "all experts": [list(range(8))],
-    "a full tile": [[1, 2]] * 4,
-}
-
-
-@samples(dynamic=[False, True], trace=TRACES)
-def test_mixtral_on_other_traces(trace: str, dynamic: bool) -> None:
-    assert_close(moe_mixtral.build(np.array(TRACES[trace]), hidden=16, inner=16, dynamic=dynamic))
-
-
-@pytest.mark.parametrize("dynamic", [False, True])
-@cases({"hidden": 32, "inner": 16}, {"hidden": 16, "inner": 64, "step": 8}, {"hidden": 32, "inner": 32, "tile_rows": 2})
-def test_mixtral_in_other_sizes(sizes: dict[str, int], dynamic: bool) -> None:
-    trace = np.random.default_rng(1).integers(0, EXPERTS, (12, 1))
-    assert_close(moe_mixtral.build(trace, dynamic=dynamic, **sizes))
-
-
 def test_an_expert_without_tokens_reads_no_weights() -> None:
-    trace = np.array([[3, 4]] * 4)
-    for dynamic in (False, True):
-        program = moe_mixtral.build(trace, hidden=16, inner=16, dynamic=dynamic)
+    trace, sizes = np.array([[3, 4]] * 4), {"hidden": 16, "inner": 16}
+    apart = [moe_mixtral.build(trace, dynamic=dynamic, **sizes) for dynamic in (False, True)]
+    for program in (*apart, moe_multiplexed.build(trace, 2, **sizes)):
         assert numbers(program)["off_chip_bytes"] == 2 * 3 * 16 * 16 * 2 + 4 * 16 * 2 + 4 * 2 * 2 + 4 * 16 * 4
 
 
@@ -212,39 +179,13 @@ def test_experts_by_turns_on_the_trace(regions: int) -> None:
     assert found["on_chip_bytes"] == 5124 + regions * 9345
 
 
+@pytest.mark.parametrize("regions", SHARED)
+def test_experts_by_turns_give_the_same_bits(regions: int) -> None:
+    trace = np.array([[0, 3, 5], [7, 6, 5]])
+    program = moe_multiplexed.build(trace, regions, hidden=16, inner=16)
+    assert rows_of(program) == rows_of(moe_mixtral.build(trace, hidden=16, inner=16))
+
+
 def test_programs_of_experts_by_turns() -> None:
     names = [each().name for each in (moe_multiplexed.program, moe_multiplexed.regions4, moe_multiplexed.regions2)]
     assert names == ["moe_multiplexed_regions4", "moe_multiplexed_regions4", "moe_multiplexed_regions2"]
-
-
-@samples(regions=SHARED, trace=TRACES)
-def test_experts_by_turns_on_other_traces(trace: str, regions: int) -> None:
-    program = moe_multiplexed.build(np.array(TRACES[trace]), regions, hidden=16, inner=16)
-    assert_close(program)
-    assert rows_of(program) == rows_of(moe_mixtral.build(np.array(TRACES[trace]), hidden=16, inner=16))
-
-
-@cases({"hidden": 32, "inner": 16}, {"hidden": 16, "inner": 64, "step": 8}, {"hidden": 32, "inner": 48, "tile_rows": 2})
-def test_experts_by_turns_in_other_sizes(sizes: dict[str, int]) -> None:
-    """The weights of an expert lie where its addresses say, also where D and F differ."""
-    trace = np.random.default_rng(1).integers(0, EXPERTS, (12, 1))
-    assert_close(moe_multiplexed.build(trace, 2, **sizes))
-
-
-def test_a_turn_without_rows_reads_no_weights() -> None:
-    program = moe_multiplexed.build(np.array([[3, 4]] * 4), 2, hidden=16, inner=16)
-    assert numbers(program)["off_chip_bytes"] == 2 * 3 * 16 * 16 * 2 + 4 * 16 * 2 + 4 * 2 * 2 + 4 * 16 * 4
-
-
-@pytest.mark.parametrize("regions", [3, 16, 0, -2])
-def test_regions_that_can_not_have_equally_many_experts(regions: int) -> None:
-    with raising(InputError, f"8 experts can not be dealt evenly to {regions} regions; possible are 1, 2, 4, 8"):
-        moe_multiplexed.build(np.array([[0, 1]]), regions)
-
-
-@pytest.mark.parametrize("expert", [-1, 8])
-def test_an_expert_that_is_not_there(expert: int) -> None:
-    program = moe_multiplexed.build(np.array([[0, 1], [2, 3]]), 2, hidden=16, inner=16)
-    program.inputs["routing"] = np.array([[0, 1], [2, expert]])
-    with raising(InputError, f"input 'routing' at [1] selects target {expert}, but its targets are 0 to 7"):
-        interpret(program.graph, program.inputs)

@@ -5,11 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import softmax
-from test_examples import assert_clean, assert_close, numbers
-
-from sim_approx import backend as approx
-from step.programs.program import Program
-from step.running.interpreter import interpret
+from test_examples import assert_close, assert_runs, numbers
 
 LENGTHS: dict[str, list[int]] = {
     "as in the example": list(softmax.LENGTHS),
@@ -23,22 +19,12 @@ LENGTHS: dict[str, list[int]] = {
 }
 
 
-def assert_runs(program: Program) -> np.ndarray:
-    """The fast model gives the interpreter's bits, and these are close to float64; returns all tiles."""
-    assert_clean(program)
-    assert_close(program)
-    result = approx.run(program.graph, program.inputs, program.fabric, values="all")
-    assert result.outputs is not None
-    wanted = [token.value for token in interpret(program.graph, program.inputs).outputs["output"] if token.has_value]
-    got = [token.value for token in result.outputs["output"] if token.has_value]
-    assert [each.tobytes() for each in got] == [each.tobytes() for each in wanted]
-    return np.concatenate([np.zeros((0, softmax.COLUMNS), np.float32), *wanted])
-
-
 @pytest.mark.parametrize("running", [False, True])
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
 def test_lengths(lengths: list[int], running: bool) -> None:
-    tiles = assert_runs(softmax.build(lengths, running))
+    tiles = np.concatenate(
+        [np.zeros((0, softmax.COLUMNS), np.float32), *assert_runs(softmax.build(lengths, running))["output"]]
+    )
     # What is behind the end of a row has no share of it.
     valid = [column < length for length in lengths for column in range(-(-length // 16) * 16)]
     assert (tiles.ravel()[~np.array(valid, bool)] == 0).all()

@@ -1,4 +1,4 @@
-"""Plays datapaths that take words as they come: what goes in and has to come out, cycle by cycle."""
+"""Plays datapaths: what goes in and has to come out, cycle by cycle."""
 
 from __future__ import annotations
 
@@ -6,19 +6,27 @@ from collections import defaultdict
 from typing import Any
 
 import numpy as np
-import playing
-from driving import drive
+from driving import played
 from verilated import Verilated
 
 from hw.functions.datapath import Datapath
-from step.language.types import Tile
+from hw.links.layout import TokenFormat
+from hw.links.packing import pack_words
+from step.language.types import ElementType
+from step.lowering.fabric import FabricConfig
+
+GAPS = [[0], [0, 0, 3, 0, 1, 7]]
+"""Elements back to back, and with cycles between them, in turn."""
 
 
-def to_words(value: Any, element: Tile, link_bytes: int) -> list[int]:
-    """The words of a tile, as on a link."""
-    number, bits = playing.to_int(value, element), element.bits
-    width = min(8 * link_bytes, bits)
-    return [number >> at & ((1 << width) - 1) for at in range(0, bits, width)]
+def of_link(element: ElementType, link_bytes: int) -> TokenFormat:
+    """The format of ``element`` on a link."""
+    return TokenFormat.element(0, element, FabricConfig(link_bytes=link_bytes))
+
+
+def as_row(number: int, bits: int) -> np.ndarray:
+    """The bits of a port, as words of 32."""
+    return np.frombuffer(number.to_bytes(-(-bits // 32) * 4, "little"), "<u4")
 
 
 class Script:
@@ -37,22 +45,25 @@ class Script:
         for name, value in ports.items():
             self.given[name][cycle] = int(value)
 
-    def operand(self, port: int, cycle: int, value: Any, element: Tile, link_bytes: int) -> None:
-        """The words of a tile, from ``cycle`` on."""
-        for at, word in enumerate(to_words(value, element, link_bytes)):
+    def operand(self, port: int, cycle: int, value: Any, element: ElementType, link_bytes: int, stays: int = 1) -> None:
+        """The words of an element, from ``cycle`` on; control ``stays`` for so many cycles."""
+        format = of_link(element, link_bytes)
+        for at, word in enumerate(pack_words(value, element, format) * (stays if format.control else 1)):
             self.give(cycle + at, **{f"operand{port}": word})
 
-    def result(self, cycle: int, value: Any, element: Tile, link_bytes: int) -> None:
-        """What went in at ``cycle`` becomes this tile, a latency later."""
-        left = element.bits
-        for at, word in enumerate(to_words(value, element, link_bytes)):
-            here = cycle + self.path.latency + at
+    def result(self, cycle: int, value: Any, element: ElementType, link_bytes: int) -> None:
+        """What went in at ``cycle`` becomes this element, a latency later."""
+        format = of_link(element, link_bytes)
+        *whole, last = pack_words(value, element, format)
+        padding = 0 if format.control else format.item_words[-1] * format.word_bits - format.items[-1]
+        for at, word in enumerate([*whole, last]):
+            here, bits = cycle + self.path.latency + at, format.edge_bits - (padding if at == len(whole) else 0)
             assert here not in self.wanted
-            self.wanted[here] = word, (1 << min(left, 8 * link_bytes)) - 1
-            left -= 8 * link_bytes
+            self.wanted[here] = word, (1 << bits) - 1
 
     def wrong(self, program: Verilated | None = None) -> list[int]:
         """Cycles with wrong results, in Amaranth's simulator or in Verilator."""
+        assert self.wanted, "nothing left"
         cycles = max(self.wanted) + 1
         got = self._in_amaranth(cycles) if program is None else self._in_verilator(program, cycles)
         return [at for at, (want, mask) in self.wanted.items() if (got[at] ^ want) & mask]
@@ -64,21 +75,12 @@ class Script:
         return [(name, width, (1 << width) - 1 if "operand" in name else 0) for name, width in widths.items()]
 
     def _in_amaranth(self, cycles: int) -> list[int]:
-        got = []
-
-        async def bench(ctx: Any) -> None:
-            for cycle in range(cycles):
-                for name, _, idle in self._ports():
-                    ctx.set(getattr(self.path, name), self.given[name].get(cycle, idle))
-                got.append(ctx.get(self.path.result))
-                await ctx.tick()
-
-        drive(self.path, bench)
-        return got
+        given, ports = self.given, self._ports()
+        return played(self.path, {name: [given[name].get(at, idle) for at in range(cycles)] for name, _, idle in ports})
 
     def _in_verilator(self, program: Verilated, cycles: int) -> list[int]:
         rows = {
-            name: np.array([playing.to_words(self.given[name].get(at, idle), width) for at in range(cycles)])
+            name: np.array([as_row(self.given[name].get(at, idle), width) for at in range(cycles)])
             for name, width, idle in self._ports()
         }
         return [int.from_bytes(row.tobytes(), "little") for row in program.run(rows)["result"]]

@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 import patterns
 import pytest
-from amaranth.sim import Simulator
+from driving import played
 from verilated import HARMLESS, Verilated, kinds, lint
 
 from hw.arithmetic.bf16_multiply import Bf16Multiply
@@ -259,24 +259,8 @@ def in_time(component: Parametric, vectors: Mapping[str, np.ndarray]) -> tuple[V
 
 def simulate(component: Parametric, vectors: Mapping[str, np.ndarray]) -> np.ndarray:
     """Results in Amaranth's simulator, a vector a cycle."""
-    results: list[int] = []
     timed, depth = in_time(component, vectors)
-
-    async def bench(ctx: Any) -> None:
-        for cycle, row in enumerate(zip(*timed.values(), strict=True)):
-            for name, value in zip(timed, row, strict=True):
-                ctx.set(getattr(component, name), int(value))
-            if cycle >= depth:
-                results.append(ctx.get(component.result))
-            if component.clocked:
-                await ctx.tick()
-
-    simulator = Simulator(component)
-    if component.clocked:
-        simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
-    return np.array(results)
+    return np.array(played(component, timed)[depth:])
 
 
 STAGES = range(1, MOST_STAGES + 1)

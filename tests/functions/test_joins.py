@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from cases import cases
+from scripted import GAPS
 from streaming import Case
 
 from hw.functions.packed_rows import PackedRows
@@ -16,8 +17,6 @@ from step.language.types import ElementType, Selector, Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.plans.retile import JoinPlan
 from step.lowering.plans.words import Parts, Store
-
-GAPS = [[0], [0, 0, 3, 0, 1, 7]]
 
 
 @cases(

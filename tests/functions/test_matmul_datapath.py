@@ -12,7 +12,7 @@ import patterns
 import pytest
 from cases import cases
 from grids import samples
-from scripted import Script
+from scripted import GAPS, Script
 from verilated import HARMLESS, Verilated, kinds, lint
 
 from cosim.synthesis.estimate import Counts
@@ -123,8 +123,6 @@ class Case:
 def fabric(lanes: int, link: int, **more: object) -> FabricConfig:
     return FabricConfig(matmul_lanes=lanes, link_bytes=link, **more)  # type: ignore[arg-type]
 
-
-GAPS = [[0], [0, 0, 3, 0, 1, 7]]
 
 PRODUCTS = [
     (4, 4, 4, fabric(16, 8, stages=1)),  # a block is the whole result

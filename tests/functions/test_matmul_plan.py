@@ -76,7 +76,7 @@ def test_nothing_waits_for_longer_than_it_must() -> None:
 
 
 def test_many_intervals_are_what_the_docs_say() -> None:
-    """The table of numerics.md: of all ways to cut the result into blocks, the one with the fewest cycles."""
+    """The table of cycles.md: of all ways to cut the result into blocks, the one with the fewest cycles."""
     random = Random(9)
     for _ in range(300):
         case = any_case(random, 12)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from cases import cases
 from grids import samples
+from scripted import GAPS
 from streaming import Case
 
 from step import Graph, interpret
@@ -21,7 +22,7 @@ from step.lowering.fabric import FabricConfig
 TILES = [Tile(BF16, 3, 1), Tile(FP32), Tile(INT8, 2, 3), Tile(INT32, 1, 4)]
 
 
-@samples(tile=TILES, link=[1, 4, 8, 64], gaps=[[0], [0, 0, 3, 0, 1, 7]])
+@samples(tile=TILES, link=[1, 4, 8, 64], gaps=GAPS)
 def test_words(tile: Tile, link: int, gaps: list[int]) -> None:
     inputs = tile, Tile(UINT32, tile.rows, tile.cols)
     Case(MaxIndex(), inputs, FabricConfig(link_bytes=link), reduce=True).check(24, gaps)

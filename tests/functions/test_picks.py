@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 from cases import cases
 from grids import samples
+from scripted import GAPS
 from streaming import Case
 
 from step.functions.pick import Column, RotateHalf
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
-
-GAPS = [[0], [0, 0, 3, 0, 1, 7]]
 
 
 @samples(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import pytest
 from cases import cases
+from streaming import made
 
 from step.functions.retile import RetileCol, RetileRow
 from step.functions.select import TopK
@@ -29,8 +29,7 @@ def test_datapaths_that_have_no_number_of_their_own(function: Any, tile: Tile, l
     reduce = not isinstance(function, TopK)
     result = function.state_type((dim(3),), tile) if reduce else function.result_type(tile)
     application = Application((tile,), result, FabricConfig(link_bytes=link, vector_lanes=16), reduce)
-    plan = importlib.import_module(f"step.lowering.plans.{function.family}").plan(function, application)
-    path = importlib.import_module(f"hw.functions.{function.family}").datapath(function, application, plan)
+    plan, path = made(function, application)
     assert path.plan is plan
     assert (path.initiation_interval, path.latency, path.streams) == (
         plan.initiation_interval,

@@ -8,15 +8,13 @@ import numpy as np
 import pytest
 from cases import cases
 from grids import samples
+from scripted import GAPS
 from streaming import Case
 
 from step.functions.row import ArgMax, RowMax, RowSum
 from step.language.dtypes import BF16, FP32, INT8, INT32
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
-
-GAPS = [[0], [0, 0, 3, 0, 1, 7]]
-
 
 ROWS: list[tuple[Any, Tile]] = [
     (RowSum(), Tile(BF16, 3, 5)),

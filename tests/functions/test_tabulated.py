@@ -15,6 +15,7 @@ from step.functions.exp import Exp, powers_of_two
 from step.functions.gelu import Gelu, logarithms
 from step.functions.reciprocal import Div, Reciprocal, reciprocals
 from step.functions.rsqrt import Rsqrt, reciprocal_roots
+from step.functions.silu import Silu
 from step.functions.tanh import Tanh, slopes
 from step.language import numerics
 from step.language.dtypes import BF16, FP32, DType
@@ -40,6 +41,7 @@ REFERENCES: dict[Any, Reference] = {
     Reciprocal: lambda x: 1 / x,
     GeluByTanh: gelu_by_tanh,
     Rsqrt: lambda x: 1 / np.sqrt(x),
+    Silu: lambda x: x / (1 + np.exp(-x)),
     Tanh: np.tanh,
 }
 
@@ -60,7 +62,7 @@ def errors(function: Any, values: np.ndarray, out: DType) -> tuple[np.ndarray, n
 
 @cases(
     (Exp, 0.501, 2.2e-6), (Gelu, 0.51, 4e-5), (GeluByTanh, 0.51, 4e-5), (Reciprocal, 0.501, 1.2e-6),
-    (Rsqrt, 0.501, 1.6e-6), (Tanh, 0.501, 2.1e-5),
+    (Rsqrt, 0.501, 1.6e-6), (Silu, 0.51, 9e-5), (Tanh, 0.501, 2.1e-5),
 )  # fmt: skip
 def test_accuracy_for_every_bf16_number(function: Any, ulp: float, relative: float) -> None:
     units, _ = errors(function, EVERY, BF16)
@@ -70,7 +72,7 @@ def test_accuracy_for_every_bf16_number(function: Any, ulp: float, relative: flo
 
 @cases(
     (Exp, 88, 2.2e-6), (Gelu, 13, 4e-5), (GeluByTanh, 10, 1.4e-4), (Reciprocal, 0, 1.2e-6), (Rsqrt, 0, 1.6e-6),
-    (Tanh, 9, 2.1e-5),
+    (Silu, 88, 9e-5), (Silu, 20, 9e-5), (Tanh, 9, 2.1e-5),
 )  # fmt: skip
 def test_accuracy_for_fp32(function: Any, reach: float, relative: float) -> None:
     random = np.random.default_rng(5)
@@ -125,6 +127,8 @@ SPECIALS = row(np.inf, -np.inf, np.nan, -np.nan, 0.0, -0.0, 1e-40, -1e-40)
     (Gelu(approximate="tanh"), [INFINITY, MINUS_ZERO, NAN, NAN, ZERO, MINUS_ZERO, ZERO, MINUS_ZERO],
      [16, -16, 300, -300, 2.0**-125, -(2.0**-125), -10.5],
      ["41800000", MINUS_ZERO, "43960000", MINUS_ZERO, "00800000", "80800000", MINUS_ZERO]),
+    (Silu(), [INFINITY, MINUS_ZERO, NAN, NAN, ZERO, MINUS_ZERO, ZERO, MINUS_ZERO],
+     [300, -300], ["43960000", MINUS_ZERO]),
     (Tanh(), [ONE, MINUS_ONE, NAN, NAN, ZERO, MINUS_ZERO, ZERO, MINUS_ZERO],
      [8, -8, 300, -300, 7.99, -7.99, 2.0**-126, -(2.0**-30)],
      [ONE, MINUS_ONE, ONE, MINUS_ONE, ONE, MINUS_ONE, "00800000", "b0800000"]),

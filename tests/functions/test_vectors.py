@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from cases import cases
 from grids import samples
+from scripted import GAPS
 from streaming import Case
 
 from hw.functions.vector import VectorDatapath
@@ -41,8 +42,6 @@ from step.language.function import Function
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.plans.vector import VectorPlan
-
-GAPS = [[0], [0, 0, 3, 0, 1, 7]]
 
 NARROW, WIDE = Tile(BF16, 3, 4), Tile(FP32, 3, 4)
 VECTORS: list[tuple[Function, tuple[Tile, ...], bool]] = [
@@ -172,7 +171,7 @@ def test_random_vectors(count: int) -> None:
 
 
 def test_many_plans_are_what_the_docs_say() -> None:
-    """The table of numerics.md, on links that are no narrower than a scalar."""
+    """The table of cycles.md, on links that are no narrower than a scalar."""
     random = np.random.default_rng(4)
     for _ in range(1000):
         case = random_case(random)

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from amaranth.back import verilog
 from amaranth.lib.wiring import In
 
+from hw.verilog.convert import ModuleLibrary
 from hw.verilog.modules import Parametric
 
 HARNESS = """
@@ -41,26 +41,9 @@ int main(int argc, char** argv) {{
 """
 
 
-class Library:
-    """Collects the distinct components of a design, as `hw.verilog.modules.ModuleLibrary`."""
-
-    def __init__(self) -> None:
-        self.modules: dict[str, str] = {}
-
-    def require(self, component: Parametric) -> str:
-        name = component.module_name
-        if name not in self.modules:
-            self.modules[name] = ""
-            own = getattr(component, "verilog", None)
-            self.modules[name] = (
-                own()
-                if own
-                else verilog.convert(component, name=name, platform=self, emit_src=False, strip_internal_attrs=True)
-            )
-        return name
-
-    def text(self) -> str:
-        return "\n".join(self.modules.values())
+def text_of(library: ModuleLibrary) -> str:
+    """The Verilog of all that was required."""
+    return "\n".join(each.text for each in library.texts().values())
 
 
 def words(bits: int) -> int:
@@ -88,10 +71,10 @@ def kinds(said: str) -> set[str]:
 
 def lint(directory: Path, *components: Parametric) -> str:
     """What Verilator's linter says of the components and all below them."""
-    library = Library()
+    library = ModuleLibrary(generic=False)
     for component in components:
         library.require(component)
-    (directory / "lint.sv").write_text(library.text())
+    (directory / "lint.sv").write_text(text_of(library))
     command = ["verilator", "--lint-only", "-Wall", "-Wno-DECLFILENAME", "-Wno-MULTITOP", "lint.sv"]
     done = subprocess.run(command, cwd=directory, env=environment(), capture_output=True, text=True)
     return done.stderr
@@ -105,9 +88,9 @@ class Verilated:
         self.ports = [(path[0], member) for path, member, _ in component.signature.flatten(component)]
         self.inputs = [(name, member.shape) for name, member in self.ports if member.flow is In]
         self.outputs = [(name, member.shape) for name, member in self.ports if member.flow is not In]
-        library = Library()
+        library = ModuleLibrary(generic=False)
         top = library.require(component)
-        (directory / "top.sv").write_text(library.text())
+        (directory / "top.sv").write_text(text_of(library))
         clocked = component.clocked
         edge = "dut.clk = 1; dut.eval(); dut.clk = 0; dut.eval();" if clocked else ""
         text = HARNESS.format(

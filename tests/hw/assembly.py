@@ -8,8 +8,17 @@ from amaranth.hdl import Const, Elaboratable, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.verilog.modules import Shared
-from hw.verilog.structure import Structure, flat_ports
+from cosim.running.bench_run import memory_image
+from hw.verilog.modules import Shared, flat_ports
+from hw.verilog.structure import Structure
+from step.lowering.netlist import Netlist
+from step.programs.data.inputs import BoundInputs
+
+
+def beats_of(netlist: Netlist, data: BoundInputs) -> list[int]:
+    """What off-chip memory has at first, beat by beat."""
+    image, size = memory_image(netlist, data), netlist.fabric.memory.beat_bytes
+    return [int.from_bytes(image[at : at + size], "little") for at in range(0, len(image), size)]
 
 
 class Assembly(wiring.Component):
@@ -37,6 +46,19 @@ class Assembly(wiring.Component):
                     inner = Value.cast(value)
                     m.d.comb += inner.eq(other) if member.flow is In else other.eq(inner)
         return m
+
+    def parts(self, name: str) -> list[Signal]:
+        """The ports of what leaves or enters at ``name``, the lowest first."""
+        ports = (f"{name}__payload", *(f"{name}_{part}" for part in ("tuser", "tlast", "tdata")))
+        return [getattr(self, port) for port in ports if hasattr(self, port)]
+
+    def offer(self, context: Any, name: str, transfer: int | None) -> None:
+        """Source ``name`` has ``transfer`` to give, or nothing."""
+        context.set(getattr(self, f"{name}_tvalid"), transfer is not None)
+        rest = transfer or 0
+        for signal in self.parts(name):
+            context.set(signal, rest & (1 << len(signal)) - 1)
+            rest >>= len(signal)
 
     def _net(self, name: str | int) -> Any:
         if isinstance(name, int):

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from assembly import Assembly
+from assembly import Assembly, beats_of
 from driving import drive
 
-from cosim.running.run_files import memory_image, source_transfers
+from cosim.running.bench_run import source_transfers
 from hw.fabric import ElaboratedFabric, PlacedChannel, elaborate
 from hw.links.layout import DynamicFormat, TokenFormat
 from hw.links.packing import pack_header, pack_words, unpack_element, unpack_header, unpack_words
@@ -122,10 +122,7 @@ def simulate(
     fabric = elaborate(lower(graph, config))
     bound = inputs if isinstance(inputs, BoundInputs) else bind_inputs(graph, inputs)
     assembly = Assembly(fabric.structure)
-    beat_bytes = config.memory.beat_bytes
-    image = memory_image(fabric.netlist, bound)
-    beats = [image[start : start + beat_bytes] for start in range(0, len(image), beat_bytes)]
-    run = Run(fabric, [int.from_bytes(each, "little") for each in beats])
+    run = Run(fabric, beats_of(fabric.netlist, bound))
     random = Random(seed)
     top, wires = assembly, assembly.wires
     sources = source_transfers(fabric.netlist, bound)
@@ -146,12 +143,6 @@ def simulate(
     def port(name: str) -> Any:
         return getattr(top, name)
 
-    def parts(name: str) -> list[str]:
-        """The ports of what leaves or enters, the lowest first."""
-        if name in run.written:
-            return [f"{name}__payload"]
-        return [f"{name}_{part}" for part in ("tuser", "tlast", "tdata") if hasattr(top, f"{name}_{part}")]
-
     def ready(name: str) -> Any:
         return port(f"{name}__ready" if name in run.written else f"{name}_tready")
 
@@ -163,12 +154,7 @@ def simulate(
             for name, tokens in sources.items():
                 if offered[name] is None and tokens and random.random() >= idle:
                     offered[name] = tokens.pop(0)
-                word = offered[name]
-                context.set(port(f"{name}_tvalid"), word is not None)
-                for part in parts(name):
-                    width = len(port(part))
-                    context.set(port(part), (word or 0) & ((1 << width) - 1))
-                    word = (word or 0) >> width
+                top.offer(context, name, offered[name])
             for name in takers:
                 context.set(ready(name), random.random() >= pressure)
             for name, reader in readers.items():
@@ -190,9 +176,9 @@ def simulate(
                     reader.request(context.get(port(f"{name}__request__payload")), cycle)
             for name in takers:
                 valid, word, at = context.get(valids(name)), 0, 0
-                for part in parts(name):
-                    word |= context.get(port(part)) << at
-                    at += len(port(part))
+                for part in top.parts(name):
+                    word |= context.get(part) << at
+                    at += len(part)
                 if name in frozen:
                     assert valid and word == frozen.pop(name), f"{name} changes what it offers"
                 if valid and not context.get(ready(name)):

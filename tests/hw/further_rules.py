@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from ruled import KINDS, Kind
 
 from step.firing.item import Item, SideBySide
@@ -60,44 +59,6 @@ class EverySecond(Machine):
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class DropFirst(Machine):
-    """Rows without their first value, if they have more of them."""
-
-    inside: bool = False
-
-    def fire(self) -> int | None:
-        x = need(self.inputs[0])
-        if x.has_value and x.stop == 0 and not self.inside:
-            take(self.inputs[0])
-            self.inside = True
-            return None
-        room(self.outputs[0])
-        take(self.inputs[0])
-        put(self.outputs[0], x)
-        self.inside = x.has_value and x.stop == 0
-        if x.has_value:
-            return COMPUTES
-        return ENDS if x.done else None
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
-class LastOfRow(Machine):
-    """The last value of every row alone."""
-
-    def fire(self) -> int | None:
-        x = need(self.inputs[0])
-        if x.has_value and x.stop == 0:
-            take(self.inputs[0])
-            return None
-        room(self.outputs[0])
-        take(self.inputs[0])
-        put(self.outputs[0], x)
-        if x.has_value:
-            return COMPUTES
-        return ENDS if x.done else None
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
 class Follow(Machine):
     """Stops come one value later, across the ends of rows: every value waits for the next token."""
 
@@ -121,35 +82,6 @@ class Follow(Machine):
             self.held = x
         else:
             self.held = None
-        return COMPUTES
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
-class Thin(Machine):
-    """Shift by one of what comes in pairs: the second of a pair is taken while nothing is held."""
-
-    filler: Any
-    before: Token | None = None
-    goes: bool = False
-
-    def fire(self) -> int | None:
-        x = need(self.inputs[0])
-        if self.goes:
-            take(self.inputs[0])
-            self.goes = False
-            return None
-        if x.has_value and x.stop == 0 and self.before is None:
-            take(self.inputs[0])
-            self.before = x
-            return None
-        room(self.outputs[0])
-        if not x.has_value:
-            take(self.inputs[0])
-            put(self.outputs[0], x)
-            return ENDS if x.done else None
-        put(self.outputs[0], Token(self.filler if self.before is None else self.before.value, x.stop))
-        self.before = None
-        self.goes = True
         return COMPUTES
 
 
@@ -324,28 +256,18 @@ class WithBefore(Machine):
         return ENDS if x.done else None
 
 
-def _second(machine: type[Machine]) -> Kind:
+def _item(machine: type[Machine], place: int) -> Kind:
+    """One that sends the item at ``place`` of tuples."""
+
     def item(types: Any) -> Item:
         element = types[0].element
         assert isinstance(element, Tuple)
-        return Item(element, len(element.items) - 1)
+        return Item(element, place % len(element.items))
 
     return Kind(
-        machine, lambda types: {"item": item(types)}, lambda types: [types[0].element.items[-1]],
+        machine, lambda types: {"item": item(types)}, lambda types: [types[0].element.items[place]],
         lambda types: item(types).latency,
     )  # fmt: skip
-
-
-def _first(machine: type[Machine]) -> Kind:
-    return Kind(
-        machine, lambda types: {"item": Item(types[0].element, 0)}, lambda types: [types[0].element.items[0]],
-        lambda types: Item(types[0].element, 0).latency,
-    )  # fmt: skip
-
-
-def _filler(types: Any) -> dict[str, Any]:
-    element = types[0].element
-    return {"filler": np.full(element.shape, 7, element.dtype.numpy)}
 
 
 def _pair(types: Any) -> dict[str, Any]:
@@ -357,16 +279,12 @@ both = lambda types: [each.element for each in types]  # noqa: E731
 KINDS |= {
     "duplicate": Kind(Duplicate),
     "every_second": Kind(EverySecond),
-    "drop_first": Kind(DropFirst),
-    "last_of_row": Kind(LastOfRow),
     "follow": Kind(Follow),
-    "thin": Kind(Thin, _filler),
     "hold_two": Kind(HoldTwo, elements=both, passes=((0,), (1,))),
     "peek": Kind(Peek, elements=lambda types: [types[1].element], passes=((1,),)),
     "select": Kind(Select, decides=(1,)),
-    "held_item": _first(HeldItem),
-    "held_last_item": _second(HeldItem),
-    "thin_item": _second(ThinItem),
+    "held_item": _item(HeldItem, 0),
+    "thin_item": _item(ThinItem, -1),
     "cross": Kind(Cross, elements=lambda types: [each.element for each in types[::-1]], passes=((1,), (0,))),
     "with_before": Kind(WithBefore, _pair, lambda types: [Tuple(tuple(both(types)))], passes=((0, 1),)),
 }

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from amaranth.hdl import ClockDomain, Elaboratable, Module, ResetSignal, Signal
-from assembly import Assembly
+from assembly import Assembly, beats_of
 from driving import drive
 
-from cosim.running.run_files import memory_image, source_transfers
+from cosim.running.bench_run import source_transfers
 from hw.fabric import elaborate
 from step.lowering.netlist import Netlist
 from step.programs.data.inputs import BoundInputs
@@ -89,8 +89,7 @@ class Board(Elaboratable):
         self.top = Assembly(fabric.structure)
         self.reset, self.memory_reset = Signal(), getattr(self.top, "memory_rst", Signal())
         self.bits = 8 * netlist.fabric.memory.beat_bytes
-        bytes_, size = memory_image(netlist, data), netlist.fabric.memory.beat_bytes
-        self.beats = [int.from_bytes(bytes_[at : at + size], "little") for at in range(0, len(bytes_), size)]
+        self.beats = beats_of(netlist, data)
         self.memory = Memory(list(self.beats), latency, eager)
         self.sources = source_transfers(netlist, data)
         self.sinks = [node.name for node in netlist.units if node.operator.hands_out]
@@ -110,10 +109,6 @@ class Board(Elaboratable):
     def _port(self, name: str) -> Any:
         return getattr(self.top, name)
 
-    def _parts(self, name: str) -> list[Any]:
-        ports = (f"{name}_{part}" for part in ("tuser", "tlast", "tdata"))
-        return [getattr(self.top, port) for port in ports if hasattr(self.top, port)]
-
     async def run(self, context: Any, most: int | None = None) -> Seen:
         """A run from its beginning to its end, or of ``most`` cycles."""
         waiting = {name: deque(transfers) for name, transfers in self.sources.items()}
@@ -121,18 +116,14 @@ class Board(Elaboratable):
         while cycle != most and not (self._over(context) and done == set(self.sinks)):
             assert cycle < PATIENCE, "the run hangs"
             for name, left in waiting.items():
-                context.set(self._port(f"{name}_tvalid"), bool(left))
-                transfer = left[0] if left else 0
-                for signal in self._parts(name):
-                    context.set(signal, transfer & ((1 << len(signal)) - 1))
-                    transfer >>= len(signal)
+                self.top.offer(context, name, left[0] if left else None)
                 if left and context.get(self._port(f"{name}_tready")):
                     left.popleft()
             for name in self.sinks:
                 ready = cycle % 3 > 0
                 context.set(self._port(f"{name}_tready"), ready)
                 if context.get(self._port(f"{name}_tvalid")):
-                    user, *others = (context.get(signal) for signal in self._parts(name))
+                    user, *others = (context.get(signal) for signal in self.top.parts(name))
                     data = context.get(self._port(f"{name}_tdata")) if hasattr(self.top, f"{name}_tdata") else 0
                     assert user & 2 or data == 0, f"{name} shows what a memory holds without a value, in cycle {cycle}"
                     seen.append((cycle, name, [user, *(others if user & 2 else [])]))

@@ -18,8 +18,8 @@ from kept_tools import cold_cache
 from raising import raising
 from scenarios import FABRIC, SCENARIOS, Scenario
 
+from cosim.building.build import bench_text
 from cosim.building.design import load_design
-from cosim.building.harness import bench_text
 from cosim.building.toolchain import find_toolchain
 from hw.design.emit import SIDECAR, EmittedDesign, emit
 from hw.fabric import elaborate
@@ -193,9 +193,7 @@ def test_lint_is_clean(probes: bool, tmp_path: Path) -> None:
 @pytest.mark.parametrize("probes", [False, True])
 @pytest.mark.parametrize("scenario", one_of_each(), ids=str)
 def test_lint_is_clean_alone(scenario: Scenario, probes: bool, tmp_path: Path) -> None:
-    graph = Graph("scenario")
-    scenario.build(graph)
-    check_lint(graph, probes, tmp_path / "design")
+    check_lint(scenario.alone().graph, probes, tmp_path / "design")
 
 
 def _dynamic_tile(graph: Graph) -> None:

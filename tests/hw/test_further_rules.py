@@ -44,10 +44,7 @@ RULES = Path(further_rules.__file__).read_text().splitlines()
 CASES: dict[str, Sequence[Sequence[ElementType]]] = {
     "duplicate": [(ONE,), (THREE,), (PAIR,), (CHOICE,)],
     "every_second": [(ONE,), (THREE,), (PAIR,), (CHOICE,)],
-    "drop_first": [(ONE,), (THREE,), (PAIR,), (CHOICE,)],
-    "last_of_row": [(ONE,), (THREE,), (PAIR,), (CHOICE,)],
     "follow": [(ONE,), (THREE,), (PAIR,), (CHOICE,)],
-    "thin": [(ONE,), (THREE,)],
     "hold_two": [(ONE, THREE), (PAIR, CHOICE), (THREE, PAIR)],
     "peek": [(ONE, THREE), (CHOICE, PAIR)],
     "select": [(ONE, CHOICE), (THREE, CHOICE), (PAIR, CHOICE), (CHOICE, CHOICE)],
@@ -161,7 +158,7 @@ def test_words_behind_dynamic_tiles_are_dropped_when_they_come(graph: Graph) -> 
 
 
 DYNAMIC = (
-    "duplicate", "follow", "peek", "cross", "with_before", "before_with", "held_item", "every_second", "last_of_row",
+    "duplicate", "follow", "peek", "cross", "with_before", "before_with", "held_item", "every_second",
     "thin_item",
 )  # fmt: skip
 

@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from scenarios import FABRIC, SCENARIOS, Scenario
+from scenarios import SCENARIOS, Scenario
 
 import step
 from hw.fabric import elaborate
@@ -19,8 +19,7 @@ from hw.primitives.delay import DelayLine
 from hw.verilog.convert import ModuleLibrary, to_verilog
 from hw.verilog.modules import Parametric
 from hw.verilog.rtlil import plain_rtlil
-from step.language.graph import Graph
-from step.lowering.netlist import Netlist, lower
+from step.lowering.netlist import Netlist
 from step.programs.prepare import prepare
 
 EXAMPLES = sorted((Path(step.__file__).parents[1] / "examples").glob("*.py"))
@@ -117,9 +116,7 @@ ONE_OF_EACH = list({scenario.operator: scenario for scenario in SCENARIOS}.value
 
 @pytest.mark.parametrize("scenario", ONE_OF_EACH[::6], ids=str)
 def test_operators_are_as_before(scenario: Scenario) -> None:
-    graph = Graph("scenario")
-    scenario.build(graph)
-    check(parts_of(lower(graph, FABRIC)))
+    check(parts_of(scenario.lowered()[0]))
 
 
 @pytest.mark.slow

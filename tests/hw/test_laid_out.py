@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hw.verilog.convert import laid_out
+from hw.verilog.laid_out import laid_out
 
 MODULE, CROSSED, BENCH = (
     (Path(__file__).parent / "spelling" / f"crossed{end}.sv").read_text() for end in ("", "_laid_out", "_bench")

@@ -20,8 +20,7 @@ from hw.fabric import elaborate
 from hw.links.channel import ChannelFifo
 from hw.links.layout import TokenFormat
 from hw.primitives.delay import DelayLine
-from hw.verilog.modules import Parametric
-from hw.verilog.naming import LONGEST, Spelling, named
+from hw.verilog.modules import LONGEST, Parametric, Spelling, named
 from step.functions.matmul import Matmul
 from step.language.dtypes import BF16, FP32
 from step.language.graph import Graph
@@ -127,9 +126,7 @@ REPR = re.compile(r"//.*(?:[A-Z]\w+\(|<class|<\w+ object|\w=\w|\bNone\b|\bTrue\b
 @samples(scenario=ONE_OF_EACH)
 def test_what_is_emitted_is_for_people(scenario: Scenario) -> None:
     """Folders by kind, a comment in words at the head of each file, names of modules that are those of files."""
-    graph = Graph("scenario")
-    scenario.build(graph)
-    design = emit(lower(graph, FABRIC), probes=False)
+    design = emit(scenario.lowered()[0], probes=False)
     *modules, top = design.sidecar["files"]
     assert "/" not in top
     for file in modules:

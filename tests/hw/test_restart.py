@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import pytest
 from restarting import Board, plain
 from scenarios import SCENARIOS, Scenario
+from scenarios.random_memory import ADDRESS, behind
 
+from step.language.dtypes import BF16, INT32
 from step.language.graph import Graph
+from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
 from step.lowering.off_chip import MemoryConfig
@@ -73,6 +77,36 @@ def test_the_second_run_is_like_the_first(operator: str) -> None:
 def test_a_run_may_be_stopped_in_any_cycle(operator: str, eager: bool) -> None:
     length = check_restarts(board(PLAYED[operator], 20, eager=eager), [])
     check_restarts(board(PLAYED[operator], 20, eager=eager), range(length + 3))
+
+
+def moved(graph: Graph) -> dict[str, Any]:
+    """Loads and stores of both kinds, of one beat and of several, and a load of what was stored."""
+    random = np.random.default_rng(0)
+    x = graph.load(graph.tensor("x", (12, 16), BF16), tile=(1, 16), name="rows")
+    x.store("y")
+    x.sink("x_again")
+    which = graph.source("which", ADDRESS, [9])
+    which.load_random(graph.tensor("a", (8, 4), BF16), tile=(1, 4), name="picked").sink("z")
+    cache, where = graph.tensor("cache", (4, 8), INT32), graph.source("where", ADDRESS, [5])
+    stored = graph.source("data", Tile(INT32, 2, 2), [5]).store_random(cache, where, name="keep")
+    behind(where, stored).load_random(cache, tile=(2, 2), name="kept").sink("kept_again")
+    return {
+        "x": random.random((12, 16)),
+        "a": random.random((8, 4)),
+        "cache": random.integers(0, 1000, (4, 8)),
+        "which": [5, 0, 7, 7, 1, 2, 6, 3, 4],
+        "where": [3, 1, 7, 0, 6],
+        "data": random.integers(0, 1000, (5, 2, 2)),
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("latency", [1, 2, 7, 24, 113])
+def test_a_reset_in_front_of_any_latency(latency: int) -> None:
+    """In cycles from all over a run."""
+    made = board(Scenario("moved", "", moved), latency)
+    length = check_restarts(made, [])
+    check_restarts(made, range(0, length + 3, length // 30))
 
 
 def test_a_datapath_that_begins_in_the_cycle_of_the_reset_does_not_go_on() -> None:

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import linecache
-import sys
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from amaranth.back import rtlil
 from cases import cases
+from filing import machine
 from formats import one_word, rows, words
 from raising import raising
 
 from hw.firing.unit import Unit
 from hw.links.layout import TokenFormat
-from hw.rules.unit import Translated
+from hw.rules.unit import Applying, Translated
 from hw.rules.words import HardwareError
-from step.firing.declared import Declared
+from step.firing.declared import Applied, Declared
 from step.firing.item import Item
 from step.firing.machine import Machine
 from step.firing.words import side_by_side
+from step.functions.select import SelectAll
 from step.language.dtypes import INT8
 from step.language.types import Tile, Tuple
 
@@ -30,7 +29,7 @@ from __future__ import annotations
 from dataclasses import dataclass; from collections.abc import Callable
 from step.firing.machine import *
 from step.firing.words import *
-from step.language.faults import Fault, aligned
+from step.language.faults import Fault, aligned, rows_of
 from step.language.tokens import Token, empty
 @dataclass(slots=True, eq=False, kw_only=True)
 class Odd(Machine):
@@ -38,7 +37,7 @@ class Odd(Machine):
     table: tuple[int, ...]
     apply: Callable[..., object]; part: Callable[..., object]
     index: int = 0
-    held: Token | None = None; other: Token | None = None
+    held: Token | None = None; other: Token | None = None; mask: Mask = 0
     notes: list[int] = ()
     def fire(self):
 """
@@ -46,30 +45,21 @@ PASSES = "x = need(self.inputs[0]); room(self.outputs[0]); take(self.inputs[0]);
 STREAM = one_word(2, 8)
 
 
-def machine(tmp_path: Path, body: str) -> type[Machine]:
+def odd(tmp_path: Path, body: str) -> type[Machine]:
     """The machine of a file with this rule."""
-    path = tmp_path / "odd.py"
-    text = HEAD + "".join(f"        {line}\n" for line in body.split("\n"))
-    path.write_text(text)
-    linecache.checkcache()
-    module = ModuleType("odd")
-    module.__file__ = str(path)
-    sys.modules["odd"] = module
-    exec(compile(text, str(path), "exec"), vars(module))
-    found: type[Machine] = module.Odd
-    return found
+    return machine(tmp_path / "odd.py", HEAD + "".join(f"        {line}\n" for line in body.split("\n")))
 
 
-def read(odd: type[Machine], out: TokenFormat = STREAM) -> Translated:
+def read(machine: type[Machine], out: TokenFormat = STREAM) -> Translated:
     """The rule with two inputs and one output of ``out``, executed."""
     given = {"count": 3, "table": tuple(range(40)), "apply": print, "part": Item(Tuple((Tile(INT8),) * 2), 1)}
-    rule = Translated.of(Declared(odd, given), (STREAM, one_word(0, 2, control=True)), (out,))
+    rule = Translated.of(Declared(machine, given), (STREAM, one_word(0, 2, control=True)), (out,))
     assert rule.execution
     return rule
 
 
 def test_what_passes_tokens_is_read(tmp_path: Path) -> None:
-    assert read(machine(tmp_path, PASSES)).held == ()
+    assert read(odd(tmp_path, PASSES)).held == ()
 
 
 REFUSED = Path(__file__).with_name("refusals.txt").read_text().rstrip().split("\n\n")
@@ -81,29 +71,49 @@ def test_text(tmp_path: Path, refused: str) -> None:
     body, _, error = refused.partition("\n! ")
     line, _, text = error.partition(": ")
     with raising(HardwareError, f"{tmp_path}/odd.py:{line}: no hardware can be made of {text}"):
-        read(machine(tmp_path, body), STREAM if "put(" in body else replace(STREAM, items=()))
+        read(odd(tmp_path, body), STREAM if "put(" in body else replace(STREAM, items=()))
 
 
 def test_control_that_is_an_item_or_is_not(tmp_path: Path) -> None:
-    odd = machine(
+    made = odd(
         tmp_path,
         "x = need(self.inputs[0])\ny = need(self.inputs[1])\nroom(self.outputs[0])\n"
         "put(self.outputs[0], Token(self.part(x.value) if x.stop else y.value))",
     )
-    with pytest.raises(HardwareError) as caught:
-        read(odd, one_word(2, 8, control=True))
-    assert str(caught.value) == (
+    text = (
         f"{tmp_path}/odd.py:16: no hardware can be made of the words of output 0 out of input 1 or an item of input 0; "
         "they are those of one input, a constant instead, values side by side, or an item"
     )
+    with raising(HardwareError, text):
+        read(made, one_word(2, 8, control=True))
 
 
 def test_an_item_that_leaves_before_it_is_there(tmp_path: Path) -> None:
-    rule = read(machine(tmp_path, PASSES.replace("0], x)", "0], Token(self.part(x.value)))")))
-    with pytest.raises(HardwareError) as caught:
-        rtlil.convert(Unit(rule), name="odd")
+    rule = read(odd(tmp_path, PASSES.replace("0], x)", "0], Token(self.part(x.value)))")))
     error = "16: no hardware can be made of a latency of 0; what it sends is there after 1"
-    assert str(caught.value) == f"{tmp_path}/odd.py:{error}"
+    with raising(HardwareError, f"{tmp_path}/odd.py:{error}"):
+        rtlil.convert(Unit(rule), name="odd")
+
+
+APPLIES = "x = need(self.inputs[0]); room(self.outputs[0]); take(self.inputs[0])\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        ("put(self.outputs[0], Token(self.apply(x.value, x.value)))",
+         "17: no hardware can be made of self.apply(x.value, x.value); its operands are the values of all inputs"),
+        ("y = self.apply(x.value)\nput(self.outputs[0], Token(self.apply(x.value)))",
+         "18: no hardware can be made of a second self.apply(x.value); a firing has one at most"),
+        ("put(self.outputs[0], Token(self.apply(x.value)))",
+         "16: no hardware can be made of a result of a firing that does not compute; return COMPUTES"),
+    ],
+)  # fmt: skip
+def test_results_that_no_datapath_has(tmp_path: Path, body: str, error: str) -> None:
+    given = {"count": 3, "table": (1,), "part": print, "apply": Applied(SelectAll(1))}
+    rule = Applying.of(Declared(odd(tmp_path, APPLIES + body), given), (STREAM,), (STREAM,))
+    with raising(HardwareError, f"{tmp_path}/odd.py:{error}"):
+        assert rule.execution
 
 
 HELD = "x = need(self.inputs[0])\nheld = self.held\nif held is None:\n    take(self.inputs[0]); self.held = x; return\n"
@@ -111,15 +121,15 @@ PUTS = "room(self.outputs[0])\nput(self.outputs[0], held)\n"
 
 
 def test_control_may_be_held_and_dropped_at_will(tmp_path: Path) -> None:
-    odd = machine(tmp_path, HELD.replace("inputs[0]", "inputs[1]") + PUTS + "take(self.inputs[1])\nreturn COMPUTES")
-    assert read(odd, one_word(0, 2, control=True)).held == (1,)
+    made = odd(tmp_path, HELD.replace("inputs[0]", "inputs[1]") + PUTS + "take(self.inputs[1])\nreturn COMPUTES")
+    assert read(made, one_word(0, 2, control=True)).held == (1,)
 
 
 def test_control_that_is_held_has_no_words(tmp_path: Path) -> None:
     put = PUTS.replace("held)", "Token(self.apply(held.value, x.value)))") + "self.held = None\nreturn COMPUTES"
-    odd = machine(tmp_path, HELD.replace("inputs[0]", "inputs[1]") + put)
+    made = odd(tmp_path, HELD.replace("inputs[0]", "inputs[1]") + put)
     rule = Translated.of(
-        Declared(odd, {"apply": side_by_side}), (words(0, 2), one_word(0, 2, control=True)), (words(0, 3),)
+        Declared(made, {"apply": side_by_side}), (words(0, 2), one_word(0, 2, control=True)), (words(0, 3),)
     )
     with pytest.raises(HardwareError) as caught:
         assert rule.execution
@@ -162,15 +172,15 @@ DYNAMIC = rows(1, 4)
 def test_time_of_words(
     body: str, reads: list[TokenFormat], writes: list[TokenFormat], line: int, error: str, tmp_path: Path
 ) -> None:
-    rule = Translated.of(Declared(machine(tmp_path, body)), tuple(reads), tuple(writes))
+    rule = Translated.of(Declared(odd(tmp_path, body)), tuple(reads), tuple(writes))
     with raising(HardwareError, f"{tmp_path}/odd.py:{line}: no hardware can be made of {error}"):
         assert rule.execution
 
 
 def test_control_that_is_gathered_takes_its_time(tmp_path: Path) -> None:
-    odd = machine(tmp_path, PASSES.replace("0], x)", "0], Token(self.part(x.value)))"))
+    made = odd(tmp_path, PASSES.replace("0], x)", "0], Token(self.part(x.value)))"))
     pair = Item(Tuple((Tile(INT8),) * 2), 1)
-    rule = Translated.of(Declared(odd, {"part": pair}, latency=2), (words(2, 2),), (one_word(2, 8, control=True),))
+    rule = Translated.of(Declared(made, {"part": pair}, latency=2), (words(2, 2),), (one_word(2, 8, control=True),))
     with pytest.raises(HardwareError) as caught:
         assert rule.execution
     assert str(caught.value) == (

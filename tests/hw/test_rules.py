@@ -14,8 +14,7 @@ from formats import one_word
 
 from hw.firing.machine import Firing
 from hw.firing.mechanism import FiringError
-from hw.firing.rule import FiringRule
-from hw.firing.unit import Unit
+from hw.firing.unit import FiringRule, Unit
 from hw.links.layout import Format, TokenFormat
 
 Fire = Callable[[Module, Firing], None]

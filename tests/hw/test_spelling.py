@@ -11,13 +11,11 @@ from amaranth.lib.data import StructLayout
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from grids import samples
-from scenarios import FABRIC, SCENARIOS, Scenario
+from scenarios import SCENARIOS, Scenario
 
 from hw.design.emit import emit
 from hw.verilog.convert import ModuleLibrary
 from hw.verilog.modules import Parametric
-from step.language.graph import Graph
-from step.lowering.netlist import lower
 
 SPELLED = Path(__file__).with_name("spelling")
 """Files with the Verilog that is wanted."""
@@ -74,9 +72,7 @@ ONE_OF_EACH = list({scenario.operator: scenario for scenario in SCENARIOS}.value
 
 @samples(scenario=ONE_OF_EACH, initial_values=[True, False])
 def test_all_that_is_emitted_is_spelled_plainly(scenario: Scenario, initial_values: bool) -> None:
-    graph = Graph("scenario")
-    scenario.build(graph)
-    design = emit(lower(graph, FABRIC), probes=False, initial_values=initial_values)
+    design = emit(scenario.lowered()[0], probes=False, initial_values=initial_values)
     for name in design.sidecar["files"]:
         text = design.files[name]
         assert "\\" not in text and "full_case" not in text, name

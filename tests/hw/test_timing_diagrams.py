@@ -8,7 +8,7 @@ from timing_diagrams import diagrams
 
 import step
 
-PAGE = Path(step.__file__).parents[1] / "docs" / "architecture.md"
+PAGE = Path(step.__file__).parents[1] / "docs" / "units.md"
 
 
 def test_the_page_has_them() -> None:

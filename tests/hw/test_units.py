@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 from zlib import crc32
 
 import numpy as np
 import pytest
+from approx.test_scenarios import texts
 from fabric_bench import Run, packed, simulate
-from scenarios import FABRIC, SCENARIOS, Scenario
+from scenarios import FABRIC, SCENARIOS, Scenario, one_of
 
 from hw.links.packing import pack_element
 from step.language.dtypes import FP32
@@ -25,8 +23,8 @@ PRESSURE = {"free": (0.0, 0.0), "idle": (0.5, 0.0), "pressed": (0.0, 0.6), "both
 
 
 def check(scenario: Scenario, how: str) -> Run:
-    graph = Graph("scenario")
-    inputs = scenario.build(graph)
+    program = scenario.alone()
+    graph, inputs = program.graph, program.inputs
     idle, pressure = PRESSURE[how]
     run = simulate(graph, inputs, FABRIC, idle=idle, pressure=pressure, seed=crc32(how.encode()))
     assert run.finished and not run.faults
@@ -49,11 +47,6 @@ def check(scenario: Scenario, how: str) -> Run:
     return run
 
 
-def texts(outputs: dict[str, list[Token]]) -> dict[str, list[str]]:
-    """The tokens as text."""
-    return {name: [f"{token.value!r} S{token.stop}" for token in tokens] for name, tokens in outputs.items()}
-
-
 def check_written(run: Run, name: str, expected: list[Token], words: dict[int, int]) -> None:
     """The tiles, one after the other, from the base of the region."""
     region, element = run.fabric.memory.stores[name], run.fabric.netlist.graph.nodes[name].inputs[-1].element
@@ -71,27 +64,9 @@ def some_pressure(scenario: Scenario) -> str:
     return list(PRESSURE)[crc32(scenario.name.encode()) % len(PRESSURE)]
 
 
-PLAYED = 3
-"""Scenarios of each operator in the default run, from all over its list."""
-
-
-def some_of_each_operator() -> Iterator[Any]:
-    """All scenarios; slow are all but some of each operator, and those that `tests/integration/test_exact.py` plays.
-
-    Each operator meets pressure with other programs in `test_units_with_anything.py`, too.
-    """
-    others = [each for number, each in enumerate(SCENARIOS) if number % 3]
-    played, of_operator = Counter[str](), Counter(each.operator for each in others)
-    for scenario in SCENARIOS:
-        number, count, some = played[scenario.operator], of_operator[scenario.operator], False
-        if scenario in others:
-            some = number in {at * count // PLAYED for at in range(PLAYED)}
-            played[scenario.operator] += 1
-        yield pytest.param(scenario, marks=[] if some else [pytest.mark.slow])
-
-
-@pytest.mark.parametrize("scenario", [*some_of_each_operator()], ids=str)
+@pytest.mark.parametrize("scenario", one_of(12))
 def test_means_what_its_operator_means(scenario: Scenario) -> None:
+    """Each operator meets pressure with other programs in `test_units_with_anything.py`, too."""
     check(scenario, some_pressure(scenario))
 
 

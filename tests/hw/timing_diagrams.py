@@ -1,4 +1,4 @@
-"""Timing diagrams of units, drawn from a run of their hardware; docs/architecture.md shows them.
+"""Timing diagrams of units, drawn from a run of their hardware; docs/units.md shows them.
 
 ``PYTHONPATH=tests:tests/hw python -m timing_diagrams`` writes them out.
 """

@@ -21,7 +21,7 @@ from step.running.result import ChannelEvents, OperatorResult, RunResult, Status
 TIMED: dict[str, Callable[..., RunResult]] = {"approx": approx.run, "rtl": partial(rtl.run, optimize=False)}
 
 
-def text(error: Exception) -> str:
+def text(error: Exception | str) -> str:
     """The message, with paths cut to the name of the file, and LINE for the line."""
     return re.sub(r"\([^ (]*?(\w+\.py):\d+\)", r"(\1:LINE)", str(error))
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 from test_exact import check
 
 from cosim import backend as rtl
@@ -43,6 +44,7 @@ def test_attention_is_exact() -> None:
     check(example.build(LENGTHS, **SMALL))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lengths", [LENGTHS, np.zeros(16, int)], ids=["trace", "none"])
 def test_attention_on_one_tile_of_all_rows_is_exact(lengths: np.ndarray) -> None:
     check(attention(lengths, rows=None, regions=1))
@@ -55,7 +57,7 @@ def test_attention_is_exact_for_other_lengths(lengths: list[int]) -> None:
     check(attention(lengths))
 
 
-@pytest.mark.parametrize(("room", "how"), [(34, {}), (33, {"rows": None, "regions": 1})], ids=["tiles", "one tile"])
+@cases((34, {}), pytest.param(33, {"rows": None, "regions": 1}, marks=pytest.mark.slow), ids=["tiles", "one tile"])
 def test_a_length_beyond_the_cache(room: int, how: dict[str, Any]) -> None:
     program = attention([1, 2, room] + [0] * 13, **how)
     with pytest.raises(StreamFault) as error:

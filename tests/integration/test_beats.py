@@ -48,7 +48,7 @@ def test_loads_and_stores_with_narrow_beats(beat_bytes: int) -> None:
 
 def test_beats_of_a_run_that_is_cut_off() -> None:
     """In the build of the test before."""
-    program = moving(4)
+    program = moving(1)
     for limit in (10, 30, 31, 32, 33, 60):
         given = program.graph, program.inputs, program.fabric
         runs = [failed(Runaway, run, *given, max_cycles=limit).traffic for run in TIMED.values()]

@@ -18,7 +18,7 @@ from step.lowering.netlist import lower
 
 @cases(
     pytest.param(64, {"scratchpad_ports": 4, "scratchpad_banks": 1, "page_bytes": 4096}, marks=pytest.mark.slow),
-    (3, {"link_bytes": 16, "scratchpad_ports": 4, "scratchpad_banks": 2}),
+    pytest.param(3, {"link_bytes": 16, "scratchpad_ports": 4, "scratchpad_banks": 2}, marks=pytest.mark.slow),
     (20, {"link_bytes": 8, "scratchpad_ports": 1, "page_bytes": 2048}),
     ids=str,
 )

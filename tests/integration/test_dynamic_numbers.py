@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cases import cases
 
 import step
 from step import UINT32, FabricConfig, Graph, Program, Tile
@@ -27,7 +28,7 @@ def numbers(rows: int, link: int, own: int) -> Program:
     return Program(graph, {"x": data}, fabric)
 
 
-@pytest.mark.parametrize(("rows", "link", "own"), [(4, 4, 1), (1, 1, 2), (1, 8, 2)])
+@cases((4, 4, 1), (1, 1, 2), pytest.param(1, 8, 2, marks=pytest.mark.slow))
 def test_a_row_of_one_number_takes_its_words(rows: int, link: int, own: int) -> None:
     found = step.compare(numbers(rows, link, own))
     assert found.passed and found.mismatches == 0

@@ -12,6 +12,7 @@ from step import BF16, Tile
 from step.functions import Matmul
 
 MORE: list[tuple[int, int, int, dict[str, Any]]] = [
+    (16, 4, 64, {"link_bytes": 256}),  # four products share a turn
     (16, 16, 16, {}),
     (16, 16, 64, {}),
     (8, 32, 4, {"link_bytes": 32, "stages": 1}),
@@ -19,12 +20,11 @@ MORE: list[tuple[int, int, int, dict[str, Any]]] = [
     (1, 16, 16, {}),
     (12, 16, 96, {"link_bytes": 128}),  # two share a turn
 ]
-"""Of the products."""
+"""Of the products; their datapaths by themselves are played in tests/functions/test_matmul_rows.py."""
 
 
 @cases(
     (24, 8, 4, {"stages": 3, "link_bytes": 16}),
-    (16, 4, 64, {"link_bytes": 256}),  # four products share a turn
     *(pytest.param(*each, marks=pytest.mark.slow) for each in MORE),
     ids=str,
 )
@@ -37,6 +37,7 @@ def test_products(inner: int, cols: int, lanes: int, fabric: dict[str, Any], tra
 
 
 SUMS: list[tuple[int, int, int, dict[str, Any]]] = [
+    (40, 3, 8, {"link_bytes": 128}),
     (16, 16, 16, {}),
     (16, 64, 8, {"link_bytes": 32}),
     (24, 8, 4, {"stages": 3, "link_bytes": 16}),
@@ -46,7 +47,6 @@ SUMS: list[tuple[int, int, int, dict[str, Any]]] = [
 
 @cases(
     (8, 16, 4, {"link_bytes": 16, "dynamic_rows": 64}),  # sums in block RAM: turns are longer
-    (40, 3, 8, {"link_bytes": 128}),
     *(pytest.param(*each, marks=pytest.mark.slow) for each in SUMS),
     ids=str,
 )

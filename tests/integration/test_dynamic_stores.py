@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 from dynamic import checked, told
+from everywhere import text
 
 from step import BF16, UINT32, FabricConfig, Graph, MemoryConfig, Program, Tile
 from step.errors import FabricError, TypeMismatch
@@ -49,20 +51,37 @@ def alone(made: Callable[..., dict[str, Any]], rows: list[int], high: int = 4) -
     return Program(graph, made(graph, rows, high=high), FabricConfig(dynamic_rows=8))
 
 
-@pytest.mark.parametrize(("cols", "high", "fabric"), SIZES, ids=str)
+@cases(SIZES[1], *(pytest.param(*each, marks=pytest.mark.slow) for each in SIZES[::2]), ids=str)
 def test_tiles_that_fill(cols: int, high: int, fabric: dict[str, Any]) -> None:
     """Their rows are those of the tensor's tiles; the links have room for more. At addresses and in line."""
     both = [partial(made, rows=[high] * 5, cols=cols, high=high) for made in (stored, in_line)]
     checked(Program(*side_by_side("stores", both), FabricConfig(dynamic_rows=8, **fabric)))
 
 
+KEEP, LINE = "random_off_chip_store 'keep'", "linear_off_chip_store 'y'"
+PLACE = "(test_dynamic_stores.py:LINE)"
+
+
 @pytest.mark.parametrize("rows", [3, 5, 0])
-def test_rows_that_do_not_fill(rows: int) -> None:
-    program = alone(stored, [4, 4, rows, 4])
-    assert told(program) == {
-        f"random_off_chip_store 'keep' ({program.graph.nodes['keep'].location}): the rows of a tile do not fill the "
-        "one that is stored: tensor 'cache' is stored in tiles of 4 rows\n  token 2 of x is a value"
-    }
+@cases(
+    (stored, KEEP, "tensor 'cache' is stored in tiles of 4 rows\n  token 2 of x is a value"),
+    (in_line, LINE, "tiles of 4 rows are\n  token 3 of x is a value"),
+    ids=["at addresses", "in line"],
+)
+def test_rows_that_do_not_fill(made: Callable[..., dict[str, Any]], store: str, rest: str, rows: int) -> None:
+    (found,) = told(alone(made, [4, 4, rows, 4]))
+    assert text(found) == f"{store} {PLACE}: the rows of a tile do not fill the one that is stored: {rest}"
+
+
+@cases((stored, KEEP), (in_line, LINE), ids=["at addresses", "in line"])
+def test_tiles_with_more_rows_than_there_is_room_for(made: Callable[..., dict[str, Any]], store: str) -> None:
+    program = alone(made, [16, 16], high=16)
+    with pytest.raises(FabricError) as error:
+        check_feasible(lower(program.graph, program.fabric))
+    assert text(error.value) == (
+        f"{store} {PLACE}: it stores tiles of 16 rows, but this fabric has room for 8 in a tile of dynamic size; "
+        "choose a fabric with dynamic_rows=16"
+    )
 
 
 def test_the_tile_is_named(graph: Graph) -> None:
@@ -75,30 +94,8 @@ def test_the_tile_is_named(graph: Graph) -> None:
     )
     with pytest.raises(TypeMismatch) as error:
         x.store_random(cache, at, tile=(4, 4), name="keep")
-    assert (
-        str(error.value)
-        .splitlines()[0]
-        .endswith("tensor 'cache' is stored in Tile(BF16, 4, 4), not in Tile(BF16, R, 8)")
-    )
-
-
-def test_tiles_with_more_rows_than_there_is_room_for() -> None:
-    program = alone(stored, [16, 16], high=16)
-    with pytest.raises(FabricError) as error:
-        check_feasible(lower(program.graph, program.fabric))
-    assert str(error.value) == (
-        f"random_off_chip_store 'keep' ({program.graph.nodes['keep'].location}): it stores tiles of 16 rows, but this "
-        "fabric has room for 8 in a tile of dynamic size; choose a fabric with dynamic_rows=16"
-    )
-
-
-@pytest.mark.parametrize("rows", [3, 5, 0])
-def test_rows_that_do_not_fill_in_line(rows: int) -> None:
-    program = alone(in_line, [4, 4, rows, 4])
-    assert told(program) == {
-        f"linear_off_chip_store 'y' ({program.graph.nodes['y'].location}): the rows of a tile do not fill the one that "
-        "is stored: tiles of 4 rows are\n  token 3 of x is a value"
-    }
+    first, *_ = str(error.value).splitlines()
+    assert first.endswith("tensor 'cache' is stored in Tile(BF16, 4, 4), not in Tile(BF16, R, 8)")
 
 
 def test_tiles_in_line_of_no_rows() -> None:
@@ -109,25 +106,10 @@ def test_tiles_in_line_of_no_rows() -> None:
 
 def test_other_columns_in_line(graph: Graph) -> None:
     x = graph.source("x", Tile(BF16, graph.symbol("R"), 8), [3])
-    with pytest.raises(TypeMismatch) as error:
-        x.store("y", tile=(4, 4))
-    assert (
-        str(error.value).splitlines()[0].endswith("tiles are stored as Tile(BF16, 4, 4), which Tile(BF16, R, 8) is not")
-    )
     static = graph.source("static", Tile(BF16, 2, 8), [3])
-    with pytest.raises(TypeMismatch) as error:
-        static.store("z", tile=(4, 8))
-    assert (
-        str(error.value).splitlines()[0].endswith("tiles are stored as Tile(BF16, 4, 8), which Tile(BF16, 2, 8) is not")
-    )
+    for stream, tile, of in ((x, (4, 4), "R, 8"), (static, (4, 8), "2, 8")):
+        with pytest.raises(TypeMismatch) as error:
+            stream.store("y", tile=tile)
+        first, *_ = str(error.value).splitlines()
+        assert first.endswith(f"tiles are stored as {Tile(BF16, *tile)}, which Tile(BF16, {of}) is not")
     static.store("z", tile=(2, 8))
-
-
-def test_tiles_in_line_with_more_rows_than_there_is_room_for() -> None:
-    program = alone(in_line, [16, 16], high=16)
-    with pytest.raises(FabricError) as error:
-        check_feasible(lower(program.graph, program.fabric))
-    assert str(error.value) == (
-        f"linear_off_chip_store 'y' ({program.graph.nodes['y'].location}): it stores tiles of 16 rows, but this "
-        "fabric has room for 8 in a tile of dynamic size; choose a fabric with dynamic_rows=16"
-    )

@@ -20,7 +20,7 @@ from step.programs.data.inputs import bind_inputs
 
 @cases(
     pytest.param(64, {}, marks=pytest.mark.slow),
-    (3, {"link_bytes": 16}),
+    pytest.param(3, {"link_bytes": 16}, marks=pytest.mark.slow),
     (20, {"link_bytes": 8, "channel_depth": 3}),
     pytest.param(1, {"dynamic_rows": 16}, marks=pytest.mark.slow),
     ids=str,

@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from pathlib import Path
-
 import pytest
+from everywhere import TIMED, failed, faults, text
 from scenarios import FABRIC, Bench
-from scenarios.scenario import tokens
 
-from cosim import backend as rtl
-from sim_approx import backend as approx
-from step.errors import Deadlock, StreamFault
+from step.errors import Deadlock
 from step.language.dtypes import BF16
 from step.language.graph import Graph
 from step.language.types import Tile
 from step.programs.program import Program
 from step.running.interpreter import interpret
-from step.running.result import RunResult
 
-HERE = str(Path(__file__).relative_to(Path.cwd())) if Path(__file__).is_relative_to(Path.cwd()) else __file__
 TILE = Tile(BF16, 1, 2)
-TIMED: dict[str, Callable[..., RunResult]] = {"approx": approx.run, "rtl": partial(rtl.run, optimize=False)}
 
 
 def rounds(order: list[int], stays: list[int]) -> Program:
     """Elements enter a loop as ``order`` says (0: from outside), and leave it as ``stays`` says (0: they stay)."""
     graph = Graph("rounds")
     bench = Bench(graph)
-    bench.inputs["x"] = tokens("1 2 D", TILE)
-    x = graph.source("x", TILE, [2])
+    x = bench.play("x", "1 2 D", [2], TILE)
     edge = graph.feedback(TILE, [stays.count(0)], name="back")
     enter, leave = graph.turns(2, order, name="enter"), graph.turns(2, stays, name="leave")
     gathered = graph.reassemble([x, edge.stream], enter, name="gather")
@@ -51,17 +41,6 @@ def test_rounds(backend: str) -> None:
     assert [str(each) for each in result.outputs["y"]] == [str(each) for each in wanted]
 
 
-def messages(program: Program, error: type[Exception]) -> tuple[str, str, str]:
-    """What interpreter, fast model and RTL say."""
-    with pytest.raises(error) as meant:
-        interpret(program.graph, program.inputs)
-    with pytest.raises(error) as fast:
-        approx.run(program.graph, program.inputs, program.fabric)
-    with pytest.raises(error) as exact:
-        rtl.run(program.graph, program.inputs, program.fabric, optimize=False)
-    return str(meant.value), str(fast.value), str(exact.value)
-
-
 MEANT = """\
 the program ended before every stream did; these operators wait for a token that never comes:
   {gather} waits for token 0 of split.0
@@ -69,7 +48,7 @@ the program ended before every stream did; these operators wait for a token that
   {split} waits for token 0 of all
   {y} waits for token 0 of split.1"""
 
-TIMED_REPORT = """\
+REPORT = """\
 deadlock: from cycle 3 on nothing can move, and 7 of 7 operators are not finished
 no depths clear it: a token that is waited for is never made
 who waits for what:
@@ -89,20 +68,19 @@ the cycle of waits:
 def test_a_loop_that_nobody_starts() -> None:
     """The first element is taken from the loop, where there is none yet."""
     program = rounds([1, 0, 0, 1], [0, 0, 1, 1])
-    meant, fast, exact = messages(program, Deadlock)
-    places = {name: f"{node.operator.name} {name!r} ({node.location})" for name, node in program.graph.nodes.items()}
-    assert all(f"({HERE}:" in each for each in places.values())
-    assert meant == MEANT.format(**places)
-    assert fast == exact == TIMED_REPORT.format(**places)
+    places = {name: text(node.describe()) for name, node in program.graph.nodes.items()}
+    failed(Deadlock, interpret, program.graph, program.inputs, wanted=MEANT.format(**places))
+    for run in TIMED.values():
+        failed(Deadlock, run, program.graph, program.inputs, FABRIC, wanted=REPORT.format(**places))
 
 
 def test_data_that_is_left_over_in_a_loop() -> None:
     """Done comes out in time, but what is still in the loop is a fault."""
     program = rounds([0, 0, 1], [0, 0, 1])
-    text = (
-        f"{program.graph.nodes['gather'].describe()}: data is left over after the last selector\n"
+    wanted = (
+        "reassemble 'gather' (test_exact_loops.py:LINE): data is left over after the last selector\n"
         "  token 2 of x is Done\n"
         "  token 1 of split.0 is a value\n"
         "  token 3 of enter is Done"
     )
-    assert messages(program, StreamFault) == (text, text, text)
+    faults(program.graph, program.inputs, FABRIC, wanted)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
+from everywhere import TIMED, failed, faults, text
 
-from cosim import backend as rtl
 from cosim.comparing.buffers import compare_buffers
 from sim_approx import backend as approx
-from step.errors import Deadlock, SimulationError, StreamFault
+from step.errors import Deadlock
 from step.functions.retile import RetileRow, RetileStreamify
 from step.language.dtypes import FP32, INT32
 from step.language.graph import Graph
@@ -20,16 +16,9 @@ from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
 from step.running.interpreter import bind
-from step.running.result import RunResult
 
-HERE = str(Path(__file__).relative_to(Path.cwd())) if Path(__file__).is_relative_to(Path.cwd()) else __file__
+HERE = "(test_on_chip_memory.py:LINE)"
 SMALL = FabricConfig(link_bytes=16, page_bytes=64, scratchpad_bytes=64 * 16)
-exactly = partial(rtl.run, optimize=False)
-
-
-def both(graph: Graph, inputs: dict[str, Any], fabric: FabricConfig) -> tuple[RunResult, RunResult]:
-    """The results of RTL and timing model."""
-    return exactly(graph, inputs, fabric), approx.run(graph, inputs, fabric)
 
 
 def test_the_peak_is_what_the_metric_says() -> None:
@@ -42,7 +31,7 @@ def test_the_peak_is_what_the_metric_says() -> None:
     ragged.bufferize(name="ragged").streamify(count=2).sink("v")
     rows = [np.ones((count, 1, 4)) for count in (3, 0, 9, 1)]
     inputs = {"x": np.ones((4, 6, 4, 4)), "w": rows}
-    exact, model = both(graph, inputs, SMALL)
+    model, exact = (run(graph, inputs, SMALL) for run in TIMED.values())
     peaks = compare_buffers(lower(graph, SMALL), exact, model, bind(graph, inputs))
     assert [(each.name, each.difference) for each in peaks] == [
         ("b", None), ("ragged", None), ("small", None), ("all buffers", None)
@@ -56,45 +45,37 @@ def test_the_peak_is_what_the_metric_says() -> None:
     assert max(exact.buffers.values()) < exact.buffer_bytes <= sum(exact.buffers.values())
 
 
-def failed(backend: Any, graph: Graph, inputs: dict[str, Any], kind: type[SimulationError]) -> SimulationError:
-    with pytest.raises(kind) as error:
-        backend(graph, inputs, SMALL)
-    return error.value
-
-
 def test_a_buffer_that_grows_too_large(graph: Graph) -> None:
     """Sixteen pages of four tiles: the 65th has no place, whatever is read."""
     x = graph.source("x", Tile(FP32, 1, 4), [graph.symbol("N"), graph.symbol("R", ragged=True)])
     x.bufferize(name="b").streamify().sink("y")
     inputs = {"x": [np.ones((3, 1, 4)), np.ones((64, 1, 4)), np.ones((65, 1, 4)), np.ones((1, 1, 4))]}
-    line = test_a_buffer_that_grows_too_large.__code__.co_firstlineno + 3
-    text = (
-        f"bufferize 'b' ({HERE}:{line}): a buffer is larger than its scratchpad of 1024 bytes\n"
+    wanted = (
+        f"bufferize 'b' {HERE}: a buffer is larger than its scratchpad of 1024 bytes\n"
         "  token 131 of x is a value with S1"
     )
-    exact, model = failed(exactly, graph, inputs, StreamFault), failed(approx.run, graph, inputs, StreamFault)
-    assert str(exact) == str(model) == text
-    assert exact.result.cycles == model.result.cycles
-    assert exact.result.buffers == model.result.buffers == {"b": 1024}
+    model, exact = faults(graph, inputs, SMALL, wanted, untimed=False)
+    assert exact.cycles == model.cycles
+    assert exact.buffers == model.buffers == {"b": 1024}
 
 
 DEADLOCK = """\
-deadlock: from cycle {cycle} on nothing can move, and 8 of 8 operators are not finished
+deadlock: from cycle 52 on nothing can move, and 8 of 8 operators are not finished
 no depths clear it: on-chip memory is full of buffers that wait for each other; make them smaller, or choose a fabric \
 with more scratchpad_bytes, or with fewer scratchpad_ports, so that fewer share one
 who waits for what:
-  source 'x' ({here}:{line}) waits for space in x -> x_broadcast (depth 2, full)
-  broadcast 'x_broadcast' ({here}:{line}) waits for space in x_broadcast.0 -> a (depth 2, full)
-  broadcast 'x_broadcast' ({here}:{line}) waits for space in x_broadcast.1 -> b (depth 2, full)
-  bufferize 'a' ({here}:{first}) waits for a page of scratchpad 0, whose 16 pages are taken: 8 by a, 8 by b; read_b \
+  source 'x' {here} waits for space in x -> x_broadcast (depth 2, full)
+  broadcast 'x_broadcast' {here} waits for space in x_broadcast.0 -> a (depth 2, full)
+  broadcast 'x_broadcast' {here} waits for space in x_broadcast.1 -> b (depth 2, full)
+  bufferize 'a' {here} waits for a page of scratchpad 0, whose 16 pages are taken: 8 by a, 8 by b; read_b \
 has to free some
-  streamify 'read_a' ({here}:{first}) waits for a token of a -> read_a (depth 2, empty)
-  bufferize 'b' ({here}:{second}) waits for a page of scratchpad 0, whose 16 pages are taken: 8 by a, 8 by b; read_a \
+  streamify 'read_a' {here} waits for a token of a -> read_a (depth 2, empty)
+  bufferize 'b' {here} waits for a page of scratchpad 0, whose 16 pages are taken: 8 by a, 8 by b; read_a \
 has to free some
-  streamify 'read_b' ({here}:{second}) waits for a token of b -> read_b (depth 2, empty)
-  zip 'pairs' ({here}:{last}) waits for a token of read_a -> pairs (depth 2, empty)
-  zip 'pairs' ({here}:{last}) waits for a token of read_b -> pairs (depth 2, empty)
-  sink 'y' ({here}:{last}) waits for a token of pairs -> y (depth 2, empty)
+  streamify 'read_b' {here} waits for a token of b -> read_b (depth 2, empty)
+  zip 'pairs' {here} waits for a token of read_a -> pairs (depth 2, empty)
+  zip 'pairs' {here} waits for a token of read_b -> pairs (depth 2, empty)
+  sink 'y' {here} waits for a token of pairs -> y (depth 2, empty)
 the cycle of waits:
   a waits for a page of scratchpad 0, whose 16 pages are taken: 8 by a, 8 by b; read_b has to free some
   read_b waits for a token of b -> read_b (depth 2, empty)
@@ -114,14 +95,9 @@ def waiting() -> Graph:
 
 def test_buffers_that_wait_for_each_other() -> None:
     inputs = {"x": np.ones((1, 36, 1, 4), np.int32)}
-    line = waiting.__code__.co_firstlineno + 3
-    exact, model = failed(exactly, waiting(), inputs, Deadlock), failed(approx.run, waiting(), inputs, Deadlock)
-    cycle = model.result.cycles
-    text = DEADLOCK.format(here=HERE, cycle=cycle, line=line, first=line + 1, second=line + 2, last=line + 3)
-    assert str(model) == text
-    assert str(exact) == text
-    assert exact.result.buffers == model.result.buffers == {"a": 512, "b": 512}
-    assert exact.result.buffer_bytes == model.result.buffer_bytes == 1024
+    for run in TIMED.values():
+        result = failed(Deadlock, run, waiting(), inputs, SMALL, wanted=DEADLOCK.format(here=HERE))
+        assert (result.buffers, result.buffer_bytes) == ({"a": 512, "b": 512}, 1024)
 
 
 def test_one_scratchpad_each_clears_it() -> None:
@@ -135,10 +111,10 @@ def test_a_third_buffer_waits_for_the_first(graph: Graph) -> None:
     x = graph.source("x", Tile(INT32), [4, 2])
     late = x.flatten(0, 1).reshape(8, name="all")[0].accum(RetileRow(), name="last")
     x.bufferize(name="b").streamify(late.flat_map(RetileStreamify(2, "row", 0)), name="read").sink("y")
-    model = failed(approx.run, graph, {"x": np.ones((4, 2), np.int32)}, Deadlock)
-    line = test_a_third_buffer_waits_for_the_first.__code__.co_firstlineno + 4
-    found = str(model).splitlines()
-    assert f"  bufferize 'b' ({HERE}:{line}) waits for a buffer: 2 are filled, and read has read neither" in found
+    with pytest.raises(Deadlock) as error:
+        approx.run(graph, {"x": np.ones((4, 2), np.int32)}, SMALL)
+    found = text(error.value).splitlines()
+    assert f"  bufferize 'b' {HERE} waits for a buffer: 2 are filled, and read has read neither" in found
     assert any(each.startswith("  x_broadcast.1: 4 instead of 2 (input 0 of bufferize 'b'") for each in found[:4])
 
 

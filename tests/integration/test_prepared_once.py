@@ -18,7 +18,7 @@ from step.functions import Add
 
 ONCE = {
     ("step/language/validate.py", "check"),
-    ("step/lowering/needs.py", "needed_ports"),  # by which a lowering ends
+    ("step/lowering/links.py", "needed_ports"),  # by which a lowering ends
     ("step/lowering/netlist.py", "insert_broadcasts"),
     ("step/lowering/feasible.py", "_check_node"),
     ("step/lowering/memory.py", "memory_map"),
@@ -63,11 +63,11 @@ def counted(call: Callable[[], Any]) -> Counter[str]:
 
 
 CALLS: dict[str, tuple[Callable[[Program], Any], set[str]]] = {
-    "interpret": (lambda made: step.run(made, "interpret"), {"_check_node", "memory_map", "scratchpads"}),
+    "interpret": (lambda made: step.run(made, "interpret"), {"_check_node", "scratchpads"}),
     "approx": (lambda made: step.run(made, "approx"), set()),
     "rtl": (lambda made: step.run(made, "rtl"), set()),
     "compare": (step.compare, set()),
-    "metrics": (step.metrics, {"_check_node", "memory_map", "scratchpads", "bind_inputs"}),
+    "metrics": (step.metrics, {"_check_node", "scratchpads", "bind_inputs"}),
 }
 """What does something with a program, and what it does not need for that."""
 

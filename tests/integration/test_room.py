@@ -8,7 +8,7 @@ import pytest
 import step
 from step import INT8, Graph, Program, Tile
 from step.errors import StreamFault
-from step.lowering.regions import DYNAMIC_TILES
+from step.lowering.memory import DYNAMIC_TILES
 from step.running.result import Status
 
 NO_ROOM = (

@@ -49,7 +49,7 @@ for how in ("free", "both"):
 
 
 def test_hardware_means_the_same() -> None:
-    """Its words are those of the interpreter, in the cycles of the Python engine."""
+    """Its words are those of the interpreter, in the cycles of the Python engine: both are made of the rule."""
     assert told(HARDWARE) == ""
 
 

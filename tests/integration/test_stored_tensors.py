@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from functools import partial
-from typing import Any
-
 import cached
 import numpy as np
 import pytest
+from everywhere import TIMED, faults, same
 
-from cosim import backend as rtl
 from cosim.comparing.compare import compare
-from sim_approx import backend as approx
-from step.errors import StreamFault
 from step.running.interpreter import interpret
-from step.running.result import Status
-
-BACKENDS: dict[str, Any] = {"approx": approx.run, "rtl": partial(rtl.run, optimize=False)}
 
 
 def test_what_was_stored_is_read_and_left() -> None:
     program = cached.program()
     runs = [interpret(program.graph, cached.GOOD)]
-    runs += [approx.run(program.graph, cached.GOOD, program.fabric, values="all")]
-    runs += [rtl.run(program.graph, cached.GOOD, program.fabric, optimize=False)]
+    runs += [TIMED["approx"](program.graph, cached.GOOD, program.fabric, values="all")]
+    runs += [TIMED["rtl"](program.graph, cached.GOOD, program.fabric)]
     for run in runs:
         found = {name: [token.value.tolist() for token in tokens] for name, tokens in run.outputs.items()}
         stops = {name: [token.stop for token in tokens] for name, tokens in run.outputs.items()}
@@ -45,15 +36,16 @@ def test_a_stored_tensor_is_compared_with_what_is_expected() -> None:
         assert (found.deviation == 0, found.passed, found.mismatches) == (passed, passed, 0)
 
 
+HERE = "(cached.py:LINE)"
 FAULTS = {
     "store": (cached.BEYOND_THE_CACHE,
-        "random_off_chip_store 'kept' (cached.py:29): an address is out of range: tensor 'cache' has the tiles 0 to 3\n"
+        f"random_off_chip_store 'kept' {HERE}: an address is out of range: tensor 'cache' has the tiles 0 to 3\n"
         "  token 2 of places_broadcast.0 is 4 with S1"),
     "load": (cached.BEYOND_THE_TABLE,
-        "random_off_chip_load 'found' (cached.py:33): an address is out of range: tensor 'table' has the tiles 0 to 2\n"
+        f"random_off_chip_load 'found' {HERE}: an address is out of range: tensor 'table' has the tiles 0 to 2\n"
         "  token 2 of which is 3"),
     "shape": (cached.OTHER_SHAPE,
-        "random_off_chip_store 'kept' (cached.py:29): its inputs do not have the same shape\n"
+        f"random_off_chip_store 'kept' {HERE}: its inputs do not have the same shape\n"
         "  token 0 of places_broadcast.0 is a value with S1\n"
         "  token 0 of rows is a value"),
 }  # fmt: skip
@@ -63,22 +55,6 @@ FAULTS = {
 def test_faults_are_the_same_errors_in_all_back_ends(case: str) -> None:
     data, wanted = FAULTS[case]
     program = cached.program()
-    results = []
-    with pytest.raises(StreamFault) as found:
-        interpret(program.graph, data)
-    texts = [str(found.value)]
-    for run in BACKENDS.values():
-        with pytest.raises(StreamFault) as found:
-            run(program.graph, data, program.fabric)
-        texts.append(str(found.value))
-        assert found.value.result is not None
-        results.append(found.value.result)
-    assert [re.sub(r"[^ (]*cached\.py", "cached.py", each) for each in texts] == [wanted] * 3
-    approximate, exact = results
-    assert approximate.status is exact.status is Status.FAULT
-    assert (approximate.cycles, approximate.channels) == (exact.cycles, exact.channels)
+    approximate, exact = faults(program.graph, data, program.fabric, wanted)
+    same(approximate, exact)
     assert approximate.traffic == exact.traffic and {"kept", "found"} <= exact.traffic.keys()
-    for name, each in exact.operators.items():
-        other = approximate.operators[name]
-        counted = [(run.busy, run.starved, run.blocked, run.finished) for run in (each, other)]
-        assert counted[0] == counted[1], name

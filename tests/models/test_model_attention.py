@@ -9,7 +9,7 @@ import pytest
 from cases import cases
 from grids import grid, samples
 from raising import raised
-from running_models import array, assert_runs, error_of
+from running_models import array, assert_runs
 
 from sim_approx import backend as approx
 from step.errors import InputError
@@ -22,18 +22,10 @@ ARRANGEMENTS = ("coarse", "interleaved", "dynamic")
 LENGTHS = np.array([9, 0, 17, 2, 5])
 
 
-@grid(arrangement=ARRANGEMENTS, online=[True, False], scaled=[True, False])
-def test_forms(arrangement: Any, online: bool, scaled: bool) -> None:
-    program = attention.program(LENGTHS, arrangement=arrangement, online=online, scaled=scaled)
-    assert_runs(program)
-    outputs = interpret(program.graph, program.inputs).outputs
-    for name in ("keys", "values"):
-        assert (array(outputs[name]) == program.expected[name]).all()
-
-
-@grid(arrangement=ARRANGEMENTS, online=[True, False], scaled=[True, False])
-def test_forms_on_one_tile_of_all_rows(arrangement: Any, online: bool, scaled: bool) -> None:
-    program = attention.program(LENGTHS, rows=None, arrangement=arrangement, online=online, scaled=scaled)
+@grid(arrangement=ARRANGEMENTS, online=[True, False], scaled=[True, False], rows=[4, None])
+def test_forms(arrangement: Any, online: bool, scaled: bool, rows: int | None) -> None:
+    """On tiles of four rows, and on one of all rows."""
+    program = attention.program(LENGTHS, rows=rows, arrangement=arrangement, online=online, scaled=scaled)
     assert_runs(program)
     outputs = interpret(program.graph, program.inputs).outputs
     for name in ("keys", "values"):
@@ -139,12 +131,6 @@ def test_traffic_at_full_size() -> None:
     tile, row, group = 32 * 128 * 2, 128 * 2, 8 * 128
     found = metrics(program.graph, program.fabric).bind({**parts, **pieces}).off_chip_bytes
     assert found == 2 * (2147 * tile + 64 * (row + 2 * tile)) + 64 * group * (2 + 4)
-
-
-def test_a_wrong_result_is_found() -> None:
-    program = attention.program(LENGTHS)
-    program.expected["output"] = program.expected["output"] * 1.01
-    assert error_of(program, interpret(program.graph, program.inputs).outputs) > 1
 
 
 @cases(

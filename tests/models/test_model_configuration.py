@@ -14,16 +14,14 @@ from step.errors import FormatError, InputError
 from step_models import configuration, read_configuration
 
 
-def test_mixtral() -> None:
-    found = configuration("Mixtral-8x7B")
-    assert (found.layers, found.hidden, found.inner, found.experts, found.experts_per_token) == (32, 4096, 14336, 8, 2)
-    assert (found.query_heads, found.key_value_heads, found.head_size, found.group) == (32, 8, 128, 4)
-
-
-def test_qwen() -> None:
-    found = configuration("Qwen3-30B-A3B")
-    assert (found.layers, found.hidden, found.inner, found.experts, found.experts_per_token) == (48, 2048, 768, 128, 8)
-    assert (found.query_heads, found.key_value_heads, found.head_size, found.group) == (32, 4, 128, 8)
+@cases(
+    ("Mixtral-8x7B", (32, 4096, 14336, 8, 2), (32, 8, 128, 4)),
+    ("Qwen3-30B-A3B", (48, 2048, 768, 128, 8), (32, 4, 128, 8)),
+)
+def test_models_that_come_along(name: str, layers: tuple[int, ...], heads: tuple[int, ...]) -> None:
+    found = configuration(name)
+    assert (found.layers, found.hidden, found.inner, found.experts, found.experts_per_token) == layers
+    assert (found.query_heads, found.key_value_heads, found.head_size, found.group) == heads
 
 
 def test_another_one() -> None:

@@ -26,8 +26,7 @@ def test_every_measured_batch(path: Path) -> None:
 
 
 def test_a_batch_that_was_not_measured() -> None:
-    error = raised(InputError, lambda: measured_kv_lengths("b32"))
-    assert error == (
+    assert raised(InputError, lambda: measured_kv_lengths("b32")) == (
         "there are no measured KV lengths 'b32'; "
         "there are 51, from b16/conv_stdev0174_1845_1860 to b80/conv_stdev1413_0981_1060"
     )

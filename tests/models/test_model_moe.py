@@ -9,20 +9,22 @@ import pytest
 from cases import cases
 from grids import samples
 from raising import raised
-from running_models import assert_runs, error_of
+from running_models import assert_runs
 
 from sim_approx import backend as approx
 from step.errors import InputError
 from step.programs.metrics import metrics
 from step.programs.program import Program
-from step.running.interpreter import bind, interpret
+from step.running.interpreter import bind
 from step_models import measured_routing, moe, sampled_routing
 
 SMALL: dict[str, Any] = {"hidden": 32, "inner": 32}
 ROUTINGS = {
     "skewed": sampled_routing(12, 8, 2, skew=1),
     "one token": np.array([[7, 0]]),
+    "two experts only": np.array([[3, 4]] * 5),
     "one expert a token": np.array([[0], [1], [0]]),
+    "three experts a token": np.array([[0, 3, 5], [7, 6, 5]]),
     "all experts": np.array([[0, 1, 2, 3, 4, 5, 6, 7]] * 3),
 }
 
@@ -132,12 +134,6 @@ def test_full_size_takes_no_memory_without_values() -> None:
     program = moe.program(routing, experts=8, hidden=4096, inner=14336, rows=32, columns=64, values=False)
     assert traffic(program, routing) == 2_820_145_408
     assert sum(array.base.nbytes for name, array in program.inputs.items() if "expert" in name) < 100
-
-
-def test_a_wrong_result_is_found() -> None:
-    program = moe.program(ROUTINGS["skewed"], experts=8, **SMALL)
-    program.expected["output"] = program.expected["output"] * 1.02
-    assert error_of(program, interpret(program.graph, program.inputs).outputs) > 1
 
 
 @cases(

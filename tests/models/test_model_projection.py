@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from cases import cases
 from raising import raised
-from running_models import assert_runs, error_of
+from running_models import assert_runs
 
 from step.errors import InputError
 from step.programs.metrics import metrics
-from step.running.interpreter import interpret
 from step_models import projection
 
 SMALL: dict[str, Any] = {"hidden": 32, "heads": 4, "head": 8}
@@ -33,6 +32,11 @@ def test_projections(held: bool, depth: int | None) -> None:
         assert int(metrics(program.graph, program.fabric).off_chip_bytes) == 2 * (8 * 32 + reads + outputs)
 
 
+@cases({"tokens": 1, "rows": 1}, {"tokens": 12, "rows": 2}, {"heads": 8, "groups": 1, "columns": 8}, ids=str)
+def test_sizes(sizes: dict[str, int]) -> None:
+    assert_runs(projection.program(**sizes))
+
+
 @pytest.mark.parametrize("hidden", [32, 64])
 def test_a_layer_norm(hidden: int) -> None:
     program = projection.program(8, hidden, heads=4, groups=2, head=8, norm="layer")
@@ -46,12 +50,6 @@ def test_what_a_layer_norm_is() -> None:
     rows, scale, bias = np.array([[1.0, 2, 3, 6]]), np.array([[1, 1, 2, 1]]), np.array([[0, 0, 0, 1]])
     normed = projection.layer_norm_reference(rows, scale, bias, 0.5)
     assert np.allclose(normed, [[-1, -0.5, 0, 2.5]])
-
-
-def test_a_wrong_result_is_found() -> None:
-    program = projection.output_program(4, **SMALL)
-    program.expected["o"] = program.expected["o"] * 1.02
-    assert error_of(program, interpret(program.graph, program.inputs).outputs) > 1
 
 
 @pytest.mark.parametrize("make", [projection.program, projection.output_program])

@@ -76,11 +76,6 @@ def test_samples_that_can_not_be(arguments: tuple[int, int, int], changes: dict[
     assert raised(InputError, lambda: sampled_routing(*arguments, **changes)) == message
 
 
-def test_no_experts_at_all() -> None:
-    error = raised(InputError, lambda: check_routing(np.array([[0, 1]]), 0))
-    assert error == "routing: there must be 1 to 1,048,576 experts, not 0"
-
-
 @cases(
     ({"ids": np.zeros((4, 2), int)}, "{path} must have an array 'data', not ids"),
     ({}, "{path} must have an array 'data', not nothing"),

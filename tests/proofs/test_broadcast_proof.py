@@ -10,8 +10,7 @@ from unit_bench import UnitBench, bare, control, equal, translated, words
 
 from hw.firing import machine as skeleton
 from hw.firing import mechanism
-from hw.firing.rule import FiringRule
-from hw.firing.unit import Unit
+from hw.firing.unit import FiringRule, Unit
 from hw.links.layout import TokenFormat
 from step.firing.machine import Machine
 from step.rules.broadcast import Broadcast

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from amaranth.hdl import Array, Assert, Assume, ClockDomain, Const, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Assert, Assume, Const, Module, Mux, Signal
 from amaranth.lib import data
+from proving import Bench
 from refuting import check, proofs
 
 from hw.links import channel
@@ -48,31 +49,19 @@ class Values:
         return int(self.beats > 0)
 
 
-class ChannelBench(Elaboratable):
+class ChannelBench(Bench):
     """A channel, read and written at any time; ``mark`` chooses what is followed on its way."""
 
     def __init__(self, beats: int, depth: int, spare: int, module: Any) -> None:
+        super().__init__()
         self.beats, self.depth, self.room = beats, depth, depth + spare
-        self.channel = module.ChannelFifo(Values(beats), depth, spare)
-        self.clock = ClockDomain("sync", reset_less=True)
-        self.mark = Signal()
+        self.channel, self.mark = module.ChannelFifo(Values(beats), depth, spare), self.input("mark")
+        for side, names in ((self.channel.i, "claim valid header word"), (self.channel.o, "ready drop open offset")):
+            self.given |= {name: getattr(side, name) for name in names.split() if hasattr(side, name)}
 
-    @property
-    def ports(self) -> list[Value]:
-        given = [getattr(self.channel.i, name) for name in ("claim", "valid", "header", "word")[: 3 + (self.beats > 0)]]
-        given += [
-            getattr(self.channel.o, name)
-            for name in ("ready", "drop", "open", "offset")
-            if hasattr(self.channel.o, name)
-        ]
-        return [self.clock.clk, self.mark, *map(Value.cast, given)]
-
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        m.domains.sync = self.clock
+    def build(self, m: Module) -> None:
         m.submodules.channel = self.channel
         self.check(m, self.channel.i, self.channel.o)
-        return m
 
     def check(self, m: Module, writer: Any, reader: Any) -> None:
         raise NotImplementedError

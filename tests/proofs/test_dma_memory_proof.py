@@ -24,6 +24,7 @@ from amaranth.hdl import (
     Signal,
     Value,
 )
+from proving import Bench
 from refuting import check, proofs
 from test_axi_proof import Stays
 
@@ -58,26 +59,18 @@ def spread(bits: Value) -> Value:
     return Cat(Cat(each, Const(0, 7)) for each in bits)
 
 
-class Bench(Elaboratable):
-    """``made``, of ``module``, whose requests have `REQUEST` beats; every input is ``given``, and anything."""
+class Dma(Bench):
+    """One of ``module``, whose requests have `REQUEST` beats."""
 
     def __init__(self, module: Any, beat: int, word: int) -> None:
+        super().__init__()
         self.module, self.beat, self.word = module, beat, word
-        self.clock = ClockDomain("sync", reset_less=True)
-        self.given: dict[str, Any] = {}
         self.input("rst")
-
-    def input(self, name: str, width: int = 1) -> Signal:
-        return self.given.setdefault(name, Signal(width, name=f"given_{name}"))
-
-    @property
-    def ports(self) -> list[Value]:
-        return [self.clock.clk, *self.given.values()]
 
     def dut(self, m: Module, inner: Any, shallow: int) -> None:
         """``inner`` has the reset that is given; what the bench knows has none."""
         dma = ClockDomain("dma")
-        m.domains.sync, m.domains.dma = self.clock, dma
+        m.domains.dma = dma
         m.d.comb += [dma.clk.eq(self.clock.clk), dma.rst.eq(self.given["rst"])]
         m.submodules.dma = DomainRenamer("dma")(Small(self.module, inner, shallow))
 
@@ -96,7 +89,7 @@ class Small(Elaboratable):
             return self.inner.elaborate(platform)
 
 
-class Reads(Bench):
+class Reads(Dma):
     """Beats, and the words that they make up, each with one bit that is not always 0."""
 
     def __init__(self, module: Any, beat: int, word: int, *, deep: bool) -> None:
@@ -107,8 +100,8 @@ class Reads(Bench):
         self.input("limit", MOST.bit_length())
         self.input("bits", beat)
 
-    def elaborate(self, platform: Any) -> Module:
-        m, parts, together = Module(), max(1, self.beat // self.word), max(1, self.word // self.beat)
+    def build(self, m: Module) -> None:
+        parts, together = max(1, self.beat // self.word), max(1, self.word // self.beat)
         reader = self.module.BeatReader(self.beat, self.word, DEPTH)
         self.dut(m, reader, DEPTH - self.deep)
         given, bits, request, rst = self.given, self.given["bits"], reader.request, self.given["rst"]
@@ -166,10 +159,9 @@ class Reads(Bench):
                 m.d.sync += [at.eq(~at), first.eq(kept[: self.beat])]
         with m.If(rst):
             m.d.sync += at.eq(0)
-        return m
 
 
-class Writes(Bench):
+class Writes(Dma):
     """Words of a bit that is not always 0, and the beats that they make up."""
 
     def __init__(self, module: Any, beat: int, word: int, first: int) -> None:
@@ -180,8 +172,8 @@ class Writes(Bench):
         self.input("limit", MOST.bit_length())
         self.input("bits", word)
 
-    def elaborate(self, platform: Any) -> Module:
-        m, parts, together = Module(), max(1, self.beat // self.word), max(1, self.word // self.beat)
+    def build(self, m: Module) -> None:
+        parts, together = max(1, self.beat // self.word), max(1, self.word // self.beat)
         writer = self.module.Writer(self.beat, self.word, self.first)
         self.dut(m, writer, DEPTH)
         given, store, rst = self.given, writer.store, self.given["rst"]
@@ -239,7 +231,6 @@ class Writes(Bench):
         ]
         with m.If(clears):
             m.d.sync += kept.eq(0)
-        return m
 
 
 def reads(beat: int, word: int, *, deep: bool = False) -> Any:

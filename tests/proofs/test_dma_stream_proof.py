@@ -12,7 +12,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from amaranth.hdl import Array, Assert, Assume, Cat, ClockDomain, Const, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Assert, Assume, Cat, Const, Module, Mux, Signal, Value
+from proving import Bench
 from refuting import check, proofs
 from test_axi_proof import Stays
 from unit_bench import bare, control, dynamic, is_token, words
@@ -50,21 +51,13 @@ def plan_of(extents: Sequence[int | None], format: TokenFormat) -> StreamPlan:
     return StreamPlan("x", tuple(extents), bool(format.most_rows), int(bool(format.beats)), format.beats, 1)
 
 
-class Bench(Elaboratable):
+class Streamed(Bench):
     """``seen``: entries that the open list of each level has had, where level k is a list of rank k, of ``format``."""
 
     def __init__(self, module: Any, format: TokenFormat) -> None:
+        super().__init__()
         self.module, self.format, self.top = module, format, format.rank + 1
-        self.clock = ClockDomain("sync", reset_less=True)
-        self.given: dict[str, Any] = {}
         self.seen = [Signal(range(LONGEST + 1), name=f"seen{at}") for at in range(self.top + 2)]
-
-    def input(self, name: str, width: int = 1) -> Signal:
-        return self.given.setdefault(name, Signal(width, name=f"given_{name}"))
-
-    @property
-    def ports(self) -> list[Value]:
-        return [self.clock.clk, *self.given.values()]
 
     def ends(self, m: Module, header: Any, goes: Value) -> tuple[list[Value], list[Value]]:
         """Of every level, whether its list ends with the token ``header``, and how many entries it has then."""
@@ -88,7 +81,7 @@ class Bench(Elaboratable):
         return header.value & (header.rows != 0 if self.format.most_rows else bool(self.format.edge_bits))
 
 
-class Sourced(Bench):
+class Sourced(Streamed):
     """The stream of ``extents``, whose lengths are given as the list is read."""
 
     def __init__(self, module: Any, extents: Sequence[int | None], format: TokenFormat) -> None:
@@ -111,9 +104,8 @@ class Sourced(Bench):
 
         self.dma, self.readers = Fed(self.plan, format, 32), readers
 
-    def elaborate(self, platform: Any) -> Module:
-        m, top, format, plan = Module(), self.top, self.format, self.plan
-        m.domains.sync = self.clock
+    def build(self, m: Module) -> None:
+        top, format, plan = self.top, self.format, self.plan
         m.submodules.dma = dma = self.dma
         given, o, header = self.given, self.dma.o, Signal(self.format.header)
         place, goes, moves, over = Signal(range(4)), Signal(), Signal(), Signal()
@@ -190,17 +182,16 @@ class Sourced(Bench):
         m.d.comb += stays.eq(given["listed"] & given["valued"] & given["ready"] & ~over & ~moves & ~comes)
         m.d.sync += idle.eq(Mux(stays, idle + 1, 0))
         m.d.comb += Assert(idle < top + 4)
-        return m
 
 
-class Sunk(Bench):
+class Sunk(Streamed):
     """Any stream of ``format``; writers take words in any cycle."""
 
     def __init__(self, module: Any, format: TokenFormat) -> None:
         super().__init__(module, format)
         for name in ("valid", "listed", "valued", "closed", "empty"):
             self.input(name)
-        self.front = Signal(format.header, name="front")
+        self.front = self.input("front", format.header)
         names = {"limit": 32, "word": 32, "full": 1}
         names |= dict.fromkeys(("valid", "ready", "skip", "close", "closed", "empty", "rewind"), 1)
         writers = {
@@ -216,13 +207,8 @@ class Sunk(Bench):
 
         self.dma, self.writers = Taken(plan_of([None] * self.top, format), format), writers
 
-    @property
-    def ports(self) -> list[Value]:
-        return [*super().ports, Value.cast(self.front)]
-
-    def elaborate(self, platform: Any) -> Module:
-        m, top, format = Module(), self.top, self.format
-        m.domains.sync = self.clock
+    def build(self, m: Module) -> None:
+        top, format = self.top, self.format
         m.submodules.dma = dma = self.dma
         given, i, header = self.given, self.dma.i, self.front
         values, listed = self.writers[VALUES], self.writers[LIST]
@@ -284,12 +270,10 @@ class Sunk(Bench):
             m.d.sync += [todo.eq(todo & (todo - 1)), rest.eq(rest + (todo == 0)), lengths.eq(lengths + (todo != 0))]
         # Something moves, with room for all, and a token there until the last one.
         idle, stays = Signal(range(5)), Signal()
-        m.d.comb += stays.eq(
-            Cat(each for name, each in given.items() if name != "valid").all() & (given["valid"] | over)
-        )
+        free = Cat(given[name] for name in ("listed", "valued", "closed", "empty")).all()
+        m.d.comb += stays.eq(free & (given["valid"] | over))
         m.d.sync += idle.eq(Mux(stays & ~moves & ~puts & ~dma.done, idle + 1, 0))
         m.d.comb += Assert(idle < 4)
-        return m
 
 
 def slow(*given: Any) -> Any:

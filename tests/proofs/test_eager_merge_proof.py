@@ -7,35 +7,30 @@ from operator import or_
 from typing import Any
 
 from amaranth.hdl import Assert, Cat, Module, Mux, Signal
-from refuting import check, proofs
-from unit_bench import UnitBench, bare, control, equal, words
+from cases import cases
+from proving import refuted
+from refuting import check, check_rule, proofs, some_or_all_mutants
+from unit_bench import UnitBench, bare, control, equal, translated, words
 
 from hw.firing.unit import Unit
 from hw.links.layout import TokenFormat
-from hw.units import eager_merge
+from hw.rules import unit, writing
+from step.firing.declared import Declared
+from step.firing.machine import Machine
+from step.rules.eager_merge import EagerMerge
 
 AGES = 3
 """Cycles of waiting that the bench tells apart; the longer ones are alike for it."""
 
-ALL = [
-    ("firing.next(begins, ends)", "firing.next(begins, 1)"),
-    ("firing.latched(passes)", "passes"),
-    ("firing.occupy(when=~idle & token.value, cycles=cycles_of(self.data[0], token))", "pass"),
-    ("passes[each] | (~idle & token.done)", "passes[each]"),
-    ("firing.finish(~idle & token.done)", "pass"),
-    ("firing.put(DATA, token, when=~idle)", "firing.put(DATA, token, when=~idle & token.value)"),
-    ("when=~idle & begins", "when=~idle"),
-    ('{"control": passes}', '{"control": ~passes}'),
-    ("ends.eq(idle | (token.stop >= self.rank))", "ends.eq(1)"),
-    ("visible & ~done & ~passes)", "visible & ~done)"),
-    ("firing.next(idle, ~there)", "firing.next(idle, 0)"),
-    ("Mux(several, order.first, going | nobody)", "going | nobody"),
-    ("Mux(several, order.first, going | nobody)", "Mux(several, order.first, going)"),
-    ("~several | waiting.any()", "waiting.any()"),
+READER = [
+    ("reduce(or_, (mask[:each].any() & mask[each]", "reduce(or_, (mask[:each].all() & mask[each]"),
+    ("order.waiting.eq(waiting)", "order.waiting.eq(among)"),
+    ("order.among.eq(among)", "order.among.eq(waiting)"),
+    ("selected(mask, parts)", "parts[0]"),
 ]
+"""Mutants of what reads the rule."""
 
-
-THREE = [("visible & ~done & ~passes)", "visible & ~passes)")]
+UNCHANGED: dict[str, str] = {}
 
 
 class Merged(UnitBench):
@@ -43,7 +38,7 @@ class Merged(UnitBench):
 
     def check(self, m: Module, unit: Unit) -> None:
         (put, select), (sent, which) = self.puts, self.sent
-        rank, taken, done = self.rule.rank, Cat(*self.takes), Signal()
+        rank, taken, done = self.given["rank"], Cat(*self.takes), Signal()
         inside, port = Signal(), Signal(len(self.takes))  # a chunk has begun, and of which input
         m.d.comb += [
             done.eq(Cat(take & front.done for take, front in zip(self.takes, self.fronts, strict=True)).any()),
@@ -86,9 +81,24 @@ class Merged(UnitBench):
                 m.d.comb += Assert(~(begins & self.takes[high] & alike))
 
 
-@proofs(
-    ("data", "count", "mutants"),
-    [(words(1, 2), 2, ALL), (words(0, 1), 3, THREE), (control(2), 2, []), (bare(1), 1, [])],
-)
-def test_chunks_are_merged(data: TokenFormat, count: int, mutants: list[tuple[str, str]]) -> None:
-    check(eager_merge, lambda module: Merged(module.EagerMerge((data,) * count, control(0, count), data.rank)), mutants)
+def merged(machine: type[Machine], data: TokenFormat, count: int) -> Merged:
+    return Merged(translated(machine, [data] * count, [data, control(0, count)], rank=data.rank))
+
+
+@cases((words(1, 2), 2), (words(0, 1), 3), (control(2), 2), (bare(1), 1))
+def test_chunks_are_merged(data: TokenFormat, count: int) -> None:
+    assert refuted({"": merged(EagerMerge, data, count)}) == {}
+
+
+@some_or_all_mutants
+def test_mutants(thorough: bool) -> None:
+    check_rule(EagerMerge, lambda each: merged(each, words(1, 2), 2), UNCHANGED, thorough=thorough)
+
+
+@proofs(("mutants",), [(READER,)])
+def test_oldest_of_three(mutants: list[tuple[str, str]]) -> None:
+    def bench(module: Any) -> Merged:
+        token = words(0, 1)
+        return Merged(module.Translated.of(Declared(EagerMerge, {"rank": 0}), (token,) * 3, (token, control(0, 3))))
+
+    check(unit, bench, mutants, [writing])

@@ -7,35 +7,23 @@ from operator import xor
 from typing import Any
 
 from amaranth.hdl import Assert, Cat, Const, Module, Mux, Signal, Value
-from refuting import check, proofs
-from unit_bench import Registered, UnitBench, bare, control, words
+from refuting import check, check_rule, proofs, some_or_all_mutants
+from unit_bench import Registered, UnitBench, applied, bare, control, words
 
 from hw.firing.unit import Unit
 from hw.functions.datapath import Datapath
 from hw.links.layout import TokenFormat
-from hw.units import map as map_unit
+from hw.rules import applying
+from hw.rules import unit as units
+from step.firing.machine import Machine
 from step.functions.select import SelectAll
 from step.language.faults import Fault
+from step.rules.map import Map
 
 MUTANTS = [
-    ("stop=token.stop", "stop=0"),
-    ("rank=token.rank", "rank=0"),
-    ("firing.take(port)", "firing.take(0)"),
-    ("firing.occupy(when=token.value,", "firing.occupy(when=token.stop,"),
-    ("datapath.result, token.value)", "datapath.operand0, token.value)"),
-    ("self.start(m, firing, token.value, rows)", "self.start(m, firing, token.stop, rows)"),
-    ("token = firing.need_aligned()", "token = firing.need(0)"),
-]
-BOUNDS = [
-    ("index.control >= bound", "index.control > bound"),
-    ("index.value & (index.control >= bound)", "index.control >= bound"),
-    ("firing.fault(Fault.OUT_OF_RANGE)", "firing.fault(Fault.STOPS_DISAGREE)"),
-]
-
-
-COUNTS = [
-    ("targets_in(selector.control) != count", "targets_in(selector.control) > count"),
-    ("selector.value & (targets_in", "(targets_in"),
+    ("word: Value = datapath.result", "word: Value = datapath.operand0"),
+    ("with m.If(firing.fires & self._value):", "with m.If(firing.fires & ~self._value):"),
+    ("last = gathers & (phase == final)", "last = gathers & (phase == 0)"),
 ]
 
 
@@ -85,9 +73,9 @@ class Mapped(UnitBench):
             same = [getattr(each, name) == getattr(first, name) for name in ("done", "value", "stop", "rank")]
             agree = agree & Cat(*same).all()
         inside: Value = Const(1)
-        for port, bound in getattr(rule, "bounds", ()):
+        for port, bound in self.given.get("bounds", ()):
             inside = inside & (~first.value | (self.fronts[port].control < bound))
-        for port, count in getattr(rule, "counts", ()):
+        for port, count in self.given.get("counts", ()):
             chosen = sum(self.fronts[port].control, Const(0))
             inside = inside & (~first.value | (chosen == count))
         beats, value = max(1, rule.result.beats), Signal(max(1, rule.result.beats))
@@ -103,24 +91,18 @@ class Mapped(UnitBench):
 
 
 def mapped(
-    module: Any,
+    machine: type[Machine],
     operands: tuple[TokenFormat, ...],
     result: TokenFormat,
+    module: Any = units,
     *,
     streams: bool = False,
     bound: int = 0,
-    count: int = 0,
 ) -> Mapped:
-    """The last operand is an index below ``bound``, or a selector with ``count`` targets, if there is one."""
+    """The last operand is an index below ``bound``, if there is one."""
     bounds = ((len(operands) - 1, bound),) if bound else ()
-    counts = ((len(operands) - 1, count),) if count else ()
     datapath = Parity(operands, result, streams=streams) if result.items else None
-    return Mapped(module.Map(operands, result, datapath, bounds, counts))
-
-
-def test_a_selector_has_so_many_targets() -> None:
-    formats = (words(1, 1), control(1, 3)), words(1, 1)
-    check(map_unit, lambda module: mapped(module, *formats, count=2), COUNTS)
+    return Mapped(applied(machine, operands, result, datapath, module, bounds=bounds, counts=()))
 
 
 @proofs(
@@ -130,7 +112,7 @@ def test_a_selector_has_so_many_targets() -> None:
         ((words(1, 2), words(1, 2)), words(1, 2), True, 0, []),
         ((words(1, 1),), words(1, 1), False, 0, []),
         ((words(1, 2),), words(1, 1), False, 0, []),
-        ((words(1, 1), control(1, 2)), words(1, 1), False, 3, BOUNDS),
+        ((words(1, 1), control(1, 2)), words(1, 1), False, 3, []),
         ((words(0, 2),), control(0), False, 0, []),
         ((bare(2), bare(2)), bare(2), False, 0, []),
     ],
@@ -138,4 +120,18 @@ def test_a_selector_has_so_many_targets() -> None:
 def test_results_are_of_what_stands_in_front(
     operands: tuple[TokenFormat, ...], result: TokenFormat, streams: bool, bound: int, mutants: list[tuple[str, str]]
 ) -> None:
-    check(map_unit, lambda module: mapped(module, operands, result, streams=streams, bound=bound), mutants)
+    def bench(module: Any) -> Mapped:
+        return mapped(Map, operands, result, module, streams=streams, bound=bound)
+
+    check(units, bench, mutants, [applying])
+
+
+@some_or_all_mutants
+def test_mutants(thorough: bool) -> None:
+    operands = words(1, 1), control(1, 2), control(1, 3)
+
+    def bench(machine: type[Machine]) -> Mapped:
+        datapath = Parity(operands, operands[0], streams=False)
+        return Mapped(applied(machine, operands, operands[0], datapath, bounds=((1, 3),), counts=((2, 2),)))
+
+    check_rule(Map, bench, thorough=thorough)

@@ -2,55 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from operator import or_
 from typing import Any
 
 from amaranth.hdl import Assert, Cat, Module, Mux, Signal
-from refuting import Mutants, check, proofs
-from unit_bench import UnitBench, bare, control, equal, words
+from cases import cases
+from proving import refuted
+from refuting import Mutants, check, check_rule, proofs, some_or_all_mutants
+from unit_bench import UnitBench, bare, control, equal, translated, words
 
 from hw.firing.unit import Unit
 from hw.links.layout import TokenFormat
-from hw.units import reassemble
+from hw.rules import unit, writing
+from step.firing.declared import Declared
+from step.firing.machine import Machine
+from step.rules.reassemble import Reassemble
 
 AGES = 3
 """Cycles of waiting that the bench tells apart; the longer ones are alike for it."""
 
-BOTH = [
-    ("firing.next(fresh, (mask & ~choice) == 0)", "firing.next(fresh, 1)"),
-    ("firing.next(left, mask & ~choice)", "firing.next(left, mask)"),
-    ("nothing | (ends & fresh & ~held.done), end", "nothing | (fresh & ~held.done), end"),
-    ("                    firing.take(count)\n", ""),
-    ("firing.latched(passes)", "passes"),
-    ("firing.occupy(when=~idle & token.value,", "firing.occupy(when=token.stop,"),
-    ("firing.occupy(when=~idle & token.value, cycles=cycles_of(self.data[0], token))", "pass"),
-    ("            firing.next(idle, ~there)\n", ""),
-    ("rank=Mux(nothing, self.rank + 1 + held.rank, token.rank)", "rank=token.rank"),
-    ("with m.If(~held.done & token.done):", "with m.If(0):"),
-    ("firing.next(passes, Mux(there, choice, 0))", "firing.next(passes, choice)"),
-    ("when=~idle & ~over", "when=~idle"),
-    ("            done=held.done,\n", ""),
-    ("firing.finish(over)", "firing.finish(held.done)"),
-    ("with m.If(held.done & (passes &", "with m.If(0 & (passes &"),
-    ("m.d.comb += ends.eq(idle | nothing | (token.stop >= self.rank))", "m.d.comb += ends.eq(1)"),
+READER = [
+    ("order.waiting.eq(waiting)", "order.waiting.eq(among)"),
+    ("order.among.eq(among)", "order.among.eq(waiting)"),
 ]
-ARRIVAL = [("visible & ~passes)  # behind", "visible)  # behind"), ("order.first | (mask & ~others)", "mask & -mask")]
-INDEX = [("return mask & -mask, Const(1)", "return mask & ~(mask - 1) << 1, Const(1)")]
+"""Mutants of what reads the rule."""
+
+UNCHANGED: dict[str, str] = {}
 
 
 class Gathered(UnitBench):
-    """``by_arrival`` is the order that is asserted, whatever the rule says."""
-
-    def __init__(self, rule: Any, by_arrival: bool) -> None:
-        super().__init__(rule)
-        self.by_arrival = by_arrival
-
     patience = 1  # to choose what is next
 
     def check(self, m: Module, unit: Unit) -> None:
         (*fronts, selector), (*takes, select), (put,), (sent,) = self.fronts, self.takes, self.puts, self.sent
-        count, rank = len(fronts), self.rule.rank
+        count, rank = len(fronts), self.given["rank"]
         closed = Signal()  # Done was put
         current, active, left = Signal(selector.shape()), Signal(), Signal(count)  # the selector, chunks to come
         inside, port = Signal(), Signal(range(count))  # the input whose chunk has begun
@@ -106,25 +93,39 @@ class Gathered(UnitBench):
                 both = left[low] & left[high] & begins
                 older = self.visible[high] & (ages[high] > ages[low])
                 alike = self.visible[low] & (ages[low] >= ages[high]) & (ages[high] < AGES)
-                if self.by_arrival:
+                if self.given["by_arrival"]:
                     m.d.comb += [Assert(~(both & takes[low] & older)), Assert(~(both & takes[high] & alike))]
                 else:
                     m.d.comb += Assert(~(both & takes[high]))
 
 
-@proofs(
-    ("data", "selector", "by_arrival", "mutants"),
-    [
-        (words(1, 2), control(1, 2), True, BOTH + ARRIVAL),
-        (words(1, 2), control(1, 2), False, INDEX),
-        (words(0, 1), control(1, 2), True, ARRIVAL),
-        (words(0, 2), control(1, 2), False, []),
-        (control(1), control(0, 2), True, []),
-        (bare(1), control(0, 3), True, []),
-    ],
-)
-def test_chunks_are_gathered(data: TokenFormat, selector: TokenFormat, by_arrival: bool, mutants: Mutants) -> None:
-    def bench(module: Any) -> Gathered:
-        return Gathered(module.Reassemble((data,) * selector.bits, selector, data.rank, by_arrival), by_arrival)
+def gathered(machine: type[Machine], data: TokenFormat, selector: TokenFormat, by_arrival: bool) -> Gathered:
+    streams = [*[data] * selector.bits, selector], [replace(data, rank=data.rank + 1 + selector.rank)]
+    return Gathered(translated(machine, *streams, rank=data.rank, by_arrival=by_arrival))
 
-    check(reassemble, bench, mutants)
+
+@cases(
+    (words(1, 2), control(1, 2), True),
+    (words(1, 2), control(1, 2), False),
+    (words(0, 1), control(1, 2), True),
+    (words(0, 2), control(1, 2), False),
+    (control(1), control(0, 2), True),
+    (bare(1), control(0, 3), True),
+)
+def test_chunks_are_gathered(data: TokenFormat, selector: TokenFormat, by_arrival: bool) -> None:
+    assert refuted({"": gathered(Reassemble, data, selector, by_arrival)}) == {}
+
+
+@some_or_all_mutants
+def test_mutants(thorough: bool) -> None:
+    check_rule(Reassemble, lambda each: gathered(each, words(1, 2), control(1, 2), True), UNCHANGED, thorough=thorough)
+
+
+@proofs(("by_arrival", "mutants"), [(True, READER), (False, [("(mask & -mask)[: len(mask)]", "mask")])])
+def test_mutants_of_the_reader(by_arrival: bool, mutants: Mutants) -> None:
+    def bench(module: Any) -> Gathered:
+        token, selector = words(0, 1), control(0, 3)
+        declared = Declared(Reassemble, {"rank": 0, "by_arrival": by_arrival})
+        return Gathered(module.Translated.of(declared, (token, token, token, selector), (replace(token, rank=1),)))
+
+    check(unit, bench, mutants, [writing])

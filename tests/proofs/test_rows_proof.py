@@ -25,7 +25,6 @@ from unit_bench import UnitBench, bare, control, dynamic, words
 from hw.firing.unit import Unit
 from hw.links.layout import TokenFormat
 from hw.rules import moving, unit, writing
-from hw.units import eager_merge, reassemble
 from step.firing.declared import Declared
 from step.firing.machine import Machine
 from step.firing.words import side_by_side
@@ -34,9 +33,11 @@ from step.language.graph import Graph
 from step.language.types import Tile, Tuple
 from step.lowering.fabric import FabricConfig
 from step.rules.broadcast import Broadcast
+from step.rules.eager_merge import EagerMerge
 from step.rules.expand import Follow, Repeat
 from step.rules.flatten import HoldingFlatten
 from step.rules.promote import Promote
+from step.rules.reassemble import Reassemble
 from step.rules.reshape import Split
 from step.rules.zip import Zip
 
@@ -63,6 +64,8 @@ def translated(
 
 ONE, TWO = dynamic(1, 3), dynamic(2, 2)
 RAISED = replace(ONE, rank=2)
+NAMED = ONE, control(1, 2)
+GATHERED = replace(ONE, rank=3)
 
 
 @proofs(
@@ -74,29 +77,13 @@ RAISED = replace(ONE, rank=2)
         (translated(Repeated, Repeat, ONE, ONE, count=3), OCCUPIED),
         (translated(Following, Follow, ONE, RAISED, more=(bare(2),), rank=1), OCCUPIED),
         (translated(Splits, Split, ONE, RAISED, replace(words(2, 1), items=(1,)), chunk=3, rank=1), OCCUPIED),
+        (translated(Merged, EagerMerge, ONE, ONE, control(0, 2), more=(ONE,), rank=1), OCCUPIED),
+        (translated(Gathered, Reassemble, ONE, GATHERED, more=NAMED, rank=1, by_arrival=False), OCCUPIED),
+        (translated(Gathered, Reassemble, ONE, GATHERED, more=NAMED, rank=1, by_arrival=True), OCCUPIED),
     ],
 )
 def test_of_translated_units(bench: Callable[[ModuleType], UnitBench], mutants: list[tuple[str, str]]) -> None:
     check(unit, bench, mutants, [writing])
-
-
-CHOSEN = [
-    ("cycles=cycles_of(self.data[0], token)", "cycles=1"),
-    ("cycles=cycles_of(self.data[0], token)", "cycles=self.data[0].beats - 1"),
-]
-
-
-@proofs(("data", "mutants"), [(dynamic(1, 3), CHOSEN)])
-def test_of_merged_chunks(data: TokenFormat, mutants: list[tuple[str, str]]) -> None:
-    check(eager_merge, lambda module: Merged(module.EagerMerge((data,) * 2, control(0, 2), 1)), mutants)
-
-
-@proofs(("data", "by_arrival", "mutants"), [(dynamic(1, 3), False, CHOSEN), (dynamic(1, 2), True, CHOSEN[:1])])
-def test_of_gathered_chunks(data: TokenFormat, by_arrival: bool, mutants: list[tuple[str, str]]) -> None:
-    def bench(module: ModuleType) -> Gathered:
-        return Gathered(module.Reassemble((data,) * 2, control(1, 2), 1, by_arrival), by_arrival)
-
-    check(reassemble, bench, mutants)
 
 
 class Paired(Pairs):

@@ -4,30 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from amaranth.hdl import Module, Mux, Signal, Value
-from refuting import check, proofs
+from refuting import check, check_rule, proofs, some_or_all_mutants
 from test_accum_proof import INITIAL, Parity, StreamedParity
 from test_map_proof import Mapped
-from unit_bench import bare, control, words
+from unit_bench import applied, bare, control, words
 
 from hw.links.layout import TokenFormat
-from hw.units import scan
+from hw.rules import applying
+from hw.rules import unit as units
+from step.firing.machine import Machine
+from step.rules.scan import Scan
 
-MUTANTS = [
-    ("firing.next(fresh, ends)", "firing.next(fresh, token.value)"),
-    ("token.stop >= self.rank", "token.stop > self.rank"),
-    ("stop=token.stop", "stop=0"),
-    ("rank=token.rank", "rank=0"),
-    ("firing.occupy(when=token.value,", "firing.occupy(when=token.stop,"),
-    ("firing.latched(fresh)", "fresh"),
-]
-EMPTIES = [("with m.If(token.value | ends):", "with m.If(token.value):")]
-STREAMED = [("datapath.emit.eq(firing.fired(token.value))", "datapath.emit.eq(firing.fired(token.stop))")]
+MUTANTS = [("first = firing.latched(begins)", "first = begins")]
+STREAMED = [("datapath.emit.eq(firing.fired(self._emits))", "datapath.emit.eq(0)")]
 EXCLUSIVE = [
-    ("Mux(Mux(begins, first, held), initial", "Mux(Mux(begins, first, 0), initial"),
+    ("Mux(Mux(comes, first, held), Array", "Mux(Mux(comes, first, 0), Array"),
     ("m.d.sync += held.eq(first)", "m.d.sync += held.eq(0)"),
-    ("self.result.cycles, number, comes, word", "self.result.cycles, 0, comes, word"),
+    ("result.cycles, number, passes, word", "result.cycles, 0, passes, word"),
 ]
+ROWS = "tiles have as many rows as each other"
+ROWED = "rows_of(tokens[self.tiled[0]].value)"
+UNCHANGED = {
+    "5:14 x.has_value and (not self.begins) -> x.has_value or not self.begins": ROWS,
+    "5:30 not self.begins -> self.begins": ROWS,
+    f"6:34 {ROWED} != rows_of(self.state) -> {ROWED} == rows_of(self.state)": ROWS,
+    "7:8 fault(Fault.STOPS_DISAGREE) -> pass": ROWS,
+}
 
 
 class Scanned(Mapped):
@@ -37,27 +41,32 @@ class Scanned(Mapped):
         (front,), (take,) = self.fronts, self.takes
         some, before, after = Signal(), Signal(beats), Signal(beats)  # of the values that this reduction had
         m.d.comb += after.eq(super().expected(m, beats) ^ Mux(some, before, 0))
-        ends = front.stop >= self.rule.rank
+        ends = front.stop >= self.given["rank"]
         with m.If(take & (front.value | ends)):
             m.d.sync += some.eq(~ends)
         with m.If(take & front.value):
             m.d.sync += before.eq(after)
-        return after if self.rule.before is None else Mux(some, before, INITIAL)
+        return after if not self.given["exclusive"] else Mux(some, before, INITIAL)
 
 
 def scanned(
-    module: Any, operand: TokenFormat, result: TokenFormat, rank: int, *, streams: bool, exclusive: bool
+    machine: type[Machine],
+    operand: TokenFormat,
+    result: TokenFormat,
+    module: Any = units,
+    *,
+    streams: bool = False,
+    **given: Any,
 ) -> Scanned:
     datapath = (StreamedParity(operand) if streams else Parity(operand, result)) if result.items else None
-    initial = (INITIAL, *[0] * (result.beats - 1)) if exclusive else None
-    return Scanned(module.Scan((operand,), result, datapath, rank, initial))
+    return Scanned(applied(machine, [operand], result, datapath, module, initial=INITIAL, **given))
 
 
 @proofs(
     ("operand", "result", "rank", "streams", "exclusive", "mutants"),
     [
         (words(2, 2), words(2, 2), 1, False, False, MUTANTS),
-        (words(2, 1), words(2, 1), 2, False, False, EMPTIES),
+        (words(2, 1), words(2, 1), 2, False, False, []),
         (words(1, 2), words(1, 2), 1, True, False, STREAMED),
         (words(1, 2), words(1, 2), 1, False, True, EXCLUSIVE),
         (words(2, 1), words(2, 1), 1, True, True, []),
@@ -69,6 +78,16 @@ def test_every_state_leaves(
     operand: TokenFormat, result: TokenFormat, rank: int, streams: bool, exclusive: bool, mutants: list[tuple[str, str]]
 ) -> None:
     def bench(module: Any) -> Scanned:
-        return scanned(module, operand, result, rank, streams=streams, exclusive=exclusive)
+        return scanned(Scan, operand, result, module, rank=rank, streams=streams, exclusive=exclusive)
 
-    check(scan, bench, mutants)
+    check(units, bench, mutants, [applying])
+
+
+@some_or_all_mutants
+@pytest.mark.parametrize(("exclusive", "always"), [(False, "self.state"), (True, "before")])
+def test_mutants(exclusive: bool, always: str, thorough: bool) -> None:
+    def bench(machine: type[Machine]) -> Scanned:
+        return scanned(machine, words(2, 2), words(2, 2), rank=2, exclusive=exclusive)
+
+    unchanged = {**UNCHANGED, f"16:35 before if self.exclusive else self.state -> {always}": "it is what it is here"}
+    check_rule(Scan, bench, unchanged, thorough=thorough)

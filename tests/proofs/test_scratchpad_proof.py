@@ -1,9 +1,9 @@
-"""Scratchpads: what is read of a buffer is what was put there, and pages are there for whoever needs them."""
+"""Scratchpads: pages are there for whoever needs them."""
 
 from __future__ import annotations
 
 import pytest
-from amaranth.hdl import Assert, Const, Module, Signal, Value
+from amaranth.hdl import Assert, Const, Module, Value
 from refuting import check, proofs
 from shares_bench import Pages
 
@@ -20,12 +20,6 @@ RINGS = [
     ("(filler.store & ~opened) - self.reader.leave", "(filler.store & ~opened)"),
     ("m.d.sync += end.eq(page + 1)", "m.d.sync += end.eq(page)"),
     ("m.d.sync += self._tail.eq(self._tail + 1)", "m.d.sync += self._tail.eq(self._tail + 2)"),
-]
-PLACES = [
-    ("Mux(reader.move, first + reader.at, place)", "Mux(reader.move, reader.at, place)"),
-    ("[self.begin.eq(end), odd.eq(~odd)]", "[self.begin.eq(end)]"),
-    ("following >> share.shift", "place >> share.shift"),
-    ("table.data.eq(self.next_page)", "table.data.eq(self._page)"),
 ]
 
 
@@ -44,36 +38,11 @@ class Supplied(Pages):
             gone = side.stores & side.begins_page
 
 
-class Kept(Pages):
-    """``mark`` chooses a token. Wherever the reader goes: where the token is, it is as it was put there."""
-
-    def check(self, m: Module) -> None:
-        (side,), reader = self.sides, self.scratchpad.reader0
-        followed, ahead = Signal(), Signal(range(IN_FLIGHT + 1))  # buffers in front of its own
-        place, value, last, word = Signal(side.at.shape()), Signal(), Signal(), Signal()
-        with m.If(self.mark & side.stores & ~followed):
-            m.d.sync += [followed.eq(1), ahead.eq(side.filled - side.leaves), place.eq(side.filling)]
-            m.d.sync += [value.eq(side.value), last.eq(side.last), word.eq(side.word)]
-        with m.Elif(followed & side.leaves):
-            m.d.sync += [ahead.eq(ahead - 1), followed.eq(ahead != 0)]
-        here, passes, kept = Signal(), Signal(), Signal()
-        m.d.comb += here.eq(followed & (ahead == 0) & side.may_read & (side.at == place))
-        m.d.comb += Assert(~here | ((reader.entry.value == value) & (reader.entry.last == last)))
-        m.d.sync += [passes.eq(here & side.reads), kept.eq(word)]
-        m.d.comb += Assert(~passes | (reader.word == kept))
-        m.d.comb += Assert(self.scratchpad.taken0 == side.pages)  # with it the search is twice as fast
-
-
 @proofs(("count", "mutants"), [(1, SUPPLY), pytest.param(2, SEVERAL, marks=pytest.mark.slow)])
 def test_pages_are_supplied(count: int, mutants: list[tuple[str, str]]) -> None:
-    check(scratchpad, lambda module: Supplied(count, 2, 0, supply=module), mutants)
+    check(scratchpad, lambda module: Supplied(count, 2, supply=module), mutants)
 
 
 @proofs(("mutants",), [(RINGS,)])
 def test_shares_know_their_pages(mutants: list[tuple[str, str]]) -> None:
-    check(share, lambda module: Supplied(1, 2, 0, ring=module), mutants)
-
-
-@proofs(("mutants",), [(PLACES,)])
-def test_what_was_put_in_is_there(mutants: list[tuple[str, str]]) -> None:
-    check(share, lambda module: Kept(1, 2, 1, ring=module), mutants)
+    check(share, lambda module: Supplied(1, 2, ring=module), mutants)

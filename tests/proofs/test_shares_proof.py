@@ -1,8 +1,8 @@
 """Shares of a scratchpad leave each other's words alone: a page is one share's, from when it is taken till it is left.
 
 `Supply` says so of any shares, which leave any number of pages at any time. `Table` says of one share that a token is
-all the time in a page that it has, and found there, whichever pages it gets. What is done with a place in a page that
-nobody else has is the matter of banks.
+all the time in a page that it has, and found there as it was, whichever pages it gets. What is done with a place in a
+page that nobody else has is the matter of banks.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from operator import add
 from typing import Any
 from unittest.mock import patch
 
-from amaranth.hdl import Assert, Assume, ClockDomain, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Assume, Module, Mux, Signal, Value
 from mutants import mutant
+from proving import Bench
 from refuting import check, proofs
 from shares_bench import Side
 
@@ -42,6 +43,11 @@ TABLE = [
     ("return Mux(self.new, self.next_page, self._page)", "return self.next_page"),
     ("page.eq(Mux(self.new, self._tail, self._tail - 1))", "page.eq(self._tail)"),
     ("last_slot = filler.entry.last |", "last_slot ="),
+    ("Mux(reader.move, first + reader.at, place)", "Mux(reader.move, reader.at, place)"),
+    (
+        "entry.addr.eq(Cat(self._slot[: share.shift], page))",
+        "entry.addr.eq(self._slot)",
+    ),
 ]
 
 
@@ -52,7 +58,7 @@ def within(place: Any, first: Value, behind: Value) -> Value:
     return inside
 
 
-class Supply(Elaboratable):
+class Supply(Bench):
     """No page is taken that anybody has.
 
     Said besides, as the invariant: all pages in the tables of the shares, taken or free again, differ, and are the
@@ -60,29 +66,23 @@ class Supply(Elaboratable):
     """
 
     def __init__(self, count: int, pages: int, module: Any) -> None:
+        super().__init__()
         format = ShareFormat(0, 0, 0, 1, pages)
         self.pages, self.module = pages, module
         self.scratchpad = module.ScratchpadMemory([format] * count, 1, 1, 1024)
         self.rings: list[Any] = []
-        self.clock = ClockDomain("sync", reset_less=True)
         self.wants, self.lasts, self.leaves = (
-            [Signal(name=f"{name}{at}") for at in range(count)] for name in ("wants", "last", "leaves")
+            [self.input(f"{name}{at}") for at in range(count)] for name in ("wants", "last", "leaves")
         )
-        self.ends = [Signal(format.page_bits, name=f"ends{at}") for at in range(count)]
-
-    @property
-    def ports(self) -> list[Value]:
-        return [self.clock.clk, *self.wants, *self.lasts, *self.leaves, *self.ends]
+        self.ends = [self.input(f"ends{at}", format.page_bits) for at in range(count)]
 
     def _ring(self, *given: Any) -> Any:
         self.rings.append(ANY_END.Ring(*given))
         return self.rings[-1]
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        m.domains.sync = self.clock
+    def build(self, m: Module) -> None:
         with patch.object(self.module, "Ring", self._ring):
-            m.submodules.scratchpad = self.scratchpad.elaborate(platform)
+            m.submodules.scratchpad = self.scratchpad.elaborate(None)
         for at, (ring, end) in enumerate(zip(self.rings, self.ends, strict=True)):
             filler, reader = ring.filler, ring.reader
             m.d.comb += [filler.store.eq(self.wants[at] & filler.space), filler.entry.last.eq(self.lasts[at])]
@@ -99,7 +99,6 @@ class Supply(Elaboratable):
         m.d.comb += [Assert(~has | (page < total)) for has, page in listed]
         for (has, page), (also, other) in combinations(listed, 2):
             m.d.comb += Assert(~(has & also) | (page != other))
-        return m
 
     def _pages(self, m: Module, ring: Any, first: Value) -> Iterator[tuple[Value, Value]]:
         """The places of the table of ``ring``: whether they are from ``first`` on, and their pages."""
@@ -109,22 +108,17 @@ class Supply(Elaboratable):
             yield within(place, first, ring._tail), port.data
 
 
-class Table(Elaboratable):
+class Table(Bench):
     """A share that gets any pages. ``mark`` chooses a token."""
 
     def __init__(self, pages: int, slots: int, module: Any) -> None:
+        super().__init__()
         self.format, self.module = ShareFormat(0, 0, 0, slots, pages), module
-        self.side, self.next_page = Side("share", self.format), Signal(range(max(2, pages)))
-        self.clock = ClockDomain("sync", reset_less=True)
-        self.mark = Signal()
+        self.side, self.next_page = Side("share", self.format), self.input("next_page", range(max(2, pages)))
+        self.mark = self.input("mark")
+        self.given |= {each.name: each for each in self.side.given}
 
-    @property
-    def ports(self) -> list[Value]:
-        return [self.clock.clk, self.mark, self.next_page, *self.side.given]
-
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        m.domains.sync = self.clock
+    def build(self, m: Module) -> None:
         filler, reader = FillerSignature(self.format).create(), ReaderSignature(self.format).create()
         ring, side = self.module.Ring(m, "share", self.format, filler, reader, 1024), self.side
         m.d.comb += [ring.next_page.eq(self.next_page), reader.space.eq(1)]
@@ -133,10 +127,10 @@ class Table(Elaboratable):
 
         followed, ahead = Signal(), Signal(range(IN_FLIGHT + 1))  # buffers in front of its own
         place, slot, page = Signal(side.at.shape()), Signal(max(1, self.format.shift)), Signal(ring.next_page.shape())
-        listed = Signal(ring.begin.shape())
+        listed, value, last = Signal(ring.begin.shape()), Signal(), Signal()
         with m.If(self.mark & side.stores & ~followed):
             m.d.sync += [followed.eq(1), ahead.eq(side.filled - side.leaves), place.eq(side.filling)]
-            m.d.sync += [slot.eq(ring.fill_slot), page.eq(ring.fill_page)]
+            m.d.sync += [slot.eq(ring.fill_slot), page.eq(ring.fill_page), value.eq(side.value), last.eq(side.last)]
             m.d.sync += listed.eq(Mux(side.begins_page, ring._tail, ring._tail - 1))
         with m.Elif(followed & side.leaves):
             m.d.sync += [ahead.eq(ahead - 1), followed.eq(ahead != 0)]
@@ -146,9 +140,9 @@ class Table(Elaboratable):
             table.addr.eq(listed),
             Assert(~followed | ((table.data == page) & within(listed, ring.begin, ring._tail))),
             Assert(~here | ((ring.read_page == page) & (ring.read_slot == slot[: self.format.shift]))),
+            Assert(~here | ((reader.entry.value == value) & (reader.entry.last == last))),
             Assert(ring.taken == side.pages),
         ]
-        return m
 
 
 @proofs(("mutants",), [(SUPPLY,)])

@@ -6,23 +6,26 @@ A subclass asserts in `check` what the unit may do, cycle by cycle, in words of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from amaranth.hdl import Assert, Assume, Cat, ClockDomain, Elaboratable, Module, Mux, Signal, Value
 
 from hw.firing import machine as skeleton
-from hw.firing.rule import FiringRule
-from hw.firing.unit import Unit
+from hw.firing.unit import FiringRule, Unit
+from hw.functions.datapath import Datapath
 from hw.links.layout import TokenFormat
-from hw.rules.unit import Translated
-from step.firing.declared import Declared
+from hw.rules import unit as units
+from hw.rules.unit import Applying, Translated
+from step.firing.declared import TILED, Applied, Declared
 from step.firing.machine import Machine
+from step.functions.select import SelectAll
 from step.language.dtypes import INT8
 from step.language.graph import Graph
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.plans.plan import Timing, Wires
+from step.rules.map import Map
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,25 @@ def translated(
     rule = Translated.of(Declared(machine, given, latency), tuple(reads), tuple(writes))
     assert rule.execution
     return rule
+
+
+def applied(
+    machine: type[Machine],
+    reads: Sequence[TokenFormat],
+    result: TokenFormat,
+    datapath: Datapath | None,
+    module: Any = units,
+    *,
+    stored: bool = False,
+    **given: Any,
+) -> Applying:
+    """The rule of ``machine``, which applies what ``datapath`` does, as ``module`` makes it."""
+    function = Applied(SelectAll(1), reduces=not issubclass(machine, Map), stored=stored)
+    given |= {"update" if function.reduces else "apply": function, "tiled": TILED}
+    rule = module.Applying.of(Declared(machine, given), tuple(reads), (result,))
+    rule = replace(rule, datapath=datapath)
+    assert rule.execution
+    return rule  # type: ignore[no-any-return]
 
 
 class UnitBench(Elaboratable):

@@ -22,7 +22,10 @@ from step.language.stream import Stream
 from step.language.tokens import Token, from_nested, parse
 from step.language.types import ElementType, Tile, Tuple
 from step.lowering.fabric import FabricConfig
+from step.lowering.netlist import Netlist, lower
 from step.lowering.off_chip import MemoryConfig
+from step.programs.data.inputs import BoundInputs, bind_inputs
+from step.programs.program import Program
 
 FABRIC = FabricConfig(
     matmul_lanes=8,
@@ -54,6 +57,17 @@ class Scenario:
 
     def __str__(self) -> str:
         return self.name
+
+    def alone(self) -> Program:
+        """The program in a graph of its own, on `FABRIC`."""
+        graph = Graph("scenario")
+        return Program(graph, self.build(graph), FABRIC)
+
+    def lowered(self) -> tuple[Netlist, BoundInputs]:
+        """Its netlist, and the data that comes in."""
+        program = self.alone()
+        netlist = lower(program.graph, FABRIC)
+        return netlist, bind_inputs(netlist.graph, program.inputs)
 
 
 SCENARIOS: list[Scenario] = []

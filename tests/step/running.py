@@ -26,7 +26,7 @@ NUMBER = Tile(INT32)
 
 
 def here(back: int = 0) -> str:
-    """The caller's own line, ``back`` lines before this call, as the errors spell it."""
+    """The caller's own line, ``back`` lines before this call (-1: the next), as the errors spell it."""
     frame = inspect.stack()[1]
     path = Path(frame.filename)
     return f"{path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}:{frame.lineno - back}"

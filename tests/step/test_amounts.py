@@ -81,8 +81,6 @@ def test_each_budget_takes_units_of_its_own(name: str) -> None:
 
 
 @cases(
-    (lambda: Budget.parse(["lut_sites=300kbit"]),
-     "a budget of lut_sites must be a number without a unit, such as 300k, not '300kbit'"),
     (lambda: Budget.parse(["lut_sites=0.5"]), "a budget of lut_sites must be whole LUT sites, and '0.5' are 0.5"),
     (lambda: Budget.parse(["memory_bytes=1bit"]), "a budget of memory_bytes must be whole bytes, and '1bit' are 0.125"),
     (lambda: Budget.parse(["cycles=-1"]),
@@ -94,7 +92,6 @@ def test_each_budget_takes_units_of_its_own(name: str) -> None:
      f"there is no budget of 'cycle'; did you mean 'cycles'? there are {', '.join(LIMITED)}"),
     (lambda: Budget.parse(["cycles=8", "cycles=8"]), "the budget of cycles is given twice"),
     (lambda: Budget({"cycles": float("nan")}), "a budget of cycles must be a number above 0, not nan"),
-    (lambda: Budget({"cycles": float("inf")}), "a budget of cycles must be a number above 0, not inf"),
     (lambda: parse_size("8bit"), "a size must be a number of bytes, KB, MB, GB or TB, such as 500 MB, not '8bit'"),
     (lambda: parse_size("0.5"), "a size must be whole bytes, and '0.5' are 0.5"),
 )  # fmt: skip
@@ -119,10 +116,6 @@ def test_settings_with_units() -> None:
     ("memory.bandwidth=64B",
      "memory.bandwidth must be a number of B/cycle or bit/cycle, such as 64 or 512bit/cycle, not '64B'"),
     ("memory.bandwidth=nan", "memory.bandwidth must be a number above 0, not 'nan'"),
-    ("memory.bandwidth=-4", "memory.bandwidth must be a number above 0, not '-4'"),
-    ("fabric.stages=nan", "stages must be an integer >= 1, not 'nan'"),
-    ("fabric.stages=-1", "stages must be an integer >= 1, not -1"),
-    ("fabric.stages=1.5", "stages must be an integer >= 1, not '1.5'"),
 )  # fmt: skip
 def test_settings_that_do_not_fit(setting: str, message: str) -> None:
     assert raised(FabricError, lambda: with_settings(FabricConfig(), [setting])) == message

@@ -3,46 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from cases import cases
 from raising import raised
+from running import NUMBER, Bench, here, refusal
 
 from sim_approx.backend import run
-from step.errors import FabricError, TypeMismatch
-from step.language.dtypes import BF16, FP32, INT32, UINT32
+from step.errors import FabricError
+from step.language.dtypes import BF16, FP32, UINT32
 from step.language.graph import Graph
 from step.language.stream import Stream
-from step.language.tokens import parse, show
 from step.language.types import Buffer, Tile
 from step.lowering.fabric import FabricConfig
 from step.lowering.memory import scratchpads
 from step.lowering.netlist import lower
 from step.programs.metrics import metrics
-from step.running.interpreter import interpret
-
-HERE = str(Path(__file__).relative_to(Path.cwd())) if Path(__file__).is_relative_to(Path.cwd()) else __file__
-NUMBER = Tile(INT32)
-
-
-def numbers(text: str) -> list[Any]:
-    """A stream of 1x1 tiles."""
-    return [t._replace(value=np.array([[t.value]], np.int32)) if t.has_value else t for t in parse(text)]
-
-
-def streamed(
-    text: str, dims: list[Any], apply: Callable[[Stream, Graph], Stream], others: dict[str, str] | None = None
-) -> str:
-    """What ``apply`` makes of the stream, as text; ``others`` are more inputs."""
-    graph = Graph("buffers")
-    named = [graph.symbol(each, ragged=at > 0) if isinstance(each, str) else each for at, each in enumerate(dims)]
-    apply(graph.source("x", NUMBER, named), graph).sink("y")
-    inputs = {"x": numbers(text), **{name: numbers(each) for name, each in (others or {}).items()}}
-    tokens = interpret(graph, inputs).outputs["y"]
-    return show(t._replace(value=int(t.value[0, 0])) if t.has_value else t for t in tokens)
 
 
 def test_types(graph: Graph) -> None:
@@ -60,69 +38,53 @@ def test_types(graph: Graph) -> None:
     assert str(blocks.streamify(count=4, name="again").type) == "[N, 4, again_D1, 3] of Tile(BF16, 2, 2)"
 
 
-def test_a_buffer_is_read_as_often_as_the_reference_says() -> None:
-    def apply(x: Stream, graph: Graph) -> Stream:
-        return x.bufferize().streamify(graph.source("ref", NUMBER, [x.shape[0], graph.symbol("Q", ragged=True)]))
-
-    found = streamed("1 2 S1 3 S1 4 5 S1 E1 D", ["N", "R"], apply, {"ref": "9 9 S1 E1 9 S1 9 S1 D"})
-    assert found == "1 2 S1 1 2 S2 E2 4 5 S2 E1 S2"
+def test_a_buffer_is_read_as_often_as_the_reference_says(bench: Bench) -> None:
+    x = bench.source("x", "1 2 S1 3 S1 4 5 S1 E1 D", ["N", "R"])
+    reference = bench.source("ref", "9 9 S1 E1 9 S1 9 S1 D", ["N", "Q"])
+    assert bench.text(x.bufferize().streamify(reference)) == "1 2 S1 1 2 S2 E2 4 5 S2 E1 S2 D"
 
 
 @cases(
-    ([3, 2], None, "1 2 S1 3 4 S1 5 6 S2"),
-    ([3, 2], [1, 3], "1 4 S1 2 5 S1 3 6 S2"),
-    ([2, 3], [0, 1], "1 2 3 S1 1 2 3 S2"),
-    ([2], [5], "1 6 S1"),
+    ([3, 2], None, "1 2 S1 3 4 S1 5 6 S2 D"),
+    ([3, 2], [1, 3], "1 4 S1 2 5 S1 3 6 S2 D"),
+    ([2, 3], [0, 1], "1 2 3 S1 1 2 3 S2 D"),
+    ([2], [5], "1 6 S1 D"),
 )
-def test_affine_reads(out: list[int], stride: list[int] | None, text: str) -> None:
-    def apply(x: Stream, _: Graph) -> Stream:
-        return x.bufferize(rank=2).streamify(out=out, stride=stride)
-
-    assert streamed("1 2 3 S1 4 5 6 S2 D", [1, 2, 3], apply) == text
+def test_affine_reads(out: list[int], stride: list[int] | None, text: str, bench: Bench) -> None:
+    x = bench.source("x", "1 2 3 S1 4 5 6 S2 D", [1, 2, 3])
+    assert bench.text(x.bufferize(rank=2).streamify(out=out, stride=stride)) == text
 
 
-def source(graph: Graph, *dims: Any, element: Any = NUMBER) -> Stream:
-    return graph.source("x", element, dims)
+def buffers(bench: Bench, *dims: Any, rank: int = 1) -> Stream:
+    return bench.source("x", "D", dims).bufferize(rank=rank)
 
 
-REFUSED: list[tuple[Callable[[Graph], object], str]] = [
-    (lambda g: g.selectors("x", 3, [2, 2]).bufferize(name="b"),
-     "bufferize 'b' ({where}): a buffer holds tiles, not Selector(3)"),
-    (lambda g: source(g, 2).bufferize(name="b"),
-     "bufferize 'b' ({where}): rank must be at least 1, but this stream allows at most 0"),
-    (lambda g: source(g, 2, 2).bufferize(rank=2, name="b"), "bufferize 'b' ({where}): rank must be 1 to 1 here, not 2"),
-    (lambda g: source(g, 2, 3, g.symbol("R", ragged=True)).bufferize(rank=2, name="b"),
-     "bufferize 'b' ({where}): only the outermost dimension of a buffer may be ragged, but its shape is [3, R]"),
-    (lambda g: source(g, 2).streamify(name="s"),
-     "streamify 's' ({where}): streamify reads buffers, which bufferize makes, not Tile(INT32, 1, 1)"),
-    (lambda g: source(g, 2, 2).bufferize().streamify(g.source("r", NUMBER, [2, 2]), count=2, name="s"),
-     "streamify 's' ({where}): streamify takes a reference or a count, not both"),
-    (lambda g: source(g, 2, 2).bufferize().streamify(g.source("r", NUMBER, [3, 2]), name="s"),
-     "streamify 's' ({where}): the reference must begin with the dimensions of the buffers, [2], but it is [3, 2]"),
-    (lambda g: source(g, 2, 2).bufferize().streamify(count=0, name="s"),
-     "streamify 's' ({where}): count must be at least 1, not 0"),
-    (lambda g: source(g, 2, g.symbol("R", ragged=True)).bufferize().streamify(out=[2], stride=[1], name="s"),
-     "streamify 's' ({where}): strides need a buffer of static shape, but this one is [R]; "
-     "read it linearly, without out and stride"),
-    (lambda g: source(g, 2, 2).bufferize().streamify(stride=[1], name="s"),
-     "streamify 's' ({where}): a read with strides needs out and stride"),
-    (lambda g: source(g, 2, 2).bufferize().streamify(out=[0], name="s"),
-     "streamify 's' ({where}): out must be extents >= 1, not [0]"),
-    (lambda g: source(g, 2, 2).bufferize().streamify(out=[2], stride=[1, 1], name="s"),
-     "streamify 's' ({where}): stride must have one entry per dimension of out [2], not [1, 1]"),
-    (lambda g: source(g, 2, 2, 2).bufferize(rank=2).streamify(out=[3], stride=[2], name="s"),
-     "streamify 's' ({where}): the read goes from tile 0 to tile 4, but the buffer [2, 2] has 4 tiles"),
-    (lambda g: source(g, 2, 2).bufferize().streamify(out=[2], stride=[-1], name="s"),
-     "streamify 's' ({where}): the read goes from tile -1 to tile 0, but the buffer [2] has 2 tiles"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("build", "message"), REFUSED, ids=lambda each: each[:60] if isinstance(each, str) else "")
-def test_what_is_no_buffer_is_refused(build: Callable[[Graph], object], message: str) -> None:
-    with pytest.raises(TypeMismatch) as error:
-        build(Graph("refused"))
-    line = build.__code__.co_firstlineno
-    assert str(error.value).splitlines()[0] == message.format(where=f"{HERE}:{line}")
+@cases(
+    ("bufferize", lambda b: b.choose("x", "D", 3, [2, 2]).bufferize(), "a buffer holds tiles, not Selector(3)"),
+    ("bufferize", lambda b: buffers(b, 2), "rank must be at least 1, but this stream allows at most 0"),
+    ("bufferize", lambda b: buffers(b, 2, 2, rank=2), "rank must be 1 to 1 here, not 2"),
+    ("bufferize", lambda b: buffers(b, 2, 3, "R", rank=2),
+     "only the outermost dimension of a buffer may be ragged, but its shape is [3, R]"),
+    ("streamify", lambda b: b.source("x", "D", [2]).streamify(),
+     "streamify reads buffers, which bufferize makes, not Tile(INT32, 1, 1)"),
+    ("streamify", lambda b: buffers(b, 2, 2).streamify(b.source("r", "D", [2, 2]), count=2),
+     "streamify takes a reference or a count, not both"),
+    ("streamify", lambda b: buffers(b, 2, 2).streamify(b.source("r", "D", [3, 2])),
+     "the reference must begin with the dimensions of the buffers, [2], but it is [3, 2]"),
+    ("streamify", lambda b: buffers(b, 2, 2).streamify(count=0), "count must be at least 1, not 0"),
+    ("streamify", lambda b: buffers(b, 2, "R").streamify(out=[2], stride=[1]),
+     "strides need a buffer of static shape, but this one is [R]; read it linearly, without out and stride"),
+    ("streamify", lambda b: buffers(b, 2, 2).streamify(stride=[1]), "a read with strides needs out and stride"),
+    ("streamify", lambda b: buffers(b, 2, 2).streamify(out=[0]), "out must be extents >= 1, not [0]"),
+    ("streamify", lambda b: buffers(b, 2, 2).streamify(out=[2], stride=[1, 1]),
+     "stride must have one entry per dimension of out [2], not [1, 1]"),
+    ("streamify", lambda b: buffers(b, 2, 2, 2, rank=2).streamify(out=[3], stride=[2]),
+     "the read goes from tile 0 to tile 4, but the buffer [2, 2] has 4 tiles"),
+    ("streamify", lambda b: buffers(b, 2, 2).streamify(out=[2], stride=[-1]),
+     "the read goes from tile -1 to tile 0, but the buffer [2] has 2 tiles"),
+)  # fmt: skip
+def test_what_is_no_buffer_is_refused(operator: str, build: Callable[[Bench], object], message: str) -> None:
+    assert refusal(operator, build) == message
 
 
 def test_metrics() -> None:
@@ -153,15 +115,14 @@ def test_words_of_a_share(graph: Graph) -> None:
 
 
 def refused_by_the_fabric(graph: Graph, inputs: dict[str, Any], fabric: FabricConfig) -> str:
-    error = raised(FabricError, lambda: run(graph, inputs, fabric))
-    return error
+    return raised(FabricError, lambda: run(graph, inputs, fabric))
 
 
 def test_a_static_buffer_that_never_fits(graph: Graph) -> None:
     graph.source("x", Tile(FP32, 16, 16), [1, 65]).bufferize(name="b").streamify().sink("y")
-    line = test_a_static_buffer_that_never_fits.__code__.co_firstlineno + 1
+    line = here(1)
     assert refused_by_the_fabric(graph, {"x": np.zeros((1, 65, 16, 16))}, FabricConfig()) == (
-        f"bufferize 'b' ({HERE}:{line}): Buffer(Tile(FP32, 16, 16), [65]) takes 66560 bytes of on-chip memory, but a "
+        f"bufferize 'b' ({line}): Buffer(Tile(FP32, 16, 16), [65]) takes 66560 bytes of on-chip memory, but a "
         "scratchpad has 65536; make smaller buffers, or choose a fabric with more scratchpad_bytes"
     )
 
@@ -169,9 +130,9 @@ def test_a_static_buffer_that_never_fits(graph: Graph) -> None:
 def test_a_tile_that_is_larger_than_a_page() -> None:
     graph = Graph("page")
     graph.source("x", Tile(FP32, 16, 16), [1, 2]).bufferize(name="b").streamify().sink("y")
-    line = test_a_tile_that_is_larger_than_a_page.__code__.co_firstlineno + 2
+    line = here(1)
     assert refused_by_the_fabric(graph, {"x": np.zeros((1, 2, 16, 16))}, FabricConfig(page_bytes=512)) == (
-        f"bufferize 'b' ({HERE}:{line}): a tile of its buffers has 1024 bytes, but a page of on-chip memory has 512; "
+        f"bufferize 'b' ({line}): a tile of its buffers has 1024 bytes, but a page of on-chip memory has 512; "
         "choose a fabric with page_bytes=1024"
     )
 
@@ -185,10 +146,9 @@ REROUTED: list[tuple[Callable[[Stream, Graph], object], str]] = [
 
 @pytest.mark.parametrize(("read", "who"), REROUTED, ids=["sink", "promote", "two readers"])
 def test_a_buffer_that_something_else_reads(read: Callable[[Stream, Graph], object], who: str, graph: Graph) -> None:
-    buffers = graph.source("x", NUMBER, [2, 2]).bufferize(name="b")
-    read(buffers, graph)
-    line = test_a_buffer_that_something_else_reads.__code__.co_firstlineno + 2
-    who = who.format(where=f"{HERE}:{read.__code__.co_firstlineno}", source=f"{HERE}:{line}")
+    read(graph.source("x", NUMBER, [2, 2]).bufferize(name="b"), graph)
+    source = here(1)
+    who = who.format(where=f"{source.partition(':')[0]}:{read.__code__.co_firstlineno}", source=source)
     assert refused_by_the_fabric(graph, {"x": np.zeros((2, 2), int)}, FabricConfig()) == (
         f"{who} carries Buffer(Tile(INT32, 1, 1), [2]); in a fabric the buffers of one bufferize are read by one "
         "streamify, right behind it: bufferize the stream once for each of its readers"

@@ -127,16 +127,6 @@ def test_an_array_that_is_none(content: bytes, message: str, tmp_path: Path) -> 
         assert raised(FormatError, read, path) == f"{path} {message.format(path=str(path))}"
 
 
-def test_one_array_for_several_and_several_for_one(tmp_path: Path) -> None:
-    np.save(tmp_path / "one.npy", np.arange(3))
-    np.savez(tmp_path / "some.npz", x=np.arange(3))
-    for read, name, message in (
-        (read_arrays, "one.npy", "is a single array without a name (.npy); save it by np.savez(path, NAME=array)"),
-        (read_array, "some.npz", "must be an .npy file, not an archive of arrays; np.save(path, array) writes one"),
-    ):
-        assert raised(FormatError, read, tmp_path / name) == f"{tmp_path / name} {message}"
-
-
 def test_input_data_is_named_by_a_text_too(files: Path) -> None:
     graph = program().graph
     found = [load_inputs(name, graph) for name in (files / "p.npz", str(files / "p.npz"))]

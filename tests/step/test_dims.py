@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import sympy
 from cases import cases
-from raising import raised
+from raising import raising
 
-from step.errors import FormatError, TypeMismatch
+from step.errors import TypeMismatch
 from step.language.dims import Dim, DimKind, derive, dim, element_count, format_shape, shape, symbol
 from step.language.dtypes import BF16, BOOL, DTYPES, FP32, INT8, INT32, UINT32, as_dtype
 from step.language.types import Buffer, Selector, Tile, Tuple
@@ -43,9 +43,8 @@ def test_integers_are_static_dimensions(value: int) -> None:
     (None, "None"),
 )
 def test_what_is_no_dimension(value: object, shown: str) -> None:
-    with pytest.raises(TypeMismatch) as error:
+    with raising(TypeMismatch, f"a dimension must be an integer >= 0 or a symbol, not {shown}"):
         dim(value)  # type: ignore[arg-type]
-    assert str(error.value) == f"a dimension must be an integer >= 0 or a symbol, not {shown}"
 
 
 def test_a_symbol_has_no_fixed_extent() -> None:
@@ -107,11 +106,6 @@ def test_scalars(dtype: object, bits: int, size: int) -> None:
     assert (dtype.bits, dtype.bytes) == (bits, size)  # type: ignore[attr-defined]
     assert as_dtype(str(dtype)) is dtype
     assert str(dtype) in DTYPES
-
-
-def test_an_unknown_scalar() -> None:
-    error = raised(FormatError, lambda: as_dtype("FP8"))
-    assert error == "dtype must be one of BF16, FP32, INT8, INT32, UINT32, BOOL, FP16, FP8_E4M3, FP8_E5M2, not 'FP8'"
 
 
 @cases(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 import sys
-from html.parser import HTMLParser
 from itertools import combinations
 from math import dist
 from xml.etree import ElementTree
@@ -20,27 +19,10 @@ from step.programs.pictures.sketch import sketch
 from step.programs.tables import bar, table
 
 
-class Cells(HTMLParser):
-    """The text in the cells of all tables, and the tags that are still open."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.cells: list[str] = []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        self.open.append(tag)
-        if tag in ("td", "th", "caption"):
-            self.cells.append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.cells[-1] += data
+def cells_of(markup: str) -> list[str]:
+    """The text in the cells of all tables."""
+    found = ElementTree.fromstring(f"<all>{markup}</all>").iter()
+    return ["".join(each.itertext()) for each in found if each.tag in ("td", "th", "caption")]
 
 
 def program() -> Program:
@@ -57,10 +39,8 @@ def test_every_thing_is_a_line() -> None:
     assert repr(run) == f"<run of scaled on approx: {run.cycles} cycles>"
     assert repr(run.result) == f"<result of scaled on approx: finished, {run.cycles} cycles>"
     assert repr(run.outputs["y"]) == "<output y: [N] of Tile(FP32, 1, 1)>"
-    assert (
-        repr(step.metrics(shown))
-        == "Metrics(off_chip_bytes=0, on_chip_bytes=0, flops=N, channel_bytes=16, load_bytes=0, useful_flops=N)"
-    )
+    counts = "off_chip_bytes=0, on_chip_bytes=0, flops=N, channel_bytes=16, load_bytes=0, useful_flops=N"
+    assert repr(step.metrics(shown)) == f"Metrics({counts})"
 
 
 def test_graphs_and_programs_are_pictures() -> None:
@@ -108,28 +88,28 @@ def test_without_anything_that_draws_there_is_a_line(monkeypatch: pytest.MonkeyP
 
 def test_a_run_is_a_table_of_what_operators_did() -> None:
     run = step.run(program(), "approx")
-    cells = Cells(run._repr_html_()).cells
+    cells = cells_of(run._repr_html_())
     assert cells[0] == f"scaled on approx: {run.cycles} cycles"
     assert cells[1:7] == ["operator", "busy", "starved", "blocked", "finished", "share of the cycles"]
     assert [cells[7 + 6 * row] for row in range(3)] == ["x", "map_0", "y"]
     assert sum(map(int, cells[8:12])) == run.cycles and cells[25:] == []
-    cells = Cells(step.run(program(), "approx", values="all")._repr_html_()).cells
+    cells = cells_of(step.run(program(), "approx", values="all")._repr_html_())
     assert cells[25:] == ["output", "type", "y", "[N] of Tile(FP32, 1, 1)"]
-    cells = Cells(step.run(program(), "interpret")._repr_html_()).cells
+    cells = cells_of(step.run(program(), "interpret")._repr_html_())
     assert cells == ["scaled on interpret", "output", "type", "y", "[N] of Tile(FP32, 1, 1)"]
 
 
 def test_columns_outputs_and_metrics_are_tables() -> None:
     run = step.run(program(), "approx", values="all")
-    assert Cells(run.channels._repr_html_()).cells[:4] == ["channel", "tokens", "peak", "capacity"]
-    assert Cells(run.outputs["y"]._repr_html_()).cells[4:] == ["y", "[N] of Tile(FP32, 1, 1)", "2", "[[2.]]"]
+    assert cells_of(run.channels._repr_html_())[:4] == ["channel", "tokens", "peak", "capacity"]
+    assert cells_of(run.outputs["y"]._repr_html_())[4:] == ["y", "[N] of Tile(FP32, 1, 1)", "2", "[[2.]]"]
     measured = step.metrics(program())
-    cells = Cells(measured._repr_html_()).cells
-    assert cells[9:12] == ["flops", "N", "FLOP"]
-    cells = Cells(measured.bind(step.bind(program()))._repr_html_()).cells
-    assert cells[9:12] == ["flops", "2", "FLOP"]
+    assert cells_of(measured._repr_html_())[9:12] == ["flops", "N", "FLOP"]
+    assert cells_of(measured.bind(step.bind(program()))._repr_html_())[9:12] == ["flops", "2", "FLOP"]
 
 
 def test_text_is_escaped_and_numbers_are_readable() -> None:
-    cells = Cells(table(("<a>", "n"), [("<b>", 1234567), (bar({"busy": 0.5, "gone": 0}, {"busy": "red"}), 0.5)], "&"))
-    assert cells.cells == ["&", "<a>", "n", "<b>", "1,234,567", "", "0.5"]
+    cells = cells_of(
+        table(("<a>", "n"), [("<b>", 1234567), (bar({"busy": 0.5, "gone": 0}, {"busy": "red"}), 0.5)], "&")
+    )
+    assert cells == ["&", "<a>", "n", "<b>", "1,234,567", "", "0.5"]

@@ -14,6 +14,8 @@ import pytest
 from cases import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from progress_lines import interrupting
+from raising import raising
 
 import step
 from step import FP32, FabricConfig, Graph, Program, Tile
@@ -229,18 +231,8 @@ def test_channels_that_are_alike() -> None:
 # -- interrupted ----------------------------------------------------------------------------------------------------
 
 
-def until(choices: int) -> Callable[[str], None]:
-    """Progress that is interrupted when so many choices have run."""
-
-    def told(text: str) -> None:
-        if text.startswith(f"{choices} choices"):
-            raise KeyboardInterrupt
-
-    return told
-
-
 def test_the_best_so_far(sizing: step.Sizing) -> None:
-    found = step.size_fifos(scaled(), progress=until(10))
+    found = step.size_fifos(scaled(), progress=interrupting("10 choices"))
     assert found.interrupted and found.runs == 10 and not sizing.interrupted
     assert sizing.lossless.bits < found.lossless.bits and found.lossless.cycles == (
         cycles(scaled(), found.lossless.depths),
@@ -270,7 +262,7 @@ def test_an_end_after_some_choices(sizing: step.Sizing) -> None:
 
 def test_nothing_is_known_yet() -> None:
     with pytest.raises(KeyboardInterrupt):
-        step.size_fifos(scaled(), progress=until(1))
+        step.size_fifos(scaled(), progress=interrupting("1 choices"))
 
 
 def test_progress_says_what_is_known(sizing: step.Sizing) -> None:
@@ -339,9 +331,8 @@ def test_files_that_are_no_bindings(
     data = json.loads(path.read_text())
     change(data)
     path.write_text(json.dumps(data))
-    with pytest.raises(FormatError) as caught:
+    with raising(FormatError, message.format(path=path)):
         DepthBinding.load(path)
-    assert str(caught.value) == message.format(path=path)
 
 
 def test_depths_of_channels_that_do_not_exist() -> None:

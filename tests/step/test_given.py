@@ -14,7 +14,7 @@ from cases import cases
 from raising import raised
 
 import step
-from step import BF16, FP32, INT32, Graph, Program, Selector, Tile, Tuple, bits, masks
+from step import BF16, FP32, Graph, Program, Selector, Tile, Tuple, bits, masks
 from step.errors import InputError
 from step.language.tokens import DONE, UNKNOWN, Token
 from step.programs.data.inputs import bind_inputs
@@ -280,6 +280,8 @@ def test_parts_of_a_program() -> None:
     ({"tolerance": -0.1}, "tolerance must be a number >= 0, not -0.1"),
     ({"tolerance": -1}, "tolerance must be a number >= 0, not -1"),
     ({"tolerance": np.nan}, "tolerance must be a number >= 0, not nan"),
+    ({"tolerance": "1%"}, "tolerance must be a number >= 0, not '1%'"),
+    ({"expected": [1, 2]}, "a program's expected must be a Mapping, not [1, 2]"),
 )
 def test_what_can_not_be_expected(more: Any, message: str) -> None:
     """A size that only a run tells may be anything."""
@@ -293,12 +295,3 @@ def test_pairs_of_foreign_arrays(graph: Graph) -> None:
     graph.source("x", Tuple((Tile(BF16), Selector(3))), [1])
     (token, _) = bind_inputs(graph, {"x": [(Foreign(np.array(5)), Foreign(np.array([0, 2])))]}).streams["x"]
     assert (float(token.value[0][0, 0]), token.value[1]) == (5, 5)
-
-
-def test_integers_have_no_parts() -> None:
-    for taken, where in ((stream_of, "[2]"), (tensor_of, "[0, 2]")):
-        value = np.array([1, 2, 0.5, 4]) if taken is stream_of else np.array([[1, 2, 0.5, 4]])
-        error = raised(InputError, taken, value, INT32)
-        assert error == (
-            f"input 'x' at {where} is 0.5, which is no integer: INT32 has the integers -2147483648 to 2147483647"
-        )

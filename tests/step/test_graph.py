@@ -58,21 +58,18 @@ def test_bad_names(name: str) -> None:
 def test_names_used_twice() -> None:
     graph = Graph("twice")
     graph.feedback(NUMBER, [1], name="x")
-    with pytest.raises(GraphError) as error:
+    with raising(GraphError, f"the name 'x' is used twice: {here(1)} and {here(-1)}"):
         graph.source("x", NUMBER, [1])
-    assert str(error.value) == f"the name 'x' is used twice: {here(3)} and {here(1)}"
     graph.source("y", NUMBER, [1])
-    with pytest.raises(GraphError) as error:
+    with raising(GraphError, f"the name 'y' is used twice: {here(1)} and {here(-1)}"):
         graph.feedback(NUMBER, [1], name="y")
-    assert str(error.value) == f"the name 'y' is used twice: {here(3)} and {here(1)}"
 
 
 def test_symbols_and_tensors_used_twice() -> None:
     graph = Graph("twice")
     graph.symbol("N")
-    with pytest.raises(GraphError) as error:
+    with raising(GraphError, f"the symbol 'N' is used twice: {here(1)} and {here(-1)}"):
         graph.symbol("N")
-    assert str(error.value) == f"the symbol 'N' is used twice: {here(3)} and {here(1)}"
     graph.tensor("a", (1, 1), BF16)
     with raising(GraphError, "tensor 'a' is declared twice"):
         graph.tensor("a", (2, 2), BF16)
@@ -86,9 +83,8 @@ def test_bad_tensors(dims: list[Any]) -> None:
 
 @pytest.mark.parametrize("extent", [2.5, float("nan"), "4"])
 def test_tensors_have_integers(extent: Any) -> None:
-    with pytest.raises(TypeMismatch) as error:
+    with raising(TypeMismatch, f"{here(-1)}: tensor needs dims[1] to be an integer, not {extent!r}"):
         Graph("g").tensor("a", [4, extent], BF16)
-    assert str(error.value) == f"{here(1)}: tensor needs dims[1] to be an integer, not {extent!r}"
 
 
 def test_unknown_operators_are_told_apart_from_known_ones(bench: Bench) -> None:
@@ -115,16 +111,8 @@ def test_symbols_know_where_they_were_born(graph: Graph) -> None:
 def test_a_stream_of_another_graph() -> None:
     one, other = Graph("one"), Graph("other")
     x, y = one.source("x", NUMBER, [1]), other.source("y", NUMBER, [1])
-    with pytest.raises(GraphError) as error:
+    with raising(GraphError, f"zip at {here(-1)} reads y of graph 'other', which nobody writes in graph 'one'"):
         x.zip(y)
-    assert str(error.value) == f"zip at {here(1)} reads y of graph 'other', which nobody writes in graph 'one'"
-
-
-def test_an_input_that_is_no_stream(graph: Graph) -> None:
-    x = graph.source("x", NUMBER, [1])
-    with pytest.raises(TypeMismatch) as error:
-        x.zip((x, x))
-    assert str(error.value).startswith(f"{here(1)}: zip needs others to be a Stream, not (<stream x")
 
 
 # -- depth ----------------------------------------------------------------------------------------------------------
@@ -199,8 +187,7 @@ def test_a_stream_that_feeds_an_edge_is_read(bench: Bench) -> None:
 def test_a_cycle_without_a_first_token_starves(graph: Graph) -> None:
     edge, y = running_sums(graph, delayed=False)
     edge.close(y)
-    error = raised(Deadlock, lambda: interpret(graph, {"x": play("1 2 3 D", Tile(FP32))}))
-    assert error == (
+    assert raised(Deadlock, lambda: interpret(graph, {"x": play("1 2 3 D", Tile(FP32))})) == (
         "the program ended before every stream did; these operators wait for a token that never comes:\n"
         f"  {graph.nodes['y'].describe()} waits for token 0 of y"
     )
@@ -294,9 +281,8 @@ def test_a_wrong_dynamic_assumption_is_found_when_it_runs() -> None:
 )
 def test_assumptions_against_what_is_known(dims: list[int], message: str, bench: Bench) -> None:
     y = bench.source("x", "D", [2]).zip(bench.source("y", "D", [2]))
-    with pytest.raises(TypeMismatch) as error:
+    with raising(TypeMismatch, f"{here(-1)}: {message}"):
         y.assume_shape(dims)
-    assert str(error.value) == f"{here(1)}: {message}"
 
 
 def test_assumptions_come_before_the_first_reader(bench: Bench) -> None:

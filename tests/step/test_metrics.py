@@ -28,13 +28,8 @@ LEFT, RIGHT = Tile(BF16, 4, 16), Tile(BF16, 16, 8)
 def node_metrics(bench: Bench, name: str) -> tuple[Any, Any, Any, Any]:
     """Off-chip bytes, on-chip bytes (paper, artifact) and operations of one operator."""
     node = bench.graph.nodes[name]
-    operator = node.operator
-    return (
-        operator.off_chip_bytes(node),
-        operator.on_chip_bytes(node, "paper"),
-        operator.on_chip_bytes(node, "artifact"),
-        operator.flops(node),
-    )
+    off_chip, on_chip = node.operator.off_chip_bytes, node.operator.on_chip_bytes
+    return off_chip(node), on_chip(node, "paper"), on_chip(node, "artifact"), node.operator.flops(node)
 
 
 def operand(bench: Bench, name: str, element: Any, dims: list[Any]) -> Stream:
@@ -213,16 +208,9 @@ def routed() -> Bench:
 
 def test_binding_counts_what_the_streams_carry() -> None:
     bench = routed()
-    assert bind(bench.graph, bench.inputs) == {
-        "N": 4, "R": 6, "route_D0": 2, "route_D1": 3, "route_R_0": 5, "route_R_1": 4
-    }  # fmt: skip
-
-
-def test_traffic_with_values() -> None:
-    bench = routed()
-    found = metrics(bench.graph)
     values = bind(bench.graph, bench.inputs)
-    assert found.bind(values).off_chip_bytes == 4 * (5 + 4)
+    assert values == {"N": 4, "R": 6, "route_D0": 2, "route_D1": 3, "route_R_0": 5, "route_R_1": 4}
+    assert metrics(bench.graph).bind(values).off_chip_bytes == 4 * (5 + 4)
 
 
 def test_symbols_of_an_empty_stream_are_zero(bench: Bench) -> None:
@@ -249,8 +237,7 @@ def test_unbound_symbols_are_told_with_their_birthplace() -> None:
     bench = routed()
     found = metrics(bench.graph)
     born = bench.graph.symbols["route_R_1"].born
-    error = raised(UnboundSymbol, lambda: found.bind({"N": 4, "route_R_0": 5}))
-    assert error == (
+    assert raised(UnboundSymbol, lambda: found.bind({"N": 4, "route_R_0": 5})) == (
         "these symbols have no value; bind them with NAME=VALUE or give input data:\n"
         f"  route_R_1: from 'route' ({born})"
     )

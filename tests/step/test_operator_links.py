@@ -1,4 +1,4 @@
-"""Links of single operators: what they change, on both floors, and what is refused."""
+"""Links of single operators, and what lanes have like them: what they change, on both floors, and what is refused."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 from cases import cases
 from raising import raised
 
@@ -25,7 +26,7 @@ from step_explore.areas import area_of
 FABRIC = FabricConfig(link_bytes=16, page_bytes=512, block_ram_words=64, matmul_lanes=8, vector_lanes=4)
 
 
-def program(links: dict[str, int] | None = None) -> Program:
+def program(links: dict[str, int] | None = None, lanes: dict[str, int] | None = None) -> Program:
     """A product, functions behind it, of which one reads twice, and a buffer."""
     graph = Graph("links")
     random = np.random.default_rng(5)
@@ -38,7 +39,7 @@ def program(links: dict[str, int] | None = None) -> Program:
     x.promote(name="same").map(RowSum(), name="sum").sink("z")
     x.map(SelectAll(2), name="chosen").sink("targets")
     data = {name: random.standard_normal((3, 2, 8, 16)).astype(np.float32) for name in ("x", "w")}
-    return Program(graph, data, replace(FABRIC, links=links or {}))
+    return Program(graph, data, replace(FABRIC, links=links or {}, lanes=lanes or {}))
 
 
 def test_an_operator_has_the_links_that_it_is_given() -> None:
@@ -60,7 +61,7 @@ def test_an_operator_has_the_links_that_it_is_given() -> None:
 
 def test_all_floors_agree_and_narrow_links_take_more_cycles() -> None:
     choices: list[dict[str, int]] = [{}, {"gate": 4}, {"kept": 64, "x": 4}, {"first": 2, "same": 1, "y": 64}]
-    plain, narrow, wide, narrowest = (step.run(program(links)).cycles for links in choices)
+    plain, narrow, wide, narrowest = (step.run(program(links), "approx").cycles for links in choices)
     assert plain < narrow < narrowest and plain < wide
     for links in (choices[1] | choices[2], choices[3]):
         found = step.compare(program(links))
@@ -85,25 +86,30 @@ def test_narrow_links_take_less_area() -> None:
     assert narrow.lut_sites < whole.lut_sites
 
 
-def test_links_are_saved_with_a_program_and_may_be_set(tmp_path: Path) -> None:
-    saved = program({"gate": 4})
-    saved.save(tmp_path / "links.json")
-    assert step.load_program(tmp_path / "links.json").fabric == saved.fabric
-    assert with_settings(saved.fabric, ["fabric.links.total=2", "links.gate=8"]).links == {"gate": 8, "total": 2}
-    assert "links" not in program().fabric.to_json()
+@pytest.mark.parametrize("kind", ["lanes", "links"])
+def test_lanes_and_links_are_saved_with_a_program_and_may_be_set(kind: str, tmp_path: Path) -> None:
+    saved = program(**{kind: {"gate": 4}})
+    saved.save(tmp_path / "saved.json")
+    assert step.load_program(tmp_path / "saved.json").fabric == saved.fabric
+    found = with_settings(saved.fabric, [f"fabric.{kind}.total=2", f"{kind}.gate=8"])
+    assert getattr(found, kind) == {"gate": 8, "total": 2}
+    assert kind not in program().fabric.to_json()
     assert hash(saved.fabric) != hash(program().fabric)
 
 
-def test_a_sweep_over_the_links_of_an_operator() -> None:
-    found = step.sweep(program(), {"links.gate": [2, 16]}, jobs=1)
+@pytest.mark.parametrize("axis", ["lanes.first", "links.gate"])
+def test_a_sweep_over_those_of_an_operator(axis: str) -> None:
+    found = step.sweep(program(), {axis: [2, 16]}, jobs=1)
     assert [row.status for row in found.rows] == ["finished", "finished"]
     few, many = (row.cycles for row in found.rows)
     assert few > many
 
 
-def test_a_smaller_program_has_the_links_that_are_left() -> None:
-    smaller = rebuilt(program({"gate": 4, "total": 2}), Changes(without=frozenset({"y"}), sinks=(("second", 0),)))
-    assert smaller.fabric.links == {"gate": 4}
+@pytest.mark.parametrize("kind", ["lanes", "links"])
+def test_a_smaller_program_has_those_that_are_left(kind: str) -> None:
+    whole = program(**{kind: {"gate": 4, "total": 2}})
+    smaller = rebuilt(whole, Changes(without=frozenset({"y"}), sinks=(("second", 0),)))
+    assert getattr(smaller.fabric, kind) == {"gate": 4}
     check_feasible(lower(smaller.graph, smaller.fabric))
 
 

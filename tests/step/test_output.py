@@ -50,8 +50,7 @@ def test_dimensions_that_nobody_shows() -> None:
 
 def test_a_ragged_output_is_lists_or_values_and_row_splits() -> None:
     found = output_of(played(Tile(INT32), 2, "N", "R"), x=[[[1, 2], []], [[], [3]]])
-    error = raised(ValueError, found.numpy)
-    assert error == (
+    assert raised(ValueError, found.numpy) == (
         "output 'y' is no array: dimension 2 of [2, N, R] has 0 to 2 elements; "
         "nested() gives lists, ragged() values and row splits"
     )

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 from cases import cases
 from raising import raised
 from running import Bench, here, refusal
@@ -82,11 +81,8 @@ def test_random_loads_that_are_refused(build: Callable[[Bench], Any], message: s
 def test_an_address_out_of_range_is_a_fault(bench: Bench) -> None:
     x = addresses(bench, "1 S1 E1 2 4 S1 D", ["N", "R"])
     x.load_random(cache(bench), tile=(1, 2), name="read").sink("y")
-    line = here(1)
-    with pytest.raises(StreamFault) as fault:
-        interpret(bench.graph, bench.inputs)
-    assert str(fault.value) == (
-        f"random_off_chip_load 'read' ({line}): an address is out of range: tensor 'cache' has the tiles 0 to 3\n"
+    assert raised(StreamFault, interpret, bench.graph, bench.inputs) == (
+        f"random_off_chip_load 'read' ({here(2)}): an address is out of range: tensor 'cache' has the tiles 0 to 3\n"
         "  token 3 of at is 4 with S1"
     )
 
@@ -141,11 +137,8 @@ def test_a_store_out_of_range_is_a_fault(bench: Bench) -> None:
     dims = bench.dims(["N"])
     where = addresses(bench, "3 4294967295 D", dims)
     data(bench, "8 9 D", dims).store_random(cache(bench), where, name="write").sink("y")
-    line = here(1)
-    with pytest.raises(StreamFault) as fault:
-        interpret(bench.graph, bench.inputs)
-    assert str(fault.value) == (
-        f"random_off_chip_store 'write' ({line}): an address is out of range: tensor 'cache' has the tiles 0 to 3\n"
+    assert raised(StreamFault, interpret, bench.graph, bench.inputs) == (
+        f"random_off_chip_store 'write' ({here(2)}): an address is out of range: tensor 'cache' has the tiles 0 to 3\n"
         "  token 1 of at is 4294967295"
     )
 

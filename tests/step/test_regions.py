@@ -13,9 +13,8 @@ from step.errors import FabricError
 from step.language.graph import Tensor
 from step.lowering.board import board_of
 from step.lowering.bus import BusConfig
-from step.lowering.memory import memory_map
+from step.lowering.memory import DYNAMIC_TILES, memory_map
 from step.lowering.netlist import lower
-from step.lowering.regions import DYNAMIC_TILES
 
 END = 1 << 32
 BYTES = FabricConfig(memory=MemoryConfig(beat_bytes=1))
@@ -63,7 +62,7 @@ def test_a_tensor_at_the_end_and_behind_it(access: Callable[[Graph, Tensor], Non
     graph = Graph("beyond")
     filled(graph, END - 64)
     access(graph, graph.tensor("small", (65, 1), INT8))
-    caught = raised(FabricError, lambda: lower(graph, BYTES))
+    caught = raised(FabricError, lambda: memory_map(lower(graph, BYTES)))
     said = (
         ": tensor 'small' lies in the beats 4,294,967,232 to 4,294,967,296 of off-chip memory, of 1 bytes each, but "
         f"addresses have 32 bits and end at beat 4,294,967,295; {WIDE}"
@@ -80,7 +79,7 @@ def test_a_store_of_any_number_of_tiles(beats: int, fits: bool) -> None:
         assert memory_map(lower(graph, BYTES)).stores["kept"].end == END
         return
     with pytest.raises(FabricError, match=r"^linear_off_chip_store 'kept' .*: what it stores lies in the beats "):
-        lower(graph, BYTES)
+        memory_map(lower(graph, BYTES))
 
 
 def test_what_is_too_large_alone_and_wider_beats(graph: Graph) -> None:
@@ -88,11 +87,11 @@ def test_what_is_too_large_alone_and_wider_beats(graph: Graph) -> None:
         graph.tensor("w", (1 << 20, 1 << 14), BF16), tile=(1, 1 << 14), name="op"
     ).sink("y")
     assert memory_map(lower(graph, FabricConfig(memory=MemoryConfig(beat_bytes=8)))).loads["op"].end == END
-    caught = raised(FabricError, lambda: lower(graph, FabricConfig(memory=MemoryConfig(beat_bytes=4))))
+    caught = raised(FabricError, lambda: memory_map(lower(graph, FabricConfig(memory=MemoryConfig(beat_bytes=4)))))
     assert "tensor 'w' lies in the beats 0 to 8,589,934,591 of off-chip memory, of 4 bytes each" in caught
     assert caught.endswith("; choose a fabric with memory.beat_bytes=8")
     with pytest.raises(FabricError, match=r"smaller tensors$"):  # a burst holds no wider beat
-        lower(graph, FabricConfig(memory=MemoryConfig(beat_bytes=4, bus=BusConfig(bytes=1, burst=4))))
+        memory_map(lower(graph, FabricConfig(memory=MemoryConfig(beat_bytes=4, bus=BusConfig(bytes=1, burst=4)))))
 
 
 def test_another_memory_of_a_netlist_is_looked_at() -> None:

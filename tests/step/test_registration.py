@@ -25,29 +25,17 @@ from step.language.types import Tile
 from step.ops.sink import Sink
 
 
-def test_a_file_has_one_operator() -> None:
-    caught = raised(
-        RegistrationError, lambda: type("Drain", (Sink,), {"__module__": "step.ops.sink", "__qualname__": "Drain"})
-    )
-    assert caught == "the operator 'sink' is defined twice: by step.ops.sink.Sink and by step.ops.sink.Drain"
-    assert OPERATORS["sink"] is Sink
-
-
-def test_operators_of_different_files_have_different_names() -> None:
-    caught = raised(
-        RegistrationError, lambda: type("Sink", (Sink,), {"__module__": "other.sink", "__qualname__": "Sink"})
-    )
-    assert caught == "the operator 'sink' is defined twice: by step.ops.sink.Sink and by other.sink.Sink"
-
-
-def test_functions_have_names_of_their_own() -> None:
-    caught = raised(
-        RegistrationError, lambda: type("Add", (Add,), {"__module__": "other.arithmetic", "__qualname__": "Add"})
-    )
-    assert caught == (
-        "the function 'add' is defined twice: by step.functions.elementwise.Add and by other.arithmetic.Add"
-    )
-    assert FUNCTIONS["add"] is Add
+@cases(
+    (Sink, "step.ops.sink", "Drain", "the operator 'sink' is defined twice: by step.ops.sink.Sink and by "),
+    (Sink, "other.sink", "Sink", "the operator 'sink' is defined twice: by step.ops.sink.Sink and by "),
+    (Add, "other.sums", "Add", "the function 'add' is defined twice: by step.functions.elementwise.Add and by "),
+)
+def test_operators_and_functions_have_names_and_files_of_their_own(
+    base: Any, module: str, name: str, message: str
+) -> None:
+    caught = raised(RegistrationError, type, name, (base,), {"__module__": module, "__qualname__": name})
+    assert caught == f"{message}{module}.{name}"
+    assert OPERATORS["sink"] is Sink and FUNCTIONS["add"] is Add
 
 
 @cases(
@@ -75,37 +63,19 @@ def test_a_base_of_several_operators_is_none() -> None:
     assert known == OPERATORS
 
 
-@pytest.mark.parametrize("package", ["hw", "sim_approx"])
-def test_what_a_floor_does_not_have_is_named_with_its_line(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = Graph("missing")
-    graph.source("x", Tile(FP32), [2]).map(Add(), graph.source("w", Tile(FP32), [2]), name="y")
-    node = graph.nodes["y"]
-    monkeypatch.setattr(type(node.operator), "name", "missing")
-    caught = raised(
-        FabricError,
-        lambda: needed_module(
-            f"{package}.units", node.operator.name, node.describe(), f"the operator {node.operator.name!r}"
-        ),
-    )
-    assert caught == (
-        f"missing 'y' ({node.location}): {package}.units has nothing for the operator 'missing'; "
-        f"it needs a file missing.py there, or an entry point 'missing' in the group '{package}.units'"
-    )
-
-
-@pytest.mark.parametrize("package", ["hw.functions", "step.lowering.plans"])
-def test_a_function_that_a_floor_does_not_have_is_named_with_its_line(
-    package: str, monkeypatch: pytest.MonkeyPatch, graph: Graph
+@cases(
+    ("hw.units", "operator"), ("sim_approx.units", "operator"), ("hw.functions", "function"),
+    ("step.lowering.plans", "function"),
+)  # fmt: skip
+def test_what_a_floor_does_not_have_is_named_with_its_line(
+    package: str, kind: str, monkeypatch: pytest.MonkeyPatch, graph: Graph
 ) -> None:
     graph.source("x", Tile(FP32), [2]).map(Add(), graph.source("w", Tile(FP32), [2]), name="y")
     node = graph.nodes["y"]
-    monkeypatch.setattr(Add, "family", "sums")
-    caught = raised(
-        FabricError, lambda: needed_module(package, Add().family, node.describe(), f"the function {Add().name!r}")
-    )
-    assert caught == (
-        f"map 'y' ({node.location}): {package} has nothing for the function 'add'; "
-        f"it needs a file sums.py there, or an entry point 'sums' in the group '{package}'"
+    what, place = f"the {kind} 'missing'", node.describe()
+    assert raised(FabricError, needed_module, package, "missing", place, what) == (
+        f"map 'y' ({node.location}): {package} has nothing for {what}; "
+        f"it needs a file missing.py there, or an entry point 'missing' in the group '{package}'"
     )
 
 
@@ -153,28 +123,24 @@ def last_line(folder: Path, code: str) -> str:
 FIND = "from step.language.function import function_named; print(function_named('halve'))"
 
 
-def test_a_function_of_another_package_is_found(tmp_path: Path) -> None:
-    install(tmp_path, "halves", "step.functions", {"halve": "mine.halve"}, {"mine/halve.py": HALVE})
-    assert last_line(tmp_path, FIND) == "<class 'mine.halve.Halve'>"
-
-
 @cases(
+    FIND,
     "from step.functions import Halve; print(Halve)",
     "import step.functions; print(step.functions.Halve)",
     "import step.functions as all; print([getattr(all, each) for each in dir(all) if each == 'Halve'][0])",
-    ids=["imported", "named", "listed"],
+    ids=["by name", "imported", "named", "listed"],
 )
-def test_functions_of_other_packages_are_among_those_of_the_toolkit(find: str, tmp_path: Path) -> None:
+def test_a_function_of_another_package_is_among_those_of_the_toolkit(find: str, tmp_path: Path) -> None:
     install(tmp_path, "halves", "step.functions", {"halve": "mine.halve"}, {"mine/halve.py": HALVE})
     assert last_line(tmp_path, find) == "<class 'mine.halve.Halve'>"
 
 
 def test_operators_of_other_packages_are_among_those_of_the_toolkit() -> None:
-    find = (
-        "from step.ops import PermittedStore; import step.ops; print(PermittedStore, 'PermittedStore' in dir(step.ops))"
+    find = "from step import ops; print(ops.PermittedStore, 'PermittedStore' in dir(ops))"
+    assert (
+        last_line(Path(__file__).parents[1] / "outside", find)
+        == "<class 'permit.ops.permitted_store.PermittedStore'> True"
     )
-    outside = Path(__file__).parents[1] / "outside"
-    assert last_line(outside, find) == "<class 'permit.ops.permitted_store.PermittedStore'> True"
 
 
 def test_a_function_that_nobody_has(tmp_path: Path) -> None:
@@ -211,37 +177,28 @@ def test_a_function_that_stands_on_one_floor_only_is_refused_by_the_others(
 
 
 def test_a_family_that_lacks_a_function_is_an_error_with_the_line(tmp_path: Path) -> None:
-    install(
-        tmp_path, "halves", "step.functions", {"elementwise": "mine.elementwise"}, {"mine/elementwise.py": HALVE}
-    )  # fmt: skip
+    entries, files = {"elementwise": "mine.elementwise"}, {"mine/elementwise.py": HALVE}
+    install(tmp_path, "halves", "step.functions", entries, files)
     look = "from hw.fabric import elaborate; elaborate(netlist)"
     wanted = "FabricError: map 'y' (<unknown>:0): there is no datapath for the function 'halve'"
     assert last_line(tmp_path, "import mine.elementwise\n" + MISSING.format(look=look)) == wanted
 
 
-BROKEN = [
-    ({"halve": "mine.halve"}, "raise OSError('no disk')",
-     "the entry point halve = mine.halve in the group step.functions of the package halves can not be loaded: "
-     "OSError: no disk"),
-    ({"halve": "mine.nothing"}, "",
-     "the entry point halve = mine.nothing in the group step.functions of the package halves must be a module "
-     "called 'halve'"),
-    ({"halve": "absent.halve"}, "",
-     "the entry point halve = absent.halve in the group step.functions of the package halves can not be loaded: "
-     "ModuleNotFoundError: No module named 'absent'"),
-    ({"halve": "mine.halve:Halve"}, HALVE,
-     "the entry point halve = mine.halve:Halve in the group step.functions of the package halves must be a module "
-     "called 'halve'"),
-    ({"halve": "mine.halve"}, HALVE.replace("Halve", "Add"),
+def entry(module: str) -> str:
+    return f"the entry point halve = {module} in the group step.functions of the package halves"
+
+
+@cases(
+    ("mine.halve", "raise OSError('no disk')", f"{entry('mine.halve')} can not be loaded: OSError: no disk"),
+    ("mine.nothing", "", f"{entry('mine.nothing')} must be a module called 'halve'"),
+    ("absent.halve", "",
+     f"{entry('absent.halve')} can not be loaded: ModuleNotFoundError: No module named 'absent'"),
+    ("mine.halve:Halve", HALVE, f"{entry('mine.halve:Halve')} must be a module called 'halve'"),
+    ("mine.halve", HALVE.replace("Halve", "Add"),
      "the function 'add' is defined twice: by step.functions.elementwise.Add and by mine.halve.Add"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("entries", "text", "error"), BROKEN)
-def test_a_broken_entry_point_is_an_error_that_names_it(
-    tmp_path: Path, entries: dict[str, str], text: str, error: str
-) -> None:
-    install(tmp_path, "halves", "step.functions", entries, {"mine/halve.py": text})
+)  # fmt: skip
+def test_a_broken_entry_point_is_an_error_that_names_it(module: str, text: str, error: str, tmp_path: Path) -> None:
+    install(tmp_path, "halves", "step.functions", {"halve": module}, {"mine/halve.py": text})
     assert last_line(tmp_path, FIND) == f"step.errors.RegistrationError: {error}"
 
 
@@ -249,10 +206,7 @@ def test_two_packages_can_not_offer_the_same(tmp_path: Path) -> None:
     install(tmp_path, "halves", "step.functions", {"halve": "mine.halve"}, {"mine/halve.py": HALVE})
     install(tmp_path, "quarters", "step.functions", {"halve": "yours.halve"}, {"yours/halve.py": HALVE})
     found = last_line(tmp_path, FIND)
-    texts = {
-        "the entry point halve = mine.halve in the group step.functions of the package halves",
-        "the entry point halve = yours.halve in the group step.functions of the package quarters",
-    }
+    texts = {entry("mine.halve"), entry("yours.halve").replace("halves", "quarters")}
     start, _, both = found.partition("there are several of one name: ")
     assert start == "step.errors.RegistrationError: " and set(both.split(" and ")) == texts
 

@@ -13,27 +13,12 @@ import pytest
 from cases import cases
 from filing import filed
 from raising import raised
+from sums import PROGRAM
 
 import step
 from step.errors import FormatError
 from step_explore.sweeps import live, subject
 from step_explore.sweeps.table import OTHERWISE
-
-PROGRAM = """
-from step import FP32, Graph, Program, Tile
-from step.functions import Add
-
-def program(rows=4, flag=False):
-    graph = Graph("sums")
-    x = graph.source("x", Tile(FP32, 1, 4), [rows, 2])
-    x.accum(Add()).sink("y")
-    return Program(graph, {"x": [[[[1.0] * 4]] * 2] * rows})
-"""
-
-
-@pytest.fixture
-def spec(tmp_path: Path) -> str:
-    return str(filed(tmp_path / "sums.py", PROGRAM))
 
 
 def stop_after(count: int, told: list[str]) -> Callable[[str], None]:
@@ -97,21 +82,20 @@ def test_a_search_that_knows_more_than_it_may_run(spec: str, tmp_path: Path) -> 
 
 def test_true_and_one_are_two_points(spec: str, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
-    step.sweep(spec, {"flag": [True, False]}, save=path, jobs=1)
-    found = step.sweep(spec, {"flag": [1]}, save=path, jobs=1)
-    assert [row.point["flag"] is True for row in found.rows] == [False] and column(path) == ["true", "false", "1"]
+    step.sweep(spec, {"deep": [True, False]}, save=path, jobs=1)
+    found = step.sweep(spec, {"deep": [1]}, save=path, jobs=1)
+    assert [row.point["deep"] is True for row in found.rows] == [False] and column(path) == ["true", "false", "1"]
 
 
 def complaint(run: Callable[[], object]) -> str:
-    caught = raised(FormatError, run)
-    return caught
+    return raised(FormatError, run)
 
 
 def test_rows_on_another_fabric(spec: str, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     step.sweep(spec, {"rows": [2, 3]}, save=path, jobs=1)
     for options in ({"settings": ["fabric.stages=1"]}, {"settings": ["memory=hbm2"]}, {"depths": {"accum_0": 9}}):
-        for rows in ([2], [7]):  # also where none of these is asked for
+        for rows in ([2], [8]):  # also where none of these is asked for
             text = complaint(lambda: step.sweep(spec, {"rows": rows}, save=path, jobs=1, **options))  # noqa: B023
             assert text == f"{path} has a sweep on another fabric, or with other depths: {OTHERWISE}"
 
@@ -130,8 +114,7 @@ def test_a_program_that_is_refused_where_it_ran(spec: str, tmp_path: Path) -> No
 def test_budgets_that_hardly_differ(spec: str, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     tuned(spec, [2], path, budget={"bytes_per_cycle": 1.5})
-    text = complaint(lambda: tuned(spec, [2], path, budget={"bytes_per_cycle": 1.75}))
-    assert text == (
+    assert complaint(lambda: tuned(spec, [2], path, budget={"bytes_per_cycle": 1.75})) == (
         f"{path} has rows with a budget of bytes_per_cycle=1.5, but now there is a budget of bytes_per_cycle=1.75: "
         f"{OTHERWISE}"
     )
@@ -172,10 +155,6 @@ def test_a_row_that_failed_is_no_answer(tmp_path: Path) -> None:
         none.best("lut_sites")
 
 
-def damaged(path: Path, change: Callable[[str], str]) -> None:
-    path.write_text(change(path.read_text()))
-
-
 @cases(
     (lambda text: text + text.splitlines()[1] + "\n", None),  # a row twice
     (lambda text: "".join([text.splitlines(True)[0], *reversed(text.splitlines(True)[1:])]), None),
@@ -202,7 +181,7 @@ def test_files_that_somebody_changed(
 ) -> None:
     path = tmp_path / "rows.csv"
     before = step.sweep(spec, {"rows": [2, 3]}, save=path, jobs=1)
-    damaged(path, change)
+    path.write_text(change(path.read_text()))
     if wanted is None:
         assert step.sweep(spec, {"rows": [2, 3]}, save=path, jobs=1).rows == before.rows
         return
@@ -213,11 +192,11 @@ def test_files_that_somebody_changed(
 
 def test_two_processes_keep_the_rows_of_each_other(spec: str, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
-    other = f"import step; step.sweep({spec!r}, {{'rows': [7, 2]}}, save={str(path)!r}, jobs=1)"
+    other = f"import step; step.sweep({spec!r}, {{'rows': [8, 2]}}, save={str(path)!r}, jobs=1)"
 
     def meanwhile(text: str) -> None:
         if text.startswith("1 of 2"):
             subprocess.run([sys.executable, "-c", other], check=True, timeout=100)
 
     found = step.sweep(spec, {"rows": [2, 3]}, save=path, jobs=1, progress=meanwhile)
-    assert found.columns["rows"].tolist() == [2, 3] and sorted(column(path)) == ["2", "3", "7"]
+    assert found.columns["rows"].tolist() == [2, 3] and sorted(column(path)) == ["2", "3", "8"]

@@ -251,8 +251,7 @@ def test_a_program_that_fails_on_the_way(graph: Graph) -> None:
     first, second = (each.assume_shape([m]) for each in rows)
     first.map(Add(), second).sink("y")
     graph.source("late", NUMBER, [m]).sink("z")
-    error = raised(InputError, lambda: sample(graph))
-    assert error == (
+    assert raised(InputError, lambda: sample(graph)) == (
         "source 'late' can not be made up: its M follows from the data of 'which', 'x', on which the program fails: "
         "stream route.0: the dimension M should be 0, but is [2]"
     )

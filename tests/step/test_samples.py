@@ -32,8 +32,7 @@ def test_every_operator_has_one() -> None:
 
 def test_an_operator_without_one_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(step.ops.promote, "sample")
-    error = raised(RegistrationError, operators)
-    assert error == (
+    assert raised(RegistrationError, operators) == (
         "the operator 'promote' has no sample: step.ops.promote needs a function sample(draft), which adds it to a "
         "step.language.draft.Draft once"
     )

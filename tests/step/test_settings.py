@@ -65,7 +65,7 @@ def test_what_is_swept_over_and_an_argument() -> None:
         error = raised(InputError, search, swiglu.program, {"rows": [2]}, jobs=1, arguments={"rows": 4})
         assert error == twice.format("over", "arguments")
     for given, what in (({"over": {"rows": [2]}}, "over"), ({"arguments": {"rows": 2}}, "arguments")):
-        error = raised(
+        assert raised(
             InputError,
             step.tune,
             swiglu.program,
@@ -73,8 +73,7 @@ def test_what_is_swept_over_and_an_argument() -> None:
             jobs=1,
             cases=[{"rows": 4}],
             within=None,
-        )
-        assert error == twice.format(what, "a case")
+        ) == twice.format(what, "a case")
 
 
 def test_settings_of_a_mapping_do_not_change_what_it_is_given() -> None:

@@ -18,6 +18,7 @@ import pytest
 from cases import cases
 from filing import filed
 from raising import raising
+from sums import PROGRAM
 
 import step
 from step import BF16, FP32, FabricConfig, Graph, MemoryConfig, Program, Tile
@@ -33,33 +34,6 @@ from step_explore.sweeps.front import pareto_front
 from step_explore.sweeps.processes import Processes
 from step_explore.sweeps.row import LOST, Row, lost
 from step_models import moe
-
-PROGRAM = """
-from step import FP32, Graph, Program, Tile
-from step.functions import Add, Mul
-
-def program(rows=2, deep=True, kind="plain", scale=1.0):
-    if rows == 7:
-        raise ValueError("seven")
-    graph = Graph(f"sums{rows}")
-    x = graph.source("x", Tile(FP32), [graph.symbol("N"), 3])
-    x.buffered(4 if deep else 2).accum(Add()).sink("y")
-    return Program(graph, {"x": [[scale] * 3] * rows})
-
-def stuck(room=2):
-    graph = Graph("stuck")
-    rows = graph.source("rows", Tile(FP32), [2, 9])
-    sums = rows.accum(Add()).reshape(1)[0].expand(rows.buffered(room))
-    rows.buffered(room).map(Mul(), sums).sink("y")  # a row waits for its sum
-    return Program(graph, {"rows": [[1] * 9] * 2})
-"""
-
-
-@pytest.fixture
-def spec(tmp_path: Path) -> str:
-    """A program with parameters."""
-    return str(filed(tmp_path / "sums.py", PROGRAM))
-
 
 # -- what is swept over ---------------------------------------------------------------------------------------------
 
@@ -175,13 +149,6 @@ def test_a_run_is_bound_by_its_memory(graph: Graph) -> None:
     assert memory.bandwidth == 4 and row.bytes_per_cycle is not None and 3.7 < row.bytes_per_cycle <= 4
 
 
-def test_a_program_that_is_there(graph: Graph) -> None:
-    graph.source("x", Tile(FP32), [2]).sink("y")
-    program = Program(graph, {"x": [1, 2]})
-    (row,) = step.sweep(program, {"fabric.stages": [2]}, jobs=1, settings=["fabric.link_bytes=8"]).rows
-    assert row.program() == Program(graph, {"x": [1, 2]}, FabricConfig(stages=2, link_bytes=8))
-
-
 def test_a_row_of_nowhere() -> None:
     with raising(InputError, "this row is of no sweep that ran here; sweep again with save=, which runs nothing twice"):
         Row({"rows": 2}, "finished").program()
@@ -234,10 +201,12 @@ def test_a_run_that_fails_is_a_row(spec: str) -> None:
 def test_a_program_in_memory(graph: Graph) -> None:
     graph.source("x", Tile(FP32), [2, 3]).accum(Add()).sink("y")
     program = Program(graph, {"x": [[1] * 3] * 2}, FabricConfig())
-    found = step.sweep(program, {"fabric.stages": [1, 4]}, objectives=["cycles"], jobs=1)
-    assert [row.cycles for row in found.rows] == [
-        step.run(program, "approx", fabric=FabricConfig(stages=stages)).cycles for stages in (1, 4)
-    ]
+    found = step.sweep(
+        program, {"fabric.stages": [1, 4]}, objectives=["cycles"], jobs=1, settings=["fabric.link_bytes=8"]
+    )
+    for row, stages in zip(found.rows, (1, 4), strict=True):
+        assert row.program() == Program(graph, program.inputs, FabricConfig(stages=stages, link_bytes=8))
+        assert row.cycles == step.run(row.program(), "approx").cycles
     assert found.columns["fabric.stages"].tolist() == [1, 4]
     with pytest.raises(InputError, match="a sweep on a cluster needs the name of a file with"):
         step.sweep(program, {"fabric.stages": [1]}, scheduler="tcp://127.0.0.1:1")
@@ -262,14 +231,13 @@ def test_a_front() -> None:
     ({"memory.chanels": [1]}, {},
      "fabric has no parameter 'memory.chanels'; did you mean 'memory.channels'? it has dynamic_rows, "),
     ({"memory.channels": [3]}, {}, "memory.channels must be a power of two, not 3"),
-    ({"memory": ["hbm9"]}, {}, "memory must be one of plain, hbm2, hbm2_2gb, ddr4, hbm3, hbm3e, not 'hbm9'"),
+
     ({}, {}, "there is nothing to sweep over; give parameters with their values"),
     ({"rows": []}, {}, "rows has no values to sweep over"),
     ({"rows": [1]}, {"objectives": []}, "there must be an objective: cycles, off_chip_bytes, on_chip_bytes, "),
     ({"rows": [1]}, {"objectives": ["cycle"]}, "there is no objective 'cycle'; did you mean 'cycles'? there are "),
     ({"rows": [1]}, {"objectives": ["cycles", "cycles"]}, "the objective cycles is there twice"),
-    ({"rows": [1]}, {"jobs": 0}, "jobs must be an integer >= 1, not 0"),
-    ({"rows": [1]}, {"save": "rows.txt"}, "a sweep must go to a file that ends in .csv or .parquet, not 'rows.txt'"),
+
     ({"rows": [1]}, {"save": "/proc/rows.csv"}, "/proc/rows.csv can not be written: No such file or directory"),
 )  # fmt: skip
 def test_bad_sweeps(over: dict[str, list[object]], options: dict[str, object], message: str, spec: str) -> None:
@@ -359,8 +327,6 @@ def test_files_of_something_else(spec: str, tmp_path: Path) -> None:
         f"{path} has a sweep of another program, or of this one before it or its data was changed: {otherwise}"
     )
     assert path.read_text() == kept
-    path.write_text("a,b\n1,2\n")
-    assert complaint({"rows": [2]}) == f"{path} is no table of a sweep: {otherwise}"
     path.write_bytes(b"\xff\xfe")
     assert complaint({"rows": [2]}).startswith(f"{path} is no table of a sweep: ")
 
@@ -433,12 +399,6 @@ def test_what_was_lost_is_run_again(spec: str, tmp_path: Path) -> None:
     assert path.read_text().count("lost") == 0 and len(found.rows) == 2
 
 
-def test_several_processes_find_the_same(spec: str) -> None:
-    over = {"rows": [2, 3], "fabric.stages": [1, 4]}
-    first, second = (step.sweep(spec, over, jobs=jobs) for jobs in (1, 2))
-    assert [(row.point, row.cycles) for row in first.rows] == [(row.point, row.cycles) for row in second.rows]
-
-
 def test_a_row_with_assumed_shapes_is_run_and_not_interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Symbols, of which its metrics are made, are those that its run shows."""
     found = step.sweep(mixture, {"rows": [0, 2]}, jobs=1)
@@ -458,15 +418,8 @@ def test_a_row_with_assumed_shapes_is_run_and_not_interpreted(monkeypatch: pytes
 
 def mixture(rows: int) -> Program:
     """Four experts in two regions, on tiles of so many rows, or of dynamic size."""
-    return moe.program(
-        [[0, 1], [2, 3], [0, 2], [0, 3], [1, 2]],
-        experts=4,
-        hidden=16,
-        inner=16,
-        columns=8,
-        rows=rows or None,
-        regions=2,
-    )
+    routing = [[0, 1], [2, 3], [0, 2], [0, 3], [1, 2]]
+    return moe.program(routing, experts=4, hidden=16, inner=16, columns=8, rows=rows or None, regions=2)
 
 
 # -- searches -------------------------------------------------------------------------------------------------------

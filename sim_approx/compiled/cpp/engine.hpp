@@ -153,7 +153,10 @@ struct Engine {
         return mask;
     }
 
-    Value only(int64_t port) { return port < 62 ? Value(1) << port : call(ONLY, &port, 1); }
+    Value only(const Mask& mask) {
+        const int64_t port = mask.lowest();
+        return port < 62 ? Value(1) << port : call(ONLY, &port, 1);
+    }
 
     Value tile(Tiles& from, int64_t address) {
         Value& tile = from.all[address];

@@ -55,10 +55,15 @@ struct Mask {
             if (words[at]) return at * 64 + __builtin_ctzll(words[at]);
         return -1;
     }
-    Mask without(int64_t port) const {
+    Mask without(const Mask& others) const {
         Mask rest = *this;
-        rest.words[port >> 6] &= ~(uint64_t(1) << (port & 63));
+        for (int64_t at = 0; at < MASK_WORDS; at++) rest.words[at] &= ~others.words[at];
         return rest;
+    }
+    Mask first() const {
+        Mask one;
+        if (any()) one.add(lowest());
+        return one;
     }
     // Over the ports in it.
     struct Each {
@@ -81,7 +86,7 @@ struct Mask {
         return first;
     }
     Each end() const { return {*this, MASK_WORDS, 0}; }
-    bool several() const { return any() && without(lowest()).any(); }
+    bool several() const { return without(first()).any(); }
 };
 
 // Python's division.

@@ -34,17 +34,27 @@ union Fronts {
     Fronts() {}
 };
 
-#define NEED_OLDEST(channels, mask)                                              \
+#define NEED_EACH(channels, mask)                                                \
     ({                                                                           \
         const Channels all_ = (channels);                                        \
+        Token found_ = empty(0);                                                 \
+        for (int64_t at_ : (mask)) {                                             \
+            Channel& c_ = *all_.all[at_];                                        \
+            if (!c_.readable(e.now)) return e.starve(machine, c_);               \
+            found_ = c_.front();                                                 \
+        }                                                                        \
+        found_;                                                                  \
+    })
+
+#define NEED_ANY(channels, mask)                                                 \
+    do {                                                                         \
+        const Channels all_ = (channels);                                        \
         const Mask mask_ = (mask);                                               \
-        int64_t best_ = oldest(all_, mask_, e.now);                              \
-        if (best_ < 0) {                                                         \
+        if (!waiting(all_, mask_, e.now).any()) {                                \
             for (int64_t at_ : mask_) e.starve(machine, *all_.all[at_]);         \
             return STARVES;                                                      \
         }                                                                        \
-        best_;                                                                   \
-    })
+    } while (0)
 
 #define CHOSEN(channels, mask)                                                         \
     ({                                                                                 \
@@ -122,19 +132,31 @@ inline Mask going(const Channels& channels, int64_t now) {
     return mask;
 }
 
-inline int64_t oldest(const Channels& channels, const Mask& mask, int64_t now) {
-    int64_t best = -1, since = INT64_MAX;
-    for (int64_t at : mask) {
-        const Channel& channel = *channels.all[at];
-        if (channel.readable(now) && channel.available() < since) best = at, since = channel.available();
-    }
-    return best;
+inline Mask every(const Channels& channels) {
+    Mask mask;
+    for (int64_t at = 0; at < channels.count; at++) mask.add(at);
+    return mask;
 }
 
-inline bool all_done(Tokens tokens) {
-    for (const Token& each : tokens)
-        if (!each.done()) return false;
-    return true;
+inline Mask waiting(const Channels& channels, const Mask& mask, int64_t now) {
+    Mask found;
+    for (int64_t at : mask)
+        if (channels.all[at]->readable(now)) found.add(at);
+    return found;
+}
+
+inline Mask oldest(const Channels& channels, const Mask& mask, int64_t now) {
+    Mask best;
+    int64_t since = INT64_MAX;
+    for (int64_t at : mask) {
+        const Channel& channel = *channels.all[at];
+        if (channel.readable(now) && channel.available() < since) {
+            since = channel.available();
+            best = Mask();
+            best.add(at);
+        }
+    }
+    return best;
 }
 
 inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }

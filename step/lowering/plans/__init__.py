@@ -20,10 +20,10 @@ from step.lowering.plans.plan import Application, DatapathPlan
 def plan_of(node: Node, function: Function, fabric: FabricConfig, *, reduce: bool) -> DatapathPlan:
     """The plan of ``function``, which ``node`` applies; `FabricError`, with the source line, where there is none.
 
-    Tiles of dynamic size have the most rows.
+    ``fabric`` is that of the node (`Netlist.at`). Tiles of dynamic size have the most rows.
     """
     family = needed_module(__name__, function.family, node.describe(), f"the function {function.name!r}")
-    application = Application.at(node, fabric.of(node.name), reduce=reduce)
+    application = Application.at(node, fabric, reduce=reduce)
     try:
         return _planned(family.plan, function, application.with_rows(fabric.dynamic_rows))
     except FabricError as error:

@@ -11,7 +11,7 @@ import numpy as np
 
 from step.lowering.plans.blocks import Arrangement
 from step.lowering.plans.plan import DatapathPlan, Timing
-from step.lowering.plans.rows import largest
+from step.lowering.plans.rows import entry, largest
 from step.lowering.plans.words import Words
 
 SHIFTED = 4
@@ -50,12 +50,30 @@ class MatmulPlan(DatapathPlan):
     def lanes(self) -> int:  # type: ignore[override]
         return self.arrangement.lanes * self.terms
 
+    @property
+    def sizes(self) -> range:
+        """The numbers of rows that there may be."""
+        return range(self.arrangement.rows, self.arrangement.rows + 1)
+
     @cached_property
     def initiation_interval(self) -> int:
-        return self.interval_of(self.rows)
+        return max(self._intervals)
+
+    @cached_property
+    def latency(self) -> int:
+        return max(self._latencies)
 
     def at(self, rows: Any) -> Timing:
-        return Timing(self.interval_of(rows), self.latency_of(rows), streams=True)
+        return Timing(entry(rows, self._intervals), entry(rows, self._latencies), streams=True)
+
+    @cached_property
+    def _intervals(self) -> tuple[int, ...]:
+        """`interval_of` for each number of rows; 1 of those that there can not be."""
+        return (1,) * self.sizes.start + tuple(map(self.interval_of, self.sizes))
+
+    @cached_property
+    def _latencies(self) -> tuple[int, ...]:
+        return (1,) * self.sizes.start + tuple(map(self.latency_of, self.sizes))
 
     def interval_of(self, rows: int) -> int:
         """Cycles from the start of a product of so many ``rows`` to the next one."""
@@ -99,7 +117,7 @@ class MatmulPlan(DatapathPlan):
         one and a half LUTs, and every input of a multiplexer about one: of those there are as many as scalars in
         registers, or as banks. Two registers are counted as a LUT, as there are as many of both.
         """
-        ports = zip(self.operands, self.banks, self._copies(self.soonest(self.arrangement.rows)), strict=True)
+        ports = zip(self.operands, self.banks, self._copies(begin=self.soonest(self.arrangement.rows)), strict=True)
         twice = self.arrangement.products == 1
         left, right = (twice and copies > 1 and 2 * each.scalars < 2.5 * banks for each, (banks, _), copies in ports)
         return left, right
@@ -107,7 +125,7 @@ class MatmulPlan(DatapathPlan):
     @cached_property
     def deep_operands(self) -> tuple[bool, bool]:
         """Whether the banks of an operand are in block RAM."""
-        ports = zip(self.assembled, self.banks, self._copies(self.begin), strict=True)
+        ports = zip(self.assembled, self.banks, self._copies(), strict=True)
         left, right = (not assembled and items * copies > self.deep for assembled, (_, items), copies in ports)
         return left, right
 
@@ -119,7 +137,7 @@ class MatmulPlan(DatapathPlan):
     @property
     def turns(self) -> tuple[int, int]:
         """Cycles of the shortest turn, and of the longest one."""
-        turns = self.arrangement.turns(self.arrangement.rows)
+        turns = [turn for rows in self.sizes for turn in self.arrangement.turns(rows)]
         return min(turns), max(turns)
 
     @cached_property
@@ -132,25 +150,29 @@ class MatmulPlan(DatapathPlan):
     def sums(self) -> int:
         """Blocks of sums that wait for their next turn: of a group, or where a state is kept of all."""
         shape = self.arrangement
-        return shape.blocks if self.reduce else max(shape.heights(shape.rows)) * shape.col_blocks * shape.products
+        if self.reduce:
+            return shape.blocks
+        return max(max(shape.heights(rows)) for rows in self.sizes) * shape.col_blocks * shape.products
 
     @cached_property
     def copies(self) -> tuple[int, int]:
         """Elements of each operand that lie side by side in banks."""
-        return self._copies(self.begin, self.deep_operands)
+        return self._copies(self.deep_operands)
 
     @cached_property
     def results(self) -> int:
         """Results that lie side by side.
 
-        A state has left before any sum of the second one behind it is complete. It may leave later than its last
-        element came; for that there is a third place.
+        A state of known size has left before any sum of the second one behind it is complete. It may leave later than
+        its last element came; for that there is a third place. A result of any size may wait for the one before it.
         """
-        if self.reduce:
+        if self.reduce and not self.takes_rows:
             return 3
-        rows = self.arrangement.rows
-        longest = int((self.latency + self.leaves(rows)[1] - self.complete(rows)).max())
-        return max(1, -(-longest // self.initiation_interval))
+        words = self.result.words_at
+        late = max(self._latencies[rows] - max(0, self._intervals[rows] - words(rows)) for rows in self.sizes)
+        first = min(int((self.complete(rows) - self.leaves(rows)[1]).min()) for rows in self.sizes)
+        stays = (max(self._latencies[rows], late) - first - self._intervals[rows] for rows in self.sizes)
+        return self._beside(max(stays))
 
     @cached_property
     def shifts(self) -> bool:
@@ -163,16 +185,22 @@ class MatmulPlan(DatapathPlan):
         """When the first block may begin, for scalars in banks."""
         return 1 + max(0, *(int((last - read).max()) for (_, last), read, _ in self.uses(rows)))
 
-    def _copies(self, begin: int, deep: tuple[bool, bool] = (False, False)) -> tuple[int, int]:
-        """Elements of each operand that are there at a time.
+    def _copies(self, deep: tuple[bool, bool] = (False, False), begin: int | None = None) -> tuple[int, int]:
+        """Elements of each operand that are there at a time; the lanes ``begin`` as they do, unless it is given.
 
         A word may come when its place is read the last time; in block RAM a cycle later.
         """
-        interval, uses = self.initiation_interval, self.uses(self.arrangement.rows)
-        begin += self.arrangement.waits
-        longest = (begin + int((read - first).max()) for (first, _), _, read in uses)
-        left, right = (max(1, -(-(each + late) // interval)) for each, late in zip(longest, deep, strict=True))
+        stays: list[list[int]] = [[], []]
+        for rows in self.sizes:
+            waits = (self.begin_of(rows) if begin is None else begin) + self.arrangement.waits - self._intervals[rows]
+            for port, ((first, _), _, read) in enumerate(self.uses(rows)):
+                stays[port].append(waits + int((read - first).max()) + deep[port])
+        left, right = (self._beside(max(each)) for each in stays)
         return left, right
+
+    def _beside(self, longer: int) -> int:
+        """Elements in a store, of which one stays so much ``longer`` than its interval."""
+        return 1 + max(0, -(-longer // min(self._intervals[self.sizes.start :])))
 
     # Cycles of scalars are linear in their place but for rounding, and a step of the one is never less than one of the
     # other and greater elsewhere: so the scalars at the ends of a block, or of all k, are the earliest and the latest.

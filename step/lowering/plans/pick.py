@@ -28,7 +28,6 @@ class ColumnPlan(TilePlan):
     index: int
 
 
-@dataclass(frozen=True)
 class RotatePlan(TilePlan):
     """Words leave as many as come, in windows of whole rows, out of registers that hold one window or two."""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from step.errors import InputError, StreamFault, expect
+from step.errors import InputError, StreamFault
 from step.host.nearest import among
 from step.language.checker import StreamChecker
 from step.language.dims import Shape, format_shape
@@ -106,7 +106,8 @@ def bind_stream(value: Any, stream: StreamType, name: str) -> Sequence[Token]:
             checker.see(token)
     except StreamFault as error:
         raise InputError(f"input {name!r}: {error}") from None
-    expect(checker.done, f"input {name!r}: the stream does not end with Done", InputError)
+    if not checker.done:
+        raise InputError(f"input {name!r}: the stream does not end with Done")
     return tokens
 
 

@@ -1,4 +1,4 @@
-"""Streams of ragged shapes, and one that no data can have."""
+"""Streams of ragged shapes."""
 
 from step import BF16, FP32, Graph, Tile
 
@@ -13,12 +13,4 @@ def program():
     scale.sink("z")
     for port, each in enumerate(rows):
         each.sink(f"y{port}")
-    return graph
-
-
-def buffers():
-    from step import Buffer
-
-    graph = Graph("buffers")
-    graph.source("x", Buffer(Tile(BF16), ()), [1]).sink("y")
     return graph

@@ -1,4 +1,4 @@
-"""A small program with a stream that nobody reads, and functions that are no programs."""
+"""A small program with a stream that nobody reads."""
 
 from step import BF16, Graph
 from step.language.types import Tile
@@ -10,14 +10,6 @@ def program():
     x.flatten(0, 1, name="flat").store("y")
     x.promote(name="unread")
     return graph
-
-
-def number():
-    return 7
-
-
-def broken():
-    return 1 / 0
 
 
 def mismatch():

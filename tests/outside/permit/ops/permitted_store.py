@@ -59,7 +59,7 @@ def store_permitted(stream: Stream, permits: Stream, name: str) -> None:
 
 
 def sample(draft: Draft) -> None:
-    """Tiles, with permits of any type."""
-    piece = draft.pick(lambda each: each.is_tile)
+    """Static tiles, with permits of their type."""
+    piece = draft.pick(lambda each: each.is_tile and each.element.is_static)
     if piece:
-        draft.read(piece).store_permitted(draft.read(draft.partner(piece)), draft.name("y"))
+        draft.read(piece).store_permitted(draft.read(draft.partner(piece, piece.element)), draft.name("y"))

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.placing.site import UnitSite, function_sizes, rows_of_result
-from step.firing.machine import COMPUTES, ENDS, Machine, Sizes
+from step.firing.declared import TILED, Applied, Declared
+from step.firing.machine import COMPUTES, ENDS, Machine
 from step.firing.words import fault, need_all, number, put, room, take, targets_in, values
 from step.language.faults import Fault, aligned, same_rows
+from step.language.graph import Node
 from step.language.tokens import Token
 from step.ops.map import Map as Operator
 
@@ -47,26 +48,9 @@ class Map(Machine):
         return ENDS if x.done else None
 
 
-def build(site: UnitSite) -> Machine:
-    operator = site.node.operator
+def rule(node: Node) -> Declared:
+    """The firing rule of ``node``."""
+    operator = node.operator
     assert isinstance(operator, Operator)
-    timing = site.timing(operator.function, reduce=False)
-    apply = operator.function.apply if site.computes else rows_of_result(site)
-    return site.add(
-        Map(
-            **site.ports(),
-            latency=timing.latency,
-            interval=timing.initiation_interval,
-            apply=apply,
-            bounds=operator.bounds(site.node),
-            counts=operator.counts(site.node),
-            tiled=site.tiled,
-        )
-    )
-
-
-def sizes(site: UnitSite, machine: Machine) -> Sizes:
-    """A tile of dynamic size takes as long as a static one."""
-    operator = site.node.operator
-    assert isinstance(operator, Operator)
-    return function_sizes(site, operator.function, reduce=False)
+    checked = {"bounds": operator.bounds(node), "counts": operator.counts(node)}
+    return Declared(Map, {"apply": Applied.to_elements(node, operator.function), **checked, "tiled": TILED})

@@ -27,7 +27,7 @@ ROOT = Path(step.__file__).parents[1]
 FLOORS = ("step", "hw", "sim_approx", "sim_published", "cosim")
 VOCABULARY = (
     *("step/language", "step/ops", "step/functions", "step/host", "step/lowering/plans"),
-    *("sim_approx/units", "hw/units", "hw/functions"),
+    *("step/rules", "sim_approx/units", "hw/units", "hw/functions"),
 )
 PROCESS = "step/host/process.py"
 """Starts the process in which the hardware runs."""

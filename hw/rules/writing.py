@@ -8,7 +8,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value, unsigned
 
 from hw.firing.arrival_order import ArrivalOrder, selected
 from hw.firing.machine import Firing
@@ -66,8 +66,8 @@ class Writing:
         for name, word in executed.present.items():
             for part, number in numbers_of(word).items():
                 if number.op == "leaf":
-                    shape, init = range(number.lo, number.hi + 1), executed.words.initial.get((name, part), 0)
-                    self._memo[number] = Signal(shape, name=f"{name}_{part}" if part else name, init=init)
+                    init = executed.words.initial.get((name, part), 0)
+                    self._memo[number] = _signal(number, f"{name}_{part}" if part else name, init)
 
     def write(self) -> None:
         """Say all of it."""
@@ -184,8 +184,14 @@ class Writing:
                 made = OPERATORS[op](*arguments)
         name = self._executed.names.get(number)
         if number.op != "leaf" and (name is not None or (self._uses[number] > 1 and number.op != "not")):
-            signal = Signal(range(min(number.lo, 0), number.hi + 1), name=name or f"{number.op}{len(self._memo)}")
+            signal = _signal(number, name or f"{number.op}{len(self._memo)}")
             self._m.d.comb += signal.eq(made)
             made = signal
         self._memo[number] = made
         return made
+
+
+def _signal(number: Number, name: str, init: int = 0) -> Signal:
+    """A signal for ``number``, which may be a mask of more bits than a `range` has room for."""
+    shape = unsigned(number.hi.bit_length()) if number.lo >= 0 else range(number.lo, number.hi + 1)
+    return Signal(shape, name=name, init=init)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from step import INT32, FabricConfig, Graph, Program, Tile
+import numpy as np
+
+from step import FP32, FabricConfig, Graph, Program, Tile
 from step.functions import Add, Mul
 
 FABRIC = FabricConfig(matmul_lanes=4, vector_lanes=4)
@@ -19,16 +21,16 @@ def program() -> Program:
     """
     graph = Graph("fragile")
     length = graph.symbol("length", ragged=True)
-    left = graph.source("left", Tile(INT32), [2, length])
-    right = graph.source("right", Tile(INT32), [2, length])
+    left = graph.source("left", Tile(FP32), [2, length])
+    right = graph.source("right", Tile(FP32), [2, length])
     left.map(Mul(), right, name="product").sink("products")
 
-    rows = graph.source("rows", Tile(INT32), [2, graph.symbol("row", ragged=True)])
+    rows = graph.source("rows", Tile(FP32), [2, graph.symbol("row", ragged=True)])
     sums = rows.accum(Add(), name="row_sum").reshape(1, name="alone")[0].expand(rows, name="spread")
     rows.map(Mul(), sums, name="scaled").sink("scaled_rows")
     return Program(graph, GOOD, FABRIC)
 
 
-def expected(rows: list[list[int]]) -> list[int]:
+def expected(rows: list[list[float]]) -> list[float]:
     """What ``scaled_rows`` should hold."""
-    return [value * sum(row) for row in rows for value in row]
+    return [float(np.float32(value) * np.float32(sum(row))) for row in rows for value in row]

@@ -18,7 +18,7 @@ from step.running.result import Status
 def test_good_data_runs_everywhere() -> None:
     program = fragile.program()
     meaning = interpret(program.graph, fragile.GOOD).outputs
-    values = [int(token.value[0, 0]) for token in meaning["scaled_rows"]]
+    values = [float(token.value[0, 0]) for token in meaning["scaled_rows"]]
     assert values == fragile.expected(fragile.GOOD["rows"])
     exact, model = (run(program.graph, fragile.GOOD, program.fabric) for run in TIMED.values())
     assert exact.status is Status.FINISHED
@@ -36,19 +36,19 @@ def test_stops_that_disagree_are_the_same_error_in_all_back_ends() -> None:
 
 
 DEADLOCK = """\
-deadlock: from cycle 11 on nothing can move, and 7 of 11 operators are not finished
+deadlock: from cycle 16 on nothing can move, and 7 of 11 operators are not finished
 the smallest depths that clear it:
-  rows_broadcast.1: 9 instead of 2 (input 1 of expand 'spread' (fragile.py:27): rows.buffered(9))
-  rows_broadcast.2: 9 instead of 2 (input 0 of map 'scaled' (fragile.py:28): rows.buffered(9))
+  rows_broadcast.1: 9 instead of 2 (input 1 of expand 'spread' (fragile.py:29): rows.buffered(9))
+  rows_broadcast.2: 9 instead of 2 (input 0 of map 'scaled' (fragile.py:30): rows.buffered(9))
 who waits for what:
-  source 'rows' (fragile.py:26) waits for space in rows -> rows_broadcast (depth 2, full)
-  broadcast 'rows_broadcast' (fragile.py:26) waits for space in rows_broadcast.1 -> spread (depth 2, full)
-  broadcast 'rows_broadcast' (fragile.py:26) waits for space in rows_broadcast.2 -> scaled (depth 2, full)
-  accum 'row_sum' (fragile.py:27) waits for a token of rows_broadcast.0 -> row_sum (depth 2, empty)
-  reshape 'alone' (fragile.py:27) waits for a token of row_sum -> alone (depth 2, empty)
-  expand 'spread' (fragile.py:27) waits for a token of alone -> spread (depth 2, empty)
-  map 'scaled' (fragile.py:28) waits for a token of spread -> scaled (depth 2, empty)
-  sink 'scaled_rows' (fragile.py:28) waits for a token of scaled -> scaled_rows (depth 2, empty)
+  source 'rows' (fragile.py:28) waits for space in rows -> rows_broadcast (depth 2, full)
+  broadcast 'rows_broadcast' (fragile.py:28) waits for space in rows_broadcast.1 -> spread (depth 2, full)
+  broadcast 'rows_broadcast' (fragile.py:28) waits for space in rows_broadcast.2 -> scaled (depth 2, full)
+  accum 'row_sum' (fragile.py:29) waits for a token of rows_broadcast.0 -> row_sum (depth 2, empty)
+  reshape 'alone' (fragile.py:29) waits for a token of row_sum -> alone (depth 2, empty)
+  expand 'spread' (fragile.py:29) waits for a token of alone -> spread (depth 2, empty)
+  map 'scaled' (fragile.py:30) waits for a token of spread -> scaled (depth 2, empty)
+  sink 'scaled_rows' (fragile.py:30) waits for a token of scaled -> scaled_rows (depth 2, empty)
 the cycle of waits:
   rows_broadcast waits for space in rows_broadcast.1 -> spread (depth 2, full)
   spread waits for a token of alone -> spread (depth 2, empty)

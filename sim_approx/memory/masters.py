@@ -160,8 +160,8 @@ class HandOut(Machine):
 class Transfer(Machine):
     """Data on the bus, in ``transfers`` for each beat, of bursts that were asked for.
 
-    Inputs: bursts and beats. Outputs: space for a beat, beats for memory, and what follows the first beat of a burst
-    that is whole. Words: ``part`` of the ``beat`` of the burst.
+    Inputs: bursts and beats. Outputs: space for a beat, beats for memory, and, with the first beat of a burst, what
+    follows it: beats may be visible before the last one is here. Words: ``part`` of the ``beat`` of the burst.
     """
 
     transfers: int
@@ -173,17 +173,19 @@ class Transfer(Machine):
         need(self.inputs[1])
         whole = self.part == self.transfers - 1
         last = whole and self.beat == burst.value % FOLLOW
+        first = whole and self.beat == 0
         if whole:
             room(self.outputs[0])
             room(self.outputs[1])
-        if last:
+        if first:
             room(self.outputs[2])
+        if last:
+            take(self.inputs[0])
         if whole:
             take(self.inputs[1])
             put(self.outputs[0], SOME)
             put(self.outputs[1], Token(burst.value // FOLLOW + self.beat))
-        if last:
-            take(self.inputs[0])
+        if first:
             put(self.outputs[2], Token(burst.value % FOLLOW))
         self.part = 0 if whole else self.part + 1
         if whole:

@@ -56,6 +56,14 @@ def test_loads_and_stores_on_two_masters() -> None:
     check_memories(program(BusConfig(masters=2, bytes=8, burst=4, outstanding=2)))
 
 
+def test_a_burst_of_which_beats_are_visible_before_the_last_is_sent() -> None:
+    """Forty beats in bursts of sixteen, and memory that takes nine cycles."""
+    graph = Graph("long")
+    graph.source("x", Tile(UINT32, 40, 1), [3]).store("y")
+    memory = MemoryConfig(beat_bytes=4, latency=9, bus=BusConfig(bytes=4, outstanding=2))
+    check(Program(graph, {"x": np.arange(120).reshape(3, 40, 1)}, FabricConfig(link_bytes=8, memory=memory)))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "bus",

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from step.firing.machine import Address, Machine, Mask
-from step.firing.words import front, need, need_any, put, room, take
+from step.firing.machine import Address, Machine
+from step.firing.words import every, front, need, need_any, put, room, take, waiting, without
 from step.language.tokens import UNKNOWN, Token
 
 FOLLOW = 256
@@ -28,15 +28,14 @@ BURSTS, DUE, DATA = 0, 1, 2
 class Master(Machine):
     """One cycle of the registers of a master: whose turn it is, the tile that was asked for, the one that is cut.
 
-    Inputs are the ports (``every`` of them), then what may be asked for, then space for beats to be written. A port has
-    ``pieces`` and ``beats`` a tile, a burst ends at a multiple of ``longest``. Words: ``port`` has its turn, ``at`` of
-    its tokens were taken; a tile ``asked`` for begins at ``asked_place``; of one that is ``open`` ``left`` beats from
-    ``place`` on are to become bursts.
+    Inputs are the ports, then what may be asked for, then space for beats to be written. A port has ``pieces`` and
+    ``beats`` a tile, a burst ends at a multiple of ``longest``. Words: ``port`` has its turn, ``at`` of its tokens were
+    taken; a tile ``asked`` for begins at ``asked_place``; of one that is ``open`` ``left`` beats from ``place`` on are
+    to become bursts.
 
-    While any tile is inside, it fires in every cycle: whose turn is next depends on who offers what in each of them.
+    A cycle in which nothing changes comes again until something is there that was not: so it waits for that.
     """
 
-    every: Mask
     writes: bool
     pieces: Sequence[int]
     beats: Sequence[int]
@@ -52,8 +51,6 @@ class Master(Machine):
     left: int = 0
 
     def fire(self) -> int | None:
-        if not self.asked and not self.open:
-            need_any(self.inputs, self.every)
         ports = len(self.inputs) - 2
         offer = front(self.inputs[self.port])
         later = self.port
@@ -71,6 +68,10 @@ class Master(Machine):
         if self.writes and front(self.inputs[ports + 1]) is None:
             takes = False
         whole = self.at == self.pieces[self.port] - 1
+        stays = offer is not None or not first or later == self.port
+        if stays and not pushes and not loads and not takes:
+            known = every(self.inputs)
+            need_any(self.inputs, without(known, waiting(self.inputs, known)))
         if pushes:
             room(self.outputs[BURSTS])
             room(self.outputs[DUE])

@@ -46,7 +46,6 @@ def share(
             Master(
                 inputs=(*(each.asks for each in served), asked.credit, space),
                 outputs=(asked.bursts, asked.due, *data),
-                every=(1 << len(served)) - 1,
                 writes=writes,
                 pieces=beats if writes else [1] * len(beats),
                 beats=beats,

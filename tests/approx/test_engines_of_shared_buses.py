@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from same import both
 
+from step.functions import Cast, Max
+from step.language.dtypes import INT32, UINT32
+from step.language.graph import Graph
+from step.language.types import Tile
 from step.lowering.bus import BusConfig
+from step.lowering.fabric import FabricConfig
+from step.lowering.off_chip import MemoryConfig
 from step.programs.prepare import prepare
+from step.programs.program import Program
 from step.running.result import Status
 from step_check.fuzz.program import for_graph, program
 
@@ -36,6 +44,20 @@ def check(seeds: Iterable[int]) -> int:
 
 def test_random_programs() -> None:
     assert check(range(12)) >= 6
+
+
+def test_a_deadlock_amid_a_tile_is_found() -> None:
+    """A store that may not acknowledge keeps the last beat of a tile from its master, while another store waits."""
+    graph = Graph("amid")
+    rows, places = graph.source("rows", Tile(INT32, 4, 4), [2, 8]), graph.source("places", Tile(UINT32), [2, 8])
+    told = rows.store_random(graph.tensor("kept", (32, 4), INT32), places).map(Cast(INT32))
+    (told - told.accum(Max()).along(told)).sink("y")
+    graph.source("more", Tile(INT32, 4, 4), [40]).store("z")
+    memory = MemoryConfig(beat_bytes=4, bus=BusConfig(bytes=4, burst=1, outstanding=1))
+    data = {"rows": np.zeros((2, 8, 4, 4)), "places": np.arange(16).reshape(2, 8) % 8, "kept": np.zeros((32, 4))}
+    data |= {"more": np.zeros((40, 4, 4))}
+    prepared = prepare(Program(graph, data, FabricConfig(outstanding=2, memory=memory)))
+    assert both(prepared.netlist, prepared.data) == Status.DEADLOCK
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Masters of AXI4: share of the bus, area, clock (docs/board.md).
+"""Masters of AXI4: share of the bus, area, clock (docs/axi.md).
 
 `python benchmarks/axi_masters.py bandwidth`: tiles of 64 B x 16 in front of memory with a latency of 100 cycles.
 `python benchmarks/axi_masters.py area`: on an ECP5, with three seeds of place and route.

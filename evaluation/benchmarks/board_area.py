@@ -1,4 +1,4 @@
-"""Registers of a board: area and clock on an ECP5, with three seeds of place and route (docs/board.md).
+"""Registers of a board: area and clock on an ECP5, with three seeds of place and route (docs/axi.md).
 
 `python benchmarks/board_area.py examples/softmax.py`: the slave, run control and who waits for whom of that program.
 """

@@ -1,4 +1,4 @@
-"""DMA of streams: words a cycle, area, clock (docs/board.md).
+"""DMA of streams: words a cycle, area, clock (docs/axi.md).
 
 `python -m benchmarks.stream_dma rate`: words of 64 bytes in beats of 64, behind a master and memory with a latency of
 100 cycles. `python -m benchmarks.stream_dma area`, and `clock`: on an ECP5, the latter with three seeds of place and

@@ -1,7 +1,7 @@
 """Memory ports that share AXI4 buses: the masters of `hw.axi`, and what answers them in simulation, as machines.
 
 A master is served by the channel memory of `sim_approx.memory.channels` through one port for reads and one for writes
-(docs/board.md). Of each kind a `Master` turns tiles into bursts. What it may have outstanding, and beats that may wait
+(docs/axi.md). Of each kind a `Master` turns tiles into bursts. What it may have outstanding, and beats that may wait
 for their burst, are tokens that come back. A burst is one number: its first beat, and how many follow.
 """
 

@@ -29,7 +29,7 @@ class MemoryConfig(metaclass=Checked):
     end of the data on that bus: it is that of the controller and of the way there and back.
 
     With ``bus``, the fabric's ports share AXI4 buses, and only the masters of these are ports of the memory
-    (docs/board.md).
+    (docs/axi.md).
     """
 
     refused: ClassVar = FabricError

@@ -143,7 +143,9 @@ class Firing(Mechanism):
         self._m.submodules[f"stamps{port}"] = self._stamps[port] = waiting = Shared(stamps)
         entering = Signal(format.header, name=f"entering{port}")
         self._m.d.comb += [
-            *(waiting.cycles.eq(cycles), waiting.words.eq(words), entering.as_value().eq(waiting.entering))
+            waiting.cycles.eq(cycles),
+            waiting.words.eq(words),
+            entering.as_value().eq(waiting.entering),
         ]
         some = entering.rows != 0 if "rows" in format.header.members else Const(1, 1)
         return waiting.enters & entering.value & some

@@ -94,8 +94,9 @@ class Handles:
 
     def words(self, token: Token | None) -> tuple[int, int, int, int]:
         """A token, or none, as C++ reads it."""
-        found = None if token is None else (self.number(token.value), token.stop, token.rank, token.done | 2)
-        return found or (NOTHING_THERE, 0, 0, 0)
+        if token is None:
+            return NOTHING_THERE, 0, 0, 0
+        return self.number(token.value), token.stop, token.rank, token.done | 2
 
     def token(self, words: Iterable[int]) -> Token | None:
         """The opposite of `words`."""
@@ -220,9 +221,7 @@ class Packed:
             gathering = (0, 0, 0) if channel.gathering is None else astuple(channel.gathering)
             watcher = watch.get(channel)
             flags = 0 if watcher is None else WATCHED | COUNTS_ROWS * watcher.rows
-            head.extend((channel.index, 0, flags, 0, channel.addresses, *gathering, len(channel.tokens)))
-            for token in channel.tokens:
-                head.extend(handles.words(token))
+            head.extend((channel.index, 0, flags, 0, channel.addresses, *gathering, *self._tokens(channel.tokens)))
         self._filled = np.array(filled, np.int64)
         banks, buffers, self.tiles, self.token_notes, self.int_notes = (each.objects for each in self._shared.values())
         head.extend((len(banks), *(each.count for each in banks), len(buffers), len(self.tiles)))

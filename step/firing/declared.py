@@ -88,8 +88,10 @@ class Declared:
 
     def given(self, tiled: tuple[int, ...], most_rows: int) -> dict[str, Any]:
         """The parameters, where `TILED` and `MOST_ROWS` are these."""
-        known = {id(TILED): tiled, id(MOST_ROWS): most_rows}
-        return {name: known.get(id(each), each) for name, each in self.parameters.items()}
+        return {
+            name: tiled if each is TILED else most_rows if each is MOST_ROWS else each
+            for name, each in self.parameters.items()
+        }
 
 
 def declared_rule(node: Node) -> Declared | None:

@@ -54,8 +54,12 @@ def test_a_deadlock_amid_a_tile_is_found() -> None:
     (told - told.accum(Max()).along(told)).sink("y")
     graph.source("more", Tile(INT32, 4, 4), [40]).store("z")
     memory = MemoryConfig(beat_bytes=4, bus=BusConfig(bytes=4, burst=1, outstanding=1))
-    data = {"rows": np.zeros((2, 8, 4, 4)), "places": np.arange(16).reshape(2, 8) % 8, "kept": np.zeros((32, 4))}
-    data |= {"more": np.zeros((40, 4, 4))}
+    data = {
+        "rows": np.zeros((2, 8, 4, 4)),
+        "places": np.arange(16).reshape(2, 8) % 8,
+        "kept": np.zeros((32, 4)),
+        "more": np.zeros((40, 4, 4)),
+    }
     prepared = prepare(Program(graph, data, FabricConfig(outstanding=2, memory=memory)))
     assert both(prepared.netlist, prepared.data) == Status.DEADLOCK
 

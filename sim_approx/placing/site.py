@@ -23,10 +23,10 @@ from step.language.graph import Node
 from step.language.loops import RegularStream
 from step.language.reduction import Distinct
 from step.language.tokens import UNKNOWN, Token
-from step.language.types import is_dynamic
+from step.language.types import ElementType, is_dynamic
 from step.lowering.board import board_of
 from step.lowering.feasible import check_feasible
-from step.lowering.links import link_words, slots_in_flight
+from step.lowering.links import data_words, link_words, slots_in_flight
 from step.lowering.memory import memory_map
 from step.lowering.netlist import Netlist
 from step.lowering.plans import plan_of
@@ -271,5 +271,15 @@ def declared_sizes(site: UnitSite, declared: Declared) -> Sizes:
         latency = declared.cycles(site.fabric.link_bytes, rows, carries=site.carries)
         waits = 1 if isinstance(declared.latency, int) else latency
         return Pace(max(*cycles, waits), latency, max(cycles[len(site.inputs) :]))
+
+    return pace
+
+
+def stored_sizes(site: UnitSite, element: ElementType | None) -> Sizes:
+    """Sizes of a unit between tiles of ``element`` and a memory: a burst are their words, if any."""
+
+    def pace(rows: int) -> Pace:
+        words = data_words(element, site.fabric.link_bytes, rows)
+        return Pace(max(1, words), 0, words)
 
     return pace

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sim_approx.engine.words import Banks, Buffers, begin, enter, fill, lay, pass_through
-from sim_approx.placing.site import UnitSite
-from sim_approx.placing.sizes import stored_sizes
+from sim_approx.placing.site import UnitSite, stored_sizes
 from step.firing.machine import COMPUTES, ENDS, Channel, Machine, Sizes
 from step.firing.words import fault, front, need, put, reserve, room, take
 from step.language.faults import Fault, rows_of

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sim_approx.engine.words import Banks, Buffers, drop, enter, entry, page_count, page_of, pass_through
-from sim_approx.placing.site import UnitSite
-from sim_approx.placing.sizes import stored_sizes
+from sim_approx.placing.site import UnitSite, stored_sizes
 from step.firing.machine import COMPUTES, ENDS, Channel, Machine, Sizes
 from step.firing.words import fault, need, put, room, take
 from step.language.faults import Fault, rows_of

@@ -44,8 +44,8 @@ def leave(m: Module, plan: MatmulPlan, sums: Value, complete: Value, start: Valu
     )
     m.d.comb += line.i.eq(states.leaving if states else start)
     begins = line.o[0]
-    last_word = plan.result.beats - 1
-    word = Signal(range(max(2, plan.result.beats)), init=last_word, name="result_word")
+    last_word = plan.result.words - 1
+    word = Signal(range(max(2, plan.result.words)), init=last_word, name="result_word")
     with m.If(begins):
         m.d.sync += word.eq(0)
     with m.Elif(word != last_word):

@@ -37,7 +37,7 @@ class RowsMatmulDatapath(MatmulDatapath):
         last = delayed(m, order.last, plan.depth, "last")
         block = Signal(range(max(2, plan.arrangement.blocks)), name="complete_block")
         counts(m, block, complete, last)
-        word: Value = window_place(m, "result_word", self.leave, plan.result.beats)
+        word: Value = window_place(m, "result_word", self.leave, plan.result.words)
         results = Shared(CornerTurn(result_moves(plan), item_bits(plan.result), plan.results, deep=plan.deep_results))
         m.submodules.results = results
         m.d.comb += [results.write.eq(complete), results.write_step.eq(block), results.values.eq(sums)]

@@ -43,7 +43,7 @@ module {name} (
       emit_now = start ? {emit} : held_emit;
 {unpack}
       word = word + 1;
-      if (word == {beats}) begin
+      if (word == {words}) begin
         word = 0;
         {call};
         push = emit_now;
@@ -53,7 +53,7 @@ module {name} (
     end
     if (push) begin
       for (int i = 0; i < {result_words}; i++) computed[next % {slots}][32 * i +: 32] = result_words[i];
-      due[next % {slots}] = now + {wait_} - {beats} + 1;
+      due[next % {slots}] = now + {wait_} - {words} + 1;
       next = next + 1;
     end
 {lone}    if (!rst && oldest != next && due[oldest % {slots}] == now) begin
@@ -61,7 +61,7 @@ module {name} (
       leaving <= oldest % {slots};
       left <= 1;
       oldest <= oldest + 1;
-    end else if (left != 0 && left != {result_beats}) begin
+    end else if (left != 0 && left != {leaving_words}) begin
       result <= computed[leaving][left * {width} +: {width}];
       left <= left + 1;
     end
@@ -96,13 +96,13 @@ class MatmulModel(MatmulDatapath):
     def verilog(self) -> str:
         """The text of the module called `module_name`."""
         ports, variables, unpack = ["  input clk", "  input rst"], [], []
-        width, result_beats = len(self.result), self.plan.result.beats
-        beats = [each.beats for each in self.plan.operands]
+        width, leaving_words = len(self.result), self.plan.result.words
+        comes = [each.words for each in self.plan.operands]
         for path, member, _ in self.signature.flatten(self):
             (name,) = path
             span = f"[{member.shape - 1}:0] " if member.shape > 1 else ""
             ports.append(f"  {'input' if member.flow is In else 'output reg'} {span}{name}")
-        for number, words in enumerate(beats):
+        for number, words in enumerate(comes):
             name = f"operand{number}"
             bits = len(getattr(self, name))
             count = -(-bits * words // 32)
@@ -111,11 +111,11 @@ class MatmulModel(MatmulDatapath):
             unpack.append(f"      if (word < {words}) {name}_whole[word * {bits} +: {bits}] = {name};")
             loop = f"for (int i = 0; i < {count}; i++)"
             unpack.append(f"      if (word == {words - 1}) {loop} {name}_words[i] = {name}_whole[32 * i +: 32];")
-        result_words = -(-width * result_beats // 32)
+        result_words = -(-width * leaving_words // 32)
         variables.append(f"  bit [31:0] result_words [{result_words}];")
         reduces = self.plan.reduce
         sizes = {
-            "slots": self.latency // (result_beats if reduces else self.initiation_interval) + 2,
+            "slots": self.latency // (leaving_words if reduces else self.initiation_interval) + 2,
             "wait_": self.latency - 1,
             "result_words": result_words,
         }
@@ -129,8 +129,8 @@ class MatmulModel(MatmulDatapath):
             first="first" if reduces else "1",
             emit="emit" if reduces else "1",
             unpack="\n".join(unpack),
-            beats=max(beats),
+            words=max(comes),
             call=self.call,
             lone=_LONE_EMISSION.format(**sizes) if reduces else "",
-            result_beats=result_beats,
+            leaving_words=leaving_words,
         )

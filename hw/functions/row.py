@@ -70,7 +70,7 @@ class RowDatapath(Datapath):
         """The scalars of each row of the group that is there, entered, whether one is, if it is a tile's last, and if a
         row's."""
         shape, fold, plan = self.arrangement, self.fold, self.plan
-        number, (comes,) = word_window(m, self.start, [self.tile.beats])
+        number, (comes,) = word_window(m, self.start, [self.tile.words])
         begins = self.start if plan.gathering <= 1 else number == plan.gathering - 1
         arrives: Value = comes
         last: Value = C(0, 1)

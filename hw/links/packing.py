@@ -171,7 +171,7 @@ def _sizes(element: ElementType, format: TokenFormat, rows: int) -> tuple[Elemen
         return element, format.items, format.item_words
     element = with_rows(element, rows)
     items = tuple(each.bits for each in leaves(element))
-    return element, items, words(items, format.link_bits // 8)
+    return element, items, words(items, format.link_bits)
 
 
 def _items(value: Any, element: ElementType) -> Iterator[int]:

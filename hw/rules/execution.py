@@ -112,7 +112,7 @@ class Execution(Results):
         places, literals = self.split(port)
         whole = all(each.is_whole for each in places)
         one_place = len(places) == 1 and len(literals) <= whole
-        fine = (one_place if places else literals and format.beats <= 1) and COMPUTED not in self.ways(port).values()
+        fine = (one_place if places else literals and format.words <= 1) and COMPUTED not in self.ways(port).values()
         if not fine and (format.word_bits or not whole):
             what = " or ".join(dict.fromkeys(map(str, self.ways(port).values()))) or "nothing"
             hint = "they are those of one input, a constant instead, values side by side, or an item"
@@ -181,7 +181,7 @@ def tuple_words(format: TokenFormat) -> Span:
     """Words of an item in a tuple; those of control are there only."""
     if isinstance(format, DynamicFormat):
         return format.span
-    return Span(format.beats or -(-format.bits // format.link_bits))
+    return Span(format.words or -(-format.bits // format.link_bits))
 
 
 def _front(port: int, format: TokenFormat) -> Symbol:

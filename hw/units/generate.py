@@ -106,7 +106,7 @@ class Generate(FiringRule):
     def _word(self, m: Module, firing: Firing, number: Value) -> Signal:
         """The words of value ``number``, which was sent last."""
         last = firing.latched(number)
-        return self._listed(m, last * self.token.beats + firing.phase() if self.token.beats > 1 else last)
+        return self._listed(m, last * self.token.words + firing.phase() if self.token.words > 1 else last)
 
     def _integer(self, m: Module, firing: Firing, steps: Signal) -> Signal:
         """The integer that is next."""

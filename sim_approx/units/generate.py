@@ -75,7 +75,7 @@ def build(site: UnitSite) -> Machine:
     return site.add(
         Generate(
             **site.ports(),
-            interval=site.beats_out[0],
+            interval=site.words_out[0],
             before=len(operator.before),
             period=len(operator.values),
             levels=operator.levels(bool(site.inputs)),

@@ -30,7 +30,7 @@ NESTED = [
     ("len(self.extents), when=between)", "len(self.extents))"),
     ("ends, level = walked.last, walked.level", "ends, level = Const(1), walked.level"),
     ("level + Mux(ends, reference.stop, 0), Mux(empty", "Mux(ends, reference.stop, 0), Mux(empty"),
-    ("last * self.token.beats + firing.phase()", "last * self.token.beats"),
+    ("last * self.token.words + firing.phase()", "last * self.token.words"),
     ("firing.occupy(when=begins | between | ending)", "firing.occupy(when=begins | ending)"),
 ]
 ALONE = [
@@ -85,8 +85,8 @@ class Generated(UnitBench):
             first, _, step = rule.integers
             listed = (first + step * turn)[: rule.token.bits]
         elif rule.token.items:
-            beats = 1 if rule.token.control else rule.token.beats
-            parts = [rule.words[at : at + beats] for at in range(0, len(rule.words), beats)]
+            taken = 1 if rule.token.control else rule.token.words
+            parts = [rule.words[at : at + taken] for at in range(0, len(rule.words), taken)]
             listed = Array(C(sum(word << at for at, word in enumerate(each)), 8) for each in parts)[place]
         if rule.token.control:
             m.d.comb += Assert(~(put & sent.value) | (sent.control == listed))
@@ -114,7 +114,7 @@ def rule(
 ) -> generate.Generate:
     """Values that follow each other are not alike."""
     before, period, behind = counts
-    number = sum(counts) * (1 if token.control else token.beats) if token.items and not integers else 0
+    number = sum(counts) * (1 if token.control else token.words) if token.items and not integers else 0
     listed = tuple((at ^ at >> 1) & 1 for at in range(number))
     return module.Generate(reference, token, extents, before, period, behind, listed, integers)  # type: ignore[attr-defined]
 

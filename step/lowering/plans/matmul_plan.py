@@ -92,7 +92,7 @@ class MatmulPlan(DatapathPlan):
     def loads(self, rows: Any) -> Any:
         """Cycles in which the operands come."""
         left, right = self.operands
-        return largest(left.words_at(rows), right.beats)
+        return largest(left.words_at(rows), right.words)
 
     @property
     def depth(self) -> int:
@@ -102,7 +102,7 @@ class MatmulPlan(DatapathPlan):
     @cached_property
     def begin(self) -> int:
         """Cycles from the first words of the operands to the first block: every scalar came before it is read."""
-        whole = [each.beats for each, assembled in zip(self.operands, self.assembled, strict=True) if assembled]
+        whole = [each.words for each, assembled in zip(self.operands, self.assembled, strict=True) if assembled]
         return max(self.soonest(self.arrangement.rows), 1, *whole)
 
     def begin_of(self, rows: Any) -> Any:
@@ -178,8 +178,8 @@ class MatmulPlan(DatapathPlan):
     def shifts(self) -> bool:
         """Whether the result waits in shift registers, which it leaves before a sum of the next one comes."""
         complete = self.complete(self.arrangement.rows)
-        taken = complete.max() - complete.min() + self.arrangement.waits + self.result.beats
-        return not self.reduce and self.result.beats <= SHIFTED and bool(taken <= self.initiation_interval)
+        taken = complete.max() - complete.min() + self.arrangement.waits + self.result.words
+        return not self.reduce and self.result.words <= SHIFTED and bool(taken <= self.initiation_interval)
 
     def soonest(self, rows: int) -> int:
         """When the first block may begin, for scalars in banks."""

@@ -33,7 +33,7 @@ class RowsMatmulPlan(MatmulPlan):
         """`begin_of` for each number of rows; none begin at once."""
         soonest, busy = {rows: max(1, self.soonest(rows)) for rows in self.sizes}, super().interval_of
         least = max(each + self.arrangement.interval(rows) - busy(rows) for rows, each in soonest.items())
-        comes = self.operands[1].beats  # the lanes begin with a word
+        comes = self.operands[1].words  # the lanes begin with a word
         return 0, *(max(each, min(least, comes)) for each in soonest.values())
 
     def begin_of(self, rows: Any) -> Any:

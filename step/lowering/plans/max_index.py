@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from step.language.function import Function
-from step.lowering.links import word_bits
 from step.lowering.plans.plan import Application, DatapathPlan, Timing
+from step.lowering.plans.rows import word_bits
 from step.lowering.plans.words import Words
 
 
@@ -33,7 +33,7 @@ class MaxIndexPlan(DatapathPlan):
 
     @property
     def result_bits(self) -> int:
-        return word_bits(self.items, self.link_bits // 8)
+        return word_bits(self.items, self.link_bits)
 
     @property
     def items(self) -> tuple[int, int]:
@@ -41,5 +41,5 @@ class MaxIndexPlan(DatapathPlan):
         return self.values.bits, self.indices.bits
 
     def at(self, rows: Any) -> Timing:
-        collecting = max(self.values.beats, self.indices.beats)
+        collecting = max(self.values.words, self.indices.words)
         return Timing(collecting, collecting + 1, streams=True)

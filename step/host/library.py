@@ -18,6 +18,7 @@ from pathlib import Path
 
 from step.errors import EnvironmentProblem
 from step.host.files import write_atomically
+from step.host.progress import Progress, silent
 
 
 class NoLibrary(EnvironmentProblem):
@@ -37,7 +38,9 @@ def version(compiler: str) -> str:
     return subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout
 
 
-def cached(folder: Path, identity: str, text: str, command: Sequence[str], what: str) -> ctypes.CDLL:
+def cached(
+    folder: Path, identity: str, text: str, command: Sequence[str], what: str, progress: Progress = silent
+) -> ctypes.CDLL:
     """The library that ``command``, a compiler and its options, makes of ``text``; once in ``folder``.
 
     ``identity``: all that goes into it but the compiler, which has to be the same. Raises `NoLibrary`, about ``what``.
@@ -46,6 +49,7 @@ def cached(folder: Path, identity: str, text: str, command: Sequence[str], what:
     path = folder / f"{key}.so"
     found = whole(path)
     if found is None:
+        progress(f"compiling {what}, once: half a minute")
         compile_to(path, text, command, what)
         found = whole(path)
     if found is None:

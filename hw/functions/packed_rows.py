@@ -20,9 +20,6 @@ class PackedRows(Datapath):
     all of them are made of.
     """
 
-    adds_rows = True
-    """The state has the rows of all elements together."""
-
     plan: JoinPlan
 
     def elaborate(self, platform: Any) -> Module:

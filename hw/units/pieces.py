@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 
 from hw.firing.machine import Firing
 from hw.firing.unit import FiringRule
-from hw.functions.corner_turn import CornerTurn, Move
+from hw.functions.corner_turn import CornerTurn, Move, moves_of
 from hw.functions.retile import RetileSlicer
 from hw.links.layout import TokenFormat
 from hw.links.words import in_words, whole
@@ -38,19 +39,20 @@ class Pieces(FiringRule):
 
     def cut(self, m: Module, firing: Firing, index: Signal, value: Value) -> None:
         """Send the words of piece ``index``."""
-        if self.slicer.plan.slides:
+        kind = self.slicer.plan.kind
+        if kind == "sliding":
             slide(m, firing, self.token, self.piece, index == 0, value)
-        elif self.slicer.plan.lies_whole:
+        elif kind == "whole":
             if self.token.beats > 1:
                 firing.read_from(0, index * self.piece.beats)
             firing.pass_data(0, 0)
-        elif self.slicer.plan.lies_within:
+        elif kind == "within":
             firing.send(0, self.within(m, firing, index, firing.latched))
         else:
             begins = firing.delayed(firing.fired(value))
             number, word = self.collect(m, firing, value, index == 0)
             which = firing.delayed(firing.latched(index))
-            if self.slicer.plan.turns:
+            if kind == "turned":
                 firing.send(0, self._turned(m, number, word, begins, which))
             else:
                 piece = piece_of(m, self.slicer, self.gather(m, number, word), which)
@@ -96,14 +98,11 @@ class Pieces(FiringRule):
         """From the words of a tile to those of its pieces, by items of so many bits."""
         width, pieces, words = self.slicer.width // item, self.slicer.pieces, self.piece.beats
         enter, leave = self.token.word_bits // item, self.piece.word_bits // item
-        found = []
-        for row in range(self.slicer.lines):
-            for piece in range(pieces):
-                for at in range(width):
-                    step, port = divmod((row * pieces + piece) * width + at, enter)
-                    word, place = divmod(row * width + at, leave)
-                    found.append(Move(step, port, piece * words + word, place))
-        return tuple(found)
+        places = product(range(self.slicer.lines), range(pieces), range(width))
+        ways = (
+            ((row * pieces + piece) * width + at, piece * words * leave + row * width + at) for row, piece, at in places
+        )
+        return moves_of(ways, enter, leave)
 
     def gather(self, m: Module, number: Signal, word: Value) -> Signal:
         """The last element of which all words have come."""

@@ -7,13 +7,12 @@ from functools import singledispatch
 from typing import Any
 
 from step.language.function import Function
-from step.language.types import ElementType, Tile
+from step.language.types import ElementType, Selector, Tile
 from step.lowering.plans.matmul_plan import MatmulPlan
 from step.lowering.plans.pick import RotatePlan
 from step.lowering.plans.plan import Application
 from step.lowering.plans.retile import JoinPlan, SplitPlan
 from step.lowering.plans.row import RowPlan
-from step.lowering.plans.select import IndicesPlan
 from step.lowering.plans.vector import VectorPlan
 from step.lowering.plans.words import Store
 from step_explore.areas.amounts import Amounts
@@ -33,17 +32,16 @@ def datapath(function: Function, application: Application, plan: Any) -> Amounts
 
 @singledispatch
 def _add(plan: Any, found: Amounts, function: Function, application: Application) -> None:
-    """Wires, registers and counters of what has no lanes, in parts of the words and of whole elements."""
-    result = application.result
+    """Wires, registers and counters of what has no lanes, in parts of the words and of whole elements.
+
+    Logic that finds the lowest of targets is for each of them.
+    """
+    result, first = application.result, application.inputs[0]
     found.one(function.name, bits=result.bits, word_bits=min(result.bits, 8 * application.fabric.link_bytes))
-    if isinstance(result, Tile):
+    if isinstance(first, Selector):
+        found.put(f"{function.name}.targets", first.targets)
+    elif isinstance(result, Tile):
         found.put(f"{function.name}.scalars", result.bits // result.dtype.bits)
-
-
-@_add.register
-def _(plan: IndicesPlan, found: Amounts, function: Function, application: Application) -> None:
-    """Logic that finds the lowest of the targets and counts them, and registers of the indices."""
-    found.one(function.name, targets=plan.targets, bits=application.result.bits)
 
 
 @_add.register
@@ -119,7 +117,7 @@ def _(plan: RowPlan, found: Amounts, function: Function, application: Applicatio
 def _(plan: RotatePlan, found: Amounts, function: Function, application: Application) -> None:
     """The registers of one window or two, and what chooses among their words."""
     word = plan.tile.word_bits
-    kept = plan.windows * plan.window * word
+    kept = plan.store.copies * plan.window * word
     found.one("rotate_half", kept_bits=kept, word_bits=word, chosen_bits=word * plan.window)
 
 

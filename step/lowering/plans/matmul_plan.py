@@ -32,6 +32,12 @@ class MatmulPlan(DatapathPlan):
 
     A lane takes the products of ``terms`` k in a cycle: the arrangement has so many times fewer *steps* than there are
     k. Behind the last k are zeros.
+
+    Where left operands may have fewer rows than the arrangement (``fewer``), one with few rows has short turns, so it
+    must begin later, when more words of the right operand are there. Products do not meet on the lanes: one that begins
+    late keeps the next one waiting for so much longer as this may begin sooner. So none begins sooner than the others
+    need, as long as words of the right operand come. A result may wait for the words of the one before it. Stores have
+    room for the worst order of sizes. Where products share a turn each has the slot of one with all rows.
     """
 
     arrangement: Arrangement
@@ -43,8 +49,9 @@ class MatmulPlan(DatapathPlan):
     reduce: bool
     terms: int = 1
     deep: int = DEEP
+    fewer: bool = False
 
-    takes_rows = False
+    most_rows = property(lambda self: self.arrangement.rows if self.fewer else 0)
 
     @property
     def lanes(self) -> int:  # type: ignore[override]
@@ -53,7 +60,7 @@ class MatmulPlan(DatapathPlan):
     @property
     def sizes(self) -> range:
         """The numbers of rows that there may be."""
-        return range(self.arrangement.rows, self.arrangement.rows + 1)
+        return range(1 if self.fewer else self.arrangement.rows, self.arrangement.rows + 1)
 
     @cached_property
     def initiation_interval(self) -> int:
@@ -77,6 +84,11 @@ class MatmulPlan(DatapathPlan):
 
     def interval_of(self, rows: int) -> int:
         """Cycles from the start of a product of so many ``rows`` to the next one."""
+        late = self.begins[rows] - min(self.begins[1:]) if self.fewer else 0
+        return max(self._busy(rows), self.arrangement.interval(rows) + late)
+
+    def _busy(self, rows: int) -> int:
+        """The same of products that all begin alike."""
         leaves = 1 if self.reduce else self.result.words_at(rows)
         return max(self.loads(rows), self.arrangement.interval(rows), leaves)
 
@@ -105,9 +117,17 @@ class MatmulPlan(DatapathPlan):
         whole = [each.beats for each, assembled in zip(self.operands, self.assembled, strict=True) if assembled]
         return max(self.soonest(self.arrangement.rows), 1, *whole)
 
+    @cached_property
+    def begins(self) -> tuple[int, ...]:
+        """The same for each number of rows, where there may be fewer; none begin at once."""
+        soonest = {rows: max(1, self.soonest(rows)) for rows in self.sizes}
+        least = max(each + self.arrangement.interval(rows) - self._busy(rows) for rows, each in soonest.items())
+        comes = self.operands[1].beats  # the lanes begin with a word
+        return 0, *(max(each, min(least, comes)) for each in soonest.values())
+
     def begin_of(self, rows: Any) -> Any:
         """`begin` of a product of so many ``rows``."""
-        return self.begin
+        return entry(rows, self.begins) if self.fewer else self.begin
 
     @cached_property
     def assembled(self) -> tuple[bool, bool]:
@@ -117,9 +137,10 @@ class MatmulPlan(DatapathPlan):
         one and a half LUTs, and every input of a multiplexer about one: of those there are as many as scalars in
         registers, or as banks. Two registers are counted as a LUT, as there are as many of both.
         """
+        if self.fewer or self.arrangement.products > 1:
+            return False, False
         ports = zip(self.operands, self.banks, self._copies(begin=self.soonest(self.arrangement.rows)), strict=True)
-        twice = self.arrangement.products == 1
-        left, right = (twice and copies > 1 and 2 * each.scalars < 2.5 * banks for each, (banks, _), copies in ports)
+        left, right = (copies > 1 and 2 * each.scalars < 2.5 * banks for each, (banks, _), copies in ports)
         return left, right
 
     @cached_property
@@ -166,7 +187,7 @@ class MatmulPlan(DatapathPlan):
         A state of known size has left before any sum of the second one behind it is complete. It may leave later than
         its last element came; for that there is a third place. A result of any size may wait for the one before it.
         """
-        if self.reduce and not self.takes_rows:
+        if self.reduce and not self.fewer:
             return 3
         words = self.result.words_at
         late = max(self._latencies[rows] - max(0, self._intervals[rows] - words(rows)) for rows in self.sizes)
@@ -177,9 +198,11 @@ class MatmulPlan(DatapathPlan):
     @cached_property
     def shifts(self) -> bool:
         """Whether the result waits in shift registers, which it leaves before a sum of the next one comes."""
+        if self.fewer or self.reduce or self.result.beats > SHIFTED:
+            return False
         complete = self.complete(self.arrangement.rows)
         taken = complete.max() - complete.min() + self.arrangement.waits + self.result.beats
-        return not self.reduce and self.result.beats <= SHIFTED and bool(taken <= self.initiation_interval)
+        return bool(taken <= self.initiation_interval)
 
     def soonest(self, rows: int) -> int:
         """When the first block may begin, for scalars in banks."""

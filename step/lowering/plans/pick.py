@@ -10,6 +10,7 @@ from typing import Any
 from step.functions.pick import Column
 from step.language.function import Function
 from step.lowering.plans.plan import Application, TilePlan, Timing
+from step.lowering.plans.words import Parts, Store
 
 
 def plan(function: Function, application: Application) -> TilePlan:
@@ -41,9 +42,10 @@ class RotatePlan(TilePlan):
         return min(self.tile.beats, row // gcd(row, self.tile.link_bits))
 
     @property
-    def windows(self) -> int:
-        """Windows that lie in registers."""
-        return 1 if self.window == 1 else 2
+    def store(self) -> Store:
+        """The windows that lie in registers."""
+        words = Parts(self.window, self.tile.word_bits)
+        return Store(words, words, 1 if self.window == 1 else 2, picked=True)
 
     @property
     def width(self) -> int:

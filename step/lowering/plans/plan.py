@@ -9,7 +9,7 @@ from typing import Any
 
 from step.language.function import Function
 from step.language.graph import Node
-from step.language.types import ElementType, Selector, is_dynamic, with_rows
+from step.language.types import ElementType, is_dynamic, with_rows
 from step.lowering.fabric import FabricConfig
 from step.lowering.plans.rows import largest
 from step.lowering.plans.words import Words
@@ -80,33 +80,35 @@ Plan = DatapathPlan | Timing
 
 @dataclass(frozen=True)
 class Wires(DatapathPlan):
-    """A ``function`` whose result is there at once, as ``streams`` or not; of operands and to a result of these widths.
+    """A ``function`` of elements that come in one piece, and of which the result is there ``cycles`` later.
 
-    Of control, and of a piece that an index counts: these come in one piece. The first operand may be ``chosen``, by a
-    selector.
+    Mostly that is at once: of control, and of a piece that an index counts. Elements follow each other ``interval``
+    cycles apart; ``at_once`` scalars are worked on in a cycle, where not all are. A piece is the whole element,
+    ``streams`` or not, or a word of it, of ``word_bits``.
     """
 
     function: Function
-    operand_widths: tuple[int, ...]
-    result_width: int
+    inputs: tuple[ElementType, ...]
+    output: ElementType
     reduce: bool
-    streams: bool
-    chosen: bool = False
+    streams: bool = False
+    interval: int = 1
+    cycles: int = 0
+    at_once: int = 0
+    word_bits: int | None = None
 
     takes_rows = False
     rows = 1
-    operand_bits = property(lambda self: self.operand_widths)
-    result_bits = property(lambda self: self.result_width)
+    operand_bits = property(lambda self: tuple(self.word_bits or each.bits for each in self.inputs))
+    result_bits = property(lambda self: self.word_bits or self.output.bits)
 
     @classmethod
-    def of(cls, function: Function, application: Application, *, streams: bool = True) -> Wires:
+    def of(cls, function: Function, application: Application, **more: Any) -> Wires:
         """The wires of a function at its place in the fabric."""
-        inputs, result = application.inputs, application.result
-        chosen = isinstance(inputs[0], Selector)
-        return cls(function, tuple(each.bits for each in inputs), result.bits, application.reduce, streams, chosen)
+        return cls(function, application.inputs, application.result, application.reduce, **more)
 
     def at(self, rows: Any) -> Timing:
-        return Timing(1, 0, self.streams)
+        return Timing(self.interval, self.cycles, self.streams)
 
 
 @dataclass(frozen=True)

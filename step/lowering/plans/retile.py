@@ -90,47 +90,31 @@ class JoinPlan(DatapathPlan):
     @cached_property
     def store(self) -> Store:
         """The store in which words of all tiles become words of the result."""
-        tile, whole = self.bits_of_a_tile, self.bits if self.packs else self.count * self.bits_of_a_tile
-        at_once = not self.streams
+        tile, whole = self.bits_of_a_tile, self.bits if self.kind == "packed" else self.count * self.bits_of_a_tile
+        at_once = self.kind == "registers"
         came = tile if at_once or self.control else min(self.link_bits, tile)
         left = whole if at_once or (self.control and self.count == 1) else min(self.link_bits, whole)
         return Store(Parts(self.count * -(-tile // came), came), Parts(-(-whole // left), left))
 
-    @property
-    def in_rows(self) -> bool:
-        """Tiles follow each other in a store."""
-        if self.row:
-            return self.dynamic and self.row % self.link_bits == 0
-        return self.lines == 1 and (self._fits or self.count * self.width <= self.link_bits)
+    @cached_property
+    def kind(self) -> str:
+        """How tiles wait: ``rows``, in a memory where they follow each other, ``packed`` so bit by bit, ``columns``,
+        lines that leave a memory in another order than they came, or in ``registers``."""
+        if self.row and not self.dynamic:
+            return "columns"
+        fits = _fit(self.width, self.link_bits)
+        if not self.row and self.lines == 1 and (fits or self.count * self.width <= self.link_bits):
+            return "rows"
+        if self.dynamic:
+            return "rows" if self.row and self.row % self.link_bits == 0 else "packed"
+        return "columns" if self.lines > 1 and fits and self.link_bits <= PARTS * self.width else "registers"
 
-    @property
-    def in_columns(self) -> bool:
-        """Lines leave a memory in another order than they came."""
-        if self.row:
-            return not self.dynamic
-        return self.lines > 1 and self._fits and self.link_bits <= PARTS * self.width
-
-    @property
-    def streams(self) -> bool:  # type: ignore[override]
-        return self.in_rows or self.in_columns or self.packs
-
-    @property
-    def packs(self) -> bool:
-        """Tiles follow each other bit by bit."""
-        return self.dynamic and not self.in_rows
-
-    @property
-    def takes_rows(self) -> bool:  # type: ignore[override]
-        return self.streams
+    streams = takes_rows = property(lambda self: self.kind != "registers")  # type: ignore[assignment]
 
     def at(self, rows: Any) -> Timing:
         still = -(-self.bits_of_a_tile // self.link_bits) if self.streams else 1
         words = largest(1, parts(rows, self.row, self.link_bits)) if self.row else still
         return Timing(words, 1, self.streams)
-
-    @property
-    def _fits(self) -> bool:
-        return _fit(self.width, self.link_bits)
 
 
 @dataclass(frozen=True)
@@ -163,9 +147,7 @@ class SplitPlan(DatapathPlan):
     def result_bits(self) -> int:
         return self.lines * self.width
 
-    @property
-    def takes_rows(self) -> bool:  # type: ignore[override]
-        return self.there or self.slides or self.lies_whole or self.lies_within
+    takes_rows = property(lambda self: self.kind not in ("turned", "registers"))  # type: ignore[assignment]
 
     def at(self, rows: Any) -> Timing:
         words = largest(1, parts(rows, self.width, self.link_bits))
@@ -181,30 +163,25 @@ class SplitPlan(DatapathPlan):
             return self.initiation_interval if self.sliding else self._words + 1
         return 0 if self.takes_rows else self._words
 
-    @property
-    def slides(self) -> bool:
-        """Pieces are read out of two words that follow each other."""
-        return self.sliding and not (self.lies_whole or self.lies_within)
+    @cached_property
+    def kind(self) -> str:
+        """How pieces are read: as ``whole`` words where they lie, ``within`` one, ``sliding`` out of two that follow
+        each other, ``there`` in a memory for any rows; or when all came, ``turned`` in a memory that they leave in
+        another order than their scalars came, or out of ``registers``."""
+        if self.there:
+            return "there"
+        if self.lines == 1 and self.result_bits % min(self.link_bits, self.bits) == 0:
+            return "whole"
+        if self._words == 1 or (self.lines == 1 and self.link_bits % self.result_bits == 0):
+            return "within"
+        if self.sliding:
+            return "sliding"
+        return "turned" if _fit(self.width, self.link_bits) and self.link_bits <= PARTS * self.width else "registers"
 
     @property
     def collects_control(self) -> bool:
         """Whether data that comes as words leaves in headers."""
         return self.makes_control and not self.control
-
-    @property
-    def lies_whole(self) -> bool:
-        """Pieces are made of whole words."""
-        return self.lines == 1 and self.result_bits % min(self.link_bits, self.bits) == 0
-
-    @property
-    def lies_within(self) -> bool:
-        """Words are made of whole pieces."""
-        return self._words == 1 or (self.lines == 1 and self.link_bits % self.result_bits == 0)
-
-    @property
-    def turns(self) -> bool:
-        """Pieces that have to wait leave a memory in another order than their scalars came; others leave registers."""
-        return _fit(self.width, self.link_bits) and self.link_bits <= PARTS * self.width
 
     @property
     def pieces(self) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 from amaranth.hdl import C, Const, Module, Mux, Signal, Value
 
-from hw.primitives.timing import counter, counts, named
+from hw.primitives.timing import counter, named
 from step.lowering.plans.matmul_plan import MatmulPlan
 from step.lowering.plans.rows import parts
 
@@ -93,19 +93,13 @@ class Order(Working):
         """The row of the block in its group, and whether it is the last one, of so many ``blocks`` below each other."""
         m, shape = self._m, self._plan.arrangement
         left, height = (Signal(range(shape.row_blocks + 1), name=name) for name in ("left", "height"))
-        self._last_group, ends = Signal(name="last_group"), Signal(name="last_down")
-        down = Signal(range(max(2, shape.row_blocks)), name="down")
-        m.d.comb += [
-            self._last_group.eq(left < 2 * shape.group),
-            height.eq(Mux(self._last_group, left, shape.group)),
-            ends.eq(down == height - 1),
-        ]
-        counts(m, down, advance, ends)
+        self._last_group = Signal(name="last_group")
+        m.d.comb += [self._last_group.eq(left < 2 * shape.group), height.eq(Mux(self._last_group, left, shape.group))]
         with m.If(begins):
             m.d.sync += left.eq(blocks)
         with m.Elif(self._turn_ends & self.last_k):
             m.d.sync += left.eq(left - shape.group)
-        return down, ends
+        return counter(m, shape.row_blocks, "down", advance, height)
 
     def _enough(self, busy: Value) -> Value:
         """Whether the turn may end: a sum of its first block is there again."""

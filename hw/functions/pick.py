@@ -20,14 +20,15 @@ class ColumnDatapath(Datapath):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        tile, shape = self.plan.tile, self.plan.result
+        tile, shape, function = self.plan.tile, self.plan.result, self.plan.function
+        assert isinstance(function, Column)
         number, (comes,) = word_window(m, self.start, [tile.beats])
         width = min(tile.dtype.bits, tile.link_bits)
         pieces, slots = tile.dtype.bits // width, tile.word_bits // width
         column: list[Value] = []
         for part in range(tile.rows * pieces):
             row, piece = divmod(part, pieces)
-            word, slot = divmod((row * tile.cols + self.plan.index) * pieces + piece, slots)
+            word, slot = divmod((row * tile.cols + function.index) * pieces + piece, slots)
             column.append(held(m, self.operand0.word_select(slot, width), comes & (number == word), f"part_{part}"))
         words = [Cat(column)[at * shape.link_bits :][: shape.word_bits] for at in range(shape.beats)]
         leaves, _ = self.leaving(m, shape.beats)

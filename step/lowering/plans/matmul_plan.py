@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from step.lowering.plans.blocks import Arrangement
+from step.lowering.plans.parts import Circuit, Memory, Part
 from step.lowering.plans.plan import DatapathPlan, Timing
 from step.lowering.plans.rows import entry, largest
 from step.lowering.plans.words import Words
@@ -56,6 +57,29 @@ class MatmulPlan(DatapathPlan):
     @property
     def lanes(self) -> int:  # type: ignore[override]
         return self.arrangement.lanes * self.terms
+
+    @property
+    def parts(self) -> Iterable[Part]:
+        """Lanes, the stores of operands in front of them, sums, and the store of the result."""
+        shape, dtype, out = self.arrangement, self.operands[0].dtype.name, self.result.dtype.name
+        yield Circuit(f"matmul.lanes.{dtype}", shape.lanes)
+        yield Circuit(f"matmul.lane_stages.{dtype}", shape.lanes * shape.stages)
+        yield Circuit(f"matmul.rounded_lanes.{out}", shape.lanes)
+        yield Circuit("matmul", amounts={"reduce": self.reduce, "dynamic": self.fewer})
+        for port, operand in enumerate(self.operands):
+            if self.assembled[port]:
+                yield Circuit("matmul.assembled_bits", operand.bits)
+                continue
+            ports = self.terms * (shape.block_cols if port else shape.block_rows)
+            yield _turn(operand, self.banks[port], self.copies[port], ports, deep=self.deep_operands[port])
+        if self.reduce or (shape.inner > 1 and self.turns[1] != shape.stages):
+            yield Memory(32 * shape.lanes, self.sums, deep=self.deep_sums)
+            yield Circuit("matmul.kept_sums", 32 * shape.lanes)
+        if self.shifts:
+            yield Circuit("matmul.shifted_bits", self.result.bits)
+        else:
+            per_word = self.result.word_bits // min(self.result.dtype.bits, self.result.word_bits)
+            yield _turn(self.result, self.result_banks, self.results, per_word, deep=self.deep_results)
 
     @property
     def sizes(self) -> range:
@@ -273,6 +297,13 @@ class MatmulPlan(DatapathPlan):
     def result_banks(self) -> tuple[int, int]:
         """The same of the result."""
         return _banks(self.result, self.arrangement.block_rows, self.arrangement.block_cols)
+
+
+def _turn(tile: Words, banks: tuple[int, int], copies: int, ports: int, *, deep: bool) -> Memory:
+    """The memory of ``copies`` tiles in so many ``banks``, with so many scalars in each; one leaves by each port."""
+    count, items = banks
+    width = min(tile.dtype.bits, tile.word_bits)
+    return Memory(width, copies << (items - 1).bit_length(), count, ports, deep)
 
 
 @lru_cache(maxsize=4096)  # it is the same for all groups of rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,6 +12,7 @@ from step.language.function import Function
 from step.language.graph import Node
 from step.language.types import ElementType, is_dynamic, with_rows
 from step.lowering.fabric import FabricConfig
+from step.lowering.plans.parts import Circuit, Part
 from step.lowering.plans.rows import largest
 from step.lowering.plans.words import Words
 
@@ -61,6 +63,11 @@ class DatapathPlan(abc.ABC):
         """Rows of a tile, or the most."""
         return self.result.rows
 
+    @property
+    def parts(self) -> Iterable[Part]:
+        """What the datapath is made of."""
+        return ()
+
     @abc.abstractmethod
     def at(self, rows: Any) -> Timing:
         """The cycles with so many ``rows``: a number, or hardware. Where they are static, it is all of these."""
@@ -102,6 +109,12 @@ class Wires(DatapathPlan):
     operand_bits = property(lambda self: tuple(self.word_bits or each.bits for each in self.inputs))
     result_bits = property(lambda self: self.word_bits or self.output.bits)
 
+    @property
+    def parts(self) -> Iterable[Part]:
+        """Wires; logic that finds the lowest of targets is for each of them."""
+        targets = getattr(self.inputs[0], "targets", 0)
+        yield Circuit(self.function.name, amounts={"bits": self.output.bits, "targets": targets})
+
     @classmethod
     def of(cls, function: Function, application: Application, **more: Any) -> Wires:
         """The wires of a function at its place in the fabric."""
@@ -115,6 +128,7 @@ class Wires(DatapathPlan):
 class TilePlan(DatapathPlan):
     """The words of a ``tile`` become those of the ``result``, of which the last leaves a cycle behind its last one."""
 
+    function: Function
     tile: Words
     result: Words
     most_rows: int = field(default=0, kw_only=True)
@@ -122,6 +136,12 @@ class TilePlan(DatapathPlan):
     @property
     def operands(self) -> tuple[Words, ...]:  # type: ignore[override]
         return (self.tile,)
+
+    @property
+    def parts(self) -> Iterable[Part]:
+        """Wires, registers and counters, in parts of the words and of whole elements."""
+        amounts = {"bits": self.result.bits, "word_bits": self.result.word_bits}
+        yield Circuit(self.function.name, amounts=amounts)
 
     def at(self, rows: Any) -> Timing:
         came, leave = self.tile.words_at(rows), self.result.words_at(rows)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from math import gcd
 from typing import Any
 
 from step.functions.retile import RetileRow, RetileStreamify
 from step.language.function import Function
 from step.language.types import Tile
+from step.lowering.plans.parts import Circuit, Memory, Part, Parts, Store
 from step.lowering.plans.plan import Application, DatapathPlan, Timing
 from step.lowering.plans.rows import largest, parts
-from step.lowering.plans.words import Parts, Store
 
 PARTS = 4
 """Columns narrower than this part of a link wait in registers: memories of so few places take as much."""
@@ -36,6 +38,13 @@ def plan(function: Function, application: Application) -> DatapathPlan:
 def _fit(width: int, link_bits: int) -> bool:
     """Lines are whole words, or words whole lines."""
     return max(link_bits, width) % min(link_bits, width) == 0
+
+
+def _turn(item: int, enter: int, leave: int, bits: int) -> Memory:
+    """A memory for two elements of so many ``bits``, of which ``enter`` and ``leave`` are those of words, in items."""
+    banks = enter // item * (leave // item)
+    places = -(-bits // item // banks)
+    return Memory(item, 2 << (places - 1).bit_length(), banks, leave // item)
 
 
 @dataclass(frozen=True)
@@ -111,6 +120,18 @@ class JoinPlan(DatapathPlan):
 
     streams = takes_rows = property(lambda self: self.kind != "registers")  # type: ignore[assignment]
 
+    @property
+    def parts(self) -> Iterable[Part]:
+        """The memory in which tiles wait, and what is around it, or registers."""
+        written, read = self.store.written, self.store.read
+        yield Circuit(f"join.{self.kind}", amounts={"bits": self.bits, "word_bits": min(self.link_bits, self.bits)})
+        if self.kind == "packed":
+            yield Memory(read.bits, read.count)
+        elif self.kind == "rows":
+            yield self.store
+        elif self.kind == "columns":
+            yield _turn(gcd(self.width, self.link_bits), written.bits, read.bits, self.bits)
+
     def at(self, rows: Any) -> Timing:
         still = -(-self.bits_of_a_tile // self.link_bits) if self.streams else 1
         words = largest(1, parts(rows, self.row, self.link_bits)) if self.row else still
@@ -177,6 +198,17 @@ class SplitPlan(DatapathPlan):
         if self.sliding:
             return "sliding"
         return "turned" if _fit(self.width, self.link_bits) and self.link_bits <= PARTS * self.width else "registers"
+
+    @property
+    def parts(self) -> Iterable[Part]:
+        """What chooses among bits of the tile, of a word or of several, and the memory that pieces leave."""
+        word, piece = min(self.bits, self.link_bits), min(self.link_bits, self.result_bits)
+        chosen = {"there": self.bits, "registers": self.bits, "turned": 0}.get(self.kind, word)
+        collected = self.result_bits * self.collects_control
+        amounts = {"bits": chosen, "word_bits": piece, "collected_bits": collected}
+        yield Circuit(f"split.{self.kind}", amounts=amounts)
+        if self.kind == "turned":
+            yield _turn(gcd(self.width, self.link_bits), word, piece, self.bits)
 
     @property
     def collects_control(self) -> bool:

@@ -48,5 +48,5 @@ class MaxIndexPlan(DatapathPlan):
         yield Circuit("max_index", amounts={"bits": sum(self.items), "word_bits": self.result_bits})
 
     def at(self, rows: Any) -> Timing:
-        collecting = max(self.values.beats, self.indices.beats)
+        collecting = max(self.values.words, self.indices.words)
         return Timing(collecting, collecting + 1, streams=True)

@@ -50,7 +50,7 @@ class Words:
     @property
     def parts(self) -> Parts:
         """All words, of as many bits as the first one."""
-        return Parts(self.beats, self.word_bits)
+        return Parts(self.words, self.word_bits)
 
     def words_of(self, first: Any, last: Any) -> tuple[Any, Any]:
         """The words in which the scalars ``first`` to ``last`` lie, numbers or arrays: their first and their last."""

@@ -37,7 +37,9 @@ def test_every_page_is_in_one_group_of_the_site() -> None:
 
 
 def test_the_page_of_all_pages_has_the_groups_of_the_site() -> None:
-    sections = re.findall(r"^## ([\w ]+)$(.*?)(?=^## |\Z)", (DOCS / "contents.md").read_text(), re.MULTILINE | re.DOTALL)
+    sections = re.findall(
+        r"^## ([\w ]+)$(.*?)(?=^## |\Z)", (DOCS / "contents.md").read_text(), re.MULTILINE | re.DOTALL
+    )
     listed = {group: re.findall(r"^\| \[.+?\]\((.+?)\)", table, re.MULTILINE) for group, table in sections}
     own = {"index.md", "contents.md"}
     assert listed == {group: [page for page in pages if page not in own] for group, pages in navigation().items()}

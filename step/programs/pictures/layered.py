@@ -14,18 +14,31 @@ LINE = 14
 """Height of a line of text."""
 
 
-class _PlacedBox:
+Place = tuple[float, float]
+
+
+class PlacedBox:
     """Size and place of a node, as grandalf wants it; ``xy`` is the middle."""
 
     def __init__(self, lines: list[str]) -> None:
-        self.lines = lines
         self.w, self.h = 14 + 7.0 * max(map(len, lines)), 8.0 + LINE * len(lines)
         self.xy = (0.0, 0.0)
 
 
+class Route:
+    """Points of an edge from box to box, past those between them, as grandalf lays it."""
+
+    def __init__(self) -> None:
+        self.points: list[Place] = []
+
+    def setpath(self, points: list[Place]) -> None:
+        """Take the points, which begin and end in the middle of a box."""
+        self.points = points
+
+
 def layered_svg(sketch: Sketch) -> str:
     """The picture of ``sketch``."""
-    boxes = _placed(sketch)
+    boxes, _ = placed(sketch)
     width = max((box.xy[0] + box.w / 2 for box in boxes.values()), default=0) + MARGIN
     height = max((box.xy[1] + box.h / 2 for box in boxes.values()), default=0) + MARGIN
     parts = [
@@ -53,13 +66,15 @@ def layered_svg(sketch: Sketch) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _placed(sketch: Sketch) -> dict[str, _PlacedBox]:
-    """Every operator's box in its place; what is not connected stands side by side."""
-    vertices = {name: Vertex(name) for name in sketch.boxes}
+def placed(sketch: Sketch) -> tuple[dict[str, PlacedBox], dict[tuple[str, str], Route]]:
+    """Every operator's box in its place, and the routes from box to box; what is not connected stands side by side."""
+    vertices, routes = {name: Vertex(name) for name in sketch.boxes}, dict[tuple[str, str], Route]()
     for name, each in sketch.boxes.items():
-        vertices[name].view = _PlacedBox(each.lines)
-    pairs = dict.fromkeys((each.producer, each.consumer) for each in sketch.arrows)
-    joined = [Edge(vertices[producer], vertices[consumer]) for producer, consumer in pairs]
+        vertices[name].view = PlacedBox(each.lines)
+    joined = []
+    for producer, consumer in dict.fromkeys((each.producer, each.consumer) for each in sketch.arrows):
+        joined.append(Edge(vertices[producer], vertices[consumer]))
+        joined[-1].view = routes[producer, consumer] = Route()
     shift = 0.0
     for component in Graph(list(vertices.values()), joined).C:
         layout = SugiyamaLayout(component)
@@ -67,12 +82,16 @@ def _placed(sketch: Sketch) -> dict[str, _PlacedBox]:
         layout.init_all()
         layout.draw()
         boxes = [vertex.view for vertex in component.sV]
-        left = min(box.xy[0] - box.w / 2 for box in boxes)
-        top = min(box.xy[1] - box.h / 2 for box in boxes)
+        ways = [edge.view for edge in component.sE]
+        points = [point for way in ways for point in way.points]
+        left = min([box.xy[0] - box.w / 2 for box in boxes] + [x for x, _ in points]) - shift - MARGIN
+        top = min(box.xy[1] - box.h / 2 for box in boxes) - MARGIN
         for box in boxes:
-            box.xy = (box.xy[0] - left + shift + MARGIN, box.xy[1] - top + MARGIN)
-        shift = max(box.xy[0] + box.w / 2 for box in boxes)
-    return {name: vertex.view for name, vertex in vertices.items()}
+            box.xy = (box.xy[0] - left, box.xy[1] - top)
+        for way in ways:
+            way.points = [(x - left, y - top) for x, y in way.points]
+        shift = max([box.xy[0] + box.w / 2 for box in boxes] + [x for way in ways for x, _ in way.points])
+    return {name: vertex.view for name, vertex in vertices.items()}, routes
 
 
 def _small(x: float, y: float, text: str) -> list[str]:
@@ -81,7 +100,7 @@ def _small(x: float, y: float, text: str) -> list[str]:
     return [f'<text x="{x:.1f}" y="{y:.1f}" {style}>{html.escape(text)}</text>'] if text else []
 
 
-def _drawn(name: str, of: Box, box: _PlacedBox) -> list[str]:
+def _drawn(name: str, of: Box, box: PlacedBox) -> list[str]:
     x, y = box.xy[0] - box.w / 2, box.xy[1] - box.h / 2
     bold = ' font-weight="bold"'
     lines = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,51 +11,53 @@ import numpy as np
 
 from sim_approx.engine.record import RunRecord
 from sim_approx.explain.occupation import occupied
+from sim_approx.explain.timeline import banded
 from sim_approx.running.model_run import ModelRun
 from step.errors import EnvironmentProblem, InputError
 from step.lowering.netlist import Netlist
 from step.programs.pictures.outline import call
 from step.programs.pictures.sketch import sketch
-from step.running.deadlock import Blockage
+from step.running.deadlock import Blockage, find_cycle
 from step.running.output import COLOURS
 from step.running.result import Activity, ChannelEvents, RunResult
 
 MOST = 4_000_000
 """Tokens that a page can hold."""
 
-FINISHED = int(Activity.FINISHED)
+BANDS = 400
+"""Bands of time in the bar, at most."""
 
-INSIDE = -1
-"""The channel of a wait for what is no channel of the program."""
+BETWEEN = 40
+"""From layer to layer of the graph."""
+
+STARVED, BUSY, BLOCKED, FINISHED = map(int, Activity)
 
 
-def play_data(
-    run: ModelRun, record: RunRecord, result: RunResult, cycle: list[Blockage], first: int = 0
-) -> dict[str, Any]:
-    """The graph, and the run from the cycle ``first`` to its end; ``cycle`` is that of the waits of a deadlock.
+def play_data(run: ModelRun, record: RunRecord, result: RunResult, waits: list[Blockage], first: int) -> dict[str, Any]:
+    """The graph, and the ``result`` of the ``run`` from the cycle ``first`` to its end; ``waits``: those of a deadlock.
 
     Raises `InputError` for more tokens than a page can hold, and `EnvironmentProblem` where nothing lays out a graph.
     """
     assert result.events is not None
-    netlist, end = run.netlist, result.cycles
-    windows = [window(result.events[each.name], first) for each in netlist.channels]
+    windows = [window(result.events[each.name], first) for each in run.netlist.channels]
     tokens = sum(len(each.cycles) for each, _ in windows)
     if tokens > MOST:
-        shown = f"the {end - first:,} cycles have {tokens:,} tokens, and a page can play {MOST:,}"
-        raise InputError(f"{shown}: choose fewer cycles with --from and --to")
-    arrays = [array for each, _ in windows for array in (each.cycles, each.control, each.leaves)]
-    arrays += [array for each in states(run, record, first, end) for array in each]
-    units, channels = _drawn(netlist)
-    for drawn, each, (_, number) in zip(channels, netlist.channels, windows, strict=True):
+        cycles = f"the {result.cycles - first:,} cycles have {tokens:,} tokens"
+        raise InputError(f"{cycles}, and a page can play {MOST:,}: choose fewer cycles with --from and --to")
+    spent, states = _states(run, record, waits, first, result.cycles)
+    arrays = [array for each, _ in windows for array in (each.cycles, each.control, each.leaves)] + states
+    units, channels = _drawn(run.netlist)
+    for drawn, each, (_, number) in zip(channels, run.netlist.channels, windows, strict=True):
         drawn |= {"number": number, "capacity": result.channels[each.name].capacity}
     return {
         "first": first,
-        "end": end,
+        "end": result.cycles,
         "states": [each.name.lower() for each in Activity],
         "colours": COLOURS,
+        "bands": (spent / len(units)).round(3).tolist(),
         "units": units,
         "channels": channels,
-        "waits": [[each.unit.name, each.channel.index] for each in cycle],
+        "waits": [[each.unit.name, each.channel.index] for each in find_cycle(waits)],
         "lengths": [len(each) for each in arrays],
         "packed": packed(arrays),
     }
@@ -75,28 +76,43 @@ def window(events: ChannelEvents, first: int) -> tuple[ChannelEvents, int]:
     return ChannelEvents(events.cycles[gone:], events.control[gone:], events.leaves[gone:]), gone
 
 
-def states(run: ModelRun, record: RunRecord, first: int, end: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """By unit, the cycles from which on its state is another one, from ``first`` on, and the states: an activity, and
-    four times the number behind that of the channel that is waited for."""
-    events, waits = record.events, record.waits
+def _states(
+    run: ModelRun, record: RunRecord, stuck: list[Blockage], first: int, end: int
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Units by activity and band of time; and for each unit two arrays, the cycles from which on its state is another
+    one, and the states: an activity, and four times the number behind that of the channel that is waited for."""
+    events, waits, units = record.events, record.waits, run.fabric.units.values()
+    finally_ = {each.unit.name: (STARVED, BLOCKED)[each.full] + 4 * (each.channel.index + 1) for each in stuck[::-1]}
     machines = np.concatenate([events["machine"], waits["machine"]])
     since = np.concatenate([events["cycle"], waits["since"]])
     until = np.minimum(np.concatenate([events["cycle"] + occupied(run.fabric, record), waits["end"]]), end)
-    awaited = np.where(waits["channel"] < len(run.netlist.channels), waits["channel"], INSIDE).astype(np.int64)
-    state = np.concatenate([np.full(len(events), int(Activity.BUSY)), waits["activity"] + 4 * (awaited + 1)])
+    known = (waits["channel"] >= 0) & (waits["channel"] < len(run.netlist.channels))
+    awaited = 4 * np.where(known, waits["channel"] + 1, 0)
+    state = np.concatenate([np.full(len(events), BUSY), waits["activity"] + awaited])
     order = np.lexsort((since, machines))
     bounds = np.searchsorted(machines[order], np.arange(len(run.fabric.machines) + 1))
-    for machine in run.fabric.units.values():
+    found = []
+    for name, machine in run.fabric.units.items():
         of = order[bounds[machine.order] : bounds[machine.order + 1]]
         # Before all and behind everything it is finished, unless something else begins then.
         cycles = np.append(0, np.stack([since[of], until[of]], axis=1))
         becomes = np.append(FINISHED, np.stack([state[of], np.full(len(of), FINISHED)], axis=1))
-        before = max(int(np.searchsorted(cycles, first, side="right")) - 1, 0)
-        cycles, becomes = np.maximum(cycles[before:], first), becomes[before:]
         last = np.append(np.diff(cycles) > 0, True)
+        last &= cycles < end
         cycles, becomes = cycles[last], becomes[last]
+        if stuck:
+            cycles, becomes = np.append(cycles, end), np.append(becomes, finally_.get(name, FINISHED))
         other = np.append(True, np.diff(becomes) != 0)
-        yield cycles[other], becomes[other]
+        other[: int(np.searchsorted(cycles, first, side="right")) - 1] = False
+        found += [np.maximum(cycles[other], first), becomes[other]]
+    shown = np.isin(machines, [each.order for each in units]) & (until > first)
+    width = -(-(end - first) // BANDS)
+    bands = -(-(end - first) // width)
+    lengths = np.minimum(width, end - first - width * np.arange(bands))
+    times = np.maximum(since[shown], first) - first, until[shown] - first
+    spent = banded(state[shown] & 3, *times, width, (len(Activity), bands)) / lengths
+    spent[FINISHED] = len(units) - spent.sum(axis=0)
+    return spent, found
 
 
 def _drawn(netlist: Netlist) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -107,23 +123,23 @@ def _drawn(netlist: Netlist) -> tuple[list[dict[str, Any]], list[dict[str, Any]]
         raise EnvironmentProblem(
             "a page that plays a run needs the module grandalf; install it with: pip install 'step-fabric[show]'"
         ) from None
-    picture = sketch(netlist.graph, netlist.fabric)
-    titles = {}
+    picture, functions = sketch(netlist.graph, netlist.fabric), {}
     for node in netlist.units:
-        function = node.operator.function
-        titles[node.name] = f"{node.operator.name} {function.name}" if function else node.operator.name
+        functions[node.name] = f" {node.operator.function.name}" if node.operator.function else ""
+    titles = {node.name: node.operator.name + functions[node.name] for node in netlist.units}
     boxes = {name: replace(box, lines=[name, titles[name]]) for name, box in picture.boxes.items()}
-    places, routes = placed(replace(picture, boxes=boxes))
+    places, routes = placed(replace(picture, boxes=boxes), BETWEEN)
     units = []
     for node in netlist.units:
         box = places[node.name]
         size = {"x": round(box.xy[0] - box.w / 2), "y": round(box.xy[1] - box.h / 2), "w": round(box.w), "h": box.h}
-        said = {"name": node.name, "title": titles[node.name], "call": call(node.operator)}
-        units.append({**said, "where": str(node.location), **size})
+        said = {"name": node.name, "title": titles[node.name], "call": call(node.operator), "where": str(node.location)}
+        units.append({**said, **size})
+    numbers = {node.name: number for number, node in enumerate(netlist.units)}
     channels = []
     for each in netlist.channels:
-        (producer, output), (consumer, port) = each.producer, each.consumer
+        producer, consumer = each.producer[0], each.consumer[0]
         way = [[round(x), round(y)] for x, y in routes[producer, consumer].points[1:-1]]
-        ends = {"from": producer, "output": output, "to": consumer, "input": port, "way": way}
+        ends = {"source": numbers[producer], "sink": numbers[consumer], "way": way}
         channels.append({"name": each.name, "type": str(each.type), "depth": each.depth, **ends})
     return units, channels

@@ -19,7 +19,8 @@ from step.host.progress import Progress
 from step.host.watching import watched
 from step.lowering.fabric import FabricConfig
 from step.programs.prepare import Inputs, Openable, Prepared, open_program, prepare
-from step.running.deadlock import find_cycle, find_waits
+from step.running.deadlock import find_waits
+from step.running.output import COLOURS
 from step.running.result import RunResult, Status
 from step_show.play.play_data import play_data
 
@@ -60,7 +61,7 @@ def play(
     last: int | None = None,
     progress: Progress | None = None,
 ) -> Play:
-    """Run ``program`` on the fast model, as a page on which its tokens move: a notebook shows it, `Play.save` writes it.
+    """Run ``program`` on the fast model, as a page on which its tokens move: notebooks show it, `Play.save` writes it.
 
     ``inputs`` and ``fabric`` replace the program's own. The page begins with the cycle ``first`` and ends with the
     cycle ``last``, or with the run. ``progress`` as in `step.run`. A run that deadlocks or fails is played up to there.
@@ -89,9 +90,8 @@ def play_prepared(prepared: Prepared, first: int, last: int | None, progress: Pr
 
 def played(run: ModelRun, record: RunRecord, first: int = 0, report: str = "") -> Play:
     """The page of a ``run`` with its events and its ``record``; ``report``: the page of its explanation, for a link."""
-    cycle, failure = [], None
-    if isinstance(run.error, Deadlock):
-        cycle = find_cycle(find_waits(run.netlist, run.snapshot()))
+    failure: SimulationError | None = None
+    waits = find_waits(run.netlist, run.snapshot()) if isinstance(run.error, Deadlock) else []
     try:
         result = run.finished()
     except SimulationError as error:
@@ -101,12 +101,16 @@ def played(run: ModelRun, record: RunRecord, first: int = 0, report: str = "") -
     if first >= result.cycles:
         raise failure or InputError(f"the run has {result.cycles} cycles, so there is no cycle {first}")
     name, folder = run.netlist.graph.name, files("step_show.play") / "page"
-    data = {**play_data(run, record, result, cycle, first), "failure": str(failure or "")}
+    ended = f", {result.status}" if failure else ""
     page = Template((folder / "play.html").read_text()).substitute(
-        title=html.escape(f"{name}: {result.cycles:,} cycles"),
+        title=html.escape(f"{name}: {result.cycles:,} cycles{ended}"),
         style=(folder / "play.css").read_text(),
         script=(folder / "play.js").read_text(),
+        key="".join(f'<span style="background:{colour}"></span>{name}' for name, colour in COLOURS.items()),
         report=f'<a href="{html.escape(report)}">where the cycles went</a>' if report else "",
-        data=json.dumps(data, separators=(",", ":")).replace("<", "\\u003c"),
+        failure=f"<pre>{html.escape(str(failure))}</pre>" if failure else "",
+        first=first,
+        end=result.cycles,
+        data=json.dumps(play_data(run, record, result, waits, first), separators=(",", ":")).replace("<", "\\u003c"),
     )
     return Play(name, page, result, failure)

@@ -66,8 +66,11 @@ def layered_svg(sketch: Sketch) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def placed(sketch: Sketch) -> tuple[dict[str, PlacedBox], dict[tuple[str, str], Route]]:
-    """Every operator's box in its place, and the routes from box to box; what is not connected stands side by side."""
+def placed(sketch: Sketch, between: int = 4 * LINE) -> tuple[dict[str, PlacedBox], dict[tuple[str, str], Route]]:
+    """Every operator's box in its place, and the routes from box to box; what is not connected stands side by side.
+
+    ``between``: from layer to layer, by default room for three small lines.
+    """
     vertices, routes = {name: Vertex(name) for name in sketch.boxes}, dict[tuple[str, str], Route]()
     for name, each in sketch.boxes.items():
         vertices[name].view = PlacedBox(each.lines)
@@ -78,7 +81,7 @@ def placed(sketch: Sketch) -> tuple[dict[str, PlacedBox], dict[tuple[str, str], 
     shift = 0.0
     for component in Graph(list(vertices.values()), joined).C:
         layout = SugiyamaLayout(component)
-        layout.yspace = 4 * LINE  # room for three small lines
+        layout.yspace = between
         layout.init_all()
         layout.draw()
         boxes = [vertex.view for vertex in component.sV]

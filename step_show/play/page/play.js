@@ -1,19 +1,17 @@
 "use strict";
-// The run is three lists of numbers per channel (the cycles in which tokens entered, their control, and the cycles in
-// which they left) and two per unit (cycles, and the states from then on). What is there in a cycle is found by binary
+// A run is three lists of numbers per channel (the cycles in which tokens entered, their control, and the cycles in
+// which they left) and two per unit (cycles, and the states from then on): what is there in a cycle is found by binary
 // search. What does not move is drawn once for each view, into `still`; a frame is that, the states, and the tokens.
 const data = JSON.parse(document.getElementById("data").textContent);
 const { units, channels, first, end } = data;
-const at = (id) => document.getElementById(id);
+const at = (id) => document.getElementById(id), counted = (number) => number.toLocaleString("en-US");
 const stage = at("stage"), bar = at("bar"), pen = stage.getContext("2d", { alpha: false });
-const still = document.createElement("canvas");
-const SPEEDS = [1, 2, 5].flatMap((each) => [0, 1, 2, 3, 4, 5].map((power) => each * 10 ** power)).sort((a, b) => a - b);
-const SMOOTH = 30;  // cycles a second up to which tokens glide
-const DOT = 4, BANDS = 300, LIT = "#d55e00", CHOSEN = "#0b5cad", TOKEN = "#0072b2";
-const BUSY = data.states.indexOf("busy"), SHOWN = ["busy", "blocked", "starved"].map((each) => data.states.indexOf(each));
-const view = { scale: 1, x: 0, y: 0 };
-const byName = new Map(units.map((each) => [each.name, each]));
-let time = first, playing = false, speed = 0, chosen = null, stale = true, previous = null, bands = [], said = 0;
+const still = document.createElement("canvas"), layer = still.getContext("2d", { alpha: false });
+const SPEEDS = [0, 1, 2, 3, 4, 5].flatMap((power) => [1, 2, 5].map((each) => each * 10 ** power));
+const SMOOTH = 30, DOT = 4;  // cycles a second up to which tokens glide; radius of a token
+const GREY = "#b8bec6", CHOSEN = "#0b5cad", LIT = "#d55e00", TOKEN = "#0072b2", FONT = "Helvetica, Arial, sans-serif";
+const view = { scale: 1, x: 0, y: 0, own: false }, byName = new Map(units.map((each) => [each.name, each]));
+let time = first, playing = false, speed = 0, chosen = null, stale = true, previous = 0, said = 0;
 
 // -- what is there in a cycle -----------------------------------------------------------------------------------------
 
@@ -30,13 +28,12 @@ function below(numbers, limit) {
 
 // The tokens that can be seen in a channel: from the first, to before the second.
 const contents = (channel, cycle) => [below(channel.leaves, cycle), below(channel.enters, cycle)];
-const stateOf = (unit, cycle) => unit.states[Math.max(below(unit.since, cycle + 1) - 1, 0)];
-const stuck = () => data.waits.length > 0 && time >= end;
+// An activity, and four times the number behind that of the channel that is waited for.
+const stateOf = (unit, cycle) => unit.states[below(unit.since, cycle + 1) - 1];
 
 function wordOf(control) {
   const stop = (control >> 2) & 15, rank = (control >> 6) & 15;
-  if (control & 1) return "D (done)";
-  return (control & 2 ? "value" : `E${rank} (empty)`) + (stop > rank ? ` S${stop}` : "");
+  return control & 1 ? "D" : (control & 2 ? "value" : `E${rank}`) + (stop > rank ? ` S${stop}` : "");
 }
 
 async function unpack() {
@@ -55,52 +52,40 @@ async function unpack() {
 
 // -- where it is ------------------------------------------------------------------------------------------------------
 
-// Ports stand side by side, in the order of where their channels lead, so that these cross little.
-function spread(end, box, edge) {
-  const aim = (channel) => (channel.way.length ? channel.way.at(edge ? 0 : -1)[0] : channel[edge ? "sink" : "source"].x);
-  const ports = channels.filter((each) => each[end] === box).sort((one, other) => aim(one) - aim(other));
+// Ports of a box stand side by side in the order of where their channels lead, so that these cross little.
+function spread(box, end, other, top) {
+  const aim = (channel) => (channel.way.at(top ? -1 : 0) ?? [channel[other].x])[0];
+  const ports = channels.filter((each) => each[end] === box).sort((one, two) => aim(one) - aim(two));
   ports.forEach((each, place) => {
-    each[`${end}Port`] = [box.x + (box.w * (place + 1)) / (ports.length + 1), box.y + edge * box.h];
+    each[top ? "to" : "from"] = [box.x + (box.w * (place + 1)) / (ports.length + 1), box.y + (top ? 0 : box.h)];
   });
 }
 
-// A channel is a curve through its way, down from its producer and down into its consumer; it is kept as points.
+// A channel is a curve along its way, down from its producer and down into its consumer, and kept as points besides.
 function trace(channel) {
-  const points = [channel.sourcePort, ...channel.way, channel.sinkPort], last = points.length - 1;
-  const slope = points.map((_, place) => {
-    const ahead = place === 0 || place === last ? 1 : Math.sign(points[place + 1][1] - points[place - 1][1]);
-    return ahead || 1;
-  });
-  channel.curve = new Path2D();
-  channel.curve.moveTo(...points[0]);
-  channel.xs = [points[0][0]], channel.ys = [points[0][1]], channel.far = [0];
+  const points = [channel.from, ...channel.way, channel.to], last = points.length - 1, turn = Math.sign(channel.to[1] - channel.from[1]);
+  const xs = [points[0][0]], ys = [points[0][1]], far = [0], curve = new Path2D();
+  curve.moveTo(...points[0]);
   for (let each = 0; each < last; each++) {
-    const [x1, y1] = points[each], [x2, y2] = points[each + 1], reach = Math.max(Math.abs(y2 - y1) / 2, 14);
-    const above = y1 + slope[each] * reach, under = y2 - slope[each + 1] * reach;
-    channel.curve.bezierCurveTo(x1, above, x2, under, x2, y2);
-    for (let step = 1; step <= 12; step++) {
-      const t = step / 12, u = 1 - t, one = u * u * u + 3 * u * u * t, other = 1 - one;
-      const x = one * x1 + other * x2, y = u * u * u * y1 + 3 * u * u * t * above + 3 * u * t * t * under + t * t * t * y2;
-      channel.far.push(channel.far.at(-1) + Math.hypot(x - channel.xs.at(-1), y - channel.ys.at(-1)));
-      channel.xs.push(x), channel.ys.push(y);
+    const [[x1, y1], [x2, y2]] = [points[each], points[each + 1]], reach = Math.max(Math.abs(y2 - y1) / 2, 14);
+    const above = y1 + reach * (each ? turn : 1), under = y2 - reach * (each + 1 < last ? turn : 1);
+    curve.bezierCurveTo(x1, above, x2, under, x2, y2);
+    for (let t = 1 / 12; t < 1.01; t += 1 / 12) {
+      const u = 1 - t, [a, b, c, d] = [u * u * u, 3 * u * u * t, 3 * u * t * t, t * t * t];
+      const [x, y] = [(a + b) * x1 + (c + d) * x2, a * y1 + b * above + c * under + d * y2];
+      far.push(far.at(-1) + Math.hypot(x - xs.at(-1), y - ys.at(-1)));
+      xs.push(x), ys.push(y);
     }
   }
-  const [left, right, top, bottom] = [channel.xs, channel.ys].flatMap((each) => [Math.min(...each), Math.max(...each)]);
-  channel.box = { x: left, y: top, w: right - left, h: bottom - top };
-}
-
-function lay() {
-  for (const each of channels) [each.source, each.sink] = [byName.get(each.from), byName.get(each.to)];
-  for (const each of units) spread("source", each, 1), spread("sink", each, 0);
-  channels.forEach(trace);
+  const [left, right, top, bottom] = [xs, ys].flatMap((each) => [Math.min(...each), Math.max(...each)]);
+  Object.assign(channel, { curve, xs, ys, far, length: far.at(-1), x: left, y: top, w: right - left, h: bottom - top });
 }
 
 // The place so far along a channel, and its direction there.
-function along(channel, far) {
-  const place = Math.min(Math.max(below(channel.far, far), 1), channel.far.length - 1);
-  const length = channel.far[place] - channel.far[place - 1] || 1, part = (far - channel.far[place - 1]) / length;
-  const dx = channel.xs[place] - channel.xs[place - 1], dy = channel.ys[place] - channel.ys[place - 1];
-  return [channel.xs[place - 1] + part * dx, channel.ys[place - 1] + part * dy, dx / length, dy / length];
+function along({ xs, ys, far }, wanted) {
+  const place = Math.min(Math.max(below(far, wanted), 1), far.length - 1), before = place - 1;
+  const length = far[place] - far[before] || 1, [dx, dy] = [(xs[place] - xs[before]) / length, (ys[place] - ys[before]) / length];
+  return [xs[before] + (wanted - far[before]) * dx, ys[before] + (wanted - far[before]) * dy, dx, dy];
 }
 
 function inView({ x, y, w, h }) {
@@ -109,146 +94,128 @@ function inView({ x, y, w, h }) {
 }
 
 function fit() {
-  const things = [...units, ...channels.map((each) => each.box)];
-  const width = Math.max(...things.map((each) => each.x + each.w)) + 20;
-  const height = Math.max(...things.map((each) => each.y + each.h)) + 20;
-  view.scale = Math.min(stage.clientWidth / width, stage.clientHeight / height, 1.5);
-  view.x = (stage.clientWidth - width * view.scale) / 2;
-  view.y = (stage.clientHeight - height * view.scale) / 2;
+  const [width, height] = [["x", "w"], ["y", "h"]].map(([low, size]) =>
+    Math.max(...[...units, ...channels].map((each) => each[low] + each[size])) + 20);
+  const scale = Math.min(stage.clientWidth / width, stage.clientHeight / height, 1.5);
+  look({ scale, x: (stage.clientWidth - width * scale) / 2, y: (stage.clientHeight - height * scale) / 2, own: false });
+}
+
+function look(to) {
+  Object.assign(view, { own: true }, to);
   stale = true;
 }
 
 function zoom(factor, x = stage.clientWidth / 2, y = stage.clientHeight / 2) {
   const scale = Math.min(Math.max(view.scale * factor, 0.01), 8), ratio = scale / view.scale;
-  Object.assign(view, { scale, x: x - (x - view.x) * ratio, y: y - (y - view.y) * ratio });
-  stale = true;
+  look({ scale, x: x - (x - view.x) * ratio, y: y - (y - view.y) * ratio });
 }
 
 // -- drawing ----------------------------------------------------------------------------------------------------------
 
-function placed(to) {
-  const ratio = window.devicePixelRatio || 1;
-  to.setTransform(ratio * view.scale, 0, 0, ratio * view.scale, ratio * view.x, ratio * view.y);
-}
-
 function paint() {
-  const ratio = window.devicePixelRatio || 1, to = still.getContext("2d", { alpha: false });
-  for (const each of [stage, still]) {
-    each.width = Math.max(1, stage.clientWidth * ratio), each.height = Math.max(1, stage.clientHeight * ratio);
-  }
-  to.fillStyle = "#fff";
-  to.fillRect(0, 0, still.width, still.height);
-  placed(to);
-  const shown = channels.filter((each) => inView(each.box));
+  const ratio = window.devicePixelRatio || 1, shown = channels.filter(inView), boxes = units.filter(inView);
+  for (const each of [stage, still]) [each.width, each.height] = [stage.clientWidth * ratio, stage.clientHeight * ratio];
+  layer.fillStyle = "#fff";
+  layer.fillRect(0, 0, still.width, still.height);
+  for (const each of [layer, pen]) each.setTransform(ratio * view.scale, 0, 0, ratio * view.scale, ratio * view.x, ratio * view.y);
   for (const each of shown) {
-    to.strokeStyle = each === chosen ? CHOSEN : "#b8bec6";
-    to.lineWidth = (each === chosen ? 2.5 : 1.2) / Math.min(view.scale, 1);
-    to.stroke(each.curve);
-    if (view.scale < 0.3) continue;
-    const [x, y] = each.sinkPort;
-    to.fillStyle = "#7d8590";
-    to.fill(new Path2D(`M${x} ${y}l-3.5 -7h7z`));
+    layer.strokeStyle = layer.fillStyle = each === chosen ? CHOSEN : GREY;
+    layer.lineWidth = (each === chosen ? 3 : 1.2) / Math.min(view.scale, 1);
+    layer.stroke(each.curve);
+    layer.fill(new Path2D(`M${each.to[0]} ${each.to[1]}l-3.5 -7h7z`));
   }
-  for (const each of units.filter(inView)) {
-    to.fillStyle = "#fff";
-    to.fillRect(each.x, each.y, each.w, each.h);
-    to.strokeStyle = each === chosen ? CHOSEN : "#666";
-    to.lineWidth = (each === chosen ? 3 : 1) / Math.min(view.scale, 1);
-    to.strokeRect(each.x, each.y, each.w, each.h);
-    if (view.scale < 0.4) continue;
-    to.fillStyle = "#000";
-    to.textAlign = "center";
-    [each.name, each.title].forEach((text, line) => {
-      to.font = `${line ? "" : "bold "}11px Helvetica, Arial, sans-serif`;
-      to.fillText(text, each.x + each.w / 2, each.y + 15 + 14 * line, each.w - 4);
+  layer.textAlign = "center";
+  for (const each of boxes) {
+    layer.fillStyle = "#fff";
+    layer.fillRect(each.x, each.y, each.w, each.h);
+    layer.strokeStyle = each === chosen ? CHOSEN : "#666";
+    layer.lineWidth = (each === chosen ? 4 : 1) / Math.min(view.scale, 1);
+    layer.strokeRect(each.x, each.y, each.w, each.h);
+    layer.fillStyle = "#000";
+    if (view.scale > 0.3) [each.name, each.title].forEach((text, line) => {
+      layer.font = `${line ? "" : "bold "}12px ${FONT}`;
+      layer.fillText(text, each.x + each.w / 2, each.y + 15.5 + 14 * line, each.w - 4);
     });
   }
-  if (view.scale >= 0.75) shown.forEach((each) => label(to, each));
+  if (view.scale > 0.5) label(shown, boxes);
   stale = false;
 }
 
-// The type of a stream stands at the middle of its channel, above one another where there are several ways.
-function label(to, channel) {
-  const [x, y] = along(channel, channel.far.at(-1) / 2);
-  to.font = "8px Helvetica, Arial, sans-serif";
-  to.textAlign = "center";
-  to.strokeStyle = "#fff";
-  to.lineWidth = 2.5;
-  to.fillStyle = "#555";
-  to.strokeText(channel.type, x, y);
-  to.fillText(channel.type, x, y);
+// The types of streams stand on their channels where there is room.
+function label(shown, taken) {
+  const size = 12 / Math.max(view.scale, 1);
+  layer.font = `${size}px ${FONT}`;
+  [layer.strokeStyle, layer.lineWidth, layer.fillStyle] = ["#fff", size / 3, "#444"];
+  for (const each of shown) {
+    const w = layer.measureText(each.type).width + size, h = 1.4 * size;
+    const [x, y] = [0.5, 0.4, 0.6, 0.3, 0.7].map((part) => along(each, part * each.length)).find(([x, y]) =>
+      taken.every((other) => Math.abs(2 * x - 2 * other.x - other.w) > w + other.w || Math.abs(2 * y - 2 * other.y - other.h) > h + other.h)) ?? [];
+    if (x === undefined) continue;
+    taken.push({ x: x - w / 2, y: y - h / 2, w, h });
+    layer.strokeText(each.type, x, y + size / 3);
+    layer.fillText(each.type, x, y + size / 3);
+  }
 }
 
 function frame(now) {
-  const passed = previous === null ? 0 : (now - previous) / 1000;
+  if (playing) time = Math.min(time + (SPEEDS[speed] * (now - previous)) / 1000, end);
   previous = now;
-  if (playing) {
-    time = Math.min(time + SPEEDS[speed] * passed, end);
-    if (time >= end) play(false);
-  }
+  if (playing && time >= end) play(false);
   if (stale) paint();
   draw();
-  tell(now);
+  if (now - said > 100) tell(now);
   requestAnimationFrame(frame);
 }
 
 function draw() {
-  const cycle = Math.floor(time), part = playing && SPEEDS[speed] > SMOOTH ? 0 : time - cycle;
-  pen.setTransform(1, 0, 0, 1, 0, 0);
+  const cycle = Math.floor(time), part = playing && SPEEDS[speed] > SMOOTH ? 0 : time - cycle, size = Math.max(DOT, 1.6 / view.scale);
+  pen.save();
+  pen.resetTransform();
   pen.drawImage(still, 0, 0);
-  placed(pen);
+  pen.restore();
   pen.globalCompositeOperation = "multiply";
-  for (const each of units) {
-    if (!inView(each)) continue;
+  for (const each of units.filter(inView)) {
     pen.fillStyle = data.colours[data.states[stateOf(each, cycle) & 3]];
     pen.fillRect(each.x, each.y, each.w, each.h);
   }
   pen.globalCompositeOperation = "source-over";
-  if (stuck()) light();
-  const size = Math.max(DOT, 1.6 / view.scale), marks = { dots: new Path2D(), bars: new Path2D(), rings: new Path2D(), done: new Path2D() };
-  for (const each of channels) if (inView(each.box)) tokens(each, cycle, part, size, marks);
+  if (time >= end) light();
+  const [dots, bars, rings, done] = [new Path2D(), new Path2D(), new Path2D(), new Path2D()];
+  for (const each of channels.filter(inView)) tokens(each, cycle, part, size, { dots, bars, rings, done });
   pen.fillStyle = pen.strokeStyle = TOKEN;
-  pen.fill(marks.dots);
   pen.lineWidth = 0.5 * size;
-  pen.stroke(marks.bars);
+  pen.fill(dots);
+  pen.stroke(bars);
   pen.fillStyle = "#fff";
-  pen.fill(marks.rings);
-  pen.stroke(marks.rings);
+  pen.fill(rings);
+  pen.stroke(rings);
   pen.fillStyle = "#000";
-  pen.fill(marks.done);
+  pen.fill(done);
 }
 
 // The first token stands at the consumer, the others behind it; one that enters or leaves in this cycle is on its way.
-function tokens(channel, cycle, part, size, marks) {
-  const head = below(channel.leaves, cycle), tail = below(channel.enters, cycle + 1);
-  if (head === tail) return;
-  const length = channel.far.at(-1), gap = 2.6 * size, room = Math.max(1, Math.floor(length / gap));
-  const lift = channel.leaves[head] === cycle ? part : 0;
+function tokens(channel, cycle, part, size, { dots, bars, rings, done }) {
+  const head = below(channel.leaves, cycle), tail = below(channel.enters, cycle + 1), gap = 2.6 * size;
+  const room = Math.max(1, Math.floor(channel.length / gap)), lift = channel.leaves[head] === cycle ? part : 0;
   for (let each = head; each < Math.min(tail, head + room); each++) {
-    let far = Math.min(length - size - gap * (each - head - lift), length);
-    if (channel.enters[each] === cycle) far *= part;
-    const [x, y, dx, dy] = along(channel, Math.max(far, 0)), control = channel.control[each];
+    const there = Math.min(channel.length - size - gap * (each - head - lift), channel.length);
+    const [x, y, dx, dy] = along(channel, there * (channel.enters[each] === cycle ? part : 1)), control = channel.control[each];
     if (control & 1) {
-      marks.done.moveTo(x, y - 1.4 * size);
-      for (const [right, down] of [[1.4, 0], [0, 1.4], [-1.4, 0]]) marks.done.lineTo(x + right * size, y + down * size);
+      done.moveTo(x, y - 1.5 * size);
+      for (const [right, down] of [[1.5, 0], [0, 1.5], [-1.5, 0]]) done.lineTo(x + right * size, y + down * size);
     } else if (control & 2) {
-      marks.dots.moveTo(x + size, y);
-      marks.dots.arc(x, y, size, 0, 7);
-    } else {
-      marks.rings.rect(x - 0.8 * size, y - 0.8 * size, 1.6 * size, 1.6 * size);
-    }
-    if (control & 60 && control & 2) {
-      const [tx, ty] = [x - 1.3 * size * dx, y - 1.3 * size * dy];
-      marks.bars.moveTo(tx - 1.3 * size * dy, ty + 1.3 * size * dx);
-      marks.bars.lineTo(tx + 1.3 * size * dy, ty - 1.3 * size * dx);
+      dots.moveTo(x + size, y);
+      dots.arc(x, y, size, 0, 7);
+    } else rings.rect(x - 0.8 * size, y - 0.8 * size, 1.6 * size, 1.6 * size);
+    if (control & 2 && control & 60) {
+      const [tx, ty, ax, ay] = [x - 1.3 * size * dx, y - 1.3 * size * dy, -1.4 * size * dy, 1.4 * size * dx];
+      bars.moveTo(tx - ax, ty - ay);
+      bars.lineTo(tx + ax, ty + ay);
     }
   }
-  if (tail - head > room || (view.scale > 0.75 && tail - head > 3)) {
-    pen.font = `${Math.max(9, 9 / view.scale)}px Helvetica, Arial, sans-serif`;
-    pen.textAlign = "left";
-    pen.fillStyle = "#000";
-    pen.fillText(tail - head, channel.sinkPort[0] + 2 * size, channel.sinkPort[1] - 2 * size);
-  }
+  if (tail - head <= 4 || view.scale < 0.3) return;
+  [pen.font, pen.textAlign, pen.fillStyle] = [`${10 / Math.min(view.scale, 1)}px ${FONT}`, "left", "#000"];
+  pen.fillText(counted(tail - head), channel.to[0] + 2 * size, channel.to[1] - 2 * size);
 }
 
 // The cycle of waits of a deadlock.
@@ -262,40 +229,20 @@ function light() {
   }
 }
 
-// -- the bar of time, with the shares of all units in bands -----------------------------------------------------------
-
-function count() {
-  const width = Math.max((end - first) / BANDS, 1);
-  bands = Array.from({ length: Math.ceil((end - first) / width) }, () => [0, 0, 0, 0]);
-  for (const { since, states } of units) {
-    since.forEach((from, place) => {
-      const until = place + 1 < since.length ? since[place + 1] : end;
-      for (let band = Math.floor((from - first) / width); first + band * width < until; band++) {
-        if (!bands[band]) break;
-        bands[band][states[place] & 3] += Math.min(until, first + (band + 1) * width) - Math.max(from, first + band * width);
-      }
-    });
-  }
-}
-
-function drawBar() {
-  const ratio = window.devicePixelRatio || 1, to = bar.getContext("2d");
-  const wide = (bar.width = bar.clientWidth * ratio), high = (bar.height = bar.clientHeight * ratio);
-  const cell = wide / bands.length;
-  bands.forEach((band, place) => {
-    const all = band.reduce((sum, each) => sum + each, 0) || 1;
-    let under = high;
-    to.fillStyle = data.colours.finished;
-    to.fillRect(place * cell, 0, cell + 1, high);
-    for (const state of SHOWN) {
-      const part = (high * band[state]) / all;
-      to.fillStyle = data.colours[data.states[state]];
-      to.fillRect(place * cell, under - part, cell + 1, part);
+// Behind the bar of time stand the shares of the states of all units, in bands.
+function paintBar() {
+  const made = document.createElement("canvas"), to = made.getContext("2d"), count = data.bands[0].length;
+  [made.width, made.height] = [count, 60];
+  for (let band = 0; band < count; band++) {
+    let under = 60;
+    for (const name of ["busy", "blocked", "starved", "finished"]) {
+      const part = 60 * data.bands[data.states.indexOf(name)][band];
+      to.fillStyle = data.colours[name];
+      to.fillRect(band, under - part, 1, part);
       under -= part;
     }
-  });
-  to.fillStyle = "#000";
-  to.fillRect(((time - first) / (end - first)) * wide - ratio, 0, 2 * ratio, high);
+  }
+  bar.style.backgroundImage = `url(${made.toDataURL()})`;
 }
 
 // -- what is said beside it -------------------------------------------------------------------------------------------
@@ -304,81 +251,63 @@ function element(name, text, more = {}) {
   return Object.assign(document.createElement(name), { textContent: text }, more);
 }
 
+function row(name, ...cells) {
+  const made = element("tr", "");
+  made.append(...cells.map((each) => element(name, typeof each === "number" ? counted(each) : each)));
+  return made;
+}
+
 function link(thing, text) {
   return element("p", text, { className: "link", onclick: () => choose(thing) });
 }
 
-function channelText(channel, cycle) {
-  const [head, tail] = contents(channel, cycle);
-  return `${channel.from} \u2192 ${channel.to}: ${tail - head} of ${channel.capacity}`;
+function about(channel, cycle) {
+  const [head, tail] = contents(channel, cycle), ends = `${channel.source.name} \u2192 ${channel.sink.name}`;
+  return link(channel, `${ends}: ${counted(tail - head)} of ${counted(channel.capacity)}`);
 }
 
 function aboutUnit(unit, cycle) {
-  const state = stateOf(unit, cycle), activity = data.states[state & 3], other = channels[(state >> 2) - 1];
-  const spent = [0, 0, 0, 0];
-  unit.since.forEach((from, place) => {
-    const until = place + 1 < unit.since.length ? unit.since[place + 1] : end;
-    spent[unit.states[place] & 3] += Math.max(0, Math.min(until, cycle + 1) - from);
-  });
-  const says = { starved: "waits for a token of", blocked: "waits for space in" }[activity];
-  const table = element("table", "");
-  data.states.forEach((name, place) => table.insertRow().append(element("td", name), element("td", spent[place].toLocaleString("en-US"))));
+  const state = stateOf(unit, cycle), activity = data.states[state & 3], awaited = channels[(state >> 2) - 1];
+  const says = { starved: ": waits for a token", blocked: ": waits for space" }[activity] ?? "";
+  const ends = channels.filter((each) => each.source === unit || each.sink === unit);
   return [
-    element("h2", unit.name), element("p", unit.call), element("p", unit.where),
-    element("p", `${activity}${says ? `: ${says} ${other ? other.name : "a queue inside"}` : ""}`),
-    ...(says && other ? [link(other, channelText(other, cycle))] : []),
-    element("h2", "cycles so far"), table, element("h2", "channels"),
-    ...channels.filter((each) => [each.source, each.sink].includes(unit)).map((each) => link(each, channelText(each, cycle))),
+    element("h2", unit.name), element("p", unit.call), element("p", unit.where), element("h2", activity + says),
+    ...(awaited ? [about(awaited, cycle)] : []), element("h2", "channels"), ...ends.map((each) => about(each, cycle)),
   ];
 }
 
 function aboutChannel(channel, cycle) {
   const [head, tail] = contents(channel, cycle), table = element("table", "");
-  table.insertRow().append(...["number", "token", "entered in"].map((each) => element("th", each)));
+  table.append(row("th", "number", "token", "entered in"));
   for (let each = head; each < Math.min(tail, head + 100); each++) {
-    const cells = [each + channel.number, wordOf(channel.control[each]), channel.enters[each]];
-    table.insertRow().append(...cells.map((cell) => element("td", cell.toLocaleString("en-US"))));
+    table.append(row("td", each + channel.number, wordOf(channel.control[each]), channel.enters[each]));
   }
   return [
-    element("h2", channel.name), element("p", channel.type),
-    element("p", `depth ${channel.depth}, ${channel.capacity} slots with those in flight`),
-    link(channel.source, `from ${channel.from}`), link(channel.sink, `to ${channel.to}`),
-    element("h2", `${(tail - head).toLocaleString("en-US")} tokens, the first one in front`), table,
+    element("h2", channel.name), element("p", channel.type), element("p", `depth ${channel.depth}`),
+    link(channel.source, `from ${channel.source.name}`), link(channel.sink, `to ${channel.sink.name}`),
+    element("h2", `${counted(tail - head)} of ${counted(channel.capacity)} tokens, the first one in front`), table,
   ];
 }
 
-function aboutRun() {
-  const keys = [["space", "play, pause"], ["\u2190 \u2192", "a cycle"], ["PgUp PgDn", "a hundredth of the run"], ["Home End", "first, last cycle"],
-    ["\u2191 \u2193", "faster, slower"], ["+ \u2212 0", "zoom, fit"], ["Esc", "choose nothing"]];
-  const table = element("table", "");
-  for (const row of keys) table.insertRow().append(...row.map((each) => element("td", each)));
-  const failed = data.failure ? [element("pre", data.failure, { className: "failed" })] : [];
-  return [...failed, element("p", "A click on a unit shows its state, one on a channel what is in it."), table];
-}
-
-// The words change ten times a second, the bar with them.
 function tell(now) {
-  if (now - said < 100 && said !== 0) return;
+  const cycle = Math.floor(time);
   said = now;
-  const cycle = Math.min(Math.floor(time), end);
-  at("clock").textContent = `cycle ${cycle.toLocaleString("en-US")} of ${end.toLocaleString("en-US")}`;
-  at("speed").textContent = `${SPEEDS[speed].toLocaleString("en-US")} cycles/s`;
-  bar.setAttribute("aria-valuenow", cycle);
-  drawBar();
-  const about = chosen === null ? "" : `${channels.indexOf(chosen)} ${chosen.name} ${cycle}`;
-  if (at("side").dataset.about === about) return;
-  at("side").dataset.about = about;
-  at("side").replaceChildren(...(chosen === null ? aboutRun() : chosen.enters ? aboutChannel(chosen, cycle) : aboutUnit(chosen, cycle)));
+  bar.value = cycle;
+  at("clock").textContent = `cycle ${counted(cycle)} of ${counted(end)}`;
+  at("speed").textContent = `${counted(SPEEDS[speed])} cycles/s`;
+  at("about").hidden = chosen !== null;
+  const shown = chosen && `${chosen.name} ${channels.indexOf(chosen)} ${cycle}`;
+  if (at("thing").dataset.shown === String(shown)) return;
+  at("thing").dataset.shown = shown;
+  at("thing").replaceChildren(...(chosen ? (chosen.enters ? aboutChannel : aboutUnit)(chosen, cycle) : []));
 }
 
 // -- what a person does -----------------------------------------------------------------------------------------------
 
 function play(on) {
-  if (on && time >= end) time = first;
-  playing = on;
-  if (!on) time = Math.floor(time);
-  at("play").textContent = on ? "\u275a\u275a" : "\u25b6\ufe0e";
-  said = 0;
+  time = on && time >= end ? first : on ? time : Math.floor(time);
+  [playing, said] = [on, 0];
+  at("play").textContent = on ? "\u275a\u275a" : "\u25b6";
 }
 
 function go(cycle) {
@@ -391,27 +320,27 @@ function choose(thing) {
 }
 
 function faster(by) {
-  speed = Math.min(Math.max(speed + by, 0), SPEEDS.length - 1);
-  said = 0;
+  [speed, said] = [Math.min(Math.max(speed + by, 0), SPEEDS.length - 1), 0];
 }
 
-function found(event) {
-  const x = (event.offsetX - view.x) / view.scale, y = (event.offsetY - view.y) / view.scale;
+// The unit at a place of the stage, or the nearest channel.
+function found(left, top) {
+  const [x, y, reach] = [(left - view.x) / view.scale, (top - view.y) / view.scale, 8 / view.scale];
+  const near = (channel) => Math.min(...channel.xs.map((_, place) => {
+    const [dx, dy] = [channel.xs[place + 1] - channel.xs[place] || 0, channel.ys[place + 1] - channel.ys[place] || 0];
+    const part = ((x - channel.xs[place]) * dx + (y - channel.ys[place]) * dy) / (dx * dx + dy * dy || 1);
+    const inside = Math.min(Math.max(part, 0), 1);
+    return Math.hypot(channel.xs[place] + inside * dx - x, channel.ys[place] + inside * dy - y);
+  }));
   const unit = units.find((each) => x >= each.x && x <= each.x + each.w && y >= each.y && y <= each.y + each.h);
-  let [nearest, least] = [null, 10 / view.scale];
-  for (const each of unit ? [] : channels) {
-    for (let far = 0; far <= each.far.at(-1); far += 5 / view.scale) {
-      const [px, py] = along(each, far), away = Math.hypot(px - x, py - y);
-      if (away < least) [nearest, least] = [each, away];
-    }
-  }
-  return unit ?? nearest;
+  const [away, channel] = channels.map((each) => [near(each), each]).reduce((one, two) => (two[0] < one[0] ? two : one), [reach, null]);
+  return unit ?? channel;
 }
 
-const page = () => Math.max(1, Math.round((end - first) / 100));
+const page = Math.max(1, Math.round((end - first) / 100));
 const KEYS = {
   " ": () => play(!playing), ArrowLeft: () => go(time - 1), ArrowRight: () => go(Math.floor(time) + 1),
-  Home: () => go(first), End: () => go(end), PageUp: () => go(time - page()), PageDown: () => go(time + page()),
+  Home: () => go(first), End: () => go(end), PageUp: () => go(time - page), PageDown: () => go(time + page),
   ArrowUp: () => faster(1), ArrowDown: () => faster(-1), "+": () => zoom(1.25), "-": () => zoom(0.8), 0: fit,
   Escape: () => choose(null),
 };
@@ -422,42 +351,36 @@ function listen() {
     event.preventDefault();
     KEYS[event.key]();
   });
-  const buttons = { first: "Home", back: "ArrowLeft", play: " ", next: "ArrowRight", last: "End", slower: "ArrowDown", faster: "ArrowUp", fit: "0" };
-  for (const [id, key] of Object.entries(buttons)) at(id).addEventListener("click", () => { KEYS[key](); at(id).blur(); });
-  let dragged = null;
-  stage.addEventListener("pointerdown", (event) => { dragged = { x: event.clientX, y: event.clientY, far: 0 }; });
+  for (const each of document.querySelectorAll("button")) {
+    each.addEventListener("click", () => { KEYS[each.dataset.key](); each.blur(); });
+  }
+  let moved = 0;
+  stage.addEventListener("pointerdown", () => { moved = 0; });
   stage.addEventListener("pointermove", (event) => {
-    if (!dragged) return;
-    const [dx, dy] = [event.clientX - dragged.x, event.clientY - dragged.y];
-    dragged = { x: event.clientX, y: event.clientY, far: dragged.far + Math.abs(dx) + Math.abs(dy) };
-    [view.x, view.y, stale] = [view.x + dx, view.y + dy, true];
+    if (!event.buttons) return;
+    moved += Math.abs(event.movementX) + Math.abs(event.movementY);
+    look({ x: view.x + event.movementX, y: view.y + event.movementY });
   });
-  stage.addEventListener("pointerup", (event) => {
-    if (dragged?.far < 4) choose(found(event));
-    dragged = null;
-  });
+  stage.addEventListener("pointerup", (event) => { if (moved < 4) choose(found(event.offsetX, event.offsetY)); });
   stage.addEventListener("wheel", (event) => {
     event.preventDefault();
     zoom(Math.exp(-event.deltaY / 400), event.offsetX, event.offsetY);
   }, { passive: false });
-  const seek = (event) => { if (event.buttons) go(first + ((end - first) * event.offsetX) / bar.clientWidth); };
-  bar.addEventListener("pointerdown", seek);
-  bar.addEventListener("pointermove", seek);
-  new ResizeObserver(() => (view.fitted ? (stale = true) : fit())).observe(stage);
+  bar.addEventListener("input", () => go(bar.valueAsNumber));
+  new ResizeObserver(() => (view.own ? look({}) : fit())).observe(stage);
 }
 
-// A fragment says how the page begins: #120 at this cycle, #120,play playing from there.
+// A fragment says how the page begins: #120 in this cycle, #120,play playing from there.
 async function begin() {
   await unpack();
-  lay();
-  count();
-  for (const each of SHOWN.concat(data.states.indexOf("finished"))) {
-    at("states").append(element("span", "", { style: `background:${data.colours[data.states[each]]}` }), data.states[each]);
-  }
-  Object.entries({ valuemin: first, valuemax: end }).forEach(([name, value]) => bar.setAttribute(`aria-${name}`, value));
+  for (const each of channels) [each.source, each.sink] = [units[each.source], units[each.sink]];
+  for (const each of units) spread(each, "source", "sink", false), spread(each, "sink", "source", true);
+  channels.forEach(trace);
+  paintBar();
   faster(SPEEDS.findLastIndex((each) => each <= Math.max(5, (end - first) / 40)));
   listen();
   fit();
+  if (view.scale < 0.3) zoom(0.3 / view.scale);
   const [cycle, how] = location.hash.slice(1).split(",");
   if (cycle) go(Number(cycle) || first);
   if (how === "play") play(true);

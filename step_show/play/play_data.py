@@ -57,7 +57,7 @@ def play_data(run: ModelRun, record: RunRecord, result: RunResult, waits: list[B
         "bands": (spent / len(units)).round(3).tolist(),
         "units": units,
         "channels": channels,
-        "waits": [[each.unit.name, each.channel.index] for each in find_cycle(waits)],
+        "waits": [[run.netlist.units.index(each.unit), each.channel.index] for each in find_cycle(waits)],
         "lengths": [len(each) for each in arrays],
         "packed": packed(arrays),
     }
@@ -123,23 +123,19 @@ def _drawn(netlist: Netlist) -> tuple[list[dict[str, Any]], list[dict[str, Any]]
         raise EnvironmentProblem(
             "a page that plays a run needs the module grandalf; install it with: pip install 'step-fabric[show]'"
         ) from None
-    picture, functions = sketch(netlist.graph, netlist.fabric), {}
-    for node in netlist.units:
-        functions[node.name] = f" {node.operator.function.name}" if node.operator.function else ""
-    titles = {node.name: node.operator.name + functions[node.name] for node in netlist.units}
+    picture, numbers = sketch(netlist.graph, netlist.fabric), {each.name: at for at, each in enumerate(netlist.units)}
+    parts = {each.name: (each.operator, each.operator.function) for each in netlist.units}
+    titles = {name: " ".join(each.name for each in of if each) for name, of in parts.items()}
     boxes = {name: replace(box, lines=[name, titles[name]]) for name, box in picture.boxes.items()}
     places, routes = placed(replace(picture, boxes=boxes), BETWEEN)
-    units = []
+    units, channels = [], []
     for node in netlist.units:
         box = places[node.name]
         size = {"x": round(box.xy[0] - box.w / 2), "y": round(box.xy[1] - box.h / 2), "w": round(box.w), "h": box.h}
         said = {"name": node.name, "title": titles[node.name], "call": call(node.operator), "where": str(node.location)}
         units.append({**said, **size})
-    numbers = {node.name: number for number, node in enumerate(netlist.units)}
-    channels = []
     for each in netlist.channels:
         producer, consumer = each.producer[0], each.consumer[0]
-        way = [[round(x), round(y)] for x, y in routes[producer, consumer].points[1:-1]]
-        ends = {"source": numbers[producer], "sink": numbers[consumer], "way": way}
+        ends = {"source": numbers[producer], "sink": numbers[consumer], "way": routes[producer, consumer].points[1:-1]}
         channels.append({"name": each.name, "type": str(each.type), "depth": each.depth, **ends})
     return units, channels

@@ -109,7 +109,7 @@ def _drawn(name: str, of: Box, box: PlacedBox) -> list[str]:
     lines = [
         f'<text x="{box.xy[0]:.1f}" y="{y + LINE * (number + 1):.1f}" text-anchor="middle"'
         f"{bold if number == 0 else ''}>{html.escape(line.strip())}</text>"
-        for number, line in enumerate(box.lines)
+        for number, line in enumerate(of.lines)
     ]
     return [
         f'<g data-name="{html.escape(name)}"><title>{html.escape(of.title)}</title>'

@@ -10,7 +10,7 @@ const still = document.createElement("canvas"), layer = still.getContext("2d", {
 const SPEEDS = [0, 1, 2, 3, 4, 5].flatMap((power) => [1, 2, 5].map((each) => each * 10 ** power));
 const SMOOTH = 30, DOT = 4;  // cycles a second up to which tokens glide; radius of a token
 const GREY = "#b8bec6", CHOSEN = "#0b5cad", LIT = "#d55e00", TOKEN = "#0072b2", FONT = "Helvetica, Arial, sans-serif";
-const view = { scale: 1, x: 0, y: 0, own: false }, byName = new Map(units.map((each) => [each.name, each]));
+const view = { scale: 1, x: 0, y: 0, own: false };
 let time = first, playing = false, speed = 0, chosen = null, stale = true, previous = 0, said = 0;
 
 // -- what is there in a cycle -----------------------------------------------------------------------------------------
@@ -32,7 +32,7 @@ const contents = (channel, cycle) => [below(channel.leaves, cycle), below(channe
 const stateOf = (unit, cycle) => unit.states[below(unit.since, cycle + 1) - 1];
 
 function wordOf(control) {
-  const stop = (control >> 2) & 15, rank = (control >> 6) & 15;
+  const [stop, rank] = [(control >> 2) & 15, (control >> 6) & 15];
   return control & 1 ? "D" : (control & 2 ? "value" : `E${rank}`) + (stop > rank ? ` S${stop}` : "");
 }
 
@@ -78,7 +78,8 @@ function trace(channel) {
     }
   }
   const [left, right, top, bottom] = [xs, ys].flatMap((each) => [Math.min(...each), Math.max(...each)]);
-  Object.assign(channel, { curve, xs, ys, far, length: far.at(-1), x: left, y: top, w: right - left, h: bottom - top });
+  const shape = new Path2D(`M${points[last]}l-3.5 -7h7z`);
+  Object.assign(channel, { curve, shape, xs, ys, far, length: far.at(-1), x: left, y: top, w: right - left, h: bottom - top });
 }
 
 // The place so far along a channel, and its direction there.
@@ -112,27 +113,26 @@ function zoom(factor, x = stage.clientWidth / 2, y = stage.clientHeight / 2) {
 
 // -- drawing ----------------------------------------------------------------------------------------------------------
 
+function outline(to, thing, colour, width) {
+  [to.strokeStyle, to.lineWidth] = [colour, width / Math.min(view.scale, 1)];
+  if (thing.curve) to.stroke(thing.curve);
+  else to.strokeRect(thing.x, thing.y, thing.w, thing.h);
+}
+
 function paint() {
   const ratio = window.devicePixelRatio || 1, shown = channels.filter(inView), boxes = units.filter(inView);
   for (const each of [stage, still]) [each.width, each.height] = [stage.clientWidth * ratio, stage.clientHeight * ratio];
   layer.fillStyle = "#fff";
   layer.fillRect(0, 0, still.width, still.height);
   for (const each of [layer, pen]) each.setTransform(ratio * view.scale, 0, 0, ratio * view.scale, ratio * view.x, ratio * view.y);
-  for (const each of shown) {
-    layer.strokeStyle = layer.fillStyle = each === chosen ? CHOSEN : GREY;
-    layer.lineWidth = (each === chosen ? 3 : 1.2) / Math.min(view.scale, 1);
-    layer.stroke(each.curve);
-    layer.fill(new Path2D(`M${each.to[0]} ${each.to[1]}l-3.5 -7h7z`));
-  }
   layer.textAlign = "center";
-  for (const each of boxes) {
-    layer.fillStyle = "#fff";
-    layer.fillRect(each.x, each.y, each.w, each.h);
-    layer.strokeStyle = each === chosen ? CHOSEN : "#666";
-    layer.lineWidth = (each === chosen ? 4 : 1) / Math.min(view.scale, 1);
-    layer.strokeRect(each.x, each.y, each.w, each.h);
+  for (const each of [...shown, ...boxes]) {
+    layer.fillStyle = each.curve ? GREY : "#fff";
+    layer.fill(each.shape);
+    outline(layer, each, each === chosen ? CHOSEN : each.curve ? GREY : "#666", each === chosen ? 4 : 1.2);
+    if (each.curve || view.scale < 0.3) continue;
     layer.fillStyle = "#000";
-    if (view.scale > 0.3) [each.name, each.title].forEach((text, line) => {
+    [each.name, each.title].forEach((text, line) => {
       layer.font = `${line ? "" : "bold "}12px ${FONT}`;
       layer.fillText(text, each.x + each.w / 2, each.y + 15.5 + 14 * line, each.w - 4);
     });
@@ -176,10 +176,10 @@ function draw() {
   pen.globalCompositeOperation = "multiply";
   for (const each of units.filter(inView)) {
     pen.fillStyle = data.colours[data.states[stateOf(each, cycle) & 3]];
-    pen.fillRect(each.x, each.y, each.w, each.h);
+    pen.fill(each.shape);
   }
   pen.globalCompositeOperation = "source-over";
-  if (time >= end) light();
+  if (time >= end) data.waits.flat().forEach((each) => outline(pen, each, LIT, 4));
   const [dots, bars, rings, done] = [new Path2D(), new Path2D(), new Path2D(), new Path2D()];
   for (const each of channels.filter(inView)) tokens(each, cycle, part, size, { dots, bars, rings, done });
   pen.fillStyle = pen.strokeStyle = TOKEN;
@@ -218,28 +218,15 @@ function tokens(channel, cycle, part, size, { dots, bars, rings, done }) {
   pen.fillText(counted(tail - head), channel.to[0] + 2 * size, channel.to[1] - 2 * size);
 }
 
-// The cycle of waits of a deadlock.
-function light() {
-  pen.strokeStyle = LIT;
-  pen.lineWidth = Math.max(4, 2.5 / view.scale);
-  for (const [name, number] of data.waits) {
-    const each = byName.get(name);
-    pen.strokeRect(each.x, each.y, each.w, each.h);
-    pen.stroke(channels[number].curve);
-  }
-}
-
 // Behind the bar of time stand the shares of the states of all units, in bands.
 function paintBar() {
-  const made = document.createElement("canvas"), to = made.getContext("2d"), count = data.bands[0].length;
-  [made.width, made.height] = [count, 60];
-  for (let band = 0; band < count; band++) {
-    let under = 60;
-    for (const name of ["busy", "blocked", "starved", "finished"]) {
+  const made = document.createElement("canvas"), to = made.getContext("2d");
+  [made.width, made.height] = [data.bands[0].length, 60];
+  for (let band = 0, under = 60; band < made.width; band++, under = 60) {
+    for (const [name, colour] of Object.entries(data.colours)) {
       const part = 60 * data.bands[data.states.indexOf(name)][band];
-      to.fillStyle = data.colours[name];
-      to.fillRect(band, under - part, 1, part);
-      under -= part;
+      to.fillStyle = colour;
+      to.fillRect(band, under -= part, 1, part);
     }
   }
   bar.style.backgroundImage = `url(${made.toDataURL()})`;
@@ -247,23 +234,10 @@ function paintBar() {
 
 // -- what is said beside it -------------------------------------------------------------------------------------------
 
-function element(name, text, more = {}) {
-  return Object.assign(document.createElement(name), { textContent: text }, more);
-}
-
-function row(name, ...cells) {
-  const made = element("tr", "");
-  made.append(...cells.map((each) => element(name, typeof each === "number" ? counted(each) : each)));
-  return made;
-}
-
-function link(thing, text) {
-  return element("p", text, { className: "link", onclick: () => choose(thing) });
-}
-
+// Lines are a kind of element, its text, and what a click on it chooses.
 function about(channel, cycle) {
   const [head, tail] = contents(channel, cycle), ends = `${channel.source.name} \u2192 ${channel.sink.name}`;
-  return link(channel, `${ends}: ${counted(tail - head)} of ${counted(channel.capacity)}`);
+  return ["p", `${ends}: ${counted(tail - head)} of ${counted(channel.capacity)} tokens`, channel];
 }
 
 function aboutUnit(unit, cycle) {
@@ -271,21 +245,19 @@ function aboutUnit(unit, cycle) {
   const says = { starved: ": waits for a token", blocked: ": waits for space" }[activity] ?? "";
   const ends = channels.filter((each) => each.source === unit || each.sink === unit);
   return [
-    element("h2", unit.name), element("p", unit.call), element("p", unit.where), element("h2", activity + says),
-    ...(awaited ? [about(awaited, cycle)] : []), element("h2", "channels"), ...ends.map((each) => about(each, cycle)),
+    ["h2", unit.name], ["p", unit.call], ["p", unit.where], ["h2", activity + says],
+    ...(awaited ? [about(awaited, cycle)] : []), ["h2", "channels"], ...ends.map((each) => about(each, cycle)),
   ];
 }
 
 function aboutChannel(channel, cycle) {
-  const [head, tail] = contents(channel, cycle), table = element("table", "");
-  table.append(row("th", "number", "token", "entered in"));
-  for (let each = head; each < Math.min(tail, head + 100); each++) {
-    table.append(row("td", each + channel.number, wordOf(channel.control[each]), channel.enters[each]));
-  }
+  const [head, tail] = contents(channel, cycle), [, ends] = about(channel, cycle);
+  const lines = Array.from({ length: Math.min(tail - head, 100) }, (_, each) =>
+    `${counted(head + each + channel.number)}: ${wordOf(channel.control[head + each])}, since ${counted(channel.enters[head + each])}`);
   return [
-    element("h2", channel.name), element("p", channel.type), element("p", `depth ${channel.depth}`),
-    link(channel.source, `from ${channel.source.name}`), link(channel.sink, `to ${channel.sink.name}`),
-    element("h2", `${counted(tail - head)} of ${counted(channel.capacity)} tokens, the first one in front`), table,
+    ["h2", channel.name], ["p", channel.type], ["p", `depth ${counted(channel.depth)}`],
+    ["p", `from ${channel.source.name}`, channel.source], ["p", `to ${channel.sink.name}`, channel.sink],
+    ["h2", ends], ["ol", lines.join("\n")],
   ];
 }
 
@@ -299,7 +271,10 @@ function tell(now) {
   const shown = chosen && `${chosen.name} ${channels.indexOf(chosen)} ${cycle}`;
   if (at("thing").dataset.shown === String(shown)) return;
   at("thing").dataset.shown = shown;
-  at("thing").replaceChildren(...(chosen ? (chosen.enters ? aboutChannel : aboutUnit)(chosen, cycle) : []));
+  const lines = !chosen ? [] : chosen.enters ? aboutChannel(chosen, cycle) : aboutUnit(chosen, cycle);
+  at("thing").replaceChildren(...lines.map(([kind, text, thing]) => Object.assign(document.createElement(kind), {
+    textContent: text, className: thing ? "link" : kind, onclick: () => thing && choose(thing),
+  })));
 }
 
 // -- what a person does -----------------------------------------------------------------------------------------------
@@ -323,18 +298,12 @@ function faster(by) {
   [speed, said] = [Math.min(Math.max(speed + by, 0), SPEEDS.length - 1), 0];
 }
 
-// The unit at a place of the stage, or the nearest channel.
+// The unit at a place of the stage, or a channel near it.
 function found(left, top) {
-  const [x, y, reach] = [(left - view.x) / view.scale, (top - view.y) / view.scale, 8 / view.scale];
-  const near = (channel) => Math.min(...channel.xs.map((_, place) => {
-    const [dx, dy] = [channel.xs[place + 1] - channel.xs[place] || 0, channel.ys[place + 1] - channel.ys[place] || 0];
-    const part = ((x - channel.xs[place]) * dx + (y - channel.ys[place]) * dy) / (dx * dx + dy * dy || 1);
-    const inside = Math.min(Math.max(part, 0), 1);
-    return Math.hypot(channel.xs[place] + inside * dx - x, channel.ys[place] + inside * dy - y);
-  }));
-  const unit = units.find((each) => x >= each.x && x <= each.x + each.w && y >= each.y && y <= each.y + each.h);
-  const [away, channel] = channels.map((each) => [near(each), each]).reduce((one, two) => (two[0] < one[0] ? two : one), [reach, null]);
-  return unit ?? channel;
+  const place = [left, top].map((each) => each * (window.devicePixelRatio || 1));
+  layer.lineWidth = 14 / view.scale;
+  const touches = (each) => each.curve ? layer.isPointInStroke(each.curve, ...place) : layer.isPointInPath(each.shape, ...place);
+  return [...units, ...channels].find(touches) ?? null;
 }
 
 const page = Math.max(1, Math.round((end - first) / 100));
@@ -374,8 +343,13 @@ function listen() {
 async function begin() {
   await unpack();
   for (const each of channels) [each.source, each.sink] = [units[each.source], units[each.sink]];
-  for (const each of units) spread(each, "source", "sink", false), spread(each, "sink", "source", true);
+  for (const each of units) {
+    each.shape = new Path2D(`M${each.x} ${each.y}h${each.w}v${each.h}h${-each.w}z`);
+    spread(each, "source", "sink", false);
+    spread(each, "sink", "source", true);
+  }
   channels.forEach(trace);
+  data.waits = data.waits.map(([unit, channel]) => [units[unit], channels[channel]]);
   paintBar();
   faster(SPEEDS.findLastIndex((each) => each <= Math.max(5, (end - first) / 40)));
   listen();

@@ -103,14 +103,15 @@ def _states(
         if stuck:
             cycles, becomes = np.append(cycles, end), np.append(becomes, finally_.get(name, FINISHED))
         other = np.append(True, np.diff(becomes) != 0)
-        other[: int(np.searchsorted(cycles, first, side="right")) - 1] = False
-        found += [np.maximum(cycles[other], first), becomes[other]]
-    shown = np.isin(machines, [each.order for each in units]) & (until > first)
+        cycles, becomes = cycles[other], becomes[other]
+        shown = int(np.searchsorted(cycles, first, side="right")) - 1
+        found += [np.maximum(cycles[shown:], first), becomes[shown:]]
+    inside = np.isin(machines, [each.order for each in units]) & (until > first)
     width = -(-(end - first) // BANDS)
     bands = -(-(end - first) // width)
     lengths = np.minimum(width, end - first - width * np.arange(bands))
-    times = np.maximum(since[shown], first) - first, until[shown] - first
-    spent = banded(state[shown] & 3, *times, width, (len(Activity), bands)) / lengths
+    times = np.maximum(since[inside], first) - first, until[inside] - first
+    spent = banded(state[inside] & 3, *times, width, (len(Activity), bands)) / lengths
     spent[FINISHED] = len(units) - spent.sum(axis=0)
     return spent, found
 

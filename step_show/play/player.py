@@ -71,7 +71,7 @@ def play(
     that is wrong.
 
     >>> step.play(program)
-    <play of fragile: finished, 25 cycles>
+    <play of sums: finished, 32 cycles>
     """
     prepared = prepare(open_program(program, inputs=inputs, fabric=fabric))
     prepared.warn()

@@ -339,7 +339,7 @@ function listen() {
   new ResizeObserver(() => (view.own ? look({}) : fit())).observe(stage);
 }
 
-// A fragment says how the page begins: #120 in this cycle, #120,play playing from there.
+// A fragment says how the page begins: #120 in this cycle, #120,gather with this unit in the middle.
 async function begin() {
   await unpack();
   for (const each of channels) [each.source, each.sink] = [units[each.source], units[each.sink]];
@@ -355,9 +355,12 @@ async function begin() {
   listen();
   fit();
   if (view.scale < 0.3) zoom(0.3 / view.scale);
-  const [cycle, how] = location.hash.slice(1).split(",");
-  if (cycle) go(Number(cycle) || first);
-  if (how === "play") play(true);
+  const [cycle, name] = decodeURIComponent(location.hash.slice(1)).split(","), unit = units.find((each) => each.name === name);
+  go(Number(cycle) || first);
+  if (unit) {
+    look({ scale: 1, x: stage.clientWidth / 2 - unit.x - unit.w / 2, y: stage.clientHeight / 2 - unit.y - unit.h / 2 });
+    choose(unit);
+  }
   requestAnimationFrame(frame);
 }
 

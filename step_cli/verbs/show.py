@@ -70,13 +70,13 @@ def command(
 
 def _play(program: Program, first: int, last: int | None, output: Path | None) -> None:
     """Write the page of a run of ``program``."""
-    from step_show.play.player import play_prepared
+    from step_show.play.player import play as play_of
 
     path = writable(named_file(output or f"{program.name}.html", "a page", ".html"))
     prepared = prepare(program)
     warn(prepared.doubts)
     with working() as progress:
-        made = play_prepared(prepared, first, last, progress)
+        made = play_of(prepared, first=first, last=last, progress=progress)
     save(path, made.page)
     show({"page": str(path), "first": first, "last": made.result.cycles - 1}, (), path)
     if made.failure is not None:

@@ -137,6 +137,6 @@ def _drawn(netlist: Netlist) -> tuple[list[dict[str, Any]], list[dict[str, Any]]
         units.append({**said, **size})
     for each in netlist.channels:
         producer, consumer = each.producer[0], each.consumer[0]
-        ends = {"source": numbers[producer], "sink": numbers[consumer], "way": routes[producer, consumer].points[1:-1]}
+        ends = {"source": numbers[producer], "sink": numbers[consumer], "way": routes[producer, consumer][1:-1]}
         channels.append({"name": each.name, "type": str(each.type), "depth": each.depth, **ends})
     return units, channels

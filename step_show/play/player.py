@@ -18,7 +18,7 @@ from step.host.paths import named_file
 from step.host.progress import Progress
 from step.host.watching import watched
 from step.lowering.fabric import FabricConfig
-from step.programs.prepare import Inputs, Openable, Prepared, open_program, prepare
+from step.programs.prepare import Inputs, Openable, Prepared, prepare
 from step.running.deadlock import find_waits
 from step.running.output import COLOURS
 from step.running.result import RunResult, Status
@@ -30,10 +30,9 @@ HEIGHT = 640
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Play:
-    """A run of the program called ``name`` as a ``page`` of HTML, which a notebook shows; ``result`` is its record, and
-    ``failure`` what is wrong with it, if anything is: the page goes up to there."""
+    """A run as a ``page`` of HTML, which a notebook shows; ``result`` is its record, and ``failure`` what is wrong with
+    it, if anything is: the page goes up to there."""
 
-    name: str
     page: str
     result: RunResult
     failure: SimulationError | None
@@ -45,7 +44,7 @@ class Play:
             write_atomically(path, self.page.encode())
 
     def __repr__(self) -> str:
-        return f"<play of {self.name}: {self.result.status}, {self.result.cycles:,} cycles>"
+        return f"<play of {self.result.program}: {self.result.status}, {self.result.cycles:,} cycles>"
 
     def _repr_html_(self) -> str:
         style = f"width:100%;height:{HEIGHT}px;border:1px solid #ccc"
@@ -53,7 +52,7 @@ class Play:
 
 
 def play(
-    program: Openable,
+    program: Openable | Prepared,
     *,
     inputs: Inputs | None = None,
     fabric: FabricConfig | None = None,
@@ -73,19 +72,15 @@ def play(
     >>> step.play(program)
     <play of sums: finished, 32 cycles>
     """
-    prepared = prepare(open_program(program, inputs=inputs, fabric=fabric))
-    prepared.warn()
-    with watched(progress) as telling:
-        return play_prepared(prepared, first, last, telling)
-
-
-def play_prepared(prepared: Prepared, first: int, last: int | None, progress: Progress) -> Play:
-    """`play` for what is ``prepared``."""
     if last is not None and last < first:
         raise InputError(f"the first cycle, {first}, must not be behind the last one, {last}")
+    prepared = prepare(program, inputs, fabric)
+    if prepared is not program:
+        prepared.warn()
     record, limit = RunRecord(), None if last is None else last + 1
-    run = Model.of(prepared).run(record, events=True, max_cycles=limit, progress=progress)
-    return played(run, record, first)
+    with watched(progress) as telling:
+        run = Model.of(prepared).run(record, events=True, max_cycles=limit, progress=telling)
+        return played(run, record, first)
 
 
 def played(run: ModelRun, record: RunRecord, first: int = 0, report: str = "") -> Play:
@@ -100,10 +95,10 @@ def played(run: ModelRun, record: RunRecord, first: int = 0, report: str = "") -
         failure = None if result.status == Status.RUNAWAY else error  # it was stopped because it was told to
     if first >= result.cycles:
         raise failure or InputError(f"the run has {result.cycles} cycles, so there is no cycle {first}")
-    name, folder = run.netlist.graph.name, files("step_show.play") / "page"
+    folder = files("step_show.play") / "page"
     ended = f", {result.status}" if failure else ""
     page = Template((folder / "play.html").read_text()).substitute(
-        title=html.escape(f"{name}: {result.cycles:,} cycles{ended}"),
+        title=html.escape(f"{result.program}: {result.cycles:,} cycles{ended}"),
         style=(folder / "play.css").read_text(),
         script=(folder / "play.js").read_text(),
         key="".join(f'<span style="background:{colour}"></span>{name}' for name, colour in COLOURS.items()),
@@ -113,4 +108,4 @@ def played(run: ModelRun, record: RunRecord, first: int = 0, report: str = "") -
         end=result.cycles,
         data=json.dumps(play_data(run, record, result, waits, first), separators=(",", ":")).replace("<", "\\u003c"),
     )
-    return Play(name, page, result, failure)
+    return Play(page, result, failure)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+from functools import partial
+from types import SimpleNamespace
 
 from grandalf.graphs import Edge, Graph, Vertex
 from grandalf.layouts import SugiyamaLayout
@@ -23,17 +25,6 @@ class PlacedBox:
     def __init__(self, lines: list[str]) -> None:
         self.w, self.h = 14 + 7.0 * max(map(len, lines)), 8.0 + LINE * len(lines)
         self.xy = (0.0, 0.0)
-
-
-class Route:
-    """Points of an edge from box to box, past those between them, as grandalf lays it."""
-
-    def __init__(self) -> None:
-        self.points: list[Place] = []
-
-    def setpath(self, points: list[Place]) -> None:
-        """Take the points, which begin and end in the middle of a box."""
-        self.points = points
 
 
 def layered_svg(sketch: Sketch) -> str:
@@ -66,34 +57,35 @@ def layered_svg(sketch: Sketch) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def placed(sketch: Sketch, between: int = 4 * LINE) -> tuple[dict[str, PlacedBox], dict[tuple[str, str], Route]]:
-    """Every operator's box in its place, and the routes from box to box; what is not connected stands side by side.
+def placed(sketch: Sketch, between: int = 4 * LINE) -> tuple[dict[str, PlacedBox], dict[tuple[str, str], list[Place]]]:
+    """Every operator's box in its place, and by producer and consumer the points of the edge from the middle of one to
+    that of the other, past what is between them; what is not connected stands side by side.
 
     ``between``: from layer to layer, by default room for three small lines.
     """
-    vertices, routes = {name: Vertex(name) for name in sketch.boxes}, dict[tuple[str, str], Route]()
+    vertices = {name: Vertex(name) for name in sketch.boxes}
     for name, each in sketch.boxes.items():
         vertices[name].view = PlacedBox(each.lines)
-    joined = []
-    for producer, consumer in dict.fromkeys((each.producer, each.consumer) for each in sketch.arrows):
-        joined.append(Edge(vertices[producer], vertices[consumer]))
-        joined[-1].view = routes[producer, consumer] = Route()
+    pairs = dict.fromkeys((each.producer, each.consumer) for each in sketch.arrows)
+    edges = {pair: Edge(*map(vertices.__getitem__, pair)) for pair in pairs}
+    routes: dict[tuple[str, str], list[Place]] = {}
+    for pair, edge in edges.items():
+        edge.view = SimpleNamespace(setpath=partial(routes.__setitem__, pair))
     shift = 0.0
-    for component in Graph(list(vertices.values()), joined).C:
+    for component in Graph(list(vertices.values()), list(edges.values())).C:
         layout = SugiyamaLayout(component)
         layout.yspace = between
         layout.init_all()
+        before = set(routes)
         layout.draw()
-        boxes = [vertex.view for vertex in component.sV]
-        ways = [edge.view for edge in component.sE]
-        points = [point for way in ways for point in way.points]
-        left = min([box.xy[0] - box.w / 2 for box in boxes] + [x for x, _ in points]) - shift - MARGIN
-        top = min(box.xy[1] - box.h / 2 for box in boxes) - MARGIN
+        boxes, ways = [vertex.view for vertex in component.sV], routes.keys() - before
+        left = min([box.xy[0] - box.w / 2 for box in boxes] + [x for way in ways for x, _ in routes[way]])
+        top = min(box.xy[1] - box.h / 2 for box in boxes)
+        dx, dy = shift + MARGIN - left, MARGIN - top
         for box in boxes:
-            box.xy = (box.xy[0] - left, box.xy[1] - top)
-        for way in ways:
-            way.points = [(x - left, y - top) for x, y in way.points]
-        shift = max([box.xy[0] + box.w / 2 for box in boxes] + [x for way in ways for x, _ in way.points])
+            box.xy = (box.xy[0] + dx, box.xy[1] + dy)
+        routes |= {way: [(x + dx, y + dy) for x, y in routes[way]] for way in ways}
+        shift = max([box.xy[0] + box.w / 2 for box in boxes] + [x for way in ways for x, _ in routes[way]])
     return {name: vertex.view for name, vertex in vertices.items()}, routes
 
 

@@ -12,6 +12,7 @@ const SMOOTH = 30, DOT = 4;  // cycles a second up to which tokens glide; radius
 const GREY = "#b8bec6", CHOSEN = "#0b5cad", LIT = "#d55e00", TOKEN = "#0072b2", FONT = "Helvetica, Arial, sans-serif";
 const view = { scale: 1, x: 0, y: 0, own: false };
 let time = first, playing = false, speed = 0, chosen = null, stale = true, previous = 0, said = 0;
+let ways = [], boxes = [];  // channels and units that are in view
 
 // -- what is there in a cycle -----------------------------------------------------------------------------------------
 
@@ -120,13 +121,14 @@ function outline(to, thing, colour, width) {
 }
 
 function paint() {
-  const ratio = window.devicePixelRatio || 1, shown = channels.filter(inView), boxes = units.filter(inView);
+  const ratio = window.devicePixelRatio || 1;
+  [ways, boxes] = [channels.filter(inView), units.filter(inView)];
   for (const each of [stage, still]) [each.width, each.height] = [stage.clientWidth * ratio, stage.clientHeight * ratio];
   layer.fillStyle = "#fff";
   layer.fillRect(0, 0, still.width, still.height);
   for (const each of [layer, pen]) each.setTransform(ratio * view.scale, 0, 0, ratio * view.scale, ratio * view.x, ratio * view.y);
   layer.textAlign = "center";
-  for (const each of [...shown, ...boxes]) {
+  for (const each of [...ways, ...boxes]) {
     layer.fillStyle = each.curve ? GREY : "#fff";
     layer.fill(each.shape);
     outline(layer, each, each === chosen ? CHOSEN : each.curve ? GREY : "#666", each === chosen ? 4 : 1.2);
@@ -137,16 +139,16 @@ function paint() {
       layer.fillText(text, each.x + each.w / 2, each.y + 15.5 + 14 * line, each.w - 4);
     });
   }
-  if (view.scale > 0.5) label(shown, boxes);
+  if (view.scale > 0.5) label([...boxes]);
   stale = false;
 }
 
 // The types of streams stand on their channels where there is room.
-function label(shown, taken) {
+function label(taken) {
   const size = 12 / Math.max(view.scale, 1);
   layer.font = `${size}px ${FONT}`;
   [layer.strokeStyle, layer.lineWidth, layer.fillStyle] = ["#fff", size / 3, "#444"];
-  for (const each of shown) {
+  for (const each of ways) {
     const w = layer.measureText(each.type).width + size, h = 1.4 * size;
     const [x, y] = [0.5, 0.4, 0.6, 0.3, 0.7].map((part) => along(each, part * each.length)).find(([x, y]) =>
       taken.every((other) => Math.abs(2 * x - 2 * other.x - other.w) > w + other.w || Math.abs(2 * y - 2 * other.y - other.h) > h + other.h)) ?? [];
@@ -174,14 +176,14 @@ function draw() {
   pen.drawImage(still, 0, 0);
   pen.restore();
   pen.globalCompositeOperation = "multiply";
-  for (const each of units.filter(inView)) {
+  for (const each of boxes) {
     pen.fillStyle = data.colours[data.states[stateOf(each, cycle) & 3]];
     pen.fill(each.shape);
   }
   pen.globalCompositeOperation = "source-over";
   if (time >= end) data.waits.flat().forEach((each) => outline(pen, each, LIT, 4));
   const [dots, bars, rings, done] = [new Path2D(), new Path2D(), new Path2D(), new Path2D()];
-  for (const each of channels.filter(inView)) tokens(each, cycle, part, size, { dots, bars, rings, done });
+  for (const each of ways) tokens(each, cycle, part, size, { dots, bars, rings, done });
   pen.fillStyle = pen.strokeStyle = TOKEN;
   pen.lineWidth = 0.5 * size;
   pen.fill(dots);

@@ -129,7 +129,7 @@ class Execution(Results):
         one_place = len(places) == 1 and len(literals) <= whole
         ways = [*self.ways(port).values()]
         fine = (one_place if places else literals and format.words <= 1) and COMPUTED not in ways
-        fine = fine or (len(ways) == 1 and isinstance(ways[0], Listing))
+        fine = fine or (len(ways) == 1 and isinstance(ways[0], Listing)) or self.token(port).has_value is const(0)
         if not fine and (format.word_bits or not whole):
             what = " or ".join(dict.fromkeys(map(str, ways))) or "nothing"
             hint = "they are those of one input, a constant instead, values side by side, or an item"

@@ -64,7 +64,7 @@ class MaxIndexDatapath(Datapath):
     def _leave(self, m: Module, begins: Value, items: tuple[Value, ...]) -> None:
         """The words of ``items``, one after the other, from the cycle with ``begins`` on."""
         width, leaving = len(self.result), list[Value]()
-        for item, count in zip(items, words(self.plan.items, self.plan.link_bits // 8), strict=True):
+        for item, count in zip(items, words(self.plan.items, self.plan.link_bits), strict=True):
             parts = [item[at * width : (at + 1) * width] for at in range(count)]
             leaving += [Cat(each, C(0, width - len(each))) for each in parts]
         first, *others = leaving

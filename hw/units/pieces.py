@@ -15,7 +15,7 @@ from hw.functions.corner_turn import CornerTurn, Move, moves_of
 from hw.functions.retile import RetileSlicer
 from hw.links.layout import TokenFormat
 from hw.links.words import in_words, whole
-from hw.primitives.timing import counter
+from hw.primitives.timing import countdown, counter
 from hw.verilog.modules import Shared
 
 
@@ -69,7 +69,7 @@ class Pieces(FiringRule):
         return piece_of(m, RetileSlicer(self.slicer.plan, pieces), firing.word(0), at_result(within))
 
     def collect(self, m: Module, firing: Firing, value: Value, first: Value) -> tuple[Signal, Value]:
-        """The word of the element that comes now, and its number; that is `beats` where none comes."""
+        """The word of the element that comes now, and its number; that is `words` of it where none comes."""
         number = Signal(range(self.token.words + 1), init=self.token.words)
         firing.read_from(0, Mux(first, 0, number + 1))  # it goes on below the firings of other pieces
         with m.If(firing.fires & value & first):
@@ -139,11 +139,7 @@ def slide(m: Module, firing: Firing, token: TokenFormat, piece: TokenFormat, fir
     firing.next(place, Mux(over, end - most, end))
     firing.next(read, from_word + (words - 1) + over)
 
-    left, current = Signal(range(words + 1), name="words_left"), firing.word(0)
-    with m.If(firing.fires & some):
-        m.d.sync += left.eq(words)
-    with m.Elif(left != 0):
-        m.d.sync += left.eq(left - 1)
+    left, current = countdown(m, "words_left", words, firing.fires & some, words), firing.word(0)
     before = Signal(len(current), name="word_before", reset_less=True)
     with m.If((left > 1) | ((left == 1) & firing.latched(over))):
         m.d.sync += before.eq(current)

@@ -8,7 +8,7 @@ from typing import Any
 
 from sim_approx.memory.off_chip import PENDING, REQUEST, REQUEST_DEPTH, deliver
 from sim_approx.placing.site import UnitSite
-from step.firing.machine import ENDS, Machine
+from step.firing.machine import ENDS, Counter, Machine
 from step.firing.words import need, put, room, take
 from step.language.loops import listed
 from step.language.tokens import DONE, Token, empty
@@ -52,6 +52,8 @@ class IssuePerReference(Machine):
 @dataclass(slots=True, eq=False, kw_only=True)
 class IssueOnce(Machine):
     """One read, then Done. Word: ``step`` of the walk."""
+
+    counter = Counter("step", entries="levels", sent="addresses", to=REQUEST, tiles="tiles")
 
     addresses: Sequence[int]
     indices: Sequence[int]

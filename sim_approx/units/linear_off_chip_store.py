@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from sim_approx.memory.off_chip import WRITE_DEPTH
 from sim_approx.placing.site import UnitSite
-from step.firing.machine import COMPUTES, ENDS, Machine, Pace, Sizes
+from step.firing.machine import COMPUTES, ENDS, Counter, Machine, Pace, Sizes
 from step.firing.words import fault, need, put, room, take
 from step.language.faults import Fault, rows_of
 from step.language.tokens import Token
@@ -20,6 +20,8 @@ class Store(Machine):
     Tiles of dynamic size have to have ``rows``, if there are any. Words: ``beat`` of the tile, ``address`` of the next
     beat; ``collected`` are the tiles.
     """
+
+    counter = Counter("address", to=0)
 
     beats: int
     rows: int

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from step.errors import FormatError, InputError
 from step.host.paths import named_file
 from step.language.arguments import Checked
-from step.language.parameters import Within, settle_parameters, settled
+from step.language.parameters import Count, settle_parameters, settled
 from step.programs.files.json_file import plain_json
 from step_models.checking import require, workload
 
@@ -59,7 +59,7 @@ class Configuration(metaclass=Checked):
         for each in fields(self):
             if each.type == "int":
                 what = f"{each.name} of model {self.name!r}"
-                settled(getattr(self, each.name), Annotated[int, Within(1)], what, InputError)
+                settled(getattr(self, each.name), Count, what, InputError)
         settle_parameters(self)
         if not isinstance(self.norm_epsilon, float) or not 0 <= self.norm_epsilon < math.inf:
             raise InputError(f"norm_epsilon of model {self.name!r} must be a float >= 0, not {self.norm_epsilon!r}")

@@ -26,7 +26,7 @@ from step.host.files import write_atomically, writing
 from step.host.paths import named_file
 from step.programs.data.npz import Arrays
 from step_torch.archive import RESULTS
-from step_torch.calling import calling, check_arguments, check_call
+from step_torch.calling import SITE, calling, check_arguments, check_call
 from step_torch.differences import difference
 from step_torch.lacking import PARTS, lacking, listed, parts_missing, scales
 from step_torch.layers import Layers, name_of, tables
@@ -39,7 +39,6 @@ WHOLE = ("linear", "silu", "gelu", "softmax", "layer_norm", "scaled_dot_product_
 OWN = tuple(f"step_torch/{name}.py" for name in ("capturing", "layers", "marks", "references", "calling"))
 
 _FRAME = re.compile(r'File "(.*?)", line (\d+), in (.*)')
-_SITE = re.compile(r".*/(?:site|dist)-packages/")
 
 
 class Decoding(nn.Module):
@@ -244,7 +243,8 @@ def _exported(module: nn.Module, args: tuple[Tensor, ...], dynamic_shapes: Any) 
             + "\ntorch takes an extent of 1 for a constant: capture with args of 2 or more along a dynamic axis" * one
         ) from error
     except torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode as error:
-        line = _user_line(str(error))
+        found = _FRAME.search(str(error))
+        line = f" at {found[1]}:{found[2]}" if found else ""
         raise InputError(f"the module decides on data{line}: a stream of operators can not, so take it apart") from None
     table = torch.export.default_decompositions()
     for op in [each for each in table if each.name().split("::")[-1].split(".")[0] in WHOLE]:
@@ -255,14 +255,9 @@ def _exported(module: nn.Module, args: tuple[Tensor, ...], dynamic_shapes: Any) 
     return program
 
 
-def _user_line(message: str) -> str:
-    found = _FRAME.search(message)
-    return f" at {found[1]}:{found[2]}" if found else ""
-
-
 def _shorten(meta: dict[str, Any]) -> None:
     """Keep the innermost line outside of torch, with a path that is the same on all machines."""
-    frames = [(_SITE.sub("", file), *rest) for file, *rest in _FRAME.findall(meta.get("stack_trace") or "")]
+    frames = [(SITE.sub("", file), *rest) for file, *rest in _FRAME.findall(meta.get("stack_trace") or "")]
     own = [each for each in frames if not each[0].startswith("torch/") and not each[0].endswith(OWN)]
     if own or frames:
         file, line, function = (own or frames)[-1]

@@ -163,7 +163,10 @@ class Board:
         cycles, program = found["cycles_high"] << 32 | found["cycles_low"], self._tables.netlist.graph.name
         result = RunResult("board", program, Status.FINISHED, cycles, None, {}, {}, time.monotonic() - self._began)
         if error := failure(self._tables, found, self._waits(found)):
-            self._reset()
+            # Until it is reset the fabric goes on, and writes to memory that a host may use again.
+            self._set({"control": RESET})
+            while not ask("read", [addresses["status"]])[0] & IDLE:
+                pass
             status = Status.DEADLOCK if isinstance(error, Deadlock) else Status.FAULT
             error.result = replace(result, status=status, error=str(error))
             raise error
@@ -174,12 +177,6 @@ class Board:
     def _set(self, values: Mapping[str, int]) -> None:
         """Write registers, by name."""
         self._simulation.ask("set", [(self._tables.addresses[name], value) for name, value in values.items()])
-
-    def _reset(self) -> None:
-        """End a run that failed: until then the fabric goes on, and writes to memory that a host may use again."""
-        self._set({"control": RESET})
-        while not self._simulation.ask("read", [self._tables.addresses["status"]])[0] & IDLE:
-            pass
 
     def _waits(self, found: Mapping[str, int]) -> list[int]:
         """``wait_edge`` of each channel, where the watchdog fired."""

@@ -50,10 +50,6 @@ class OperatorComparison:
         """Relative error of the cycles in which it is busy."""
         return _error(self.exact.busy, self.approximate.busy)
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {**asdict(self), "error": self.error}
-
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
@@ -141,7 +137,7 @@ class Comparison:
         plain = asdict(self)
         if self.deviation is not None and not math.isfinite(self.deviation):
             plain["deviation"] = None  # JSON knows no NaN, and no infinity
-        operators = [each.to_json() for each in self.operators]
+        operators = [{**asdict(each), "error": each.error} for each in self.operators]
         return {**plain, "operators": operators, "error": self.error, "speedup": self.speedup, "passed": self.passed}
 
 
@@ -199,25 +195,25 @@ def compared(
         deviation(program, meaning(prepared).outputs)  # sizes that only a run tells
     netlist = prepared.netlist
     progress(f"{program.name}: building and simulating the RTL")
-    exact = run_rtl(prepared, max_cycles=max_cycles, waves=waves, optimize=optimize, progress=progress)
+    exact, raw = run_rtl(prepared, max_cycles=max_cycles, waves=waves, optimize=optimize, progress=progress)
     progress(f"{program.name}: running the fast model")
     approximate = approx.run(prepared, events=True, max_cycles=max_cycles)
     progress(f"{program.name}: interpreting")
-    meant = meaning(prepared, exact.result.arrivals)
-    off_time, first_mismatch = _compare_events(exact.result.events or {}, approximate.events or {})
+    meant = meaning(prepared, exact.arrivals)
+    off_time, first_mismatch = _compare_events(exact.events or {}, approximate.events or {})
     sent_off_time = Counter[str]()
     for channel in netlist.channels:
         sent_off_time[channel.producer[0]] += off_time[channel.name]
-    difference = _compare_outputs(exact.result.outputs or {}, meant.outputs)
+    difference = _compare_outputs(exact.outputs or {}, meant.outputs)
     symbols = measure(program.graph, meant.checkers)
-    buffers = compare_buffers(netlist, exact.result, approximate, symbols)
-    traffic = compare_traffic(netlist, exact.result, approximate, symbols)
+    buffers = compare_buffers(netlist, exact, approximate, symbols)
+    traffic = compare_traffic(netlist, exact, approximate, symbols)
     expectation = deviation(program, meant.outputs)
     return Comparison(
         program=program.name,
-        exact_cycles=exact.result.cycles,
+        exact_cycles=exact.cycles,
         approximate_cycles=approximate.cycles,
-        tokens=exact.result.tokens,
+        tokens=exact.tokens,
         mismatches=off_time.total(),
         first_mismatch=first_mismatch,
         outputs_equal=difference is None,
@@ -229,14 +225,14 @@ def compared(
         deviation=None if expectation is None else expectation.relative,
         tolerance=None if expectation is None else expectation.tolerance,
         first_unexpected=None if expectation is None else expectation.first,
-        build_seconds=exact.build_seconds,
-        rtl_seconds=exact.result.wall_seconds,
-        rtl_cycles_per_second=exact.cycles_per_second,
+        build_seconds=raw.build_seconds,
+        rtl_seconds=exact.wall_seconds,
+        rtl_cycles_per_second=raw.cycles_per_second,
         approx_seconds=approximate.wall_seconds,
         approx_tokens_per_second=approximate.tokens_per_second,
         operators=tuple(
             OperatorComparison(name, each, approximate.operators[name], sent_off_time[name])
-            for name, each in exact.result.operators.items()
+            for name, each in exact.operators.items()
         ),
     )
 

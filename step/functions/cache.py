@@ -5,9 +5,9 @@ An address is a tile of one UINT32, the number of a tile. Operands that are out 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from random import Random
-from typing import Any, cast
+from typing import Annotated, cast
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from step.language.dims import Shape, dim
 from step.language.dtypes import UINT32
 from step.language.faults import Fault, Violation
 from step.language.function import NUMBER, CountedFunction, Function, MapFunction, Sample, below, mismatch
+from step.language.parameters import Count, Within
 from step.language.types import ElementType, Selector, Tile
 
 
@@ -23,12 +24,8 @@ def _address(value: int) -> np.ndarray:
     return np.array([[value]], UINT32.numpy)
 
 
-def _check_parameters(function: Any, tiles: int) -> None:
-    """Raise `TypeMismatch` unless all parameters are integers >= 1 (``base``: 0), and ``tiles`` have addresses."""
-    for name, value in ((each.name, getattr(function, each.name)) for each in fields(function)):
-        least = int(name != "base")
-        if value < least:
-            raise TypeMismatch(f"{function.name} needs {name} to be an integer >= {least}, not {value!r}")
+def _check_addresses(function: ExpertTiles | _OfRequest, tiles: int) -> None:
+    """Raise `TypeMismatch` unless ``tiles`` have addresses."""
     if function.base + tiles > 2**32:
         raise TypeMismatch(f"{function.name} needs addresses below 2^32, not up to {function.base + tiles - 1}")
 
@@ -50,9 +47,9 @@ class ExpertTiles(CountedFunction):
     [6, 7, 2, 3]
     """
 
-    experts: int
-    tiles: int
-    base: int = 0
+    experts: Count
+    tiles: Count
+    base: Annotated[int, Within(0)] = 0
 
     indices = (0,)
     fault = Fault.OUT_OF_RANGE
@@ -69,7 +66,7 @@ class ExpertTiles(CountedFunction):
         return f"this is not exactly one of the experts 0 to {self.experts - 1}"
 
     def result_type(self, *inputs: ElementType) -> Tile:
-        _check_parameters(self, self.experts * self.tiles)
+        _check_addresses(self, self.experts * self.tiles)
         if inputs not in ((NUMBER,), (Selector(self.experts),)):
             raise mismatch(self, f"an expert, a {NUMBER} or a {Selector(self.experts)}", inputs)
         return NUMBER
@@ -96,10 +93,10 @@ class ExpertTiles(CountedFunction):
 class _OfRequest(Function):
     """A function of a request and of its length in rows; a tile has ``rows`` of these, and a request ``tiles``."""
 
-    requests: int
-    tiles: int
-    rows: int
-    base: int = 0
+    requests: Count
+    tiles: Count
+    rows: Count
+    base: Annotated[int, Within(0)] = 0
 
     indices = (0, 1)
 
@@ -110,7 +107,7 @@ class _OfRequest(Function):
         return Sample(function, (NUMBER, NUMBER), {0: below(requests), 1: below(tiles * rows)})
 
     def _check(self, inputs: tuple[ElementType, ...]) -> None:
-        _check_parameters(self, self.requests * self.tiles)
+        _check_addresses(self, self.requests * self.tiles)
         if inputs != (NUMBER, NUMBER):
             raise mismatch(self, f"a request and its length in rows, two of {NUMBER}", inputs)
 
@@ -175,7 +172,7 @@ class CacheRows(CountedFunction):
     [16, 16, 8, 16]
     """
 
-    rows: int
+    rows: Count
 
     @classmethod
     def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
@@ -183,8 +180,6 @@ class CacheRows(CountedFunction):
         return Sample(cls(rows), (NUMBER,), {0: below(3 * rows + 1)})
 
     def result_type(self, *inputs: ElementType) -> Tile:
-        if self.rows < 1:
-            raise TypeMismatch(f"cache_rows needs rows to be an integer >= 1, not {self.rows!r}")
         if inputs != (NUMBER,):
             raise mismatch(self, f"a length in rows, a {NUMBER}", inputs)
         return NUMBER

@@ -11,6 +11,7 @@ import numpy as np
 from step.errors import TypeMismatch
 from step.language.dims import Dim, Shape, dim, product
 from step.language.function import AccumFunction, FlatMapFunction, Sample, mismatch, one_tile
+from step.language.parameters import Count
 from step.language.tokens import Token, empty
 from step.language.types import ElementType, Tile
 
@@ -90,7 +91,7 @@ class RetileStreamify(FlatMapFunction):
     [[[1, 2]], [[3, 4]]]
     """
 
-    chunk: int = 1
+    chunk: Count = 1
     axis: str = "row"
     rank: int = 0
 
@@ -110,8 +111,6 @@ class RetileStreamify(FlatMapFunction):
             raise TypeMismatch(f'retile_streamify needs axis to be "row" or "col", not {self.axis!r}')
         if self.rank not in (0, 1):
             raise TypeMismatch(f"retile_streamify needs rank to be 0 or 1, not {self.rank!r}")
-        if self.chunk < 1:
-            raise TypeMismatch(f"retile_streamify needs chunk to be an integer >= 1, not {self.chunk!r}")
         rows, cols = tile.rows, tile.cols
         extent = rows if self.axis == "row" else cols
         if not extent.is_static and (self.axis != "row" or self.chunk != 1):

@@ -13,6 +13,7 @@ from step.language import numerics
 from step.language.dims import Shape
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32, dtype_of
 from step.language.function import NUMBER, AccumFunction, MapFunction, Sample, below, mismatch
+from step.language.parameters import Count
 from step.language.types import ElementType, Selector, Tile
 
 
@@ -50,7 +51,7 @@ class SelectAll(MapFunction):
     [[True, True, True], [True, True, True]]
     """
 
-    targets: int
+    targets: Count
 
     reads_operands = False
 
@@ -61,8 +62,6 @@ class SelectAll(MapFunction):
     def result_type(self, *inputs: ElementType) -> Selector:
         if len(inputs) != 1:
             raise mismatch(self, "one element", inputs)
-        if self.targets < 1:
-            raise TypeMismatch(f"select_all needs targets to be an integer >= 1, not {self.targets!r}")
         return Selector(self.targets)
 
     def apply(self, value: Any) -> int:

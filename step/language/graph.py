@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
+from importlib import import_module
 from itertools import takewhile
 from math import prod
 from typing import Any, TypeVar
 
 from step.errors import GraphError, TypeMismatch, expect
-from step.host.extensions import find_module
 from step.host.names import unused
 from step.language.arguments import checked, tells_line
 from step.language.dims import Dim, DimKind, Shape, format_shape, shape, symbol
@@ -247,7 +247,9 @@ class Graph(GraphMethods):
             types = operator.infer(tuple(stream.type for stream in inputs), names)
             check_types(types, self.symbols, self.name)
         except TypeMismatch as error:
-            raise TypeMismatch(self._with_origins(str(error), operator, node_name, location, inputs)) from None
+            origins = (f"{stream}: {stream.type}, from {self._where(stream.producer)}" for stream in inputs)
+            lines = "".join(f"\n  input {port}: {each}" for port, each in enumerate(origins))
+            raise TypeMismatch(f"{operator.name} {node_name!r} ({location}): {error}{lines}") from None
         self.nodes[node_name] = Node(node_name, operator, tuple(inputs), types, location)
         return tuple(Stream(self, node_name, port, each) for port, each in enumerate(types))
 
@@ -330,9 +332,7 @@ class Graph(GraphMethods):
 
     def _repr_svg_(self) -> str | None:
         """The picture that notebooks show."""
-        drawing = find_module("step.programs.pictures", "drawing")  # of a later room
-        assert drawing is not None
-        return drawing.picture(self)
+        return import_module("step.programs.pictures.drawing").picture(self)  # of a later room
 
     # -- helpers ------------------------------------------------------------------------------------------------
 
@@ -372,13 +372,6 @@ class Graph(GraphMethods):
     def _check_name(name: str) -> None:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise GraphError(f"a name must be letters, digits and underscores, and start with no digit, not {name!r}")
-
-    def _with_origins(
-        self, message: str, operator: Operator, name: str, location: Location, inputs: Sequence[Stream]
-    ) -> str:
-        origins = (f"{stream}: {stream.type}, from {self._where(stream.producer)}" for stream in inputs)
-        lines = (f"\n  input {port}: {each}" for port, each in enumerate(origins))
-        return f"{operator.name} {name!r} ({location}): {message}{''.join(lines)}"
 
 
 def _beside(other: str, mine: str) -> str:

@@ -53,13 +53,11 @@ def caller_location() -> Location:
     Files below the working directory are named relative to it, so that results do not depend on where a
     project lies.
     """
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not file.startswith(_PACKAGE) and not file.startswith("<"):
+        if not file.startswith((_PACKAGE, "<")):
             return _location(file, frame.f_lineno)
-        if frame.f_back is None:
-            break
         frame = frame.f_back
     return UNKNOWN_LOCATION
 

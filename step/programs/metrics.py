@@ -17,7 +17,9 @@ from step.language.types import with_rows
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist
 from step.lowering.storage import load_bytes
-from step.programs.energy.model import Energy, energy_of
+from step.programs.energy.activity import activity
+from step.programs.energy.figures import figures
+from step.programs.energy.model import Energy
 from step.programs.prepare import Openable, Prepared, prepare
 from step.programs.tables import table
 from step.programs.useful import useful_of
@@ -79,7 +81,7 @@ class Metrics:
 
     def energy_by(self, energies: Path | str | None) -> Energy:
         """`energy` by the figures in a file; raises `FormatError` for one that has none."""
-        found = energy_of(self.netlist, energies)
+        found = Energy(activity(self.netlist), figures(energies))
         if self.values is None:
             return found
         return replace(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from importlib.metadata import entry_points
@@ -16,7 +17,7 @@ from step.host.nearest import did_you_mean
 from step.host.paths import named_file
 from step.host.progress import Progress, silent
 from step.host.watching import watched
-from step.language.parameters import Within, settled
+from step.language.parameters import Count, Within, settled
 from step.lowering.fabric import FabricConfig
 from step.programs.energy.model import Energy
 from step.programs.metrics import Metrics, metrics_of
@@ -30,7 +31,6 @@ from step.running.result import RunResult
 
 GROUP = "step.backends"
 
-Count = Annotated[int, Within(1)]
 
 OPTIONS: Mapping[str, Any] = {
     **dict.fromkeys(("max_cycles", "jobs", "threads", "search", "intervals", "choices"), Count),
@@ -101,11 +101,9 @@ def able(option: str) -> list[str]:
     """The back ends that take ``option`` (see `Backend.takes`), of those whose modules are installed."""
     found = []
     for name in names():
-        try:
+        with suppress(EnvironmentProblem):
             if backend(name).takes(option):
                 found.append(name)
-        except EnvironmentProblem:
-            continue
     return found
 
 

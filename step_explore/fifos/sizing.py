@@ -18,7 +18,7 @@ from step.lowering.feasible import check_feasible
 from step.lowering.netlist import lower
 from step.programs.data.inputs import bind_inputs
 from step.programs.files.depths import DataSet, DepthBinding
-from step.programs.files.digest import data_digest
+from step.programs.files.digest import data_digest, graph_digest
 from step.programs.prepare import Openable, open_program
 from step.programs.program import Program
 from step.running.backend import checked_options
@@ -90,7 +90,8 @@ class Sizing:
         if not isinstance(chosen, DepthRun) or chosen.cycles is None:
             raise InputError(f"a binding must be of depths with which the program ends, not {chosen!r}")
         sets = tuple(map(DataSet, self.data, self.digests, chosen.cycles))
-        return DepthBinding.of(self.program, sets, chosen.depths, {} if chosen is self.asked else self.most_rows)
+        name, graph, fabric = self.program.name, graph_digest(self.program.graph), self.program.fabric.to_json()
+        return DepthBinding(name, graph, fabric, sets, chosen.depths, {} if chosen is self.asked else self.most_rows)
 
     @cached_property
     def holds(self) -> str:

@@ -7,12 +7,16 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from tables import PAGES as WRITTEN_BY_A_COMMAND
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
 PROSE = [ROOT / "README.md", *PAGES]
 LONGEST = 120
+MOST_WORDS, MOST_OF_A_PAGE, MOST_OF_THE_README = 45_000, 3_500, 600
+"""Words written by hand: all pages, one page, and the README."""
+
 GROUPS = ["Start", "An accelerator", "A model", "Verilog", "Reference", "Extend", "Results"]
 GLOSSARY = dict(re.findall(r"^\* \*\*(.+?)\*\*: (.+)$", (DOCS / "glossary.md").read_text(), re.MULTILINE))
 IN_HOUSE = ("back end", "control", "floor", "jump", "plan", "region", "room", "rule", "scenario", "share", "sidecar")
@@ -66,6 +70,18 @@ def test_a_long_line_is_found_and_a_table_is_not(tmp_path: Path) -> None:
     word = "word " * 30
     page.write_text(f"{word}\n\n| {word} |\n\n```sh\n{word}\n```\n\n[a](https://{'b' * 120})\n")
     assert [line for line in prose(page) if len(line) > LONGEST] == [word]
+
+
+def words(page: Path) -> int:
+    """The words of a page, in prose, tables and code: what stands between spaces and has a letter or a digit."""
+    return sum(re.search(r"\w", each) is not None for each in page.read_text().split())
+
+
+def test_pages_written_by_hand_are_short() -> None:
+    counts = {page.name: words(page) for page in PROSE if page not in WRITTEN_BY_A_COMMAND}
+    assert sum(counts.values()) <= MOST_WORDS, counts
+    assert {name: count for name, count in counts.items() if count > MOST_OF_A_PAGE} == {}
+    assert counts["README.md"] <= MOST_OF_THE_README
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

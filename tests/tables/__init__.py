@@ -15,6 +15,7 @@ from tables.lowerings import lowerings_page
 from tables.operators import operators_page
 from tables.presets import presets_page
 from tables.registers import registers_page
+from tables.rooms import rooms_page
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -25,6 +26,7 @@ PAGES: dict[Path, Callable[[], str]] = {
     DOCS / "api.md": api_page,
     DOCS / "presets.md": presets_page,
     DOCS / "registers.md": registers_page,
+    DOCS / "rooms.md": rooms_page,
     DOCS / "lowerings.md": lowerings_page,
 }
 """What makes the text of every page."""

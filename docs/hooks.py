@@ -19,6 +19,10 @@ OUTSIDE = re.compile(r"\]\((?:\.\./)+([^)#\s]+)")
 """A link out of docs/, with the path of the file in the project."""
 PLAYED = re.compile(r"<!-- play: ([^\s#]+)(\S*) -->")
 """A run to play at this place of a page: a program, as the command line names it, and how its page begins."""
+FRAME = """\
+<iframe src="{address}" loading="lazy" style="width:100%;height:520px;border:1px solid #ccc"></iframe>
+
+<a href="{address}" target="_blank">On a page of its own</a>"""
 README = "README.md"
 CODE = {".py": "python", ".json": "json", ".sv": "systemverilog"}
 """Languages of files that are shown as a page; others are there to be downloaded."""
@@ -44,7 +48,9 @@ def on_files(files: Files, config: Any) -> Files:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Links to files of the project lead to their pages, and runs are played."""
-    markdown = PLAYED.sub(lambda found: _frame(get_relative_url(_played(found[1]), page.url) + found[2]), markdown)
+    markdown = PLAYED.sub(
+        lambda found: FRAME.format(address=get_relative_url(_played(found[1]), page.url) + found[2]), markdown
+    )
     return (
         OUTSIDE.sub(lambda found: f"]({_address(found[1])}", markdown)
         if page.file.src_uri.count("/") == 0
@@ -66,12 +72,6 @@ def _evaluation() -> dict[str, bytes]:
 def _played(program: str) -> str:
     """The place in the site of the page that plays a run of ``program``."""
     return f"play/{re.sub(r'[^a-z0-9]+', '_', program.lower())}.html"
-
-
-def _frame(address: str) -> str:
-    """The page at ``address``, inside of another one, with a link to it."""
-    frame = f'<iframe src="{address}" loading="lazy" style="width:100%;height:520px;border:1px solid #ccc"></iframe>'
-    return f'{frame}\n\n<a href="{address}" target="_blank">On a page of its own</a>'
 
 
 def _address(path: str) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from sim_approx.engine.record import RunRecord
 from sim_approx.explain.occupation import occupied
-from sim_approx.explain.timeline import banded
+from sim_approx.explain.timeline import activities
 from sim_approx.running.model_run import ModelRun
 from step.errors import EnvironmentProblem, InputError
 from step.lowering.netlist import Netlist
@@ -44,7 +44,9 @@ def play_data(run: ModelRun, record: RunRecord, result: RunResult, waits: list[B
     if tokens > MOST:
         cycles = f"the {result.cycles - first:,} cycles have {tokens:,} tokens"
         raise InputError(f"{cycles}, and a page can play {MOST:,}: choose fewer cycles with --from and --to")
-    spent, states = _states(run, record, waits, first, result.cycles)
+    states = _states(run, record, waits, first, result.cycles)
+    width = -(-(result.cycles - first) // BANDS)
+    spent = activities(run.fabric, record, result.cycles, width)[..., first // width :].sum(axis=1)
     arrays = [array for each, _ in windows for array in (each.cycles, each.control, each.leaves)] + states
     units, channels = _drawn(run.netlist)
     for drawn, each, (_, number) in zip(channels, run.netlist.channels, windows, strict=True):
@@ -54,7 +56,7 @@ def play_data(run: ModelRun, record: RunRecord, result: RunResult, waits: list[B
         "end": result.cycles,
         "states": [each.name.lower() for each in Activity],
         "colours": COLOURS,
-        "bands": (spent / len(units)).round(3).tolist(),
+        "bands": (spent / spent.sum(axis=0)).round(3).tolist(),
         "units": units,
         "channels": channels,
         "waits": [[run.netlist.units.index(each.unit), each.channel.index] for each in find_cycle(waits)],
@@ -76,12 +78,10 @@ def window(events: ChannelEvents, first: int) -> tuple[ChannelEvents, int]:
     return ChannelEvents(events.cycles[gone:], events.control[gone:], events.leaves[gone:]), gone
 
 
-def _states(
-    run: ModelRun, record: RunRecord, stuck: list[Blockage], first: int, end: int
-) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Units by activity and band of time; and for each unit two arrays, the cycles from which on its state is another
-    one, and the states: an activity, and four times the number behind that of the channel that is waited for."""
-    events, waits, units = record.events, record.waits, run.fabric.units.values()
+def _states(run: ModelRun, record: RunRecord, stuck: list[Blockage], first: int, end: int) -> list[np.ndarray]:
+    """Two arrays for each unit: the cycles from which on its state is another one, and the states: an activity, and
+    four times the number behind that of the channel that is waited for."""
+    events, waits = record.events, record.waits
     finally_ = {each.unit.name: (STARVED, BLOCKED)[each.full] + 4 * (each.channel.index + 1) for each in stuck[::-1]}
     machines = np.concatenate([events["machine"], waits["machine"]])
     since = np.concatenate([events["cycle"], waits["since"]])
@@ -106,14 +106,7 @@ def _states(
         cycles, becomes = cycles[other], becomes[other]
         shown = int(np.searchsorted(cycles, first, side="right")) - 1
         found += [np.maximum(cycles[shown:], first), becomes[shown:]]
-    inside = np.isin(machines, [each.order for each in units]) & (until > first)
-    width = -(-(end - first) // BANDS)
-    bands = -(-(end - first) // width)
-    lengths = np.minimum(width, end - first - width * np.arange(bands))
-    times = np.maximum(since[inside], first) - first, until[inside] - first
-    spent = banded(state[inside] & 3, *times, width, (len(Activity), bands)) / lengths
-    spent[FINISHED] = len(units) - spent.sum(axis=0)
-    return spent, found
+    return found
 
 
 def _drawn(netlist: Netlist) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

@@ -83,11 +83,11 @@ function trace(channel) {
   Object.assign(channel, { curve, shape, xs, ys, far, length: far.at(-1), x: left, y: top, w: right - left, h: bottom - top });
 }
 
-// The place so far along a channel, and its direction there.
+// The place so far along a channel.
 function along({ xs, ys, far }, wanted) {
   const place = Math.min(Math.max(below(far, wanted), 1), far.length - 1), before = place - 1;
-  const length = far[place] - far[before] || 1, [dx, dy] = [(xs[place] - xs[before]) / length, (ys[place] - ys[before]) / length];
-  return [xs[before] + (wanted - far[before]) * dx, ys[before] + (wanted - far[before]) * dy, dx, dy];
+  const part = (wanted - far[before]) / (far[place] - far[before] || 1);
+  return [xs[before] + part * (xs[place] - xs[before]), ys[before] + part * (ys[place] - ys[before])];
 }
 
 function inView({ x, y, w, h }) {
@@ -182,12 +182,11 @@ function draw() {
   }
   pen.globalCompositeOperation = "source-over";
   if (time >= end) data.waits.flat().forEach((each) => outline(pen, each, LIT, 4));
-  const [dots, bars, rings, done] = [new Path2D(), new Path2D(), new Path2D(), new Path2D()];
-  for (const each of ways) tokens(each, cycle, part, size, { dots, bars, rings, done });
+  const [dots, rings, done] = [new Path2D(), new Path2D(), new Path2D()];
+  for (const each of ways) tokens(each, cycle, part, size, { dots, rings, done });
   pen.fillStyle = pen.strokeStyle = TOKEN;
   pen.lineWidth = 0.5 * size;
   pen.fill(dots);
-  pen.stroke(bars);
   pen.fillStyle = "#fff";
   pen.fill(rings);
   pen.stroke(rings);
@@ -196,12 +195,12 @@ function draw() {
 }
 
 // The first token stands at the consumer, the others behind it; one that enters or leaves in this cycle is on its way.
-function tokens(channel, cycle, part, size, { dots, bars, rings, done }) {
+function tokens(channel, cycle, part, size, { dots, rings, done }) {
   const head = below(channel.leaves, cycle), tail = below(channel.enters, cycle + 1), gap = 2.6 * size;
   const room = Math.max(1, Math.floor(channel.length / gap)), lift = channel.leaves[head] === cycle ? part : 0;
   for (let each = head; each < Math.min(tail, head + room); each++) {
     const there = Math.min(channel.length - size - gap * (each - head - lift), channel.length);
-    const [x, y, dx, dy] = along(channel, there * (channel.enters[each] === cycle ? part : 1)), control = channel.control[each];
+    const [x, y] = along(channel, there * (channel.enters[each] === cycle ? part : 1)), control = channel.control[each];
     if (control & 1) {
       done.moveTo(x, y - 1.5 * size);
       for (const [right, down] of [[1.5, 0], [0, 1.5], [-1.5, 0]]) done.lineTo(x + right * size, y + down * size);
@@ -209,11 +208,7 @@ function tokens(channel, cycle, part, size, { dots, bars, rings, done }) {
       dots.moveTo(x + size, y);
       dots.arc(x, y, size, 0, 7);
     } else rings.rect(x - 0.8 * size, y - 0.8 * size, 1.6 * size, 1.6 * size);
-    if (control & 2 && control & 60) {
-      const [tx, ty, ax, ay] = [x - 1.3 * size * dx, y - 1.3 * size * dy, -1.4 * size * dy, 1.4 * size * dx];
-      bars.moveTo(tx - ax, ty - ay);
-      bars.lineTo(tx + ax, ty + ay);
-    }
+    if (control & 2 && control & 60) dots.rect(x - 1.5 * size, y - 1.8 * size, 3 * size, 0.6 * size);
   }
   if (tail - head <= 4 || view.scale < 0.3) return;
   [pen.font, pen.textAlign, pen.fillStyle] = [`${10 / Math.min(view.scale, 1)}px ${FONT}`, "left", "#000"];

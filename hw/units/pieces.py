@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 
@@ -111,6 +112,21 @@ class Pieces(FiringRule):
         with m.If(number == last):
             m.d.sync += element.eq(now)
         return element
+
+
+def send_pieces(
+    m: Module, firing: Firing, index: Signal, some: Value, last: Value, *, raised: int, own: Any = 0, **given: Any
+) -> None:
+    """Send piece ``index`` of what is in front, if there are ``some``, with its ``own`` stop; the ``last`` one has the
+    stop of what is in front, ``raised`` by so many levels as that of an empty, and takes it."""
+    token = firing.head(0)
+    stop, rank = (Mux(token.done, 0, each + raised) for each in (token.stop, token.rank))
+    firing.put(0, done=token.done, value=some, stop=Mux(last, stop, own), rank=Mux(some, 0, rank), **given)
+    firing.next(index, Mux(last, 0, index + 1))
+    with m.If(last):
+        for port in range(len(firing.unit.rule.inputs)):
+            firing.take(port)
+    firing.finish(token.done)
 
 
 def piece_of(m: Module, slicer: RetileSlicer, element: Value, index: Value) -> Value:

@@ -21,7 +21,6 @@ def command(
 ) -> None:
     """List the tools that the toolkit needs: found, minimum, and how to mend what is missing."""
     findings = diagnose()
-
     missing = [each.tool for each in findings if each.required and not each.ok]
     if prepare and not missing:
         with working() as progress:

@@ -11,7 +11,7 @@ import numpy as np
 from amaranth.hdl import Array, Assert, C, Cat, Module, Mux, Signal
 from cases import cases
 from proving import refuted
-from refuting import check_rule, some_or_all_mutants
+from refuting import check_rule_on_all, some_or_all_mutants
 from unit_bench import UnitBench, bare, control, translated, words
 
 from hw.firing.unit import Unit
@@ -136,16 +136,14 @@ def test_integers_are_counted(token: TokenFormat, integers: range) -> None:
     assert refuted({"": generated(Generate, bare(1), token, (2,), (0, len(integers), 0), integers)}) == {}
 
 
-@some_or_all_mutants
-def test_mutants_of_lists(thorough: bool) -> None:
-    check_rule(Generate, lambda each: generated(each, bare(0), words(0, 2), (), (2, 3, 2)), thorough=thorough)
+BENCHES = (
+    (bare(0), words(0, 2), (), (2, 3, 2)),
+    (bare(1), words(3, 2), (2, 2), (0, 3, 0)),
+    (None, words(0, 1), (3,), (1, 2, 1)),
+)
 
 
 @some_or_all_mutants
-def test_mutants_of_dimensions(thorough: bool) -> None:
-    check_rule(Generate, lambda each: generated(each, bare(1), words(3, 2), (2, 2), (0, 3, 0)), thorough=thorough)
-
-
-@some_or_all_mutants
-def test_mutants_without_a_reference(thorough: bool) -> None:
-    check_rule(Generate, lambda each: generated(each, None, words(1, 1), (2, 3), (0, 4, 0)), thorough=thorough)
+def test_mutants(thorough: bool) -> None:
+    benches = [lambda each, given=given: generated(each, *given) for given in BENCHES]
+    check_rule_on_all(Generate, benches, thorough=thorough)

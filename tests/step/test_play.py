@@ -74,6 +74,7 @@ def test_tokens_and_states_are_those_of_the_run(name: str) -> None:
     program = example(name)
     run = step.run(program, "approx", events=True)
     data = data_of(step.play(program))
+    assert run.result.events is not None
     assert (data["first"], data["end"], data["waits"]) == (0, run.cycles, [])
     for each in data["channels"]:
         events = run.result.events[each["name"]]

@@ -179,7 +179,7 @@ function draw() {
   pen.globalCompositeOperation = "multiply";
   for (const each of boxes) {
     pen.fillStyle = data.colours[data.states[stateOf(each, cycle) & 3]];
-    pen.fill(each.shape);
+    pen.fillRect(each.x, each.y, each.w, each.h);
   }
   pen.globalCompositeOperation = "source-over";
   [pen.strokeStyle, pen.lineWidth] = [LIT, 4 / Math.min(view.scale, 1)];

@@ -30,8 +30,15 @@ HEIGHT = 640
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Play:
-    """A run as a ``page`` of HTML, which a notebook shows; ``result`` is its record, and ``failure`` what is wrong with
-    it, if anything is: the page goes up to there."""
+    """A run as a ``page`` of HTML, which a notebook shows.
+
+    ``result`` is the record of the run, and ``failure`` what is wrong with it, if anything is: the page goes up to
+    there.
+
+    >>> played = step.play(program)
+    >>> played.result.cycles, played.failure
+    (32, None)
+    """
 
     page: str
     result: RunResult
@@ -60,14 +67,15 @@ def play(
     last: int | None = None,
     progress: Progress | None = None,
 ) -> Play:
-    """Run ``program`` on the fast model, as a page on which its tokens move: notebooks show it, `Play.save` writes it.
+    """A run of ``program`` on the fast model, as a page on which its tokens move.
 
-    ``inputs`` and ``fabric`` replace the program's own. The page begins with the cycle ``first`` and ends with the
-    cycle ``last``, or with the run. ``progress`` as in `step.run`. A run that deadlocks or fails is played up to there.
+    A notebook shows the page, `Play.save` writes it. ``inputs`` and ``fabric`` replace the program's own. The page
+    begins with the cycle ``first`` and ends with the cycle ``last``, or with the run. ``progress`` as in `step.run`. A
+    run that deadlocks or fails is played up to there.
 
     Raises `InputError` for cycles that the run does not have and for more tokens than a page can hold,
     `EnvironmentProblem` where there is no compiled engine or nothing that lays out a graph, and the errors of a program
-    that is wrong.
+    that is wrong; warns as `run` does.
 
     >>> step.play(program)
     <play of sums: finished, 32 cycles>

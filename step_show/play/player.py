@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from string import Template
+from typing import Annotated
 
 from sim_approx.backend import Model
 from sim_approx.engine.record import RunRecord
@@ -17,12 +18,15 @@ from step.host.files import write_atomically, writing
 from step.host.paths import named_file
 from step.host.progress import Progress
 from step.host.watching import watched
+from step.language.parameters import Within, settled
 from step.lowering.fabric import FabricConfig
 from step.programs.prepare import Inputs, Openable, Prepared, prepare
 from step.running.deadlock import find_waits
 from step.running.output import COLOURS
 from step.running.result import RunResult, Status
 from step_show.play.play_data import play_data
+
+Cycle = Annotated[int, Within(0)]
 
 HEIGHT = 640
 """Pixels of a page in a notebook."""
@@ -80,6 +84,8 @@ def play(
     >>> step.play(program)
     <play of sums: finished, 32 cycles>
     """
+    first = settled(first, Cycle, "first", InputError)
+    last = None if last is None else settled(last, Cycle, "last", InputError)
     if last is not None and last < first:
         raise InputError(f"the first cycle, {first}, must not be behind the last one, {last}")
     prepared = prepare(program, inputs, fabric)

@@ -132,7 +132,7 @@ function paint() {
     layer.strokeStyle = each === chosen ? CHOSEN : each.curve ? GREY : "#666";
     layer.lineWidth = (each === chosen ? 4 : 1.2) / Math.min(view.scale, 1);
     layer.stroke(each.curve ?? each.shape);
-    if (each.curve || view.scale < 0.3) continue;
+    if (each.curve || view.scale < 0.35) continue;
     layer.fillStyle = "#000";
     [each.name, each.title].forEach((text, line) => {
       layer.font = `${line ? "" : "bold "}12px ${FONT}`;
@@ -351,7 +351,7 @@ async function begin() {
   faster(SPEEDS.findLastIndex((each) => each <= Math.max(5, (end - first) / 40)));
   listen();
   fit();
-  if (view.scale < 0.3) zoom(0.3 / view.scale);
+  if (view.scale < 0.2) zoom(0.5 / view.scale);  // where all is too small to be seen, the middle of it
   const [cycle, name] = decodeURIComponent(location.hash.slice(1)).split(",");
   const unit = units.find((each) => each.name === name);
   go(Number(cycle) || first);

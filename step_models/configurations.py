@@ -19,12 +19,27 @@ DATA = Path(__file__).parent / "data"
 
 @dataclass(frozen=True)
 class Configuration(metaclass=Checked):
-    """The dimensions of a decoder with a mixture of SwiGLU experts and grouped-query attention.
+    """Dimensions of a decoder with a mixture of SwiGLU experts and grouped-query attention.
 
-    ``hidden``: scalars of a token. ``inner``: hidden scalars of one expert. ``experts_per_token``: how many of the
-    ``experts`` a token goes to. ``key_value_heads`` of ``head_size`` scalars, each of which is shared by
-    ``query_heads / key_value_heads`` query heads. `dataclasses.replace` makes a smaller one. Raises `InputError` for
-    dimensions that no model can have.
+    `dataclasses.replace` makes a smaller one.
+
+    ``name``: the model's name.
+    ``layers``: decoder layers.
+    ``hidden``: scalars of a token.
+    ``inner``: hidden scalars of one expert.
+    ``experts``: experts of a layer.
+    ``experts_per_token``: how many of these a token goes to.
+    ``query_heads``: query heads, a multiple of the next number.
+    ``key_value_heads``: heads of keys and values.
+    ``head_size``: scalars of a head.
+    ``norm_epsilon``: what RMSNorm adds to the mean square.
+
+    Raises `InputError` for dimensions that no model can have.
+
+    >>> from dataclasses import replace
+    >>> small = replace(step_models.configuration("Mixtral-8x7B"), hidden=64, layers=2)
+    >>> small.hidden, small.experts, small.group
+    (64, 8, 4)
     """
 
     name: str
@@ -67,7 +82,15 @@ class Configuration(metaclass=Checked):
 
 @workload
 def configuration(name: str) -> Configuration:
-    """The configuration of a model by name, such as ``"Mixtral-8x7B"``; `InputError` for one that is not here."""
+    """Configuration of a model that comes with the package.
+
+    ``name``: the model, such as ``"Mixtral-8x7B"``.
+
+    Raises `InputError`, with all names, for one that is not here.
+
+    >>> step_models.configuration("Qwen3-30B-A3B").experts
+    128
+    """
     known = {each.name: each for each in map(read_configuration, sorted((DATA / "models").glob("*.json")))}
     require(name in known, f"there is no configuration of a model {name!r}; there are {', '.join(known)}")
     return known[name]
@@ -75,7 +98,15 @@ def configuration(name: str) -> Configuration:
 
 @workload
 def read_configuration(path: Path | str) -> Configuration:
-    """A configuration from a JSON object with the fields of `Configuration`; `FormatError` for another form."""
+    """Configuration from a file.
+
+    ``path``: a JSON object with the fields of `Configuration`.
+
+    Raises `FormatError` for another form, and dimensions that no model can have.
+
+    >>> step_models.read_configuration("step_models/data/models/mixtral-8x7b.json").name
+    'Mixtral-8x7B'
+    """
     data = plain_json(named_file(path, "a configuration"), "configuration of a model")
     if not isinstance(data, dict):
         raise FormatError(f"{path} must have an object with a model's dimensions, not {data!r}")

@@ -75,11 +75,19 @@ SOME = 64
 
 
 def capture_decoding(model: nn.Module, path: Path | str, *, room: int, prompts: Sequence[Sequence[int]] = ()) -> Path:
-    """Write a step of the language model ``model``, of transformers, as ``path``: what `step generate` takes.
+    """Capture of one step of a language model of transformers as the file ``path``: what `step generate` takes.
 
-    Sequences may have up to ``room`` tokens. Behind each of the ``prompts`` the model writes that many, and the texts
-    are stored, too, for `step generate --check`. Raises what `capture` raises, and `InputError` for a model that does
-    more than embedding, layers, norm and head, or has no positions for so many tokens.
+    ``model``: the model, in BF16.
+    ``path``: a .pt2 file.
+    ``room``: tokens that a sequence may have.
+    ``prompts``: token ids; behind each the model writes as many as there is room for, and the texts are stored, too,
+    for `step generate --check`.
+
+    Raises what `capture` raises, and `InputError` for a model that does more than embedding, layers, norm and head, or
+    has no positions for so many tokens.
+
+    >>> step_torch.capture_decoding(model, "model.pt2", room=64, prompts=[[1, 2, 3]])  # doctest: +SKIP
+    PosixPath('model.pt2')
     """
     body = getattr(model, "base_model", model)
     if not any(all(hasattr(body, each) for each in kind) for kind in PARTS):
@@ -173,13 +181,20 @@ def capture(
     dynamic_shapes: Any = None,
     samples: Sequence[Sequence[Tensor]] = (),
 ) -> Path:
-    """Write ``module`` as ``path`` (.pt2), with its results for ``args``; returns the path.
+    """Capture of ``module`` as the file ``path``, with what it makes of ``args``; returns the path.
 
-    ``dynamic_shapes`` as for `torch.export.export`: axes that `step_torch.load` may give another extent. ``samples``:
-    further arguments to compare results for, as those of a single row are too few to tell errors apart. Raises
-    `InputError` for a module that is not in BF16 or that decides on data, for attention and experts of transformers
-    that a mark does not take or makes something else of, and for whatever else the module raises. It is taken as it is
-    in `eval`.
+    ``module``: in BF16; it is taken as in `eval`.
+    ``args``: tensors that it is called with.
+    ``path``: a .pt2 file.
+    ``dynamic_shapes``: as for `torch.export.export`: axes that `step_torch.load` may give another extent.
+    ``samples``: further arguments to compare results for, as those of a single row are too few to tell errors apart.
+
+    Raises `InputError` for a module that is not in BF16 or that decides on data, for attention and experts of
+    transformers that a mark does not take or makes something else of, and for whatever else the module raises.
+
+    >>> rows = torch.randn(1, 16, 32, dtype=torch.bfloat16)  # doctest: +SKIP
+    >>> step_torch.capture(module, (rows,), "model.pt2")  # doctest: +SKIP
+    PosixPath('model.pt2')
     """
     check_arguments([args, *samples])
     return _capture(module, [tuple(each) for each in (args, *samples)], path, dynamic_shapes, {})

@@ -153,13 +153,22 @@ def compare(
     progress: Progress | None = None,
     **options: Any,
 ) -> Comparison:
-    """Run ``program`` on RTL, fast model and interpreter, and compare the cycle of every token and all outputs.
+    """Comparison of ``program`` on RTL, fast model and interpreter: the cycle of every token, and all outputs.
 
-    ``inputs`` and ``fabric`` replace the program's own; see `run`, also for ``progress``. ``max_cycles`` and ``waves``
-    are those of the back ends. With ``optimize=False`` the simulator is built faster and runs slower: for short runs.
+    ``program``: a `Program`, a `Graph` or the name of a file.
+    ``inputs``: data by name, or an .npz file, in the place of the program's own.
+    ``fabric``: a `FabricConfig` in the place of the program's own.
+    ``progress``: told what is going on, as that of `run`.
+    ``max_cycles``: cycles after which a run fails.
+    ``waves``: a .vcd or .fst file for those of the RTL.
+    ``optimize``: False builds the simulator faster and runs it slower: for short runs.
 
     Raises the errors of the back ends, and before any of them runs `InputError` for what can not be expected; warns as
     `run` does.
+
+    >>> found = step.compare(program, optimize=False)  # doctest: +SKIP
+    >>> found.exact_cycles, found.approximate_cycles, found.passed  # doctest: +SKIP
+    (32, 32, True)
     """
     given = options_for(compared, options, "step.compare")
     if progress is not None:

@@ -39,7 +39,15 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True)
 class Tensor:
-    """A tensor in off-chip memory; tiles are cut from its last two dimensions."""
+    """Tensor in off-chip memory; tiles are cut from its last two dimensions.
+
+    ``name``: name of its data among the inputs.
+    ``shape``: extents, two or more integers.
+    ``dtype``: its scalar format.
+
+    >>> Graph("weights").tensor("w", (8, 16), "BF16")
+    Tensor(name='w', shape=(8, 16), dtype=BF16)
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -121,13 +129,20 @@ class Feedback:
 
 @dataclass(eq=False, repr=False)
 class Graph(GraphMethods):
-    """A streaming tensor program under construction, and when it is done.
+    """Streaming tensor program under construction, and when it is done.
 
-    Its operators, and those of its streams, are on a page of their own.
+    Its methods add operators and return their streams (docs/operators.md); only the name is given, the other fields
+    fill.
 
-    >>> graph
-    <graph sums: 3 operators>
-    >>> [str(stream.type) for stream in graph.streams()]
+    ``name``: letters, digits and ``_``; what the hardware and all files are called by.
+
+    Raises `GraphError` for another name.
+
+    >>> model = Graph("totals")
+    >>> model.source("x", Tile(FP32), [model.symbol("N"), 3]).accum(Add()).sink("y")
+    >>> model
+    <graph totals: 3 operators>
+    >>> [str(stream.type) for stream in model.streams()]
     ['[N, 3] of Tile(FP32, 1, 1)', '[N] of Tile(FP32, 1, 1)']
     """
 

@@ -28,7 +28,14 @@ MOST_FRAMES = 8
 
 @dataclass(frozen=True)
 class Location:
-    """A line of a source file."""
+    """Line of a source file.
+
+    ``file``: its name, relative to the working directory where it is below that.
+    ``line``: its number, from 1 on.
+
+    >>> print(step.Location("moe.py", 12))
+    moe.py:12
+    """
 
     file: str
     line: int

@@ -109,11 +109,14 @@ class Metrics:
 
 @checked
 def metrics(program: Openable, fabric: FabricConfig | None = None, accounting: Accounting = "paper") -> Metrics:
-    """Sum the metrics of all operators of ``program``, a `Program`, a `Graph` or the name of a file.
+    """Metrics of ``program``: off-chip traffic and on-chip memory in bytes, and operations, in its symbols.
 
-    ``fabric`` takes the place of the program's own. ``accounting`` "paper" follows the paper's equations; "artifact"
-    that of the published figures: single-buffered off-chip operators and nothing for matmul operands. Warns of what is
-    doubtful in the program (`ProgramWarning`).
+    ``program``: a `Program`, a `Graph` or the name of a file.
+    ``fabric``: a `FabricConfig` in the place of the program's own.
+    ``accounting``: "paper" follows the paper's equations; "artifact" those of the published figures: single-buffered
+    off-chip operators and nothing for matmul operands.
+
+    Raises what the program's checks raise, and warns of what is doubtful in it (`ProgramWarning`).
 
     >>> step.metrics(program).flops, step.metrics(program).bind({"N": 5}).flops
     (3*N, 15)

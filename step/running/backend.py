@@ -144,7 +144,7 @@ def runner(name: str, options: Mapping[str, Any], progress: Progress = silent) -
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Run:
-    """A run of ``program`` to its end; ``result`` is the record of it, which files hold.
+    """Run of ``program`` to its end; ``result`` is the record of it, which files hold.
 
     >>> run = step.run(program, "interpret")
     >>> run.outputs["y"].numpy().ravel(), run.check().relative
@@ -262,17 +262,20 @@ def run(
     progress: Progress | None = None,
     **options: Any,
 ) -> Run:
-    """Run ``program``, a `Program`, a `Graph` or the name of a file.
+    """Run of ``program`` on a back end, to its end.
 
-    ``backend``: ``"rtl"`` simulates the hardware, ``"approx"`` is the fast model, ``"interpret"`` has outputs and no
-    time. ``inputs`` (data by name, or an .npz file) and ``fabric`` replace the program's own. Timed runs end in
-    failure after ``max_cycles``, and record the cycle of every token where ``events`` are asked for; ``waves`` is a
-    .vcd or .fst file for those of the RTL. ``progress`` is told what is going on; without
-    one a terminal or a notebook shows it, unless the environment has ``STEP_PROGRESS=0``.
-
-    What else a back end takes goes through ``options``: ``values="all"`` lets the fast model compute outputs,
-    ``jump=False`` go through all repetitions of regular phases, ``on_token`` is told the name of a sink and every token
-    that leaves the program there, as it does (``on_token(name, token)``; on the fast model with all values).
+    ``program``: a `Program`, a `Graph` or the name of a file.
+    ``backend``: "rtl" simulates the hardware, "approx" is the fast model, "interpret" has outputs and no time.
+    ``inputs``: data by name, or an .npz file, in the place of the program's own.
+    ``fabric``: a `FabricConfig` in the place of the program's own.
+    ``max_cycles``: cycles after which a timed run fails.
+    ``events``: True records the cycle of every token.
+    ``waves``: a .vcd or .fst file for those of the RTL.
+    ``progress``: told what is going on; without one a terminal or a notebook shows it, unless the environment has
+    ``STEP_PROGRESS=0``.
+    ``options``: what else the back end takes. ``values="all"`` lets the fast model compute outputs, ``jump=False`` go
+    through all repetitions of regular phases; ``on_token`` is told the name of a sink and every token that leaves the
+    program there, as it does (``on_token(name, token)``; on the fast model with all values).
 
     Raises `SimulationError` with the ``result`` up to there where the run fails, `InputError` for data that does not
     fit and for options that the back end does not have, and the other errors of `step.errors`; warns of what is
@@ -281,8 +284,6 @@ def run(
     >>> run = step.run(program, "approx", values="all")
     >>> run.operators["operator"].tolist(), run.outputs["y"].numpy().ravel()
     (['x', 'accum_0', 'y'], array([ 6., 15.], dtype=float32))
-    >>> step.run(program, "approx", fabric=FabricConfig(channel_depth=8)).cycles <= run.cycles
-    True
     """
     wanted = {"max_cycles": max_cycles, "events": None if events is False else events, "waves": waves, **options}
     with watched(progress) as telling:

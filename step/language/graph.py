@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from importlib import import_module
 from itertools import takewhile
 from math import prod
-from typing import Any, TypeVar
+from typing import Any
 
 from step.errors import GraphError, TypeMismatch, expect
 from step.host.names import unused
@@ -20,11 +20,9 @@ from step.language.dtypes import DType, as_dtype
 from step.language.fluent import GraphMethods
 from step.language.location import Location, caller_location
 from step.language.operator import Names, Operator, StreamType
-from step.language.stream import Stream
+from step.language.stream import Method, Stream
 from step.language.types import ElementType
 from step.language.well_typed import check_types
-
-Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def graph_method(function: Method) -> Method:

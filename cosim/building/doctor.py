@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from cosim.building.toolchain import (
     HINTS,
@@ -31,10 +30,6 @@ class Diagnosis:
     ok: bool
     required: bool = True
     hint: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return asdict(self)
 
     def __str__(self) -> str:
         state = "ok" if self.ok else "MISSING" if self.required else "optional"

@@ -79,7 +79,7 @@ class FiringRule(abc.ABC):
     @property
     def initiation_interval(self) -> int:
         """Cycles from a firing that `Firing.occupy`\\ s to the next one, at least: the words that it reads or puts."""
-        return max(1, *(each.beats for each in (*self.inputs, *self.outputs)))
+        return max(1, *(each.words for each in (*self.inputs, *self.outputs)))
 
     @property
     def burst(self) -> int:
@@ -163,7 +163,7 @@ class Unit(Parametric):
 
         Also those in which a unit takes in or hands out the words of one token, a firing each.
         """
-        words = (each.beats for each in (*self.rule.inputs, *self.rule.outputs))
+        words = (each.words for each in (*self.rule.inputs, *self.rule.outputs))
         return self.rule.latency + max(self.rule.initiation_interval, self.rule.burst, *words)
 
     def elaborate(self, platform: Any) -> Elaboratable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -25,6 +25,11 @@ class Move(NamedTuple):
     def back(self) -> Move:
         """The way from there to here."""
         return Move(self.read_step, self.read_port, self.write_step, self.write_port)
+
+
+def moves_of(ways: Iterable[tuple[int, int]], enter: int, leave: int) -> tuple[Move, ...]:
+    """The ways of items from a place to another one, where ``enter`` of them come in a step, and ``leave`` leave."""
+    return tuple(Move(*divmod(source, enter), *divmod(to, leave)) for source, to in ways)
 
 
 class CornerTurn(Parametric):

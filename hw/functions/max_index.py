@@ -31,7 +31,7 @@ class MaxIndexDatapath(Datapath):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         operands = self.plan.values, self.plan.indices
-        number, comes = word_window(m, self.start, [each.beats for each in operands])
+        number, comes = word_window(m, self.start, [each.words for each in operands])
         values, indices = (self._collected(m, port, each, number, comes[port]) for port, each in enumerate(operands))
         m.submodules.tags = tags = Shared(DelayLine(3, self.initiation_interval))
         m.d.comb += tags.i.eq(Cat(self.start, self.first, self.emit))
@@ -59,12 +59,12 @@ class MaxIndexDatapath(Datapath):
     def _collected(self, m: Module, port: int, tile: Words, number: Value, comes: Value) -> Value:
         """The scalars of an operand, a cycle behind its last word."""
         word, name = getattr(self, f"operand{port}")[: tile.word_bits], f"operand{port}"
-        return Cat(held(m, word, comes & (number == at), f"{name}_{at}") for at in range(tile.beats))
+        return Cat(held(m, word, comes & (number == at), f"{name}_{at}") for at in range(tile.words))
 
     def _leave(self, m: Module, begins: Value, items: tuple[Value, ...]) -> None:
         """The words of ``items``, one after the other, from the cycle with ``begins`` on."""
         width, leaving = len(self.result), list[Value]()
-        for item, count in zip(items, words(self.plan.items, self.plan.link_bits // 8), strict=True):
+        for item, count in zip(items, words(self.plan.items, self.plan.link_bits), strict=True):
             parts = [item[at * width : (at + 1) * width] for at in range(count)]
             leaving += [Cat(each, C(0, width - len(each))) for each in parts]
         first, *others = leaving

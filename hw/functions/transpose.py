@@ -8,19 +8,23 @@ from amaranth.hdl import Cat, Module
 
 from hw.functions.datapath import Datapath, made_by
 from step.functions.transpose import Transpose
-from step.lowering.plans.transpose import TransposePlan
+from step.language.types import Tile
+from step.lowering.plans.plan import Wires
 
 
 class TransposeDatapath(Datapath):
     """``result`` = ``operand0``, a matrix, column by column."""
 
-    plan: TransposePlan
+    plan: Wires
     clocked = False
 
     def elaborate(self, platform: Any) -> Module:
-        m, (rows, cols) = Module(), self.plan.extents
+        m, (tile,) = Module(), self.plan.inputs
+        assert isinstance(tile, Tile)
+        rows, cols = (1, 1) if self.streams else tile.shape
         places = (row * cols + col for col in range(cols) for row in range(rows))
-        m.d.comb += self.result.eq(Cat(self.operand0.word_select(place, self.plan.scalar_bits) for place in places))
+        bits = self.plan.result_bits // (rows * cols)
+        m.d.comb += self.result.eq(Cat(self.operand0.word_select(place, bits) for place in places))
         return m
 
 

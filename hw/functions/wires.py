@@ -10,6 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.functions.datapath import Datapath
 from hw.verilog.modules import Parametric, Spelling, function_words
+from step.language.types import Selector
 from step.lowering.plans.plan import Wires
 
 INDEX_BITS = 32
@@ -50,14 +51,15 @@ class Generator(Parametric):
 
     def __init__(self, plan: Wires) -> None:
         function: Any = plan.function
-        self.function, self.chooses, self.latency = function, plan.chosen, plan.latency
+        self.function, self.latency = function, plan.latency
+        self.chooses = isinstance(plan.inputs[0], Selector)
         step = min(function.rows, 1 << INDEX_BITS) if self.counts else 0  # more than any operand, so one is enough
         self.step = step
         members = {f"operand{port}": In(width) for port, width in enumerate(plan.operand_bits)}
         members |= {"index": In(INDEX_BITS)} | ({"reached": In(INDEX_BITS + 1)} if step else {})
         members |= {"none": Out(1), "last": Out(1), "result": Out(plan.result_bits)}
         super().__init__(members | ({"invalid": Out(1)} if function.fault else {}))
-        self.parameters = {"function": function, "chooses": plan.chosen}
+        self.parameters = {"function": function, "chooses": self.chooses}
 
     @abc.abstractmethod
     def outputs(self, m: Module) -> dict[str, Any]:

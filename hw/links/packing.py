@@ -166,7 +166,7 @@ def _sizes(element: ElementType, format: TokenFormat, rows: int) -> tuple[Sequen
     if not format.most_rows:
         return format.items, format.item_words
     items = tuple(each.bits for each in leaves(with_rows(element, rows)))
-    return items, words(items, format.link_bits // 8)
+    return items, words(items, format.link_bits)
 
 
 def _tile_from_bytes(content: bytes, tile: Tile) -> np.ndarray:

@@ -26,12 +26,15 @@ def countdown(m: Module, name: str, most: int, begins: Value, cycles: Any) -> Si
     return left
 
 
-def counter(m: Module, extent: int, name: str, advance: Value) -> tuple[Value, Value]:
-    """A register that counts to ``extent`` again and again, and whether it is at its last value."""
+def counter(m: Module, extent: int, name: str, advance: Value, known: Value | None = None) -> tuple[Value, Value]:
+    """A register that counts to ``extent`` again and again, and whether it is at its last value.
+
+    With ``known``, a number that is there at the last value, it counts to that, which is at most ``extent``.
+    """
     if extent == 1:
         return C(0, 1), C(1, 1)
     count, last = Signal(range(extent), name=name), Signal(name=f"last_{name}")
-    m.d.comb += last.eq(count == extent - 1)
+    m.d.comb += last.eq(count == (extent if known is None else known) - 1)
     counts(m, count, advance, last)
     return count, last
 

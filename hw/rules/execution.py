@@ -128,7 +128,7 @@ class Execution(Results):
         whole = all(each.is_whole for each in places)
         one_place = len(places) == 1 and len(literals) <= whole
         ways = [*self.ways(port).values()]
-        fine = (one_place if places else literals and format.beats <= 1) and COMPUTED not in ways
+        fine = (one_place if places else literals and format.words <= 1) and COMPUTED not in ways
         fine = fine or (len(ways) == 1 and isinstance(ways[0], Listing)) or self.token(port).has_value is const(0)
         if not fine and (format.word_bits or not whole):
             what = " or ".join(dict.fromkeys(map(str, ways))) or "nothing"
@@ -198,7 +198,7 @@ def tuple_words(format: TokenFormat) -> Span:
     """Words of an item in a tuple; those of control are there only."""
     if isinstance(format, DynamicFormat):
         return format.span
-    return Span(format.beats or -(-format.bits // format.link_bits))
+    return Span(format.words or -(-format.bits // format.link_bits))
 
 
 def _front(port: int, format: TokenFormat) -> Symbol:

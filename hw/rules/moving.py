@@ -24,7 +24,7 @@ def words_of(literal: Literal, format: TokenFormat) -> list[Value]:
     items = zip(literal.items, format.item_words, strict=False)
     found = [item >> number * format.link_bits for item, count in items for number in range(count)]
     mask = (1 << format.word_bits) - 1
-    return [Const(each & mask, format.word_bits) for each in found or [0] * format.beats]
+    return [Const(each & mask, format.word_bits) for each in found or [0] * format.words]
 
 
 def send_words(
@@ -83,7 +83,7 @@ def listed_word(firing: Firing, format: TokenFormat, values: range | tuple[Liter
     if isinstance(values, range):
         return number.word_select(firing.phase(), format.word_bits)
     words = Array(word for each in values for word in words_of(each, format))
-    return Value.cast(words[number * format.beats + firing.phase() if format.beats > 1 else number])
+    return Value.cast(words[number * format.words + firing.phase() if format.words > 1 else number])
 
 
 def item_of(
@@ -96,12 +96,12 @@ def item_of(
     most = place.comes(rule.inputs[port].most_rows)
     if place.begins.rows:
         first, comes = firing.latched(first), firing.latched(comes)
-    if rule.inputs[port].beats > 1:
+    if rule.inputs[port].words > 1:
         firing.read_from(port, first)
     if not format.control:
         return word[: format.word_bits], most
     item = replace(format, control=False)
-    return whole(m, "item", word, firing.phase() - comes, item, item.beats - 1), most + item.beats
+    return whole(m, "item", word, firing.phase() - comes, item, item.words - 1), most + item.words
 
 
 def padded(m: Module, firing: Firing, pads: Value, constant: Value, word: Value) -> Value:

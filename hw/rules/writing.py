@@ -141,7 +141,7 @@ class Writing:
             return None
         executed, rule = self._executed, self._firing.unit.rule
         formats = (*rule.inputs, *rule.outputs)
-        spans = {each.span if isinstance(each, DynamicFormat) else Span(each.beats) for each in formats}
+        spans = {each.span if isinstance(each, DynamicFormat) else Span(each.words) for each in formats}
         spans = {each for each in spans if not any(each != other and each.is_within(other) for other in spans)}
         most = sorted(spans, key=lambda each: (len(each.rows), each.rows, each.fixed))
         waits = [self._latency(port) for port in range(len(rule.outputs)) if ("resize",) in executed.end.said]

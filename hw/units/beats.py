@@ -140,7 +140,7 @@ def gather_beat(m: Module, firing: Firing, port: int, token: TokenFormat, beat: 
     """
     link_bits = max(token.link_bits, token.bits) if token.control else token.link_bits
     words, parts = words_of_beat(token, beat_bits), max(1, link_bits // beat_bits)
-    if token.beats > 1:
+    if token.words > 1:
         firing.read_from(port, beat * words if parts == 1 else beat >> (parts.bit_length() - 1))
     word = firing.word(port)
     data = Signal(beat_bits)

@@ -38,7 +38,7 @@ class Arrive(FiringRule):
 
     @property
     def ports(self) -> Mapping[str, Any]:
-        step = Out(max(1, (self.token.beats - 1).bit_length()))
+        step = Out(max(1, (self.token.words - 1).bit_length()))
         return {"comes": Out(1), "part": Out(1), "step": step, "word": Out(self.token.word_bits)}
 
     def fire(self, m: Module, firing: Firing) -> None:

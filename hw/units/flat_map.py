@@ -62,14 +62,14 @@ class ColumnPieces(FlatMap):
 
     @property
     def ports(self) -> Mapping[str, Any]:
-        steps = range(self.slicer.pieces * self.piece.beats)
+        steps = range(self.slicer.pieces * self.piece.words)
         return {"part": Out(1), "step": Out(steps), "found": In(self.piece.word_bits)}
 
     def cut(self, m: Module, firing: Firing, index: Signal, value: Value) -> None:
         part, unit = Signal(init=1), firing.unit
         firing.next(part, part ^ (value & (index == 0)))
-        word = window_place(m, "word", firing.fired(), self.piece.beats)
-        m.d.comb += [unit.part.eq(part), unit.step.eq(firing.latched(index) * self.piece.beats + word)]
+        word = window_place(m, "word", firing.fired(), self.piece.words)
+        m.d.comb += [unit.part.eq(part), unit.step.eq(firing.latched(index) * self.piece.words + word)]
         firing.send(0, unit.found)
 
 

@@ -47,8 +47,8 @@ class Rows(Pieces):
     def read(self, m: Module, firing: Firing, index: Signal) -> Value:
         """Row ``index``, which is control, `latency` cycles later: a part of a word, or several words."""
         word, words = firing.word(0), self.latency
-        if self.slicer.plan.lies_whole:
-            if self.token.beats > 1:
+        if self.slicer.plan.kind == "whole":
+            if self.token.words > 1:
                 firing.read_from(0, index * words)
             before = Signal((words - 1) * len(word), reset_less=True)
             row = Cat(before, word)

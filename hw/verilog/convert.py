@@ -280,7 +280,7 @@ def _text(value: Any) -> str | None:
             return str(value)
         case Words():
             tile = f"{value.rows} x {value.cols} {value.dtype}"
-            return f"{tile}, {_count(value.beats, 'word')} of {value.word_bits} bits"
+            return f"{tile}, {_count(value.words, 'word')} of {value.word_bits} bits"
         case Function() if not fields(value):
             return value.name
         case tuple() | list() if len(value) > MANY:

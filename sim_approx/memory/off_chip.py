@@ -55,6 +55,6 @@ def deliver(site: UnitSite, pending: Channel, arrived: Channel) -> Machine:
     element = site.node.output_types[0].element
     # A header that carries its tile waits for all the words of it.
     control = site.carries and element.is_control
-    words = -(-element.bits // (8 * site.fabric.link_bytes)) if control else site.beats_out[0]
+    words = -(-element.bits // (8 * site.fabric.link_bytes)) if control else site.words_out[0]
     latency = words if control else 0
     return site.add(DeliverTiles(inputs=(pending, arrived), outputs=site.outputs, interval=words, latency=latency))

@@ -40,13 +40,21 @@ def fit(
     runs: int = RUNS,
     progress: Progress = silent,
 ) -> Fitted:
-    """Choose lanes of operators, the width of links, the kind of memories and depths of channels for ``program``.
+    """Hardware for ``program``: lanes of operators, the width of links, the kind of memories and depths of channels.
 
-    ``within`` is the part of the cycles that may be lost, 0.05 for 5 %: of all that reaches it the least LUT sites are
-    taken. Or a budget: at most so many ``luts`` (sites), ``dsp`` (multipliers) and ``ram`` (block RAMs), in which the
-    fewest cycles are looked for, and, with ``cycles``, the least area with at most so many. Areas are those of
-    `step_explore.areas`, cycles those of the fast model, which runs every choice: those of integer programs, and up to
-    ``runs`` from the best of these on.
+    Of all that loses at most the part ``within`` of the cycles the least area is taken; or, within a budget, the fewest
+    cycles, and with ``cycles`` the least area. Areas are those of `step_explore.areas`, cycles those of the fast model,
+    which runs every choice: those of integer programs, and up to ``runs`` from the best of these on.
+
+    ``program``: a `Program`, a `Graph` or the name of a file.
+    ``within``: part of the cycles that may be lost, 0.05 for 5 %.
+    ``luts``: LUT sites at most.
+    ``dsp``: multipliers at most.
+    ``ram``: block RAMs at most.
+    ``cycles``: cycles at most.
+    ``fabric``: a `FabricConfig` in the place of the program's own.
+    ``runs``: runs of neighbours of the best choice.
+    ``progress``: told what is going on.
 
     Raises `InputError` for a budget that nothing fits, with the nearest that was found, and where the program does not
     run on its own fabric. Needs SciPy.

@@ -96,10 +96,10 @@ def generated(
 ) -> Generated:
     """Values that follow each other are not alike."""
     before, period, behind = counts
-    beats = 1 if token.control else token.beats
+    count = 1 if token.control else token.words
     if integers is None:
         parts = [
-            [(at ^ at >> 1) & 1 for at in range(each * beats, each * beats + beats)] for each in range(sum(counts))
+            [(at ^ at >> 1) & 1 for at in range(each * count, each * count + count)] for each in range(sum(counts))
         ]
         tiles: Sequence[Any] = [np.array([each], np.uint8) for each in parts]
         values, listed = (

@@ -31,8 +31,6 @@ class Rows(Pieces):
 
     nested: bool
 
-    verilog_origin = "hw.functions.rows"
-
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need(0)
         index = Signal(range(self.slicer.pieces))
@@ -61,8 +59,6 @@ class Rows(Pieces):
 
 class HeldRows(Parametric):
     """`Rows` of all tiles of a row of the stream are one row: as the last tile may have none, the last row waits."""
-
-    verilog_folder = "functions"
 
     def __init__(self, rows: Rows) -> None:
         between = replace(rows.piece, rank=rows.piece.rank + 1)

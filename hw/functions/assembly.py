@@ -8,25 +8,21 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Value
 from amaranth.lib.wiring import In
 
-from hw.functions.corner_turn import CornerTurn, Move
+from hw.functions.corner_turn import Move, Turn, sizes_of
 from hw.primitives.timing import held
-from hw.verilog.modules import Parametric
 
 
-class Assembly(Parametric):
-    """Puts the items of ``moves``, of ``width`` bits each, together in registers, while the tile before is read.
+class Assembly(Turn):
+    """Puts the items of ``moves``, of ``item_bits`` each, together in registers, while the tile before is read.
 
     With ``write`` those of ``write_step`` are on ``values``. With ``swap`` all have come, move on to other registers,
     and from the next cycle on ``result`` has those of ``read_step``; the next tile may be written. ``last``: its last
     step comes with ``swap``, else before it.
     """
 
-    def __init__(self, moves: tuple[Move, ...], width: int, *, last: bool) -> None:
-        self.moves, self.width, self.last = moves, width, last
-        turn = CornerTurn(moves, width, 1)
-        names = ("write", "write_step", "values", "read_step", "result")
-        super().__init__({**{name: turn.signature.members[name] for name in names}, "swap": In(1)})
-        self.parameters = {"item_bits": self.width, "moves": tuple(map(tuple, self.moves)), "last": self.last}
+    def __init__(self, moves: tuple[Move, ...], item_bits: int, *, last: bool) -> None:
+        self.moves, self.width, self.last = moves, item_bits, last
+        super().__init__(*sizes_of(moves, item_bits), swap=In(1))
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

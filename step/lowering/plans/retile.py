@@ -118,7 +118,7 @@ class JoinPlan(DatapathPlan):
             return "rows" if self.row and self.row % self.link_bits == 0 else "packed"
         return "columns" if self.lines > 1 and fits and self.link_bits <= PARTS * self.width else "registers"
 
-    streams = takes_rows = property(lambda self: self.kind != "registers")  # type: ignore[assignment]
+    streams = takes_rows = property(lambda self: self.kind != "registers")
 
     @property
     def parts(self) -> Iterable[Part]:
@@ -168,7 +168,7 @@ class SplitPlan(DatapathPlan):
     def result_bits(self) -> int:
         return self.lines * self.width
 
-    takes_rows = property(lambda self: self.kind not in ("turned", "registers"))  # type: ignore[assignment]
+    takes_rows = property(lambda self: self.kind not in ("turned", "registers"))
 
     def at(self, rows: Any) -> Timing:
         words = largest(1, parts(rows, self.width, self.link_bits))

@@ -283,7 +283,7 @@ def _text(value: Any) -> str | None:
             tile = f"{value.rows} x {value.cols} {value.dtype}"
             return f"{tile}, {_count(value.beats, 'word')} of {value.word_bits} bits"
         case Tile() | Selector() | Buffer() | Tuple():
-            return str(value)
+            return str(value).replace("(", " ").replace(")", "").strip()
         case Function() if not fields(value):
             return value.name
         case tuple() | list() if len(value) > MANY:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Value
+from amaranth.hdl import Module, Value
 from amaranth.lib.wiring import In
 
-from hw.functions.corner_turn import Move, Turn, sizes_of
+from hw.functions.corner_turn import Move, Turn, chosen, sizes_of
 from hw.primitives.timing import held
 
 
@@ -39,16 +38,5 @@ class Assembly(Turn):
                 for move in self.moves
                 if move.read_port == port
             }
-            m.d.comb += self.result.word_select(port, self.width).eq(_chosen(items, self.read_step))
+            m.d.comb += self.result.word_select(port, self.width).eq(chosen(items, self.read_step))
         return m
-
-
-def _chosen(items: Mapping[int, Value], number: Value) -> Value:
-    """Item ``number``, which is there: a tree of multiplexers, a bit of ``number`` for each level."""
-    halves = [{at >> 1: item for at, item in items.items() if at & 1 == bit} for bit in range(2)]
-    if len(items) == 1:
-        return next(iter(items.values()))
-    if not all(halves):
-        return _chosen(halves[0] or halves[1], number[1:])
-    even, odd = (_chosen(half, number[1:]) for half in halves)
-    return Mux(number[0], odd, even)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
@@ -105,20 +104,24 @@ class CornerTurn(Turn):
 
         for port in sorted(read_place):
             sources = sorted(source for source, to in banks if to == port)
-            chosen = {move.read_step: sources.index(move.write_port) for move in self.moves if move.read_port == port}
-            choice = _lookup(m, self.read_step, chosen, (len(sources) - 1).bit_length())
+            wanted = {move.read_step: sources.index(move.write_port) for move in self.moves if move.read_port == port}
+            choice = _lookup(m, self.read_step, wanted, (len(sources) - 1).bit_length())
             if self.deep and len(sources) > 1:
                 choice = registered(m, choice, f"choice_{port}")
-            items = [data[source, port] for source in sources]
-            m.d.comb += self.result.word_select(port, self.width).eq(_chosen(items, choice))
+            items = {number: data[source, port] for number, source in enumerate(sources)}
+            m.d.comb += self.result.word_select(port, self.width).eq(chosen(items, choice))
         return m
 
 
-def _chosen(items: list[Value], choice: Value) -> Value:
-    """Number ``choice`` of ``items``: a tree of multiplexers, a bit of ``choice`` for each level."""
-    for bit in choice:
-        items = [Mux(bit, odd, even) for even, odd in zip_longest(items[::2], items[1::2], fillvalue=items[-1])]
-    return items[0]
+def chosen(items: Mapping[int, Value], number: Value) -> Value:
+    """Item ``number``, which is there: a tree of multiplexers, a bit of ``number`` for each level."""
+    if len(items) == 1:
+        return next(iter(items.values()))
+    halves = [{at >> 1: item for at, item in items.items() if at & 1 == bit} for bit in range(2)]
+    if not all(halves):
+        return chosen(halves[0] or halves[1], number[1:])
+    even, odd = (chosen(half, number[1:]) for half in halves)
+    return Mux(number[0], odd, even)
 
 
 def _lookup(m: Module, index: Value, entries: Mapping[int, int], width: int) -> Value:

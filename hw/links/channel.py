@@ -13,6 +13,7 @@ from hw.links.gears import Gears, gathering
 from hw.links.gears import shown as shown_later
 from hw.links.layout import DynamicFormat, Format, TokenFormat
 from hw.primitives.memories import Deep, Shallow
+from hw.primitives.timing import countdown
 from hw.verilog.modules import Parametric, Spelling, spelled
 
 
@@ -158,12 +159,7 @@ class ChannelFifo(Parametric):
         if most == 1 and not dynamic:
             m.d.sync += arrives.eq(begins)
         else:
-            left = Signal(range(most + 1))  # words of the value that is being written
-            m.d.comb += arrives.eq(left != 0)
-            with m.If(begins):
-                m.d.sync += left.eq(words)
-            with m.Elif(arrives):
-                m.d.sync += left.eq(left - 1)
+            m.d.comb += arrives.eq(countdown(m, "left", most, begins, words) != 0)  # words that are being written
         if self._gears is not None:
             self._geared(m, *self._gears, begins, arrives)
             return

@@ -13,6 +13,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from hw.links.layout import DynamicFormat, TokenFormat
 from hw.primitives.delay import DelayLine
 from hw.primitives.memories import Deep, Shallow
+from hw.primitives.timing import countdown
 from hw.verilog.modules import Shared
 from step.lowering.links import Gathering
 
@@ -101,10 +102,6 @@ def shown(m: Module, valid: Value, header: Value, waits: int | Gathering) -> Val
         return lag.o
     # Words pass before the next header comes, so there is one that waits at most.
     cycles = waits.waits(header.rows)
-    left = Signal(len(cycles), name="gathers")
     later = valid & header.value & (cycles != 0)
-    with m.If(later):
-        m.d.sync += left.eq(cycles)
-    with m.Elif(left != 0):
-        m.d.sync += left.eq(left - 1)
+    left = countdown(m, "gathers", (1 << len(cycles)) - 1, later, cycles)
     return (valid & ~later) | (left == 1)

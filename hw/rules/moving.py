@@ -15,7 +15,7 @@ from hw.links.layout import TokenFormat
 from hw.links.words import whole
 from hw.rules.execution import Execution, tuple_words
 from hw.rules.numbers import Number
-from hw.rules.values import Arriving, Literal
+from hw.rules.values import Arriving, Listing, Literal
 from step.lowering.links import Span
 
 
@@ -46,10 +46,15 @@ def send_words(
         test, yes, no, _ = number.args
         return Mux(made(test), chosen(yes, by), chosen(no, by))
 
+    ways = executed.ways(port)
     source, taken = executed.token(port).carries.source, 0  # cycles that the word took to come this far
     constants = {number: words_of(each, format) for number, each in literals.items()}
-    if not places:
-        word: Value = firing.latched(chosen(source, {number: each for number, (each,) in constants.items()}))
+    if listed := [each for each in ways.values() if isinstance(each, Listing)]:
+        word: Value = listed_word(firing, format, listed[0].values, firing.latched(made(listed[0].number)))
+    elif not ways:
+        word = Const(0, format.word_bits)
+    elif not places:
+        word = firing.latched(chosen(source, {number: each for number, (each,) in constants.items()}))
     elif places[0].mask is not None:
         word = selected(firing.latched(made(places[0].mask)), [firing.word(each) for each in places[0].ports])
     elif len(places[0].ports) > 1:
@@ -57,7 +62,7 @@ def send_words(
     else:
         word = firing.word(places[0].ports[0])
     if places and constants:
-        (padding,), ways, taken = constants.values(), executed.ways(port), min(rule.latency, 1)
+        (padding,), taken = constants.values(), min(rule.latency, 1)
         pads = firing.latched(chosen(source, {number: Const(int(number in constants), 1) for number in ways}))
         word = padded(m, firing, pads, Array(padding)[firing.phase()], word)
     if places and places[0].first is not None:
@@ -71,6 +76,14 @@ def send_words(
         firing.complete(port, control=word)
     else:
         firing.send(port, word)
+
+
+def listed_word(firing: Firing, format: TokenFormat, values: range | tuple[Literal, ...], number: Signal) -> Value:
+    """The words of the integer that ``number`` is, or of that value in a list."""
+    if isinstance(values, range):
+        return number.word_select(firing.phase(), format.word_bits)
+    words = Array(word for each in values for word in words_of(each, format))
+    return Value.cast(words[number * format.words + firing.phase() if format.words > 1 else number])
 
 
 def item_of(

@@ -32,8 +32,6 @@ class Arrive(FiringRule):
 
     token: DynamicFormat
 
-    verilog_origin = "hw.functions.columns"
-
     latency = property(lambda self: self.token.cycles)
     inputs = property(lambda self: (self.token,))
     outputs = property(lambda self: (HeaderFormat(self.token),))
@@ -63,8 +61,6 @@ class Arrive(FiringRule):
 
 class Columns(Parametric):
     """The machine that takes tiles, the one that sends ``pieces`` of them, and the memory between."""
-
-    verilog_folder = "functions"
 
     def __init__(self, pieces: Pieces) -> None:
         token = pieces.token

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
+from typing import Any
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 
 from hw.firing.machine import Firing
 from hw.firing.unit import FiringRule
-from hw.functions.corner_turn import CornerTurn, Move
+from hw.functions.corner_turn import CornerTurn, Move, moves_of
 from hw.functions.retile import RetileSlicer
 from hw.links.layout import TokenFormat
 from hw.links.words import in_words, whole
-from hw.primitives.timing import counter
+from hw.primitives.timing import countdown, counter
 from hw.verilog.modules import Shared
 
 
@@ -38,23 +40,24 @@ class Pieces(FiringRule):
 
     def cut(self, m: Module, firing: Firing, index: Signal, value: Value) -> None:
         """Send the words of piece ``index``."""
-        if self.slicer.plan.slides:
+        kind = self.slicer.plan.kind
+        if kind == "sliding":
             slide(m, firing, self.token, self.piece, index == 0, value)
-        elif self.slicer.plan.lies_whole:
+        elif kind == "whole":
             if self.token.words > 1:
                 firing.read_from(0, index * self.piece.words)
             firing.pass_data(0, 0)
-        elif self.slicer.plan.lies_within:
+        elif kind == "within":
             firing.send(0, self.within(m, firing, index, firing.latched))
         else:
             begins = firing.delayed(firing.fired(value))
             number, word = self.collect(m, firing, value, index == 0)
             which = firing.delayed(firing.latched(index))
-            if self.slicer.plan.turns:
+            if kind == "turned":
                 firing.send(0, self._turned(m, number, word, begins, which))
             else:
                 piece = piece_of(m, self.slicer, self.gather(m, number, word), which)
-                firing.send(0, in_words(m, piece, begins, self.piece))
+                firing.send(0, in_words(m, piece, begins, self.piece.word_bits))
 
     def within(self, m: Module, firing: Firing, index: Signal, at_result: Callable[[Value], Value]) -> Value:
         """Piece ``index`` out of the word that it lies in, when that is there; ``at_result``: its number then."""
@@ -96,14 +99,11 @@ class Pieces(FiringRule):
         """From the words of a tile to those of its pieces, by items of so many bits."""
         width, pieces, words = self.slicer.width // item, self.slicer.pieces, self.piece.words
         enter, leave = self.token.word_bits // item, self.piece.word_bits // item
-        found = []
-        for row in range(self.slicer.lines):
-            for piece in range(pieces):
-                for at in range(width):
-                    step, port = divmod((row * pieces + piece) * width + at, enter)
-                    word, place = divmod(row * width + at, leave)
-                    found.append(Move(step, port, piece * words + word, place))
-        return tuple(found)
+        places = product(range(self.slicer.lines), range(pieces), range(width))
+        ways = (
+            ((row * pieces + piece) * width + at, piece * words * leave + row * width + at) for row, piece, at in places
+        )
+        return moves_of(ways, enter, leave)
 
     def gather(self, m: Module, number: Signal, word: Value) -> Signal:
         """The last element of which all words have come."""
@@ -112,6 +112,21 @@ class Pieces(FiringRule):
         with m.If(number == last):
             m.d.sync += element.eq(now)
         return element
+
+
+def send_pieces(
+    m: Module, firing: Firing, index: Signal, some: Value, last: Value, *, raised: int, own: Any = 0, **given: Any
+) -> None:
+    """Send piece ``index`` of what is in front, if there are ``some``, with its ``own`` stop; the ``last`` one has the
+    stop of what is in front, ``raised`` by so many levels as that of an empty, and takes it."""
+    token = firing.head(0)
+    stop, rank = (Mux(token.done, 0, each + raised) for each in (token.stop, token.rank))
+    firing.put(0, done=token.done, value=some, stop=Mux(last, stop, own), rank=Mux(some, 0, rank), **given)
+    firing.next(index, Mux(last, 0, index + 1))
+    with m.If(last):
+        for port in range(len(firing.unit.rule.inputs)):
+            firing.take(port)
+    firing.finish(token.done)
 
 
 def piece_of(m: Module, slicer: RetileSlicer, element: Value, index: Value) -> Value:
@@ -140,11 +155,7 @@ def slide(m: Module, firing: Firing, token: TokenFormat, piece: TokenFormat, fir
     firing.next(place, Mux(over, end - most, end))
     firing.next(read, from_word + (words - 1) + over)
 
-    left, current = Signal(range(words + 1), name="words_left"), firing.word(0)
-    with m.If(firing.fires & some):
-        m.d.sync += left.eq(words)
-    with m.Elif(left != 0):
-        m.d.sync += left.eq(left - 1)
+    left, current = countdown(m, "words_left", words, firing.fires & some, words), firing.word(0)
     before = Signal(len(current), name="word_before", reset_less=True)
     with m.If((left > 1) | ((left == 1) & firing.latched(over))):
         m.d.sync += before.eq(current)

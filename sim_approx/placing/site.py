@@ -131,7 +131,7 @@ class UnitSite:
     @property
     def words(self) -> int:
         """Cycles that a firing takes in which a value passes."""
-        return max(*self.words_in, *self.words_out)
+        return max((*self.words_in, *self.words_out))
 
     def words_of_beat(self, port: int) -> int:
         """Words of the tiles at input ``port`` that make a beat of off-chip memory, where all have the same rows."""

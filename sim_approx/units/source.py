@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sim_approx.placing.site import UnitSite
-from step.firing.machine import ENDS, Machine, Pace, Sizes, Stream
+from step.firing.machine import ENDS, Counter, Machine, Pace, Sizes, Stream
 from step.firing.words import fault, put, reserve, room
 from step.language.faults import Fault, rows_of
 from step.language.types import is_dynamic
@@ -19,6 +19,8 @@ class Source(Machine):
     ``most_rows`` at most (0: there are none), the next token waits until its words are out. Words: ``word`` of the
     value that comes; ``tallest`` tile so far.
     """
+
+    counter = Counter("position", stream="tokens")
 
     tokens: Stream
     most_rows: int

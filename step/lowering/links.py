@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Any
 
 from step.errors import FabricError
 from step.host.nearest import did_you_mean
 from step.language.graph import Graph, Node
-from step.language.parameters import Within, settled
+from step.language.parameters import Count, settled
 from step.language.types import ElementType, Tile, Tuple, is_dynamic, with_rows
 from step.lowering.fabric import FabricConfig
 from step.lowering.limits import MOST_BITS
@@ -185,7 +185,7 @@ def rows_behind(lowered: Graph, promised: Mapping[str, Any], most: int) -> Mappi
                 f"most_rows of {name!r}: {did_you_mean(name, list(begun))}tiles of dynamic size begin at "
                 f"{', '.join(begun) or 'no operator'}"
             )
-        settled(rows, Annotated[int, Within(1)], f"most_rows of {name!r}", FabricError)
+        settled(rows, Count, f"most_rows of {name!r}", FabricError)
         if rows > most:
             raise FabricError(
                 f"most_rows of {name!r} must be at most the fabric's dynamic_rows of {most:,}, not {rows:,}"

@@ -8,11 +8,10 @@ from step.lowering.links import slots_in_flight
 from step.lowering.memory import ScratchpadPlan
 from step.lowering.netlist import Channel, Netlist
 from step.lowering.plans import plan_of
-from step.lowering.plans.plan import Application
 from step.lowering.storage import data, header_bits, queued_tiles, word_width
 from step.lowering.timing import timing_of
+from step_explore.areas import datapaths
 from step_explore.areas.amounts import BLOCK_RAM_BITS, Amounts
-from step_explore.areas.datapaths import datapath
 
 
 def unit(netlist: Netlist, node: Node) -> Amounts:
@@ -31,9 +30,9 @@ def unit(netlist: Netlist, node: Node) -> Amounts:
     function = node.operator.function
     if function is not None and any(each.carries for each in behind):
         reduce = node.operator.reduces
-        application = Application.at(node, netlist.at(node), reduce=reduce)
         plan = plan_of(node, function, netlist.at(node), reduce=reduce)
-        found.put_all(datapath(function, application.with_rows(netlist.fabric.dynamic_rows), plan))
+        for part in plan.parts:
+            datapaths.add(part, found)
         if not plan.streams:  # operands are collected as a whole
             waiting = sum(each.element.bits for each in before if each.element and each.element.is_static)
             found.put(f"{kind}.whole_bits", waiting)

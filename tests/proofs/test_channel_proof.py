@@ -26,8 +26,11 @@ WORDS = [
     ("begins = self.i.valid & self.i.header.value", "begins = self.i.valid"),
     ("(self._depth + self._spare) * self._places", "self._depth * self._places"),
     ('place(m, "oldest", room, self.o.drop, self._places)', 'place(m, "oldest", room, self.o.drop)'),
-    ("m.d.sync += left.eq(words)", "m.d.sync += left.eq(words - 1)"),
-    ("m.d.comb += arrives.eq(left != 0)", "m.d.comb += arrives.eq(begins | (left > 1))"),
+    ("begins, words) != 0)", "begins, words - 1) != 0)"),
+    (
+        'arrives.eq(countdown(m, "left", most, begins, words) != 0)',
+        'arrives.eq(begins | (countdown(m, "left", most, begins, words) > 1))',
+    ),
     (f"{FOLLOWING}oldest + self.o.offset, address + 1", f"{FOLLOWING}oldest, address + 1"),
     (f"{FOLLOWING}oldest + self.o.offset, address + 1", f"{FOLLOWING}oldest + self.o.offset, oldest + 1"),
     ("place == room - step, 0", "place == room - 2 * step, 0"),

@@ -17,13 +17,13 @@ from hw.units import pieces as cutting
 from step.lowering.plans.retile import SplitPlan
 
 MUTANTS = [
-    ("            with m.If(last):\n                firing.take(0)", "            firing.take(0)"),
-    ("Mux(last, token.stop + rank, own)", "Mux(last, token.stop, own)"),
-    ("Mux(token.done, 0, level + rank)", "Mux(token.done, 0, level)"),
+    ("    with m.If(last):\n        for port", "    if True:\n        for port"),
+    ("stop=Mux(last, stop, own)", "stop=Mux(last, token.stop, own)"),
+    ("Mux(token.done, 0, each + raised)", "Mux(token.done, 0, each)"),
     ("firing.read_from(0, index * self.piece.words)", "firing.read_from(0, index)"),
     ("firing.occupy(when=token.value, cycles", "firing.occupy(when=index == 0, cycles"),
 ]
-STOPS = [("Mux(last, token.stop + rank, own)", "Mux(last, token.stop + rank, 0)")]
+STOPS = [("stop=Mux(last, stop, own)", "stop=Mux(last, stop, 0)")]
 THREE = [("firing.next(index, Mux(last, 0, index + 1))", "firing.next(index, index + 1)")]
 WITHIN = [
     ("firing.word(0), at_result(within))", "firing.word(0), within)"),

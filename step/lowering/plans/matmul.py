@@ -11,7 +11,6 @@ from step.language.function import Function
 from step.lowering.plans.blocks import arrange
 from step.lowering.plans.fused import fused_cycles
 from step.lowering.plans.matmul_plan import DEEP, MatmulPlan
-from step.lowering.plans.matmul_rows import RowsMatmulPlan
 from step.lowering.plans.plan import Application
 from step.lowering.plans.vector import rounding
 from step.lowering.plans.words import Words
@@ -37,7 +36,7 @@ def plan(function: Function, application: Application) -> MatmulPlan:
     product = min(stages, 2) if function.terms is None else fused_cycles(stages)
     others = result, function.transposed, product, rounding(application), application.reduce, terms
     found = grouped(MatmulPlan(shape, (left, right), *others))
-    return RowsMatmulPlan(found.arrangement, (left, right), *others) if dynamic else found
+    return replace(found, fewer=True) if dynamic else found
 
 
 @cache

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from step.language.function import Function
+from step.lowering.plans.parts import Circuit, Part
 from step.lowering.plans.plan import Application, DatapathPlan, Timing
 from step.lowering.plans.rows import word_bits
 from step.lowering.plans.words import Words
@@ -39,6 +41,11 @@ class MaxIndexPlan(DatapathPlan):
     def items(self) -> tuple[int, int]:
         """Bits of the items of the state."""
         return self.values.bits, self.indices.bits
+
+    @property
+    def parts(self) -> Iterable[Part]:
+        """The comparisons, and registers of operands and states."""
+        yield Circuit("max_index", amounts={"bits": sum(self.items), "word_bits": self.result_bits})
 
     def at(self, rows: Any) -> Timing:
         collecting = max(self.values.words, self.indices.words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,10 +11,11 @@ from step.errors import FabricError
 from step.functions.row import RowSum
 from step.language.function import Function
 from step.lowering.plans.fused import fused_cycles
+from step.lowering.plans.parts import Circuit, Part, Parts, Store
 from step.lowering.plans.plan import Application, TilePlan, Timing
 from step.lowering.plans.rows import largest, parts
 from step.lowering.plans.vector import rounding
-from step.lowering.plans.words import Parts, Schedule, Store
+from step.lowering.plans.words import Schedule
 
 
 def plan(function: Function, application: Application) -> RowPlan:
@@ -42,9 +44,9 @@ def plan(function: Function, application: Application) -> RowPlan:
             f"that are made of whole sums, but link_bytes is {fabric.link_bytes}; choose another one, or an ordered sum"
         )
     return RowPlan(
+        function,
         tile,
         result,
-        function,
         min(shapes, key=lambda each: (max(each.groups, words), each.lanes)),
         fabric.stages,
         fabric.stages if sums else 1,
@@ -121,7 +123,6 @@ class RowPlan(TilePlan):
     groups, so that those of any number of rows come without a gap.
     """
 
-    function: Function
     arrangement: Arrangement
     stages: int
     join: int
@@ -135,6 +136,22 @@ class RowPlan(TilePlan):
     @property
     def levels(self) -> int:
         return levels_of(self.tile.cols)
+
+    @property
+    def parts(self) -> Iterable[Part]:
+        """The joins of a tree, those behind it in time, and stores on either side."""
+        shape, source, name = self.arrangement, self.tile.dtype.name, self.function.name
+        later = self.levels - (shape.across - 1).bit_length()
+        amounts = {"dynamic": self.most_rows > 0, "later_bits": later * self.tile.dtype.bits}
+        yield Circuit("row", amounts=amounts | {"result_bits": self.result.bits * self.result_store.copies})
+        if self.terms > 1:
+            yield Circuit(f"{name}.terms.{source}", shape.down * shape.across)
+            yield Circuit(f"{name}.gathers.{source}", shape.down * shape.across // self.terms)
+        yield Circuit(f"{name}.joins.{source}", shape.down * (shape.across // self.terms - 1) + later)
+        yield Circuit(f"{name}.lanes.{source}", shape.lanes)
+        yield Circuit(f"{name}.rounded.{self.result.dtype.name}", shape.down * self.rounds)
+        if self.store is not None:
+            yield self.store
 
     def at(self, rows: Any) -> Timing:
         groups, words = self.groups_of(rows), self.result.words_at(rows)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from step.language.dtypes import BF16, STORED, DType
 from step.language.function import Function
+from step.lowering.plans.parts import Circuit, Memory, Part, Parts, Store
 from step.lowering.plans.plan import Application, DatapathPlan, Timing
 from step.lowering.plans.rows import largest, parts
-from step.lowering.plans.words import Parts, Schedule, Store, Words
+from step.lowering.plans.words import Schedule, Words
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,17 @@ class VectorPlan(DatapathPlan):
     lanes: int
     reduce: bool
     most_rows: int
+
+    @property
+    def parts(self) -> Iterable[Part]:
+        """Lanes, stores of words that wait to become groups, and of groups that become words."""
+        lane = self.lane
+        formats = "x".join(each.name for each in lane.formats)
+        yield Circuit(f"{lane.function.name}.lanes.{formats}.{lane.out.name}", self.lanes)
+        yield Circuit("vector", amounts={"lane_stages": self.lanes * lane.stages, "dynamic": self.most_rows > 0})
+        yield from filter(None, (*map(self.store, self.operands), self.result_store))
+        if self.reduce:
+            yield Memory(self.lanes * self.result.dtype.bits, self.groups)
 
     def at(self, rows: Any) -> Timing:
         groups, words = self.groups_of(rows), self.result.words_at(rows)

@@ -12,6 +12,7 @@ import os
 import signal
 
 import pytest
+from commanding import Step, commanding
 from hypothesis import HealthCheck, settings
 
 from step.language.graph import Graph
@@ -36,6 +37,12 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
     gc.enable()
+
+
+@pytest.fixture
+def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
+    """Runs the command line in this process, from the project's folder."""
+    return commanding(monkeypatch, capsys)
 
 
 @pytest.fixture

@@ -71,15 +71,9 @@ class Fp32Add(Staged):
         # A number that far below makes no difference, not even in rounding.
         adds = exists & ~x.distance[5:].any()
         # 24 bits, guard, round, and whether anything is below.
-        shifted: Value = Cat(C(0, 3), x.small, C(1, 1))
-        lost = [C(0, 1)]
-        for at in range(5):
-            step, before = 1 << at, shifted
-            shifted = Signal(27, name=f"shifted_{step}")
-            lost.append(x.distance[at] & before[:step].any())
-            m.d.comb += shifted.eq(Mux(x.distance[at], before[step:], before))
+        shifted, lost = shifted_down(m, Cat(C(0, 3), x.small, C(1, 1)), x.distance[:5])
         # Where it is subtracted, its negative but for one.
-        aligned = Cat(shifted[0] | Cat(lost).any(), shifted[1:]) ^ x.subtract.replicate(27)
+        aligned = Cat(shifted[0] | lost, shifted[1:]) ^ x.subtract.replicate(27)
 
         difference = Signal(25)
         small = Cat(x.small, C(1, 1))
@@ -156,3 +150,14 @@ def normalised(m: Module, value: Value, *steps: int) -> tuple[Value, Value]:
         zeros.insert(0, empty)
         value = shifted
     return value, Cat(zeros)
+
+
+def shifted_down(m: Module, value: Value, distance: Value) -> tuple[Value, Value]:
+    """``value`` shifted right by ``distance``, and whether a bit that was set is lost."""
+    lost = []
+    for at, farther in enumerate(distance):
+        step, before = 1 << at, value
+        value = Signal(len(before), name=f"shifted_{step}")
+        lost.append(farther & before[:step].any())
+        m.d.comb += value.eq(Mux(farther, before[step:], before))
+    return value, Cat(lost).any()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from amaranth.hdl import C, Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 
-from hw.arithmetic.halves import factors, multiplied
+from hw.arithmetic.halves import factors, finished, multiplied
 from hw.arithmetic.staged import Staged
 
 
@@ -33,12 +33,8 @@ class Fp32Multiply(Staged):
             exponent=x.exponent + x.product[47],
             **x.only("sign", "zero", "infinite", "nan"),
         )
-        # The exponent is biased by 127 more than the result's; a carry out of the fraction reaches it.
+        # A carry out of the fraction reaches the exponent.
         rounded = Signal(33)
-        biased = Signal(8)
-        m.d.comb += [rounded.eq(Cat(x.fraction, x.exponent) + x.up), biased.eq(rounded[23:] - 127)]
-        infinite = x.infinite | (rounded[23:] >= 127 + 255)
-        finite = Mux(x.zero | (rounded[23:] <= 127), C(0, 31), Cat(rounded[:23], biased))
-        magnitude = Mux(infinite, C(0xFF << 23, 31), finite)
-        m.d.comb += self.result.eq(Mux(x.nan, C(0x7FC00000, 32), Cat(magnitude, x.sign)))
+        m.d.comb += rounded.eq(Cat(x.fraction, x.exponent) + x.up)
+        m.d.comb += self.result.eq(finished(m, x, rounded[:23], rounded[23:]))
         return m

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import C, Cat, Module, Value
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
 from hw.arithmetic.staged import Staged, Values
 
@@ -43,3 +43,13 @@ def multiplied(unit: Staged, m: Module, step: int, first: Value, second: Value, 
     """``step`` and the next one of ``unit``: the ``product`` of both, and what is ``kept``."""
     x = unit.behind(m, step, **products_of_halves(first, second), **kept)
     return unit.behind(m, step + 1, product=whole_product(x), **x.only(*kept))
+
+
+def finished(m: Module, x: Values, fraction: Value, exponent: Value) -> Value:
+    """The product in FP32 of `factors`, ``x``; its ``exponent`` is biased by 127 more, so that it is not negative."""
+    biased = Signal(8, name="biased")
+    m.d.comb += biased.eq(exponent - 127)
+    infinite = x.infinite | (exponent >= 127 + 255)
+    finite = Mux(x.zero | (exponent <= 127), C(0, 31), Cat(fraction, biased))
+    magnitude = Mux(infinite, C(0xFF << 23, 31), finite)
+    return Mux(x.nan, C(0x7FC00000, 32), Cat(magnitude, x.sign))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import C, Cat, Module, Mux, Signal
 
 from hw.arithmetic.convert import as_integer
-from hw.arithmetic.fp32_add import normalised
+from hw.arithmetic.fp32_add import normalised, shifted_down
 from hw.arithmetic.staged import Staged
 from step.language.dtypes import DType
 
@@ -60,19 +60,14 @@ class ToInteger(Staged):
         largest = 127 + 31  # the biased exponent of numbers from 2^31 on, which stay where they are
         distance = Signal(8)
         m.d.comb += distance.eq(largest - exponent)
-        shifted: Value = Cat(C(0, 10), fraction, C(1, 1))  # 32 bits, a guard, and whether anything is below
-        lost = []
-        for at in range(6):
-            step, before = 1 << at, shifted
-            shifted = Signal(34, name=f"shifted_{step}")
-            lost.append(distance[at] & before[:step].any())
-            m.d.comb += shifted.eq(Mux(distance[at], before[step:], before))
+        # 32 bits, a guard, and whether anything is below.
+        shifted, lost = shifted_down(m, Cat(C(0, 10), fraction, C(1, 1)), distance[:6])
         small = distance[6:].any()
         x = self.behind(
             m,
             1,
             whole=Mux(small, 0, shifted[2:]),
-            up=~small & shifted[1] & (shifted[0] | Cat(lost).any() | shifted[2]),
+            up=~small & shifted[1] & (shifted[0] | lost | shifted[2]),
             huge=exponent > largest,
             nan=(exponent == 255) & fraction.any(),
             negative=negative,

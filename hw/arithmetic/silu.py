@@ -6,7 +6,7 @@ from typing import Any
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, signed
 
-from hw.arithmetic.halves import products_of_halves, whole_product
+from hw.arithmetic.halves import multiplied
 from hw.arithmetic.staged import Values
 from hw.arithmetic.tabulated import HUGE, Tabulated, rounded
 from step.functions.exp import POSITION_BITS
@@ -23,7 +23,13 @@ class Silu(Tabulated):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        self._finish(m, self._multiply(m, self._look_up(m, self.locate(m, self.value))))
+        x = self._look_up(m, self.locate(m, self.value))
+        # Steps 8 and 9: the mantissa of x times that, and the exponent of the product's top bit.
+        kept = {"exponent": x.exponent + 1, **x.only("number", "exact")}
+        x = multiplied(self, m, 8, Cat(x.number[:23], C(1, 1)), x.factor, **kept)
+        # Step 10: normalise, round and choose.
+        magnitude = rounded(m, x.product, x.exponent, 3)
+        m.d.comb += self.result.eq(Mux(x.exact, x.number, Cat(magnitude, x.number[31])))
         return m
 
     def _look_up(self, m: Module, x: Values) -> Values:
@@ -60,15 +66,3 @@ class Silu(Tabulated):
             exponent=(exponent + Mux(sign, row, 0))[:11].as_signed(),
             exact=above | exact,
         )
-
-    def _multiply(self, m: Module, x: Values) -> Values:
-        """Steps 8 and 9: the mantissa of x times that."""
-        products = products_of_halves(Cat(x.number[:23], C(1, 1)), x.factor)
-        x = self.behind(m, 8, **products, **x.only("number", "exponent", "exact"))
-        exponent = x.exponent + 1  # that of the product's top bit
-        return self.behind(m, 9, product=whole_product(x), exponent=exponent, **x.only("number", "exact"))
-
-    def _finish(self, m: Module, x: Values) -> None:
-        """Step 10: normalise, round and choose."""
-        magnitude = rounded(m, x.product, x.exponent, 3)
-        m.d.comb += self.result.eq(Mux(x.exact, x.number, Cat(magnitude, x.number[31])))

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 from amaranth.hdl import C, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
+from hw.functions.store import Groups
 from hw.primitives.delay import DelayLine
-from hw.primitives.timing import delayed, window, window_place
+from hw.primitives.timing import counter, counts, delayed, window, window_place
 from hw.verilog.modules import Parametric, Shared
 from step.errors import FabricError
 from step.language.function import Function
@@ -71,6 +72,24 @@ class Datapath(Parametric):
         m.d.comb += rows.eq(Mux(self.start, self.rows, held))
         m.d.sync += held.eq(rows)
         return rows
+
+    def gathered(self, m: Module, number: Value, groups: int) -> Groups:
+        """The ``groups`` of an element, or fewer, when enough words came; that with ``number`` comes now."""
+        plan: Any = self.plan
+        begins = self.start if plan.gathering == 1 else number == plan.gathering - 1
+        known = plan.groups_of(self.rows_now(m)) if plan.most_rows else None
+        return Groups(begins, *window(m, "group", begins, groups, known))
+
+    def result_group(self, m: Module, groups: int, valid: Value, ends: Value, cycles: int) -> tuple[Value, Value]:
+        """The number of the result that is ``valid``, of so many, and whether it is the last one.
+
+        Where there may be fewer, the last one is that which ``ends`` them so many ``cycles`` earlier.
+        """
+        if not self.plan.most_rows:
+            return counter(m, groups, "result_group", valid)
+        number, last = Signal(range(groups), name="result_group"), delayed(m, ends, cycles, "result_ends")
+        counts(m, number, valid, last)
+        return number, last
 
     def leaving(self, m: Module, words: int) -> tuple[Value, Value]:
         """The number of the word that leaves, of so many, and whether it is the last one; of dynamic ones never."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hw.functions.datapath import Datapath, made_by
 from hw.functions.matmul_datapath import MatmulDatapath
-from hw.functions.matmul_rows import RowsMatmulDatapath
 from hw.functions.model import MatmulModel
 from step.functions.matmul import Matmul
 from step.language.dtypes import BF16
@@ -15,7 +14,6 @@ from step.lowering.plans.plan import Application
 
 def datapath(function: Function, application: Application, plan: MatmulPlan) -> Datapath:
     """The datapath for two tiles, on `matmul_lanes` lanes."""
-    models = application.fabric.arithmetic == "model" and plan.operands[0].dtype is BF16
-    kind = RowsMatmulDatapath if plan.most_rows else MatmulModel if models else MatmulDatapath
-    made: Datapath = made_by({Matmul: kind})(function, application, plan)
+    models = application.fabric.arithmetic == "model" and plan.operands[0].dtype is BF16 and not plan.most_rows
+    made: Datapath = made_by({Matmul: MatmulModel if models else MatmulDatapath})(function, application, plan)
     return made

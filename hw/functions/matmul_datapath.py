@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import C, Module, Value
+from amaranth.hdl import C, Module
 
 from hw.functions.datapath import Datapath
 from hw.functions.matmul_operands import Operands
-from hw.functions.matmul_order import Order, Working
+from hw.functions.matmul_order import Order
 from hw.functions.matmul_result import States, leave
 from hw.functions.matmul_slots import Slots
 from hw.functions.matmul_sums import accumulate, product_words
@@ -25,6 +25,7 @@ class MatmulDatapath(Datapath):
     """
 
     plan: MatmulPlan
+    leaves_early = True
 
     @property
     def spelling(self) -> Spelling:
@@ -35,22 +36,10 @@ class MatmulDatapath(Datapath):
         rows = self.rows_now(m) if plan.most_rows else plan.rows
         operands = Operands(m, plan, self.start, plan.begin_of(rows), plan.loads(rows))
         slots = plan.arrangement.products > 1
-        order = Slots(m, plan, operands.begins) if slots else self.order(m, operands.begins, rows)
+        order = Slots(m, plan, operands.begins) if slots else Order(m, plan, operands.begins, rows)
         scalars = operands.scalars([self.operand0, self.operand1], order)
-        states = self.states(m, operands.begins) if plan.reduce else None
+        states = States(m, self, plan.results, operands.begins) if plan.reduce else None
         sums = accumulate(m, plan, scalars, order, order.first_k & (states.first if states else C(1, 1)))
         complete = delayed(m, order.active & order.last_k, plan.depth, "complete")
-        m.d.comb += self.result.eq(self.kept(m, sums, complete, order, states))
+        m.d.comb += self.result.eq(leave(m, self, plan, sums, complete, order, states))
         return m
-
-    def order(self, m: Module, begins: Value, rows: Any) -> Working:
-        """The order of a product with so many ``rows``, where none shares a turn."""
-        return Order(m, self.plan, begins)
-
-    def states(self, m: Module, begins: Value) -> Any:
-        """States of a reduction, for the product with which the lanes begin."""
-        return States(m, self.plan, self.start, self.first, self.emit, begins)
-
-    def kept(self, m: Module, sums: Value, complete: Value, order: Any, states: Any) -> Value:
-        """The words that leave, of the ``complete`` sums, which are kept for that."""
-        return leave(m, self.plan, sums, complete, self.start, states)

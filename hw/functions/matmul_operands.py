@@ -12,7 +12,7 @@ from hw.functions.corner_turn import CornerTurn, Move
 from hw.functions.matmul_moves import item_bits, operand_moves
 from hw.functions.matmul_order import Working
 from hw.functions.rotated_turn import RotatedTurn
-from hw.primitives.timing import counter, counts, registered
+from hw.primitives.timing import counter, registered
 from hw.verilog.modules import Shared
 from step.lowering.plans.matmul_plan import MatmulPlan
 
@@ -28,20 +28,12 @@ class Operands:
         self._m, self._plan = m, plan
         loading = Signal()
         self._comes = Signal(name="comes")
-        self._word, self._last = self._counted(words)
+        known = None if isinstance(words, int) else words
+        self._word, self._last = counter(m, plan.loads(plan.rows), "word", self._comes, known)
         m.d.comb += self._comes.eq(start | loading)
         with m.If(self._comes):
             m.d.sync += loading.eq(~self._last)
         self.begins = self._comes & (self._word == begin - 1)
-
-    def _counted(self, words: Any) -> tuple[Value, Value]:
-        """The number of the word that comes, and whether it is the last one."""
-        if isinstance(words, int):
-            return counter(self._m, words, "word", self._comes)
-        word, last = Signal(range(self._plan.loads(self._plan.arrangement.rows)), name="word"), Signal(name="last_word")
-        self._m.d.comb += last.eq(word == words - 1)
-        counts(self._m, word, self._comes, last)
-        return word, last
 
     def scalars(self, words: Sequence[Value], order: Working) -> list[Value]:
         """Scalars of each operand that the lanes work on, a cycle behind ``order``."""
@@ -52,7 +44,7 @@ class Operands:
             moves = operand_moves(self._plan, port)
             store = self._assembly(port, moves) if assembled else self._turn(port, moves, order)
             self._m.submodules[f"store_{port}"] = store
-            write = self._comes & (self._word < self._plan.operands[port].beats)
+            write = self._comes & (self._word < self._plan.operands[port].words)
             self._m.d.comb += [store.write.eq(write), store.write_step.eq(self._word), store.values.eq(word)]
             self._m.d.comb += store.read_step.eq(steps[port])
             result = self._padded(store.result, order.last_k, port)
@@ -76,7 +68,7 @@ class Operands:
 
     def _assembly(self, port: int, moves: tuple[Move, ...]) -> Shared:
         operand = self._plan.operands[port]
-        store = Shared(Assembly(moves, item_bits(operand), last=operand.beats == self._plan.begin))
+        store = Shared(Assembly(moves, item_bits(operand), last=operand.words == self._plan.begin))
         self._m.d.comb += store.swap.eq(self.begins)
         return store
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import C, Module, Mux, Signal, Value
+from typing import Any
 
-from hw.primitives.timing import counter, counts
+from amaranth.hdl import C, Const, Module, Mux, Signal, Value
+
+from hw.primitives.timing import counter, named
 from step.lowering.plans.matmul_plan import MatmulPlan
+from step.lowering.plans.rows import parts
 
 
 class Working:
     """The block that the lanes work on, and for which k, from the cycle behind ``begins`` on.
 
     ``active``: they do; ``row`` and ``across``: the block's row and column; ``k``, and whether it is the first and the
-    last one. At ``turn_ends`` the block goes back to where its group began; the product ``ends`` with the last one.
+    last one; ``last``: the block is the last one of the product, for the last k. At ``turn_ends`` the block goes back
+    to where its group began; the product ``ends`` with the last one.
     """
 
     active: Value
@@ -21,6 +25,7 @@ class Working:
     k: Value
     first_k: Value
     last_k: Value
+    last: Value
     _turn_ends: Value
     _last_group: Value
     _ends: Value
@@ -28,35 +33,26 @@ class Working:
     def __init__(self, m: Module, plan: MatmulPlan) -> None:
         self._m, self._plan = m, plan
 
-    def _going_back(self, name: str, extent: int, advance: Value) -> Value:
-        """A number that goes back at the end of a turn to where its group began, and on behind the last one's."""
+    def _going_back(self, name: str, extent: int, advance: Value, *, on: bool = True) -> Value:
+        """A number that goes back at the end of a turn to where its group began, and ``on`` behind the last one's."""
         if extent == 1:
             return C(0, 1)
-        number, begin = Signal(range(extent), name=name), Signal(range(extent), name=f"{name}_of_group")
-        onward = Signal(range(extent), name=f"next_{name}")
-        self._m.d.comb += onward.eq(Mux(self._last_group, 0, number + 1))
+        number, back = Signal(range(extent), name=name), Signal(range(extent), name=f"{name}_at_end")
+        if on and not isinstance(self._last_group, Const):
+            begin = Signal(range(extent), name=f"{name}_of_group")
+            self._m.d.comb += back.eq(Mux(self.last_k, Mux(self._last_group, 0, number + 1), begin))
+            with self._m.If(self._turn_ends):
+                self._m.d.sync += begin.eq(back)
         with self._m.If(self._turn_ends):
-            with self._m.If(self.last_k):
-                self._m.d.sync += [number.eq(onward), begin.eq(onward)]
-            with self._m.Else():
-                self._m.d.sync += number.eq(begin)
+            self._m.d.sync += number.eq(back)
         with self._m.Elif(advance):
             self._m.d.sync += number.eq(number + 1)
         return number
 
     def place(self, *, of_turn: bool) -> Value:
         """The number of the block in the order of the result, or only of its turn; once."""
-        if not of_turn:
-            return self._going_back("place", self._plan.arrangement.blocks, self.active)
-        return self._place_in_turn(max(2, self._plan.sums))
-
-    def _place_in_turn(self, extent: int) -> Value:
-        place = Signal(range(extent), name="place")
-        with self._m.If(self._turn_ends):
-            self._m.d.sync += place.eq(0)
-        with self._m.Elif(self.active):
-            self._m.d.sync += place.eq(place + 1)
-        return place
+        extent = self._plan.sums if of_turn else self._plan.arrangement.blocks
+        return self._going_back("place", extent, self.active, on=not of_turn)
 
     def part(self, port: int) -> Value:
         """The part of the store of an operand in which that of the product is; once."""
@@ -65,46 +61,61 @@ class Working:
 
 
 class Order(Working):
-    """The order of products with a number of rows that the plan knows."""
+    """The order of products with so many ``rows``, a number, or as many as there are with ``begins``.
 
-    def __init__(self, m: Module, plan: MatmulPlan, begins: Value) -> None:
+    A group has the fewest rows of blocks that it may have until there are less than two of it left.
+    """
+
+    def __init__(self, m: Module, plan: MatmulPlan, begins: Value, rows: Any) -> None:
         super().__init__(m, plan)
         shape = plan.arrangement
-        heights = shape.heights(shape.rows)
-        busy, turn_ends = Signal(name="busy"), Signal(name="turn_ends")
-        self.active = Signal(name="active")
+        busy, waits = Signal(name="busy"), Signal(name="waits")
+        self.active, self._turn_ends = Signal(name="active"), Signal(name="turn_ends")
         self.across, row_ends = counter(m, shape.col_blocks, "across", self.active)
-        self.k, self.last_k = counter(m, shape.inner, "k", turn_ends)
+        self.k, self.last_k = counter(m, shape.inner, "k", self._turn_ends)
         self.first_k = self.k == 0
-        _, last_group = counter(m, len(heights), "group", turn_ends & self.last_k)
-        down, group_ends = self._down(heights, self.active & row_ends, last_group)
-        if shape.blocks < shape.stages:
-            slot, slots_end = counter(m, shape.stages, "slot", busy)
-            m.d.comb += [self.active.eq(busy & (slot < shape.blocks)), turn_ends.eq(busy & slots_end)]
+        advance, blocks = self.active & row_ends, parts(rows, 1, shape.block_rows)
+        if one_group := isinstance(blocks, int) and blocks < 2 * shape.group:
+            (down, down_ends), self._last_group = counter(m, blocks, "down", advance), C(1, 1)
         else:
-            m.d.comb += [self.active.eq(busy), turn_ends.eq(busy & row_ends & group_ends)]
-        self._ends = turn_ends & self.last_k & last_group
+            down, down_ends = self._down(advance, begins, blocks)
+        self.row = down if one_group else self._going_back("row", shape.row_blocks, advance)
+        blocks_end = named(m, advance & down_ends, "blocks_end")
+        m.d.comb += [self.active.eq(busy & ~waits), self._turn_ends.eq((blocks_end | waits) & self._enough(busy))]
+        m.d.sync += waits.eq((blocks_end | waits) & ~self._turn_ends)
+        self.last, self._ends = (each & self.last_k & self._last_group for each in (blocks_end, self._turn_ends))
         with m.If(begins):
             m.d.sync += busy.eq(1)
         with m.Elif(self._ends):
             m.d.sync += busy.eq(0)
-        self._turn_ends, self._last_group = turn_ends, last_group
-        self.row = down if len(heights) == 1 else self._going_back("row", shape.row_blocks, self.active & row_ends)
 
-    def _down(self, heights: tuple[int, ...], advance: Value, last_group: Value) -> tuple[Value, Value]:
-        """The row of the block in its group, and whether it is the last one."""
-        *_, left = heights
-        if left == heights[0]:
-            return counter(self._m, left, "down", advance)
-        count, last = Signal(range(left), name="down"), Signal(name="last_down")
-        self._m.d.comb += last.eq(count == Mux(last_group, left - 1, heights[0] - 1))
-        counts(self._m, count, advance, last)
-        return count, last
+    def _down(self, advance: Value, begins: Value, blocks: Any) -> tuple[Value, Value]:
+        """The row of the block in its group, and whether it is the last one, of so many ``blocks`` below each other."""
+        m, shape = self._m, self._plan.arrangement
+        height, group_ends = Signal(range(shape.row_blocks + 1), name="height"), self._turn_ends & self.last_k
+        if isinstance(blocks, int):  # registers that hold what is known would be LUTs
+            *_, left = heights = shape.heights(shape.rows)
+            _, self._last_group = counter(m, len(heights), "group", group_ends)
+        else:
+            left, self._last_group = Signal.like(height, name="left"), Signal(name="last_group")
+            m.d.comb += self._last_group.eq(left < 2 * shape.group)
+            with m.If(begins):
+                m.d.sync += left.eq(blocks)
+            with m.Elif(group_ends):
+                m.d.sync += left.eq(left - shape.group)
+        m.d.comb += height.eq(Mux(self._last_group, left, shape.group))
+        return counter(m, shape.row_blocks, "down", advance, height)
 
-    def place(self, *, of_turn: bool) -> Value:
+    def _enough(self, busy: Value) -> Value:
+        """Whether the turn may end: a sum of its first block is there again."""
         shape = self._plan.arrangement
-        heights = shape.heights(shape.rows)
-        if len(heights) > 1 and not of_turn:
-            return super().place(of_turn=False)
-        extent = max(heights) * shape.col_blocks
-        return C(0, 1) if extent == 1 else self._place_in_turn(extent)
+        fewest = min(height for rows in self._plan.sizes for height in shape.heights(rows))
+        if fewest * shape.col_blocks >= shape.least:
+            return C(1, 1)
+        cycle, enough = Signal(range(shape.least), name="cycle"), Signal(name="enough")
+        self._m.d.comb += enough.eq(cycle == shape.least - 1)
+        with self._m.If(self._turn_ends):
+            self._m.d.sync += cycle.eq(0)
+        with self._m.Elif(busy & ~enough):
+            self._m.d.sync += cycle.eq(cycle + 1)
+        return enough

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from amaranth.lib.wiring import In
-
 from hw.functions.matmul_datapath import MatmulDatapath
 
 SOURCES = (Path(__file__).with_name("model.cpp"),)
@@ -17,18 +15,29 @@ SOURCES = (Path(__file__).with_name("model.cpp"),)
 
 _TEMPLATE = """\
 // Simulation only: computes with C++ when all words are there; each result then waits for its time.
-module {name} (
-{ports}
+module {name} #(
+  parameter {numbers}
+) (
+  input clk,
+  input rst,
+  input start,{states}
+  input [LEFT_BITS-1:0] operand0,
+  input [RIGHT_BITS-1:0] operand1,
+  output reg [RESULT_BITS-1:0] result
 );
   import "DPI-C" function void step_matmul(input int rows, input int inner, input int cols, input int transposed,
     input int terms, input int keep, input int width, input bit [31:0] first[], input bit [31:0] second[],
     inout bit [31:0] result[]);
 
-{variables}
-  reg [{result_top}:0] computed [{slots}];
-  reg [31:0] due [{slots}];
+  localparam LEFT = (LEFT_BITS * LEFT_WORDS + 31) / 32, RIGHT = (RIGHT_BITS * RIGHT_WORDS + 31) / 32;
+  localparam RESULT = (RESULT_BITS * RESULT_WORDS + 31) / 32;
+  bit [31:0] left_words [LEFT], right_words [RIGHT], result_words [RESULT];
+  reg [32*LEFT-1:0] left_whole;
+  reg [32*RIGHT-1:0] right_whole;
+  reg [32*RESULT-1:0] computed [SLOTS];
+  reg [31:0] due [SLOTS];
   reg [31:0] now, next, oldest, leaving, left, word;
-  reg held_first, held_emit, push, first_now, emit_now;
+  reg held_first, held_emit, push, first_now, emit_now;{constant}
   // verilator lint_off BLKSEQ
   always @(posedge clk) begin
     now <= rst ? 0 : now + 1;
@@ -39,30 +48,39 @@ module {name} (
       left <= 0;
       word = 0;
     end else if (start || word != 0) begin
-      first_now = start ? {first} : held_first;
-      emit_now = start ? {emit} : held_emit;
-{unpack}
+      first_now = start ? first : held_first;
+      emit_now = start ? emit : held_emit;
+      if (word < LEFT_WORDS) left_whole[word*LEFT_BITS +: LEFT_BITS] = operand0;
+      if (word < RIGHT_WORDS) right_whole[word*RIGHT_BITS +: RIGHT_BITS] = operand1;
       word = word + 1;
-      if (word == {beats}) begin
+      if (word == WORDS) begin
         word = 0;
-        {call};
+        for (int i = 0; i < LEFT; i++) left_words[i] = left_whole[32*i +: 32];
+        for (int i = 0; i < RIGHT; i++) right_words[i] = right_whole[32*i +: 32];
+        step_matmul(ROWS, INNER, COLS, TRANSPOSED, TERMS, 32'(!first_now), SCALAR_BITS, left_words, right_words,
+          result_words);
         push = emit_now;
       end
       held_first <= first_now;
       held_emit <= emit_now;
     end
     if (push) begin
-      for (int i = 0; i < {result_words}; i++) computed[next % {slots}][32 * i +: 32] = result_words[i];
-      due[next % {slots}] = now + {wait_} - {beats} + 1;
+      for (int i = 0; i < RESULT; i++) computed[next % SLOTS][32*i +: 32] = result_words[i];
+      due[next % SLOTS] = now + WAIT - WORDS + 1;
       next = next + 1;
     end
-{lone}    if (!rst && oldest != next && due[oldest % {slots}] == now) begin
-      result <= computed[oldest % {slots}][0 +: {width}];
-      leaving <= oldest % {slots};
+    if (!rst && emit && !start && REDUCE != 0) begin
+      for (int i = 0; i < RESULT; i++) computed[next % SLOTS][32*i +: 32] = first ? 0 : result_words[i];
+      due[next % SLOTS] = now + WAIT;
+      next = next + 1;
+    end
+    if (!rst && oldest != next && due[oldest % SLOTS] == now) begin
+      result <= computed[oldest % SLOTS][0 +: RESULT_BITS];
+      leaving <= oldest % SLOTS;
       left <= 1;
       oldest <= oldest + 1;
-    end else if (left != 0 && left != {result_beats}) begin
-      result <= computed[leaving][left * {width} +: {width}];
+    end else if (left != 0 && left != RESULT_WORDS) begin
+      result <= computed[leaving][left*RESULT_BITS +: RESULT_BITS];
       left <= left + 1;
     end
   end
@@ -70,67 +88,24 @@ module {name} (
 endmodule
 """
 
-_LONE_EMISSION = """\
-    if (!rst && emit && !start) begin
-      for (int i = 0; i < {result_words}; i++) computed[next % {slots}][32 * i +: 32] = first ? 0 : result_words[i];
-      due[next % {slots}] = now + {wait_};
-      next = next + 1;
-    end
-"""
-
 
 class MatmulModel(MatmulDatapath):
     """The matrix product, which in Verilog is computed in C++, with the timing and the ports of the RTL."""
 
-    @property
-    def call(self) -> str:
-        """The call of the C function; `operandI_words` and `result_words` are arrays of 32 bits, and `first_now` says
-        that a reduction begins."""
-        plan, shape = self.plan, self.plan.arrangement
-        keep = "32'(!first_now)" if plan.reduce else "0"
-        return (
-            f"step_matmul({shape.rows}, {plan.operands[0].cols}, {shape.cols}, {int(plan.transposed)}, {plan.terms},"
-            f" {keep}, {plan.result.dtype.bits}, operand0_words, operand1_words, result_words)"
-        )
-
     def verilog(self) -> str:
         """The text of the module called `module_name`."""
-        ports, variables, unpack = ["  input clk", "  input rst"], [], []
-        width, result_beats = len(self.result), self.plan.result.beats
-        beats = [each.beats for each in self.plan.operands]
-        for path, member, _ in self.signature.flatten(self):
-            (name,) = path
-            span = f"[{member.shape - 1}:0] " if member.shape > 1 else ""
-            ports.append(f"  {'input' if member.flow is In else 'output reg'} {span}{name}")
-        for number, words in enumerate(beats):
-            name = f"operand{number}"
-            bits = len(getattr(self, name))
-            count = -(-bits * words // 32)
-            variables.append(f"  bit [31:0] {name}_words [{count}];")
-            variables.append(f"  reg [{32 * count - 1}:0] {name}_whole;")
-            unpack.append(f"      if (word < {words}) {name}_whole[word * {bits} +: {bits}] = {name};")
-            loop = f"for (int i = 0; i < {count}; i++)"
-            unpack.append(f"      if (word == {words - 1}) {loop} {name}_words[i] = {name}_whole[32 * i +: 32];")
-        result_words = -(-width * result_beats // 32)
-        variables.append(f"  bit [31:0] result_words [{result_words}];")
-        reduces = self.plan.reduce
-        sizes = {
-            "slots": self.latency // (result_beats if reduces else self.initiation_interval) + 2,
-            "wait_": self.latency - 1,
-            "result_words": result_words,
-        }
+        plan, shape = self.plan, self.plan.arrangement
+        tiles = {"LEFT": plan.operands[0], "RIGHT": plan.operands[1], "RESULT": plan.result}
+        numbers = {"ROWS": shape.rows, "INNER": plan.operands[0].cols, "COLS": shape.cols}
+        numbers |= {"TRANSPOSED": plan.transposed, "TERMS": plan.terms, "REDUCE": plan.reduce}
+        numbers |= {f"{name}_BITS": each.word_bits for name, each in tiles.items()}
+        numbers |= {f"{name}_WORDS": each.words for name, each in tiles.items()}
+        numbers |= {"SCALAR_BITS": plan.result.dtype.bits, "WORDS": max(each.words for each in plan.operands)}
+        pace = plan.result.words if plan.reduce else self.initiation_interval
+        numbers |= {"SLOTS": self.latency // pace + 2, "WAIT": self.latency - 1}
         return _TEMPLATE.format(
-            **sizes,
             name=self.module_name,
-            width=width,
-            ports=",\n".join(ports),
-            variables="\n".join(variables),
-            result_top=32 * result_words - 1,
-            first="first" if reduces else "1",
-            emit="emit" if reduces else "1",
-            unpack="\n".join(unpack),
-            beats=max(beats),
-            call=self.call,
-            lone=_LONE_EMISSION.format(**sizes) if reduces else "",
-            result_beats=result_beats,
+            numbers=",\n  parameter ".join(f"{name} = {int(each)}" for name, each in numbers.items()),
+            states="\n  input first,\n  input emit," if plan.reduce else "",
+            constant="" if plan.reduce else "\n  wire first = 1, emit = 1;",
         )

@@ -9,7 +9,7 @@ from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 
 from hw.functions.datapath import Datapath
 from hw.functions.store import Store
-from step.lowering.plans import words
+from step.lowering.plans import parts as kinds
 from step.lowering.plans.retile import JoinPlan
 
 
@@ -19,9 +19,6 @@ class PackedRows(Datapath):
     What is no whole word yet waits in a register, and is the last word of the result. Sizes are counted in units that
     all of them are made of.
     """
-
-    adds_rows = True
-    """The state has the rows of all elements together."""
 
     plan: JoinPlan
 
@@ -42,8 +39,8 @@ class PackedRows(Datapath):
         names = ("rest_before", "offset_before", "whole_before")
         before = [Signal.like(each, name=name) for each, name in zip((rest, offset, whole), names, strict=True)]
         m.d.comb += [now.eq(Mux(first, 0, each)) for now, each in zip(before, (rest, offset, whole), strict=True)]
-        parts = [self.operand0[at * unit : (at + 1) * unit] for at in range(len(self.operand0) // unit)]
-        given = Cat(Mux(at < size, part, 0) for at, part in enumerate(parts))
+        units_in = [self.operand0[at * unit : (at + 1) * unit] for at in range(len(self.operand0) // unit)]
+        given = Cat(Mux(at < size, part, 0) for at, part in enumerate(units_in))
         shifted = Array(Cat(C(0, at * unit), given) for at in range(word))[before[1]]
         both = Signal(2 * bits, name="both")
         m.d.comb += both.eq(before[0] | shifted)
@@ -53,7 +50,7 @@ class PackedRows(Datapath):
         after = Mux(fills, both[bits:], both[:bits])
         with m.If(comes):
             m.d.sync += [rest.eq(after), offset.eq(Mux(fills, end - word, end)), whole.eq(before[2] + fills)]
-        store = Store(m, "tiles", words.Store(plan.store.read, plan.store.read))
+        store = Store(m, "tiles", kinds.Store(plan.store.read, plan.store.read))
         store.write(fills, before[2], both[:bits])
         m.d.comb += self.result.eq(
             self._leaving(m, store, comes, size != coming, (rest, after), (whole, before[2] + fills))

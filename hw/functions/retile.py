@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
-from hw.functions.corner_turn import CornerTurn, Move
+from hw.functions.corner_turn import CornerTurn, moves_of
 from hw.functions.datapath import Datapath, made_by
 from hw.functions.packed_rows import PackedRows
 from hw.functions.store import Store
-from hw.primitives.timing import window_from_start, word_window
+from hw.primitives.timing import held, window_from_start, word_window
 from hw.verilog.modules import Parametric, Shared
 from step.functions.retile import RetileCol, RetileRow, RetileStreamify
 from step.lowering.plans.retile import JoinPlan, SplitPlan
@@ -20,91 +21,65 @@ from step.lowering.plans.rows import parts
 
 
 class RetileStore(Datapath):
-    """``result`` is the last tiles one after the other, so it is right after so many.
+    """``result`` is the last tiles one after the other, or side by side, so it is right after so many.
 
-    Tiles are whole words of the result, or whole parts of one. They are written where they belong; a word leaves before
-    the next tiles overwrite it. The result may be fewer tiles, also ones of fewer rows, which are whole words then.
+    One after the other, tiles are whole words of the result, or whole parts of one. They are written where they belong;
+    a word leaves before the next tiles overwrite it. The result may be fewer tiles, also ones of fewer rows, which are
+    whole words then.
+
+    Side by side, a tile is lines of pieces, whole words or whole parts of one. Line i of the result has the pieces i of
+    all tiles, oldest lowest: so words leave in another order, while the next tiles go into the other part of a memory.
+    Where only a run tells the number of lines, those of a tile lie as if it had the most.
     """
-
-    adds_rows = True
-    """The state has the rows of all elements together."""
 
     plan: JoinPlan
 
     def elaborate(self, platform: Any) -> Module:
-        m, plan = Module(), self.plan
-        if plan.row:
+        m, plan, columns = Module(), self.plan, self.plan.kind == "columns"
+        if plan.row and not columns:
             comes, _ = window_from_start(m, self.start, parts(self.rows, plan.row, plan.link_bits), plan.words)
         else:
             _, (comes,) = word_window(m, self.start, [plan.words])
-        following = Signal(range(plan.store.written.count))
-        number = Signal(range(plan.store.written.count))
-        begins = self.first
+        begins, number = Signal(name="begins"), Signal(range(plan.store.written.count), name="number")
+        following = Signal.like(number, name="following")
+        onward: Value = following
         if plan.dynamic:  # tiles without rows do not start
-            begins = Signal(init=1, name="begins")
-            m.d.sync += begins.eq(self.emit | (begins & ~self.start))
-        m.d.comb += number.eq(Mux(self.start & begins, 0, following))
+            fresh = Signal(init=1, name="fresh")
+            m.d.sync += fresh.eq(self.emit | (fresh & ~self.start))
+        elif plan.row:
+            tile = held(m, number, self.start, "tile")
+            onward = Mux(self.start, tile + plan.words, following)
+        m.d.comb += begins.eq(self.start & (fresh if plan.dynamic else self.first))
+        m.d.comb += number.eq(Mux(begins, 0, onward))
         with m.If(comes):
             m.d.sync += following.eq(number + 1)
-        word = self.emitted(m, plan.store.read.count, plan.dynamic)
+        word = self.emitted(m, plan.store.read.count, plan.dynamic or plan.row > 0)
+        if columns:
+            self._turned(m, begins, comes, number, word)
+            return m
         store = Store(m, "tiles", plan.store)
         store.write(comes, number, self.operand0)
         m.d.comb += self.result.eq(store.read(word)[: plan.result_bits])
         return m
 
-
-class RetileColumns(Datapath):
-    """``result`` is the last tiles side by side, so it is right after so many.
-
-    A tile is lines of pieces, whole words or whole parts of one. Line i of the result has the pieces i of all tiles,
-    oldest lowest: so words leave in another order, while the next tiles go into the other part of a memory. Where only
-    a run tells the number of lines, those of a tile lie as if it had the most.
-    """
-
-    plan: JoinPlan
-
-    def elaborate(self, platform: Any) -> Module:
-        m, plan, dynamic = Module(), self.plan, self.plan.row > 0
-        _, (comes,) = word_window(m, self.start, [plan.words])
-        begins, part, fills, leaves = Signal(), Signal(), Signal(), Signal()
-        following = Signal(range(plan.store.written.count))
-        number = Signal.like(following)
-        m.d.comb += [begins.eq(self.start & self.first), fills.eq(part ^ begins)]
-        if dynamic:
-            base, tile = Signal.like(following), Signal.like(following)
-            m.d.comb += [tile.eq(Mux(self.first, 0, base + plan.words)), number.eq(following)]
-            with m.If(self.start):
-                m.d.comb += number.eq(tile)
-                m.d.sync += base.eq(tile)
-        else:
-            m.d.comb += number.eq(Mux(begins, 0, following))
-        m.d.sync += part.eq(fills)
-        with m.If(comes):
-            m.d.sync += following.eq(number + 1)
-        with m.If(self.emit):
-            m.d.sync += leaves.eq(fills)
-        word = self.emitted(m, plan.store.read.count, dynamic)
-        m.submodules.tiles = tiles = Shared(CornerTurn(self._moves(), math.gcd(plan.width, plan.link_bits), 2))
-        m.d.comb += [
-            *(tiles.write.eq(comes), tiles.write_part.eq(fills), tiles.write_step.eq(number)),
-            *(tiles.values.eq(self.operand0), tiles.read_part.eq(leaves), tiles.read_step.eq(word)),
-            self.result.eq(tiles.result),
-        ]
-        return m
-
-    def _moves(self) -> tuple[Move, ...]:
-        """From the words of the tiles to those of the result, by items: pieces, or words where those are less."""
-        plan = self.plan
+    def _turned(self, m: Module, begins: Value, comes: Value, number: Value, word: Value) -> None:
+        """Let ``word`` leave a part, and what ``comes``, with its ``number``, go into the other one."""
+        plan, before = self.plan, Signal(name="part")
         item = math.gcd(plan.width, plan.link_bits)
         pieces, enter, leave = (each // item for each in (plan.width, *plan.operand_bits, plan.result_bits))
-        moves: list[Move] = []
-        for tile in range(plan.count):
-            for line in range(plan.lines):
-                for piece in range(pieces):
-                    word, port = divmod(line * pieces + piece, enter)
-                    to = divmod((line * plan.count + tile) * pieces + piece, leave)
-                    moves.append(Move(tile * plan.words + word, port, *to))
-        return tuple(moves)
+        places = product(range(plan.count), range(plan.lines), range(pieces))
+        ways = (
+            (tile * plan.words * enter + line * pieces + piece, (line * plan.count + tile) * pieces + piece)
+            for tile, line, piece in places
+        )
+        m.submodules.tiles = tiles = Shared(CornerTurn(moves_of(ways, enter, leave), item, 2))
+        m.d.sync += before.eq(tiles.write_part)
+        m.d.comb += [
+            *(tiles.write.eq(comes), tiles.write_part.eq(before ^ begins), tiles.write_step.eq(number)),
+            *(tiles.values.eq(self.operand0), tiles.read_step.eq(word)),
+            tiles.read_part.eq(held(m, tiles.write_part, self.emit, "leaves")),
+            self.result.eq(tiles.result),
+        ]
 
 
 class RetileJoin(Datapath):
@@ -150,13 +125,12 @@ class RetileSlicer(Parametric):
         return m
 
 
+JOINS = {"packed": PackedRows, "rows": RetileStore, "columns": RetileStore, "registers": RetileJoin}
+
+
 def _join(plan: JoinPlan) -> Datapath:
     """A store that joins tiles as they come."""
-    if plan.packs:
-        return PackedRows(plan)
-    if plan.in_rows:
-        return RetileStore(plan)
-    return RetileColumns(plan) if plan.in_columns else RetileJoin(plan)
+    return JOINS[plan.kind](plan)
 
 
 datapath = made_by({RetileCol: _join, RetileRow: _join, RetileStreamify: lambda plan: RetileSlicer(plan, plan.pieces)})

@@ -6,14 +6,14 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Value
-from amaranth.lib.wiring import In, Out
 
+from hw.functions.corner_turn import Turn
 from hw.primitives.memories import Shallow
-from hw.verilog.modules import Parametric
 from step.lowering.plans.matmul_plan import MatmulPlan
+from step.lowering.plans.parts import Parts
 
 
-class RotatedTurn(Parametric):
+class RotatedTurn(Turn):
     """The right operand of a fused product: as a `hw.functions.corner_turn.CornerTurn` of its moves, in fewer banks.
 
     A word has ``word`` scalars of a matrix with ``cols`` columns, and a read wants those of ``terms`` rows and
@@ -25,7 +25,7 @@ class RotatedTurn(Parametric):
     def __init__(self, plan: MatmulPlan) -> None:
         shape, operand = plan.arrangement, plan.operands[1]
         self.cols, self.across, self.terms, self.parts = shape.cols, shape.block_cols, plan.terms, plan.copies[1]
-        self.width, self.words, self.steps = operand.dtype.bits, operand.beats, shape.inner
+        self.width, self.words, self.steps = operand.dtype.bits, operand.words, shape.inner
         self.word = operand.word_bits // self.width
         self.pieces = shape.col_blocks  # of a row
         self.rows = max(1, self.word // self.cols)  # of a word
@@ -33,14 +33,9 @@ class RotatedTurn(Parametric):
         place_bits = (self.pieces * self.steps - 1).bit_length()
         self._depth = self.parts << place_bits
         super().__init__(
-            {
-                **({"write_part": In(range(self.parts)), "read_part": In(range(self.parts))} if self.parts > 1 else {}),
-                "write": In(1),
-                "write_step": In((self.words - 1).bit_length()),
-                "values": In(self.width * self.word),
-                "read_step": In(place_bits),
-                "result": Out(self.width * self.across * self.terms),
-            }
+            Parts(self.words, self.width * self.word),
+            Parts(self.pieces * self.steps, self.width * self.across * self.terms),
+            self.parts,
         )
         self.parameters = {
             "columns": self.cols,
@@ -61,7 +56,7 @@ class RotatedTurn(Parametric):
             return False
         word, block = operand.link_bits // operand.dtype.bits, shape.block_cols
         powers = all(each.bit_count() == 1 for each in (shape.cols, block))
-        return powers and shape.col_blocks > 1 and operand.beats > 1 and block <= word <= block * plan.terms
+        return powers and shape.col_blocks > 1 and operand.words > 1 and block <= word <= block * plan.terms
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -5,21 +5,18 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import C, Cat, Module, Mux, Value
 
 from hw.functions.datapath import Datapath, made_by
 from hw.functions.fold import FloatSum, Fold, FusedSum, IntegerSum, Largest, LargestColumn
 from hw.functions.store import Groups, regrouped
 from hw.primitives.timing import (
     counter,
-    counts,
     delayed,
     held,
     named,
     registered,
-    window,
     window_from_start,
-    window_place,
     word_window,
 )
 from hw.verilog.modules import Spelling, function_words, tile_words
@@ -70,25 +67,16 @@ class RowDatapath(Datapath):
         """The scalars of each row of the group that is there, entered, whether one is, if it is a tile's last, and if a
         row's."""
         shape, fold, plan = self.arrangement, self.fold, self.plan
-        number, (comes,) = word_window(m, self.start, [self.tile.beats])
-        begins = self.start if plan.gathering <= 1 else number == plan.gathering - 1
-        arrives: Value = comes
-        last: Value = C(0, 1)
-        place: Value = C(0, 1)
-        if plan.most_rows:
+        number, (comes,) = word_window(m, self.start, [self.tile.words])
+        group, found = Groups(self.start, comes, C(0, 1), C(0, 1)), self.operand0
+        if plan.direct and plan.most_rows:
             arrives, last = window_from_start(m, self.start, plan.groups_of(self.rows), shape.groups)
-            if not plan.direct:
-                place = window_place(m, "group", self.start, shape.groups)
-                arrives, last = delayed(m, arrives, 1, "arrives"), delayed(m, last, 1, "last")
-                place = delayed(m, place, 1, "group")
-        elif not plan.direct:
-            arrives, place, last = window(m, "group", begins, shape.groups)
-        found = self.operand0
-        if plan.store is not None:
-            group = Groups(begins, arrives, place, last)
+            group = group._replace(valid=arrives, last=last)
+        elif plan.store is not None:
+            group = self.gathered(m, number, shape.groups)
             found = regrouped(m, "operand", plan.store, self._picked, (comes, number, found), group)
         found = named(m, found, "scalars")
-        part, last_part = counter(m, shape.parts, "part", arrives)
+        part, last_part = counter(m, shape.parts, "part", group.valid)
         width = min(shape.across, shape.cols)
         rows: list[list[Value]] = []
         for row in range(shape.down):
@@ -101,7 +89,7 @@ class RowDatapath(Datapath):
                 scalar = found.word_select(row * width + col, self.tile.dtype.bits)
                 scalar = fold.enter(m, f"enter_{row}_{col}", scalar, column)
                 rows[-1].append(self._unless_beyond(col, last_part, scalar))
-        return rows, arrives, last, last_part
+        return rows, group.valid, group.last, last_part
 
     def _unless_beyond(self, col: int, last_part: Value, scalar: Value) -> Value:
         """``scalar``, of column ``col`` of a group, or what changes none where the last group of a row has no such."""
@@ -151,12 +139,8 @@ class RowDatapath(Datapath):
         """Let the ``results`` of so many rows as come at once leave as words; a tile's last group, as it came, ``ends``
         it."""
         plan, part = self.plan, self.plan.result_store
-        if plan.most_rows:
-            ends = delayed(m, ends, plan.folding(plan.levels) + plan.rounds, "ends")
-            group = Signal(range(part.written.count), name="result_group")
-            counts(m, group, arrives, ends)
-        else:
-            group, ends = counter(m, part.written.count, "result_group", arrives)
+        cycles = plan.folding(plan.levels) + plan.rounds
+        group, ends = self.result_group(m, part.written.count, arrives, ends, cycles)
         word, last = self.leaving(m, part.read.count)
         padding = C(0, part.read.count * self.shape.link_bits)
 

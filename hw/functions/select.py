@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 
-from hw.functions.datapath import Datapath, made_by
+from hw.functions.datapath import made_by
 from hw.functions.order import ordered, scalar_of
 from hw.functions.wires import WiresDatapath
 from hw.primitives.timing import counter, delayed, held, window
 from step.functions.select import KeepTopK, SelectAll, SelectIndices, SelectValid, TargetIndices, TopK
-from step.lowering.plans.select import IndicesPlan, TopKPlan
+from step.language.types import Tile
 
 
 class SelectValidDatapath(WiresDatapath):
@@ -31,10 +29,6 @@ class SelectAllDatapath(WiresDatapath):
 class SelectIndicesDatapath(WiresDatapath):
     """The target whose index is the operand; in a reduction, with those of the indices before it."""
 
-    @property
-    def clocked(self) -> bool:  # type: ignore[override]
-        return self.plan.reduce
-
     def value(self, m: Module) -> Value:
         targets = self.plan.result_bits
         index = self.operand0[: max(1, (targets - 1).bit_length())]
@@ -45,13 +39,11 @@ class SelectIndicesDatapath(WiresDatapath):
         return Mux(self.first, 0, before) | Mux(self.start, target, 0)
 
 
-class TargetIndicesDatapath(Datapath):
+class TargetIndicesDatapath(WiresDatapath):
     """The lowest target of what is left is the next index, one in a cycle; then it is left no more."""
 
-    plan: IndicesPlan
-
-    def elaborate(self, platform: Any) -> Module:
-        m, targets = Module(), self.plan.targets
+    def value(self, m: Module) -> Value:
+        (targets,), k = self.plan.operand_bits, self.plan.output.bits // 32
         bits = max(1, (targets - 1).bit_length())
         rest = Signal(targets, reset_less=True)
         left, above, lowest = Signal(targets), Signal(targets), Signal(targets)
@@ -61,38 +53,35 @@ class TargetIndicesDatapath(Datapath):
             lowest.eq(left & ~above),
         ]
         index = Cat(Cat(lowest[at] for at in range(targets) if at >> bit & 1).any() for bit in range(bits))
-        found = Signal(bits * self.plan.k, reset_less=True)
+        found = Signal(bits * k, reset_less=True)
         m.d.sync += [rest.eq(above), found.eq(Cat(found, index)[bits:])]
         zeros = C(0, 32 - bits)
-        m.d.comb += self.result.eq(Cat(Cat(found.word_select(at, bits), zeros) for at in range(self.plan.k)))
-        return m
+        return Cat(Cat(found.word_select(at, bits), zeros) for at in range(k))
 
 
-class TopKDatapath(Datapath):
-    """Scores, ``count`` in each of ``rows``, that less than ``k`` others of its row beat: larger ones, or
-    equal ones before it.
+class TopKDatapath(WiresDatapath):
+    """Scores that less than k others of their row beat: larger ones, or equal ones before it.
 
     In a cycle some of the scores of a row are compared with all of them, which count how often they are beaten. The
-    result is a selector of those that win, or where the plan ``keeps`` them these scores, and zeros.
+    result is a selector of those that win, or of `KeepTopK` these scores, and zeros.
     """
 
-    plan: TopKPlan
-
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        plan = self.plan
-        bits, steps, count, rows = plan.format.bits, plan.steps, plan.scores, plan.rows
+    def value(self, m: Module) -> Value:
+        (tile,), function = self.plan.inputs, self.plan.function
+        assert isinstance(tile, Tile) and isinstance(function, TopK | KeepTopK)
+        (rows, count), bits, at_once = tile.shape, tile.dtype.bits, self.plan.at_once
+        steps = -(-count // at_once)
         given = [self.operand0.word_select(at, bits) for at in range(rows * count)]
         scores = [Signal(bits, name=f"score_{at}", reset_less=True) for at in range(len(given))]
         with m.If(self.start):
-            m.d.sync += [to.eq(ordered(m, f"order_{at}", given[at], plan.format)) for at, to in enumerate(scores)]
+            m.d.sync += [to.eq(ordered(m, f"order_{at}", given[at], tile.dtype)) for at, to in enumerate(scores)]
         active, _, _ = window(m, "cycle", self.start, rows * steps)
         step, last = counter(m, steps, "step", active)
         row, _ = counter(m, rows, "row", active & last)
         now = [Array(scores[at::count])[row] if rows > 1 else scores[at] for at in range(count)]
         others: list[tuple[Value, Value]] = []  # a score, and its number
-        for lane in range(plan.at_once):
-            here = range(lane, count, plan.at_once)
+        for lane in range(at_once):
+            here = range(lane, count, at_once)
             score, number = Signal(bits, name=f"other_{lane}"), Signal(range(count + 1), name=f"number_{lane}")
             m.d.comb += [
                 score.eq(Array([*(now[at] for at in here), *[C(0, bits)] * (steps - len(here))])[step]),
@@ -107,21 +96,20 @@ class TopKDatapath(Datapath):
             by = sum(larger, C(0, 1))
             with m.If(active):
                 m.d.sync += beaten.eq(Mux(step == 0, 0, beaten) + by)
-            wins.append(beaten < plan.k)
+            wins.append(beaten < function.k)
         won = Cat(wins)
-        m.d.comb += self.result.eq(self._kept(m, scores, won, active & last, row) if plan.keeps else won)
-        return m
+        return self._kept(m, tile, scores, won, active & last, row) if isinstance(function, KeepTopK) else won
 
-    def _kept(self, m: Module, scores: list[Signal], wins: Value, last: Value, row: Value) -> Value:
+    def _kept(self, m: Module, tile: Tile, scores: list[Signal], wins: Value, last: Value, row: Value) -> Value:
         """The scores that win, and zeros, where those of ``row`` win behind the ``last`` step of it."""
-        rows, count = self.plan.rows, self.plan.scores
+        rows, count = tile.shape
         done, row = delayed(m, last, 1, "row_done"), delayed(m, row, 1, "row_of")
         kept = Signal((rows - 1) * count, reset_less=True)
         for at in range(rows - 1):
             with m.If(done & (row == at)):
                 m.d.sync += kept.word_select(at, count).eq(wins)
         chosen = Cat(kept, wins)
-        scalars = (scalar_of(each, self.plan.format) for each in scores)
+        scalars = (scalar_of(each, tile.dtype) for each in scores)
         return Cat(Mux(chosen[at], each, 0) for at, each in enumerate(scalars))
 
 

@@ -9,8 +9,8 @@ from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 
 from hw.primitives.memories import Shallow
 from hw.primitives.timing import counter
-from step.lowering.plans.words import Parts
-from step.lowering.plans.words import Store as Part
+from step.lowering.plans.parts import Parts
+from step.lowering.plans.parts import Store as Part
 
 ONLY = C(0, 1)
 """The copy where there is one."""
@@ -20,23 +20,18 @@ class Store:
     """``copies`` elements that are written and read in parts; so many of the narrower ones as fit make a wider one."""
 
     def __init__(self, m: Module, name: str, part: Part) -> None:
-        self._written, self._read = written, read = part.written, part.read
-        self._narrow, self._wide = sorted((written, read), key=lambda each: each.bits)
-        self._rows = self._wide.count
-        self._ratio = self._narrow.count if self._rows == 1 else self._wide.bits // self._narrow.bits
-        self._places = part.copies * self._rows
-        banks = self._ratio if written is self._narrow else 1
+        self._part, banks = part, part.banks
         self._banks = [
-            Shallow(m, f"{name}_{at}" if banks > 1 else name, written.bits, self._places) for at in range(banks)
+            Shallow(m, f"{name}_{at}" if banks > 1 else name, part.written.bits, part.places) for at in range(banks)
         ]
 
     def _find(self, number: Value, parts: Parts, copy: Value) -> tuple[Value, Value]:
         """The address of the row in which part ``number`` of an element is, and its place there."""
-        shift = self._ratio.bit_length() - 1
-        row, place = number if parts is self._wide else number[shift:], number[:shift]
-        if self._rows == 1:
+        part, shift = self._part, self._part.ratio.bit_length() - 1
+        row, place = number if parts is part.wide else number[shift:], number[:shift]
+        if part.wide.count == 1:
             row, place = C(0, 1), number
-        return row if self._places == self._rows else row + copy * self._rows, place
+        return row if part.copies == 1 else row + copy * part.wide.count, place
 
     def write(self, enable: Value, number: Value, part: Value, copy: Value = ONLY) -> None:
         """Write ``part`` at its ``number``, if ``enable``.
@@ -44,8 +39,8 @@ class Store:
         The last part of an element whose last row is not full writes zeros into the end of that row: a row is read as a
         whole, and nothing in it may be unknown (X). In other rows the parts that follow write there once more.
         """
-        address, place = self._find(number, self._written, copy)
-        full = self._written.count % len(self._banks)
+        address, place = self._find(number, self._part.written, copy)
+        full = self._part.written.count % len(self._banks)
         for at, bank in enumerate(self._banks):
             if len(self._banks) == 1:
                 bank.write(enable, address, part)
@@ -57,13 +52,13 @@ class Store:
 
     def read(self, number: Value, copy: Value = ONLY) -> Value:
         """The part ``number``, in the same cycle."""
-        address, place = self._find(number, self._read, copy)
+        read, ratio = self._part.read, self._part.ratio
+        address, place = self._find(number, read, copy)
         row = Cat(bank.read(address) for bank in self._banks)
-        if self._read is self._wide or self._ratio == 1:
-            return row[: self._read.bits]
-        padded = Cat(row, C(0, max(0, self._ratio * self._read.bits - len(row))))
-        parts = [padded.word_select(at, self._read.bits) for at in range(self._ratio)]
-        return Array(parts)[place]
+        if read is self._part.wide or ratio == 1:
+            return row[: read.bits]
+        padded = Cat(row, C(0, max(0, ratio * read.bits - len(row))))
+        return Array(padded.word_select(at, read.bits) for at in range(ratio))[place]
 
 
 class Picked(Store):

@@ -14,7 +14,7 @@ from hw.functions.store import Groups, Store, regrouped
 from hw.links.packing import pack_element
 from hw.primitives.delay import DelayLine
 from hw.primitives.memories import Shallow
-from hw.primitives.timing import counter, counts, delayed, held, loop_store, named, window, window_place, word_window
+from hw.primitives.timing import delayed, held, loop_store, named, window, window_place, word_window
 from hw.verilog.modules import Shared, Spelling, function_words, tile_words
 from step.language.function import AccumFunction, Function
 from step.language.types import Tile
@@ -71,7 +71,7 @@ class VectorDatapath(Datapath):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        number, word_valid = word_window(m, self.start, [each.beats for each in self.plan.operands])
+        number, word_valid = word_window(m, self.start, [each.words for each in self.plan.operands])
         read, entered = self._windows(m, number)
         operands = [self._operand(m, port, valid, number, read) for port, valid in enumerate(word_valid)]
         results = Signal(self.lanes * self.shape.dtype.bits)
@@ -89,12 +89,11 @@ class VectorDatapath(Datapath):
 
         Operands that need not be gathered are not read: their words enter as they come.
         """
-        count, never = self.plan.groups_of(self.rows_now(m)) if self.plan.most_rows else None, C(0, 1)
         if not self.plan.gathering:
+            never, count = C(0, 1), self.plan.groups_of(self.rows) if self.plan.most_rows else None
             entered = Groups(self.start, *window(m, "group", self.start, self.groups, count))
             return Groups(self.start, never, never, never), entered
-        begins = self.start if self.plan.gathering == 1 else number == self.plan.gathering - 1
-        read = Groups(begins, *window(m, "group", begins, self.groups, count))
+        read = self.gathered(m, number, self.groups)
         names = ("begins", "enters", "at", *(["ends"] if self.plan.most_rows else []))
         later = [delayed(m, each, 1, name) for each, name in zip(read, names, strict=False)]
         return read, Groups(*later, *([] if self.plan.most_rows else [read.last]))
@@ -136,24 +135,15 @@ class VectorDatapath(Datapath):
         if self.plan.result_store is None:
             m.d.comb += self.result.eq(results)
             return
-        group = self._result_group(m, valid, ends)
+        group, _ = self.result_group(m, self.groups, valid, ends, self.lane.depth)
         if self.plan.most_rows:
-            word = window_place(m, "word", self.leave, self.shape.beats)
+            word = window_place(m, "word", self.leave, self.shape.words)
         else:
             begins = valid & (group == self.plan.waiting - 1)
-            _, word, _ = window(m, "word", begins, self.shape.beats)
+            _, word, _ = window(m, "word", begins, self.shape.words)
         store = Store(m, "result_store", self.plan.result_store)
         store.write(valid, group, results)
         m.d.comb += self.result.eq(store.read(word))
-
-    def _result_group(self, m: Module, valid: Value, ends: Value) -> Value:
-        """The number of the result that is ``valid``, where the group that enters the lanes ``ends`` a tile."""
-        if not self.plan.most_rows:
-            group, _ = counter(m, self.groups, "result_group", valid)
-            return group
-        number, last = Signal(range(self.groups), name="result_group"), delayed(m, ends, self.lane.depth, "result_ends")
-        counts(m, number, valid, last)
-        return number
 
     def _reduce(self, m: Module, results: Value, valid: Value, entered: Groups) -> Value:
         """Keep the results as the state; returns its group that enters, which is the lanes' first operand."""
@@ -167,12 +157,12 @@ class VectorDatapath(Datapath):
         m.d.sync += Cat(fresh, copy).eq(tags)
         # the same for the group that is in front of the lanes
         now = held(m, Cat(fresh, copy) if self.plan.gathering else tags, entered.begins, "now")
-        group = self._result_group(m, valid, entered.last)
+        group, _ = self.result_group(m, self.groups, valid, entered.last, self.lane.depth)
         store = Store(m, "result_store", self.plan.result_store)
         identity = Cat([C(initial, scalar.bits)] * self.lanes)
         if self.plan.most_rows:  # where nothing was reduced there are no rows
             store.write(valid, group, results)
-            m.d.comb += self.result.eq(store.read(window_place(m, "word", self.leave, self.shape.beats)))
+            m.d.comb += self.result.eq(store.read(window_place(m, "word", self.leave, self.shape.words)))
             states = Shallow(m, "states", len(results), self.groups)
             states.write(valid, group, results)
             return Mux(now[0], identity, states.read(entered.number))
@@ -184,11 +174,11 @@ class VectorDatapath(Datapath):
         """Let the state leave, from ``copy`` of the store, or as it was ``initial`` where nothing was reduced."""
         m.submodules.emits = emits = Shared(DelayLine(2 + len(copy), self.latency - 1))
         m.d.comb += emits.i.eq(Cat(self.emit, self.first & ~self.start, copy))
-        _, word, _ = window(m, "word", emits.o[0], self.shape.beats)
+        _, word, _ = window(m, "word", emits.o[0], self.shape.words)
         leaving = held(m, emits.o[1:], emits.o[0], "leaving")
         shape, bits = self.shape, self.shape.dtype.bits
         nothing = sum(initial << at * bits for at in range(shape.bits // bits))
-        words = [nothing >> at * shape.link_bits & (1 << shape.word_bits) - 1 for at in range(shape.beats)]
+        words = [nothing >> at * shape.link_bits & (1 << shape.word_bits) - 1 for at in range(shape.words)]
         parts = [C(each, shape.word_bits) for each in words]
         identity = parts[0] if len({*words}) == 1 else Array(parts)[word]
         m.d.comb += self.result.eq(Mux(leaving[0], identity, store.read(word, leaving[1:])))

@@ -10,6 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.functions.datapath import Datapath
 from hw.verilog.modules import Parametric, Spelling, function_words
+from step.language.types import Selector
 from step.lowering.plans.plan import Wires
 
 INDEX_BITS = 32
@@ -19,7 +20,10 @@ class WiresDatapath(Datapath):
     """``result`` = the `value` of the operands."""
 
     plan: Wires
-    clocked = False
+
+    @property
+    def clocked(self) -> bool:  # type: ignore[override]
+        return self.plan.cycles > 0 or self.plan.reduce
 
     @property
     def spelling(self) -> Spelling:
@@ -27,7 +31,7 @@ class WiresDatapath(Datapath):
 
     @abc.abstractmethod
     def value(self, m: Module) -> Value:
-        """The result for the operands that are there."""
+        """The result for the operands that are there, or came with the start."""
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -50,14 +54,15 @@ class Generator(Parametric):
 
     def __init__(self, plan: Wires) -> None:
         function: Any = plan.function
-        self.function, self.chooses, self.latency = function, plan.chosen, plan.latency
+        self.function, self.latency = function, plan.latency
+        self.chooses = isinstance(plan.inputs[0], Selector)
         step = min(function.rows, 1 << INDEX_BITS) if self.counts else 0  # more than any operand, so one is enough
         self.step = step
         members = {f"operand{port}": In(width) for port, width in enumerate(plan.operand_bits)}
         members |= {"index": In(INDEX_BITS)} | ({"reached": In(INDEX_BITS + 1)} if step else {})
         members |= {"none": Out(1), "last": Out(1), "result": Out(plan.result_bits)}
         super().__init__(members | ({"invalid": Out(1)} if function.fault else {}))
-        self.parameters = {"function": function, "chooses": plan.chosen}
+        self.parameters = {"function": function, "chooses": self.chooses}
 
     @abc.abstractmethod
     def outputs(self, m: Module) -> dict[str, Any]:

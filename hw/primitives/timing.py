@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from amaranth.hdl import C, Module, Mux, Signal, Value
 
@@ -15,12 +16,25 @@ def counts(m: Module, number: Signal, when: Value, last: Value) -> None:
         m.d.sync += number.eq(Mux(last, 0, number + 1))
 
 
-def counter(m: Module, extent: int, name: str, advance: Value) -> tuple[Value, Value]:
-    """A register that counts to ``extent`` again and again, and whether it is at its last value."""
+def countdown(m: Module, name: str, most: int, begins: Value, cycles: Any) -> Signal:
+    """A number: ``cycles`` (at most ``most``) behind a cycle with ``begins``, and one less in every other one."""
+    left = Signal(range(most + 1), name=name)
+    with m.If(begins):
+        m.d.sync += left.eq(cycles)
+    with m.Elif(left != 0):
+        m.d.sync += left.eq(left - 1)
+    return left
+
+
+def counter(m: Module, extent: int, name: str, advance: Value, known: Value | None = None) -> tuple[Value, Value]:
+    """A register that counts to ``extent`` again and again, and whether it is at its last value.
+
+    With ``known``, a number that is there at the last value, it counts to that, which is at most ``extent``.
+    """
     if extent == 1:
         return C(0, 1), C(1, 1)
     count, last = Signal(range(extent), name=name), Signal(name=f"last_{name}")
-    m.d.comb += last.eq(count == extent - 1)
+    m.d.comb += last.eq(count == (extent if known is None else known) - 1)
     counts(m, count, advance, last)
     return count, last
 

@@ -8,37 +8,36 @@ from step.lowering.links import slots_in_flight
 from step.lowering.memory import ScratchpadPlan
 from step.lowering.netlist import Channel, Netlist
 from step.lowering.plans import plan_of
-from step.lowering.plans.plan import Application
 from step.lowering.storage import data, header_bits, queued_tiles, word_width
 from step.lowering.timing import timing_of
+from step_explore.areas import datapaths
 from step_explore.areas.amounts import BLOCK_RAM_BITS, Amounts
-from step_explore.areas.datapaths import datapath
 
 
 def unit(netlist: Netlist, node: Node) -> Amounts:
     """The amounts of ``node``: of its rule, by the kind of operator, its datapath, and its side of off-chip memory."""
     found, kind = Amounts(), node.operator.name
     before, behind = netlist.inputs(node), [each for each in netlist.outputs(node) if each is not None]
-    link, beats = netlist.links[node.name], {each: netlist.words(each, node.name) for each in (*before, *behind)}
+    link, words = netlist.links[node.name], {each: netlist.words(each, node.name) for each in (*before, *behind)}
     found.one(
         kind,
         headers=sum(header_bits(netlist, each) for each in (*before, *behind)),
         word_bits=sum(word_width(netlist, each, link) for each in before),
-        bits=sum(word_width(netlist, each, link) * words for each, words in beats.items()),
+        bits=sum(word_width(netlist, each, link) * count for each, count in words.items()),
         ports=len(before) + len(behind) - 2,
         dynamic=any(is_dynamic(each.element) for each in (*before, *behind)),
     )
     function = node.operator.function
     if function is not None and any(each.carries for each in behind):
         reduce = node.operator.reduces
-        application = Application.at(node, netlist.at(node), reduce=reduce)
         plan = plan_of(node, function, netlist.at(node), reduce=reduce)
-        found.put_all(datapath(function, application.with_rows(netlist.fabric.dynamic_rows), plan))
+        for part in plan.parts:
+            datapaths.add(part, found)
         if not plan.streams:  # operands are collected as a whole
             waiting = sum(each.element.bits for each in before if each.element and each.element.is_static)
             found.put(f"{kind}.whole_bits", waiting)
-    if node.operator.given() is not None and behind and beats[behind[0]] > 1:
-        found.shallow(word_width(netlist, behind[0], link), beats[behind[0]])
+    if node.operator.given() is not None and behind and words[behind[0]] > 1:
+        found.shallow(word_width(netlist, behind[0], link), words[behind[0]])
     if node.operator.reads(node) is not None and behind:
         _load(found, netlist, node, behind[0])
     elif node.operator.writes(node) is not None:

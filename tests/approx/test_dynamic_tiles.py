@@ -20,7 +20,7 @@ from step.language.dims import Dim
 from step.language.loops import SHORT, RegularStream
 from step.lowering.advice import advice
 from step.lowering.netlist import lower
-from step.lowering.plans.matmul_rows import RowsMatmulPlan
+from step.lowering.plans.matmul_plan import MatmulPlan
 from step.lowering.plans.plan import Timing
 from step.programs.data.inputs import bind_inputs
 from step.running.interpreter import interpret
@@ -174,14 +174,14 @@ def test_runs_again_with_other_channels() -> None:
 
 def test_a_size_of_which_nobody_knows_the_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
     """The error reaches the caller, from both engines."""
-    known = RowsMatmulPlan.at
+    known = MatmulPlan.at
 
-    def at(plan: RowsMatmulPlan, rows: Any) -> Timing:
+    def at(plan: MatmulPlan, rows: Any) -> Timing:
         if rows == 7:
             raise FabricError("nobody knows")
         return known(plan, rows)
 
-    monkeypatch.setattr(RowsMatmulPlan, "at", at)
+    monkeypatch.setattr(MatmulPlan, "at", at)
     graph = expert(3, 0)
     for engine in ("compiled", "python"):
         with pytest.raises(FabricError) as error:

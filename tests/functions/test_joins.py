@@ -15,8 +15,8 @@ from step.language.dtypes import BF16, BOOL, FP32, INT8
 from step.language.function import Function
 from step.language.types import ElementType, Selector, Tile
 from step.lowering.fabric import FabricConfig
+from step.lowering.plans.parts import Parts, Store
 from step.lowering.plans.retile import JoinPlan
-from step.lowering.plans.words import Parts, Store
 
 
 @cases(

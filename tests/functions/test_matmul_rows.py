@@ -12,26 +12,26 @@ from scripted import Script
 from test_matmul_datapath import HOWS, Case, fabric
 
 from hw.functions.matmul import datapath
-from hw.functions.matmul_rows import RowsMatmulDatapath
+from hw.functions.matmul_datapath import MatmulDatapath
 from step.language.types import Tile
 from step.lowering.plans.matmul import plan
-from step.lowering.plans.matmul_rows import RowsMatmulPlan
+from step.lowering.plans.matmul_plan import MatmulPlan
 
 
-def dynamic(case: Case, **changes: int) -> RowsMatmulDatapath:
+def dynamic(case: Case, **changes: int) -> MatmulDatapath:
     """Of products with as many rows as ``case``, or fewer."""
     application = replace(case.application, fewer=frozenset({0, -1}))
     found = plan(case.function, application)
-    assert isinstance(found, RowsMatmulPlan)
+    assert found.fewer
     path = datapath(case.function, application, replace(found, **changes))
-    assert isinstance(path, RowsMatmulDatapath)
+    assert isinstance(path, MatmulDatapath)
     return path
 
 
 class Play:
     """What goes into ``path``, as soon as it may or up to ``gap`` cycles later, and what has to leave it."""
 
-    def __init__(self, case: Case, path: RowsMatmulDatapath, random: Random, gap: int) -> None:
+    def __init__(self, case: Case, path: MatmulDatapath, random: Random, gap: int) -> None:
         self.case, self.path, self.random, self.gap = case, path, random, gap
         self.script, self.values = Script(path), np.random.default_rng(random.randrange(1 << 30))
         self.at = self.out = 0
@@ -88,7 +88,7 @@ class Play:
         return self.random.choice([1, self.case.rows, self.random.randint(1, self.case.rows)])
 
 
-def check(case: Case, random: Random, gap: int, **changes: int) -> RowsMatmulPlan:
+def check(case: Case, random: Random, gap: int, **changes: int) -> MatmulPlan:
     play = Play(case, dynamic(case, **changes), random, gap)
     (play.reductions if case.application.reduce else play.products)(8)
     assert play.script.wrong() == [], (case, changes)

@@ -8,4 +8,4 @@ from step.lowering.plans.plan import Application, Wires
 
 def plan(function: Function, application: Application) -> Wires:
     """An address a cycle, at once."""
-    return Wires.of(function, application)
+    return Wires.of(function, application, streams=True)

@@ -8,4 +8,4 @@ from step.lowering.plans.plan import Application, Wires
 
 def plan(function: Function, application: Application) -> Wires:
     """A number a cycle, at once."""
-    return Wires.of(function, application, streams=False)
+    return Wires.of(function, application)

@@ -14,14 +14,13 @@ def plan(function: Function, application: Application) -> EditPlan:
     """Words go through a register as they come."""
     tile, *more = map(application.words, range(len(application.inputs)))
     row = more[1] if len(more) > 1 else None
-    return EditPlan(tile, tile, function, row, most_rows=tile.rows if application.dynamic else 0)
+    return EditPlan(function, tile, tile, row, most_rows=tile.rows if application.dynamic else 0)
 
 
 @dataclass(frozen=True)
 class EditPlan(TilePlan):
     """The words of the ``tile`` leave a cycle after they came; a number, and mostly a ``row``, come beside them."""
 
-    function: Function
     row: Words | None
 
     @property

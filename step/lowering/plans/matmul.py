@@ -11,7 +11,6 @@ from step.language.function import Function
 from step.lowering.plans.blocks import arrange
 from step.lowering.plans.fused import fused_cycles
 from step.lowering.plans.matmul_plan import DEEP, MatmulPlan
-from step.lowering.plans.matmul_rows import RowsMatmulPlan
 from step.lowering.plans.plan import Application
 from step.lowering.plans.vector import rounding
 from step.lowering.plans.words import Words
@@ -27,7 +26,7 @@ def plan(function: Function, application: Application) -> MatmulPlan:
     left, right = (Words.of(each, fabric.link_bytes) for each in application.inputs)
     result = Words.of(application.result, fabric.link_bytes)
     stages = fabric.stages if left.dtype is BF16 else 1
-    words = max(left.beats, right.beats, 1 if application.reduce else result.beats)
+    words = max(left.words, right.words, 1 if application.reduce else result.words)
     dynamic = application.dynamic
     shares = not application.reduce
     terms = function.terms or 1
@@ -37,7 +36,7 @@ def plan(function: Function, application: Application) -> MatmulPlan:
     product = min(stages, 2) if function.terms is None else fused_cycles(stages)
     others = result, function.transposed, product, rounding(application), application.reduce, terms
     found = grouped(MatmulPlan(shape, (left, right), *others))
-    return RowsMatmulPlan(found.arrangement, (left, right), *others) if dynamic else found
+    return replace(found, fewer=True) if dynamic else found
 
 
 @cache

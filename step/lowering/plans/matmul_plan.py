@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from step.lowering.plans.blocks import Arrangement
+from step.lowering.plans.blocks import Arrangement, banks_of, memory_of
+from step.lowering.plans.parts import Circuit, Memory, Part
 from step.lowering.plans.plan import DatapathPlan, Timing
 from step.lowering.plans.rows import entry, largest
 from step.lowering.plans.words import Words
@@ -32,6 +33,12 @@ class MatmulPlan(DatapathPlan):
 
     A lane takes the products of ``terms`` k in a cycle: the arrangement has so many times fewer *steps* than there are
     k. Behind the last k are zeros.
+
+    Where left operands may have fewer rows than the arrangement (``fewer``), one with few rows has short turns, so it
+    must begin later, when more words of the right operand are there. Products do not meet on the lanes: one that begins
+    late keeps the next one waiting for so much longer as this may begin sooner. So none begins sooner than the others
+    need, as long as words of the right operand come. A result may wait for the words of the one before it. Stores have
+    room for the worst order of sizes. Where products share a turn each has the slot of one with all rows.
     """
 
     arrangement: Arrangement
@@ -43,17 +50,41 @@ class MatmulPlan(DatapathPlan):
     reduce: bool
     terms: int = 1
     deep: int = DEEP
+    fewer: bool = False
 
-    takes_rows = False
+    most_rows = property(lambda self: self.arrangement.rows if self.fewer else 0)
 
     @property
     def lanes(self) -> int:  # type: ignore[override]
         return self.arrangement.lanes * self.terms
 
     @property
+    def parts(self) -> Iterable[Part]:
+        """Lanes, the stores of operands in front of them, sums, and the store of the result."""
+        shape, dtype, out = self.arrangement, self.operands[0].dtype.name, self.result.dtype.name
+        yield Circuit(f"matmul.lanes.{dtype}", shape.lanes)
+        yield Circuit(f"matmul.lane_stages.{dtype}", shape.lanes * shape.stages)
+        yield Circuit(f"matmul.rounded_lanes.{out}", shape.lanes)
+        yield Circuit("matmul", amounts={"reduce": self.reduce, "dynamic": self.fewer})
+        for port, operand in enumerate(self.operands):
+            if self.assembled[port]:
+                yield Circuit("matmul.assembled_bits", operand.bits)
+                continue
+            ports = self.terms * (shape.block_cols if port else shape.block_rows)
+            yield memory_of(operand, self.banks[port], self.copies[port], ports, deep=self.deep_operands[port])
+        if self.reduce or (shape.inner > 1 and self.turns[1] != shape.stages):
+            yield Memory(32 * shape.lanes, self.sums, deep=self.deep_sums)
+            yield Circuit("matmul.kept_sums", 32 * shape.lanes)
+        if self.shifts:
+            yield Circuit("matmul.shifted_bits", self.result.bits)
+        else:
+            per_word = self.result.word_bits // min(self.result.dtype.bits, self.result.word_bits)
+            yield memory_of(self.result, self.result_banks, self.results, per_word, deep=self.deep_results)
+
+    @property
     def sizes(self) -> range:
         """The numbers of rows that there may be."""
-        return range(self.arrangement.rows, self.arrangement.rows + 1)
+        return range(1 if self.fewer else self.arrangement.rows, self.arrangement.rows + 1)
 
     @cached_property
     def initiation_interval(self) -> int:
@@ -77,6 +108,11 @@ class MatmulPlan(DatapathPlan):
 
     def interval_of(self, rows: int) -> int:
         """Cycles from the start of a product of so many ``rows`` to the next one."""
+        late = self.begins[rows] - min(self.begins[1:]) if self.fewer else 0
+        return max(self._busy(rows), self.arrangement.interval(rows) + late)
+
+    def _busy(self, rows: int) -> int:
+        """The same of products that all begin alike."""
         leaves = 1 if self.reduce else self.result.words_at(rows)
         return max(self.loads(rows), self.arrangement.interval(rows), leaves)
 
@@ -92,7 +128,7 @@ class MatmulPlan(DatapathPlan):
     def loads(self, rows: Any) -> Any:
         """Cycles in which the operands come."""
         left, right = self.operands
-        return largest(left.words_at(rows), right.beats)
+        return largest(left.words_at(rows), right.words)
 
     @property
     def depth(self) -> int:
@@ -102,12 +138,20 @@ class MatmulPlan(DatapathPlan):
     @cached_property
     def begin(self) -> int:
         """Cycles from the first words of the operands to the first block: every scalar came before it is read."""
-        whole = [each.beats for each, assembled in zip(self.operands, self.assembled, strict=True) if assembled]
+        whole = [each.words for each, assembled in zip(self.operands, self.assembled, strict=True) if assembled]
         return max(self.soonest(self.arrangement.rows), 1, *whole)
+
+    @cached_property
+    def begins(self) -> tuple[int, ...]:
+        """The same for each number of rows, where there may be fewer; none begin at once."""
+        soonest = {rows: max(1, self.soonest(rows)) for rows in self.sizes}
+        least = max(each + self.arrangement.interval(rows) - self._busy(rows) for rows, each in soonest.items())
+        comes = self.operands[1].words  # the lanes begin with a word
+        return 0, *(max(each, min(least, comes)) for each in soonest.values())
 
     def begin_of(self, rows: Any) -> Any:
         """`begin` of a product of so many ``rows``."""
-        return self.begin
+        return entry(rows, self.begins) if self.fewer else self.begin
 
     @cached_property
     def assembled(self) -> tuple[bool, bool]:
@@ -117,9 +161,10 @@ class MatmulPlan(DatapathPlan):
         one and a half LUTs, and every input of a multiplexer about one: of those there are as many as scalars in
         registers, or as banks. Two registers are counted as a LUT, as there are as many of both.
         """
+        if self.fewer or self.arrangement.products > 1:
+            return False, False
         ports = zip(self.operands, self.banks, self._copies(begin=self.soonest(self.arrangement.rows)), strict=True)
-        twice = self.arrangement.products == 1
-        left, right = (twice and copies > 1 and 2 * each.scalars < 2.5 * banks for each, (banks, _), copies in ports)
+        left, right = (copies > 1 and 2 * each.scalars < 2.5 * banks for each, (banks, _), copies in ports)
         return left, right
 
     @cached_property
@@ -166,7 +211,7 @@ class MatmulPlan(DatapathPlan):
         A state of known size has left before any sum of the second one behind it is complete. It may leave later than
         its last element came; for that there is a third place. A result of any size may wait for the one before it.
         """
-        if self.reduce and not self.takes_rows:
+        if self.reduce and not self.fewer:
             return 3
         words = self.result.words_at
         late = max(self._latencies[rows] - max(0, self._intervals[rows] - words(rows)) for rows in self.sizes)
@@ -177,9 +222,11 @@ class MatmulPlan(DatapathPlan):
     @cached_property
     def shifts(self) -> bool:
         """Whether the result waits in shift registers, which it leaves before a sum of the next one comes."""
+        if self.fewer or self.reduce or self.result.words > SHIFTED:
+            return False
         complete = self.complete(self.arrangement.rows)
-        taken = complete.max() - complete.min() + self.arrangement.waits + self.result.beats
-        return not self.reduce and self.result.beats <= SHIFTED and bool(taken <= self.initiation_interval)
+        taken = complete.max() - complete.min() + self.arrangement.waits + self.result.words
+        return bool(taken <= self.initiation_interval)
 
     def soonest(self, rows: int) -> int:
         """When the first block may begin, for scalars in banks."""
@@ -244,19 +291,9 @@ class MatmulPlan(DatapathPlan):
         shape = self.arrangement
         left, right = self.operands
         across = (shape.block_cols, self.terms) if self.transposed else (self.terms, shape.block_cols)
-        return _banks(left, shape.block_rows, self.terms), _banks(right, *across)
+        return banks_of(left, shape.block_rows, self.terms), banks_of(right, *across)
 
     @property
     def result_banks(self) -> tuple[int, int]:
         """The same of the result."""
-        return _banks(self.result, self.arrangement.block_rows, self.arrangement.block_cols)
-
-
-@lru_cache(maxsize=4096)  # it is the same for all groups of rows
-def _banks(tile: Words, down: int, across: int) -> tuple[int, int]:
-    """The number of pairs of a place in a word and a port, for scalars that are cut into blocks of ``down`` rows
-    and ``across`` columns with a port for each place; the most in one."""
-    bit = np.arange(tile.scalars) * tile.dtype.bits % tile.link_bits
-    ports = (np.arange(tile.rows) % down)[:, None] * across + np.arange(tile.cols) % across
-    _, counts = np.unique(bit * down * across + ports.reshape(-1), return_counts=True)
-    return len(counts), int(counts.max())
+        return banks_of(self.result, self.arrangement.block_rows, self.arrangement.block_cols)

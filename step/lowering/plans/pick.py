@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import cached_property
 from math import gcd
 from typing import Any
 
 from step.functions.pick import Column
 from step.language.function import Function
+from step.lowering.plans.parts import Part, Parts, Store
 from step.lowering.plans.plan import Application, TilePlan, Timing
 
 
 def plan(function: Function, application: Application) -> TilePlan:
     """The plan of a column, or of halves that change places."""
-    ports = application.words(0), application.words(-1)
-    most_rows = ports[0].rows if application.dynamic else 0
-    if isinstance(function, Column):
-        return ColumnPlan(*ports, function.index, most_rows=most_rows)
-    return RotatePlan(*ports, most_rows=most_rows)
+    kind = ColumnPlan if isinstance(function, Column) else RotatePlan
+    tile = application.words(0)
+    return kind(function, tile, application.words(-1), most_rows=tile.rows if application.dynamic else 0)
 
 
-@dataclass(frozen=True)
 class ColumnPlan(TilePlan):
-    """Column ``index``, in words that leave so that the last one follows the last word of the ``tile``."""
-
-    index: int
+    """A column, in words that leave so that the last one follows the last word of the ``tile``."""
 
 
 class RotatePlan(TilePlan):
@@ -35,15 +31,21 @@ class RotatePlan(TilePlan):
         return Timing(super().at(rows).initiation_interval, self._lag, streams=True)
 
     @property
+    def parts(self) -> Iterable[Part]:
+        """The windows, beside what tiles need."""
+        return *super().parts, self.store
+
+    @property
     def window(self) -> int:
         """The words of the fewest rows that are whole words, or of all rows."""
         row = self.tile.cols * self.tile.dtype.bits
-        return min(self.tile.beats, row // gcd(row, self.tile.link_bits))
+        return min(self.tile.words, row // gcd(row, self.tile.link_bits))
 
     @property
-    def windows(self) -> int:
-        """Windows that lie in registers."""
-        return 1 if self.window == 1 else 2
+    def store(self) -> Store:
+        """The windows that lie in registers."""
+        words = Parts(self.window, self.tile.word_bits)
+        return Store(words, words, 1 if self.window == 1 else 2, picked=True)
 
     @property
     def width(self) -> int:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from step.language.function import Function
 from step.language.graph import Node
-from step.language.types import ElementType, Selector, is_dynamic, with_rows
+from step.language.types import ElementType, is_dynamic, with_rows
 from step.lowering.fabric import FabricConfig
+from step.lowering.plans.parts import Circuit, Part
 from step.lowering.plans.rows import largest
 from step.lowering.plans.words import Words
 
@@ -61,6 +63,11 @@ class DatapathPlan(abc.ABC):
         """Rows of a tile, or the most."""
         return self.result.rows
 
+    @property
+    def parts(self) -> Iterable[Part]:
+        """What the datapath is made of."""
+        return ()
+
     @abc.abstractmethod
     def at(self, rows: Any) -> Timing:
         """The cycles with so many ``rows``: a number, or hardware. Where they are static, it is all of these."""
@@ -80,39 +87,48 @@ Plan = DatapathPlan | Timing
 
 @dataclass(frozen=True)
 class Wires(DatapathPlan):
-    """A ``function`` whose result is there at once, as ``streams`` or not; of operands and to a result of these widths.
+    """A ``function`` of elements that come in one piece, and of which the result is there ``cycles`` later.
 
-    Of control, and of a piece that an index counts: these come in one piece. The first operand may be ``chosen``, by a
-    selector.
+    Mostly that is at once: of control, and of a piece that an index counts. Elements follow each other ``interval``
+    cycles apart; ``at_once`` scalars are worked on in a cycle, where not all are. A piece is the whole element,
+    ``streams`` or not, or a word of it, of ``word_bits``.
     """
 
     function: Function
-    operand_widths: tuple[int, ...]
-    result_width: int
+    inputs: tuple[ElementType, ...]
+    output: ElementType
     reduce: bool
-    streams: bool
-    chosen: bool = False
+    streams: bool = False
+    interval: int = 1
+    cycles: int = 0
+    at_once: int = 0
+    word_bits: int | None = None
 
     takes_rows = False
     rows = 1
-    operand_bits = property(lambda self: self.operand_widths)
-    result_bits = property(lambda self: self.result_width)
+    operand_bits = property(lambda self: tuple(self.word_bits or each.bits for each in self.inputs))
+    result_bits = property(lambda self: self.word_bits or self.output.bits)
+
+    @property
+    def parts(self) -> Iterable[Part]:
+        """Wires; logic that finds the lowest of targets is for each of them."""
+        targets = getattr(self.inputs[0], "targets", 0)
+        yield Circuit(self.function.name, amounts={"bits": self.output.bits, "targets": targets})
 
     @classmethod
-    def of(cls, function: Function, application: Application, *, streams: bool = True) -> Wires:
+    def of(cls, function: Function, application: Application, **more: Any) -> Wires:
         """The wires of a function at its place in the fabric."""
-        inputs, result = application.inputs, application.result
-        chosen = isinstance(inputs[0], Selector)
-        return cls(function, tuple(each.bits for each in inputs), result.bits, application.reduce, streams, chosen)
+        return cls(function, application.inputs, application.result, application.reduce, **more)
 
     def at(self, rows: Any) -> Timing:
-        return Timing(1, 0, self.streams)
+        return Timing(self.interval, self.cycles, self.streams)
 
 
 @dataclass(frozen=True)
 class TilePlan(DatapathPlan):
     """The words of a ``tile`` become those of the ``result``, of which the last leaves a cycle behind its last one."""
 
+    function: Function
     tile: Words
     result: Words
     most_rows: int = field(default=0, kw_only=True)
@@ -120,6 +136,12 @@ class TilePlan(DatapathPlan):
     @property
     def operands(self) -> tuple[Words, ...]:  # type: ignore[override]
         return (self.tile,)
+
+    @property
+    def parts(self) -> Iterable[Part]:
+        """Wires, registers and counters, in parts of the words and of whole elements."""
+        amounts = {"bits": self.result.bits, "word_bits": self.result.word_bits}
+        yield Circuit(self.function.name, amounts=amounts)
 
     def at(self, rows: Any) -> Timing:
         came, leave = self.tile.words_at(rows), self.result.words_at(rows)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from math import gcd
 from typing import Any
 
 from step.functions.retile import RetileRow, RetileStreamify
 from step.language.function import Function
 from step.language.types import Tile
+from step.lowering.plans.parts import Circuit, Memory, Part, Parts, Store
 from step.lowering.plans.plan import Application, DatapathPlan, Timing
 from step.lowering.plans.rows import largest, parts
-from step.lowering.plans.words import Parts, Store
 
 PARTS = 4
 """Columns narrower than this part of a link wait in registers: memories of so few places take as much."""
@@ -36,6 +38,13 @@ def plan(function: Function, application: Application) -> DatapathPlan:
 def _fit(width: int, link_bits: int) -> bool:
     """Lines are whole words, or words whole lines."""
     return max(link_bits, width) % min(link_bits, width) == 0
+
+
+def _turn(item: int, enter: int, leave: int, bits: int) -> Memory:
+    """A memory for two elements of so many ``bits``, of which ``enter`` and ``leave`` are those of words, in items."""
+    banks = enter // item * (leave // item)
+    places = -(-bits // item // banks)
+    return Memory(item, 2 << (places - 1).bit_length(), banks, leave // item)
 
 
 @dataclass(frozen=True)
@@ -90,47 +99,43 @@ class JoinPlan(DatapathPlan):
     @cached_property
     def store(self) -> Store:
         """The store in which words of all tiles become words of the result."""
-        tile, whole = self.bits_of_a_tile, self.bits if self.packs else self.count * self.bits_of_a_tile
-        at_once = not self.streams
+        tile, whole = self.bits_of_a_tile, self.bits if self.kind == "packed" else self.count * self.bits_of_a_tile
+        at_once = self.kind == "registers"
         came = tile if at_once or self.control else min(self.link_bits, tile)
         left = whole if at_once or (self.control and self.count == 1) else min(self.link_bits, whole)
         return Store(Parts(self.count * -(-tile // came), came), Parts(-(-whole // left), left))
 
-    @property
-    def in_rows(self) -> bool:
-        """Tiles follow each other in a store."""
-        if self.row:
-            return self.dynamic and self.row % self.link_bits == 0
-        return self.lines == 1 and (self._fits or self.count * self.width <= self.link_bits)
+    @cached_property
+    def kind(self) -> str:
+        """How tiles wait: ``rows``, in a memory where they follow each other, ``packed`` so bit by bit, ``columns``,
+        lines that leave a memory in another order than they came, or in ``registers``."""
+        if self.row and not self.dynamic:
+            return "columns"
+        fits = _fit(self.width, self.link_bits)
+        if not self.row and self.lines == 1 and (fits or self.count * self.width <= self.link_bits):
+            return "rows"
+        if self.dynamic:
+            return "rows" if self.row and self.row % self.link_bits == 0 else "packed"
+        return "columns" if self.lines > 1 and fits and self.link_bits <= PARTS * self.width else "registers"
+
+    streams = takes_rows = property(lambda self: self.kind != "registers")
 
     @property
-    def in_columns(self) -> bool:
-        """Lines leave a memory in another order than they came."""
-        if self.row:
-            return not self.dynamic
-        return self.lines > 1 and self._fits and self.link_bits <= PARTS * self.width
-
-    @property
-    def streams(self) -> bool:  # type: ignore[override]
-        return self.in_rows or self.in_columns or self.packs
-
-    @property
-    def packs(self) -> bool:
-        """Tiles follow each other bit by bit."""
-        return self.dynamic and not self.in_rows
-
-    @property
-    def takes_rows(self) -> bool:  # type: ignore[override]
-        return self.streams
+    def parts(self) -> Iterable[Part]:
+        """The memory in which tiles wait, and what is around it, or registers."""
+        written, read = self.store.written, self.store.read
+        yield Circuit(f"join.{self.kind}", amounts={"bits": self.bits, "word_bits": min(self.link_bits, self.bits)})
+        if self.kind == "packed":
+            yield Memory(read.bits, read.count)
+        elif self.kind == "rows":
+            yield self.store
+        elif self.kind == "columns":
+            yield _turn(gcd(self.width, self.link_bits), written.bits, read.bits, self.bits)
 
     def at(self, rows: Any) -> Timing:
         still = -(-self.bits_of_a_tile // self.link_bits) if self.streams else 1
         words = largest(1, parts(rows, self.row, self.link_bits)) if self.row else still
         return Timing(words, 1, self.streams)
-
-    @property
-    def _fits(self) -> bool:
-        return _fit(self.width, self.link_bits)
 
 
 @dataclass(frozen=True)
@@ -163,9 +168,7 @@ class SplitPlan(DatapathPlan):
     def result_bits(self) -> int:
         return self.lines * self.width
 
-    @property
-    def takes_rows(self) -> bool:  # type: ignore[override]
-        return self.there or self.slides or self.lies_whole or self.lies_within
+    takes_rows = property(lambda self: self.kind not in ("turned", "registers"))
 
     def at(self, rows: Any) -> Timing:
         words = largest(1, parts(rows, self.width, self.link_bits))
@@ -181,30 +184,36 @@ class SplitPlan(DatapathPlan):
             return self.initiation_interval if self.sliding else self._words + 1
         return 0 if self.takes_rows else self._words
 
+    @cached_property
+    def kind(self) -> str:
+        """How pieces are read: as ``whole`` words where they lie, ``within`` one, ``sliding`` out of two that follow
+        each other, ``there`` in a memory for any rows; or when all came, ``turned`` in a memory that they leave in
+        another order than their scalars came, or out of ``registers``."""
+        if self.there:
+            return "there"
+        if self.lines == 1 and self.result_bits % min(self.link_bits, self.bits) == 0:
+            return "whole"
+        if self._words == 1 or (self.lines == 1 and self.link_bits % self.result_bits == 0):
+            return "within"
+        if self.sliding:
+            return "sliding"
+        return "turned" if _fit(self.width, self.link_bits) and self.link_bits <= PARTS * self.width else "registers"
+
     @property
-    def slides(self) -> bool:
-        """Pieces are read out of two words that follow each other."""
-        return self.sliding and not (self.lies_whole or self.lies_within)
+    def parts(self) -> Iterable[Part]:
+        """What chooses among bits of the tile, of a word or of several, and the memory that pieces leave."""
+        word, piece = min(self.bits, self.link_bits), min(self.link_bits, self.result_bits)
+        chosen = {"there": self.bits, "registers": self.bits, "turned": 0}.get(self.kind, word)
+        collected = self.result_bits * self.collects_control
+        amounts = {"bits": chosen, "word_bits": piece, "collected_bits": collected}
+        yield Circuit(f"split.{self.kind}", amounts=amounts)
+        if self.kind == "turned":
+            yield _turn(gcd(self.width, self.link_bits), word, piece, self.bits)
 
     @property
     def collects_control(self) -> bool:
         """Whether data that comes as words leaves in headers."""
         return self.makes_control and not self.control
-
-    @property
-    def lies_whole(self) -> bool:
-        """Pieces are made of whole words."""
-        return self.lines == 1 and self.result_bits % min(self.link_bits, self.bits) == 0
-
-    @property
-    def lies_within(self) -> bool:
-        """Words are made of whole pieces."""
-        return self._words == 1 or (self.lines == 1 and self.link_bits % self.result_bits == 0)
-
-    @property
-    def turns(self) -> bool:
-        """Pieces that have to wait leave a memory in another order than their scalars came; others leave registers."""
-        return _fit(self.width, self.link_bits) and self.link_bits <= PARTS * self.width
 
     @property
     def pieces(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,10 +11,11 @@ from step.errors import FabricError
 from step.functions.row import RowSum
 from step.language.function import Function
 from step.lowering.plans.fused import fused_cycles
+from step.lowering.plans.parts import Circuit, Part, Parts, Store
 from step.lowering.plans.plan import Application, TilePlan, Timing
 from step.lowering.plans.rows import largest, parts
 from step.lowering.plans.vector import rounding
-from step.lowering.plans.words import Parts, Schedule, Store
+from step.lowering.plans.words import Schedule
 
 
 def plan(function: Function, application: Application) -> RowPlan:
@@ -25,7 +27,7 @@ def plan(function: Function, application: Application) -> RowPlan:
     terms = function.terms if isinstance(function, RowSum) else None
     together = min(terms or 1, 1 << levels_of(tile.cols))
     most = max(fabric.vector_lanes, min(together, tile.cols)) if terms else fabric.vector_lanes
-    words = max(tile.beats, result.beats)
+    words = max(tile.words, result.words)
 
     def fits(shape: Arrangement) -> bool:
         """Whether all terms of a fused sum are in one group; and groups of rows, where there may be fewer of these,
@@ -42,9 +44,9 @@ def plan(function: Function, application: Application) -> RowPlan:
             f"that are made of whole sums, but link_bytes is {fabric.link_bytes}; choose another one, or an ordered sum"
         )
     return RowPlan(
+        function,
         tile,
         result,
-        function,
         min(shapes, key=lambda each: (max(each.groups, words), each.lanes)),
         fabric.stages,
         fabric.stages if sums else 1,
@@ -121,7 +123,6 @@ class RowPlan(TilePlan):
     groups, so that those of any number of rows come without a gap.
     """
 
-    function: Function
     arrangement: Arrangement
     stages: int
     join: int
@@ -136,10 +137,26 @@ class RowPlan(TilePlan):
     def levels(self) -> int:
         return levels_of(self.tile.cols)
 
+    @property
+    def parts(self) -> Iterable[Part]:
+        """The joins of a tree, those behind it in time, and stores on either side."""
+        shape, source, name = self.arrangement, self.tile.dtype.name, self.function.name
+        later = self.levels - (shape.across - 1).bit_length()
+        amounts = {"dynamic": self.most_rows > 0, "later_bits": later * self.tile.dtype.bits}
+        yield Circuit("row", amounts=amounts | {"result_bits": self.result.bits * self.result_store.copies})
+        if self.terms > 1:
+            yield Circuit(f"{name}.terms.{source}", shape.down * shape.across)
+            yield Circuit(f"{name}.gathers.{source}", shape.down * shape.across // self.terms)
+        yield Circuit(f"{name}.joins.{source}", shape.down * (shape.across // self.terms - 1) + later)
+        yield Circuit(f"{name}.lanes.{source}", shape.lanes)
+        yield Circuit(f"{name}.rounded.{self.result.dtype.name}", shape.down * self.rounds)
+        if self.store is not None:
+            yield self.store
+
     def at(self, rows: Any) -> Timing:
         groups, words = self.groups_of(rows), self.result.words_at(rows)
         waiting = 1 + groups - words if self.most_rows else self.leaving.lag
-        fixed = () if self.most_rows else (self.tile.beats, self.result.beats)
+        fixed = () if self.most_rows else (self.tile.words, self.result.words)
         latency = self.gathering + self.folding(self.levels) + self.rounds + waiting
         return Timing(largest(1, groups, *fixed), latency, streams=True)
 
@@ -167,14 +184,14 @@ class RowPlan(TilePlan):
     def direct(self) -> bool:
         """The words that come are the groups."""
         shape, tile = self.arrangement, self.tile
-        return tile.beats == shape.groups and shape.in_order and shape.lanes * tile.dtype.bits == tile.word_bits
+        return tile.words == shape.groups and shape.in_order and shape.lanes * tile.dtype.bits == tile.word_bits
 
     @property
     def store(self) -> Store | None:
         """The store in which words of the operand wait for groups; None where they are these."""
         shape, tile = self.arrangement, self.tile
         narrow, wide = sorted((shape.lanes * tile.dtype.bits, tile.word_bits))
-        fit = tile.beats == 1 or shape.groups == 1 or (wide % narrow == 0 and (wide // narrow).bit_count() == 1)
+        fit = tile.words == 1 or shape.groups == 1 or (wide % narrow == 0 and (wide // narrow).bit_count() == 1)
         if self.direct:
             return None
         copies = 1 if self.most_rows else self._uses.copies(self.gathering, self.initiation_interval)
@@ -204,5 +221,5 @@ class RowPlan(TilePlan):
         def ready(row: int) -> int:
             return (row // shape.down + 1) * shape.parts - 1
 
-        ends = ((at * link // bits, min((at + 1) * link, self.result.bits) - 1) for at in range(self.result.beats))
+        ends = ((at * link // bits, min((at + 1) * link, self.result.bits) - 1) for at in range(self.result.words))
         return Schedule(tuple((ready(first), ready(last // bits)) for first, last in ends))

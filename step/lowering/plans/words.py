@@ -7,7 +7,9 @@ from typing import Any
 
 from step.language.dtypes import DType
 from step.language.types import ElementType, Tile
+from step.lowering.plans.parts import Parts
 from step.lowering.plans.rows import parts as in_parts
+from step.lowering.plans.rows import word_bits
 
 
 @dataclass(frozen=True)
@@ -36,11 +38,12 @@ class Words:
 
     @property
     def word_bits(self) -> int:
-        return min(self.bits, self.link_bits)
+        return word_bits((self.bits,), self.link_bits)
 
     @property
-    def beats(self) -> int:
-        return -(-self.bits // self.link_bits)
+    def words(self) -> int:
+        """How many there are."""
+        return int(self.words_at(self.rows))
 
     def words_at(self, rows: Any) -> Any:
         """The words of as many ``rows`` as there are, a number, or hardware."""
@@ -49,33 +52,11 @@ class Words:
     @property
     def parts(self) -> Parts:
         """All words, of as many bits as the first one."""
-        return Parts(self.beats, self.word_bits)
+        return Parts(self.words, self.word_bits)
 
     def words_of(self, first: Any, last: Any) -> tuple[Any, Any]:
         """The words in which the scalars ``first`` to ``last`` lie, numbers or arrays: their first and their last."""
         return first * self.dtype.bits // self.link_bits, ((last + 1) * self.dtype.bits - 1) // self.link_bits
-
-
-@dataclass(frozen=True)
-class Parts:
-    """An element as ``count`` parts of ``bits`` bits."""
-
-    count: int
-    bits: int
-
-
-@dataclass(frozen=True)
-class Store:
-    """A part of a datapath: ``copies`` elements that come as parts of one width and leave as parts of another.
-
-    They lie in memories where as many of the narrower ones as fit make a wider one. Where parts lie in any other way,
-    or are used more than once, elements lie in registers from which they are ``picked``.
-    """
-
-    written: Parts
-    read: Parts
-    copies: int = 1
-    picked: bool = False
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import os
 import signal
 
 import pytest
+from commanding import Step, commanding
 from hypothesis import HealthCheck, settings
 
 from step.language.graph import Graph
@@ -29,6 +30,13 @@ YOUNG_OBJECTS = 100_000
 
 gc.disable()  # until all tests are known
 
+DEAREST = ("test_every_scenario_is_exact", "test_every_token_comes_in_its_cycle", "test_programs_that_route_by_indices")
+"""Tests that take the longest, each a large build: they begin first, so that no worker waits for one at the end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda each: not each.name.startswith(DEAREST))
+
 
 def pytest_collection_finish() -> None:
     """Thousands of tests are a million objects, which a worker would search through again and again."""
@@ -36,6 +44,12 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
     gc.enable()
+
+
+@pytest.fixture
+def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
+    """Runs the command line in this process, from the project's folder."""
+    return commanding(monkeypatch, capsys)
 
 
 @pytest.fixture

@@ -6,9 +6,8 @@ import shutil
 from pathlib import Path
 
 from cases import cases
+from commanding import ROOT, Step
 from filing import filed
-
-from tests.cli.commanding import ROOT, Step
 
 PROGRAM = "examples/moe_simple.py:small"
 

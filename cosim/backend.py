@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -43,15 +43,6 @@ from step.running.traffic import traffic
 _STATUS = {"finished": Status.FINISHED, "stalled": Status.DEADLOCK, "runaway": Status.RUNAWAY, "fault": Status.FAULT}
 
 
-@dataclass(frozen=True)
-class RtlRun:
-    """A run, and the speeds of its simulation and build."""
-
-    result: RunResult
-    cycles_per_second: float
-    build_seconds: float
-
-
 def run(
     program: Prepared | Netlist | Graph,
     inputs: Mapping[str, Any] | BoundInputs | None = None,
@@ -72,9 +63,9 @@ def run(
     as its ``result``; `InputError`, `FabricError`, `BuildError` and `EnvironmentProblem`.
     """
     prepared = prepare(program, inputs, fabric)
-    found = run_rtl(
+    found, _ = run_rtl(
         prepared, max_cycles=max_cycles, waves=waves, optimize=optimize, progress=progress, on_token=on_token
-    ).result
+    )
     return found if events else replace(found, events=None)
 
 
@@ -86,8 +77,8 @@ def run_rtl(
     optimize: bool = True,
     progress: Progress = silent,
     on_token: OnToken | None = None,
-) -> RtlRun:
-    """Like `run`, with all that `cosim.comparing.compare` wants to know besides."""
+) -> tuple[RunResult, RawRun]:
+    """Like `run`, with the record of the simulation, as `cosim.comparing.compare` wants to know its speed."""
     wave_kind(waves)  # told before the work, as is a cache that can not be
     cache_directory()
     check_outputs(prepared.graph)
@@ -115,7 +106,7 @@ def run_rtl(
     if error is not None:
         error.result = _result(netlist, raw, capacities, error)
         raise error
-    return RtlRun(_result(netlist, raw, capacities, None), raw.cycles_per_second, raw.build_seconds)
+    return _result(netlist, raw, capacities, None), raw
 
 
 RTL = Backend(run, timed=True, outputs=True)
@@ -191,7 +182,7 @@ def _outputs(netlist: Netlist, raw: RawRun) -> dict[str, list[Token]]:
                 outputs[node.name] = _stored(netlist, node, access, raw, content, region.tiles)
             else:
                 tiling = TiledTensor(netlist.graph.tensors[access.tensor], access.tile.shape)
-                outputs[access.tensor] = as_output(tiling, list(unpack_tiles(content, access.tile, beat)))
+                outputs[access.tensor] = as_output(tiling.extents, unpack_tiles(content, access.tile, beat))
     return outputs
 
 

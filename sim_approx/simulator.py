@@ -27,13 +27,21 @@ from step.running.result import RunResult
 
 
 class Simulator:
-    """``program``, ready to run on the fast model with other data, depths of channels and memories.
+    """Program that is ready to run on the fast model, with other data, depths of channels and memories.
 
     The program is checked, lowered and made ready once; where the compiled engine runs, a run costs little more than
-    its firings then. ``inputs`` and ``fabric`` replace the program's own; ``values="all"`` computes outputs;
-    ``engine`` is ``"compiled"`` or ``"python"``; ``jump=False`` goes through all repetitions of a regular phase, to the
-    same end; with ``symbols=True`` results have the values of symbols, where a run shows them without going through
-    repetitions for it. Several threads may run at once. Raises what `run` raises.
+    its firings then. Several threads may run at once.
+
+    ``program``: a `Program`, a `Graph` or the name of a file.
+    ``inputs``: data by name, or an .npz file, in the place of the program's own.
+    ``fabric``: a `FabricConfig` in the place of the program's own.
+    ``values``: "all" computes outputs; by default only what decides cycles is computed.
+    ``engine``: "compiled" or "python".
+    ``jump``: False goes through all repetitions of a regular phase, to the same end.
+    ``symbols``: True gives results the values of symbols, where a run shows them without going through repetitions for
+    it.
+
+    Raises what `run` raises.
 
     >>> simulator = step.Simulator(program)
     >>> simulator.run().cycles, simulator.run(depths={"x": 8}).cycles, simulator.run({"x": [[1, 2, 3]] * 4}).cycles

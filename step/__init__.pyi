@@ -49,3 +49,5 @@ from step_explore.sweeps.sweep import sweep as sweep
 from step_explore.tuning.tune import Tuned as Tuned
 from step_explore.tuning.tune import tune as tune
 from step_show import plot as plot
+from step_show.play.player import Play as Play
+from step_show.play.player import play as play

@@ -37,6 +37,12 @@ class StepError(Exception):
     """Base of all errors that the toolkit reports.
 
     ``exit_code`` is the exit code of the command line.
+
+    >>> try:
+    ...     step.run(program, "interpret", inputs={"x": [1, 2]})
+    ... except step.StepError as error:
+    ...     print(type(error).__name__, error.exit_code)
+    InputError 1
     """
 
     exit_code = 1

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -64,10 +63,6 @@ class UnitCycles:
         """Whether every token is in the cycle of the plan."""
         return self.residual == 0 and self.expected == self.measured
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data, as the schema ``calibration`` describes it."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class UnitBench:
@@ -81,7 +76,7 @@ class UnitBench:
         """Run the program in RTL and on the fast model; raises what these raise."""
         prepared = prepare(self.program)
         netlist, nodes = prepared.netlist, {each.name: each for each in prepared.netlist.units}
-        exact = run_rtl(prepared, optimize=False, progress=progress).result.events
+        exact = run_rtl(prepared, optimize=False, progress=progress)[0].events
         model = approx.run(prepared, events=True).events
         assert exact is not None and model is not None
         return [_compared(unit, netlist, nodes[name], exact, model) for unit, name in self.units.items()]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from step.errors import FormatError, InputError
 from step.host.paths import named_file
 from step.language.arguments import Checked
-from step.language.parameters import Within, settle_parameters, settled
+from step.language.parameters import Count, settle_parameters, settled
 from step.programs.files.json_file import plain_json
 from step_models.checking import require, workload
 
@@ -19,12 +19,27 @@ DATA = Path(__file__).parent / "data"
 
 @dataclass(frozen=True)
 class Configuration(metaclass=Checked):
-    """The dimensions of a decoder with a mixture of SwiGLU experts and grouped-query attention.
+    """Dimensions of a decoder with a mixture of SwiGLU experts and grouped-query attention.
 
-    ``hidden``: scalars of a token. ``inner``: hidden scalars of one expert. ``experts_per_token``: how many of the
-    ``experts`` a token goes to. ``key_value_heads`` of ``head_size`` scalars, each of which is shared by
-    ``query_heads / key_value_heads`` query heads. `dataclasses.replace` makes a smaller one. Raises `InputError` for
-    dimensions that no model can have.
+    `dataclasses.replace` makes a smaller one.
+
+    ``name``: the model's name.
+    ``layers``: decoder layers.
+    ``hidden``: scalars of a token.
+    ``inner``: hidden scalars of one expert.
+    ``experts``: experts of a layer.
+    ``experts_per_token``: how many of these a token goes to.
+    ``query_heads``: query heads, a multiple of the next number.
+    ``key_value_heads``: heads of keys and values.
+    ``head_size``: scalars of a head.
+    ``norm_epsilon``: what RMSNorm adds to the mean square.
+
+    Raises `InputError` for dimensions that no model can have.
+
+    >>> from dataclasses import replace
+    >>> small = replace(step_models.configuration("Mixtral-8x7B"), hidden=64, layers=2)
+    >>> small.hidden, small.experts, small.group
+    (64, 8, 4)
     """
 
     name: str
@@ -44,7 +59,7 @@ class Configuration(metaclass=Checked):
         for each in fields(self):
             if each.type == "int":
                 what = f"{each.name} of model {self.name!r}"
-                settled(getattr(self, each.name), Annotated[int, Within(1)], what, InputError)
+                settled(getattr(self, each.name), Count, what, InputError)
         settle_parameters(self)
         if not isinstance(self.norm_epsilon, float) or not 0 <= self.norm_epsilon < math.inf:
             raise InputError(f"norm_epsilon of model {self.name!r} must be a float >= 0, not {self.norm_epsilon!r}")
@@ -67,7 +82,15 @@ class Configuration(metaclass=Checked):
 
 @workload
 def configuration(name: str) -> Configuration:
-    """The configuration of a model by name, such as ``"Mixtral-8x7B"``; `InputError` for one that is not here."""
+    """Configuration of a model that comes with the package.
+
+    ``name``: the model, such as ``"Mixtral-8x7B"``.
+
+    Raises `InputError`, with all names, for one that is not here.
+
+    >>> step_models.configuration("Qwen3-30B-A3B").experts
+    128
+    """
     known = {each.name: each for each in map(read_configuration, sorted((DATA / "models").glob("*.json")))}
     require(name in known, f"there is no configuration of a model {name!r}; there are {', '.join(known)}")
     return known[name]
@@ -75,7 +98,15 @@ def configuration(name: str) -> Configuration:
 
 @workload
 def read_configuration(path: Path | str) -> Configuration:
-    """A configuration from a JSON object with the fields of `Configuration`; `FormatError` for another form."""
+    """Configuration from a file.
+
+    ``path``: a JSON object with the fields of `Configuration`.
+
+    Raises `FormatError` for another form, and dimensions that no model can have.
+
+    >>> step_models.read_configuration("step_models/data/models/mixtral-8x7b.json").name
+    'Mixtral-8x7B'
+    """
     data = plain_json(named_file(path, "a configuration"), "configuration of a model")
     if not isinstance(data, dict):
         raise FormatError(f"{path} must have an object with a model's dimensions, not {data!r}")

@@ -22,7 +22,17 @@ MOST = 1 << 20
 
 @workload
 def check_lengths(lengths: np.ndarray, room: int | None = None, *, name: str = "KV lengths") -> np.ndarray:
-    """``lengths`` itself; `InputError` unless they are lengths, with a free row in a cache of ``room`` rows."""
+    """Lengths of KV caches themselves, where they are ones.
+
+    ``lengths``: integers >= 0 ``[requests]``, the rows of each request before the one that is being decoded.
+    ``room``: rows of the cache; each request needs a free one.
+    ``name``: what an error calls the lengths.
+
+    Raises `InputError` for anything else.
+
+    >>> step_models.check_lengths(np.array([3, 7]), room=8)
+    array([3, 7])
+    """
     lengths = as_array(lengths, name)
     if lengths.ndim != 1 or lengths.dtype.kind not in "iu" or not lengths.size:
         raise InputError(
@@ -39,7 +49,15 @@ def check_lengths(lengths: np.ndarray, room: int | None = None, *, name: str = "
 
 @workload
 def read_kv_lengths(path: Path | str) -> np.ndarray:
-    """The lengths in an .npy file; raises `FormatError` for a file of another form."""
+    """Lengths of KV caches in rows from a file, as `check_lengths` describes them.
+
+    ``path``: an .npy file.
+
+    Raises `FormatError` for a file of another form.
+
+    >>> step_models.read_kv_lengths("step_models/data/kv_lengths/b64/conv_stdev0996_4007_4070.npy").max().item()
+    4088
+    """
     lengths = read_array(path)
     try:
         return check_lengths(lengths, name=f"{path}: KV lengths")
@@ -49,7 +67,15 @@ def read_kv_lengths(path: Path | str) -> np.ndarray:
 
 @workload
 def measured_kv_lengths(name: str) -> np.ndarray:
-    """Lengths of a measured batch that comes with the package, such as ``b64/conv_stdev0996_4007_4070``."""
+    """Lengths of KV caches in rows of a measured batch that comes with the package.
+
+    ``name``: folder and name in ``step_models/data/kv_lengths``: ``b64/...`` has 64 requests.
+
+    Raises `InputError`, with the first and the last name, for a batch that is not here.
+
+    >>> step_models.measured_kv_lengths("b64/conv_stdev0996_4007_4070").shape
+    (64,)
+    """
     folder = DATA / "kv_lengths"
     known = [f"{each.parent.name}/{each.stem}" for each in sorted(folder.glob("*/*.npy"))]
     if name not in known:
@@ -61,9 +87,17 @@ def measured_kv_lengths(name: str) -> np.ndarray:
 
 @workload
 def sampled_kv_lengths(requests: int, *, mean: float = 1024.0, deviation: float = 1024.0, seed: int = 0) -> np.ndarray:
-    """Lengths of a log-normal distribution with this mean and standard deviation, rounded down.
+    """Lengths of KV caches in rows from a log-normal distribution, rounded down: integers ``[requests]``.
+
+    ``requests``: how many.
+    ``mean``: of the distribution, in rows.
+    ``deviation``: its standard deviation, in rows.
+    ``seed``: of the random numbers.
 
     Raises `InputError` for what can not be drawn.
+
+    >>> step_models.sampled_kv_lengths(4, mean=100, deviation=0)
+    array([100, 100, 100, 100])
     """
     require(requests <= MOST, f"a sample of KV lengths must have at most {MOST:,} requests, not {requests:,}")
     if requests < 1 or not 0 < mean < np.inf or not 0 <= deviation < np.inf:

@@ -139,7 +139,7 @@ def layer_norm_reference(x: np.ndarray, scale: np.ndarray, bias: np.ndarray, eps
     """LayerNorm in float64 on rows ``x``."""
     rows = x.astype(np.float64)
     centred = rows - rows.mean(axis=1, keepdims=True)
-    unit: np.ndarray = centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + epsilon)
+    unit = centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + epsilon)
     return unit * scale.astype(np.float64) + bias.astype(np.float64)
 
 

@@ -32,7 +32,18 @@ LAYERS = {
 def check_routing(
     routing: np.ndarray, experts: int, experts_per_token: int | None = None, *, name: str = "routing"
 ) -> np.ndarray:
-    """``routing`` itself; `InputError`, which calls it ``name``, unless it is one for so many experts."""
+    """Routing of tokens to experts itself, where it is one.
+
+    ``routing``: integers ``[tokens, experts per token]``, the ids of different experts in each row.
+    ``experts``: ids are below this.
+    ``experts_per_token``: columns that it has to have; None: any number.
+    ``name``: what an error calls the routing.
+
+    Raises `InputError` for anything else.
+
+    >>> step_models.check_routing(np.array([[0, 2], [1, 3]]), experts=4).shape
+    (2, 2)
+    """
     routing = as_array(routing, name)
     require(1 <= experts <= MOST, f"{name}: there must be 1 to {MOST:,} experts, not {experts:,}")
     if routing.ndim != 2 or routing.dtype.kind not in "iu":
@@ -58,7 +69,17 @@ def check_routing(
 
 @workload
 def read_routing(path: Path | str, experts: int, experts_per_token: int | None = None) -> np.ndarray:
-    """The array ``data`` of an .npz file; raises `FormatError` for a file of another form."""
+    """Routing of tokens to experts from a file, as `check_routing` describes it.
+
+    ``path``: an .npz file with an array ``data``.
+    ``experts``: ids are below this.
+    ``experts_per_token``: columns that it has to have; None: any number.
+
+    Raises `FormatError` for a file of another form.
+
+    >>> step_models.read_routing("step_models/data/expert_routing/mixtral_b64.npz", experts=8).shape
+    (64, 2)
+    """
     arrays = read_arrays(path)
     if "data" not in arrays:
         raise FormatError(f"{path} must have an array 'data', not {', '.join(arrays) or 'nothing'}")
@@ -70,7 +91,17 @@ def read_routing(path: Path | str, experts: int, experts_per_token: int | None =
 
 @workload
 def measured_routing(name: str, experts: int, experts_per_token: int | None = None) -> np.ndarray:
-    """A trace that comes with the package: ``mixtral_b64``, ``mixtral_b1024``, ``qwen_b64`` or ``qwen_b1024``."""
+    """Routing of a measured trace that comes with the package: integers ``[tokens, experts per token]``.
+
+    ``name``: ``mixtral_b64``, ``mixtral_b1024``, ``qwen_b64`` or ``qwen_b1024``.
+    ``experts``: experts of the model.
+    ``experts_per_token``: columns that it has to have; None: any number.
+
+    Raises `InputError` for another name.
+
+    >>> step_models.measured_routing("qwen_b64", experts=128).shape
+    (64, 8)
+    """
     folder = DATA / "expert_routing"
     known = sorted(each.stem for each in folder.glob("*.npz"))
     require(name in known, f"there is no measured routing {name!r}; there are {', '.join(known)}")
@@ -81,10 +112,20 @@ def measured_routing(name: str, experts: int, experts_per_token: int | None = No
 def sampled_routing(
     tokens: int, experts: int, experts_per_token: int, *, skew: float = 0.0, seed: int = 0
 ) -> np.ndarray:
-    """Every token draws different experts one after the other, with probabilities of a Zipf distribution.
+    """Routing in which every token draws different experts one after the other: integers ``[tokens,
+    experts_per_token]``.
 
-    The expert of rank r, 1 to ``experts``, has a probability in proportion to r to the power of ``-skew``: 0 is
-    uniform. Which expert has which rank is drawn from ``seed``, too. Raises `InputError` for what can not be drawn.
+    ``tokens``: rows.
+    ``experts``: experts to draw from. The one of rank r, 1 to ``experts``, has a probability in proportion to r to the
+    power of ``-skew``; which expert has which rank is drawn, too.
+    ``experts_per_token``: columns.
+    ``skew``: >= 0; 0 is uniform.
+    ``seed``: of the random numbers.
+
+    Raises `InputError` for what can not be drawn.
+
+    >>> step_models.sampled_routing(tokens=100, experts=8, experts_per_token=2, skew=1.0).shape
+    (100, 2)
     """
     require(1 <= experts <= MOST, f"a routing must have 1 to {MOST:,} experts, not {experts:,}")
     if not 1 <= experts_per_token <= experts:
@@ -102,9 +143,18 @@ def sampled_routing(
 
 @workload
 def layer_routings(model: Configuration, tokens: int, *, skew: float = 0.0, seed: int = 0) -> list[np.ndarray]:
-    """A routing for every layer of ``model``: the measured one where there is one, else `sampled_routing`.
+    """Routings of all layers of a model: the measured one where there is one, else a sample.
 
-    The sample of a layer has the seed ``seed`` plus its number.
+    ``model``: its `Configuration`.
+    ``tokens``: rows of each routing.
+    ``skew``: of samples (`sampled_routing`).
+    ``seed``: of samples; that of a layer has this plus its number.
+
+    Raises what `sampled_routing` raises.
+
+    >>> routings = step_models.layer_routings(step_models.configuration("Mixtral-8x7B"), tokens=64)
+    >>> len(routings), routings[0].shape
+    (32, (64, 2))
     """
     measured_layer, trace = LAYERS.get((model.name, tokens), (None, ""))
     return [

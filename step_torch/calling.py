@@ -14,7 +14,7 @@ from typing import Any
 from step.errors import InputError, StepError
 from step_torch.lacking import HEAD, lacking, listed, unlike
 
-_SITE = re.compile(r".*/(?:site|dist)-packages/")
+SITE = re.compile(r".*/(?:site|dist)-packages/")
 
 _PYTHON = sysconfig.get_path("stdlib")
 
@@ -50,9 +50,9 @@ def _place(model: Any, error: Exception) -> str:
     for frame, number in traceback.walk_tb(error.__traceback__):
         path = names.get(id(frame.f_locals.get("self")), path)
         file = frame.f_code.co_filename
-        installed = _SITE.match(file) is not None
+        installed = SITE.match(file) is not None
         if "/torch/" not in file and not file.startswith(_OURS) and (installed or not file.startswith(_PYTHON)):
-            line = f"{_SITE.sub('', file)}:{number}"
+            line = f"{SITE.sub('', file)}:{number}"
     module = "" if path is None else f"in {path or 'the module itself'}, "
     return module if line is None else f"{module}at {line}, "
 

@@ -26,7 +26,7 @@ from step.host.files import write_atomically, writing
 from step.host.paths import named_file
 from step.programs.data.npz import Arrays
 from step_torch.archive import RESULTS
-from step_torch.calling import calling, check_arguments, check_call
+from step_torch.calling import SITE, calling, check_arguments, check_call
 from step_torch.differences import difference
 from step_torch.lacking import PARTS, lacking, listed, parts_missing, scales
 from step_torch.layers import Layers, name_of, tables
@@ -39,7 +39,6 @@ WHOLE = ("linear", "silu", "gelu", "softmax", "layer_norm", "scaled_dot_product_
 OWN = tuple(f"step_torch/{name}.py" for name in ("capturing", "layers", "marks", "references", "calling"))
 
 _FRAME = re.compile(r'File "(.*?)", line (\d+), in (.*)')
-_SITE = re.compile(r".*/(?:site|dist)-packages/")
 
 
 class Decoding(nn.Module):
@@ -76,11 +75,19 @@ SOME = 64
 
 
 def capture_decoding(model: nn.Module, path: Path | str, *, room: int, prompts: Sequence[Sequence[int]] = ()) -> Path:
-    """Write a step of the language model ``model``, of transformers, as ``path``: what `step generate` takes.
+    """Capture of one step of a language model of transformers as the file ``path``: what `step generate` takes.
 
-    Sequences may have up to ``room`` tokens. Behind each of the ``prompts`` the model writes that many, and the texts
-    are stored, too, for `step generate --check`. Raises what `capture` raises, and `InputError` for a model that does
-    more than embedding, layers, norm and head, or has no positions for so many tokens.
+    ``model``: the model, in BF16.
+    ``path``: a .pt2 file.
+    ``room``: tokens that a sequence may have.
+    ``prompts``: token ids; behind each the model writes as many as there is room for, and the texts are stored, too,
+    for `step generate --check`.
+
+    Raises what `capture` raises, and `InputError` for a model that does more than embedding, layers, norm and head, or
+    has no positions for so many tokens.
+
+    >>> step_torch.capture_decoding(model, "model.pt2", room=64, prompts=[[1, 2, 3]])  # doctest: +SKIP
+    PosixPath('model.pt2')
     """
     body = getattr(model, "base_model", model)
     if not any(all(hasattr(body, each) for each in kind) for kind in PARTS):
@@ -174,13 +181,20 @@ def capture(
     dynamic_shapes: Any = None,
     samples: Sequence[Sequence[Tensor]] = (),
 ) -> Path:
-    """Write ``module`` as ``path`` (.pt2), with its results for ``args``; returns the path.
+    """Capture of ``module`` as the file ``path``, with what it makes of ``args``; returns the path.
 
-    ``dynamic_shapes`` as for `torch.export.export`: axes that `step_torch.load` may give another extent. ``samples``:
-    further arguments to compare results for, as those of a single row are too few to tell errors apart. Raises
-    `InputError` for a module that is not in BF16 or that decides on data, for attention and experts of transformers
-    that a mark does not take or makes something else of, and for whatever else the module raises. It is taken as it is
-    in `eval`.
+    ``module``: in BF16; it is taken as in `eval`.
+    ``args``: tensors that it is called with.
+    ``path``: a .pt2 file.
+    ``dynamic_shapes``: as for `torch.export.export`: axes that `step_torch.load` may give another extent.
+    ``samples``: further arguments to compare results for, as those of a single row are too few to tell errors apart.
+
+    Raises `InputError` for a module that is not in BF16 or that decides on data, for attention and experts of
+    transformers that a mark does not take or makes something else of, and for whatever else the module raises.
+
+    >>> rows = torch.randn(1, 16, 32, dtype=torch.bfloat16)  # doctest: +SKIP
+    >>> step_torch.capture(module, (rows,), "model.pt2")  # doctest: +SKIP
+    PosixPath('model.pt2')
     """
     check_arguments([args, *samples])
     return _capture(module, [tuple(each) for each in (args, *samples)], path, dynamic_shapes, {})
@@ -229,7 +243,8 @@ def _exported(module: nn.Module, args: tuple[Tensor, ...], dynamic_shapes: Any) 
             + "\ntorch takes an extent of 1 for a constant: capture with args of 2 or more along a dynamic axis" * one
         ) from error
     except torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode as error:
-        line = _user_line(str(error))
+        found = _FRAME.search(str(error))
+        line = f" at {found[1]}:{found[2]}" if found else ""
         raise InputError(f"the module decides on data{line}: a stream of operators can not, so take it apart") from None
     table = torch.export.default_decompositions()
     for op in [each for each in table if each.name().split("::")[-1].split(".")[0] in WHOLE]:
@@ -240,14 +255,9 @@ def _exported(module: nn.Module, args: tuple[Tensor, ...], dynamic_shapes: Any) 
     return program
 
 
-def _user_line(message: str) -> str:
-    found = _FRAME.search(message)
-    return f" at {found[1]}:{found[2]}" if found else ""
-
-
 def _shorten(meta: dict[str, Any]) -> None:
     """Keep the innermost line outside of torch, with a path that is the same on all machines."""
-    frames = [(_SITE.sub("", file), *rest) for file, *rest in _FRAME.findall(meta.get("stack_trace") or "")]
+    frames = [(SITE.sub("", file), *rest) for file, *rest in _FRAME.findall(meta.get("stack_trace") or "")]
     own = [each for each in frames if not each[0].startswith("torch/") and not each[0].endswith(OWN)]
     if own or frames:
         file, line, function = (own or frames)[-1]

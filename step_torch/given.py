@@ -51,10 +51,8 @@ def check_extents(archive: Archive, nodes: Nodes) -> None:
     sizes = archive.model["graph_module"]["graph"]["tensor_values"]
     for symbol, limits in archive.model.get("range_constraints", {}).items():
         low, high = limits.get("min_val"), limits.get("max_val")
-        if symbol not in nodes.extents:
-            continue
-        extent = nodes.extents[symbol]
-        if (low is None or low <= extent) and (high is None or extent <= high):
+        extent = nodes.extents.get(symbol)
+        if extent is None or ((low is None or low <= extent) and (high is None or extent <= high)):
             continue
         axes = ((name, axis, each) for name in nodes.inputs for axis, each in enumerate(sizes[name]["sizes"]))
         name, axis, _ = next(each for each in axes if f"'{symbol}'" in each[2].get("as_expr", {}).get("expr_str", ""))

@@ -29,7 +29,14 @@ ALLOWED = 1.1
 
 @dataclass(frozen=True)
 class Check:
-    """Root-mean-square errors to float64, relative to the largest output: of the program, and of torch in BF16."""
+    """Errors of an import: root-mean-square errors to float64, in parts of the largest output.
+
+    ``error``: of the program.
+    ``torch_error``: of torch in BF16.
+
+    >>> step_torch.Check(error=4.0e-4, torch_error=4.2e-4).passed
+    True
+    """
 
     error: float
     torch_error: float
@@ -45,7 +52,18 @@ class Check:
 
 @dataclass(frozen=True)
 class Imported:
-    """The module ``archive``, whose ``nodes`` were lowered one by one, to what is ``lowered``."""
+    """Captured module as a program; `load` makes it.
+
+    ``archive``: the file.
+    ``nodes``: operators of torch, each of which was lowered.
+    ``tiling``: the `Tiling` that was asked for.
+    ``lowered``: the program, before depths of channels are found (`program`).
+    ``notes``: choices of tiles that were made for the user, and why.
+
+    >>> model = step_torch.load("tests/step_torch/captured/page.pt2")
+    >>> model.program, model.host
+    (<program page: 56 operators, 9 inputs>, ['x: bfloat16 [1, 16, 32]'])
+    """
 
     archive: Archive
     nodes: Nodes
@@ -110,11 +128,19 @@ def load(
     tiling: Tiling | None = None,
     name: str | None = None,
 ) -> Imported:
-    """Import the captured module ``path`` (.pt2).
+    """Import of a captured module; torch is not needed for it.
 
-    ``inputs``, by name or an .npz file, take the place of those of the capture, and are rounded to its formats. Their
-    dynamic axes may have other extents. ``tiling``: how large tiles are. Raises `FormatError` for files that can not be
-    read, and `InputError` for data that does not fit, and with a list of all operators without a lowering.
+    ``path``: a .pt2 file of `capture`.
+    ``inputs``: data by name, or an .npz file, in the place of that of the capture; it is rounded to its formats.
+    Dynamic axes may have other extents.
+    ``tiling``: how large tiles are.
+    ``name``: name of the program, by default that of the file.
+
+    Raises `FormatError` for files that can not be read, and `InputError` for data that does not fit, and with a list of
+    all operators without a lowering.
+
+    >>> step_torch.load("tests/step_torch/captured/page.pt2", name="gated").program
+    <program gated: 56 operators, 9 inputs>
     """
     archive, tiling = read_archive(path), tiling or Tiling()
     given = as_captured(archive, inputs)

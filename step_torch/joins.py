@@ -29,7 +29,18 @@ Side = Literal["row", "col"]
 
 @dataclass(frozen=True)
 class Join:
-    """A converter in front of ``node``: what it is, the ``bytes`` that it holds, and why it is there."""
+    """Converter in front of an operator of torch, where tiles come in another layout than it takes.
+
+    ``node``: the operator.
+    ``kind``: the converter.
+    ``bytes``: bytes that it holds.
+    ``why``: why it is there.
+    ``place``: line of the model.
+
+    >>> joins = step_torch.load("tests/step_torch/captured/page.pt2").joins()
+    >>> [(join.kind, join.bytes, join.node) for join in joins]
+    [('Retile to 64 of linear_columns', 512, 'linear_2'), ('Retile to 32 of x_2', 256, 'add_18')]
+    """
 
     node: str
     kind: str

@@ -15,10 +15,19 @@ from step_torch.marks import check_window
 
 
 class Layers(nn.Module):
-    """The first ``count`` decoder layers of a model of transformers: rows in, rows out.
+    """First decoder layers of a model of transformers, as a module: rows in, rows out.
 
-    ``positions`` are the tables of cosines and sines of `tables`, if the model has any; ``past`` the keys and values of
-    each layer, [1, heads, rows, size], where it decodes.
+    ``model``: the model.
+    ``count``: how many layers.
+
+    It is called with rows ``[1, rows, hidden]``, the tables of `tables`, if the model has any, and where it decodes
+    keys and values of each layer, ``[1, heads, rows, size]``.
+
+    Raises `InputError` for a model without such layers, or one that is not causal.
+
+    >>> layer, positions = step_torch.Layers(model), step_torch.tables(model, range(16))  # doctest: +SKIP
+    >>> step_torch.capture(layer, (rows, *positions), "layer.pt2")  # doctest: +SKIP
+    PosixPath('layer.pt2')
     """
 
     def __init__(self, model: nn.Module, count: int = 1) -> None:
@@ -69,7 +78,13 @@ class _Past:
 
 
 def tables(model: nn.Module, positions: Sequence[int]) -> tuple[Tensor, ...]:
-    """The cosines and sines [1, positions, size] that layers of ``model`` take; none without a rotary embedding."""
+    """Cosines and sines ``[1, positions, size]`` that layers of ``model`` take; none without a rotary embedding.
+
+    ``model``: a model of transformers.
+    ``positions``: their numbers, in the order of the rows.
+
+    >>> cosines, sines = step_torch.tables(model, range(16))  # doctest: +SKIP
+    """
     body = model.base_model
     if not hasattr(body, "rotary_emb"):
         return ()

@@ -87,10 +87,6 @@ class Value:
     layout: TileLayout
     dtype: DType
 
-    def over(self, dims: Dims) -> Value:
-        """The same value, whose dimensions are seen as ``dims``."""
-        return replace(self, dims=dims)
-
 
 def whole(axis: TensorAxis | None) -> AxisPart | None:
     """All of an axis at once."""

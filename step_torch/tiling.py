@@ -15,16 +15,25 @@ ROWS = 4
 
 @dataclass(frozen=True)
 class Tiling(metaclass=Checked):
-    """``rows`` of the tiles of activations and ``columns`` of those of weights, where an axis is not shorter. Where so
-    many columns do not divide it, tiles have the most that do; so they do in rows, of which there are up to four, where
-    ``rows`` is None.
+    """Sizes of the tiles of an import, and the place of its weights.
 
-    ``held``: weights stay on chip, and are read once; else they are read for every tile of activations. ``on_chip``:
-    bytes that a buffer of a join may have; what is larger goes through off-chip memory. ``cache_rows``: of the tiles of
-    KV caches. ``depth``: products with weights, but for those of experts, take so much of their depth at a time, of
-    weights that lie in memory in this order; else all of it, of weights as they are in torch. The sums are the same.
-    ``sum`` is that of all products; "fused" ones have other bits. ``side_by_side``: such a product is so many units, of
-    which each loads and multiplies its share of the columns; ``columns`` is not asked then.
+    ``rows``: rows of tiles of activations, where an axis is not shorter; None: up to four, as many as divide it.
+    ``columns``: columns of tiles of weights, where an axis is not shorter; where so many do not divide it, the most
+    that do.
+    ``held``: True keeps weights on chip, and reads them once; else they are read for every tile of activations.
+    ``on_chip``: bytes that a buffer of a join may have; what is larger goes through off-chip memory.
+    ``cache_rows``: rows of the tiles of KV caches.
+    ``depth``: depth that products with weights, but for those of experts, take at a time, of weights that lie in memory
+    in this order; None: all of it, of weights as they are in torch. The sums are the same.
+    ``sum``: "ordered", or "fused" for all products, which have other bits.
+    ``side_by_side``: units of such a product, of which each loads and multiplies its share of the columns; ``columns``
+    is not asked then.
+
+    Raises `InputError` for other values.
+
+    >>> tiling = step_torch.Tiling(rows=8, columns=32)
+    >>> step_torch.load("tests/step_torch/captured/page.pt2", tiling=tiling).program
+    <program page: 53 operators, 9 inputs>
     """
 
     rows: int | None = None

@@ -1,7 +1,7 @@
 """For all tests: Ctrl-C and hang-ups are there, also where they were started with them ignored (``&``, ``nohup``), and
 no test fails because the machine is slow; what hangs ends by ``faulthandler_timeout`` of pyproject.toml.
 
-Simulators are built for short runs, those of the command line too.
+Simulators and the engine of the fast model are built for short runs, those of the command line too.
 Python looks for cycles of dead objects less often, and never among those that are there before the first test.
 """
 
@@ -14,7 +14,6 @@ import signal
 import pytest
 from hypothesis import HealthCheck, settings
 
-from step.__main__ import YOUNG_OBJECTS
 from step.language.graph import Graph
 
 os.environ.setdefault("STEP_OPTIMIZE", "0")
@@ -25,12 +24,18 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
+YOUNG_OBJECTS = 100_000
+"""After so many new ones Python looks for cycles of dead objects: a tenth of the time went there at its 700."""
+
+gc.disable()  # until all tests are known
+
 
 def pytest_collection_finish() -> None:
     """Thousands of tests are a million objects, which a worker would search through again and again."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
+    gc.enable()
 
 
 @pytest.fixture

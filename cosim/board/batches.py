@@ -10,7 +10,7 @@ import numpy as np
 from cosim.board.c_tables import array, initializer
 from cosim.board.tables import StreamTable, Tables, TensorTable
 from hw.dma.images import entries
-from hw.links.packing import control_bits
+from hw.links.packing import bits_of
 from step.language.faults import rows_of
 from step.language.tokens import Token, to_nested
 from step.language.types import ElementType, Selector, Tuple
@@ -75,7 +75,7 @@ def _scalars(value: object, element: ElementType) -> bytes:
         assert isinstance(value, tuple)
         return b"".join(_scalars(*pair) for pair in zip(value, element.items, strict=True))
     if isinstance(element, Selector):
-        mask = control_bits(value)
+        mask = bits_of(value)
         return bytes(mask >> target & 1 for target in range(element.targets))
     assert isinstance(value, np.ndarray)
     return value.tobytes()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -34,20 +35,29 @@ ROOM = 1 << 24
 """Bytes for an image whose size only a run tells, where there are so many addresses."""
 
 
-class Board:
-    """``program`` as the board that ``step board`` writes (docs/board.md), in simulation, with memory and a host.
+class Board(AbstractContextManager["Board"]):
+    """Simulation of ``program`` as the board that ``step board`` writes (docs/board.md), with memory and a host.
 
     Runs follow each other as they do in hardware, without a reset of the simulation. They have outputs, and the cycles
-    that the board's register counted. ``fabric`` replaces the program's own; ``bus`` is that of the fabric where it has
-    one, else ``BusConfig()``. ``latency``: cycles that memory takes for a word besides one; ``pauses``: the share of
-    cycles in which a channel of a bus rests; ``watchdog``: cycles without movement after which a run fails, 0: never;
-    ``base``: the address from which images lie one after the other; ``optimize=False`` builds faster and runs slower.
+    that the board's register counted. The simulation ends with the last reference to the board, with `close`, or as a
+    context manager.
 
-    The simulation ends with the last reference to the board, with `close`, or as a context manager. Raises
-    `EnvironmentProblem` for what is not installed, `FabricError` for buses that do not suit the program, and
+    ``program``: a `Program`, a `Graph` or the name of a file.
+    ``bus``: the `BusConfig` of its AXI4 buses, by default that of the fabric where it has one, else ``BusConfig()``.
+    ``fabric``: a `FabricConfig` in the place of the program's own.
+    ``latency``: cycles that memory takes for a word besides one.
+    ``pauses``: the share of cycles, 0 to 1, in which a channel of a bus rests.
+    ``watchdog``: cycles without movement after which a run fails; 0: never.
+    ``base``: the byte address from which images lie one after the other.
+    ``optimize``: False builds the simulator faster and runs it slower.
+    ``progress``: told what is going on, as that of `run`.
+
+    Raises `EnvironmentProblem` for what is not installed, `FabricError` for buses that do not suit the program, and
     `BuildError`; warns as `run` does.
 
-    ``progress`` is told what is going on, as that of `run`.
+    >>> with step.Board(program, optimize=False) as board:  # doctest: +SKIP
+    ...     [board.run({"x": [[1, 2, 3]]}).outputs["y"].numpy().item() for _ in range(2)]
+    [6.0, 6.0]
     """
 
     def __init__(
@@ -92,9 +102,6 @@ class Board:
         self._simulation = BoardProcess(built, plan)
         self._placed: tuple[PlacedImage, ...] = ()
         self._set({"watchdog": watchdog, "interrupt_enable": ALL_INTERRUPTS})
-
-    def __enter__(self) -> Board:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -154,7 +161,10 @@ class Board:
         cycles, program = found["cycles_high"] << 32 | found["cycles_low"], self._tables.netlist.graph.name
         result = RunResult("board", program, Status.FINISHED, cycles, None, {}, {}, time.monotonic() - self._began)
         if error := failure(self._tables, found, self._waits(found)):
-            self._reset()
+            # Until it is reset the fabric goes on, and writes to memory that a host may use again.
+            self._set({"control": RESET})
+            while not ask("read", [addresses["status"]])[0] & IDLE:
+                pass
             status = Status.DEADLOCK if isinstance(error, Deadlock) else Status.FAULT
             error.result = replace(result, status=status, error=str(error))
             raise error
@@ -165,12 +175,6 @@ class Board:
     def _set(self, values: Mapping[str, int]) -> None:
         """Write registers, by name."""
         self._simulation.ask("set", [(self._tables.addresses[name], value) for name, value in values.items()])
-
-    def _reset(self) -> None:
-        """End a run that failed: until then the fabric goes on, and writes to memory that a host may use again."""
-        self._set({"control": RESET})
-        while not self._simulation.ask("read", [self._tables.addresses["status"]])[0] & IDLE:
-            pass
 
     def _waits(self, found: Mapping[str, int]) -> list[int]:
         """``wait_edge`` of each channel, where the watchdog fired."""

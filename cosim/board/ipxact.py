@@ -126,9 +126,6 @@ def _memory_maps(design: BoardDesign) -> xml.Element:
         description.write_text(design.files[name])
         exporter = ipxact.IPXACTExporter(standard=ipxact.Standard.IEEE_1685_2009)
         exporter.export(compiled(description).top, str(written))
-        maps = xml.parse(written).getroot().find(_tag("memoryMaps"))
-    assert maps is not None
-    first = maps.find(f"{_tag('memoryMap')}/{_tag('name')}")
-    assert first is not None
-    first.text = _MAP
+        maps = next(xml.parse(written).iter(_tag("memoryMaps")))
+    next(maps.iter(_tag("name"))).text = _MAP
     return maps

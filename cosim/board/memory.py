@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,9 @@ from hw.links.layout import input_formats, output_formats
 from hw.links.packing import pack_tiles, unpack_tiles
 from step.errors import InputError
 from step.language.faults import rows_of
+from step.language.graph import Node
 from step.language.tiling import TiledTensor
-from step.language.tokens import DONE, Token, from_nested, to_nested
+from step.language.tokens import DONE, Token, to_nested
 from step.lowering.board import BoardPlan
 from step.lowering.bus import PAGE
 from step.lowering.dma import LENGTH_BYTES
@@ -158,21 +160,16 @@ def outputs_of(tables: Tables, images: Mapping[str, bytes]) -> dict[str, list[To
                 found[stream.name] = [each for each in tokens if not each.done]
         for tensor in tables.tensors:
             if tensor.node is node and tensor.outer:
-                found[tensor.name] = _stored(tables, tensor, images)
+                found[tensor.name] = _stored(tables, tensor, node, images)
     return found
 
 
-def _stored(tables: Tables, tensor: TensorTable, images: Mapping[str, bytes]) -> list[Token]:
-    board, access = tables.design.board, tensor.access
-    content, size = images[board.images[next(iter(tensor.tilings))].name], tables.tile_bytes(access.tile)
+def _stored(tables: Tables, tensor: TensorTable, node: Node, images: Mapping[str, bytes]) -> list[Token]:
+    board, access, graph = tables.design.board, tensor.access, tables.netlist.graph
     if access.tensor is not None:
-        tiling = TiledTensor(tables.netlist.graph.tensors[access.tensor], access.tile.shape)
-        content = content[: tiling.count * size].ljust(tiling.count * size, b"\0")
-        return as_output(tiling, list(unpack_tiles(content, access.tile, board.beat_bytes)))
-    assert tensor.node is not None
-    content = content[: tensor.outer * size].ljust(tensor.outer * size, b"\0")
-    nested: list[object] = list(unpack_tiles(content, access.tile, board.beat_bytes))
-    shape = [int(each) for each in tensor.node.input_types[access.port].shape]
-    for extent in reversed(shape[1:]):
-        nested = [nested[start : start + extent] for start in range(0, len(nested), extent)]
-    return from_nested(nested, len(shape) - 1)[:-1]
+        extents = TiledTensor(graph.tensors[access.tensor], access.tile.shape).extents
+    else:
+        extents = tuple(map(int, node.input_types[access.port].shape))
+    content, size = images[board.images[next(iter(tensor.tilings))].name], tables.tile_bytes(access.tile)
+    content = content[: prod(extents) * size].ljust(prod(extents) * size, b"\0")
+    return as_output(extents, unpack_tiles(content, access.tile, board.beat_bytes))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import random
-from collections.abc import Iterator
+from itertools import count
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -38,11 +38,6 @@ class WrittenPages(SparseMemoryRegion):
         return bytes(self.mem.read(address, max(0, min(length, max(ends, default=0) - address))))
 
 
-def _rests(share: float) -> Iterator[bool]:
-    while True:
-        yield random.random() < share
-
-
 class BusModels:
     """Models around a board: the registers' master, the interrupt, and memory."""
 
@@ -54,7 +49,7 @@ class BusModels:
             read, write = slave.read_if, slave.write_if
             for channel in (read.ar_channel, read.r_channel, write.aw_channel, write.w_channel, write.b_channel):
                 if plan["pauses"]:
-                    channel.set_pause_generator(_rests(plan["pauses"]))
+                    channel.set_pause_generator(random.random() < plan["pauses"] for _ in count())
         self.registers = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk, dut.rst)
 
     async def power_on(self) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from cosim.building.toolchain import (
     HINTS,
@@ -31,10 +30,6 @@ class Diagnosis:
     ok: bool
     required: bool = True
     hint: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return asdict(self)
 
     def __str__(self) -> str:
         state = "ok" if self.ok else "MISSING" if self.required else "optional"
@@ -71,7 +66,7 @@ def _verilator() -> Diagnosis:
     """The Verilator that a build would use, or the newest that does not do."""
     minimum, newest = show_verilator_version(MINIMUM["verilator"]), tuple[int, ...]()
     for place, each in verilators():
-        if each.is_new_enough:
+        if each.version >= MINIMUM["verilator"]:
             return Diagnosis("verilator", f"{show_verilator_version(each.version)} from {place}", minimum, True)
         newest = max(newest, each.version)
     found = show_verilator_version(newest) if newest else None

@@ -50,10 +50,6 @@ class OperatorComparison:
         """Relative error of the cycles in which it is busy."""
         return _error(self.exact.busy, self.approximate.busy)
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {**asdict(self), "error": self.error}
-
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
@@ -141,7 +137,7 @@ class Comparison:
         plain = asdict(self)
         if self.deviation is not None and not math.isfinite(self.deviation):
             plain["deviation"] = None  # JSON knows no NaN, and no infinity
-        operators = [each.to_json() for each in self.operators]
+        operators = [{**asdict(each), "error": each.error} for each in self.operators]
         return {**plain, "operators": operators, "error": self.error, "speedup": self.speedup, "passed": self.passed}
 
 
@@ -157,13 +153,22 @@ def compare(
     progress: Progress | None = None,
     **options: Any,
 ) -> Comparison:
-    """Run ``program`` on RTL, fast model and interpreter, and compare the cycle of every token and all outputs.
+    """Comparison of ``program`` on RTL, fast model and interpreter: the cycle of every token, and all outputs.
 
-    ``inputs`` and ``fabric`` replace the program's own; see `run`, also for ``progress``. ``max_cycles`` and ``waves``
-    are those of the back ends. With ``optimize=False`` the simulator is built faster and runs slower: for short runs.
+    ``program``: a `Program`, a `Graph` or the name of a file.
+    ``inputs``: data by name, or an .npz file, in the place of the program's own.
+    ``fabric``: a `FabricConfig` in the place of the program's own.
+    ``progress``: told what is going on, as that of `run`.
+    ``max_cycles``: cycles after which a run fails.
+    ``waves``: a .vcd or .fst file for those of the RTL.
+    ``optimize``: False builds the simulator faster and runs it slower: for short runs.
 
     Raises the errors of the back ends, and before any of them runs `InputError` for what can not be expected; warns as
     `run` does.
+
+    >>> found = step.compare(program, optimize=False)  # doctest: +SKIP
+    >>> found.exact_cycles, found.approximate_cycles, found.passed  # doctest: +SKIP
+    (32, 32, True)
     """
     given = options_for(compared, options, "step.compare")
     if progress is not None:
@@ -190,25 +195,25 @@ def compared(
         deviation(program, meaning(prepared).outputs)  # sizes that only a run tells
     netlist = prepared.netlist
     progress(f"{program.name}: building and simulating the RTL")
-    exact = run_rtl(prepared, max_cycles=max_cycles, waves=waves, optimize=optimize, progress=progress)
+    exact, raw = run_rtl(prepared, max_cycles=max_cycles, waves=waves, optimize=optimize, progress=progress)
     progress(f"{program.name}: running the fast model")
     approximate = approx.run(prepared, events=True, max_cycles=max_cycles)
     progress(f"{program.name}: interpreting")
-    meant = meaning(prepared, exact.result.arrivals)
-    off_time, first_mismatch = _compare_events(exact.result.events or {}, approximate.events or {})
+    meant = meaning(prepared, exact.arrivals)
+    off_time, first_mismatch = _compare_events(exact.events or {}, approximate.events or {})
     sent_off_time = Counter[str]()
     for channel in netlist.channels:
         sent_off_time[channel.producer[0]] += off_time[channel.name]
-    difference = _compare_outputs(exact.result.outputs or {}, meant.outputs)
+    difference = _compare_outputs(exact.outputs or {}, meant.outputs)
     symbols = measure(program.graph, meant.checkers)
-    buffers = compare_buffers(netlist, exact.result, approximate, symbols)
-    traffic = compare_traffic(netlist, exact.result, approximate, symbols)
+    buffers = compare_buffers(netlist, exact, approximate, symbols)
+    traffic = compare_traffic(netlist, exact, approximate, symbols)
     expectation = deviation(program, meant.outputs)
     return Comparison(
         program=program.name,
-        exact_cycles=exact.result.cycles,
+        exact_cycles=exact.cycles,
         approximate_cycles=approximate.cycles,
-        tokens=exact.result.tokens,
+        tokens=exact.tokens,
         mismatches=off_time.total(),
         first_mismatch=first_mismatch,
         outputs_equal=difference is None,
@@ -220,14 +225,14 @@ def compared(
         deviation=None if expectation is None else expectation.relative,
         tolerance=None if expectation is None else expectation.tolerance,
         first_unexpected=None if expectation is None else expectation.first,
-        build_seconds=exact.build_seconds,
-        rtl_seconds=exact.result.wall_seconds,
-        rtl_cycles_per_second=exact.cycles_per_second,
+        build_seconds=raw.build_seconds,
+        rtl_seconds=exact.wall_seconds,
+        rtl_cycles_per_second=raw.cycles_per_second,
         approx_seconds=approximate.wall_seconds,
         approx_tokens_per_second=approximate.tokens_per_second,
         operators=tuple(
             OperatorComparison(name, each, approximate.operators[name], sent_off_time[name])
-            for name, each in exact.result.operators.items()
+            for name, each in exact.operators.items()
         ),
     )
 

@@ -82,11 +82,6 @@ class Counts:
         return cls(bits, **{kind: tuple(sizes) for kind, sizes in found.items()})
 
     @property
-    def all_memories(self) -> tuple[tuple[int, int], ...]:
-        """Whatever they are made of."""
-        return self.memories + self.blocks + self.registers
-
-    @property
     def area(self) -> Ecp5Area:
         """The estimate."""
         chosen = sum(width * (depth - 1) for width, depth in self.registers)
@@ -136,7 +131,7 @@ def fabric_metrics(program: Netlist) -> dict[str, int]:
     fabric, counts = _counted(program)
     used = [counts[each.component.module_name] for each in fabric.structure.instances]
     area = reduce(add, (each.area for each in used), Ecp5Area())
-    bits = sum(width * depth for each in used for width, depth in each.all_memories)
+    bits = sum(width * depth for each in used for width, depth in each.memories + each.blocks + each.registers)
     return {"multipliers": area.dsp, "memory_bits": bits, "lut_sites": area.comb_sites}
 
 

@@ -71,15 +71,15 @@ def measure(name: str, arithmetic: Literal["rtl", "model"], repeat: int) -> str:
     program = load_program(str(ROOT / name))
     program.fabric = dataclasses.replace(program.fabric, arithmetic=arithmetic)
     parts = program.graph, program.inputs, program.fabric
-    build = run_rtl(prepare(*parts)).build_seconds
+    build = run_rtl(prepare(*parts))[1].build_seconds
     approx.run(*parts)
     runs: list[tuple[float, ...]] = []
     for _ in range(repeat):
-        call, exact = seconds(lambda: run_rtl(prepare(*parts)))
+        call, (exact, _) = seconds(lambda: run_rtl(prepare(*parts)))
         model_call, modelled = seconds(lambda: approx.run(*parts))
-        assert exact.result.cycles == modelled.cycles
+        assert exact.cycles == modelled.cycles
         started = (process(name, backend, arithmetic) for backend in ("rtl", "approx"))
-        runs.append((exact.result.wall_seconds, modelled.wall_seconds, call, model_call, *started))
+        runs.append((exact.wall_seconds, modelled.wall_seconds, call, model_call, *started))
     rtl, model, call, model_call, rtl_process, model_process = map(statistics.median, zip(*runs, strict=True))
     return (
         f"{program.name:20} {lanes(program):6,} {modelled.cycles:7,} {build:8.0f} {rtl:7.2f} {model:8.5f} "

@@ -1,0 +1,1 @@
+"""Scalar operations: their circuits, and how these are cut into pipeline stages."""

@@ -175,7 +175,7 @@ def sidecar(fabric: ElaboratedFabric, files: Mapping[str, str], hierarchical: Se
     for name, text in sorted(files.items()):
         digest.update(f"{name}\n{len(text)}\n{text}".encode())
     plain: dict[str, Any] = {
-        "format": "step-sidecar-3",
+        "format": "step-sidecar-4",
         "module": fabric.structure.name,
         "sources": [_stream(each, each.output_types[0], *output_formats(each, netlist)) for each in given],
         "sinks": [_stream(each, each.input_types[0], *input_formats(each, netlist)) for each in handed_out],
@@ -209,7 +209,7 @@ def sidecar(fabric: ElaboratedFabric, files: Mapping[str, str], hierarchical: Se
 def _channel(channel: PlacedChannel) -> dict[str, Any]:
     edge, format = channel.edge, channel.format
     ends = {"wires": channel.stem, "producer": list(edge.producer), "consumer": list(edge.consumer)}
-    bits = {"header_bits": format.header.size, "word_bits": format.word_bits, "beats": format.beats}
+    bits = {"header_bits": format.header.size, "word_bits": format.word_bits, "words": format.words}
     slots = {"rank": edge.type.rank, "depth": edge.depth, "capacity": channel.capacity}
     return {"index": edge.index, "name": edge.name, **ends, **bits, **slots, "element": str(edge.type.element)}
 
@@ -222,13 +222,13 @@ def _unit(unit: PlacedUnit) -> dict[str, str]:
 
 def _buffers(pad: PlacedScratchpad, share: Share) -> dict[str, Any]:
     ends = {"name": share.filler.name, "reader": share.reader.name}
-    sizes = {"pages": share.pages, "slots": share.slots, "beats": share.words, "element": str(share.buffer)}
+    sizes = {"pages": share.pages, "slots": share.slots, "words": share.words, "element": str(share.buffer)}
     return {**ends, "scratchpad": pad.scratchpad.index, "instance": pad.stem, **sizes}
 
 
 def _stream(node: Node, stream: StreamType, format: TokenFormat) -> dict[str, Any]:
     """A source or a sink."""
-    bits = {"data_bits": data_bits(format), "user_bits": format.header_bits, "beats": format.cycles}
+    bits = {"data_bits": data_bits(format), "user_bits": format.header_bits, "words": format.cycles}
     return {"name": node.name, "port": node.name, **bits, "rank": stream.rank, "element": str(stream.element)}
 
 

@@ -139,7 +139,7 @@ class Firing(Mechanism):
         """
         rule = self.unit.rule
         format = rule.outputs[port]
-        stamps = Stamps(format.header.size, min(self.unit.depth, rule.latency + 1), rule.latency, max(1, format.beats))
+        stamps = Stamps(format.header.size, min(self.unit.depth, rule.latency + 1), rule.latency, max(1, format.words))
         self._m.submodules[f"stamps{port}"] = self._stamps[port] = waiting = Shared(stamps)
         entering = Signal(format.header, name=f"entering{port}")
         self._m.d.comb += [

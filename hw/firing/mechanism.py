@@ -7,7 +7,7 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Signal, Value
 
 from hw.primitives.delay import DelayLine
-from hw.primitives.timing import registered
+from hw.primitives.timing import countdown, registered
 from hw.verilog.modules import Shared
 from step.running.result import Activity
 
@@ -106,13 +106,8 @@ class Mechanism:
         most = self.unit.rule.initiation_interval
         if most == 1:
             return
-        cycles = most if cycles is None else cycles
-        left = Signal(range(most))
+        left = countdown(self._m, "left", most - 1, self.fires & when, (most if cycles is None else cycles) - 1)
         self._m.d.comb += self._busy.eq(left != 0)
-        with self._m.If(self.fires & when):
-            self._m.d.sync += left.eq(cycles - 1)
-        with self._m.Elif(self._busy):
-            self._m.d.sync += left.eq(left - 1)
 
     def reserve(self, port: int, when: Value, cycles: Any = None) -> None:
         """The next token leaves on output ``port`` ``cycles`` (>= 1; `FiringRule.burst`) behind this one or later, if
@@ -120,13 +115,8 @@ class Mechanism:
         most = self.unit.rule.burst
         if most == 1:
             return
-        cycles = most if cycles is None else cycles
-        left = Signal(range(most))
+        left = countdown(self._m, "left", most - 1, self.fires & when, (most if cycles is None else cycles) - 1)
         self.room((left == 0) | ~self._puts[port])
-        with self._m.If(self.fires & when):
-            self._m.d.sync += left.eq(cycles - 1)
-        with self._m.Elif(left != 0):
-            self._m.d.sync += left.eq(left - 1)
 
     # -- the machine ----------------------------------------------------------------------------------------------
 
@@ -189,12 +179,8 @@ class Mechanism:
 
     def _after(self, port: int, taken: Value) -> Value:
         """When the words of what was ``taken`` from input ``port`` are read."""
-        m, cycles = self._m, self._later[port]
-        left = Signal(range(self.unit.rule.offsets[port] + 1), name=f"later{port}")
-        with m.If(taken):
-            m.d.sync += left.eq(cycles)
-        with m.Elif(left != 0):
-            m.d.sync += left.eq(left - 1)
+        cycles = self._later[port]
+        left = countdown(self._m, f"later{port}", self.unit.rule.offsets[port], taken, cycles)
         return (taken & (cycles == 0)) | (left == 1)
 
     def _connect(self, port: int) -> None:

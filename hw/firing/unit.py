@@ -40,8 +40,6 @@ class FiringRule(abc.ABC):
 
     verilog_name: ClassVar[str] = ""
     """Name of the rule in Verilog, where that is not the name of its class."""
-    verilog_origin: ClassVar[str] = ""
-    """The module by which digests in names know the rule, where that is not the one of its class."""
 
     @property
     def name(self) -> str:
@@ -81,7 +79,7 @@ class FiringRule(abc.ABC):
     @property
     def initiation_interval(self) -> int:
         """Cycles from a firing that `Firing.occupy`\\ s to the next one, at least: the words that it reads or puts."""
-        return max(1, *(each.beats for each in (*self.inputs, *self.outputs)))
+        return max(1, *(each.words for each in (*self.inputs, *self.outputs)))
 
     @property
     def burst(self) -> int:
@@ -132,7 +130,7 @@ class Unit(Parametric):
 
     @property
     def key(self) -> str:
-        return f"{self.rule.verilog_origin or self.kind.__module__} {super().key}"
+        return f"{self.kind.__module__} {super().key}"
 
     @property
     def spelling(self) -> Spelling:
@@ -165,7 +163,7 @@ class Unit(Parametric):
 
         Also those in which a unit takes in or hands out the words of one token, a firing each.
         """
-        words = (each.beats for each in (*self.rule.inputs, *self.rule.outputs))
+        words = (each.words for each in (*self.rule.inputs, *self.rule.outputs))
         return self.rule.latency + max(self.rule.initiation_interval, self.rule.burst, *words)
 
     def elaborate(self, platform: Any) -> Elaboratable:

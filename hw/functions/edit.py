@@ -46,7 +46,7 @@ class EditDatapath(Datapath):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        number, _ = word_window(m, self.start, [self.tile.beats])
+        number, _ = word_window(m, self.start, [self.tile.words])
         lines = self.tile.rows if self.by_rows else self.tile.cols
         which = self.operand1
         if self.edit == "append":
@@ -64,7 +64,7 @@ class EditDatapath(Datapath):
 
         result: list[Value] = []
         for slot in range(of_a_word):
-            scalars = [divmod(word * of_a_word + slot, pieces) for word in range(self.tile.beats)]
+            scalars = [divmod(word * of_a_word + slot, pieces) for word in range(self.tile.words)]
             places = [(*divmod(scalar, self.tile.cols), piece) for scalar, piece in scalars]
             line = [row if self.by_rows else col for row, col, _ in places]
             line = [at if scalar < count else lines for at, (scalar, _) in zip(line, scalars, strict=True)]
@@ -96,7 +96,7 @@ class EditDatapath(Datapath):
         if self.row is None:
             return None
         words: list[Value] = []
-        for at in range(self.row.beats):
+        for at in range(self.row.words):
             kept = held(m, self.operand2, number == at, f"row_{at}")
             words.append(Mux(number == at, self.operand2, kept))
         return named(m, Cat(words), "row")

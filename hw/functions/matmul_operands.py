@@ -44,7 +44,7 @@ class Operands:
             moves = operand_moves(self._plan, port)
             store = self._assembly(port, moves) if assembled else self._turn(port, moves, order)
             self._m.submodules[f"store_{port}"] = store
-            write = self._comes & (self._word < self._plan.operands[port].beats)
+            write = self._comes & (self._word < self._plan.operands[port].words)
             self._m.d.comb += [store.write.eq(write), store.write_step.eq(self._word), store.values.eq(word)]
             self._m.d.comb += store.read_step.eq(steps[port])
             result = self._padded(store.result, order.last_k, port)
@@ -68,7 +68,7 @@ class Operands:
 
     def _assembly(self, port: int, moves: tuple[Move, ...]) -> Shared:
         operand = self._plan.operands[port]
-        store = Shared(Assembly(moves, item_bits(operand), last=operand.beats == self._plan.begin))
+        store = Shared(Assembly(moves, item_bits(operand), last=operand.words == self._plan.begin))
         self._m.d.comb += store.swap.eq(self.begins)
         return store
 

@@ -56,8 +56,8 @@ def leave(
         m.submodules.leaving = line = Shared(DelayLine(len(leaving), plan.latency - 1 - plan.deep_results))
         m.d.comb += line.i.eq(leaving)
         begins, tags = line.o[0], line.o[1:]
-    last_word = plan.result.beats - 1
-    word = Signal(range(max(2, plan.result.beats)), init=last_word, name="result_word")
+    last_word = plan.result.words - 1
+    word = Signal(range(max(2, plan.result.words)), init=last_word, name="result_word")
     with m.If(begins):
         m.d.sync += word.eq(0)
     with m.Elif(word != last_word):

@@ -32,7 +32,7 @@ class MaxIndexDatapath(Datapath):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         operands = self.plan.values, self.plan.indices
-        number, comes = word_window(m, self.start, [each.beats for each in operands])
+        number, comes = word_window(m, self.start, [each.words for each in operands])
         values, indices = (self._collected(m, port, each, number, comes[port]) for port, each in enumerate(operands))
         m.submodules.tags = tags = Shared(DelayLine(3, self.initiation_interval))
         m.d.comb += tags.i.eq(Cat(self.start, self.first, self.emit))
@@ -55,7 +55,7 @@ class MaxIndexDatapath(Datapath):
         m.d.sync += begins.eq(leaves)
         found = Cat(scalar_of(each[32:], dtype) for each in largest), Cat(~each[:32] for each in largest)
         width, items = len(self.result), list[Value]()
-        for each, count in zip(found, words(self.plan.items, self.plan.link_bits // 8), strict=True):
+        for each, count in zip(found, words(self.plan.items, self.plan.link_bits), strict=True):
             items += [each, C(0, width * count - len(each))]
         m.d.comb += self.result.eq(in_words(m, Cat(items), begins, width))
         return m
@@ -63,7 +63,7 @@ class MaxIndexDatapath(Datapath):
     def _collected(self, m: Module, port: int, tile: Words, number: Value, comes: Value) -> Value:
         """The scalars of an operand, a cycle behind its last word."""
         word, name = getattr(self, f"operand{port}")[: tile.word_bits], f"operand{port}"
-        return Cat(held(m, word, comes & (number == at), f"{name}_{at}") for at in range(tile.beats))
+        return Cat(held(m, word, comes & (number == at), f"{name}_{at}") for at in range(tile.words))
 
 
 datapath = made_by({MaxIndex: MaxIndexDatapath})

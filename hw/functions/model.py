@@ -99,9 +99,9 @@ class MatmulModel(MatmulDatapath):
         numbers = {"ROWS": shape.rows, "INNER": plan.operands[0].cols, "COLS": shape.cols}
         numbers |= {"TRANSPOSED": plan.transposed, "TERMS": plan.terms, "REDUCE": plan.reduce}
         numbers |= {f"{name}_BITS": each.word_bits for name, each in tiles.items()}
-        numbers |= {f"{name}_WORDS": each.beats for name, each in tiles.items()}
-        numbers |= {"SCALAR_BITS": plan.result.dtype.bits, "WORDS": max(each.beats for each in plan.operands)}
-        pace = plan.result.beats if plan.reduce else self.initiation_interval
+        numbers |= {f"{name}_WORDS": each.words for name, each in tiles.items()}
+        numbers |= {"SCALAR_BITS": plan.result.dtype.bits, "WORDS": max(each.words for each in plan.operands)}
+        pace = plan.result.words if plan.reduce else self.initiation_interval
         numbers |= {"SLOTS": self.latency // pace + 2, "WAIT": self.latency - 1}
         return _TEMPLATE.format(
             name=self.module_name,

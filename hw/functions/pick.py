@@ -22,7 +22,7 @@ class ColumnDatapath(Datapath):
         m = Module()
         tile, shape, function = self.plan.tile, self.plan.result, self.plan.function
         assert isinstance(function, Column)
-        number, (comes,) = word_window(m, self.start, [tile.beats])
+        number, (comes,) = word_window(m, self.start, [tile.words])
         width = min(tile.dtype.bits, tile.link_bits)
         pieces, slots = tile.dtype.bits // width, tile.word_bits // width
         column: list[Value] = []
@@ -30,8 +30,8 @@ class ColumnDatapath(Datapath):
             row, piece = divmod(part, pieces)
             word, slot = divmod((row * tile.cols + function.index) * pieces + piece, slots)
             column.append(held(m, self.operand0.word_select(slot, width), comes & (number == word), f"part_{part}"))
-        words = [Cat(column)[at * shape.link_bits :][: shape.word_bits] for at in range(shape.beats)]
-        leaves, _ = self.leaving(m, shape.beats)
+        words = [Cat(column)[at * shape.link_bits :][: shape.word_bits] for at in range(shape.words)]
+        leaves, _ = self.leaving(m, shape.words)
         m.d.comb += self.result.eq(words[0] if len(words) == 1 else Array(words)[leaves])
         return m
 
@@ -44,8 +44,8 @@ class RotateDatapath(Datapath):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         plan = self.plan
-        words = plan.tile.words_at(self.rows) if plan.most_rows else plan.tile.beats
-        comes, last = window_from_start(m, self.start, words, plan.tile.beats)
+        words = plan.tile.words_at(self.rows) if plan.most_rows else plan.tile.words
+        comes, last = window_from_start(m, self.start, words, plan.tile.words)
         number, copy = Signal(range(plan.window)), Signal(range(plan.store.copies))
         ends = last | (number == plan.window - 1)
         with m.If(comes):

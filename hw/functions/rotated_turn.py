@@ -25,7 +25,7 @@ class RotatedTurn(Turn):
     def __init__(self, plan: MatmulPlan) -> None:
         shape, operand = plan.arrangement, plan.operands[1]
         self.cols, self.across, self.terms, self.parts = shape.cols, shape.block_cols, plan.terms, plan.copies[1]
-        self.width, self.words, self.steps = operand.dtype.bits, operand.beats, shape.inner
+        self.width, self.words, self.steps = operand.dtype.bits, operand.words, shape.inner
         self.word = operand.word_bits // self.width
         self.pieces = shape.col_blocks  # of a row
         self.rows = max(1, self.word // self.cols)  # of a word
@@ -56,7 +56,7 @@ class RotatedTurn(Turn):
             return False
         word, block = operand.link_bits // operand.dtype.bits, shape.block_cols
         powers = all(each.bit_count() == 1 for each in (shape.cols, block))
-        return powers and shape.col_blocks > 1 and operand.beats > 1 and block <= word <= block * plan.terms
+        return powers and shape.col_blocks > 1 and operand.words > 1 and block <= word <= block * plan.terms
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

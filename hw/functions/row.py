@@ -67,7 +67,7 @@ class RowDatapath(Datapath):
         """The scalars of each row of the group that is there, entered, whether one is, if it is a tile's last, and if a
         row's."""
         shape, fold, plan = self.arrangement, self.fold, self.plan
-        number, (comes,) = word_window(m, self.start, [self.tile.beats])
+        number, (comes,) = word_window(m, self.start, [self.tile.words])
         group, found = Groups(self.start, comes, C(0, 1), C(0, 1)), self.operand0
         if plan.direct and plan.most_rows:
             arrives, last = window_from_start(m, self.start, plan.groups_of(self.rows), shape.groups)

@@ -71,7 +71,7 @@ class VectorDatapath(Datapath):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        number, word_valid = word_window(m, self.start, [each.beats for each in self.plan.operands])
+        number, word_valid = word_window(m, self.start, [each.words for each in self.plan.operands])
         read, entered = self._windows(m, number)
         operands = [self._operand(m, port, valid, number, read) for port, valid in enumerate(word_valid)]
         results = Signal(self.lanes * self.shape.dtype.bits)
@@ -132,10 +132,10 @@ class VectorDatapath(Datapath):
             return
         group, _ = self.result_group(m, self.groups, valid, ends, self.lane.depth)
         if self.plan.most_rows:
-            word = window_place(m, "word", self.leave, self.shape.beats)
+            word = window_place(m, "word", self.leave, self.shape.words)
         else:
             begins = valid & (group == self.plan.waiting - 1)
-            _, word, _ = window(m, "word", begins, self.shape.beats)
+            _, word, _ = window(m, "word", begins, self.shape.words)
         store = Store(m, "result_store", self.plan.result_store)
         store.write(valid, group, results)
         m.d.comb += self.result.eq(store.read(word))
@@ -157,7 +157,7 @@ class VectorDatapath(Datapath):
         identity = Cat([C(initial, scalar.bits)] * self.lanes)
         if self.plan.most_rows:  # where nothing was reduced there are no rows
             store.write(valid, group, results)
-            m.d.comb += self.result.eq(store.read(window_place(m, "word", self.leave, self.shape.beats)))
+            m.d.comb += self.result.eq(store.read(window_place(m, "word", self.leave, self.shape.words)))
             states = Shallow(m, "states", len(results), self.groups)
             states.write(valid, group, results)
             return Mux(now[0], identity, states.read(entered.number))
@@ -169,11 +169,11 @@ class VectorDatapath(Datapath):
         """Let the state leave, from ``copy`` of the store, or as it was ``initial`` where nothing was reduced."""
         m.submodules.emits = emits = Shared(DelayLine(2 + len(copy), self.latency - 1))
         m.d.comb += emits.i.eq(Cat(self.emit, self.first & ~self.start, copy))
-        _, word, _ = window(m, "word", emits.o[0], self.shape.beats)
+        _, word, _ = window(m, "word", emits.o[0], self.shape.words)
         leaving = held(m, emits.o[1:], emits.o[0], "leaving")
         shape, bits = self.shape, self.shape.dtype.bits
         nothing = sum(initial << at * bits for at in range(shape.bits // bits))
-        words = [nothing >> at * shape.link_bits & (1 << shape.word_bits) - 1 for at in range(shape.beats)]
+        words = [nothing >> at * shape.link_bits & (1 << shape.word_bits) - 1 for at in range(shape.words)]
         parts = [C(each, shape.word_bits) for each in words]
         identity = parts[0] if len({*words}) == 1 else Array(parts)[word]
         m.d.comb += self.result.eq(Mux(leaving[0], identity, store.read(word, leaving[1:])))

@@ -13,6 +13,7 @@ from hw.links.gears import Gears, gathering
 from hw.links.gears import shown as shown_later
 from hw.links.layout import DynamicFormat, Format, TokenFormat
 from hw.primitives.memories import Deep, Shallow
+from hw.primitives.timing import countdown
 from hw.verilog.modules import Parametric, Spelling, spelled
 
 
@@ -40,8 +41,8 @@ class ConsumerSignature(wiring.Signature):
         members: dict[str, Any] = {"valid": Out(1), "ready": In(1)} | _fields(format)
         if format.word_bits:
             members["drop"] = In(1)
-        if format.beats > 1:
-            members |= {"open": In(1), "offset": In(range(format.beats))}
+        if format.words > 1:
+            members |= {"open": In(1), "offset": In(range(format.words))}
         super().__init__(members)
 
 
@@ -85,9 +86,9 @@ class ChannelFifo(Parametric):
         self._deep, self._gears = deep, None
         if isinstance(format, TokenFormat) and read_as is not None and format.word_bits != read_as.word_bits:
             self._gears = format, read_as
-            self._spare += read_as.beats > format.beats
+            self._spare += read_as.words > format.words
         reader = self._gears[1] if self._gears else format
-        self._most = min(format.beats, reader.beats)
+        self._most = min(format.words, reader.words)
         self._places = self._most if places is None or not format.word_bits else places
         super().__init__({"i": In(ProducerSignature(format)), "o": Out(ConsumerSignature(reader))})
         bits = {"word_bits": format.word_bits or None, "header_bits": format.header.size}
@@ -95,12 +96,12 @@ class ChannelFifo(Parametric):
         span = format.span if isinstance(format, DynamicFormat) else None
         gears = dict(zip(("written", "read"), self._gears or (None, None), strict=True))
         few = self._places if self._places < self._most else None
-        self.parameters = {"words": format.beats or None, **bits, **slots, "span": span, **gears, "places": few}
+        self.parameters = {"words": format.words or None, **bits, **slots, "span": span, **gears, "places": few}
 
     @property
     def lag(self) -> int:
         """The most cycles that a header waits for words that are gathered."""
-        return max(0, self._gears[0].beats - self._gears[1].beats) if self._gears else 0
+        return max(0, self._gears[0].words - self._gears[1].words) if self._gears else 0
 
     @property
     def spelling(self) -> Spelling:
@@ -113,12 +114,12 @@ class ChannelFifo(Parametric):
 
     @property
     def generic(self) -> ChannelFifo | None:
-        beats, special = self._format.beats, self._gears or isinstance(self._format, DynamicFormat)
+        words, special = self._format.words, self._gears or isinstance(self._format, DynamicFormat)
         if special or self._places < self._most or not self._format.header.size or self._spare > 1:
             return None
-        if self._depth == 1 or (self._depth == 2 and beats & (beats - 1)):
+        if self._depth == 1 or (self._depth == 2 and words & (words - 1)):
             return None
-        return _generic(min(beats, 2), min(self._depth, 3), self._spare, self._deep)
+        return _generic(min(words, 2), min(self._depth, 3), self._spare, self._deep)
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
@@ -150,27 +151,22 @@ class ChannelFifo(Parametric):
         return m
 
     def _words(self, m: Module) -> None:
-        beats, dynamic = self._format.beats, isinstance(self._format, DynamicFormat)
+        most, dynamic = self._format.words, isinstance(self._format, DynamicFormat)
         room = (self._depth + self._spare) * self._places
         begins = self.i.valid & self.i.header.value
-        words = self._format.words_of(self.i.header.rows) if isinstance(self._format, DynamicFormat) else beats
+        words = self._format.words_of(self.i.header.rows) if isinstance(self._format, DynamicFormat) else most
         arrives = Signal()
-        if beats == 1 and not dynamic:
+        if most == 1 and not dynamic:
             m.d.sync += arrives.eq(begins)
         else:
-            left = Signal(range(beats + 1))  # words of the value that is being written
-            m.d.comb += arrives.eq(left != 0)
-            with m.If(begins):
-                m.d.sync += left.eq(words)
-            with m.Elif(arrives):
-                m.d.sync += left.eq(left - 1)
+            m.d.comb += arrives.eq(countdown(m, "left", most, begins, words) != 0)  # words that are being written
         if self._gears is not None:
             self._geared(m, *self._gears, begins, arrives)
             return
         oldest = place(m, "oldest", room, self.o.drop, self._places)
         address = Signal(range(room))
         following = Signal(range(room))
-        m.d.comb += following.eq(oldest if beats == 1 else Mux(self.o.open, oldest + self.o.offset, address + 1))
+        m.d.comb += following.eq(oldest if most == 1 else Mux(self.o.open, oldest + self.o.offset, address + 1))
         m.d.sync += address.eq(following)
         if dynamic:  # every slot has room for the most rows
             slot, write_place = place(m, "slot", room, begins, self._places), Signal(range(room), name="word_place")

@@ -13,6 +13,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from hw.links.layout import DynamicFormat, TokenFormat
 from hw.primitives.delay import DelayLine
 from hw.primitives.memories import Deep, Shallow
+from hw.primitives.timing import countdown
 from hw.verilog.modules import Shared
 from step.lowering.links import Gathering
 
@@ -34,16 +35,16 @@ class Gears:
             ends = accumulate(self.narrow.item_words)
             for end, words, places in zip(ends, self.narrow.item_words, self.wide.item_words, strict=True):
                 padding += places * parts - words
-                if end < self.narrow.beats:
+                if end < self.narrow.words:
                     before = Mux(number >= end, padding, before)
-        at = Signal(range(self.wide.beats * parts), name="at")
+        at = Signal(range(self.wide.words * parts), name="at")
         self._m.d.comb += at.eq(number + before)
         return at[self._part_bits :], at[: self._part_bits]
 
     def gather(self, begins: Value, arrives: Value, first: Value, word: Value, read_at: Value) -> Value:
         """The place ``read_at`` when narrow words are written, those of a value that ``begins`` from ``first`` on."""
         m = self._m
-        number, base = Signal(range(self.narrow.beats), name="number"), Signal(range(self._room), name="base")
+        number, base = Signal(range(self.narrow.words), name="number"), Signal(range(self._room), name="base")
         with m.If(begins):
             m.d.sync += [number.eq(0), base.eq(first)]
         with m.Elif(arrives):
@@ -60,7 +61,7 @@ class Gears:
         """The narrow words, a cycle behind ``open`` from number ``offset`` of the value at ``first`` on, when wide ones
         are written at ``write_at``."""
         m = self._m
-        number, base = Signal(range(self.narrow.beats), name="number"), Signal(range(self._room), name="base")
+        number, base = Signal(range(self.narrow.words), name="number"), Signal(range(self._room), name="base")
         next_number, next_base = Signal.like(number, name="next_number"), Signal.like(base, name="next_base")
         m.d.comb += [next_number.eq(Mux(open, offset, number + 1)), next_base.eq(Mux(open, first, base))]
         m.d.sync += [number.eq(next_number), base.eq(next_base)]
@@ -88,7 +89,7 @@ def gathering(written: TokenFormat, read: TokenFormat) -> int | Gathering:
         return 0
     if isinstance(written, DynamicFormat):
         return Gathering(written.row_bits, written.link_bits, read.link_bits)
-    return written.beats - read.beats
+    return written.words - read.words
 
 
 def shown(m: Module, valid: Value, header: Value, waits: int | Gathering) -> Value:
@@ -101,10 +102,6 @@ def shown(m: Module, valid: Value, header: Value, waits: int | Gathering) -> Val
         return lag.o
     # Words pass before the next header comes, so there is one that waits at most.
     cycles = waits.waits(header.rows)
-    left = Signal(len(cycles), name="gathers")
     later = valid & header.value & (cycles != 0)
-    with m.If(later):
-        m.d.sync += left.eq(cycles)
-    with m.Elif(left != 0):
-        m.d.sync += left.eq(left - 1)
+    left = countdown(m, "gathers", (1 << len(cycles)) - 1, later, cycles)
     return (valid & ~later) | (left == 1)

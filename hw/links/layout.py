@@ -21,15 +21,15 @@ from step.language.graph import Node
 from step.language.types import ElementType, is_dynamic, with_rows
 from step.lowering.fabric import FabricConfig
 from step.lowering.links import Span, item_bits, rows_bits, stop_bits, words
-from step.lowering.links import word_bits as widest_word
 from step.lowering.netlist import Channel, Netlist
 from step.lowering.plans.rows import largest
+from step.lowering.plans.rows import word_bits as widest_word
 
 
 class Format(Protocol):
     """Formats that a channel may carry: the fields of a header, and words of data that follow one cycle behind it.
 
-    ``word_bits`` is 0 where there is no data; ``beats`` are the words of a value.
+    ``word_bits`` is 0 where there is no data; ``words`` are those of a value.
     """
 
     @property
@@ -39,7 +39,7 @@ class Format(Protocol):
     def word_bits(self) -> int: ...
 
     @property
-    def beats(self) -> int: ...
+    def words(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class TokenFormat:
         bits = " + ".join(map(str, self.items))
         if self.control:
             return f"rank {self.rank}, values of {bits} bits in the header"
-        words = "1 word" if self.beats == 1 else f"{self.beats} words"
+        words = "1 word" if self.words == 1 else f"{self.words} words"
         rows = f", at most {self.most_rows} rows" if self.most_rows else ""
         return f"rank {self.rank}, values of {bits} bits in {words} of {self.word_bits} bits{rows}"
 
@@ -110,15 +110,15 @@ class TokenFormat:
 
     @property
     def word_bits(self) -> int:
-        return 0 if self.control else widest_word(self.items, self.link_bits // 8)
+        return 0 if self.control else widest_word(self.items, self.link_bits)
 
     @property
     def item_words(self) -> tuple[int, ...]:
         """Words of each item."""
-        return () if self.control else words(self.items, self.link_bits // 8)
+        return () if self.control else words(self.items, self.link_bits)
 
     @property
-    def beats(self) -> int:
+    def words(self) -> int:
         return sum(self.item_words)
 
     @property
@@ -129,11 +129,11 @@ class TokenFormat:
     @property
     def cycles(self) -> int:
         """Cycles that a value takes on the link, with the most rows."""
-        return max(1, self.beats)
+        return max(1, self.words)
 
     def words_of(self, rows: Any) -> Any:
         """Words of a value; of a tile of dynamic size with so many ``rows``: a number, or hardware."""
-        return self.beats
+        return self.words
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class TileFormat:
     """The words of a tile alone."""
 
     word_bits: int
-    beats: int
+    words: int
 
     @property
     def header(self) -> data.StructLayout:
@@ -212,7 +212,7 @@ class HeaderFormat:
     """The headers of ``token`` alone: its words go another way."""
 
     token: TokenFormat
-    word_bits = beats = 0
+    word_bits = words = 0
 
     @property
     def header(self) -> data.StructLayout:
@@ -224,7 +224,7 @@ class WriteFormat:
     """A beat on its way to off-chip memory: the address (in beats), and ``bits`` of data beside it."""
 
     bits: int
-    word_bits = beats = 0
+    word_bits = words = 0
 
     @property
     def header(self) -> data.StructLayout:
@@ -235,7 +235,7 @@ class WriteFormat:
 class AddressFormat:
     """The address (in beats) of a tile to read."""
 
-    word_bits = beats = 0
+    word_bits = words = 0
 
     @property
     def header(self) -> data.StructLayout:

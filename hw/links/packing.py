@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from step.lowering.links import leaves, words
 def pack_element(value: Any, element: ElementType) -> int:
     """The data bits of ``value``."""
     if isinstance(element, Tile):
-        return int.from_bytes(pack_tiles(value[None], element.with_rows(len(value)), 1), "little")
+        return bits_of(np.asarray(value, element.dtype.numpy))
     if isinstance(element, Tuple):
         word, shift = 0, 0
         for part, item in zip(value, element.items, strict=True):
@@ -46,11 +46,11 @@ def unpack_element(word: int, element: ElementType, rows: int = 0) -> Any:
 def pack_words(value: Any, element: ElementType, format: TokenFormat) -> list[int]:
     """The words of ``value`` on a link of ``format``; control is one word."""
     if format.control:
-        return [control_bits(value)]
+        return [bits_of(value)]
     mask = (1 << format.link_bits) - 1
     packed = []
-    element, _, counts = _sizes(element, format, rows_of(value) if format.most_rows else 0)
-    for part, count in zip(_items(value, element), counts, strict=True):
+    _, counts = _sizes(element, format, rows_of(value) if format.most_rows else 0)
+    for part, count in zip(items_of(value), counts, strict=True):
         packed += [part >> number * format.link_bits & mask for number in range(count)]
     return packed
 
@@ -60,7 +60,7 @@ def unpack_words(packed: Iterable[int], element: ElementType, format: TokenForma
     if format.control:
         return unpack_element(next(iter(packed)), element)
     word, shift, left = 0, 0, iter(packed)
-    _, items, counts = _sizes(element, format, rows)
+    items, counts = _sizes(element, format, rows)
     for bits, count in zip(items, counts, strict=True):
         item = sum(next(left) << number * format.link_bits for number in range(count))
         word |= (item & ((1 << bits) - 1)) << shift
@@ -74,7 +74,7 @@ def pack_header(token: Token, format: TokenFormat) -> int:
         return 1
     header = token.stop << 2 | token.rank << 2 + format.stop_bits
     if token.has_value:
-        header |= 2 | (control_bits(token.value) << format.header_bits if format.control else 0)
+        header |= 2 | (bits_of(token.value) << format.header_bits if format.control else 0)
         if isinstance(format, DynamicFormat):
             header |= min(rows_of(token.value), format.most_rows + 1) << 2 + 2 * format.stop_bits
     return int(header)
@@ -82,22 +82,18 @@ def pack_header(token: Token, format: TokenFormat) -> int:
 
 def items_of(value: Any) -> tuple[int, ...]:
     """The bits of the items of ``value``, a tuple, or of a tile or a number; none of None, which nobody can get."""
-    parts = value if isinstance(value, tuple) else (value,)
-    return () if value is None else tuple(map(_bits, parts))
+    if isinstance(value, tuple):
+        return tuple(bits for each in value for bits in items_of(each))
+    return () if value is None else (bits_of(value),)
 
 
-def _bits(value: Any) -> int:
+def bits_of(value: Any) -> int:
     """The bits of a tile, row-major, or of a number."""
     if not isinstance(value, np.ndarray):
         return int(value)
     if value.dtype == np.bool_:
         value = np.packbits(value.reshape(-1), bitorder="little")
     return int.from_bytes(np.ascontiguousarray(value).tobytes(), "little")
-
-
-def control_bits(value: Any) -> int:
-    """The bits of a value that is control: the mask of a selector, or the one scalar of a tile."""
-    return int(value) if isinstance(value, int) else int(value.item())
 
 
 def header_rows(header: int, format: TokenFormat) -> int:
@@ -165,22 +161,12 @@ def unpack_tiles(image: bytes, tile: Tile, beat_bytes: int) -> np.ndarray:
     return flat.reshape(-1, *tile.shape)
 
 
-def _sizes(element: ElementType, format: TokenFormat, rows: int) -> tuple[ElementType, Sequence[int], Sequence[int]]:
-    """``element`` with so many ``rows`` where these are dynamic, and the bits and the words of its items."""
+def _sizes(element: ElementType, format: TokenFormat, rows: int) -> tuple[Sequence[int], Sequence[int]]:
+    """The bits and the words of the items of ``element``, with so many ``rows`` where these are dynamic."""
     if not format.most_rows:
-        return element, format.items, format.item_words
-    element = with_rows(element, rows)
-    items = tuple(each.bits for each in leaves(element))
-    return element, items, words(items, format.link_bits // 8)
-
-
-def _items(value: Any, element: ElementType) -> Iterator[int]:
-    """The bits of each item of ``value``."""
-    if isinstance(element, Tuple):
-        for part, item in zip(value, element.items, strict=True):
-            yield from _items(part, item)
-    else:
-        yield pack_element(value, element)
+        return format.items, format.item_words
+    items = tuple(each.bits for each in leaves(with_rows(element, rows)))
+    return items, words(items, format.link_bits)
 
 
 def _tile_from_bytes(content: bytes, tile: Tile) -> np.ndarray:

@@ -48,10 +48,10 @@ class TileQueue(Parametric):
         """A row of the memory is a beat or a word, whichever is wider; both begin with a row."""
         tile = self._tile
         parts = min(-(-tile.word_bits // self._beat_bits), self._beats)  # beats of a word
-        words = min(-(-self._beat_bits // tile.word_bits), tile.beats)  # words of a beat
-        rows = -(-tile.beats // words)
+        words = min(-(-self._beat_bits // tile.word_bits), tile.words)  # words of a beat
+        rows = -(-tile.words // words)
         shape, attrs = parts * self._beat_bits, BLOCK_RAM if self._deep else {}
-        room = queued_tiles(self._depth, tile.beats) * rows
+        room = queued_tiles(self._depth, tile.words) * rows
         m.submodules.rows = memory = Memory(shape=shape, depth=room, init=[], attrs=attrs)
         write = memory.write_port(granularity=self._beat_bits)
         read = memory.read_port() if self._deep else memory.read_port(domain="comb")
@@ -67,7 +67,7 @@ class TileQueue(Parametric):
         following = Signal(range(room))
         word: Value = Const(0, 1)
         m.d.sync += at.eq(following)
-        if tile.beats == 1:
+        if tile.words == 1:
             m.d.comb += following.eq(oldest)
         else:
             word, last_word = counter(m, words, "word", Const(1))

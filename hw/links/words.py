@@ -10,7 +10,7 @@ from hw.links.layout import TokenFormat
 def whole(m: Module, name: str, word: Value, phase: Value, format: TokenFormat, last: int) -> Value:
     """An element of one item, of which ``word`` has word ``phase``, in the cycle with the phase ``last``."""
     words: list[Value] = []
-    for number in range(format.beats):
+    for number in range(format.words):
         if number == last:
             words.append(word)
             break

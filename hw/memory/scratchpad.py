@@ -20,14 +20,14 @@ from hw.verilog.modules import Parametric
 
 
 class _PageBurst:
-    """The ``words`` of a tile, ``beats`` at most, on their way to or from the banks, one a cycle: the first one is at
+    """The ``words`` of a tile, ``most`` at most, on their way to or from the banks, one a cycle: the first one is at
     ``place``."""
 
-    def __init__(self, m: Module, name: str, beats: int, words: Any, banks: int, begins: Value, place: Value) -> None:
+    def __init__(self, m: Module, name: str, most: int, words: Any, banks: int, begins: Value, place: Value) -> None:
         shift = banks.bit_length() - 1
         self.begins = begins
         self.first_bank, self.first_row = place[:shift], place[shift:]
-        self.left = Signal(range(beats + 1), name=f"{name}_left")
+        self.left = Signal(range(most + 1), name=f"{name}_left")
         self._at = Signal(len(place), name=f"{name}_place")
         following = Signal(len(place), name=f"{name}_following")
         m.d.comb += following.eq(self._at + 1)
@@ -124,9 +124,9 @@ class ScratchpadMemory(Parametric):
             page, slot = (ring.fill_page, ring.fill_slot) if fills else (ring.read_page, ring.read_slot)
             begins = ring.filler.store & ring.filler.value if fills else ring.reader.read
             place = Signal(range(max(2, self._words)), name=f"{what}{at}_first_place")
-            m.d.comb += place.eq(page * self.page_words + slot * ring.share.beats)
+            m.d.comb += place.eq(page * self.page_words + slot * ring.share.words)
             words = ring.share.words_of(ring.filler.entry if fills else ring.reader.entry)
-            bursts[at] = _PageBurst(m, f"{what}{at}", ring.share.beats, words, self.banks, begins, place)
+            bursts[at] = _PageBurst(m, f"{what}{at}", ring.share.words, words, self.banks, begins, place)
         return bursts
 
     def _granted(self, bursts: dict[int, _PageBurst], at: int, before: Sequence[int]) -> Value:

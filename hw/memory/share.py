@@ -24,7 +24,7 @@ from step.lowering.plans.rows import parts
 
 @dataclass(frozen=True)
 class ShareFormat:
-    """Buffers of a share: of ``rank``, in tiles of ``beats`` words of ``word_bits``, ``slots`` a page.
+    """Buffers of a share: of ``rank``, in tiles of ``words`` words of ``word_bits``, ``slots`` a page.
 
     Tiles that are control have ``control`` bits in their entries instead of words. ``reads_first``: how many shares of
     the scratchpad read before this one where both want the same bank.
@@ -32,7 +32,7 @@ class ShareFormat:
 
     rank: int
     word_bits: int
-    beats: int
+    words: int
     slots: int
     pages: int
     reads_first: int = 0
@@ -61,7 +61,7 @@ class ShareFormat:
 
     def words_of(self, entry: Any) -> Any:
         """Words of the tile that ``entry`` stands for."""
-        return self.beats
+        return self.words
 
 
 @dataclass(frozen=True)

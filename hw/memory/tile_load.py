@@ -40,9 +40,9 @@ class Deliver(FiringRule):
     @property
     def tile(self) -> TileFormat:
         """Format of the tile that must have come."""
-        return TileFormat(self._data.word_bits, self._data.beats)
+        return TileFormat(self._data.word_bits, self._data.words)
 
-    latency = property(lambda self: self.tile.beats if self.token.control else 0)
+    latency = property(lambda self: self.tile.words if self.token.control else 0)
     inputs = property(lambda self: (self.pending, self.tile))
     outputs = property(lambda self: (self.token,))
 
@@ -61,7 +61,7 @@ class Deliver(FiringRule):
         """The tile that leaves with the header."""
         firing.pass_data(1, 0)
         if self.token.control:
-            tile = whole(m, "tile", firing.word(1), firing.phase(), self._data, self.tile.beats - 1)
+            tile = whole(m, "tile", firing.word(1), firing.phase(), self._data, self.tile.words - 1)
             firing.complete(0, control=tile)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from amaranth.hdl import C, Module, Mux, Signal, Value
 
@@ -13,6 +14,16 @@ def counts(m: Module, number: Signal, when: Value, last: Value) -> None:
     """Let ``number`` be one more behind every cycle with ``when``, and 0 behind the ``last`` one."""
     with m.If(when):
         m.d.sync += number.eq(Mux(last, 0, number + 1))
+
+
+def countdown(m: Module, name: str, most: int, begins: Value, cycles: Any) -> Signal:
+    """A number: ``cycles`` (at most ``most``) behind a cycle with ``begins``, and one less in every other one."""
+    left = Signal(range(most + 1), name=name)
+    with m.If(begins):
+        m.d.sync += left.eq(cycles)
+    with m.Elif(left != 0):
+        m.d.sync += left.eq(left - 1)
+    return left
 
 
 def counter(m: Module, extent: int, name: str, advance: Value, known: Value | None = None) -> tuple[Value, Value]:

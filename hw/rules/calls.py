@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
 from hw.rules.expressions import Expressions, given
 from hw.rules.facts import Law, never
 from hw.rules.numbers import Number, add, bit, both, const, either, equal, has, invert, leaf, less, mask_of, node
-from hw.rules.values import ANY, COMPUTED, RESULT, STATE, Arriving, Carried, Literal, Path, Port, Symbol, picked
+from hw.rules.values import (
+    ANY,
+    COMPUTED,
+    RESULT,
+    STATE,
+    Arriving,
+    Carried,
+    Listing,
+    Literal,
+    Path,
+    Port,
+    Symbol,
+    picked,
+)
 from step.firing import words
 from step.firing.declared import Applied
 from step.firing.terms import TOKENS, RuleTerm
@@ -57,10 +71,13 @@ class Calls(Expressions):
                         return self._arriving(term, values, first)
                     case Applied() as applied:
                         return self._applied(term, path, applied, values)
+                    case Listing() as listing:
+                        return self._listed(term, listing, *values)
                     case Distinct(bound=bound):
                         return self._distinct(term, path, bound, *values)
         said = ", ".join(sorted([*(each.__name__ for each in WORDS), "fault"]))
-        return self.refuse(term, str(term), f"it says {said}, and a parameter that is side_by_side, an Item or Applied")
+        functions = "a parameter that is side_by_side, an Item, Listed or Applied"
+        return self.refuse(term, str(term), f"it says {said}, and {functions}")
 
     def _say(self, call: RuleTerm, path: Path, word: str, side: str, port: Any) -> int:
         """Note that ``word`` is said of ``port``."""
@@ -153,6 +170,16 @@ class Calls(Expressions):
         one = node("only", index, bound)
         self._fails(path, either(invert(less(index, const(bound))), has(seen, one)), Fault.OUT_OF_RANGE)
         return node("with", seen, one, bound)
+
+    def _listed(self, call: RuleTerm, listing: Listing, number: Number) -> Carried:
+        """The value with a ``number``."""
+        format, control = self.outputs[0], ANY
+        if not isinstance(listing.values, range):
+            control = node("table", tuple(sum(each.items) for each in listing.values), number)
+        elif format.items:
+            number = control = self.counted(call, number, listing.values, (1 << format.bits) - 1)
+        words = self.source(replace(listing, number=number))
+        return Carried(const(1), words, control if format.control else ANY)
 
     def _control(self, call: RuleTerm, value: Any) -> Number:
         """What a ``value`` is that decides."""
@@ -257,6 +284,7 @@ WORDS: Mapping[Any, Callable[..., Any]] = {
     words.front: lambda rule, call, path, port: rule.fronts[port.number]._replace(there=_shows(port)),
     words.waiting: Calls._waiting,
     words.going: lambda rule, call, path, ports: _going(rule, ports),
+    len: lambda rule, call, path, listed: const(len(listed)),
     words.every: lambda rule, call, path, ports: const((1 << len(ports)) - 1),
     words.oldest: Calls._oldest,
     words.several: lambda rule, call, path, mask: node("several", mask),

@@ -11,15 +11,16 @@ from typing import Any
 from hw.links.layout import DynamicFormat, TokenFormat
 from hw.rules.expressions import SOURCE, given
 from hw.rules.facts import Facts, Law, never
-from hw.rules.numbers import Number, both, const, invert, leaf
+from hw.rules.numbers import Number, add, both, const, equal, invert, leaf
 from hw.rules.results import Results
-from hw.rules.values import ANY, COMPUTED, STATE, Carried, Path, Said, Symbol, joined
+from hw.rules.values import ANY, COMPUTED, STATE, Carried, Listing, Path, Said, Symbol, joined
 from hw.rules.words import Words
 from step.firing import words
 from step.firing.machine import Machine
 from step.firing.reading import read
 from step.firing.terms import CHANNELS, PAIRS, RuleTerm
 from step.language.faults import Fault
+from step.language.loops import Stops
 from step.lowering.links import Span
 
 DOES = ("take", "put", "next", "applies", "reserve", "COMPUTES", "ENDS")
@@ -43,6 +44,7 @@ class Execution(Results):
         constants = (each.value for each in self.rule.nodes if isinstance(each, ast.Constant))
         limits |= {each for each in constants if isinstance(each, int) and each >= 0}
         for value in parameters.values():
+            value = len(value) if isinstance(value, Stops) else value
             if isinstance(value, int):
                 limits |= {max(0, value - 1), value, value + 1}
         state = Carried(const(1), self.source(STATE), rows=const(0) if self.counts_rows else ANY)
@@ -54,6 +56,7 @@ class Execution(Results):
             if key[0] in DOES and not never(both(starves, said), self.end.facts):
                 self.end.said[key] = both(said, invert(starves))
         self._check_room()
+        self._check_counters()
         for port, format in enumerate(outputs):
             if not self.applies:
                 self._check_words(port, format)
@@ -72,6 +75,7 @@ class Execution(Results):
                     laws |= each.laws()
             self.facts = Facts(laws)
             self.ends, self.too_late, self.aligned, self.passing, self.laws = [], {}, set(), None, laws
+            self.counters.clear()
             last = self.rule.body[-1]._replace(op="return", parts=())
             said = self._run([*self.rule.body, last], Path({("live",): const(1)}, self.facts))
             if self.words.ranges == before:
@@ -107,14 +111,27 @@ class Execution(Results):
                     hint = "a firing says room for what it puts, no more"
                     self.refuse(self.rule.body[0], f"{what} for output {port}", hint)
 
+    def _check_counters(self) -> None:
+        """State words that are counters begin with 0, go on by one, and behind the last entry begin again."""
+        for name, entry in self.counters.items():
+            (word, loops, _), after = entry.args, self.end.said.get(("word", name))
+            last, begins = equal(word, const(len(loops) - 1)), self.words.initial[name, ""] == 0
+            for ends, wanted in ((True, const(0)), (False, add(word, const(1)))):
+                path = self.end.facts.assume(last, ends)
+                if not begins or after is None or path is None or path.simple(after) is not path.simple(wanted):
+                    hint = "it goes from 0 to the last one, by one, and begins again"
+                    self.refuse(self.rule.changed[name], f"self.{name} for {len(loops)} entries", hint)
+
     def _check_words(self, port: int, format: TokenFormat) -> None:
         """Words come from one place; or, in its stead, from one constant; or from constants that are a word each."""
         places, literals = self.split(port)
         whole = all(each.is_whole for each in places)
         one_place = len(places) == 1 and len(literals) <= whole
-        fine = (one_place if places else literals and format.beats <= 1) and COMPUTED not in self.ways(port).values()
+        ways = [*self.ways(port).values()]
+        fine = (one_place if places else literals and format.words <= 1) and COMPUTED not in ways
+        fine = fine or (len(ways) == 1 and isinstance(ways[0], Listing)) or self.token(port).has_value is const(0)
         if not fine and (format.word_bits or not whole):
-            what = " or ".join(dict.fromkeys(map(str, self.ways(port).values()))) or "nothing"
+            what = " or ".join(dict.fromkeys(map(str, ways))) or "nothing"
             hint = "they are those of one input, a constant instead, values side by side, or an item"
             self.refuse(self.rule.body[0], f"the words of output {port} out of {what}", hint)
 
@@ -181,7 +198,7 @@ def tuple_words(format: TokenFormat) -> Span:
     """Words of an item in a tuple; those of control are there only."""
     if isinstance(format, DynamicFormat):
         return format.span
-    return Span(format.beats or -(-format.bits // format.link_bits))
+    return Span(format.words or -(-format.bits // format.link_bits))
 
 
 def _front(port: int, format: TokenFormat) -> Symbol:

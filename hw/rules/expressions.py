@@ -10,12 +10,13 @@ import numpy as np
 from hw.links.layout import TokenFormat
 from hw.links.packing import items_of
 from hw.rules.numbers import Number, add, both, const, either, equal, invert, less, node, subtract
-from hw.rules.values import ANY, Arriving, Carried, Literal, Path, Port, Symbol, join, joined, known
+from hw.rules.values import ANY, Arriving, Carried, Listing, Literal, Path, Port, Symbol, join, joined, known
 from hw.rules.words import refuse
 from step.firing.declared import Applied
 from step.firing.reading import Rule
 from step.firing.terms import BOOL, INT, MASK, RuleTerm
-from step.language.tokens import NOTHING, Token
+from step.language.loops import Stops
+from step.language.tokens import NOTHING, UNKNOWN, Token
 
 SOURCE = 2
 """The source that input 0 is, and behind the inputs what is held of each; smaller numbers would be taken for truth."""
@@ -37,7 +38,8 @@ class Expressions:
     """Expressions of a rule over the tokens in ``fronts``, by ``parameters`` and ``outputs``.
 
     ``sources`` are all that words come from: inputs, parts of them and constants, each by its number. One that
-    ``applies`` a function may have to know the rows of its state (``counts_rows``).
+    ``applies`` a function may have to know the rows of its state (``counts_rows``). State words in ``counters`` go
+    through the entries of loops or ranges, and of each there is the present one.
     """
 
     def __init__(
@@ -45,13 +47,14 @@ class Expressions:
     ) -> None:
         self.rule, self.parameters, self.fronts, self.outputs = rule, parameters, fronts, outputs
         self.present: dict[str, Any] = {}
+        self.counters: dict[str, Number] = {}
         applied = [each for each in parameters.values() if isinstance(each, Applied)]
         self.applies, self.counts_rows = bool(applied), any(each.rows is not None for each in applied)
         ports = range(len(fronts))
         in_front, held = [Arriving((port,)) for port in ports], [Arriving((port,), held=(port,)) for port in ports]
         self.sources: list[Any] = [*[None] * SOURCE, *in_front, *held]
 
-    def source(self, words: Literal | Arriving | str) -> Number:
+    def source(self, words: Literal | Arriving | Listing | str) -> Number:
         """The number of a source that is no input."""
         if words not in self.sources:
             self.sources.append(words)
@@ -187,8 +190,10 @@ class Expressions:
                 return None
             case int():
                 return const(int(found))
-            case Token(value, stop, rank, done) if value is NOTHING:
-                return Symbol(const(stop), const(rank), const(int(done)), Carried(const(0)))
+            case Token(value, stop, rank, done) if value in (NOTHING, UNKNOWN):
+                return Symbol(const(stop), const(rank), const(int(done)), Carried(const(int(value is UNKNOWN))))
+            case Stops():
+                return found
             case tuple():
                 return [self._constant(term, each) for each in found]
             case np.ndarray() | Literal():
@@ -204,7 +209,7 @@ class Expressions:
             return token.carries if part == "value" or token.carries is ANY else token.carries.there
         return getattr(token, part)
 
-    def _entry(self, term: RuleTerm, listed: list[Any], index: Number, path: Path) -> Any:
+    def _entry(self, term: RuleTerm, listed: Any, index: Number, path: Path) -> Any:
         """An entry of a table, or a channel."""
         lo, hi = path.facts.range(index)
         if lo == hi < 0:  # from the end
@@ -213,12 +218,21 @@ class Expressions:
             reach = f"it has {len(listed)} entries, and the index is between {lo} and {hi} here"
             self.refuse(term, str(term), reach)
         if lo == hi:
-            return listed[lo]
+            return const(listed[lo]) if isinstance(listed, Stops) else listed[lo]
+        if isinstance(listed, Stops):
+            return self.counted(term, index, listed, listed.most) if listed.most else const(0)
         if not isinstance(listed[0], Number):
             self.refuse(term, str(term), "which one it is must be known without a run")
         if len(listed) > TABLE:
             self.refuse(term, f"a table of {len(listed)} entries", f"it may have {TABLE}")
         return node("table", tuple(each.lo for each in listed), index)
+
+    def counted(self, term: RuleTerm, place: Number, loops: Stops | range, most: int) -> Number:
+        """The entry of ``loops``, ``most`` at most, at ``place``, a state word that goes through all of them."""
+        entry, names = node("entry", place, loops, most), [name for name, word in self.present.items() if word is place]
+        if not names or self.counters.setdefault(names[0], entry) is not entry:
+            self.refuse(term, str(term), "a state word of its own goes through what it lists")
+        return entry
 
 
 def given(value: Any, place: RuleTerm) -> RuleTerm:

@@ -15,7 +15,7 @@ from hw.links.layout import TokenFormat
 from hw.links.words import whole
 from hw.rules.execution import Execution, tuple_words
 from hw.rules.numbers import Number
-from hw.rules.values import Arriving, Literal
+from hw.rules.values import Arriving, Listing, Literal
 from step.lowering.links import Span
 
 
@@ -24,7 +24,7 @@ def words_of(literal: Literal, format: TokenFormat) -> list[Value]:
     items = zip(literal.items, format.item_words, strict=False)
     found = [item >> number * format.link_bits for item, count in items for number in range(count)]
     mask = (1 << format.word_bits) - 1
-    return [Const(each & mask, format.word_bits) for each in found or [0] * format.beats]
+    return [Const(each & mask, format.word_bits) for each in found or [0] * format.words]
 
 
 def send_words(
@@ -46,10 +46,15 @@ def send_words(
         test, yes, no, _ = number.args
         return Mux(made(test), chosen(yes, by), chosen(no, by))
 
+    ways = executed.ways(port)
     source, taken = executed.token(port).carries.source, 0  # cycles that the word took to come this far
     constants = {number: words_of(each, format) for number, each in literals.items()}
-    if not places:
-        word: Value = firing.latched(chosen(source, {number: each for number, (each,) in constants.items()}))
+    if listed := [each for each in ways.values() if isinstance(each, Listing)]:
+        word: Value = listed_word(firing, format, listed[0].values, firing.latched(made(listed[0].number)))
+    elif not ways:
+        word = Const(0, format.word_bits)
+    elif not places:
+        word = firing.latched(chosen(source, {number: each for number, (each,) in constants.items()}))
     elif places[0].mask is not None:
         word = selected(firing.latched(made(places[0].mask)), [firing.word(each) for each in places[0].ports])
     elif len(places[0].ports) > 1:
@@ -57,7 +62,7 @@ def send_words(
     else:
         word = firing.word(places[0].ports[0])
     if places and constants:
-        (padding,), ways, taken = constants.values(), executed.ways(port), min(rule.latency, 1)
+        (padding,), taken = constants.values(), min(rule.latency, 1)
         pads = firing.latched(chosen(source, {number: Const(int(number in constants), 1) for number in ways}))
         word = padded(m, firing, pads, Array(padding)[firing.phase()], word)
     if places and places[0].first is not None:
@@ -73,6 +78,14 @@ def send_words(
         firing.send(port, word)
 
 
+def listed_word(firing: Firing, format: TokenFormat, values: range | tuple[Literal, ...], number: Signal) -> Value:
+    """The words of the integer that ``number`` is, or of that value in a list."""
+    if isinstance(values, range):
+        return number.word_select(firing.phase(), format.word_bits)
+    words = Array(word for each in values for word in words_of(each, format))
+    return Value.cast(words[number * format.words + firing.phase() if format.words > 1 else number])
+
+
 def item_of(
     m: Module, firing: Firing, format: TokenFormat, place: Arriving, word: Value, rows: Any
 ) -> tuple[Value, int]:
@@ -83,12 +96,12 @@ def item_of(
     most = place.comes(rule.inputs[port].most_rows)
     if place.begins.rows:
         first, comes = firing.latched(first), firing.latched(comes)
-    if rule.inputs[port].beats > 1:
+    if rule.inputs[port].words > 1:
         firing.read_from(port, first)
     if not format.control:
         return word[: format.word_bits], most
     item = replace(format, control=False)
-    return whole(m, "item", word, firing.phase() - comes, item, item.beats - 1), most + item.beats
+    return whole(m, "item", word, firing.phase() - comes, item, item.words - 1), most + item.words
 
 
 def padded(m: Module, firing: Firing, pads: Value, constant: Value, word: Value) -> Value:

@@ -43,7 +43,7 @@ class Pace(Holding):
             puts, token = path.put(port)
             computes = either(path.flag("COMPUTES"), path.flag("reserve", port))
             gathers = format.control and not all(each.is_whole for each in self.split(port)[0])
-            if (gathers or format.beats > 1) and not self.never(
+            if (gathers or format.words > 1) and not self.never(
                 both(both(puts, token.has_value), invert(computes)), path
             ):
                 hint = "its words pass in the cycles behind the firing: return COMPUTES"

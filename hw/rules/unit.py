@@ -15,13 +15,14 @@ from hw.links.layout import TokenFormat, input_formats, output_formats
 from hw.links.packing import items_of
 from hw.rules.applying import Application
 from hw.rules.execution import Execution, executed
-from hw.rules.values import Arriving, Literal
+from hw.rules.values import Arriving, Listing, Literal
 from hw.rules.writing import Writing
 from step.firing.declared import Applied, Declared, declared_rule
-from step.firing.item import Item, SideBySide
+from step.firing.item import Item, Listed, SideBySide
 from step.firing.machine import Machine
 from step.firing.words import side_by_side
 from step.language.graph import Node
+from step.language.loops import Stops
 from step.language.reduction import Distinct
 from step.lowering.netlist import Netlist
 from step.lowering.plans.plan import UnitPlan
@@ -62,7 +63,7 @@ class Translated(FiringRule):
         if declared.applied is not None and "initial" in given:
             given["initial"] = Literal(items_of(given["initial"]))
         parameters = tuple((name, _plain(value, link)) for name, value in sorted(given.items()))
-        rows = max(each.most_rows for each in reads)
+        rows = max((each.most_rows for each in reads), default=0)
         latency = declared.cycles(link, rows, carries=any(each.items for each in writes))
         return cls(declared.machine, parameters, reads, writes, latency)
 
@@ -75,7 +76,7 @@ class Translated(FiringRule):
 
     @property
     def offsets(self) -> tuple[int, ...]:
-        rows = max(each.most_rows for each in self.reads)
+        rows = max((each.most_rows for each in self.reads), default=0)
         return tuple(each.at(rows) for each in self.execution.offsets)
 
     @property
@@ -162,8 +163,12 @@ def translated(node: Node, netlist: Netlist) -> Unit:
 
 def _plain(value: Any, link_bytes: int) -> Any:
     """A parameter as hardware has it: an item is where it begins in a tuple, other functions are names."""
-    if isinstance(value, Applied | Distinct):
+    if isinstance(value, Applied | Distinct | Stops):
         return value
+    if isinstance(value, Listed):
+        if isinstance(value.values, range) and len(value.values) > 1:
+            return Listing(value.values)
+        return Listing(tuple(Literal(items_of(value(number))) for number in range(len(value.values))))
     if isinstance(value, SideBySide):
         return side_by_side.__name__
     if isinstance(value, Item):

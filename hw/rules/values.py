@@ -59,6 +59,17 @@ class Arriving:
         return inputs if self.first is None else f"an item of {inputs}"
 
 
+@dataclass(frozen=True)
+class Listing:
+    """The words of one of ``values``: integers of a range, of which it has the ``number``, or that number of a list."""
+
+    values: range | tuple[Literal, ...]
+    number: Any = None
+
+    def __str__(self) -> str:
+        return "a list of values"
+
+
 COMPUTED = "a number that is computed"
 """The source of a value that has no words: it is in the header alone."""
 

@@ -11,13 +11,15 @@ from typing import Any
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value, unsigned
 
 from hw.firing.arrival_order import ArrivalOrder, selected
+from hw.firing.loop_counters import walk
 from hw.firing.machine import Firing
 from hw.links.layout import DynamicFormat
 from hw.rules.execution import Execution, tuple_words
 from hw.rules.moving import send_words
-from hw.rules.numbers import Number, const
+from hw.rules.numbers import Number, const, equal
 from hw.rules.values import ANY, Carried, Symbol
 from hw.verilog.modules import Shared
+from step.language.loops import Stops
 from step.lowering.links import Span
 from step.lowering.plans.rows import largest
 
@@ -58,6 +60,7 @@ class Writing:
     def __init__(self, executed: Execution, m: Module, firing: Firing) -> None:
         self._executed, self._m, self._firing = executed, m, firing
         self._memo: dict[Number, Value] = {}
+        self._steps: dict[str, Signal] = {}
         self._uses: Counter[Number] = Counter()
         for key, value in executed.end.said.items():
             if key[0] not in ("name", "live", "room", "resized"):
@@ -65,7 +68,9 @@ class Writing:
                     self._count(number)
         for name, word in executed.present.items():
             for part, number in numbers_of(word).items():
-                if number.op == "leaf":
+                if name in executed.counters:
+                    self._counter(name, executed.counters[name])
+                elif number.op == "leaf":
                     init = executed.words.initial.get((name, part), 0)
                     self._memo[number] = _signal(number, f"{name}_{part}" if part else name, init)
 
@@ -96,13 +101,31 @@ class Writing:
             firing.drop(port, when=self._made(executed.drops(port)))
         for name, before in executed.present.items():
             changes = executed.flag("next", name)
-            if changes is not const(0):
+            if name in self._steps:
+                m.d.comb += self._steps[name].eq(self._made(changes))
+            elif changes is not const(0):
                 old, after = numbers_of(before), numbers_of(executed.end.said["word", name])
                 parts = [part for part, each in old.items() if each.op == "leaf" and after.get(part, each) is not each]
                 values = [self._made(after[part]) for part in parts]  # below m.If they would have its condition, too
                 with m.If(self._made(changes)):
                     for part, value in zip(parts, values, strict=True):
                         firing.next(self._memo[old[part]], value)
+
+    def _counter(self, name: str, present: Number) -> None:
+        """The state word ``name`` as counters: ``present`` is the entry that it stands at."""
+        word, loops, most = present.args
+        steps = self._steps[name] = Signal(name=f"{name}_steps")
+        if isinstance(loops, Stops):
+            place = walk(self._m, self._firing, loops.extents, [0] * len(loops.extents), when=steps)
+            entry, last = Mux(place.last, loops.most, place.level), place.last
+        else:
+            first, end, step = (each & most for each in (loops[0], loops[-1], loops.step))
+            integer = entry = Signal(most.bit_length(), name=name, init=first)
+            last = integer == end
+            with self._m.If(steps):
+                self._firing.next(integer, Mux(last, first, integer + step))
+        self._memo[present] = entry
+        self._memo[equal(word, const(len(loops) - 1))] = last
 
     def _send(self, port: int) -> None:
         """Say what the words of output ``port`` are."""
@@ -118,7 +141,7 @@ class Writing:
             return None
         executed, rule = self._executed, self._firing.unit.rule
         formats = (*rule.inputs, *rule.outputs)
-        spans = {each.span if isinstance(each, DynamicFormat) else Span(each.beats) for each in formats}
+        spans = {each.span if isinstance(each, DynamicFormat) else Span(each.words) for each in formats}
         spans = {each for each in spans if not any(each != other and each.is_within(other) for other in spans)}
         most = sorted(spans, key=lambda each: (len(each.rows), each.rows, each.fixed))
         waits = [self._latency(port) for port in range(len(rule.outputs)) if ("resize",) in executed.end.said]
@@ -164,6 +187,10 @@ class Writing:
             case "const":
                 return Const(number.lo)
             case "leaf":
+                if number.args[0][0] in self._steps:
+                    hint = "compare it with its last value"
+                    executed = self._executed
+                    executed.refuse(executed.rule.body[0], f"self.{number.args[0][0]} as a number", hint)
                 ((what, port, part),) = number.args
                 head = self._firing.head(port)
                 if what == "differ":

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal, Value
-from amaranth.lib.wiring import In
+from amaranth.hdl import Elaboratable, Module, Mux, Signal, Value
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
 
 from hw.firing.machine import Firing
-from hw.firing.unit import FiringRule
+from hw.firing.unit import STATUS, FiringRule, Unit, join, pass_status
+from hw.links.channel import ChannelFifo, ConsumerSignature
 from hw.links.layout import DynamicFormat, TokenFormat, WriteFormat
+from hw.links.tile_queue import TileQueue
 from hw.links.words import whole
+from hw.memory.port import OffChipPort, outside
+from hw.memory.tile_load import Deliver
+from hw.verilog.modules import Parametric, Shared
+from hw.verilog.structure import MEMORY_RESET
 from step.language.faults import Fault
 
 WRITE_DEPTH = 2
@@ -68,6 +76,53 @@ class BeatRule(FiringRule):
                 firing.fault(Fault.ROWS_DO_NOT_FILL)
 
 
+class TileStore(Parametric):
+    """The machine that sends beats, and the channel in front of the memory.
+
+    Where tiles are acknowledged, so many ``outstanding``, also the machine that does it, and the queues between the
+    two. ``written``: a beat is visible in memory; they become so in order.
+    """
+
+    def __init__(self, write: BeatRule, acknowledge: Deliver | None = None, outstanding: int = 0) -> None:
+        self.write, self.acknowledge, self.outstanding = write, acknowledge, outstanding
+        members: dict[str, Any] = {f"input{at}": In(ConsumerSignature(each)) for at, each in enumerate(write.inputs)}
+        members |= {"base": In(32), "external": Out(stream.Signature(write.write.header)), MEMORY_RESET: In(1)}
+        if acknowledge is not None:
+            members |= {"output0": Unit(acknowledge).signature.members["output0"], "written": In(1)}
+        super().__init__({**members, **STATUS})
+        self.parameters = {"write": write, "acknowledge": acknowledge, "outstanding": outstanding or None}
+        self.longest_pause = Unit(write).longest_pause
+
+    def elaborate(self, platform: Any) -> Elaboratable:
+        m = Module()
+        in_flight, beats = Unit(self.write).in_flight, self.write.beats
+        tiles = self.outstanding + in_flight
+        # A tile is pending with its last beat, so the first ones of another one may be on their way besides.
+        answers = (1, (tiles + 1) * beats - 1) if self.acknowledge else ()
+        m.submodules.write = write = Shared(Unit(self.write))
+        m.submodules.writes = writes = Shared(OffChipPort(self.write.write, WRITE_DEPTH + in_flight, *answers))
+        for port in range(len(self.write.inputs)):
+            join(m, getattr(self, f"input{port}"), getattr(write, f"input{port}"))
+        join(m, write.output0, writes.i)
+        outside(m, writes, self, self.external)
+        m.d.comb += write.base.eq(self.base)
+        if self.acknowledge is None:
+            pass_status(m, write, self)
+            return m
+        m.submodules.acknowledge = acknowledge = Shared(Unit(self.acknowledge))
+        m.submodules.pending = pending = Shared(ChannelFifo(self.acknowledge.pending, tiles))
+        queue = TileQueue(self.acknowledge.tile, 0, beats, tiles, block_ram=False)
+        m.submodules.visible = visible = Shared(queue)
+        join(m, write.output1, pending.i)
+        join(m, pending.o, acknowledge.input0)
+        join(m, visible.o, acknowledge.input1)
+        join(m, acknowledge.output0, self.output0)
+        m.d.comb += [writes.answer.eq(self.written), visible.valid.eq(writes.answered)]
+        pass_status(m, acknowledge, self)
+        m.d.comb += self.fault.eq(write.fault)
+        return m
+
+
 def words_of_beat(token: TokenFormat, beat_bits: int) -> int:
     """Words that one beat of a tile takes; so long a firing is busy that makes one."""
     return min(token.cycles, max(1, beat_bits // token.link_bits))
@@ -85,7 +140,7 @@ def gather_beat(m: Module, firing: Firing, port: int, token: TokenFormat, beat: 
     """
     link_bits = max(token.link_bits, token.bits) if token.control else token.link_bits
     words, parts = words_of_beat(token, beat_bits), max(1, link_bits // beat_bits)
-    if token.beats > 1:
+    if token.words > 1:
         firing.read_from(port, beat * words if parts == 1 else beat >> (parts.bit_length() - 1))
     word = firing.word(port)
     data = Signal(beat_bits)

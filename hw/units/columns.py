@@ -32,15 +32,13 @@ class Arrive(FiringRule):
 
     token: DynamicFormat
 
-    verilog_origin = "hw.functions.columns"
-
     latency = property(lambda self: self.token.cycles)
     inputs = property(lambda self: (self.token,))
     outputs = property(lambda self: (HeaderFormat(self.token),))
 
     @property
     def ports(self) -> Mapping[str, Any]:
-        step = Out(max(1, (self.token.beats - 1).bit_length()))
+        step = Out(max(1, (self.token.words - 1).bit_length()))
         return {"comes": Out(1), "part": Out(1), "step": step, "word": Out(self.token.word_bits)}
 
     def fire(self, m: Module, firing: Firing) -> None:
@@ -63,8 +61,6 @@ class Arrive(FiringRule):
 
 class Columns(Parametric):
     """The machine that takes tiles, the one that sends ``pieces`` of them, and the memory between."""
-
-    verilog_folder = "functions"
 
     def __init__(self, pieces: Pieces) -> None:
         token = pieces.token

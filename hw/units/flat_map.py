@@ -16,7 +16,7 @@ from hw.functions.wires import INDEX_BITS, Generator
 from hw.links.layout import DynamicFormat, HeaderFormat, TokenFormat, cycles_of, input_formats, output_formats
 from hw.primitives.timing import window_place
 from hw.units.columns import Columns
-from hw.units.pieces import Pieces, piece_of
+from hw.units.pieces import Pieces, piece_of, send_pieces
 from hw.units.rows import HeldRows, Rows
 from hw.verilog.modules import Parametric, Shared
 from step.language.faults import Fault
@@ -44,19 +44,9 @@ class FlatMap(Pieces):
         elif self.piece.word_bits:
             self.cut(m, firing, index, token.value)
         control = {"control": token.control} if self.token.control and self.piece.control else {}
-        last = index == len(self.stops) - 1
-        rank = self.stops[-1]
-        with m.If(token.value):
-            own = Array(Const(stop, self.piece.stop_bits) for stop in self.stops)[index]
-            firing.put(0, value=1, stop=Mux(last, token.stop + rank, own), **control, **rows)
-            firing.next(index, Mux(last, 0, index + 1))
-            with m.If(last):
-                firing.take(0)
-        with m.Else():
-            stop, above = (Mux(token.done, 0, level + rank) for level in (token.stop, token.rank))
-            firing.put(0, done=token.done, stop=stop, rank=above)
-            firing.take(0)
-            firing.finish(token.done)
+        own = Array(Const(stop, self.piece.stop_bits) for stop in self.stops)[index]
+        last = ~token.value | (index == len(self.stops) - 1)
+        send_pieces(m, firing, index, token.value, last, raised=self.stops[-1], own=own, **control, **rows)
 
 
 @dataclass(frozen=True)
@@ -72,14 +62,14 @@ class ColumnPieces(FlatMap):
 
     @property
     def ports(self) -> Mapping[str, Any]:
-        steps = range(self.slicer.pieces * self.piece.beats)
+        steps = range(self.slicer.pieces * self.piece.words)
         return {"part": Out(1), "step": Out(steps), "found": In(self.piece.word_bits)}
 
     def cut(self, m: Module, firing: Firing, index: Signal, value: Value) -> None:
         part, unit = Signal(init=1), firing.unit
         firing.next(part, part ^ (value & (index == 0)))
-        word = window_place(m, "word", firing.fired(), self.piece.beats)
-        m.d.comb += [unit.part.eq(part), unit.step.eq(firing.latched(index) * self.piece.beats + word)]
+        word = window_place(m, "word", firing.fired(), self.piece.words)
+        m.d.comb += [unit.part.eq(part), unit.step.eq(firing.latched(index) * self.piece.words + word)]
         firing.send(0, unit.found)
 
 
@@ -108,28 +98,16 @@ class Counted(FiringRule):
             with m.If(firing.head(0).value & generator.invalid):
                 firing.fault(self.fault)
         token = firing.need_aligned()  # which other faults come first
-        counts = token.value & ~generator.none
-        more = counts & ~generator.last
-        level, rank = (Mux(token.done, 0, each + 1) for each in (token.stop, token.rank))
-        firing.put(
-            0,
-            done=token.done,
-            value=counts,
-            stop=Mux(more, 0, level),
-            rank=Mux(counts, 0, rank),
-            **({"control": generator.result} if self.piece.items and not self.latency else {}),
-        )
+        some = token.value & ~generator.none
+        last = ~some | generator.last
         if self.latency:
             firing.complete(0, control=generator.result)
-        firing.next(index, Mux(more, index + 1, 0))
         if step := self.generator.step:
             reached = Signal(INDEX_BITS + 1, init=step)
             m.d.comb += generator.reached.eq(reached)
-            firing.next(reached, Mux(more, reached + step, step))
-        with m.If(~counts | generator.last):
-            for port in range(len(self.operands)):
-                firing.take(port)
-        firing.finish(token.done)
+            firing.next(reached, Mux(last, step, reached + step))
+        control = {"control": generator.result} if self.piece.items and not self.latency else {}
+        send_pieces(m, firing, index, some, last, raised=1, **control)
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:

@@ -88,7 +88,7 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     reference = references[0] if references else None
     issue = LoadIssue(reference, pending, operator.out, tuple(each * beats for each in operator.stride))
     deliver = Deliver(pending, token)
-    deep = fabric.outstanding * deliver.tile.beats > fabric.block_ram_words
+    deep = fabric.outstanding * deliver.tile.words > fabric.block_ram_words
     return LinearOffChipLoad(issue, deliver, 8 * fabric.memory.beat_bytes, beats, fabric.outstanding, block_ram=deep)
 
 

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from amaranth.hdl import Elaboratable, Module, Mux, Signal
-from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out
+from amaranth.hdl import Module, Mux, Signal
 
 from hw.firing.machine import Firing
-from hw.firing.unit import STATUS, Unit, join, pass_status
-from hw.links.channel import ConsumerSignature
 from hw.links.layout import WriteFormat, input_formats
-from hw.memory.port import OffChipPort, outside
-from hw.units.beats import WRITE_DEPTH, BeatRule, StoredFormat, gather_beat
-from hw.verilog.modules import Parametric, Shared
-from hw.verilog.structure import MEMORY_RESET
+from hw.units.beats import BeatRule, StoredFormat, TileStore, gather_beat
+from hw.verilog.modules import Parametric
 from step.language.graph import Node
 from step.lowering.memory import MemoryMap
 from step.lowering.netlist import Netlist
@@ -49,27 +42,8 @@ class StoreIssue(BeatRule):
             firing.finish(token.done)
 
 
-class LinearOffChipStore(Parametric):
-    """The machine, and the channel in front of the memory."""
-
-    def __init__(self, issue: StoreIssue) -> None:
-        self.issue = issue
-        external = Out(stream.Signature(issue.write.header))
-        data = In(ConsumerSignature(issue.data))
-        super().__init__({"input0": data, "base": In(32), "external": external, MEMORY_RESET: In(1), **STATUS})
-        self.parameters = {"issue": self.issue}
-        self.longest_pause = Unit(self.issue).longest_pause
-
-    def elaborate(self, platform: Any) -> Elaboratable:
-        m = Module()
-        m.submodules.issue = issue = Shared(Unit(self.issue))
-        m.submodules.writes = writes = Shared(OffChipPort(self.issue.write, WRITE_DEPTH + Unit(self.issue).in_flight))
-        m.d.comb += issue.base.eq(self.base)
-        join(m, self.input0, issue.input0)
-        join(m, issue.output0, writes.i)
-        outside(m, writes, self, self.external)
-        pass_status(m, issue, self)
-        return m
+class LinearOffChipStore(TileStore):
+    """Tiles are written one after the other."""
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:

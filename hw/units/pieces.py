@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 
@@ -15,7 +16,7 @@ from hw.functions.corner_turn import CornerTurn, Move, moves_of
 from hw.functions.retile import RetileSlicer
 from hw.links.layout import TokenFormat
 from hw.links.words import in_words, whole
-from hw.primitives.timing import counter
+from hw.primitives.timing import countdown, counter
 from hw.verilog.modules import Shared
 
 
@@ -43,8 +44,8 @@ class Pieces(FiringRule):
         if kind == "sliding":
             slide(m, firing, self.token, self.piece, index == 0, value)
         elif kind == "whole":
-            if self.token.beats > 1:
-                firing.read_from(0, index * self.piece.beats)
+            if self.token.words > 1:
+                firing.read_from(0, index * self.piece.words)
             firing.pass_data(0, 0)
         elif kind == "within":
             firing.send(0, self.within(m, firing, index, firing.latched))
@@ -62,19 +63,19 @@ class Pieces(FiringRule):
         """Piece ``index`` out of the word that it lies in, when that is there; ``at_result``: its number then."""
         pieces = min(self.token.bits, self.token.link_bits) // self.slicer.plan.result_bits  # of a word
         within: Value = index
-        if self.token.beats > 1:
+        if self.token.words > 1:
             shift = pieces.bit_length() - 1
             firing.read_from(0, index >> shift)
             within = index[:shift]
         return piece_of(m, RetileSlicer(self.slicer.plan, pieces), firing.word(0), at_result(within))
 
     def collect(self, m: Module, firing: Firing, value: Value, first: Value) -> tuple[Signal, Value]:
-        """The word of the element that comes now, and its number; that is `beats` where none comes."""
-        number = Signal(range(self.token.beats + 1), init=self.token.beats)
+        """The word of the element that comes now, and its number; that is `words` of it where none comes."""
+        number = Signal(range(self.token.words + 1), init=self.token.words)
         firing.read_from(0, Mux(first, 0, number + 1))  # it goes on below the firings of other pieces
         with m.If(firing.fires & value & first):
             m.d.sync += number.eq(0)
-        with m.Elif(number != self.token.beats):
+        with m.Elif(number != self.token.words):
             m.d.sync += number.eq(number + 1)
         return number, firing.word(0)
 
@@ -82,21 +83,21 @@ class Pieces(FiringRule):
         """The words of piece ``index``, out of a memory for two elements: one leaves, one comes."""
         item = math.gcd(self.slicer.width, self.token.word_bits)
         m.submodules.turn = turn = Shared(CornerTurn(self.moves(item), item, 2))
-        into, _ = counter(m, 2, "coming", number == self.token.beats - 1)
+        into, _ = counter(m, 2, "coming", number == self.token.words - 1)
         before, leaving = Signal(init=1), Signal()
-        place, following = (Signal(range(self.piece.beats), name=name) for name in ("place", "following"))
+        place, following = (Signal(range(self.piece.words), name=name) for name in ("place", "following"))
         m.d.comb += [leaving.eq(before ^ (begins & (index == 0))), place.eq(Mux(begins, 0, following))]
         m.d.sync += [before.eq(leaving), following.eq(place + 1)]
         m.d.comb += [
-            *(turn.write.eq(number != self.token.beats), turn.write_part.eq(into), turn.write_step.eq(number)),
-            *(turn.values.eq(word), turn.read_part.eq(leaving), turn.read_step.eq(index * self.piece.beats + place)),
+            *(turn.write.eq(number != self.token.words), turn.write_part.eq(into), turn.write_step.eq(number)),
+            *(turn.values.eq(word), turn.read_part.eq(leaving), turn.read_step.eq(index * self.piece.words + place)),
         ]
         result: Value = turn.result
         return result
 
     def moves(self, item: int) -> tuple[Move, ...]:
         """From the words of a tile to those of its pieces, by items of so many bits."""
-        width, pieces, words = self.slicer.width // item, self.slicer.pieces, self.piece.beats
+        width, pieces, words = self.slicer.width // item, self.slicer.pieces, self.piece.words
         enter, leave = self.token.word_bits // item, self.piece.word_bits // item
         places = product(range(self.slicer.lines), range(pieces), range(width))
         ways = (
@@ -106,11 +107,26 @@ class Pieces(FiringRule):
 
     def gather(self, m: Module, number: Signal, word: Value) -> Signal:
         """The last element of which all words have come."""
-        element, last = Signal(self.token.bits, reset_less=True), self.token.beats - 1
+        element, last = Signal(self.token.bits, reset_less=True), self.token.words - 1
         now = whole(m, "element", word, number, self.token, last)
         with m.If(number == last):
             m.d.sync += element.eq(now)
         return element
+
+
+def send_pieces(
+    m: Module, firing: Firing, index: Signal, some: Value, last: Value, *, raised: int, own: Any = 0, **given: Any
+) -> None:
+    """Send piece ``index`` of what is in front, if there are ``some``, with its ``own`` stop; the ``last`` one has the
+    stop of what is in front, ``raised`` by so many levels as that of an empty, and takes it."""
+    token = firing.head(0)
+    stop, rank = (Mux(token.done, 0, each + raised) for each in (token.stop, token.rank))
+    firing.put(0, done=token.done, value=some, stop=Mux(last, stop, own), rank=Mux(some, 0, rank), **given)
+    firing.next(index, Mux(last, 0, index + 1))
+    with m.If(last):
+        for port in range(len(firing.unit.rule.inputs)):
+            firing.take(port)
+    firing.finish(token.done)
 
 
 def piece_of(m: Module, slicer: RetileSlicer, element: Value, index: Value) -> Value:
@@ -128,9 +144,9 @@ def slide(m: Module, firing: Firing, token: TokenFormat, piece: TokenFormat, fir
     before ended.
     """
     unit = math.gcd(piece.bits, token.link_bits)
-    words, most = piece.beats, token.link_bits // unit
+    words, most = piece.words, token.link_bits // unit
     more = piece.bits // unit - (words - 1) * most  # units of the last word
-    place, read = Signal(range(most + 1), name="place"), Signal(range(token.beats + 1), name="read")
+    place, read = Signal(range(most + 1), name="place"), Signal(range(token.words + 1), name="read")
     begin, end = Signal.like(place, name="begin"), Signal(range(2 * most + 1), name="row_end")
     m.d.comb += [begin.eq(Mux(first, most, place)), end.eq(begin + more)]
     from_word = Mux(first, 0, read)
@@ -139,11 +155,7 @@ def slide(m: Module, firing: Firing, token: TokenFormat, piece: TokenFormat, fir
     firing.next(place, Mux(over, end - most, end))
     firing.next(read, from_word + (words - 1) + over)
 
-    left, current = Signal(range(words + 1), name="words_left"), firing.word(0)
-    with m.If(firing.fires & some):
-        m.d.sync += left.eq(words)
-    with m.Elif(left != 0):
-        m.d.sync += left.eq(left - 1)
+    left, current = countdown(m, "words_left", words, firing.fires & some, words), firing.word(0)
     before = Signal(len(current), name="word_before", reset_less=True)
     with m.If((left > 1) | ((left == 1) & firing.latched(over))):
         m.d.sync += before.eq(current)

@@ -56,7 +56,7 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     pending = replace(token, items=(), control=False)
     issue = RandomIssue(addresses, pending, operator.tiling.count, beats)
     deliver = Deliver(pending, token)
-    deep = fabric.outstanding * deliver.tile.beats > fabric.block_ram_words
+    deep = fabric.outstanding * deliver.tile.words > fabric.block_ram_words
     return RandomOffChipLoad(issue, deliver, 8 * fabric.memory.beat_bytes, beats, fabric.outstanding, block_ram=deep)
 
 

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
-from amaranth.hdl import Const, Elaboratable, Module, Mux, Signal
-from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out
+from amaranth.hdl import Const, Module, Mux, Signal
 
 from hw.firing.machine import Firing
-from hw.firing.unit import STATUS, Unit, join, pass_status
-from hw.links.channel import ChannelFifo, ConsumerSignature
 from hw.links.layout import TileFormat, TokenFormat, WriteFormat, input_formats, output_formats
-from hw.links.tile_queue import TileQueue
-from hw.memory.port import OffChipPort, outside
 from hw.memory.tile_load import Deliver, beat_of
-from hw.units.beats import WRITE_DEPTH, BeatRule, StoredFormat, gather_beat
-from hw.verilog.modules import Parametric, Shared
-from hw.verilog.structure import MEMORY_RESET
+from hw.units.beats import BeatRule, StoredFormat, TileStore, gather_beat
+from hw.verilog.modules import Parametric
 from step.language.faults import Fault
 from step.language.graph import Node
 from step.lowering.memory import MemoryMap
@@ -73,53 +65,8 @@ class Acknowledge(Deliver):
             firing.send(0, Const(1, 1))
 
 
-class RandomOffChipStore(Parametric):
-    """The two machines, the queues between them, and the channel in front of the memory.
-
-    ``written``: a beat is visible in memory; they become so in order.
-    """
-
-    def __init__(self, write: RandomWrite, acknowledge: Acknowledge, outstanding: int) -> None:
-        self.write, self.acknowledge, self.outstanding = write, acknowledge, outstanding
-        super().__init__(
-            {
-                "input0": In(ConsumerSignature(write.addresses)),
-                "input1": In(ConsumerSignature(write.data)),
-                "output0": Unit(acknowledge).signature.members["output0"],
-                "base": In(32),
-                "external": Out(stream.Signature(write.write.header)),
-                "written": In(1),
-                MEMORY_RESET: In(1),
-                **STATUS,
-            }
-        )
-        self.parameters = {"write": self.write, "acknowledge": self.acknowledge, "outstanding": self.outstanding}
-        self.longest_pause = Unit(self.write).longest_pause
-
-    def elaborate(self, platform: Any) -> Elaboratable:
-        m = Module()
-        in_flight, beats = Unit(self.write).in_flight, self.write.beats
-        tiles = self.outstanding + in_flight
-        m.submodules.write = write = Shared(Unit(self.write))
-        m.submodules.acknowledge = acknowledge = Shared(Unit(self.acknowledge))
-        # A tile is pending with its last beat, so the first ones of another one may be on their way besides.
-        memory = OffChipPort(self.write.write, WRITE_DEPTH + in_flight, 1, (tiles + 1) * beats - 1)
-        m.submodules.writes = writes = Shared(memory)
-        m.submodules.pending = pending = Shared(ChannelFifo(self.write.pending, tiles))
-        queue = TileQueue(self.acknowledge.tile, 0, beats, tiles, block_ram=False)
-        m.submodules.visible = visible = Shared(queue)
-        join(m, self.input0, write.input0)
-        join(m, self.input1, write.input1)
-        join(m, write.output0, writes.i)
-        join(m, write.output1, pending.i)
-        outside(m, writes, self, self.external)
-        join(m, pending.o, acknowledge.input0)
-        join(m, visible.o, acknowledge.input1)
-        join(m, acknowledge.output0, self.output0)
-        m.d.comb += [write.base.eq(self.base), writes.answer.eq(self.written), visible.valid.eq(writes.answered)]
-        pass_status(m, acknowledge, self)
-        m.d.comb += self.fault.eq(write.fault)
-        return m
+class RandomOffChipStore(TileStore):
+    """Tiles are written at addresses, and acknowledged."""
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:

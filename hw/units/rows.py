@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from amaranth.hdl import Cat, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Elaboratable, Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hw.firing.machine import Firing
@@ -13,7 +13,7 @@ from hw.firing.unit import STATUS, Unit, join, pass_status
 from hw.links.channel import ChannelFifo, ConsumerSignature, ProducerSignature
 from hw.links.layout import TokenFormat
 from hw.rules.unit import Translated
-from hw.units.pieces import Pieces
+from hw.units.pieces import Pieces, send_pieces
 from hw.verilog.modules import Parametric, Shared
 from step.firing.declared import Declared
 from step.rules.flatten import HoldingFlatten
@@ -31,8 +31,6 @@ class Rows(Pieces):
 
     nested: bool
 
-    verilog_origin = "hw.functions.rows"
-
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need(0)
         index = Signal(range(self.slicer.pieces))
@@ -43,21 +41,14 @@ class Rows(Pieces):
             firing.complete(0, control=self.read(m, firing, index))
         elif self.piece.word_bits:
             self.cut(m, firing, index, some)
-        if self.nested:
-            stop, rank = (Mux(token.done, 0, each + 1) for each in (token.stop, token.rank))
-            firing.put(0, done=token.done, value=some, stop=Mux(last, stop, 0), rank=Mux(some, 0, rank))
-        else:
-            firing.put(0, when=some | token.done, done=token.done, value=some)
-        firing.next(index, Mux(last, 0, index + 1))
-        with m.If(last):
-            firing.take(0)
-        firing.finish(token.done)
+        when = 1 if self.nested else some | token.done
+        send_pieces(m, firing, index, some, last, raised=int(self.nested), when=when)
 
     def read(self, m: Module, firing: Firing, index: Signal) -> Value:
         """Row ``index``, which is control, `latency` cycles later: a part of a word, or several words."""
         word, words = firing.word(0), self.latency
         if self.slicer.plan.kind == "whole":
-            if self.token.beats > 1:
+            if self.token.words > 1:
                 firing.read_from(0, index * words)
             before = Signal((words - 1) * len(word), reset_less=True)
             row = Cat(before, word)
@@ -68,8 +59,6 @@ class Rows(Pieces):
 
 class HeldRows(Parametric):
     """`Rows` of all tiles of a row of the stream are one row: as the last tile may have none, the last row waits."""
-
-    verilog_folder = "functions"
 
     def __init__(self, rows: Rows) -> None:
         between = replace(rows.piece, rank=rows.piece.rank + 1)

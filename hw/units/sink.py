@@ -37,8 +37,8 @@ class Sink(FiringRule):
         last = Signal()
         firing.room(~offers | external.tready)
         m.d.comb += last.eq(1)
-        if self.token.beats > 1:
-            place = Signal(range(self.token.beats))
+        if self.token.words > 1:
+            place = Signal(range(self.token.words))
             m.d.comb += last.eq(~token.value | (place == cycles_of(self.token, token) - 1))
             firing.read_from(0, place)
             firing.next(place, Mux(last, 0, place + 1))

@@ -100,16 +100,16 @@ class Source(FiringRule):
 
     def _gather(self, m: Module, firing: Firing, data: Value, value: Value, last: Value, place: Signal) -> Value:
         """The words of the last value, from the cycle after its ``last`` one on."""
-        beats = self.token.beats
-        if beats == 1:
+        count = self.token.words
+        if count == 1:
             return firing.registered(data)
-        phase = Signal(range(beats))
+        phase = Signal(range(count))
         comes = firing.fires & value
         with m.If(comes & last):
             m.d.sync += phase.eq(0)
         with m.Else():
             m.d.sync += phase.eq(phase + 1)
-        m.submodules.words = words = Memory(shape=len(data), depth=beats, init=[])
+        m.submodules.words = words = Memory(shape=len(data), depth=count, init=[])
         write, read = words.write_port(), words.read_port(domain="comb")
         m.d.comb += [write.addr.eq(place), write.data.eq(data), write.en.eq(comes), read.addr.eq(phase)]
         word: Value = read.data

@@ -281,7 +281,7 @@ def _text(value: Any) -> str | None:
             return str(value)
         case Words():
             tile = f"{value.rows} x {value.cols} {value.dtype}"
-            return f"{tile}, {_count(value.beats, 'word')} of {value.word_bits} bits"
+            return f"{tile}, {_count(value.words, 'word')} of {value.word_bits} bits"
         case Tile() | Selector() | Buffer() | Tuple():
             return str(value).replace("(", " ").replace(")", "").strip()
         case Function() if not fields(value):

@@ -37,7 +37,10 @@ CALLBACK = ctypes.CFUNCTYPE(NUMBER, NUMBER, NUMBER, NUMBERS, NUMBERS)
 
 CPP = Path(__file__).parent / "cpp"
 SHIPPED = Path(__file__).parent / "shipped"
-FLAGS = ("-std=c++17", "-O2", "-fno-exceptions", "-fno-tree-slp-vectorize", "-fPIC", "-shared", "-fno-plt", "-pipe")
+FLAGS = (
+    *("-std=c++17", library.optimization(long="-O2", short="-O1"), "-fno-exceptions", "-fno-tree-slp-vectorize"),
+    *("-fPIC", "-shared", "-fno-plt", "-pipe"),
+)
 """Without vectors of two words: see ``cpp/tokens.hpp``."""
 
 HEAD = f"""\

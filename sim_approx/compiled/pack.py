@@ -25,7 +25,7 @@ from step.firing.machine import Machine, Unread
 from step.firing.terms import Kind
 from step.firing.words import number, targets_in
 from step.language.faults import Violation, rows_of
-from step.language.loops import RegularStream, Stops, Walk
+from step.language.loops import SHORT, RegularStream, Stops, Walk
 from step.language.tokens import NOTHING, UNKNOWN, Token
 
 NOTHING_THERE = -(1 << 63)
@@ -146,7 +146,7 @@ def _ints(entries: Sequence[int]) -> Sequence[int]:
         case Walk():
             walk = entries.joined()
             return WALK, len(walk), len(walk.extents), *walk.extents, *walk.strides, walk.offset
-        case Stops(extents=extents, most=most):
+        case Stops(extents=extents, most=most) if len(entries) > SHORT:
             return STOPS, len(entries), len(extents), *extents, most
     return array("q", (LISTED, len(entries), *entries))
 

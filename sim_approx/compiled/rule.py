@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields
 from typing import Any
 
-from sim_approx.compiled.counting import counter
 from step.firing.machine import Machine
 from step.firing.reading import read
 from step.firing.terms import (
@@ -117,10 +116,10 @@ class TranslatedRule:
             yield "    bool compares_ages() const override { return true; }"
         if addresses := [f"&{each.name}" for each in fields(self.rule.machine) if each.type == "Address"]:
             yield f"    std::vector<int64_t*> addresses() override {{ return {{{', '.join(addresses)}}}; }}"
-        if (counts := counter(self.rule)) is not None:
-            uses = (counts.word, counts.stream, counts.entries, counts.sent)
-            to = "nullptr" if counts.to is None else self._made(counts.to)
-            parts = ", ".join([*(f"&{name}" if name else "nullptr" for name in uses), to, counts.tiles or "nullptr"])
+        if (counts := self.rule.machine.counter) is not None:
+            *uses, to, tiles = counts
+            channel = "nullptr" if to is None else f"outputs[{to}]"
+            parts = ", ".join([*(f"&{name}" if name else "nullptr" for name in uses), channel, tiles or "nullptr"])
             yield f"    Counter counter() override {{ return {{{parts}}}; }}"
 
     def _block(self, statements: tuple[RuleTerm, ...], depth: int) -> Iterator[str]:

@@ -28,8 +28,11 @@ WHOLE = 120
 SCRIPTS = ("tables.js", "timeline.js", "graph.js")
 
 
-def report(found: Explanation) -> str:
-    """The page; raises `EnvironmentProblem` where nothing is installed that draws the graph."""
+def report(found: Explanation, play: str = "") -> str:
+    """The page; ``play``: the address of the one on which the run's tokens move, for a link.
+
+    Raises `EnvironmentProblem` where nothing is installed that draws the graph.
+    """
     page, limiting = files("sim_approx.explain") / "page", limit(found)
     template = Template((page / "report.html").read_text())
     pictures, centre = _pictures(found, limiting)
@@ -38,6 +41,7 @@ def report(found: Explanation) -> str:
         title=html.escape(f"{found.program.name}: {found.cycles:,} cycles"),
         style=(page / "report.css").read_text(),
         script="\n".join((page / each).read_text() for each in SCRIPTS),
+        play=f'<p><a href="{html.escape(play)}">Play the run</a></p>' if play else "",
         summary="".join(f"<p>{html.escape(each)}.</p>" for each in summary(found, limiting)),
         changes=_changes(found),
         heat=_key(dict(zip(("none", *(f"up to {each:.0%}" for each in LIMITS[1:])), HEAT, strict=True))),

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sim_approx.engine.record import RunRecord
 from sim_approx.explain.explanation import Explanation
 from sim_approx.explain.occupation import by_number, occupied
+from sim_approx.placing.site import PlacedFabric
 from step.running.result import Activity
 
 BANDS = 160
@@ -31,8 +33,19 @@ class Timeline:
 
 def timeline(found: Explanation, most: int = BANDS) -> Timeline:
     """The run of ``found`` in at most so many bands."""
-    fabric, record, cycles = found.simulation.fabric, found.record, found.cycles
+    fabric, events, cycles = found.simulation.fabric, found.record.events, found.cycles
     width = max(1, -(-cycles // most))
+    spent = activities(fabric, found.record, cycles, width)
+    count = spent.shape[-1]
+    steps = found.path.which, found.path.since, found.path.until
+    path = banded(*steps, width, (max(1, len(found.path.causes)), count)).argmax(axis=0)
+    first_port = fabric.memory.order if fabric.memory else len(fabric.machines)
+    beats = np.bincount(events["cycle"][events["machine"] >= first_port] // width, minlength=count)
+    return Timeline(width, list(fabric.units), spent.transpose(1, 0, 2), path, beats)
+
+
+def activities(fabric: PlacedFabric, record: RunRecord, cycles: int, width: int) -> np.ndarray:
+    """Cycles by activity, operator and band of ``width`` cycles, in a run of so many ``cycles``."""
     count = -(-cycles // width)
     places = {machine: row for row, machine in enumerate(fabric.units.values())}
     rows = by_number(fabric, lambda machine: places.get(machine, -1), lambda _: -1)
@@ -49,11 +62,7 @@ def timeline(found: Explanation, most: int = BANDS) -> Timeline:
         spent[activity] = banded(*where, width, (len(fabric.units), count))
     lengths = np.minimum(width, cycles - width * np.arange(count))
     spent[Activity.FINISHED] = np.maximum(lengths - spent.sum(axis=0), 0)
-    steps = found.path.which, found.path.since, found.path.until
-    path = banded(*steps, width, (max(1, len(found.path.causes)), count)).argmax(axis=0)
-    first_port = fabric.memory.order if fabric.memory else len(fabric.machines)
-    beats = np.bincount(events["cycle"][events["machine"] >= first_port] // width, minlength=count)
-    return Timeline(width, list(fabric.units), spent.transpose(1, 0, 2), path, beats)
+    return spent
 
 
 def banded(rows: np.ndarray, since: np.ndarray, until: np.ndarray, width: int, shape: tuple[int, int]) -> np.ndarray:

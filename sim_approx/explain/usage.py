@@ -107,11 +107,11 @@ def _useful(program: Program, fabric: PlacedFabric, operations: Mapping[str, int
     return sum({**operations, **known}.values())
 
 
-def _words(events: ChannelEvents, beats: int, cycles: int) -> int:
-    """Words that passed a channel before the end of a run, one a cycle: ``beats`` a value; of tiles of dynamic size,
+def _words(events: ChannelEvents, words: int, cycles: int) -> int:
+    """Words that passed a channel before the end of a run, one a cycle: ``words`` a value; of tiles of dynamic size,
     whose rows no event tells, as many as there may have been before the next token."""
     room = np.diff(np.append(events.cycles, cycles))
-    return int(np.minimum(beats, room)[events.valued].sum())
+    return int(np.minimum(words, room)[events.valued].sum())
 
 
 def _operations(fabric: PlacedFabric, record: RunRecord) -> dict[str, int]:

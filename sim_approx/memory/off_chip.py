@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from sim_approx.placing.site import UnitSite
-from step.firing.machine import COMPUTES, ENDS, Channel, Machine
+from step.firing.machine import COMPUTES, ENDS, Channel, Machine, Pace, Sizes
 from step.firing.words import need, put, room, take
 
 REQUEST, PENDING = 0, 1
@@ -32,11 +34,27 @@ class DeliverTiles(Machine):
         return ENDS if x.done else None
 
 
+def load(site: UnitSite, issue: Callable[..., Machine], **given: Any) -> Machine:
+    """Place the machine that asks for tiles, and the one that hands them on, which is returned."""
+    region = site.memory_map.loads[site.node.name]
+    request = site.channel(REQUEST_DEPTH)
+    pending, arrived = site.channel(site.fabric.outstanding), site.channel(site.fabric.outstanding)
+    site.add(issue(inputs=site.inputs, outputs=(request, pending), tiles=site.tiles(), **given))
+    site.memory.read(request, arrived, region.beats_per_tile)
+    return deliver(site, pending, arrived)
+
+
+def stored_alike(site: UnitSite, machine: Machine) -> Sizes:
+    """Sizes of a store: all tiles have the rows of those that are stored."""
+    pace = Pace(machine.interval, machine.latency)
+    return lambda rows: pace
+
+
 def deliver(site: UnitSite, pending: Channel, arrived: Channel) -> Machine:
     """Place the machine that hands on what is ``pending`` when its tile has ``arrived``."""
     element = site.node.output_types[0].element
     # A header that carries its tile waits for all the words of it.
     control = site.carries and element.is_control
-    words = -(-element.bits // (8 * site.fabric.link_bytes)) if control else site.beats_out[0]
+    words = -(-element.bits // (8 * site.fabric.link_bytes)) if control else site.words_out[0]
     latency = words if control else 0
     return site.add(DeliverTiles(inputs=(pending, arrived), outputs=site.outputs, interval=words, latency=latency))

@@ -94,7 +94,7 @@ class PlacedFabric:
 class UnitSite:
     """The place of the unit of ``node`` in ``placed``.
 
-    ``elements_in`` and ``elements_out`` are what passes of values at each port, ``beats_in`` and ``beats_out`` the
+    ``elements_in`` and ``elements_out`` are what passes of values at each port, ``words_in`` and ``words_out`` the
     cycles that it takes, of a tile of dynamic size those with the most rows; ``tiled`` are the inputs with such tiles.
     ``carries``: somebody reads values of an output. ``computes``: whether they are wanted in this run. ``share``: the
     buffers that the unit fills or reads. ``most_rows``: of tiles of dynamic size that begin here. ``channel`` makes an
@@ -110,8 +110,8 @@ class UnitSite:
         self.elements_in = tuple(each.element for each in before)
         self.elements_out = tuple(None if each is None else each.element for each in behind)
         self.tiled = tuple(port for port, each in enumerate(self.elements_in) if is_dynamic(each))
-        self.beats_in = tuple(netlist.words(each, node.name) for each in before)
-        self.beats_out = tuple(netlist.words(each, node.name) for each in behind)
+        self.words_in = tuple(netlist.words(each, node.name) for each in before)
+        self.words_out = tuple(netlist.words(each, node.name) for each in behind)
         self.carries = any(each is not None and each.carries for each in behind)
         self.most_rows, self.fabric = netlist.rows_from(node), netlist.at(node)
         self.computes = node.name in placed.computing
@@ -129,19 +129,19 @@ class UnitSite:
         return any(map(is_dynamic, (*self.elements_in, *self.elements_out)))
 
     @property
-    def beats(self) -> int:
+    def words(self) -> int:
         """Cycles that a firing takes in which a value passes."""
-        return max(*self.beats_in, *self.beats_out)
+        return max((*self.words_in, *self.words_out))
 
     def words_of_beat(self, port: int) -> int:
         """Words of the tiles at input ``port`` that make a beat of off-chip memory, where all have the same rows."""
         access = self.node.operator.writes(self.node)
         stores = access is not None and port in self.tiled
         tile = self.elements_in[port], self.fabric.link_bytes
-        words = link_words(*tile, access.tile.shape[0]) if access and stores else self.beats_in[port]
+        words = link_words(*tile, access.tile.shape[0]) if access and stores else self.words_in[port]
         return min(words, max(1, self.fabric.memory.beat_bytes // self.fabric.link_bytes))
 
-    def beats_with(self, rows: int) -> tuple[int, ...]:
+    def words_with(self, rows: int) -> tuple[int, ...]:
         """Cycles that a value takes at each port, inputs first, if tiles of dynamic size have so many rows."""
         return tuple(link_words(each, self.fabric.link_bytes, rows) for each in (*self.elements_in, *self.elements_out))
 
@@ -151,7 +151,7 @@ class UnitSite:
         Tiles of dynamic size have the most rows, or so many ``rows``. Without a reader of its results there is no
         hardware for it.
         """
-        *before, behind = self.beats_with(self.fabric.dynamic_rows if rows is None else rows)
+        *before, behind = self.words_with(self.fabric.dynamic_rows if rows is None else rows)
         (result,) = self.elements_out
         if result is None:
             return UnitPlan(None, tuple(before), behind, stored=applied.stored)
@@ -250,7 +250,7 @@ def _declared(site: UnitSite, declared: Declared) -> Machine:
                 parameters[name] = getattr(value, "rows", None) or unknown
     if (applied := declared.applied) is None:
         latency = declared.cycles(site.fabric.link_bytes, site.fabric.dynamic_rows, carries=site.carries)
-        pace = Pace(site.beats, latency)
+        pace = Pace(site.words, latency)
     else:
         timing = site.timing(applied)
         pace = Pace(timing.initiation_interval, timing.latency, timing.burst if applied.stored else 1)
@@ -264,7 +264,7 @@ def declared_sizes(site: UnitSite, declared: Declared) -> Sizes:
     """Sizes of a unit that sends on what it gets, a part of it, or what it makes of it, as it has ``declared``."""
 
     def pace(rows: int) -> Pace:
-        cycles = site.beats_with(rows)
+        cycles = site.words_with(rows)
         if declared.applied is not None:
             timing = site.timing(declared.applied, rows)
             return Pace(timing.initiation_interval, timing.latency, cycles[-1])

@@ -18,7 +18,7 @@ from step.rules.broadcast import Broadcast
 class Bufferize(Machine):
     """A token each firing goes into the buffer; its channels are those of `sim_approx.memory.scratchpad.ShareSite`.
 
-    ``slots`` tokens lie in a page, of which there are ``most``; a tile has the place of ``beats`` words, and a
+    ``slots`` tokens lie in a page, of which there are ``most``; a tile has the place of ``words`` words, and a
     `Machine.burst` of them; ``tiled``: it may be without rows. Words: ``slot`` that
     is filled next, ``page`` of it, and of the present buffer the numbers of its ``entries`` and ``pages``.
     """
@@ -26,7 +26,7 @@ class Bufferize(Machine):
     rank: int
     slots: int
     most: int
-    beats: int
+    words: int
     tiled: bool
     in_flight: Channel
     free_pages: Channel
@@ -61,7 +61,7 @@ class Bufferize(Machine):
             room(self.in_flight)
         if new:
             room(self.free_pages)
-        place = page * self.page_words + self.slot * self.beats
+        place = page * self.page_words + self.slot * self.words
         stores = x.has_value
         if x.has_value and self.tiled:
             stores = rows_of(x.value) > 0
@@ -103,16 +103,16 @@ def build(site: UnitSite) -> Machine:
     operator, share = site.node.operator, site.share
     assert isinstance(operator, Operator)
     if share is None:
-        return site.add(Broadcast(**site.ports(), interval=site.beats))  # nobody reads, so nothing is kept
+        return site.add(Broadcast(**site.ports(), interval=site.words))  # nobody reads, so nothing is kept
     machine = Bufferize(
         **share.ports(),
         inputs=site.inputs,
         outputs=(*site.outputs, share.in_flight, share.pages, *share.counted),
-        interval=site.beats,
-        burst=site.beats,
+        interval=site.words,
+        burst=site.words,
         rank=operator.rank,
         most=share.share.pages,
-        beats=site.beats,
+        words=site.words,
         tiled=bool(site.tiled),
         free_pages=share.pages,
         rivals=share.rivals,

@@ -141,7 +141,7 @@ def _arriving(site: UnitSite) -> Channel:
     machine = site.add(Broadcast(inputs=site.inputs, outputs=(channel,)))
 
     def pace(rows: int) -> Pace:
-        cycles = site.beats_with(rows)[0]
+        cycles = site.words_with(rows)[0]
         return Pace(cycles, cycles)
 
     machine.sizes, machine.sized = cache(pace), (True,)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.memory.off_chip import PENDING, REQUEST, REQUEST_DEPTH, deliver
+from sim_approx.memory.off_chip import PENDING, REQUEST, load
 from sim_approx.placing.site import UnitSite
-from step.firing.machine import ENDS, Machine
+from step.firing.machine import ENDS, Counter, Machine
 from step.firing.words import need, put, room, take
 from step.language.loops import listed
 from step.language.tokens import DONE, Token, empty
@@ -53,6 +53,8 @@ class IssuePerReference(Machine):
 class IssueOnce(Machine):
     """One read, then Done. Word: ``step`` of the walk."""
 
+    counter = Counter("step", entries="levels", sent="addresses", to=REQUEST, tiles="tiles")
+
     addresses: Sequence[int]
     indices: Sequence[int]
     levels: Sequence[int]
@@ -77,19 +79,8 @@ def build(site: UnitSite) -> Machine:
     node, operator = site.node, site.node.operator
     assert isinstance(operator, Operator)
     walk, region = operator.indices, site.memory_map.loads[node.name]
-    request = site.channel(REQUEST_DEPTH)
-    pending, arrived = site.channel(site.fabric.outstanding), site.channel(site.fabric.outstanding)
-    issue: dict[str, Any] = {
-        "inputs": site.inputs,
-        "outputs": (request, pending),
-        "addresses": listed(walk.times(region.beats_per_tile, region.base)),
-        "levels": listed(operator.levels),
-        "indices": listed(walk),
-        "tiles": site.tiles(),
-    }
+    addresses = listed(walk.times(region.beats_per_tile, region.base))
+    read = {"addresses": addresses, "levels": listed(operator.levels), "indices": listed(walk)}
     if site.inputs:
-        site.add(IssuePerReference(rank=len(operator.out), **issue))
-    else:
-        site.add(IssueOnce(**issue))
-    site.memory.read(request, arrived, region.beats_per_tile)
-    return deliver(site, pending, arrived)
+        return load(site, IssuePerReference, rank=len(operator.out), **read)
+    return load(site, IssueOnce, **read)

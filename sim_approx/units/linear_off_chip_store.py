@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sim_approx.memory.off_chip import WRITE_DEPTH
+from sim_approx.memory.off_chip import WRITE_DEPTH, stored_alike
 from sim_approx.placing.site import UnitSite
-from step.firing.machine import COMPUTES, ENDS, Machine, Pace, Sizes
+from step.firing.machine import COMPUTES, ENDS, Counter, Machine
 from step.firing.words import fault, need, put, room, take
 from step.language.faults import Fault, rows_of
 from step.language.tokens import Token
@@ -20,6 +20,8 @@ class Store(Machine):
     Tiles of dynamic size have to have ``rows``, if there are any. Words: ``beat`` of the tile, ``address`` of the next
     beat; ``collected`` are the tiles.
     """
+
+    counter = Counter("address", to=0)
 
     beats: int
     rows: int
@@ -69,7 +71,4 @@ def build(site: UnitSite) -> Machine:
     )
 
 
-def sizes(site: UnitSite, machine: Machine) -> Sizes:
-    """All tiles have the rows of those that are stored."""
-    pace = Pace(machine.interval, machine.latency)
-    return lambda rows: pace
+sizes = stored_alike

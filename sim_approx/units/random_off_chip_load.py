@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sim_approx.memory.off_chip import PENDING, REQUEST, REQUEST_DEPTH, deliver
+from sim_approx.memory.off_chip import PENDING, REQUEST, load
 from sim_approx.placing.site import UnitSite
 from step.firing.machine import ENDS, Machine
 from step.firing.words import fault, need, number, put, room, take
 from step.language.faults import Fault
 from step.language.tokens import Token
-from step.ops.random_off_chip_load import RandomOffChipLoad as Operator
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -42,18 +41,5 @@ class RandomIssue(Machine):
 
 
 def build(site: UnitSite) -> Machine:
-    assert isinstance(site.node.operator, Operator)
     region = site.memory_map.loads[site.node.name]
-    request = site.channel(REQUEST_DEPTH)
-    pending, arrived = site.channel(site.fabric.outstanding), site.channel(site.fabric.outstanding)
-    site.add(
-        RandomIssue(
-            inputs=site.inputs,
-            outputs=(request, pending),
-            base=region.base,
-            beats=region.beats_per_tile,
-            tiles=site.tiles(),
-        )
-    )
-    site.memory.read(request, arrived, region.beats_per_tile)
-    return deliver(site, pending, arrived)
+    return load(site, RandomIssue, base=region.base, beats=region.beats_per_tile)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from sim_approx.engine.words import write
-from sim_approx.memory.off_chip import WRITE_DEPTH, deliver
+from sim_approx.memory.off_chip import WRITE_DEPTH, deliver, stored_alike
 from sim_approx.placing.site import UnitSite
-from step.firing.machine import COMPUTES, ENDS, Machine, Pace, Sizes
+from step.firing.machine import COMPUTES, ENDS, Machine
 from step.firing.words import fault, need_all, number, put, room, take
 from step.language.faults import Fault, aligned, rows_of
 from step.language.tokens import Token
@@ -88,7 +88,4 @@ def build(site: UnitSite) -> Machine:
     return deliver(site, pending, visible)
 
 
-def sizes(site: UnitSite, machine: Machine) -> Sizes:
-    """All tiles have the rows of those that are stored."""
-    pace = Pace(machine.interval, machine.latency)
-    return lambda rows: pace
+sizes = stored_alike

@@ -14,20 +14,20 @@ from step.language.tokens import Token
 class Sink(Machine):
     """Reads a word per firing, of a value as many as a `Machine.burst` has; ``collected`` has the tokens without Done.
 
-    Word: ``beat`` of the value in front.
+    Word: ``word`` of the value in front.
     """
 
-    beat: int = 0
+    word: int = 0
     collected: list[Token] = field(default_factory=list)
 
     def fire(self) -> int | None:
         x = need(self.inputs[0])
         if x.has_value:
             self.resize(x.value)
-        if x.has_value and self.beat < self.burst - 1:
-            self.beat += 1
+        if x.has_value and self.word < self.burst - 1:
+            self.word += 1
             return None
-        self.beat = 0
+        self.word = 0
         take(self.inputs[0])
         if x.done:
             return ENDS
@@ -36,9 +36,9 @@ class Sink(Machine):
 
 
 def build(site: UnitSite) -> Machine:
-    return site.add(Sink(**site.ports(), burst=site.beats_in[0], collected=site.output()))
+    return site.add(Sink(**site.ports(), burst=site.words_in[0], collected=site.output()))
 
 
 def sizes(site: UnitSite, machine: Machine) -> Sizes:
     """A word a cycle."""
-    return lambda rows: Pace(1, 0, max(site.beats_with(rows)))
+    return lambda rows: Pace(1, 0, max(site.words_with(rows)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sim_approx.placing.site import UnitSite
-from step.firing.machine import ENDS, Machine, Pace, Sizes, Stream
+from step.firing.machine import ENDS, Counter, Machine, Pace, Sizes, Stream
 from step.firing.words import fault, put, reserve, room
 from step.language.faults import Fault, rows_of
 from step.language.types import is_dynamic
@@ -16,13 +16,15 @@ class Source(Machine):
     """Written by hand: the stream is outside of the fabric, and always ready with its next word.
 
     A token enters with its last word; a `Machine.burst` are the words of a value. Behind a tile of dynamic size, of
-    ``most_rows`` at most (0: there are none), the next token waits until its words are out. Word: ``beat`` of the value
-    that comes; ``tallest`` tile so far.
+    ``most_rows`` at most (0: there are none), the next token waits until its words are out. Words: ``word`` of the
+    value that comes; ``tallest`` tile so far.
     """
+
+    counter = Counter("position", stream="tokens")
 
     tokens: Stream
     most_rows: int
-    beat: int = field(default=0, init=False)
+    word: int = field(default=0, init=False)
     position: int = field(default=0, init=False)
     tallest: int = field(default=0, init=False)
 
@@ -34,11 +36,11 @@ class Source(Machine):
             if rows_of(token.value) > self.tallest:
                 self.tallest = rows_of(token.value)
             self.resize(token.value)
-        if token.has_value and self.beat < self.burst - 1:
-            self.beat += 1
+        if token.has_value and self.word < self.burst - 1:
+            self.word += 1
             return None
         room(self.outputs[0])
-        self.beat = 0
+        self.word = 0
         self.position += 1
         put(self.outputs[0], token)
         if self.most_rows and token.has_value:
@@ -48,9 +50,9 @@ class Source(Machine):
 
 def build(site: UnitSite) -> Machine:
     most = site.most_rows if is_dynamic(site.elements_out[0]) else 0
-    return site.add(Source(**site.ports(), tokens=site.stream(), burst=site.beats_out[0], most_rows=most))
+    return site.add(Source(**site.ports(), tokens=site.stream(), burst=site.words_out[0], most_rows=most))
 
 
 def sizes(site: UnitSite, machine: Machine) -> Sizes:
     """A transfer a cycle."""
-    return lambda rows: Pace(1, 0, max(site.beats_with(rows)))
+    return lambda rows: Pace(1, 0, max(site.words_with(rows)))

@@ -20,7 +20,7 @@ class Streamify(Machine):
     """A token of the buffer each firing; its channels are those of `sim_approx.memory.scratchpad.ShareSite`.
 
     ``extra``: dimensions that the reads make, ``depth``: those of a read. ``walk`` and ``levels`` are slots and stops
-    of an affine read. A tile has the place of ``beats`` words, and a `Machine.burst` of them; ``tiled``: it may be
+    of an affine read. A tile has the place of ``words`` words, and a `Machine.burst` of them; ``tiled``: it may be
     without rows. Words: ``step`` of the read, ``index`` of the read where they are counted.
     """
 
@@ -30,7 +30,7 @@ class Streamify(Machine):
     walk: Sequence[int]
     levels: Sequence[int]
     slots: int
-    beats: int
+    words: int
     tiled: bool
     in_flight: Channel
     taken: tuple[Channel, ...]
@@ -71,7 +71,7 @@ class Streamify(Machine):
             last = level == self.depth
             token = Token(token.value, level + x.stop if last else level, token.rank)
             page = page_of(self.buffers, slot // self.slots)
-            place = page * self.page_words + slot % self.slots * self.beats
+            place = page * self.page_words + slot % self.slots * self.words
         loads = token.has_value
         if token.has_value and self.tiled:
             loads = rows_of(token.value) > 0
@@ -111,14 +111,14 @@ def build(site: UnitSite) -> Machine:
         **share.ports(),
         inputs=site.inputs,
         outputs=(*site.outputs, share.returned),
-        interval=site.beats_out[0],
-        burst=site.beats_out[0],
+        interval=site.words_out[0],
+        burst=site.words_out[0],
         count=operator.count or 1,
         extra=operator.extra(site.node),
         depth=len(operator.out or share.share.buffer.shape),
         walk=[slot for slot, _ in walk],
         levels=[level for _, level in walk],
-        beats=site.beats_out[0],
+        words=site.words_out[0],
         tiled=is_dynamic(site.elements_out[0]),
         returned=share.returned,
         banks=share.reads,

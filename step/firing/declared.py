@@ -66,9 +66,9 @@ class Declared:
     """The ``machine`` that is the whole unit of a node, with its ``parameters``, and its ``latency`` in cycles.
 
     A firing that computes occupies the unit while the words of a value pass. Parameters are integers, tuples of
-    integers or of pairs of them, values, functions of values, `TILED` and `MOST_ROWS`. One that is `Applied` says how
-    long a firing takes. A ``latency`` that is there for values alone is a function of the bytes of a link, and of the
-    rows that tiles of dynamic size have.
+    integers or of pairs of them, stops of loops, values, functions of values, `TILED` and `MOST_ROWS`. One that is
+    `Applied` says how long a firing takes. A ``latency`` that is there for values alone is a function of the bytes of a
+    link, and of the rows that tiles of dynamic size have.
     """
 
     machine: type[Machine]

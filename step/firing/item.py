@@ -1,7 +1,8 @@
-"""Functions of values that every reader of rules knows: tuples of what arrives, and their items."""
+"""Functions of values that every reader of rules knows: tuples of what arrives, their items, and lists of values."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,3 +67,14 @@ class Item:
 
     def _before(self, link_bytes: int) -> Span:
         return Span.of(self.element.items[: self.index], link_bytes)
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Gives the value with a number: of ``values``, integers of a range or those of a list, as they are ``made``."""
+
+    values: Sequence[Any]
+    made: Callable[[int], Any]
+
+    def __call__(self, number: int) -> Any:
+        return self.made(number)

@@ -42,6 +42,21 @@ Sizes = Callable[[int], Pace]
 """By the number of rows of a tile, the pace of a firing with it."""
 
 
+class Counter(NamedTuple):
+    """A state ``word`` that counts up, and decides only which entries are next: a run repeats although it goes on.
+
+    Entries of fields: tokens of a ``stream``, ``entries`` that decide, addresses that are ``sent``, and ``tiles``. The
+    addresses go into output ``to``; where none are listed, the word itself is the address.
+    """
+
+    word: str
+    stream: str | None = None
+    entries: str | None = None
+    sent: str | None = None
+    to: int | None = None
+    tiles: str | None = None
+
+
 class Waits(Exception):
     """A machine can not fire; its argument is the channel that would have to change, if that is a single one."""
 
@@ -141,6 +156,8 @@ class Machine:
     activity: int = field(default=Activity.STARVED, init=False)
     since: int = field(default=0, init=False)
     cycles_in: list[int] = field(default_factory=lambda: [0] * len(Activity), init=False)
+    counter: ClassVar[Counter | None] = None
+    """The state word that may go on while a run repeats itself."""
     unfinished_words: ClassVar[Mapping[str, int]] = {}
     """State words with a token that was taken from an input although the machine is not done with it; -1: the last."""
 

@@ -5,9 +5,9 @@ An address is a tile of one UINT32, the number of a tile. Operands that are out 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from random import Random
-from typing import Any, cast
+from typing import Annotated, cast
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from step.language.dims import Shape, dim
 from step.language.dtypes import UINT32
 from step.language.faults import Fault, Violation
 from step.language.function import NUMBER, CountedFunction, Function, MapFunction, Sample, below, mismatch
+from step.language.parameters import Count, Within
 from step.language.types import ElementType, Selector, Tile
 
 
@@ -23,27 +24,32 @@ def _address(value: int) -> np.ndarray:
     return np.array([[value]], UINT32.numpy)
 
 
-def _check_parameters(function: Any, tiles: int) -> None:
-    """Raise `TypeMismatch` unless all parameters are integers >= 1 (``base``: 0), and ``tiles`` have addresses."""
-    for name, value in ((each.name, getattr(function, each.name)) for each in fields(function)):
-        least = int(name != "base")
-        if value < least:
-            raise TypeMismatch(f"{function.name} needs {name} to be an integer >= {least}, not {value!r}")
+def _check_addresses(function: ExpertTiles | _OfRequest, tiles: int) -> None:
+    """Raise `TypeMismatch` unless ``tiles`` have addresses."""
     if function.base + tiles > 2**32:
         raise TypeMismatch(f"{function.name} needs addresses below 2^32, not up to {function.base + tiles - 1}")
 
 
 @dataclass(frozen=True)
 class ExpertTiles(CountedFunction):
-    """The addresses of the tiles of an expert: ``base + expert * tiles + 0 .. tiles - 1``. No FLOPs.
+    """Addresses of the tiles of an expert, ``base + expert * tiles`` and the next ``tiles - 1``: a function of FlatMap.
 
-    An expert is a number below ``experts``, a tile of one UINT32; or a selector of so many targets with one of them
-    set.
+    The operand is an expert: a number below ``experts``, a tile of one UINT32; or a selector of so many targets with
+    one of them set. No FLOPs. Another expert is a fault.
+
+    ``experts``: number of experts.
+    ``tiles``: tiles of each expert.
+    ``base``: address of the first tile of expert 0.
+
+    >>> graph = Graph()
+    >>> graph.source("expert", Tile(UINT32), [2]).flat_map(ExpertTiles(experts=4, tiles=2)).sink("y")
+    >>> step.run(graph, "interpret", inputs={"expert": [3, 1]}).outputs["y"].numpy().ravel().tolist()
+    [6, 7, 2, 3]
     """
 
-    experts: int
-    tiles: int
-    base: int = 0
+    experts: Count
+    tiles: Count
+    base: Annotated[int, Within(0)] = 0
 
     indices = (0,)
     fault = Fault.OUT_OF_RANGE
@@ -60,7 +66,7 @@ class ExpertTiles(CountedFunction):
         return f"this is not exactly one of the experts 0 to {self.experts - 1}"
 
     def result_type(self, *inputs: ElementType) -> Tile:
-        _check_parameters(self, self.experts * self.tiles)
+        _check_addresses(self, self.experts * self.tiles)
         if inputs not in ((NUMBER,), (Selector(self.experts),)):
             raise mismatch(self, f"an expert, a {NUMBER} or a {Selector(self.experts)}", inputs)
         return NUMBER
@@ -87,10 +93,10 @@ class ExpertTiles(CountedFunction):
 class _OfRequest(Function):
     """A function of a request and of its length in rows; a tile has ``rows`` of these, and a request ``tiles``."""
 
-    requests: int
-    tiles: int
-    rows: int
-    base: int = 0
+    requests: Count
+    tiles: Count
+    rows: Count
+    base: Annotated[int, Within(0)] = 0
 
     indices = (0, 1)
 
@@ -101,16 +107,29 @@ class _OfRequest(Function):
         return Sample(function, (NUMBER, NUMBER), {0: below(requests), 1: below(tiles * rows)})
 
     def _check(self, inputs: tuple[ElementType, ...]) -> None:
-        _check_parameters(self, self.requests * self.tiles)
+        _check_addresses(self, self.requests * self.tiles)
         if inputs != (NUMBER, NUMBER):
             raise mismatch(self, f"a request and its length in rows, two of {NUMBER}", inputs)
 
 
 class CacheTiles(_OfRequest, CountedFunction):
-    """``(request, length)``: the addresses of all tiles of a request that have valid rows. No FLOPs.
+    """Addresses of all tiles of a request that have valid rows: a function of FlatMap of ``(request, length)``.
 
-    Each of ``requests`` has room for ``tiles`` tiles of ``rows`` rows, those of request 0 from ``base`` on:
-    ``base + request * tiles + 0 .. ceil(length / rows) - 1``. Without any row it is an empty row of addresses.
+    Operands are two tiles of one UINT32, the number of the request and its length in rows. Addresses are ``base +
+    request * tiles + 0 .. ceil(length / rows) - 1``; without any row it is an empty row of addresses. No FLOPs. A
+    request or a length that there is no room for is a fault.
+
+    ``requests``: requests that have room in the cache.
+    ``tiles``: tiles of a request.
+    ``rows``: rows of a tile.
+    ``base``: address of the first tile of request 0.
+
+    >>> graph = Graph()
+    >>> request, length = (graph.source(name, Tile(UINT32), [2]) for name in ("request", "length"))
+    >>> request.flat_map(CacheTiles(requests=2, tiles=4, rows=16), length).sink("y")
+    >>> run = step.run(graph, "interpret", inputs={"request": [0, 1], "length": [40, 16]})
+    >>> run.outputs["y"].ragged().values.ravel().tolist()
+    [0, 1, 2, 4]
     """
 
     fault = Fault.OUT_OF_RANGE
@@ -140,12 +159,20 @@ class CacheTiles(_OfRequest, CountedFunction):
 
 @dataclass(frozen=True)
 class CacheRows(CountedFunction):
-    """``length``: how many rows are valid in each of so many tiles: ``rows`` in all but the last one. No FLOPs.
+    """Number of valid rows of each tile of a request: ``rows`` in all but the last one. A function of FlatMap.
 
-    It goes with `CacheTiles`, and is what `FilterLastTile` wants to know.
+    The operand is a length in rows, a tile of one UINT32. It goes with `CacheTiles`, and is what `FilterLastTile` wants
+    to know. No FLOPs.
+
+    ``rows``: rows of a tile; an integer >= 1, else `TypeMismatch`.
+
+    >>> graph = Graph()
+    >>> graph.source("length", Tile(UINT32), [2]).flat_map(CacheRows(rows=16)).sink("y")
+    >>> step.run(graph, "interpret", inputs={"length": [40, 16]}).outputs["y"].ragged().values.ravel().tolist()
+    [16, 16, 8, 16]
     """
 
-    rows: int
+    rows: Count
 
     @classmethod
     def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample:
@@ -153,8 +180,6 @@ class CacheRows(CountedFunction):
         return Sample(cls(rows), (NUMBER,), {0: below(3 * rows + 1)})
 
     def result_type(self, *inputs: ElementType) -> Tile:
-        if self.rows < 1:
-            raise TypeMismatch(f"cache_rows needs rows to be an integer >= 1, not {self.rows!r}")
         if inputs != (NUMBER,):
             raise mismatch(self, f"a length in rows, a {NUMBER}", inputs)
         return NUMBER
@@ -167,10 +192,18 @@ class CacheRows(CountedFunction):
 
 
 class CacheEnd(_OfRequest, MapFunction):
-    """``(request, length)``: the address of the tile into which the next row goes. No FLOPs.
+    """Address of the tile into which the next row of a request goes: a function of ``(request, length)``.
 
-    ``base + request * tiles + floor(length / rows)``, with parameters as in `CacheTiles`; the number of rows is a power
-    of two. `AppendRow` makes the tile with the new row.
+    Operands are two tiles of one UINT32, and parameters those of `CacheTiles`; ``rows`` is a power of two, else
+    `TypeMismatch`. The address is ``base + request * tiles + floor(length / rows)``; `AppendRow` makes the tile with
+    the new row. No FLOPs. A request or a length that there is no room for is a fault.
+
+    >>> graph = Graph()
+    >>> request, length = (graph.source(name, Tile(UINT32), [2]) for name in ("request", "length"))
+    >>> request.map(CacheEnd(requests=2, tiles=4, rows=16), length).sink("y")
+    >>> run = step.run(graph, "interpret", inputs={"request": [0, 1], "length": [40, 16]})
+    >>> run.outputs["y"].numpy().ravel().tolist()
+    [2, 5]
     """
 
     def out_of_range(self) -> str:

@@ -16,16 +16,22 @@ from step.language.types import ElementType, Tile
 
 @dataclass(frozen=True)
 class Cast(MapFunction):
-    """A tile of any format in the format ``out``; no FLOPs.
+    """Tile ``[rows, cols]`` of any format in the format ``out``.
 
-    To a format with a fraction: rounded to nearest even, integers to FP32 first. From these to an integer: rounded to
-    nearest even, and the nearest number of the format where it does not fit; NaN becomes 0. From integer to integer:
-    the lowest bits (it wraps around). To BOOL: whether it is not zero (NaN is not, a number that is subnormal in BF16
-    or FP32 is); from it: 0 or 1.
+    ``out``: to a format with a fraction, scalars are rounded to nearest even, integers to FP32 first. From these to an
+    integer: rounded to nearest even, and the nearest number of the format where it does not fit; NaN becomes 0. From
+    integer to integer: the lowest bits (it wraps around). To BOOL: whether it is not zero (NaN is not, a number that is
+    subnormal in BF16 or FP32 is); from it: 0 or 1.
+    ``saturate``: to FP16 or FP8, whether a number beyond the largest one becomes that one, and not an infinity, or NaN
+    in FP8_E4M3, which has no infinity. Both are as in OCP's FP8 (OFP8 1.0).
 
-    FP16, FP8_E4M3 and FP8_E5M2 keep their subnormal numbers, and widen without a rounding, but FP16 to BF16. What is
-    beyond their largest number becomes an infinity, in FP8_E4M3, which has none, NaN; or the largest number, where
-    ``saturate`` says so. Both are as in OCP's FP8 (OFP8 1.0).
+    FP16, FP8_E4M3 and FP8_E5M2 keep their subnormal numbers, and widen without a rounding, but FP16 to BF16. No FLOPs.
+    Raises `TypeMismatch` for ``saturate`` with another format.
+
+    >>> graph = Graph()
+    >>> graph.source("x", Tile(FP32), [4]).map(Cast(INT8)).sink("y")
+    >>> step.run(graph, "interpret", inputs={"x": [0.5, 1.5, -2.6, 1000]}).outputs["y"].numpy().ravel().tolist()
+    [0, 2, -3, 127]
     """
 
     out: DType

@@ -28,11 +28,19 @@ RELATIONS = {
 
 @dataclass(frozen=True)
 class Compare(MapFunction):
-    """Whether ``first relation second``, scalar by scalar: a tile of BOOL.
+    """Truth of ``first relation second``, scalar by scalar: a tile of BOOL.
 
-    ``relation`` is one of ``<``, ``<=``, ``==``, ``!=``, ``>=`` and ``>``. BF16 and FP32 may mix, other operands have
-    the same format, and an extent of 1 is repeated to fit. Zeros are equal, and subnormal numbers are zeros; with NaN
-    only ``!=`` is true. Of BOOL true is the larger one. 1 FLOP per scalar.
+    ``relation``: one of ``<``, ``<=``, ``==``, ``!=``, ``>=`` and ``>``.
+
+    Operands are two tiles ``[rows, cols]``, of which an extent of 1 is repeated to fit. BF16 and FP32 may mix, others
+    have the same format. Zeros are equal, and subnormal numbers are zeros; with NaN only ``!=`` is true. Of BOOL true
+    is the larger one. 1 FLOP per scalar. Raises `TypeMismatch` for another relation.
+
+    >>> graph = Graph()
+    >>> x, y = (graph.source(name, Tile(FP32), [3]) for name in ("x", "y"))
+    >>> x.map(Compare("<="), y).sink("z")
+    >>> step.run(graph, "interpret", inputs={"x": [1, 2, 3], "y": [2, 2, 2]}).outputs["z"].numpy().ravel().tolist()
+    [True, True, False]
     """
 
     relation: str
@@ -60,9 +68,16 @@ class Compare(MapFunction):
 
 
 class Where(MapFunction):
-    """Scalars of the second tile where the first one, of BOOL, is true, else of the third one; no FLOPs.
+    """Scalars of the second tile where the first one, of BOOL, is true, else of the third one.
 
-    The second and the third tile have the same format; an extent of 1 is repeated to fit. All bits stay as they are.
+    Operands are tiles ``[rows, cols]``, of which an extent of 1 is repeated to fit; the second and the third one have
+    the same format. All bits stay as they are. No FLOPs.
+
+    >>> graph = Graph()
+    >>> x, y = (graph.source(name, Tile(FP32), [3]) for name in ("x", "y"))
+    >>> (x > y).map(Where(), x, y).sink("larger")
+    >>> step.run(graph, "interpret", inputs={"x": [1, 2, 3], "y": [2, 2, 2]}).outputs["larger"].numpy().ravel().tolist()
+    [2.0, 2.0, 3.0]
     """
 
     @classmethod

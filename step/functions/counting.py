@@ -12,9 +12,15 @@ from step.language.types import ElementType, Tile
 
 
 class CountFrom(CountedFunction):
-    """``first, first + 1, ..``: as many numbers as ``count`` says. Operands and numbers are UINT32, modulo 2^32.
+    """Numbers ``first, first + 1, ..``, as many as ``count`` says: a function of FlatMap.
 
-    No FLOPs.
+    Operands, ``first`` and ``count``, and numbers are tiles of one UINT32, modulo 2^32. No FLOPs.
+
+    >>> graph = Graph()
+    >>> first, count = (graph.source(name, Tile(UINT32), [2]) for name in ("first", "count"))
+    >>> first.flat_map(CountFrom(), count).sink("y")
+    >>> step.run(graph, "interpret", inputs={"first": [10, 20], "count": [3, 1]}).outputs["y"].ragged().values.ravel()
+    array([10, 11, 12, 20], dtype=uint32)
     """
 
     @classmethod

@@ -21,11 +21,23 @@ Bits = Literal[8, 4]
 
 @dataclass(frozen=True)
 class Dequantize(MapFunction):
-    """``(weights, scales)``: every integer times its scale, rounded once to ``out``, BF16 or FP32. 1 FLOP per integer.
+    """Product of integers of 8 or 4 bits and their scales, ``(weights, scales)``, rounded once to ``out``.
 
-    The integers have 8 ``bits``, or 4: then an INT8 has two of them, that of the lower column in its lower bits, and
-    the result has twice the columns. A scale, of BF16 or FP32, is that of so many columns next to each other as make up
-    the row: of a *group*, or with one scale in a row of the whole row. One row of scales is that of all rows.
+    Operands are weights ``[rows, cols]`` of INT8, and scales of BF16 or FP32: ``[rows, groups]`` or ``[1, groups]``,
+    each for as many columns next to each other as make up the row.
+
+    ``bits``: 8, or 4: then an INT8 has two integers, that of the lower column in its lower bits, and the result has
+    twice the columns.
+    ``out``: BF16 or FP32.
+
+    1 FLOP per integer. Raises `TypeMismatch` for groups that do not divide the columns.
+
+    >>> graph = Graph()
+    >>> weights, scales = graph.source("weights", Tile(INT8, 1, 2), [1]), graph.source("scales", Tile(BF16, 1, 2), [1])
+    >>> weights.map(Dequantize(bits=4), scales).sink("y")
+    >>> run = step.run(graph, "interpret", inputs={"weights": [[[0x21, -1]]], "scales": [[[10, 0.5]]]})
+    >>> run.outputs["y"].numpy().ravel().tolist()
+    [10.0, 20.0, -0.5, -0.5]
     """
 
     bits: Bits = 8

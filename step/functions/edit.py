@@ -32,9 +32,17 @@ class _Row(MapFunction):
 
 
 class SetRow(_Row):
-    """``(tile, index, row)``: the tile with ``row`` in the place of its row number ``index``. No FLOPs.
+    """Tile with another row in the place of row number ``index``: operands are ``(tile, index, row)``.
 
-    An index that is not below the number of rows is a fault.
+    ``tile`` is a static ``[rows, cols]`` of any format, ``index`` a tile of one UINT32, ``row`` ``[1, cols]``. No
+    FLOPs. An index that is not below the number of rows is a fault.
+
+    >>> graph = Graph()
+    >>> tile, index = graph.source("tile", Tile(INT8, 2, 2), [1]), graph.source("index", Tile(UINT32), [1])
+    >>> tile.map(SetRow(), index, graph.source("row", Tile(INT8, 1, 2), [1])).sink("y")
+    >>> run = step.run(graph, "interpret", inputs={"tile": [[[1, 2], [3, 4]]], "index": [1], "row": [[[8, 9]]]})
+    >>> run.outputs["y"].numpy().tolist()
+    [[[1, 2], [8, 9]]]
     """
 
     indices = (1,)
@@ -52,10 +60,18 @@ class SetRow(_Row):
 
 
 class AppendRow(_Row):
-    """``(tile, length, row)``: the tile with ``row`` behind what is valid of it, and zeros behind that. No FLOPs.
+    """Tile with a row behind what is valid of it, and zeros behind that: operands are ``(tile, length, row)``.
 
-    ``tile`` is the last one of a sequence that has ``length`` rows, such as a KV cache, or the next one, where all
-    others are full. So the row goes to row ``length`` mod rows; the number of rows is a power of two.
+    ``tile``, a static ``[rows, cols]`` of any format with a power of two of rows, is the last one of a sequence, such
+    as a KV cache, or the next one, where all others are full. The sequence has ``length`` rows, a tile of one UINT32,
+    so ``row`` ``[1, cols]`` goes to row ``length`` mod rows. No FLOPs.
+
+    >>> graph = Graph()
+    >>> tile, length = graph.source("tile", Tile(INT8, 4, 1), [1]), graph.source("length", Tile(UINT32), [1])
+    >>> tile.map(AppendRow(), length, graph.source("row", Tile(INT8), [1])).sink("y")
+    >>> run = step.run(graph, "interpret", inputs={"tile": [[[1], [2], [7], [7]]], "length": [6], "row": [3]})
+    >>> run.outputs["y"].numpy().ravel().tolist()
+    [1, 2, 3, 0]
     """
 
     @classmethod
@@ -76,9 +92,19 @@ class AppendRow(_Row):
 
 @dataclass(frozen=True)
 class FilterLastTile(MapFunction):
-    """``(tile, count)``: the tile with ``pad`` in all rows (or columns: ``axis``) but the first ``count``. No FLOPs.
+    """Tile with ``pad`` in all rows (or columns) but the first ``count``: operands are ``(tile, count)``.
 
-    A count above the extent leaves the tile as it is. For scores of attention that is ``axis="col"`` and ``pad=-inf``.
+    ``tile`` is ``[rows, cols]`` of any format, ``count`` a tile of one UINT32; one above the extent leaves the tile as
+    it is. No FLOPs.
+
+    ``pad``: a number that the format has.
+    ``axis``: "row", or "col" for columns; ``axis="col"`` and ``pad=-inf`` are for scores of attention.
+
+    >>> graph = Graph()
+    >>> tile, count = graph.source("tile", Tile(FP32, 1, 3), [1]), graph.source("count", Tile(UINT32), [1])
+    >>> tile.map(FilterLastTile(-np.inf, axis="col"), count).sink("y")
+    >>> step.run(graph, "interpret", inputs={"tile": [[[1, 2, 3]]], "count": [2]}).outputs["y"].numpy().tolist()
+    [[[1.0, 2.0, -inf]]]
     """
 
     pad: float = 0.0
@@ -106,10 +132,19 @@ class FilterLastTile(MapFunction):
 
 @dataclass(frozen=True)
 class CausalMask(MapFunction):
-    """``(scores, query, key)``: scores of attention with ``pad`` where the key comes after the query. No FLOPs.
+    """Scores of attention with ``pad`` where the key comes after the query: operands are ``(scores, query, key)``.
 
-    Rows are queries and columns are keys, one after the other; ``query`` and ``key`` are the positions of the first
-    ones. So ``pad`` goes to row r and column c where ``key + c > query + r``.
+    ``scores`` is ``[queries, keys]``, rows and columns one after the other; ``query`` and ``key``, tiles of one UINT32,
+    are the positions of the first ones. So ``pad`` goes to row r and column c where ``key + c > query + r``. No FLOPs.
+
+    ``pad``: a number that the format has, by default -infinity.
+
+    >>> graph = Graph()
+    >>> query, key = (graph.source(name, Tile(UINT32), [1]) for name in ("query", "key"))
+    >>> graph.source("scores", Tile(FP32, 2, 2), [1]).map(CausalMask(), query, key).sink("y")
+    >>> run = step.run(graph, "interpret", inputs={"scores": [[[1, 2], [3, 4]]], "query": [7], "key": [7]})
+    >>> run.outputs["y"].numpy().tolist()
+    [[[1.0, -inf], [3.0, 4.0]]]
     """
 
     pad: float = float("-inf")

@@ -17,12 +17,22 @@ from step.language.types import ElementType, Tile
 
 
 class Add(Folding):
-    """Sum of two tiles, or of all elements of a reduction from +0 on, in their order.
+    """Sum of two tiles, scalar by scalar, or of all elements of a reduction from +0 on, in their order.
 
-    BF16 and FP32 may mix, and an extent of 1 is repeated to fit. Computed in FP32, then rounded to ``out``: by
-    default FP32 where an operand is FP32, else BF16; a reduction's state is FP32 by default. Integers (INT8, INT32,
-    UINT32; both operands alike) wrap around in ``out``, by default their own format; a reduction of INT8 has a state
-    of INT32 by default. 1 FLOP per scalar.
+    Operands are two tiles ``[rows, cols]``, of which an extent of 1 is repeated to fit (``x + y`` is the same), or the
+    elements of a reduction. BF16 and FP32 may mix; of INT8, INT32 and UINT32 both have the same.
+
+    ``out``: format of the result. By default FP32 where an operand is FP32, else BF16: computed in FP32, then rounded
+    once. A reduction's state is FP32 by default. Integers wrap around in ``out``, by default their own format; a
+    reduction of INT8 has a state of INT32 by default.
+
+    1 FLOP per scalar.
+
+    >>> graph = Graph()
+    >>> x, y = (graph.source(name, Tile(BF16), [3]) for name in ("x", "y"))
+    >>> x.map(Add(), y).sink("z")
+    >>> step.run(graph, "interpret", inputs={"x": [1, 2, 3], "y": [10, 20, 30]}).outputs["z"].numpy().ravel().tolist()
+    [11.0, 22.0, 33.0]
     """
 
     operands = 2
@@ -32,9 +42,15 @@ class Add(Folding):
 
 
 class Sub(Rounded):
-    """The first tile minus the second one: the sum of the first one and the negated second one.
+    """Difference of two tiles, scalar by scalar: the sum of the first one and the negated second one.
 
-    Types, broadcasting and rounding as in `Add`. 1 FLOP per scalar.
+    Operands, ``out`` and rounding are those of `Add`; ``x - y`` is the same. 1 FLOP per scalar.
+
+    >>> graph = Graph()
+    >>> x, y = (graph.source(name, Tile(INT32), [2]) for name in ("x", "y"))
+    >>> x.map(Sub(), y).sink("z")
+    >>> step.run(graph, "interpret", inputs={"x": [5, 5], "y": [2, 7]}).outputs["z"].numpy().ravel().tolist()
+    [3, -2]
     """
 
     operands = 2
@@ -47,7 +63,12 @@ class Sub(Rounded):
 class Mul(Folding):
     """Product of two tiles, scalar by scalar, or of all elements of a reduction from 1 on, in their order.
 
-    Types, broadcasting and rounding as in `Add`. 1 FLOP per scalar.
+    Operands, ``out`` and rounding are those of `Add`; ``x * y`` is the same. 1 FLOP per scalar.
+
+    >>> graph = Graph()
+    >>> graph.source("x", Tile(FP32), [4]).promote().accum(Mul()).sink("y")
+    >>> step.run(graph, "interpret", inputs={"x": [1, 2, 3, 4]}).outputs["y"].numpy().ravel().tolist()
+    [24.0]
     """
 
     operands = 2
@@ -57,10 +78,15 @@ class Mul(Folding):
 
 
 class Max(Folding):
-    """The larger scalar of two tiles, or of all elements of a reduction from the smallest number on.
+    """Larger scalar of two tiles, or of all elements of a reduction.
 
-    NaN if there is one; +0 is larger than -0. A reduction starts at -infinity, of integers at the smallest one of its
-    state. Types, broadcasting and rounding as in `Add`. 1 FLOP per scalar.
+    NaN where there is one; +0 is larger than -0. A reduction starts at -infinity, of integers at the smallest one of
+    its state. Operands, ``out`` and rounding are those of `Add`. 1 FLOP per scalar.
+
+    >>> graph = Graph()
+    >>> graph.source("x", Tile(BF16), [2, 3]).accum(Max()).sink("y")
+    >>> step.run(graph, "interpret", inputs={"x": [[1, 5, 2], [4, 3, 0]]}).outputs["y"].numpy().ravel().tolist()
+    [5.0, 4.0]
     """
 
     operands = 2
@@ -70,10 +96,15 @@ class Max(Folding):
 
 
 class Min(Folding):
-    """The smaller scalar of two tiles, or of all elements of a reduction from the largest number on.
+    """Smaller scalar of two tiles, or of all elements of a reduction.
 
-    NaN if there is one; -0 is smaller than +0. A reduction starts at +infinity, of integers at the largest one of its
-    state. Types, broadcasting and rounding as in `Add`. 1 FLOP per scalar.
+    NaN where there is one; -0 is smaller than +0. A reduction starts at +infinity, of integers at the largest one of
+    its state. Operands, ``out`` and rounding are those of `Add`. 1 FLOP per scalar.
+
+    >>> graph = Graph()
+    >>> graph.source("x", Tile(INT8), [2, 3]).accum(Min()).sink("y")
+    >>> step.run(graph, "interpret", inputs={"x": [[1, 5, 2], [4, 3, 0]]}).outputs["y"].numpy().ravel().tolist()
+    [1, 0]
     """
 
     operands = 2
@@ -85,10 +116,18 @@ class Min(Folding):
 
 
 class MulAdd(Folding):
-    """``first * second + third``, scalar by scalar; in a reduction ``state * scale + value`` from 0 on.
+    """``first * second + third``, scalar by scalar; in a reduction of two operands ``state * scale + value`` from 0 on.
 
-    The product is rounded to FP32 as in `Mul`, then added as in `Add`, and the sum rounded to ``out``. Types and
-    broadcasting as in `Add`: so a column of scales multiplies the rows of a state. 2 FLOPs per scalar.
+    The product is rounded to FP32 as in `Mul`, then added as in `Add`, and the sum rounded to ``out``. Operands are
+    those of `Add`: so a column of scales ``[rows, 1]`` multiplies the rows of a state ``[rows, cols]``. 2 FLOPs per
+    scalar.
+
+    >>> graph = Graph()
+    >>> x, y, z = (graph.source(name, Tile(FP32), [2]) for name in ("x", "y", "z"))
+    >>> x.map(MulAdd(), y, z).sink("out")
+    >>> run = step.run(graph, "interpret", inputs={"x": [1, 2], "y": [3, 4], "z": [10, 10]})
+    >>> run.outputs["out"].numpy().ravel().tolist()
+    [13.0, 18.0]
     """
 
     operands = 3
@@ -105,10 +144,18 @@ class MulAdd(Folding):
 
 @dataclass(frozen=True)
 class Scale(Elementwise):
-    """Every scalar times ``constant``, rounded as in `Mul`; 1 FLOP per scalar.
+    """Product of every scalar of a tile ``[rows, cols]`` and ``constant``, rounded as in `Mul`.
 
-    The constant of a tile of BF16 or FP32 is a number that is rounded to FP32 first; of integers it is an integer of
-    their format, and the product wraps around.
+    ``constant``: for a tile of BF16 or FP32 a number, which is rounded to FP32 first; for INT8, INT32 or UINT32 an
+    integer of that format, and the product wraps around.
+    ``out``: format of the result, as in `Add`.
+
+    1 FLOP per scalar. Raises `TypeMismatch` for a constant that the format does not have.
+
+    >>> graph = Graph()
+    >>> graph.source("x", Tile(BF16), [3]).map(Scale(0.5)).sink("y")
+    >>> step.run(graph, "interpret", inputs={"x": [1, 2, 3]}).outputs["y"].numpy().ravel().tolist()
+    [0.5, 1.0, 1.5]
     """
 
     constant: float

@@ -17,15 +17,23 @@ from step.language.types import ElementType, Tile
 
 @dataclass(frozen=True)
 class Matmul(MapFunction, AccumFunction):
-    """``[M,K] x [K,N] -> [M,N]`` of BF16 or INT8 tiles; with ``transposed`` the second tile is ``[N,K]``.
+    """Matrix product ``[M, K] x [K, N] -> [M, N]`` of two BF16 or two INT8 tiles; ``x @ y`` is the same.
 
-    M may be dynamic. Every element of the result is summed in FP32 in the order k = 0, 1, .., K-1, each product exact
-    and each sum rounded, from +0 on (Map) or from the state on (Accum). Map rounds the result once more to ``out``.
-    A reduction keeps its state in FP32. Products of INT8 are summed in INT32, with ``out=INT32``; sums wrap around.
-    2*M*K*N FLOPs.
+    Only M may be dynamic. Every scalar of the result is summed in FP32 in the order k = 0, 1, .., K-1, each product
+    exact and each sum rounded, from +0 on (Map) or from the state on (Accum). Map rounds the result once more to
+    ``out``. A reduction keeps its state in FP32. Products of INT8 are summed in INT32; sums wrap around. 2*M*K*N FLOPs.
 
-    With ``sum="fused"`` so many ``terms`` (4, 8, 16 or 32; 16 unless given), neighbours in k, are added at once (see
-    `step.language.fused`), and their sums in order. A number of k that they do not divide is filled up with zeros.
+    ``transposed``: the second tile is ``[N, K]``.
+    ``out``: BF16 or FP32 (of a reduction FP32); INT32 for INT8.
+    ``sum``: "ordered", or "fused": so many ``terms``, neighbours in k, are added at once (see `step.language.fused`),
+    and their sums in order. A number of k that they do not divide is filled up with zeros.
+    ``terms``: 4, 8, 16 or 32; 16 unless given.
+
+    >>> graph = Graph()
+    >>> x, w = graph.source("x", Tile(BF16, 1, 2), [1]), graph.source("w", Tile(BF16, 2, 2), [1])
+    >>> x.map(Matmul(), w).sink("y")
+    >>> step.run(graph, "interpret", inputs={"x": [[[1, 2]]], "w": [[[1, 0], [1, 1]]]}).outputs["y"].numpy().tolist()
+    [[[3.0, 2.0]]]
     """
 
     transposed: bool = False

@@ -18,10 +18,19 @@ NOWHERE = 2**32 - 1
 
 
 class MaxIndex(AccumFunction):
-    """``(values, indices)``: the largest value of a reduction with its index, of equal ones the lowest; of each place.
+    """Largest value of a reduction with its index, of equal ones the lowest, at each place of a tile.
 
-    The state is a tuple of both tiles, and begins with the smallest number and `NOWHERE`. +0 is larger than -0,
-    subnormal numbers are zeros, and NaN is larger than all numbers, as in `RowMax`. 1 FLOP per scalar.
+    Operands are ``(values, indices)``: ``values`` is a static tile ``[rows, cols]`` of BF16, FP32, INT8 or INT32,
+    ``indices`` one of UINT32 of the same shape. The state is a tuple of both tiles, and begins with the smallest number
+    and `NOWHERE`. +0 is larger than -0, subnormal numbers are zeros, and NaN is larger than all numbers, as in
+    `RowMax`. 1 FLOP per scalar.
+
+    >>> graph = Graph()
+    >>> values, indices = graph.source("values", Tile(FP32), [1, 3]), graph.source("indices", Tile(UINT32), [1, 3])
+    >>> values.accum(MaxIndex(), indices).sink("y")
+    >>> run = step.run(graph, "interpret", inputs={"values": [[1, 5, 2]], "indices": [[10, 11, 12]]})
+    >>> [each.item() for each in run.outputs["y"].numpy()]
+    [5.0, 11]
     """
 
     @classmethod

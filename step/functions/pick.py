@@ -14,9 +14,15 @@ from step.language.types import ElementType, Tile
 
 
 class RotateHalf(MapFunction):
-    """The halves ``[x1, x2]`` of every row as ``[-x2, x1]``, for rotary embeddings. No FLOPs.
+    """Rows with their halves turned for rotary embeddings: ``[x1, x2]`` becomes ``[-x2, x1]``.
 
-    Of the numbers that are negated the sign is inverted; all other bits stay as they are.
+    The operand is a tile ``[rows, cols]`` of BF16 or FP32 with an even number of columns. Numbers that are negated get
+    the other sign; all other bits stay as they are. No FLOPs.
+
+    >>> graph = Graph()
+    >>> graph.source("x", Tile(FP32, 1, 4), [1]).map(RotateHalf()).sink("y")
+    >>> step.run(graph, "interpret", inputs={"x": [[[1, 2, 3, 4]]]}).outputs["y"].numpy().tolist()
+    [[[-3.0, -4.0, 1.0, 2.0]]]
     """
 
     @classmethod
@@ -39,7 +45,15 @@ class RotateHalf(MapFunction):
 
 @dataclass(frozen=True)
 class Column(MapFunction):
-    """Column ``index`` of a tile of any format: ``[rows, cols]`` becomes ``[rows, 1]``, bit for bit. No FLOPs."""
+    """Column ``index`` of a tile of any format: ``[rows, cols]`` becomes ``[rows, 1]``, bit for bit.
+
+    ``index``: 0 to cols - 1; else `TypeMismatch`. No FLOPs.
+
+    >>> graph = Graph()
+    >>> graph.source("x", Tile(INT8, 2, 3), [1]).map(Column(2)).sink("y")
+    >>> step.run(graph, "interpret", inputs={"x": [[[1, 2, 3], [4, 5, 6]]]}).outputs["y"].numpy().tolist()
+    [[[3], [6]]]
+    """
 
     index: int
 

@@ -39,13 +39,18 @@ def divide(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 class Reciprocal(Rounded):
-    """1/x of every scalar of a BF16 or FP32 tile; 1 FLOP per scalar.
+    """1/x of every scalar of a BF16 or FP32 tile ``[rows, cols]``.
 
-    ``out`` is BF16 or FP32, by default the type of the input; computed in FP32 and then rounded to ``out``. A zero
-    becomes an infinity of the same sign, and the other way round. Powers of two are exact.
+    ``out``: BF16 or FP32, by default the format of the tile. Computed in FP32, then rounded to ``out``.
 
-    Accuracy against float64: 0.501 BF16 ULP at most over all BF16 inputs with a BF16 result; a relative error of
-    1.2e-6 at most with an FP32 result. Where the exact result is subnormal, the result is a zero.
+    1 FLOP per scalar. A zero becomes an infinity of the same sign, and the other way round. Powers of two are exact.
+    Accuracy against float64: 0.501 BF16 ULP at most over all BF16 inputs with a BF16 result; a relative error of 1.2e-6
+    at most with an FP32 result. Where the exact result is subnormal, the result is a zero.
+
+    >>> graph = Graph()
+    >>> graph.source("x", Tile(FP32), [3]).map(Reciprocal()).sink("y")
+    >>> step.run(graph, "interpret", inputs={"x": [0.5, 1, 4]}).outputs["y"].numpy().ravel().tolist()
+    [2.0, 1.0, 0.25]
     """
 
     def combine(self, value: np.ndarray) -> np.ndarray:
@@ -53,10 +58,16 @@ class Reciprocal(Rounded):
 
 
 class Div(Rounded):
-    """The first tile by the second one: the first one times the reciprocal of the second one, rounded once.
+    """Quotient of two BF16 or FP32 tiles: the first one times the reciprocal of the second one, rounded once.
 
-    Types and broadcasting as in `Add`; as IEEE 754 where an operand is a zero, an infinity or NaN. Accuracy as that of
-    `Reciprocal`, so FP32 quotients are not always the nearest ones. 1 FLOP per scalar.
+    Operands and ``out`` are those of `Add`; ``x / y`` is the same. As IEEE 754 where an operand is a zero, an infinity
+    or NaN. Accuracy is that of `Reciprocal`, so FP32 quotients are not always the nearest ones. 1 FLOP per scalar.
+
+    >>> graph = Graph()
+    >>> x, y = (graph.source(name, Tile(FP32), [2]) for name in ("x", "y"))
+    >>> x.map(Div(), y).sink("z")
+    >>> step.run(graph, "interpret", inputs={"x": [1, 3], "y": [4, 0]}).outputs["z"].numpy().ravel().tolist()
+    [0.25, inf]
     """
 
     operands = 2

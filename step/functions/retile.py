@@ -11,6 +11,7 @@ import numpy as np
 from step.errors import TypeMismatch
 from step.language.dims import Dim, Shape, dim, product
 from step.language.function import AccumFunction, FlatMapFunction, Sample, mismatch, one_tile
+from step.language.parameters import Count
 from step.language.tokens import Token, empty
 from step.language.types import ElementType, Tile
 
@@ -22,9 +23,15 @@ def _joined(reduced: Shape, extent: Dim) -> Dim:
 
 
 class RetileRow(AccumFunction):
-    """Joins tiles one below the other, in their order: ``[rows, cols]`` becomes ``[n * rows, cols]``. No FLOPs.
+    """Tiles of a reduction one below the other, in their order: ``[rows, cols]`` becomes ``[n * rows, cols]``.
 
-    Where the number of tiles is dynamic, so is the result; a reduction of no tiles gives a tile without rows.
+    Operands are of any format, with a fixed number of columns. Where the number of tiles is dynamic, so is the result;
+    a reduction of no tiles gives a tile without rows. No FLOPs.
+
+    >>> graph = Graph()
+    >>> graph.source("x", Tile(INT8, 1, 2), [1, 3]).accum(RetileRow()).sink("y")
+    >>> step.run(graph, "interpret", inputs={"x": [[[[1, 2]], [[3, 4]], [[5, 6]]]]}).outputs["y"].numpy().tolist()
+    [[[1, 2], [3, 4], [5, 6]]]
     """
 
     def state_type(self, reduced: Shape, *inputs: ElementType) -> Tile:
@@ -42,9 +49,15 @@ class RetileRow(AccumFunction):
 
 
 class RetileCol(AccumFunction):
-    """Joins tiles side by side, in their order: ``[rows, cols]`` becomes ``[rows, n * cols]``. No FLOPs.
+    """Tiles of a reduction side by side, in their order: ``[rows, cols]`` becomes ``[rows, n * cols]``.
 
-    Where the number of tiles is dynamic, so is the result; a reduction of no tiles gives a tile without columns.
+    Operands are of any format, and have the same number of rows. Where the number of tiles is dynamic, so is the
+    result; a reduction of no tiles gives a tile without columns. No FLOPs.
+
+    >>> graph = Graph()
+    >>> graph.source("x", Tile(INT8, 1, 2), [1, 3]).accum(RetileCol()).sink("y")
+    >>> step.run(graph, "interpret", inputs={"x": [[[[1, 2]], [[3, 4]], [[5, 6]]]]}).outputs["y"].numpy().tolist()
+    [[[1, 2, 3, 4, 5, 6]]]
     """
 
     def state_type(self, reduced: Shape, *inputs: ElementType) -> Tile:
@@ -63,14 +76,22 @@ class RetileCol(AccumFunction):
 
 @dataclass(frozen=True)
 class RetileStreamify(FlatMapFunction):
-    """Splits a tile into pieces of ``chunk`` rows (or columns: ``axis``), in their order. No FLOPs.
+    """Pieces of a tile, in their order: a function of FlatMap that splits a tile of any format.
 
-    A tile of n pieces becomes a stream of shape [n] (``rank`` 0) or [1, n] (``rank`` 1). ``chunk`` must divide the
-    extent; with ``chunk`` 1 the number of rows may be dynamic. A tile without rows becomes no element at all, which
-    with ``rank`` 1 is an empty row.
+    ``chunk``: rows (or columns) of a piece, which must divide the extent; with 1 the number of rows may be dynamic.
+    ``axis``: "row", or "col" to split columns.
+    ``rank``: 0 for a stream of shape [n] of n pieces, 1 for [1, n]. A tile without rows becomes no element at all,
+    which with ``rank`` 1 is an empty row.
+
+    No FLOPs. Raises `TypeMismatch` for a chunk that does not divide the extent.
+
+    >>> graph = Graph()
+    >>> graph.source("x", Tile(INT8, 1, 4), [1]).flat_map(RetileStreamify(2, "col")).sink("y")
+    >>> step.run(graph, "interpret", inputs={"x": [[[1, 2, 3, 4]]]}).outputs["y"].numpy().tolist()
+    [[[1, 2]], [[3, 4]]]
     """
 
-    chunk: int = 1
+    chunk: Count = 1
     axis: str = "row"
     rank: int = 0
 
@@ -90,8 +111,6 @@ class RetileStreamify(FlatMapFunction):
             raise TypeMismatch(f'retile_streamify needs axis to be "row" or "col", not {self.axis!r}')
         if self.rank not in (0, 1):
             raise TypeMismatch(f"retile_streamify needs rank to be 0 or 1, not {self.rank!r}")
-        if self.chunk < 1:
-            raise TypeMismatch(f"retile_streamify needs chunk to be an integer >= 1, not {self.chunk!r}")
         rows, cols = tile.rows, tile.cols
         extent = rows if self.axis == "row" else cols
         if not extent.is_static and (self.axis != "row" or self.chunk != 1):

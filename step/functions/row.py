@@ -31,15 +31,23 @@ class _OfRows(MapFunction):
 
 @dataclass(frozen=True)
 class RowSum(_OfRows):
-    """The sum of every row: ``[rows, cols]`` becomes ``[rows, 1]``. 1 FLOP per scalar of the operand.
+    """Sum of every row: ``[rows, cols]`` of BF16, FP32, INT8 or INT32 becomes ``[rows, 1]``.
 
     Neighbours are added in pairs, the sums of those in pairs again, and so on; a number without a neighbour stays as it
-    is. BF16 and FP32 are added in FP32, and the sum is rounded once to ``out``: FP32, unless that is BF16. The sums of
-    INT8 and INT32 are INT32, and wrap around.
+    is.
 
-    With ``sum="fused"`` so many ``terms`` (4, 8, 16 or 32; 16 unless given), neighbours, are added at once (see
-    `step.language.fused`), and their sums in pairs. A number of columns that they do not divide is filled up with
-    zeros.
+    ``out``: BF16 and FP32 are added in FP32, and the sum is rounded once to ``out``: FP32, unless that is BF16. The
+    sums of INT8 and INT32 are INT32, and wrap around.
+    ``sum``: "ordered", or "fused": so many ``terms``, neighbours, are added at once (see `step.language.fused`), and
+    their sums in pairs. A number of columns that they do not divide is filled up with zeros.
+    ``terms``: 4, 8, 16 or 32; 16 unless given.
+
+    1 FLOP per scalar of the operand.
+
+    >>> graph = Graph()
+    >>> graph.source("x", Tile(BF16, 2, 3), [1]).map(RowSum()).sink("y")
+    >>> step.run(graph, "interpret", inputs={"x": [[[1, 5, 2], [4, 3, 0]]]}).outputs["y"].numpy().tolist()
+    [[[8.0], [7.0]]]
     """
 
     out: DType | None = None
@@ -85,9 +93,14 @@ class RowSum(_OfRows):
 
 
 class RowMax(_OfRows):
-    """The largest scalar of every row: ``[rows, cols]`` becomes ``[rows, 1]``. 1 FLOP per scalar of the operand.
+    """Largest scalar of every row: ``[rows, cols]`` of BF16, FP32, INT8 or INT32 becomes ``[rows, 1]``.
 
-    +0 is larger than -0; a row with a NaN has NaN. The format stays.
+    +0 is larger than -0; a row with a NaN has NaN. The format stays. 1 FLOP per scalar of the operand.
+
+    >>> graph = Graph()
+    >>> graph.source("x", Tile(BF16, 2, 3), [1]).map(RowMax()).sink("y")
+    >>> step.run(graph, "interpret", inputs={"x": [[[1, 5, 2], [4, 3, 0]]]}).outputs["y"].numpy().tolist()
+    [[[5.0], [4.0]]]
     """
 
     def result_type(self, *inputs: ElementType) -> Tile:
@@ -106,10 +119,15 @@ class RowMax(_OfRows):
 
 
 class ArgMax(_OfRows):
-    """The column of the largest scalar of every row, of equal ones the first: ``[rows, cols]`` becomes ``[rows, 1]``.
+    """Column of the largest scalar of every row, of equal ones the first: ``[rows, cols]`` becomes ``[rows, 1]``.
 
-    Columns are UINT32, from 0 on. +0 is larger than -0, subnormal numbers are zeros, and NaN is larger than all
-    numbers, as in `RowMax`. 1 FLOP per scalar of the operand.
+    The operand is of BF16, FP32, INT8 or INT32, the result of UINT32; columns count from 0 on. +0 is larger than -0,
+    subnormal numbers are zeros, and NaN is larger than all numbers, as in `RowMax`. 1 FLOP per scalar of the operand.
+
+    >>> graph = Graph()
+    >>> graph.source("x", Tile(BF16, 2, 3), [1]).map(ArgMax()).sink("y")
+    >>> step.run(graph, "interpret", inputs={"x": [[[1, 5, 2], [4, 3, 0]]]}).outputs["y"].numpy().tolist()
+    [[[1], [0]]]
     """
 
     def result_type(self, *inputs: ElementType) -> Tile:

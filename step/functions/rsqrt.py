@@ -42,13 +42,18 @@ def rsqrt(values: np.ndarray) -> np.ndarray:
 
 
 class Rsqrt(Rounded):
-    """1/sqrt(x) of every scalar of a BF16 or FP32 tile; 2 FLOPs per scalar.
+    """1/sqrt(x) of every scalar of a BF16 or FP32 tile ``[rows, cols]``.
 
-    ``out`` is BF16 or FP32, by default the type of the input; computed in FP32 and then rounded to ``out``. NaN for
-    negative numbers; a zero becomes an infinity of the same sign, and infinity +0. Powers of four are exact.
+    ``out``: BF16 or FP32, by default the format of the tile. Computed in FP32, then rounded to ``out``.
 
-    Accuracy against float64: 0.501 BF16 ULP at most over all BF16 inputs with a BF16 result; a relative error of
-    1.6e-6 at most with an FP32 result.
+    2 FLOPs per scalar. NaN for negative numbers; a zero becomes an infinity of the same sign, and infinity +0. Powers
+    of four are exact. Accuracy against float64: 0.501 BF16 ULP at most over all BF16 inputs with a BF16 result; a
+    relative error of 1.6e-6 at most with an FP32 result.
+
+    >>> graph = Graph()
+    >>> graph.source("x", Tile(FP32), [3]).map(Rsqrt()).sink("y")
+    >>> step.run(graph, "interpret", inputs={"x": [0.25, 1, 4]}).outputs["y"].numpy().ravel().tolist()
+    [2.0, 1.0, 0.5]
     """
 
     cost = 2

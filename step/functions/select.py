@@ -13,11 +13,20 @@ from step.language import numerics
 from step.language.dims import Shape
 from step.language.dtypes import BF16, BOOL, FP32, INT8, INT32, UINT32, dtype_of
 from step.language.function import NUMBER, AccumFunction, MapFunction, Sample, below, mismatch
+from step.language.parameters import Count
 from step.language.types import ElementType, Selector, Tile
 
 
 class SelectValid(MapFunction):
-    """Target 0 for a real element, no target for padding; the input is a padding flag (true: padding). No FLOPs."""
+    """Selector of one target for a real element, and of none for padding.
+
+    The operand is a padding flag, a tile of one BOOL (true: padding). No FLOPs.
+
+    >>> graph = Graph()
+    >>> graph.source("padding", Tile(BOOL), [3]).map(SelectValid()).sink("y")
+    >>> step.run(graph, "interpret", inputs={"padding": [False, True, False]}).outputs["y"].numpy().tolist()
+    [[True], [False], [True]]
+    """
 
     keeps_data = True
 
@@ -32,9 +41,17 @@ class SelectValid(MapFunction):
 
 @dataclass(frozen=True)
 class SelectAll(MapFunction):
-    """All of ``targets`` targets, whatever the element is. No FLOPs."""
+    """Selector with all of ``targets`` targets, whatever the element is.
 
-    targets: int
+    ``targets``: an integer >= 1; else `TypeMismatch`. No FLOPs.
+
+    >>> graph = Graph()
+    >>> graph.source("x", Tile(FP32), [2]).map(SelectAll(3)).sink("y")
+    >>> step.run(graph, "interpret", inputs={"x": [1, 2]}).outputs["y"].numpy().tolist()
+    [[True, True, True], [True, True, True]]
+    """
+
+    targets: Count
 
     reads_operands = False
 
@@ -45,8 +62,6 @@ class SelectAll(MapFunction):
     def result_type(self, *inputs: ElementType) -> Selector:
         if len(inputs) != 1:
             raise mismatch(self, "one element", inputs)
-        if self.targets < 1:
-            raise TypeMismatch(f"select_all needs targets to be an integer >= 1, not {self.targets!r}")
         return Selector(self.targets)
 
     def apply(self, value: Any) -> int:
@@ -55,10 +70,17 @@ class SelectAll(MapFunction):
 
 @dataclass(frozen=True)
 class SelectIndices(MapFunction, AccumFunction):
-    """The selector over ``targets`` targets of an index, a tile of one UINT32; of a reduction, of all its indices.
+    """Selector over ``targets`` targets of an index, a tile of one UINT32; of a reduction, of all its indices.
+
+    ``targets``: an integer >= 1. No FLOPs.
 
     A reduction of none has no target. An index that is not below ``targets``, or that comes twice in a reduction, is a
-    fault. `step.library.selector_of` takes rows of indices. No FLOPs.
+    fault. `step.library.selector_of` takes rows of indices.
+
+    >>> graph = Graph()
+    >>> graph.source("experts", Tile(UINT32), [2, 2]).accum(SelectIndices(4)).sink("y")
+    >>> step.run(graph, "interpret", inputs={"experts": [[0, 2], [3, 1]]}).outputs["y"].numpy().astype(int).tolist()
+    [[1, 0, 1, 0], [0, 1, 0, 1]]
     """
 
     targets: int
@@ -96,9 +118,16 @@ class SelectIndices(MapFunction, AccumFunction):
 
 @dataclass(frozen=True)
 class TargetIndices(MapFunction):
-    """The indices of the ``k`` targets that a selector has, in ascending order: a ``[1, k]`` tile of UINT32. No FLOPs.
+    """Indices of the ``k`` targets that a selector has, in ascending order: a ``[1, k]`` tile of UINT32.
 
-    A selector with more targets, or fewer, is a fault. `step.library.indices_of` makes a stream of them.
+    ``k``: 1 to the number of targets; else `TypeMismatch`. No FLOPs.
+
+    A selector with more targets set, or fewer, is a fault. `step.library.indices_of` makes a stream of them.
+
+    >>> graph = Graph()
+    >>> graph.selectors("which", 4, [2]).map(TargetIndices(2)).sink("y")
+    >>> step.run(graph, "interpret", inputs={"which": step.masks([0b0101, 0b1100])}).outputs["y"].numpy().tolist()
+    [[[0, 2]], [[2, 3]]]
     """
 
     k: int
@@ -132,9 +161,16 @@ class TargetIndices(MapFunction):
 
 @dataclass(frozen=True)
 class TopK(MapFunction):
-    """The ``k`` largest scalars of a ``[1, n]`` tile, of equal ones the first, as a selector of n targets. No FLOPs.
+    """Selector of the ``k`` largest scalars of a ``[1, n]`` tile, of equal ones the first; it has n targets.
+
+    ``k``: 1 to n; else `TypeMismatch`. The operand is of BF16, FP32, INT8 or INT32. No FLOPs.
 
     +0 is larger than -0, subnormal numbers are zeros, and NaN is larger than all numbers, as in `RowMax`.
+
+    >>> graph = Graph()
+    >>> graph.source("scores", Tile(FP32, 1, 4), [1]).map(TopK(2)).sink("y")
+    >>> step.run(graph, "interpret", inputs={"scores": [[[0.1, 0.4, 0.2, 0.3]]]}).outputs["y"].numpy().tolist()
+    [[False, True, False, True]]
     """
 
     k: int
@@ -163,10 +199,18 @@ class TopK(MapFunction):
 
 @dataclass(frozen=True)
 class KeepTopK(MapFunction):
-    """Every row with its ``k`` largest scalars, of equal ones the first, and zeros in the place of others. No FLOPs.
+    """Rows with their ``k`` largest scalars, of equal ones the first, and zeros in the place of others.
+
+    ``k``: 1 to the number of columns; else `TypeMismatch`. The operand is a static ``[rows, cols]`` of BF16, FP32, INT8
+    or INT32, and its format stays. No FLOPs.
 
     +0 is larger than -0, subnormal numbers are zeros, and NaN, which becomes the canonical one, is larger than all
-    numbers: what stays is what `TopK` selects. The format stays.
+    numbers: what stays is what `TopK` selects.
+
+    >>> graph = Graph()
+    >>> graph.source("scores", Tile(FP32, 1, 4), [1]).map(KeepTopK(2)).sink("y")
+    >>> step.run(graph, "interpret", inputs={"scores": [[[0.5, 4, 2, 3]]]}).outputs["y"].numpy().tolist()
+    [[[0.0, 4.0, 0.0, 3.0]]]
     """
 
     k: int

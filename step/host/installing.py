@@ -12,7 +12,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 from step.errors import InputError
@@ -42,11 +42,9 @@ def installing(directory: Path, last: str) -> Iterator[Path]:
         lines = [(_digest(staged / name), name) for name in files]
         write_atomically(staged / MANIFEST, _text(lines))
         if not directory.exists():
-            try:
+            with suppress(OSError):  # somebody else was faster
                 os.rename(staged, directory)
                 return
-            except OSError:  # somebody else was faster
-                pass
         _replace(directory, staged, lines, last)
     finally:
         shutil.rmtree(staged, ignore_errors=True)

@@ -29,6 +29,11 @@ def compiler() -> str:
     return os.environ.get("CXX") or "g++"
 
 
+def optimization(long: str, short: str) -> str:
+    """The options for ``long`` runs, or, where the environment has ``STEP_OPTIMIZE=0``, those for ``short`` ones."""
+    return short if os.environ.get("STEP_OPTIMIZE") == "0" else long
+
+
 @cache
 def version(compiler: str) -> str:
     """Version that ``compiler`` tells; raises `NoLibrary` where there is none."""

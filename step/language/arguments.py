@@ -6,6 +6,7 @@ import abc
 import inspect
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache, wraps
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
@@ -91,11 +92,8 @@ class CheckedABC(Checked, abc.ABCMeta):
 
 def unbound(signature: inspect.Signature, what: str, given: tuple[Any, ...], named: Mapping[str, Any]) -> str:
     """The mistake in a call of ``what``, which has this ``signature``; empty if there is none."""
-    try:
+    with suppress(TypeError):
         signature.bind(*given, **named)
-    except TypeError:
-        pass
-    else:
         return ""
     parameters = [*signature.parameters.values()]
     by_name = [each.name for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]

@@ -25,7 +25,14 @@ from step.language.arguments import tells_line
 
 
 class DimKind(enum.IntEnum):
-    """Freedom of a dimension; an operator that accepts a kind accepts the stricter ones."""
+    """Freedom of a dimension; an operator that accepts a kind accepts the stricter ones.
+
+    A static extent is an integer, a dynamic one the same for all tensors of a stream and known at run time, and a
+    ragged one differs from tensor to tensor.
+
+    >>> step.DimKind.STATIC < step.DimKind.DYNAMIC < step.DimKind.RAGGED, Graph("counted").symbol("N").kind.name
+    (True, 'DYNAMIC')
+    """
 
     STATIC = 0
     DYNAMIC = 1
@@ -49,9 +56,13 @@ def _order(function: Callable[[Any, Any], Any], sign: str) -> Callable[[Dim, Dim
 
 @dataclass(frozen=True)
 class Dim:
-    """One dimension: its extent as an expression, and its kind.
+    """Dimension of a stream or a tile: its extent as an expression, and its kind.
 
-    Regular ones, static and dynamic, can be added, subtracted and multiplied, with each other and with integers.
+    Regular ones, static and dynamic, can be added, subtracted and multiplied, with each other and with integers. A
+    graph makes those that only a run tells (`Graph.symbol`).
+
+    ``extent``: an expression of SymPy.
+    ``kind``: its `DimKind`.
 
     >>> n = Graph("counted").symbol("N")
     >>> n + 1, 2 * n, (n + 1) - 1

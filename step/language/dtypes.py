@@ -12,9 +12,14 @@ from step.errors import FormatError
 
 @dataclass(frozen=True)
 class DType:
-    """A scalar format.
+    """Scalar format; the formats that there are stand in `step`, such as `step.BF16`.
 
-    ``bits`` is the width on a wire, ``numpy`` the array type that holds it in the interpreter.
+    ``name``: what programs and files call it.
+    ``bits``: width on a wire.
+    ``numpy``: type of the arrays that hold it in the interpreter.
+
+    >>> FP32.bits, FP32.bytes, FP32.numpy, step.INT8.is_signed
+    (32, 4, dtype('float32'), True)
     """
 
     name: str

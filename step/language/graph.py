@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
+from importlib import import_module
 from itertools import takewhile
 from math import prod
-from typing import Any, TypeVar
+from typing import Any
 
 from step.errors import GraphError, TypeMismatch, expect
-from step.host.extensions import find_module
 from step.host.names import unused
 from step.language.arguments import checked, tells_line
 from step.language.dims import Dim, DimKind, Shape, format_shape, shape, symbol
@@ -20,11 +20,9 @@ from step.language.dtypes import DType, as_dtype
 from step.language.fluent import GraphMethods
 from step.language.location import Location, caller_location
 from step.language.operator import Names, Operator, StreamType
-from step.language.stream import Stream
+from step.language.stream import Method, Stream
 from step.language.types import ElementType
 from step.language.well_typed import check_types
-
-Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def graph_method(function: Method) -> Method:
@@ -41,7 +39,15 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True)
 class Tensor:
-    """A tensor in off-chip memory; tiles are cut from its last two dimensions."""
+    """Tensor in off-chip memory; tiles are cut from its last two dimensions.
+
+    ``name``: name of its data among the inputs.
+    ``shape``: extents, two or more integers.
+    ``dtype``: its scalar format.
+
+    >>> Graph("weights").tensor("w", (8, 16), "BF16")
+    Tensor(name='w', shape=(8, 16), dtype=BF16)
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -123,13 +129,20 @@ class Feedback:
 
 @dataclass(eq=False, repr=False)
 class Graph(GraphMethods):
-    """A streaming tensor program under construction, and when it is done.
+    """Streaming tensor program under construction, and when it is done.
 
-    Its operators, and those of its streams, are on a page of their own.
+    Its methods add operators and return their streams (docs/operators.md); only the name is given, the other fields
+    fill.
 
-    >>> graph
-    <graph sums: 3 operators>
-    >>> [str(stream.type) for stream in graph.streams()]
+    ``name``: letters, digits and ``_``; what the hardware and all files are called by.
+
+    Raises `GraphError` for another name.
+
+    >>> model = Graph("totals")
+    >>> model.source("x", Tile(FP32), [model.symbol("N"), 3]).accum(Add()).sink("y")
+    >>> model
+    <graph totals: 3 operators>
+    >>> [str(stream.type) for stream in model.streams()]
     ['[N, 3] of Tile(FP32, 1, 1)', '[N] of Tile(FP32, 1, 1)']
     """
 
@@ -232,7 +245,9 @@ class Graph(GraphMethods):
             types = operator.infer(tuple(stream.type for stream in inputs), names)
             check_types(types, self.symbols, self.name)
         except TypeMismatch as error:
-            raise TypeMismatch(self._with_origins(str(error), operator, node_name, location, inputs)) from None
+            origins = (f"{stream}: {stream.type}, from {self._where(stream.producer)}" for stream in inputs)
+            lines = "".join(f"\n  input {port}: {each}" for port, each in enumerate(origins))
+            raise TypeMismatch(f"{operator.name} {node_name!r} ({location}): {error}{lines}") from None
         self.nodes[node_name] = Node(node_name, operator, tuple(inputs), types, location)
         return tuple(Stream(self, node_name, port, each) for port, each in enumerate(types))
 
@@ -315,9 +330,7 @@ class Graph(GraphMethods):
 
     def _repr_svg_(self) -> str | None:
         """The picture that notebooks show."""
-        drawing = find_module("step.programs.pictures", "drawing")  # of a later room
-        assert drawing is not None
-        return drawing.picture(self)
+        return import_module("step.programs.pictures.drawing").picture(self)  # of a later room
 
     # -- helpers ------------------------------------------------------------------------------------------------
 
@@ -357,13 +370,6 @@ class Graph(GraphMethods):
     def _check_name(name: str) -> None:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise GraphError(f"a name must be letters, digits and underscores, and start with no digit, not {name!r}")
-
-    def _with_origins(
-        self, message: str, operator: Operator, name: str, location: Location, inputs: Sequence[Stream]
-    ) -> str:
-        origins = (f"{stream}: {stream.type}, from {self._where(stream.producer)}" for stream in inputs)
-        lines = (f"\n  input {port}: {each}" for port, each in enumerate(origins))
-        return f"{operator.name} {name!r} ({location}): {message}{''.join(lines)}"
 
 
 def _beside(other: str, mine: str) -> str:

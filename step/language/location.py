@@ -28,7 +28,14 @@ MOST_FRAMES = 8
 
 @dataclass(frozen=True)
 class Location:
-    """A line of a source file."""
+    """Line of a source file.
+
+    ``file``: its name, relative to the working directory where it is below that.
+    ``line``: its number, from 1 on.
+
+    >>> print(step.Location("moe.py", 12))
+    moe.py:12
+    """
 
     file: str
     line: int
@@ -46,13 +53,11 @@ def caller_location() -> Location:
     Files below the working directory are named relative to it, so that results do not depend on where a
     project lies.
     """
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not file.startswith(_PACKAGE) and not file.startswith("<"):
+        if not file.startswith((_PACKAGE, "<")):
             return _location(file, frame.f_lineno)
-        if frame.f_back is None:
-            break
         frame = frame.f_back
     return UNKNOWN_LOCATION
 

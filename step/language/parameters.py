@@ -40,6 +40,9 @@ class Within:
         return f"a power of two, not {value}" if self.power and value & (value - 1) else ""
 
 
+Count = Annotated[int, Within(1)]
+
+
 def settle_parameters(owner: Any) -> None:
     """Make the parameters of the frozen dataclass ``owner`` what they are declared as, from what stands for that.
 

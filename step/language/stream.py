@@ -53,9 +53,19 @@ def _sign(method: str, *first: str, turned: bool = False) -> Callable[[Stream, A
 
 @dataclass(frozen=True, eq=False)
 class Stream(StreamMethods):
-    """Output ``port`` of the node called ``producer``, as seen by one reader.
+    """Stream as one reader sees it; operators are its methods (docs/operators.md).
 
-    ``depth`` is the depth that the reader's channel gets; None for the fabric's default.
+    Graphs make streams, and nobody else has to.
+
+    ``graph``: the `Graph` that it is part of.
+    ``producer``: name of the node that writes it.
+    ``port``: number of that node's output.
+    ``type``: element type and shape.
+    ``depth``: slots of the reader's channel; None for the fabric's default.
+
+    >>> rows = Graph("rows").source("x", Tile(FP32, 1, 4), [3])
+    >>> rows, rows.map(Add(), rows).element
+    (<stream x: [3] of Tile(FP32, 1, 4)>, Tile(FP32, 1, 4))
     """
 
     graph: Owner

@@ -22,10 +22,16 @@ MOST_TARGETS = 1 << 16
 
 @dataclass(frozen=True)
 class Tile(metaclass=Checked):
-    """A regular matrix of ``rows`` x ``cols`` scalars; a scalar is a 1x1 tile.
+    """Type of a regular matrix of ``rows`` x ``cols`` scalars; a scalar is a 1x1 tile.
 
-    ``dtype`` may be a name, such as "BF16". ``rows`` and ``cols`` are integers >= 1, or dimensions with a symbol (a
-    dynamic tile, which may be without rows in a run).
+    ``dtype``: scalar format, or its name, such as "BF16".
+    ``rows``: an integer >= 1, or a dimension with a symbol: then the tile is dynamic, and may be without rows in a run.
+    ``cols``: as ``rows``.
+
+    Raises `TypeMismatch` for other extents, and `FormatError` for a format that there is not.
+
+    >>> Tile("BF16", 4, 16), Tile("BF16", 4, 16).bytes, Tile(FP32, Graph("dynamic").symbol("N"), 16).is_static
+    (Tile(BF16, 4, 16), 128, False)
     """
 
     dtype: DType
@@ -117,7 +123,15 @@ def with_rows(element: ElementType, rows: int) -> ElementType:
 
 @dataclass(frozen=True)
 class Selector(metaclass=Checked):
-    """A multi-hot vector over ``targets`` targets; its value is an integer, bit i set for target i."""
+    """Type of a multi-hot vector: says to which targets a tensor goes, or from which it comes.
+
+    A value is an integer, bit i set for target i.
+
+    ``targets``: number of targets, >= 1; else `TypeMismatch`.
+
+    >>> step.Selector(4).bits, step.Selector(4).multi_hot([0b0101]).tolist()
+    (4, [[True, False, True, False]])
+    """
 
     targets: int
 
@@ -158,7 +172,16 @@ class Selector(metaclass=Checked):
 
 @dataclass(frozen=True)
 class Buffer(metaclass=Checked):
-    """A read-only reference to an on-chip tensor of ``tile`` with the inner ``shape``."""
+    """Type of a read-only reference to an on-chip tensor, as Bufferize makes it.
+
+    ``tile``: the `Tile` that the tensor is made of.
+    ``shape``: its inner dimensions, a tuple of `Dim`.
+
+    Raises `TypeMismatch` for a buffer without a dimension.
+
+    >>> Graph("held").source("rows", Tile("BF16", 4, 4), [3, 2]).bufferize(rank=1).element
+    Buffer(Tile(BF16, 4, 4), [2])
+    """
 
     tile: Tile
     shape: Shape
@@ -197,7 +220,14 @@ class Buffer(metaclass=Checked):
 
 @dataclass(frozen=True)
 class Tuple(metaclass=Checked):
-    """Several elements side by side, as made by Zip."""
+    """Type of several elements side by side, as Zip makes them.
+
+    ``items``: types of the elements, at least one; else `TypeMismatch`.
+
+    >>> pair = step.Tuple((Tile(FP32), step.Selector(2)))
+    >>> pair, pair.bits
+    ((Tile(FP32, 1, 1), Selector(2)), 34)
+    """
 
     items: tuple[ElementType, ...]
 

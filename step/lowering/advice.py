@@ -8,8 +8,9 @@ from step.language.graph import Node
 from step.language.types import Tile, with_rows
 from step.lowering.fabric import FabricConfig
 from step.lowering.feasible import lanes_of, with_lanes
-from step.lowering.links import item_bits, word_bits
+from step.lowering.links import item_bits
 from step.lowering.netlist import Netlist
+from step.lowering.plans.rows import word_bits
 from step.lowering.timing import timing_of
 
 PART = 8
@@ -21,7 +22,7 @@ def advice(netlist: Netlist) -> list[str]:
     fabric, hints = netlist.fabric, []
     carried = (each.element for each in netlist.channels if each.element is not None)
     elements = [with_rows(each, fabric.dynamic_rows) for each in carried]
-    needed = max((word_bits(item_bits(each), fabric.link_bytes) for each in elements), default=0)
+    needed = max((word_bits(item_bits(each), 8 * fabric.link_bytes) for each in elements), default=0)
     least = 1 << (max(8, needed) // 8 - 1).bit_length()
     if fabric.link_bytes > max(least, FabricConfig().link_bytes):
         hints.append(

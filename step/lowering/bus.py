@@ -27,12 +27,20 @@ LEAST_AHEAD = 2 * REQUEST
 
 @dataclass(frozen=True)
 class BusConfig(metaclass=Checked):
-    """The AXI4 buses of a board.
+    """AXI4 buses of a board.
 
-    ``masters`` share out all memory ports. A bus has ``bytes`` of data and ``address_bits``. A burst has at most
-    ``burst`` transfers and does not pass a multiple of its longest size, so none passes 4 KB. ``outstanding``: bursts
-    that a master asks for before it has the answer to the first one, of reads and of writes each. ``ahead``: beats of
-    values that the DMA of a source asks for before they are used.
+    ``masters``: buses, 1 to 4, which share out all memory ports.
+    ``bytes``: width of the data in bytes, a power of two.
+    ``burst``: transfers of a burst, 1 to 256; it does not pass a multiple of its longest size, so none passes 4 KB.
+    ``outstanding``: bursts that a master asks for before it has the answer to the first one, of reads and of writes
+    each.
+    ``ahead``: beats of values that the DMA of a source asks for before they are used.
+    ``address_bits``: width of addresses, 12 to 64.
+
+    Raises `FabricError` for numbers that no bus has.
+
+    >>> step.BusConfig(bytes=32, burst=8).burst_bytes
+    256
     """
 
     refused: ClassVar = FabricError

@@ -23,8 +23,9 @@ from step.language.types import is_dynamic, with_rows
 from step.lowering.bus import LEAST_AHEAD as LEAST_AHEAD
 from step.lowering.bus import REQUEST as REQUEST
 from step.lowering.limits import power_of_two
-from step.lowering.links import item_bits, word_bits, words
+from step.lowering.links import item_bits, words
 from step.lowering.netlist import Channel, Netlist
+from step.lowering.plans.rows import word_bits
 
 LENGTH_BYTES = 4
 """Of a word of a list."""
@@ -123,6 +124,6 @@ def _plan(netlist: Netlist, node: Node, extents: tuple[int | None, ...], channel
     if element is None:
         return StreamPlan(node.name, extents, False, 0, 0, beat.beat_bytes)
     items = item_bits(with_rows(element, fabric.dynamic_rows))
-    bits = sum(items) if element.is_control else word_bits(items, fabric.link_bytes)
-    count = 1 if element.is_control else sum(words(items, fabric.link_bytes))
+    bits = sum(items) if element.is_control else word_bits(items, 8 * fabric.link_bytes)
+    count = 1 if element.is_control else sum(words(items, 8 * fabric.link_bytes))
     return StreamPlan(node.name, extents, is_dynamic(element), power_of_two(-(-bits // 8)), count, beat.beat_bytes)

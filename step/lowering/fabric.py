@@ -37,7 +37,7 @@ OWN = LANES, LINKS
 
 @dataclass(frozen=True)
 class FabricConfig(metaclass=Checked):
-    """The spatial fabric that a program is elaborated for.
+    """Spatial fabric that a program is elaborated for.
 
     ``dynamic_rows`` (R): the most rows of a tile whose rows only a run tells; links and buffers have room for so many.
     ``matmul_lanes``: multiply-accumulates per cycle of a matmul unit.
@@ -52,10 +52,16 @@ class FabricConfig(metaclass=Checked):
     ``scratchpad_banks``: banks of it, each with a port to write and one to read, a power of two; words take turns.
     ``scratchpad_ports``: how many Bufferizes, each with its Streamify, share a scratchpad at most.
     ``page_bytes``: step by which a buffer grows; a tile lies in one page. The default holds 16 x 16 FP32.
+    ``memory``: the off-chip memory, a `MemoryConfig`.
     ``arithmetic``: ``"rtl"``, or ``"model"`` for simulation-only arithmetic behind the same module interface.
-    ``lanes``: those of single operators by their name, in the place of both kinds above: ``{"gate": 4}``.
+    ``lanes``: lanes of single operators by their name, in the place of both kinds above: ``{"gate": 4}``.
     ``links``: ``link_bytes`` of single operators, of all that they read and send: ``{"gate": 16}``. Buffers have the
     width of the operator that fills them.
+
+    Raises `FabricError` for parameters that no fabric has.
+
+    >>> step.run(program, "approx", fabric=FabricConfig(stages=1)).cycles, step.run(program, "approx").cycles
+    (11, 32)
     """
 
     refused: ClassVar = FabricError

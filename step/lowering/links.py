@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Any
 
 from step.errors import FabricError
 from step.host.nearest import did_you_mean
 from step.language.graph import Graph, Node
-from step.language.parameters import Within, settled
+from step.language.parameters import Count, settled
 from step.language.types import ElementType, Tile, Tuple, is_dynamic, with_rows
 from step.lowering.fabric import FabricConfig
 from step.lowering.limits import MOST_BITS
@@ -33,14 +33,9 @@ def item_bits(element: ElementType) -> tuple[int, ...]:
     return (element.bits,) if element.bits else ()
 
 
-def word_bits(items: tuple[int, ...], link_bytes: int) -> int:
-    """Bits of a word: those of the link, or of the widest of ``items`` where that is narrower."""
-    return min(8 * link_bytes, max(items, default=0))
-
-
-def words(items: tuple[int, ...], link_bytes: int) -> tuple[int, ...]:
+def words(items: tuple[int, ...], link_bits: int) -> tuple[int, ...]:
     """Words that each of ``items`` takes."""
-    return tuple(-(-bits // (8 * link_bytes)) for bits in items)
+    return tuple(-(-bits // link_bits) for bits in items)
 
 
 @dataclass(frozen=True)
@@ -55,7 +50,7 @@ class Span:
     def of(cls, elements: Iterable[ElementType], link_bytes: int) -> Span:
         """Words of ``elements`` one after the other."""
         tiles = [tile for element in elements for tile in leaves(element)]
-        fixed = sum(sum(words(item_bits(each), link_bytes)) for each in tiles if not is_dynamic(each))
+        fixed = sum(sum(words(item_bits(each), 8 * link_bytes)) for each in tiles if not is_dynamic(each))
         rows = (each.with_rows(1).bits for each in tiles if isinstance(each, Tile) and is_dynamic(each))
         return cls(fixed, tuple(rows), 8 * link_bytes)
 
@@ -95,7 +90,7 @@ def data_words(element: ElementType | None, link_bytes: int, rows: int = 0) -> i
         return 0
     if is_dynamic(element):
         return int(Span.of((element,), link_bytes).at(rows))
-    return sum(words(item_bits(element), link_bytes))
+    return sum(words(item_bits(element), 8 * link_bytes))
 
 
 @dataclass(frozen=True)
@@ -190,7 +185,7 @@ def rows_behind(lowered: Graph, promised: Mapping[str, Any], most: int) -> Mappi
                 f"most_rows of {name!r}: {did_you_mean(name, list(begun))}tiles of dynamic size begin at "
                 f"{', '.join(begun) or 'no operator'}"
             )
-        settled(rows, Annotated[int, Within(1)], f"most_rows of {name!r}", FabricError)
+        settled(rows, Count, f"most_rows of {name!r}", FabricError)
         if rows > most:
             raise FabricError(
                 f"most_rows of {name!r} must be at most the fabric's dynamic_rows of {most:,}, not {rows:,}"

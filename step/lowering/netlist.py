@@ -219,9 +219,16 @@ def derived(derive: Callable[[Netlist], Found]) -> Callable[[Netlist], Found]:
 
 
 def lower(graph: Graph, fabric: FabricConfig) -> Netlist:
-    """Check ``graph``, give every reader a copy of its stream, and lay out the channels.
+    """Netlist of ``graph`` on ``fabric``: the units, and the channels between them; every reader has a copy of its
+    stream.
+
+    ``graph``: the `Graph`, which is checked.
+    ``fabric``: the `FabricConfig`.
 
     Raises the errors of `step.language.validate.check` and `check_depths`.
+
+    >>> [(channel.name, channel.depth) for channel in step.lower(graph, FabricConfig()).channels]
+    [('x', 2), ('accum_0', 2)]
     """
     check(settled(graph, Graph, "graph", InputError))
     return lower_checked(graph, settled(fabric, FabricConfig, "fabric", InputError))

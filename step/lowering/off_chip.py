@@ -18,18 +18,25 @@ OR_NULL = "an object of parameters or null"
 
 @dataclass(frozen=True)
 class MemoryConfig(metaclass=Checked):
-    """The off-chip memory behind the fabric's ports.
+    """Off-chip memory behind the fabric's ports.
 
-    A beat is ``beat_bytes`` wide. ``interleave`` consecutive beats go to one of the ``channels``, the next ones to the
-    next one. A channel takes one beat every ``interval`` cycles, and the data is back at the port ``latency`` cycles
-    later. Ports that want the same channel in the same cycle take turns (round robin). The default has the bandwidth of
-    two HBM2 stacks at a fabric clock of 1 GHz: 8 channels x 64 bytes a cycle.
+    Ports that want the same channel in the same cycle take turns (round robin). The default has the bandwidth of two
+    HBM2 stacks at a fabric clock of 1 GHz: 8 channels x 64 bytes a cycle.
 
-    With ``dram``, a channel has banks, rows, refresh and a data bus (docs/memory.md); ``latency`` then counts from the
-    end of the data on that bus: it is that of the controller and of the way there and back.
+    ``beat_bytes``: width of a beat, a power of two.
+    ``channels``: independent channels, a power of two.
+    ``interval``: cycles between two beats of a channel.
+    ``latency``: cycles until the data is back at the port. With ``dram`` they count from the end of the data on its
+    bus: they are those of the controller and of the way there and back.
+    ``interleave``: consecutive beats that go to one channel, before the next ones go to the next one.
+    ``dram``: None, or banks, rows, refresh and a data bus of a channel (docs/memory.md).
+    ``bus``: None, or the `BusConfig` of AXI4 buses, which the fabric's ports share: only their masters are ports of the
+    memory (docs/axi.md).
 
-    With ``bus``, the fabric's ports share AXI4 buses, and only the masters of these are ports of the memory
-    (docs/axi.md).
+    Raises `FabricError` for parameters that no memory has.
+
+    >>> step.MemoryConfig(channels=4).bandwidth, step.MemoryConfig.preset("hbm2").bandwidth
+    (256.0, 256.0)
     """
 
     refused: ClassVar = FabricError

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from step.language.graph import Node
 from step.language.types import Buffer, ElementType, is_dynamic, with_rows
-from step.lowering.links import item_bits, rows_bits, stop_bits, word_bits
+from step.lowering.links import item_bits, rows_bits, stop_bits
 from step.lowering.netlist import Channel, Netlist
+from step.lowering.plans.rows import word_bits
 
 
 def slot_bits(netlist: Netlist, each: Channel) -> int:
@@ -28,7 +29,7 @@ def header_bits(netlist: Netlist, each: Channel) -> int:
 def word_width(netlist: Netlist, each: Channel, link: int) -> int:
     """Bits of a word on a link of so many bytes; 0 where none follow a header."""
     element = data(netlist, each)
-    return 0 if element is None or each.is_control else word_bits(item_bits(element), link)
+    return 0 if element is None or each.is_control else word_bits(item_bits(element), 8 * link)
 
 
 def data(netlist: Netlist, each: Channel) -> ElementType | None:

@@ -17,7 +17,9 @@ from step.language.types import with_rows
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist
 from step.lowering.storage import load_bytes
-from step.programs.energy.model import Energy, energy_of
+from step.programs.energy.activity import activity
+from step.programs.energy.figures import figures
+from step.programs.energy.model import Energy
 from step.programs.prepare import Openable, Prepared, prepare
 from step.programs.tables import table
 from step.programs.useful import useful_of
@@ -79,7 +81,7 @@ class Metrics:
 
     def energy_by(self, energies: Path | str | None) -> Energy:
         """`energy` by the figures in a file; raises `FormatError` for one that has none."""
-        found = energy_of(self.netlist, energies)
+        found = Energy(activity(self.netlist), figures(energies))
         if self.values is None:
             return found
         return replace(
@@ -107,11 +109,14 @@ class Metrics:
 
 @checked
 def metrics(program: Openable, fabric: FabricConfig | None = None, accounting: Accounting = "paper") -> Metrics:
-    """Sum the metrics of all operators of ``program``, a `Program`, a `Graph` or the name of a file.
+    """Metrics of ``program``: off-chip traffic and on-chip memory in bytes, and operations, in its symbols.
 
-    ``fabric`` takes the place of the program's own. ``accounting`` "paper" follows the paper's equations; "artifact"
-    that of the published figures: single-buffered off-chip operators and nothing for matmul operands. Warns of what is
-    doubtful in the program (`ProgramWarning`).
+    ``program``: a `Program`, a `Graph` or the name of a file.
+    ``fabric``: a `FabricConfig` in the place of the program's own.
+    ``accounting``: "paper" follows the paper's equations; "artifact" those of the published figures: single-buffered
+    off-chip operators and nothing for matmul operands.
+
+    Raises what the program's checks raise, and warns of what is doubtful in it (`ProgramWarning`).
 
     >>> step.metrics(program).flops, step.metrics(program).bind({"N": 5}).flops
     (3*N, 15)

@@ -33,7 +33,10 @@ class ProgramWarning(UserWarning):
     """Doubts about a program: a load that races with a store, a stream that nobody reads.
 
     `run`, `compare` and `metrics` warn of what ``step check`` tells, each with the lines of the program that it is
-    about. ``warnings.simplefilter("error", step.ProgramWarning)`` makes errors of these, ``"ignore"`` nothing.
+    about. ``"error"`` makes errors of these, ``"ignore"`` nothing.
+
+    >>> import warnings
+    >>> warnings.simplefilter("ignore", step.ProgramWarning)
     """
 
 

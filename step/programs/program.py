@@ -41,14 +41,19 @@ _DATA = {"inputs": "input", "expected": "expected output"}
 
 @dataclass(eq=False, repr=False)
 class Program(metaclass=Checked):
-    """``inputs`` has data per tensor and source name (see `step.programs.data.inputs.bind_inputs`).
+    """Program that can be run: a graph with its input data, the fabric it is for, and what its outputs should be.
 
-    The data is the program's own: later changes of a given array or list change nothing. Writable
-    data is copied for that, a read-only array is not (see `step.programs.data.given`).
+    ``graph``: the `Graph`.
+    ``inputs``: data per tensor and source name (docs/inputs.md). It is the program's own: writable arrays are copied,
+    and later changes of a list change nothing.
+    ``fabric``: the `FabricConfig`.
+    ``expected``: per output, or stored tensor, an array in float64 that it should be close to.
+    ``tolerance``: the largest difference to that, in parts of the largest expected magnitude.
 
-    ``expected`` may hold arrays in float64 that the outputs of those names should be close to: the largest difference
-    may be ``tolerance`` times the largest expected magnitude. A tensor that is stored is an output
-    too. Raises `InputError` for an output that there is not, or that can not have as many scalars as are expected.
+    Raises `InputError` for an expected output that there is not, or that can not have as many scalars as are expected.
+
+    >>> Program(graph, {"x": [[1, 2, 3]]}, FabricConfig(stages=1), expected={"y": [6]})
+    <program sums: 3 operators, 1 inputs>
     """
 
     refused: ClassVar[type[ProgramError]] = InputError
@@ -165,10 +170,19 @@ def _scalars(stream: StreamType) -> sympy.Expr:
 def load_program(
     spec: str | Path, inputs: Path | str | None = None, arguments: Mapping[str, Any] | None = None
 ) -> Program:
-    """The one program that ``spec`` names, made with ``arguments``; see `load_programs`.
+    """Program that ``spec`` names; `step.run` and others take the name as it is.
 
-    ``inputs`` is an .npz file (docs/inputs.md) that replaces the program's own input data, and drops the expectation
-    of that data.
+    ``spec``: ``file.py`` with a function ``program``, ``file.py:function``, ``file.py:function[3]`` for one of a list,
+    or a .json file of `Program.save`.
+    ``inputs``: an .npz file (docs/inputs.md) that replaces the program's own input data, and drops the expectation of
+    that data.
+    ``arguments``: arguments of the function, by name.
+
+    Raises `FormatError` for files that can not be read, and `InputError` for arguments that nobody takes, and where
+    ``spec`` names several programs.
+
+    >>> step.load_program("examples/moe_simple.py")
+    <program moe_simple: 29 operators, 4 inputs>
     """
     program = _only(load_programs(spec, arguments), str(spec), _how_to_choose(spec))
     return program if inputs is None else with_inputs(program, load_inputs(inputs, program.graph))

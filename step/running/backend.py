@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from importlib.metadata import entry_points
@@ -16,7 +17,7 @@ from step.host.nearest import did_you_mean
 from step.host.paths import named_file
 from step.host.progress import Progress, silent
 from step.host.watching import watched
-from step.language.parameters import Within, settled
+from step.language.parameters import Count, Within, settled
 from step.lowering.fabric import FabricConfig
 from step.programs.energy.model import Energy
 from step.programs.metrics import Metrics, metrics_of
@@ -30,7 +31,6 @@ from step.running.result import RunResult
 
 GROUP = "step.backends"
 
-Count = Annotated[int, Within(1)]
 
 OPTIONS: Mapping[str, Any] = {
     **dict.fromkeys(("max_cycles", "jobs", "threads", "search", "intervals", "choices"), Count),
@@ -101,11 +101,9 @@ def able(option: str) -> list[str]:
     """The back ends that take ``option`` (see `Backend.takes`), of those whose modules are installed."""
     found = []
     for name in names():
-        try:
+        with suppress(EnvironmentProblem):
             if backend(name).takes(option):
                 found.append(name)
-        except EnvironmentProblem:
-            continue
     return found
 
 
@@ -146,7 +144,7 @@ def runner(name: str, options: Mapping[str, Any], progress: Progress = silent) -
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Run:
-    """A run of ``program`` to its end; ``result`` is the record of it, which files hold.
+    """Run of ``program`` to its end; ``result`` is the record of it, which files hold.
 
     >>> run = step.run(program, "interpret")
     >>> run.outputs["y"].numpy().ravel(), run.check().relative
@@ -264,17 +262,20 @@ def run(
     progress: Progress | None = None,
     **options: Any,
 ) -> Run:
-    """Run ``program``, a `Program`, a `Graph` or the name of a file.
+    """Run of ``program`` on a back end, to its end.
 
-    ``backend``: ``"rtl"`` simulates the hardware, ``"approx"`` is the fast model, ``"interpret"`` has outputs and no
-    time. ``inputs`` (data by name, or an .npz file) and ``fabric`` replace the program's own. Timed runs end in
-    failure after ``max_cycles``, and record the cycle of every token where ``events`` are asked for; ``waves`` is a
-    .vcd or .fst file for those of the RTL. ``progress`` is told what is going on; without
-    one a terminal or a notebook shows it, unless the environment has ``STEP_PROGRESS=0``.
-
-    What else a back end takes goes through ``options``: ``values="all"`` lets the fast model compute outputs,
-    ``jump=False`` go through all repetitions of regular phases, ``on_token`` is told the name of a sink and every token
-    that leaves the program there, as it does (``on_token(name, token)``; on the fast model with all values).
+    ``program``: a `Program`, a `Graph` or the name of a file.
+    ``backend``: "rtl" simulates the hardware, "approx" is the fast model, "interpret" has outputs and no time.
+    ``inputs``: data by name, or an .npz file, in the place of the program's own.
+    ``fabric``: a `FabricConfig` in the place of the program's own.
+    ``max_cycles``: cycles after which a timed run fails.
+    ``events``: True records the cycle of every token.
+    ``waves``: a .vcd or .fst file for those of the RTL.
+    ``progress``: told what is going on; without one a terminal or a notebook shows it, unless the environment has
+    ``STEP_PROGRESS=0``.
+    ``options``: what else the back end takes. ``values="all"`` lets the fast model compute outputs, ``jump=False`` go
+    through all repetitions of regular phases; ``on_token`` is told the name of a sink and every token that leaves the
+    program there, as it does (``on_token(name, token)``; on the fast model with all values).
 
     Raises `SimulationError` with the ``result`` up to there where the run fails, `InputError` for data that does not
     fit and for options that the back end does not have, and the other errors of `step.errors`; warns of what is
@@ -283,8 +284,6 @@ def run(
     >>> run = step.run(program, "approx", values="all")
     >>> run.operators["operator"].tolist(), run.outputs["y"].numpy().ravel()
     (['x', 'accum_0', 'y'], array([ 6., 15.], dtype=float32))
-    >>> step.run(program, "approx", fabric=FabricConfig(channel_depth=8)).cycles <= run.cycles
-    True
     """
     wanted = {"max_cycles": max_cycles, "events": None if events is False else events, "waves": waves, **options}
     with watched(progress) as telling:

@@ -71,8 +71,7 @@ def find_waits(netlist: Netlist, snapshot: Snapshot) -> list[Blockage]:
 def _memory_waits(netlist: Netlist, snapshot: Snapshot, pad: ScratchpadPlan, share: Share) -> Iterator[Blockage]:
     """Waits of ``share``: until its own first buffer is read, or a page of the ``pad`` becomes free."""
     node = share.filler
-    (own,) = netlist.outputs(node)
-    assert own is not None
+    (own,) = filter(None, netlist.outputs(node))
     if snapshot.occupied[own.name] >= IN_FLIGHT:
         yield Blockage(node, own, True, f"a buffer: {IN_FLIGHT} are filled, and {share.reader.name} has read neither")
         return
@@ -81,8 +80,7 @@ def _memory_waits(netlist: Netlist, snapshot: Snapshot, pad: ScratchpadPlan, sha
         return
     others = [each for each in pad.shares if each is not share and held[each.filler.name]] or [share]
     most = max(others, key=lambda each: held[each.filler.name])
-    (channel,) = netlist.outputs(most.filler)
-    assert channel is not None
+    (channel,) = filter(None, netlist.outputs(most.filler))
     holders = ", ".join(f"{pages} by {name}" for name, pages in held.items() if pages)
     what = f"a page of scratchpad {pad.index}, whose {pad.pages} pages are taken: {holders}"
     yield Blockage(node, channel, True, f"{what}; {most.reader.name} has to free some")

@@ -214,13 +214,22 @@ def interpret(
     record: bool = False,
     arrivals: Mapping[str, Sequence[int]] | None = None,
 ) -> Interpretation:
-    """Run ``graph`` on ``inputs`` (tensor and source name -> data, see `step.programs.data.inputs.bind_inputs`).
+    """Meaning of ``graph`` on ``inputs``, without time: tokens of every output, and the values of symbols.
 
-    ``record`` keeps the tokens of all streams. ``arrivals`` replays the order in which operators took their data in a
-    timed run: per node, the input port of every data token; behind the end of a record that was cut short the order is
-    that of the inputs. Raises `InputError` for data that does not fit,
-    `StreamFault` for tokens that break an operator's contract or a stream's shape, and `Deadlock` where operators
-    starve.
+    `step.run` with ``"interpret"`` takes whole programs, and gives arrays.
+
+    ``graph``: the `Graph`.
+    ``inputs``: data by the name of tensor or source (docs/inputs.md).
+    ``record``: True keeps the tokens of all streams.
+    ``arrivals``: per node, the input port of every data token, in the order of a timed run, which is replayed; behind
+    the end of a record that was cut short the order is that of the inputs.
+
+    Raises `InputError` for data that does not fit, `StreamFault` for tokens that break an operator's contract or a
+    stream's shape, and `Deadlock` where operators starve.
+
+    >>> found = step.interpret(graph, {"x": [[1, 2, 3], [4, 5, 6]]})
+    >>> [token.value.item() for token in found.outputs["y"]], found.symbols
+    ([6.0, 15.0], {'N': 2})
     """
     if not isinstance(graph, Graph):
         raise InputError(f'a graph must be interpreted, not {graph!r}; step.run(PROGRAM, "interpret") takes programs')
@@ -246,10 +255,14 @@ def _measured(graph: Graph, interpreter: _Interpreter) -> Interpretation:
 
 
 def bind(program: Openable, inputs: Inputs | None = None) -> dict[str, int]:
-    """Value of every symbol of ``program`` on its own data, or on ``inputs``: name -> extent (ragged: total extent).
+    """Value of every symbol of ``program``: name -> extent, of a ragged one the total extent.
 
-    Only what decides where data goes, and how much, is computed. Raises `UnboundSymbol` where data shows only a sum or
-    a product of several symbols.
+    Only what decides where data goes, and how much, is computed.
+
+    ``program``: a `Program`, a `Graph` or the name of a file.
+    ``inputs``: data by name, or an .npz file, in the place of the program's own.
+
+    Raises `UnboundSymbol` where data shows only a sum or a product of several symbols, and what `interpret` raises.
 
     >>> step.bind(program), step.bind(graph, {"x": [[1, 2, 3]]})
     ({'N': 2}, {'N': 1})

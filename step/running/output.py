@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from step.host.figures import GREEN, ORANGE, SKY
 from step.host.names import ByName
 from step.language.dims import format_shape
 from step.language.operator import StreamType
@@ -144,7 +145,8 @@ def _shaped(values: Any, dims: tuple[int, ...]) -> Any:
     return values.reshape(*dims, *values.shape[1:])
 
 
-COLOURS = {"busy": "#3a8f5c", "starved": "#9dc3e6", "blocked": "#e6975a", "finished": "#d9d9d9"}
+COLOURS = {"busy": GREEN, "starved": SKY, "blocked": ORANGE, "finished": "#d9d9d9"}
+"""Colours of activities in tables and pages, told apart with any colour vision."""
 ACTIVITIES = tuple(COLOURS)
 
 

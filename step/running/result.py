@@ -106,13 +106,9 @@ class ChannelEvents:
         last = np.append(np.diff(times) > 0, True)
         return times[last], levels[last]
 
-    @classmethod
-    def of_json(cls, data: Mapping[str, Any]) -> ChannelEvents:
-        """Events from lists of numbers by the name of a field."""
-        cycles, leaves = (np.array(data[part], np.int64) for part in ("cycles", "leaves"))
-        return cls(cycles, np.array(data["control"], np.int32), leaves)
 
-
+EVENTS = {"cycles": np.int64, "control": np.int32, "leaves": np.int64}
+"""Formats of the arrays of events."""
 COUNTED = {"operators": OperatorResult, "channels": ChannelResult, "traffic": TrafficResult}
 """Parts of a result that have counts by name."""
 
@@ -203,7 +199,11 @@ class RunResult(JsonFile):
         read = {
             "status": Status(data["status"]),
             "outputs": outputs and {name: list(map(_read_token, tokens)) for name, tokens in outputs.items()},
-            "events": events and {name: ChannelEvents.of_json(each) for name, each in events.items()},
+            "events": events
+            and {
+                name: ChannelEvents(**{p: np.array(each[p], EVENTS[p]) for p in EVENTS})
+                for name, each in events.items()
+            },
         }
         for part, kind in COUNTED.items():
             read[part] = {name: kind(**each) for name, each in data.get(part, {}).items()}

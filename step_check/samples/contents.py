@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, MutableSequence, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -43,7 +43,7 @@ class Contents(Surroundings):
         self._outputs = [self.streams.setdefault(name, []) for name in names]
         queues = [deque(self.streams[str(each)]) for each in node.inputs]
         process = node.operator.process(node, self)
-        try:
+        with suppress(StopIteration, Violation):
             wanted = next(process)
             while True:
                 ports = (wanted,) if isinstance(wanted, int) else wanted
@@ -52,16 +52,11 @@ class Contents(Surroundings):
                     return
                 self._port = ready[0]
                 wanted = process.send(queues[ready[0]].popleft())
-        except (StopIteration, Violation):
-            pass
 
     # -- what operators see -------------------------------------------------------------------------------------
 
     def emit(self, port: int, token: Token) -> None:
         self._outputs[port].append(token)
-
-    def fits(self, port: int, value: Any) -> None:
-        return
 
     def tiles(self) -> MutableSequence[np.ndarray]:
         access = accessed(self._node)

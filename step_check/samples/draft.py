@@ -198,8 +198,7 @@ class GrowingDraft(DraftInputs):
         rank = self.random.randint(1, piece.rank)
         if any(each.is_ragged for each in piece.stream.shape[-rank:][1:]):
             rank = 1
-        buffers: Stream = self.read(piece).bufferize(rank=rank)
-        return buffers, rank
+        return self.read(piece).bufferize(rank=rank), rank
 
     def route(self, piece: Piece) -> tuple[list[Piece], Piece, int]:
         """The parts of ``piece``, the selectors, and the rank of the chunks."""

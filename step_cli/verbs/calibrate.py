@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import click
@@ -52,7 +53,7 @@ def command(
         **header("calibration"),
         "program": program,
         "fabric": fabric.to_json(),
-        "units": [each.to_json() for each in found],
+        "units": [*map(asdict, found)],
     }
     if save is not None:
         save_json(save, plain)

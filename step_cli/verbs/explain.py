@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Annotated
+from urllib.parse import quote
 
 from sim_approx.explain.explanation import explain
 from sim_approx.explain.report import report
@@ -15,6 +18,7 @@ from step_cli.explain_tables import SHOWN, tables
 from step_cli.files import save
 from step_cli.options import Count, ProgramAndInputs, Written
 from step_cli.verb import NATURAL, POSITIVE, verb
+from step_show.play.player import played as play_of
 
 
 @verb
@@ -30,6 +34,7 @@ def command(
     last: Annotated[int | None, NATURAL, "--to", "CYCLE", "Last cycle of the trace. Default: the end."],
     rtl: Annotated[bool, "Run the RTL as well, and show it in the trace."],
     page: Annotated[Written, "--report", "Write all of it as a page to this file (.html)."],
+    played: Annotated[Written, "--play", "Write the run to this file (.html), a page on which its tokens move."],
 ) -> None:
     """Say where the cycles of a run went: along the critical path, and in every operator.
 
@@ -48,5 +53,12 @@ def command(
     if trace_file is not None:
         save(trace_file, trace(found, Window.of(found.cycles, first or 0, last), exact))
     if page is not None:
-        save(page, report(found))
-    show(found.to_json, tables(found, top, unfold=unfold), trace_file, page)
+        save(page, report(found, _link(page, played)))
+    if played is not None:
+        save(played, play_of(found.simulation, found.record, report=_link(played, page)).page)
+    show(found.to_json, tables(found, top, unfold=unfold), trace_file, page, played)
+
+
+def _link(page: Path, other: Path | None) -> str:
+    """The address of the ``other`` page on ``page``."""
+    return "" if other is None else quote(Path(os.path.relpath(other, page.parent)).as_posix())

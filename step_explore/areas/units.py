@@ -18,12 +18,12 @@ def unit(netlist: Netlist, node: Node) -> Amounts:
     """The amounts of ``node``: of its rule, by the kind of operator, its datapath, and its side of off-chip memory."""
     found, kind = Amounts(), node.operator.name
     before, behind = netlist.inputs(node), [each for each in netlist.outputs(node) if each is not None]
-    link, beats = netlist.links[node.name], {each: netlist.words(each, node.name) for each in (*before, *behind)}
+    link, words = netlist.links[node.name], {each: netlist.words(each, node.name) for each in (*before, *behind)}
     found.one(
         kind,
         headers=sum(header_bits(netlist, each) for each in (*before, *behind)),
         word_bits=sum(word_width(netlist, each, link) for each in before),
-        bits=sum(word_width(netlist, each, link) * words for each, words in beats.items()),
+        bits=sum(word_width(netlist, each, link) * count for each, count in words.items()),
         ports=len(before) + len(behind) - 2,
         dynamic=any(is_dynamic(each.element) for each in (*before, *behind)),
     )
@@ -36,8 +36,8 @@ def unit(netlist: Netlist, node: Node) -> Amounts:
         if not plan.streams:  # operands are collected as a whole
             waiting = sum(each.element.bits for each in before if each.element and each.element.is_static)
             found.put(f"{kind}.whole_bits", waiting)
-    if node.operator.given() is not None and behind and beats[behind[0]] > 1:
-        found.shallow(word_width(netlist, behind[0], link), beats[behind[0]])
+    if node.operator.given() is not None and behind and words[behind[0]] > 1:
+        found.shallow(word_width(netlist, behind[0], link), words[behind[0]])
     if node.operator.reads(node) is not None and behind:
         _load(found, netlist, node, behind[0])
     elif node.operator.writes(node) is not None:

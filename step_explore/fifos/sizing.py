@@ -18,7 +18,7 @@ from step.lowering.feasible import check_feasible
 from step.lowering.netlist import lower
 from step.programs.data.inputs import bind_inputs
 from step.programs.files.depths import DataSet, DepthBinding
-from step.programs.files.digest import data_digest
+from step.programs.files.digest import data_digest, graph_digest
 from step.programs.prepare import Openable, open_program
 from step.programs.program import Program
 from step.running.backend import checked_options
@@ -31,19 +31,30 @@ from step_explore.sweeps.processes import cores
 
 @dataclass(frozen=True, repr=False)
 class Sizing:
-    """Choices of depths for ``program`` on the data called ``data`` (None: its own), from so many ``runs``.
+    """Depths of channels that `step.size_fifos` found for a program; each choice has ``depths`` by channel, ``bits``
+    and ``cycles``.
 
-    ``asked`` are the depths that program and fabric have. ``kept`` have the least storage that was found to take no
-    more cycles than these on any data; where these deadlock, they are ``lossless``. ``lossless`` have the fewest cycles
-    of all that ran, with the least storage that was found. Both are so to a ten thousandth (`search.EQUAL`).
-    ``least`` only do not deadlock; ``front`` has these and those between that no other beats in bits and cycles, the
-    fastest first. Of ``lossless`` and ``least`` no single depth above 2 can be lowered by one, where that is worth a
-    run (`step_explore.fifos.search.WORTH_ALONE`, ``MOST_ALONE``).
-    ``bound``: the storage below which the program deadlocks, if it was asked for; ``floor``: that of the smallest depth
-    in all channels. ``interrupted``: Ctrl-C came, and these are the best so far.
-
-    ``most_rows``: of the tiles of dynamic size that begin at an operator, by its name, where that is less than the
+    ``program``: the program.
+    ``data``: names of the data that it ran on; None: its own.
+    ``digests``: digests of that data.
+    ``asked``: the depths that program and fabric have.
+    ``kept``: the least storage that was found to take no more cycles than these on any data; where these deadlock,
+    ``lossless``.
+    ``lossless``: the fewest cycles of all that ran, with the least storage that was found. Both are so to a ten
+    thousandth (`search.EQUAL`).
+    ``least``: the least storage that does not deadlock. Of these and ``lossless`` no single depth above 2 can be
+    lowered by one, where that is worth a run (`step_explore.fifos.search.WORTH_ALONE`, ``MOST_ALONE``).
+    ``front``: these and those between that no other beats in bits and cycles, the fastest first.
+    ``runs``: runs of the fast model that it took.
+    ``floor``: bits of the smallest depth in all channels.
+    ``bound``: bits of storage below which the program deadlocks, if it was asked for.
+    ``most_rows``: rows of the tiles of dynamic size that begin at an operator, by its name, where that is less than the
     fabric has room for; all but ``asked`` have room for so many.
+    ``interrupted``: Ctrl-C came, and these are the best so far.
+
+    >>> sizing = step.size_fifos(program)
+    >>> sizing.kept.depths, sizing.kept.bits
+    ({'x': 2, 'accum_0': 2}, 144)
     """
 
     program: Program
@@ -79,7 +90,8 @@ class Sizing:
         if not isinstance(chosen, DepthRun) or chosen.cycles is None:
             raise InputError(f"a binding must be of depths with which the program ends, not {chosen!r}")
         sets = tuple(map(DataSet, self.data, self.digests, chosen.cycles))
-        return DepthBinding.of(self.program, sets, chosen.depths, {} if chosen is self.asked else self.most_rows)
+        name, graph, fabric = self.program.name, graph_digest(self.program.graph), self.program.fabric.to_json()
+        return DepthBinding(name, graph, fabric, sets, chosen.depths, {} if chosen is self.asked else self.most_rows)
 
     @cached_property
     def holds(self) -> str:
@@ -106,13 +118,16 @@ def size_fifos(
     threads: int | None = None,
     progress: Progress = silent,
 ) -> Sizing:
-    """Find depths for the channels of ``program`` by running it on the fast model.
+    """Depths for the channels of ``program``, found by running it on the fast model.
 
+    ``program``: a `Program`, a `Graph` or the name of a file.
     ``inputs``: .npz files that take the place of the program's own data; the choices hold for all of them.
-    ``fabric`` replaces that of the program. ``begin``: depths of an earlier search, or their file, to go on from.
-    ``bound`` looks for the storage below which the program deadlocks, whatever the depths, which needs SciPy.
+    ``fabric``: a `FabricConfig` in the place of the program's own.
+    ``begin``: depths of an earlier search, or their file, to go on from.
+    ``bound``: True looks for the storage below which the program deadlocks, whatever the depths, which needs SciPy.
     ``choices``: after so many choices of depths have run, the best so far is the result.
-    ``threads`` run at a time, by default one per core.
+    ``threads``: runs at a time, by default one per core.
+    ``progress``: told what is going on.
 
     Slots for tiles of dynamic size have room for the most rows that one had where it begins. Ctrl-C ends the search,
     and the best so far is the result. Raises what a run with unbounded channels raises: no depths help then.

@@ -12,8 +12,6 @@ from step.language.parameters import Within, settled
 from step.lowering.fabric import FabricConfig
 from step.programs.prepare import Openable, open_program
 from step.programs.program import Program
-from step.running.result import Status
-from step_explore.areas import area_of
 from step_explore.fitting.depths import shallower
 from step_explore.fitting.fitter import Fitter
 from step_explore.fitting.goal import MOST_LOSS, Goal
@@ -40,13 +38,21 @@ def fit(
     runs: int = RUNS,
     progress: Progress = silent,
 ) -> Fitted:
-    """Choose lanes of operators, the width of links, the kind of memories and depths of channels for ``program``.
+    """Hardware for ``program``: lanes of operators, the width of links, the kind of memories and depths of channels.
 
-    ``within`` is the part of the cycles that may be lost, 0.05 for 5 %: of all that reaches it the least LUT sites are
-    taken. Or a budget: at most so many ``luts`` (sites), ``dsp`` (multipliers) and ``ram`` (block RAMs), in which the
-    fewest cycles are looked for, and, with ``cycles``, the least area with at most so many. Areas are those of
-    `step_explore.areas`, cycles those of the fast model, which runs every choice: those of integer programs, and up to
-    ``runs`` from the best of these on.
+    Of all that loses at most the part ``within`` of the cycles the least area is taken; or, within a budget, the fewest
+    cycles, and with ``cycles`` the least area. Areas are those of `step_explore.areas`, cycles those of the fast model,
+    which runs every choice: those of integer programs, and up to ``runs`` from the best of these on.
+
+    ``program``: a `Program`, a `Graph` or the name of a file.
+    ``within``: part of the cycles that may be lost, 0.05 for 5 %.
+    ``luts``: LUT sites at most.
+    ``dsp``: multipliers at most.
+    ``ram``: block RAMs at most.
+    ``cycles``: cycles at most.
+    ``fabric``: a `FabricConfig` in the place of the program's own.
+    ``runs``: runs of neighbours of the best choice.
+    ``progress``: told what is going on.
 
     Raises `InputError` for a budget that nothing fits, with the nearest that was found, and where the program does not
     run on its own fabric. Needs SciPy.
@@ -96,11 +102,10 @@ def check_scipy(what: str) -> None:
 
 def asked_for(trials: Trials) -> Choice:
     """The program on its own fabric; raises `InputError` where it does not run there."""
-    program = trials.program
-    result = trials.run(program.fabric)
-    if result is None or result.status != Status.FINISHED:
-        raise InputError(f"{program.name} does not run on its own fabric: step run --backend approx says why")
-    return Choice(program.fabric, area_of(trials.netlist(program.fabric)), result.cycles)
+    found = trials.on(trials.program.fabric)
+    if found is None:
+        raise InputError(f"{trials.program.name} does not run on its own fabric: step run --backend approx says why")
+    return found
 
 
 def _check(program: Program, goal: Goal, best: Choice) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from step.lowering.netlist import lower
 from step.programs.program import Program
-from step_explore.areas import Area, area_of
+from step_explore.areas import area_of
 from step_explore.fifos.shrink import LEAST
 from step_explore.fitting.space import MEMORIES, Knob, Option, Space
 
@@ -24,7 +24,7 @@ def least_sites(program: Program, firings: Mapping[str, int], cycles: float = ma
     deep = lower(program.graph, replace(fabric, block_ram_words=words))
     netlist = deep.with_depths({each.name: LEAST for each in deep.channels if each.depth > LEAST})
     space = Space.of(netlist)
-    rest: Area = area_of(netlist) - space.parts(space.asked)
+    rest = area_of(netlist) - space.parts(space.asked)
     return rest.lut_sites + sum(_smallest(unit, firings, cycles) for unit in space.units)
 
 

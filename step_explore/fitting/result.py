@@ -62,8 +62,19 @@ def widths(choice: Choice, run: RunResult) -> tuple[Width, ...]:
 
 @dataclass(frozen=True, repr=False)
 class Fitted:
-    """Hardware that was found for ``program``: the ``best`` choice beside the one ``asked`` for, and the ``front`` of
-    LUT sites and cycles of all that ran, the smallest first. ``given``: what each operator with lanes or words got."""
+    """Hardware that `step.fit` found for a program.
+
+    ``program``: the program.
+    ``asked``: the choice that it asks for.
+    ``best``: the choice that was found; both have a ``fabric``, an ``area`` and ``cycles``.
+    ``given``: what each operator with lanes or words got.
+    ``front``: choices that no other beats in LUT sites and cycles, the smallest first.
+    ``runs``: runs of the fast model that it took.
+
+    >>> found = step.fit(program, within=0.05)
+    >>> found.best.cycles, [each.names for each in found.given]
+    (32, [('x',), ('accum_0',), ('y',)])
+    """
 
     program: Program
     asked: Choice

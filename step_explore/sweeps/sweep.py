@@ -36,8 +36,18 @@ OBJECTIVES = ("cycles", "on_chip_bytes")
 
 @dataclass(frozen=True, repr=False)
 class Sweep:
-    """The ``rows`` of a sweep over ``axes``, in the order of the grid or of the search, and its ``objectives``; ``per``
-    are parameters each value of which has a front of its own."""
+    """Rows of a sweep, one per point, in the order of the grid or of the search; a table in notebooks.
+
+    ``program``: name of the program.
+    ``axes``: what was varied.
+    ``objectives``: measures that the front is of.
+    ``rows``: points with their measures, their ``status`` and ``error``.
+    ``per``: parameters each value of which has a front of its own.
+
+    >>> swept = step.sweep(program, {"fabric.stages": [1, 4]}, jobs=1)
+    >>> [(row.point, row.cycles) for row in swept.rows]
+    [({'fabric.stages': 1}, 11), ({'fabric.stages': 4}, 32)]
+    """
 
     program: str
     axes: tuple[Axis, ...]
@@ -106,22 +116,30 @@ def sweep(
     max_cycles: int | None = None,
     progress: Progress = silent,
 ) -> Sweep:
-    """Run ``program`` on the fast model with all combinations of the values in ``over``.
+    """Runs of ``program`` on the fast model with all combinations of the values in ``over``, as rows.
 
-    ``program``: as for `run`, or a function that makes one. ``over``: per parameter its values, or a text such as
-    ``"16..256"`` (`axis.parse_axis`). ``fabric.X`` and ``memory.X`` are parameters of the fabric, all
-    others those of the function, or of the one that a file has. ``arguments`` of that function and ``settings`` of the
-    fabric (``"fabric.stages=2"``) hold for all points, and so do ``depths`` of channels, by name. ``search``: of all
-    combinations only so many, which a search chooses to minimise the ``objectives``. ``per``: parameters that say how
-    much there is to do, such as a batch, each value of which has a front of its own. ``tokens``: the parameter, or
-    argument, that is the number of tokens of ``cycles_per_token``. ``save`` is a .csv or
-    .parquet file; rows that are in it already are not run again. ``plot``: a picture (`Sweep.plot`), drawn as rows
-    come, too. ``jobs``: processes, by default one per core; ``scheduler``: the address of a Dask scheduler, whose
-    workers take their place.
+    ``program``: a `Program`, a `Graph`, the name of a file, or a function that makes one.
+    ``over``: per parameter its values, or a text such as ``"16..256"`` (`axis.parse_axis`). ``fabric.X`` and
+    ``memory.X`` are parameters of the fabric, all others those of the function, or of the one that a file has.
+    ``inputs``: an .npz file in the place of the program's own data.
+    ``arguments``: further arguments of that function, for all points.
+    ``settings``: parameters of the fabric for all points: ``"fabric.stages=2"``.
+    ``depths``: slots of channels, by name, for all points.
+    ``objectives``: measures that the front is of, each to be small.
+    ``search``: of all combinations only so many, which a search chooses.
+    ``seed``: of that search.
+    ``per``: parameters that say how much there is to do, such as a batch, each value of which has a front of its own.
+    ``tokens``: the parameter, or argument, that is the number of tokens of ``cycles_per_token``.
+    ``save``: a .csv or .parquet file; rows that are in it already are not run again.
+    ``plot``: file of a picture (`Sweep.plot`), drawn as rows come, too.
+    ``jobs``: processes, by default one per core.
+    ``scheduler``: address of a Dask scheduler, whose workers take their place.
+    ``max_cycles``: cycles after which a run fails.
+    ``progress``: told what is going on.
 
-    An impossible point, and a run that fails, is a row with its ``status`` and ``error``; only the first
-    point has to be possible. Raises its errors, `InputError` for bad arguments, `FormatError` for a file of
-    another sweep, and `EnvironmentProblem` for a missing package and for a lost cluster.
+    An impossible point, and a run that fails, is a row with its ``status`` and ``error``; only the first point has to
+    be possible. Raises its errors, `InputError` for bad arguments, `FormatError` for a file of another sweep, and
+    `EnvironmentProblem` for a missing package and for a lost cluster.
 
     >>> found = step.sweep(program, {"fabric.stages": [1, 4], "fabric.vector_lanes": "1..4"}, jobs=1)
     >>> found, found.front[0].cycles

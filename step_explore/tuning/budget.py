@@ -68,5 +68,4 @@ def measure(row: Row, name: str) -> float | None:
     if name == MEMORY:
         parts = (row.on_chip_bytes, row.channel_bytes, row.load_bytes)
         return None if None in parts else sum(parts)  # type: ignore[arg-type]
-    value: float | None = getattr(row, name)
-    return value
+    return getattr(row, name)

@@ -35,7 +35,18 @@ OBJECTIVES = ("cycles", "lut_sites")
 
 @dataclass(frozen=True, repr=False)
 class Tuned(Sweep):
-    """The rows of a search, and the ``trial`` that each was; ``interrupted``: Ctrl-C came before the last one."""
+    """Rows of a search by `step.tune`, and the trial that each was.
+
+    Fields are those of `Sweep`, and:
+
+    ``trial``: how a row becomes a program on hardware.
+    ``subject``: the program that was tuned.
+    ``interrupted``: Ctrl-C came before the last one.
+
+    >>> tuned = step.tune(program, {"fabric.stages": [1, 4]}, jobs=1)
+    >>> tuned.best("cycles").point
+    {'fabric.stages': 1}
+    """
 
     trial: Trial = field(default_factory=lambda: Trial(Budget({})))
     subject: Subject | None = None
@@ -87,16 +98,20 @@ def tune(
     scheduler: str | None = None,
     progress: Progress = silent,
 ) -> Tuned:
-    """Look for the values of ``over`` with which ``program`` does best within a ``budget``.
+    """Values of ``over`` with which ``program`` does best within a ``budget``, each with hardware of its own.
 
     ``over``, ``arguments``, ``settings``, ``search``, ``seed``, ``per``, ``tokens``, ``save``, ``plot``, ``jobs`` and
     ``scheduler`` are those of `step.sweep`; values may be ``"1..64:legal"``, those with which there is a program.
-    ``budget``: the most of some measures of a row (`budget.LIMITED`; ``memory_bytes`` is on-chip memory
-    with FIFOs and queues of loads). Every choice gets hardware by `step.fit`: the least area with which the part
-    ``within`` of the cycles is lost, or where that is over a budget of ``lut_sites`` the fewest cycles within this.
-    None takes the fabric as it is.
-    ``cases``: several sets of further arguments, such as the seeds of data, of which the worst counts, or the mean
-    (``judge``).
+
+    ``budget``: the most of some measures of a row (`budget.LIMITED`; ``memory_bytes`` is on-chip memory with FIFOs and
+    queues of loads).
+    ``objectives``: measures that the front is of, each to be small.
+    ``within``: every choice gets hardware by `step.fit`: the least area with which this part of the cycles is lost, or
+    where that is over a budget of ``lut_sites`` the fewest cycles within this. None takes the fabric as it is.
+    ``runs``: runs that a fit takes from its best choice on.
+    ``cases``: several sets of further arguments, such as the seeds of data.
+    ``judge``: "worst" of the cases, or their "mean".
+    ``progress``: told what is going on.
 
     A choice that with any hardware is worse than another one is a row ``bounded`` without a fit, with what it takes at
     least; so is one ``over`` the budget.

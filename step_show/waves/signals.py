@@ -33,13 +33,13 @@ def channel_signals(netlist: Netlist, channel: Channel, events: ChannelEvents, f
     """The signals of ``channel`` in the cycles from ``first`` to before ``end``.
 
     Of the token that enters in a cycle: ``token``, its text behind its number, and ``enters``, ``value``, ``done``,
-    ``stop`` and ``rank``. The words of a value follow: ``beat`` says which one enters, from 1 on (of tiles of dynamic
+    ``stop`` and ``rank``. The words of a value follow: ``word`` says which one enters, from 1 on (of tiles of dynamic
     size nothing, as no event says how many they are). Of those that are in the channel: ``front``, the token that can
     be read, ``leaves``, whether it is, and ``level``, how many there are.
     """
     known = channel.element is None or channel.element.is_static
-    beats = data_words(channel.element, netlist.widths(channel)[0]) if known else 0
-    near = list(passages(events, first - beats, end))  # the words of a token may follow when it has left
+    words = data_words(channel.element, netlist.widths(channel)[0]) if known else 0
+    near = list(passages(events, first - words, end))  # the words of a token may follow when it has left
     tokens = [(each.entered, each) for each in near]
     left = [each.left for each in near if each.left is not None]
     valued = [cycle for cycle, each in tokens if each.token.has_value]  # its words enter in the cycles behind
@@ -59,7 +59,7 @@ def channel_signals(netlist: Netlist, channel: Channel, events: ChannelEvents, f
         signal("done", "wire", _pulses([(cycle, int(each.token.done)) for cycle, each in tokens])),
         signal("stop", "integer", _pulses([(cycle, each.token.stop) for cycle, each in tokens])),
         signal("rank", "integer", _pulses([(cycle, each.token.rank) for cycle, each in tokens])),
-        signal("beat", "integer", _pulses((cycle + beat, beat) for cycle in valued for beat in range(1, beats + 1))),
+        signal("word", "integer", _pulses((cycle + word, word) for cycle in valued for word in range(1, words + 1))),
         signal("front", "string", _front(near, 1 + netlist.lag(channel))),
         signal("leaves", "wire", _pulses([(cycle, 1) for cycle in left])),
         signal("level", "integer", dict(zip(times[shown].tolist(), levels[shown].tolist(), strict=True))),

@@ -14,7 +14,7 @@ from step_show.waves.ports import ChannelEnd
 from step_show.waves.recording import Recording
 from step_show.waves.vcd import CYCLE
 
-OPENED = ("token", "beat", "front", "leaves", "level")
+OPENED = ("token", "word", "front", "leaves", "level")
 """Signals of a port that are opened; the others are found in the viewer's tree."""
 
 _TEXTS = ("token", "front")

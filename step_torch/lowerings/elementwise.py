@@ -14,7 +14,7 @@ from step import BF16, FP32, Stream
 from step.functions import Add, Div, Exp, Gelu, Mul, Reciprocal, Rsqrt, Scale, Silu, Sub, Tanh
 from step.language.function import MapFunction
 from step_torch.importing import Importer, with_dtype
-from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, sizes
+from step_torch.layouts import AxisPart, Dims, TileLayout, Value, sizes
 from step_torch.registry import lowers
 from step_torch.sources import Stored, Unsupported, supported
 
@@ -216,8 +216,7 @@ def _restricted(layout: TileLayout, dims: Dims) -> TileLayout:
 
 
 def _axes(given: Any) -> int:
-    axes: list[TensorAxis] = [axis for each in given.dims for axis in each]
-    return len(axes)
+    return sum(map(len, given.dims))
 
 
 def _unlike(what: str, value: object) -> Any:

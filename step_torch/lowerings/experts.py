@@ -104,7 +104,7 @@ def experts(at: Importer, x: Any, index: Any, weight: Any, gate_up: Stored, down
         at.check_format(each)
     graph, count = at.graph, down.data.shape[0]
     tokens = value.layout.tile[0] * (value.layout.loops[0].count if value.layout.loops else 1)
-    probabilities, rows = _each(at, index.of, "probabilities", tokens), _each(at, value, "x", tokens)
+    probabilities, rows = _each(at, index.of, "probabilities"), _each(at, value, "x")
     share = _shares(at, probabilities, weight)
     choice = probabilities.map(TopK(index.k), name=at.name("choice"))
     room = tokens + 1  # an expert may wait for all rows, and Done takes a slot
@@ -185,7 +185,7 @@ def _expert(
     return weighted.buffered(room)
 
 
-def _each(at: Importer, value: Value, name: str, tokens: int) -> Stream:
+def _each(at: Importer, value: Value, name: str) -> Stream:
     """The rows of a value one by one: [tokens]."""
     stream = value.stream
     if value.layout.tile[0] > 1:

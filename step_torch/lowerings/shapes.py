@@ -15,7 +15,7 @@ import numpy as np
 from step import BF16, Stream
 from step.functions import Matmul, RotateHalf
 from step_torch.importing import Importer, with_dtype
-from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, sizes
+from step_torch.layouts import AxisPart, Dims, TensorAxis, Value, sizes
 from step_torch.registry import lowers
 from step_torch.sources import Stored, Unsupported, supported
 
@@ -82,7 +82,7 @@ def in_shape(at: Importer, x: Any, shape: tuple[int, ...]) -> Any:
     value = at.value(x)
     for axis, outer, inner in splits:
         value = _split(at, value, axis, outer, inner)
-    return _merged(at, value.over(dims))
+    return _merged(at, replace(value, dims=dims))
 
 
 @lowers("aten.permute.default")
@@ -193,7 +193,7 @@ def _over(x: Any, dims: Dims, at: Importer) -> Any:
     """``x`` with other dimensions of one among its own."""
     if isinstance(x, Stored) and x.is_parameter:
         return in_shape(at, x, sizes(dims))
-    return replace(x, dims=dims) if isinstance(x, Stored) else at.value(x).over(dims)
+    return replace(x if isinstance(x, Stored) else at.value(x), dims=dims)
 
 
 def _permuted(at: Importer, x: Any, order: list[int]) -> Any:
@@ -201,9 +201,8 @@ def _permuted(at: Importer, x: Any, order: list[int]) -> Any:
     dims = tuple(x.dims[each] for each in order)
     if isinstance(x, Stored) and x.is_parameter:
         return x.formed("of_" + "_".join(map(str, order)), lambda data: data.transpose(order), dims)
-    if isinstance(x, Stored) and replace(x, dims=dims).axes == x.axes:
-        return replace(x, dims=dims)
-    return at.value(x).over(dims)
+    lies_so = isinstance(x, Stored) and replace(x, dims=dims).axes == x.axes
+    return replace(x if lies_so else at.value(x), dims=dims)
 
 
 def _regrouped(
@@ -266,5 +265,4 @@ def _merged(at: Importer, value: Value) -> Value:
     def new(part: AxisPart) -> AxisPart:
         return AxisPart(axis, part.count, part.step * steps[part.axis]) if part.axis in steps else part
 
-    layout: TileLayout = value.layout.changed(new)
-    return replace(value, dims=(*value.dims[:-1], (axis,)), layout=layout)
+    return replace(value, dims=(*value.dims[:-1], (axis,)), layout=value.layout.changed(new))

@@ -29,10 +29,19 @@ CANDIDATES, FINALISTS, RUNS = 50, 3, 40
 
 @dataclass(frozen=True, repr=False)
 class Mapped(Sweep):
-    """The choices of an import as rows, each with hardware within the budget, or with the reason why it has none.
+    """Choices of an import as rows, each with hardware within the budget, or with the reason why it has none.
 
-    ``entries``: the same with their programs, of so many ``choices``; ``smaller``: the fastest within parts of the LUT
-    sites, which are rows too; ``interrupted``: Ctrl-C came, and these are the best so far.
+    Fields are those of `step.Sweep`, and:
+
+    ``entries``: the same choices with their programs.
+    ``budget``: the budget.
+    ``choices``: how many there were to choose from.
+    ``smaller``: the fastest within parts of the LUT sites, which are rows too.
+    ``interrupted``: Ctrl-C came, and these are the best so far.
+
+    >>> found = step_torch.map("tests/step_torch/captured/page.pt2", luts=200_000)  # doctest: +SKIP
+    >>> found.best().lut_sites <= 200_000, found.fitted()  # doctest: +SKIP
+    (True, <program page: 40 operators, 9 inputs>)
     """
 
     entries: tuple[Candidate, ...] = ()
@@ -78,20 +87,28 @@ def map(
     runs: int = RUNS,
     progress: Progress = silent,
 ) -> Mapped:
-    """Choose tiles and hardware for the captured module ``model`` (.pt2): the fewest cycles within a budget.
+    """Tiles and hardware for a captured module: the choice with the fewest cycles within a budget.
 
-    A language model of `capture_decoding` is whole, with a prompt that is in all layers, and two tokens behind it.
-    ``luts`` are LUT sites, ``ram`` bytes of on-chip memory with the contents of FIFOs, ``bytes_per_cycle`` those that
-    off-chip memory moves. ``over`` has values for parameters of `Tiling` in the place of those that are tried by
-    themselves. Every choice is an import with hardware of its own: lanes of operators, links, ports, depths of
-    channels. An integer program on closed formulas picks it, and the fast model runs the ``candidates``; the
-    best ``finalists`` of these get links of their own for every operator, and the best of all so many ``runs`` of
-    neighbours.
+    Every choice is an import with hardware of its own: lanes of operators, links, ports, depths of channels. An integer
+    program on closed formulas picks it, and the fast model runs it.
+
+    ``model``: a .pt2 file. A language model of `capture_decoding` is whole, with a prompt that is in all layers, and
+    two tokens behind it.
+    ``luts``: LUT sites at most.
+    ``ram``: bytes of on-chip memory at most, with the contents of FIFOs.
+    ``bytes_per_cycle``: bytes a cycle that off-chip memory moves.
+    ``over``: values for parameters of `Tiling` in the place of those that are tried by themselves.
+    ``settings``: parameters of the fabric: ``"fabric.stages=2"``.
+    ``candidates``: choices that run.
+    ``finalists``: the best so many of these get links of their own for every operator.
+    ``runs``: runs of neighbours of the best of all.
+    ``progress``: told what is going on.
 
     Ctrl-C ends the search, and the best so far is the result. Raises `InputError` for a budget that nothing is within,
     with what would be needed, and what `load` raises. Needs SciPy.
 
-    >>> found = step_torch.map("tests/step_torch/captured/page.pt2", luts=200_000, over={"rows": [4, 8]})
+    >>> over = {"rows": [8], "columns": [16], "depth": [0], "sum": ["ordered"], "held": [True]}
+    >>> found = step_torch.map("tests/step_torch/captured/page.pt2", luts=200_000, over=over, candidates=1, runs=0)
     >>> found.best().lut_sites <= 200_000
     True
     """

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from browsing import OFFLINE, chromium
 from cases import cases
 from programs_of_one_kind import compute_bound, memory_bound
 from scenarios import FABRIC, SCENARIOS, Scenario, one_of
@@ -190,14 +190,11 @@ def test_a_page_stands_alone() -> None:
 @pytest.mark.chromium
 def test_a_browser_shows_the_page(tmp_path: Path) -> None:
     """Chromium runs the script without a complaint, and draws a row for each part, with what limits in its picture."""
-    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    assert browser is not None, "needs Chromium: apt install chromium"
     path = tmp_path / "report.html"
     found = explain(load_program(str(EXAMPLES[0].with_name("moe_simple.py"))), changes=False)
     path.write_text(report(found))
-    offline = ["--headless", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND"]
     logging = ["--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}"]
-    done = subprocess.run([browser, *offline, *logging, "--dump-dom", path.as_uri()], capture_output=True, text=True)
+    done = subprocess.run([chromium(), *OFFLINE, *logging, "--dump-dom", path.as_uri()], capture_output=True, text=True)
     assert "CONSOLE" not in done.stderr
     height = re.search(r'<canvas id="timeline" width="1190" height="(\d+)"', done.stdout)
     assert height is not None

@@ -19,7 +19,7 @@ from step.lowering.board import board_of
 from step.lowering.bus import BusConfig
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
-from step.lowering.registers import IMAGES, Field, Register, registers_of
+from step.lowering.registers import IMAGES, Register, registers_of
 
 
 def registers(address_bits: int = 40) -> tuple[Register, ...]:
@@ -37,23 +37,6 @@ def test_registers_and_fields_do_not_overlap() -> None:
         for register in found:
             places = [at for each in register.fields for at in range(each.low, each.low + each.width)]
             assert len(places) == len(set(places)) and max(places) < 32, register.name
-
-
-def test_the_page_has_all_registers() -> None:
-    """Those of every design; the bases of its images are told in words."""
-    told = [
-        f"| `0x{register.address:02x}` | `{register.name}` | `{each.name}` | {_bits(each)} | {each.access.value} "
-        f"| {each.what} |"
-        for register in registers()
-        if register.address < IMAGES
-        for each in register.fields
-    ]
-    lines = (Path(__file__).parents[2] / "docs" / "axi.md").read_text().splitlines()
-    assert [line for line in lines if line.startswith("| `0x")] == told
-
-
-def _bits(field: Field) -> str:
-    return f"{field.low}" if field.width == 1 else f"{field.low + field.width - 1}:{field.low}"
 
 
 def test_an_image_has_a_base_whose_bits_below_a_beat_are_missing() -> None:

@@ -548,6 +548,12 @@ def test_doctor_finds_all(step: Step) -> None:
     assert all(each["ok"] for each in findings if each["required"])
 
 
+def test_doctor_makes_what_first_runs_wait_for(step: Step) -> None:
+    findings = json.loads(step("doctor", "--prepare", "--json").out)
+    assert [each["tool"] for each in findings[-2:]] == ["fast model", "RTL"]
+    assert all(each["ok"] and re.fullmatch(r"ran in \d+\.\d s", each["found"]) for each in findings[-2:])
+
+
 @pytest.fixture
 def bare_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing on PATH."""
@@ -563,7 +569,7 @@ def test_doctor_on_a_bare_machine(step: Step, bare_machine: None, tmp_path: Path
     missing = {"verilator": "5.036", "g++": "10", "make": "4", "perl": "5.10"}
     for tool, minimum in missing.items():
         assert f"MISSING  {tool} (>= {minimum}) not found: {HINTS[tool]}\n" in result.out
-    as_json = step("doctor", "--json")
+    as_json = step("doctor", "--prepare", "--json")
     assert as_json.code == 3
     assert {each["tool"] for each in json.loads(as_json.out) if each["required"] and not each["ok"]} == set(missing)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from commanding import Step, commanding, program
@@ -15,6 +14,7 @@ from step import FabricConfig
 from step.lowering.timing import timing_of
 from step.programs.files.json_file import validate
 from step.programs.prepare import Prepared, prepare
+from step.running.result import RunResult
 from step_check import calibration
 from step_check.calibration import standard_benches
 
@@ -24,14 +24,14 @@ LATE = set[str]()
 
 @pytest.fixture
 def step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Step:
-    def run_rtl(prepared: Prepared, **_: object) -> SimpleNamespace:
+    def run_rtl(prepared: Prepared, **_: object) -> tuple[RunResult, None]:
         result = approx.run(prepared, events=True, values="all")
         assert result.events is not None
         events = {
             name: replace(each, cycles=each.cycles + 3) if name in LATE else each
             for name, each in result.events.items()
         }
-        return SimpleNamespace(result=replace(result, events=events))
+        return replace(result, events=events), None
 
     monkeypatch.setattr(calibration, "run_rtl", run_rtl)
     return commanding(monkeypatch, capsys)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from raising import raising
 from step import BF16, Graph, Program, Tile
 from step.errors import EnvironmentProblem
 from step.host.files import cache_directory, tool_environment, write_together, writing_cache
+from step.programs.files.json_file import written_by
 from step_cli.explained import explained
 
 PROGRAM = """\
@@ -66,10 +68,10 @@ BACKENDS = [["check"], *(["run", "--backend", name] for name in ("interpret", "a
 @cases(
     ("[" * 100_000 + "]" * 100_000, "p.json is no program: its JSON is nested too deeply"),
     ('{"format": "step-program-3", "written_by": "step-fabric 9.8.7"}',
-     "p.json has the format step-program-3 and was written by step-fabric 9.8.7; this is step-fabric 0.1.0, "
+     f"p.json has the format step-program-3 and was written by step-fabric 9.8.7; this is {written_by()}, "
      "which reads step-program-2: pip install 'step-fabric>=9.8.7'"),
     ('{"format": "step-program-3"}',
-     "p.json has the format step-program-3 and was written by a newer release; this is step-fabric 0.1.0, which "
+     f"p.json has the format step-program-3 and was written by a newer release; this is {written_by()}, which "
      "reads step-program-2: pip install --upgrade step-fabric"),
     ('{"format": "step-program-1"}',
      "p.json has the format step-program-1 of an earlier release; save the program again"),
@@ -87,7 +89,7 @@ def test_json(content: str, message: str, step: Step) -> None:
 def test_json_says_who_wrote_it(step: Step, graph: Graph) -> None:
     graph.source("x", Tile(BF16), [3]).sink("y")
     Program(graph).save(Path("p.json"))
-    assert json.loads(Path("p.json").read_text())["written_by"] == "step-fabric 0.1.0"
+    assert json.loads(Path("p.json").read_text())["written_by"] == f"step-fabric {version('step-fabric')}"
     assert step("check", "p.json").code == 0
     kinds = "file.py, file.py:function, file.py:function[NUMBER] or file.json"
     assert step("check", "p.json:f") == (1, "", f"error: a program must be {kinds}, not 'p.json:f'\n")

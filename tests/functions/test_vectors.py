@@ -177,15 +177,15 @@ def test_many_plans_are_what_the_docs_say() -> None:
         case = random_case(random)
         plan, most = case.plan, case.application.fabric.vector_lanes
         assert isinstance(plan, VectorPlan)
-        ports, n, v = (*plan.operands, plan.result), plan.result.scalars, plan.result.beats
+        ports, n, v = (*plan.operands, plan.result), plan.result.scalars, plan.result.words
         if any(each.link_bits < each.dtype.bits for each in ports):
             continue
-        of_words = [each.link_bits // each.dtype.bits for each in ports if each.beats > 1]
+        of_words = [each.link_bits // each.dtype.bits for each in ports if each.words > 1]
         possible = [each for each in range(1, min(most, n) + 1) if all(word % each == 0 for word in of_words)]
-        c, words = plan.lane.cycles, [each.beats for each in ports]
+        c, words = plan.lane.cycles, [each.words for each in ports]
         interval = max(*words, math.ceil(n / max(possible)), c if plan.reduce else 1)
         groups = math.ceil(n / min(each for each in possible if math.ceil(n / each) <= interval))
-        alike = [each.beats == groups and (groups == 1 or each.scalars == n) for each in plan.operands]
+        alike = [each.words == groups and (groups == 1 or each.scalars == n) for each in plan.operands]
         g = 0 if all(alike) else 1
         h = 0 if groups == v and not plan.reduce else 1 + groups - v
         assert (plan.initiation_interval, plan.latency) == (interval, g + c + h), plan

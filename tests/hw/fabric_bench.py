@@ -68,7 +68,7 @@ def packed(token: Token, channel: PlacedChannel) -> tuple[int, list[int]]:
 def _words(header: int, format: TokenFormat) -> int:
     """The words of the value with ``header``."""
     if not isinstance(format, DynamicFormat):
-        return format.beats
+        return format.words
     return int(format.words_of(header >> format.header_bits - format.rows_bits))
 
 

@@ -11,9 +11,9 @@ def one_word(rank: int, bits: int, *, control: bool = False) -> TokenFormat:
     return TokenFormat(rank, (bits,), -(-bits // 8) * 8, control)
 
 
-def words(rank: int, beats: int) -> TokenFormat:
-    """Elements of ``beats`` words of 8 bits."""
-    return TokenFormat(rank, (8 * beats,), 8)
+def words(rank: int, count: int) -> TokenFormat:
+    """Elements of ``count`` words of 8 bits."""
+    return TokenFormat(rank, (8 * count,), 8)
 
 
 def rows(rank: int, most: int) -> TokenFormat:

@@ -43,10 +43,10 @@ def test_behaves_like_a_queue(depth: int, values: tuple[int, int], latency: int,
 
     ``values``: their words, of tiles of dynamic size the most, and how many of them a reader keeps.
     """
-    beats, spare = values
-    format = rows(1, beats) if dynamic else words(1, beats)
+    size, spare = values
+    format = rows(1, size) if dynamic else words(1, size)
     channel, model = ChannelFifo(format, depth, spare, deep=deep), Model(depth, spare)
-    random = Random(depth * 100 + beats * 10 + latency)
+    random = Random(depth * 100 + size * 10 + latency)
     flying: deque[tuple[int, int, list[int] | None]] = deque()  # cycle of the write, header and words
     writing: list[int] = []
     free_to_write = free_to_read = 0
@@ -67,7 +67,7 @@ def test_behaves_like_a_queue(depth: int, values: tuple[int, int], latency: int,
 
             claim = model.taken < depth and cycle >= free_to_write and random.random() < busy
             if claim:
-                count = random.randint(0, beats) if dynamic else beats
+                count = random.randint(0, size) if dynamic else size
                 sent = [random.randrange(256) for _ in range(count)] if random.random() < 0.7 else None
                 header = random.randrange(4) << 2 | (sent is not None) << 1 | (count << 4 if dynamic else 0)
                 flying.append((cycle + latency, header, sent))
@@ -90,7 +90,7 @@ def test_behaves_like_a_queue(depth: int, values: tuple[int, int], latency: int,
             since, reads = model.values[0] if fires and model.values else (0, None)
             context.set(channel.o.ready, takes)
             context.set(channel.o.drop, drops)
-            if beats > 1:
+            if size > 1:
                 offset = random.randrange(min(len(reads), cycle - since)) if reads and not drops else 0
                 context.set(channel.o.open, reads is not None)
                 context.set(channel.o.offset, offset)
@@ -115,29 +115,29 @@ def test_behaves_like_a_queue(depth: int, values: tuple[int, int], latency: int,
     drive(channel, bench)
 
 
-@pytest.mark.parametrize("beats", [1, 3])
-def test_full_throughput_at_depth_two(beats: int) -> None:
+@pytest.mark.parametrize("size", [1, 3])
+def test_full_throughput_at_depth_two(size: int) -> None:
     """A word every cycle, written and read; a header is read in the cycle after it was written."""
-    channel = ChannelFifo(words(1, beats), 2)
+    channel = ChannelFifo(words(1, size), 2)
     seen: list[int] = []
 
     async def bench(context: Any) -> None:
-        for cycle in range(10 * beats):
-            begins = cycle % beats == 0
+        for cycle in range(10 * size):
+            begins = cycle % size == 0
             if begins:
                 assert context.get(channel.i.space)
             context.set(channel.i.claim, begins)
             context.set(channel.i.valid, begins)
             context.set(channel.i.header.value, 1)
             context.set(channel.i.word, cycle + 99)  # the header came a cycle before
-            reads = cycle % beats == (1 if beats > 1 else 0) and cycle > 0
+            reads = cycle % size == (1 if size > 1 else 0) and cycle > 0
             context.set(channel.o.ready, reads)
             context.set(channel.o.drop, reads)
-            if beats > 1:
+            if size > 1:
                 context.set(channel.o.open, reads)
             if cycle > 1:
                 seen.append(context.get(channel.o.word))
             await context.tick()
 
     drive(channel, bench)
-    assert seen == [cycle + 100 for cycle in range(10 * beats - 2)]
+    assert seen == [cycle + 100 for cycle in range(10 * size - 2)]

@@ -128,8 +128,8 @@ def test_the_sidecar_describes_the_design(tmp_path: Path) -> None:
     assert tiles.items() <= sidecar["reads"][0].items()
     assert [(each["name"], each["grid"], each["strides"]) for each in sidecar["writes"]] == [("odd", None, [16])]
     ref, _, which = sidecar["sources"]
-    assert (ref["data_bits"], ref["user_bits"], ref["beats"]) == (0, 4, 1)  # nobody reads what the reference carries
-    assert (which["data_bits"], which["user_bits"], which["beats"]) == (8, 4, 1)
+    assert (ref["data_bits"], ref["user_bits"], ref["words"]) == (0, 4, 1)  # nobody reads what the reference carries
+    assert (which["data_bits"], which["user_bits"], which["words"]) == (8, 4, 1)
     channel = next(each for each in sidecar["channels"] if each["producer"][0] == "map_0")
     assert channel["depth"] == 2 and channel["capacity"] > 2 and channel["element"] == "Tile(FP32, 4, 4)"
     assert sidecar["units"][0]["source"].rpartition(":")[0].endswith("test_emit.py")

@@ -53,12 +53,12 @@ def test_a_map_takes_its_initiation_interval_and_its_latency():
     left.map(Matmul(), bench.play("w", "1 2 S1 E1 3 S1 D", dims, Tile(BF16, 4, 4)), name="y").buffered(4).sink("out")
     run = simulate(graph, bench.inputs, FABRIC)
     rule = run.fabric.units[2].component.rule
-    interval, latency, beats = rule.initiation_interval, rule.latency, 4 * 4 * 2 // FABRIC.link_bytes
-    assert interval == 4 * 4 * 4 // FABRIC.matmul_lanes == 2 * beats and latency > beats
+    interval, latency, words = rule.initiation_interval, rule.latency, 4 * 4 * 2 // FABRIC.link_bytes
+    assert interval == 4 * 4 * 4 // FABRIC.matmul_lanes == 2 * words and latency > words
     # Values occupy the unit, empties and Done one cycle; all of them take the latency. The source gathers the words.
-    fired = [beats + each for each in (0, interval, 2 * interval, 2 * interval + 1, 3 * interval + 1)]
+    fired = [words + each for each in (0, interval, 2 * interval, 2 * interval + 1, 3 * interval + 1)]
     assert run.cycles("y") == [cycle + latency for cycle in fired]
-    assert run.activity["y"][: fired[-1] + 2] == [*[STARVED] * beats, *[BUSY] * (fired[-1] - beats + 1), FINISHED]
+    assert run.activity["y"][: fired[-1] + 2] == [*[STARVED] * words, *[BUSY] * (fired[-1] - words + 1), FINISHED]
     assert run.fabric.channels[2].capacity == 4 + latency // interval
 
 

@@ -96,7 +96,7 @@ def test_words_of_another_width(
                 sent = cut(value, own, links[0]) if has_value else []
                 expected = cut(value, own, links[1]) if has_value else []
                 header = random.randrange(4) << 2 | has_value << 1 | (count << 4 if dynamic else 0)
-                waits = len(sent) - len(expected) if dynamic else written.beats - read.beats
+                waits = len(sent) - len(expected) if dynamic else written.words - read.words
                 flying.append(Sent(cycle + latency, header, max(0, waits) + deep, sent, expected))
                 free_to_write = cycle + max(1, len(sent))
             context.set(channel.i.claim, claim)
@@ -115,7 +115,7 @@ def test_words_of_another_width(
                 free_to_read = cycle + max(1, len(due))
             values += has_value
             context.set(channel.o.drop, has_value)
-            if read.beats > 1:
+            if read.words > 1:
                 context.set(channel.o.open, has_value)
             taken += claim - takes
             await context.tick()

@@ -44,7 +44,7 @@ def test_tokens_come_back(element, rank, link_bytes):
         assert header < 1 << format.header.size
         if token.has_value and not format.control:
             words = pack_words(token.value, element, format)
-            assert len(words) == format.beats and max(words) < 1 << format.word_bits
+            assert len(words) == format.words and max(words) < 1 << format.word_bits
         value = unpack_words(words, element, format) if words else None
         if format.control:
             value = unpack_element(header >> format.header_bits, element)
@@ -68,7 +68,7 @@ def test_tiles_of_dynamic_size_come_back(dtype, link_bytes):
     assert max(transfers) < 1 << format.header_bits + 1 + data_bits(format)
     assert len(transfers) == sum(max(1, format.words_of(len(each.value))) for each in tokens) + 1
     assert str(unpack_transfers(transfers, element, format)) == str([*tokens, DONE])
-    assert (format.beats, format.header.size) == (format.words_of(4), 4 + 3)
+    assert (format.words, format.header.size) == (format.words_of(4), 4 + 3)
 
 
 @pytest.mark.parametrize("link_bytes", [4, 64])
@@ -92,7 +92,7 @@ def test_the_order_of_bits():
     tile = np.array([[1, 2], [3, -1]], np.int8)
     format = TokenFormat.element(2, Tile(INT8, 2, 2), FabricConfig(link_bytes=64))
     assert format == TokenFormat(2, (32,), 512)
-    assert (format.word_bits, format.beats, format.header.size) == (32, 1, 6)
+    assert (format.word_bits, format.words, format.header.size) == (32, 1, 6)
     assert (pack_header(Token(tile, 2), format), pack_words(tile, Tile(INT8, 2, 2), format)) == (0b001010, [0xFF030201])
     assert pack_header(DONE, format) == 1
     assert pack_header(empty(1), format) == 0b010100
@@ -102,14 +102,14 @@ def test_the_order_of_bits():
 def test_items_of_a_tuple_start_words():
     element = Tuple((Tile(INT8, 1, 5), Tile(INT8, 1, 2)))
     format = TokenFormat.element(0, element, FabricConfig(link_bytes=4))
-    assert (format.word_bits, format.item_words, format.beats) == (32, (2, 1), 3)
+    assert (format.word_bits, format.item_words, format.words) == (32, (2, 1), 3)
     value = np.array([[1, 2, 3, 4, 5]], np.int8), np.array([[6, 7]], np.int8)
     assert pack_words(value, element, format) == [0x04030201, 0x05, 0x0706]
 
 
 def test_what_is_not_carried_has_no_words():
     format = TokenFormat.element(1, None, FabricConfig(link_bytes=64))
-    assert (format.word_bits, format.beats, format.cycles, format.header.size, data_bits(format)) == (0, 0, 1, 4, 0)
+    assert (format.word_bits, format.words, format.cycles, format.header.size, data_bits(format)) == (0, 0, 1, 4, 0)
     assert pack_transfers(Token(5, 1), Tile(INT8), format) == [1 << 4 | 0b0110]
 
 

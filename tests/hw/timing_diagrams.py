@@ -95,7 +95,7 @@ def waves(netlist: Netlist, stops: list[int]) -> dict[str, list[int]]:
     join(m, before.o, unit.input0)
     join(m, unit.output0, behind.i)
     m.d.comb += [behind.o.ready.eq(1), behind.o.drop.eq(behind.o.valid), behind.o.open.eq(behind.o.valid)]
-    words = fabric.channels[0].format.beats
+    words = fabric.channels[0].format.words
     seen: dict[str, list[int]] = {name: [] for name in ("header_in", "header_out")}
 
     async def bench(ctx: Any) -> None:

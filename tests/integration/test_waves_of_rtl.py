@@ -56,7 +56,7 @@ def test_tokens_words_and_levels_are_those_of_the_hardware(tmp_path: Path) -> No
             left = wire("left") if words > 1 else wire("arrives") if words else 0  # with the one that enters
             several += words > 1 and left > 0
             assert shows("enters") == wire("i__valid")
-            assert shows("beat") == (words + 1 - left if left else 0)
+            assert shows("word") == (words + 1 - left if left else 0)
             if not found.netlist.is_deep(channel):  # which shows a header a cycle later
                 assert shows("level") == wire("occupied")
             if shows("enters"):

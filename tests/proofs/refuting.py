@@ -85,6 +85,19 @@ def check_rule(
     assert held == wanted, f"not refuted: {sorted(held - wanted)}; refuted: {sorted(wanted - held)}"
 
 
+def check_rule_on_all(
+    machine: type[Machine], benches: Sequence[Callable[[type[Machine]], Elaboratable]], *, thorough: bool
+) -> None:
+    """All ``benches`` hold of ``machine``, and of each of its mutants, or of a few of them, one of them does not."""
+    held: list[set[str]] = []
+    for bench in benches:
+        tried = dict(_hardware(machine, bench) if thorough else islice(_hardware(machine, bench), FEW))
+        runs = refuted(tried | {AS_IT_IS: bench(machine)})
+        assert AS_IT_IS not in runs, f"refuted, with what is true by cycle:\n{runs[AS_IT_IS]}"
+        held.append(tried.keys() - runs.keys())
+    assert set.intersection(*held) == set()
+
+
 def _hardware(
     machine: type[Machine], bench: Callable[[type[Machine]], Elaboratable], besides: Container[str] = ()
 ) -> Iterator[tuple[str, Elaboratable]]:

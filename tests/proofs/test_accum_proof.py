@@ -98,12 +98,12 @@ class StreamedParity(Datapath):
     """The same, word by word; what leaves is read from its store as long as it is there."""
 
     def __init__(self, format: TokenFormat) -> None:
-        self.beats = format.beats
+        self.size = format.words
         super().__init__(Registered(SelectAll(1), (format.word_bits,), format.word_bits, True, True, False))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        store = Array(Signal(len(self.result), name=f"store{beat}") for beat in range(self.beats))
+        store = Array(Signal(len(self.result), name=f"store{word}") for word in range(self.size))
         adds, add_place, first = self._burst(m, "adds", self.start)
         emits, emit_place, nothing = self._burst(m, "emits", self.emit, self.first & ~self.start)
         sum = self.operand0 ^ Mux(first, 0, store[add_place])
@@ -118,14 +118,14 @@ class StreamedParity(Datapath):
     def _burst(self, m: Module, name: str, begins: Value, first: Value | None = None) -> tuple[Value, Value, Value]:
         """Whether words pass since ``begins``, which, and ``first`` of then."""
         first = self.first if first is None else first
-        next, was_first = Signal(range(self.beats + 1), init=self.beats, name=name), Signal(name=f"first_{name}")
-        place = Signal(range(self.beats), name=f"{name}_place")
+        next, was_first = Signal(range(self.size + 1), init=self.size, name=name), Signal(name=f"first_{name}")
+        place = Signal(range(self.size), name=f"{name}_place")
         m.d.comb += place.eq(Mux(begins, 0, next))
         with m.If(begins):
             m.d.sync += [next.eq(1), was_first.eq(first)]
-        with m.Elif(next != self.beats):
+        with m.Elif(next != self.size):
             m.d.sync += next.eq(next + 1)
-        return begins | (next != self.beats), place, Mux(begins, first, was_first)
+        return begins | (next != self.size), place, Mux(begins, first, was_first)
 
 
 class Reduced(UnitBench):
@@ -137,10 +137,10 @@ class Reduced(UnitBench):
 
     def check(self, m: Module, unit: Unit) -> None:
         (front,), (take,), rank = self.fronts, self.takes, self.given["rank"]
-        beats = self.rule.result.beats
-        some, parity, value = Signal(), Signal(beats), Signal(beats)  # of the values that this reduction had before
+        size = self.rule.result.words
+        some, parity, value = Signal(), Signal(size), Signal(size)  # of the values that this reduction had before
         ends, outside = front.stop >= rank, front.rank > rank
-        added = folded(self.words[0], beats) ^ Mux(some, parity, 0)
+        added = folded(self.words[0], size) ^ Mux(some, parity, 0)
         m.d.comb += value.eq(Mux(front.value, added, Mux(some, parity, INITIAL)))
         with m.If(take & (ends | front.value)):
             m.d.sync += [some.eq(~ends), parity.eq(value)]
@@ -160,34 +160,34 @@ class Reduced(UnitBench):
 def reduction(
     machine: type[Machine],
     operand: TokenFormat,
-    beats: int,
+    size: int,
     rank: int,
     module: Any = units,
     *,
     streams: bool = False,
     promised: int = -1,
 ) -> Any:
-    result = words(operand.rank - rank, beats)
+    result = words(operand.rank - rank, size)
     datapath = StreamedParity(operand) if streams else Parity(operand, result)
     given = {"rank": rank, "initial": INITIAL, "see": Distinct(0), "promised": promised}
     return applied(machine, [operand], result, datapath, module, stored=True, **given)
 
 
 @proofs(
-    ("operand", "beats", "rank", "mutants"),
+    ("operand", "size", "rank", "mutants"),
     [
         (words(3, 2), 2, 2, MUTANTS), (words(2, 2), 1, 1, []), (words(2, 1), 2, 1, WIDENED),
         (words(3, 1), 2, 2, WIDENED), (words(1, 1), 1, 1, []),
     ],
 )  # fmt: skip
-def test_every_reduction_has_its_result(operand: TokenFormat, beats: int, rank: int, mutants: Mutants) -> None:
-    check(units, lambda module: Reduced(reduction(Accum, operand, beats, rank, module)), mutants, [applying])
+def test_every_reduction_has_its_result(operand: TokenFormat, size: int, rank: int, mutants: Mutants) -> None:
+    check(units, lambda module: Reduced(reduction(Accum, operand, size, rank, module)), mutants, [applying])
 
 
-@proofs(("beats", "rank", "mutants"), [(2, 2, STREAMED), (3, 1, []), (1, 1, [])])
-def test_words_that_stream_are_reduced(beats: int, rank: int, mutants: list[tuple[str, str]]) -> None:
+@proofs(("size", "rank", "mutants"), [(2, 2, STREAMED), (3, 1, []), (1, 1, [])])
+def test_words_that_stream_are_reduced(size: int, rank: int, mutants: list[tuple[str, str]]) -> None:
     def bench(module: Any) -> Reduced:
-        return Reduced(reduction(Accum, words(rank + 1, beats), beats, rank, module, streams=True))
+        return Reduced(reduction(Accum, words(rank + 1, size), size, rank, module, streams=True))
 
     check(units, bench, mutants, [applying])
 

@@ -18,15 +18,15 @@ from hw.memory.share import ShareFormat
 
 
 class Access:
-    """Who writes or reads tiles of ``beats`` words, anywhere in a memory of ``words``, one behind the other.
+    """Who writes or reads tiles of ``size`` words, anywhere in a memory of ``words``, one behind the other.
 
     Its words are in the banks in the cycles in which some are ``left``, the present one at ``at``.
     """
 
-    def __init__(self, name: str, beats: int, words: int) -> None:
-        self.beats, self.words = beats, words
+    def __init__(self, name: str, size: int, words: int) -> None:
+        self.size, self.words = size, words
         self.wants, self.place = Signal(name=f"{name}_wants"), Signal(range(words), name=f"{name}_place")
-        self.begins, self.left = Signal(name=f"{name}_begins"), Signal(range(beats + 1), name=f"{name}_left")
+        self.begins, self.left = Signal(name=f"{name}_begins"), Signal(range(size + 1), name=f"{name}_left")
         self.at = Signal(range(words), name=f"{name}_at")
 
     @property
@@ -41,19 +41,19 @@ class Access:
         """Whether it is before ``place``, which is among its words."""
         return (self.left != 0) & (self.at < place) & (place < self.at + self.left)
 
-    def is_beside(self, place: Value, beats: int) -> Value:
+    def is_beside(self, place: Value, size: int) -> Value:
         """Whether its tile lies beside that at ``place``."""
-        return (self.place + self.beats <= place) | (place + beats <= self.place)
+        return (self.place + self.size <= place) | (place + size <= self.place)
 
     def connect(self, m: Module, space: Value) -> None:
         m.d.comb += self.begins.eq(self.wants & space)
-        m.d.comb += Assume(~self.wants | (~self.goes_on & (self.place <= self.words - self.beats)))
-        m.d.sync += self.left.eq(Mux(self.begins, self.beats, Mux(self.left != 0, self.left - 1, 0)))
+        m.d.comb += Assume(~self.wants | (~self.goes_on & (self.place <= self.words - self.size)))
+        m.d.sync += self.left.eq(Mux(self.begins, self.size, Mux(self.left != 0, self.left - 1, 0)))
         m.d.sync += self.at.eq(Mux(self.begins, self.place, self.at + 1))
 
 
 class Banks(Bench):
-    """Shares with tiles of ``beats`` words, which lie anywhere in ``words`` words; those of ``owner`` are followed.
+    """Shares with tiles of ``size`` words, which lie anywhere in ``words`` words; those of ``owner`` are followed.
 
     ``mark`` chooses a tile. From the second cycle on it is read, until ``leaves``; till then nobody else writes there.
     Who begins to write is behind all who are on their way there, as pages are filled from the first word on; unless
@@ -61,14 +61,14 @@ class Banks(Bench):
     """
 
     def __init__(
-        self, beats: Sequence[int], words: int, banks: int, owner: int, module: Any, overtakes: bool = False
+        self, size: Sequence[int], words: int, banks: int, owner: int, module: Any, overtakes: bool = False
     ) -> None:
         super().__init__()
-        last = len(beats) - 1
-        formats = [ShareFormat(0, 1, each, 1, words, reads_first=last - at) for at, each in enumerate(beats)]
-        self.fills = [Access(f"fill{at}", each, words) for at, each in enumerate(beats)]
-        self.reads = [Access(f"read{at}", each, words) for at, each in enumerate(beats)]
-        self.words = [self.input(f"word{at}") for at, _ in enumerate(beats)]
+        last = len(size) - 1
+        formats = [ShareFormat(0, 1, each, 1, words, reads_first=last - at) for at, each in enumerate(size)]
+        self.fills = [Access(f"fill{at}", each, words) for at, each in enumerate(size)]
+        self.reads = [Access(f"read{at}", each, words) for at, each in enumerate(size)]
+        self.words = [self.input(f"word{at}") for at, _ in enumerate(size)]
         self.banks, self.owner, self.overtakes = banks, owner, overtakes
         self.module, self.scratchpad = module, module.ScratchpadMemory(formats, 1, banks, 1024)
         self.mark, self.leaves = self.input("mark"), self.input("leaves")
@@ -111,14 +111,14 @@ class Banks(Bench):
         return ~Cat(there).any()
 
     def _follow(self, m: Module) -> None:
-        fill, read, beats = self.fills[self.owner], self.reads[self.owner], self.fills[self.owner].beats
+        fill, read, size = self.fills[self.owner], self.reads[self.owner], self.fills[self.owner].size
         followed, there = Signal(), Signal()
-        place, arrived = Signal(fill.place.shape()), Signal(range(beats + 1), init=beats)
-        words = Array(Signal(name=f"kept{beat}") for beat in range(beats))
-        with m.If(arrived != beats):
+        place, arrived = Signal(fill.place.shape()), Signal(range(size + 1), init=size)
+        words = Array(Signal(name=f"kept{word}") for word in range(size))
+        with m.If(arrived != size):
             m.d.sync += [words[arrived].eq(self.words[self.owner]), arrived.eq(arrived + 1)]
-        reading, beat, marks = Signal(), Signal(range(beats)), Signal()
-        m.d.comb += marks.eq(self.mark & fill.begins & ~followed & (arrived == beats) & ~reading)
+        reading, number, marks = Signal(), Signal(range(size)), Signal()
+        m.d.comb += marks.eq(self.mark & fill.begins & ~followed & (arrived == size) & ~reading)
         with m.If(marks):
             m.d.sync += [followed.eq(1), arrived.eq(0), place.eq(fill.place)]
         with m.Elif(self.leaves):
@@ -127,14 +127,14 @@ class Banks(Bench):
         m.d.comb += Assume(~self.leaves | there)
         for each in self.fills:
             kept = followed if each is fill else followed | marks
-            m.d.comb += Assume(~(each.begins & kept) | each.is_beside(Mux(followed, place, fill.place), beats))
+            m.d.comb += Assume(~(each.begins & kept) | each.is_beside(Mux(followed, place, fill.place), size))
             others = [side for side in (*self.fills, *self.reads) if side is not each]
             overtakes = Cat(side.comes_to(each.place) for side in others).any()
             m.d.comb += Assume(~each.begins | ~overtakes | self.overtakes)
         opens = read.begins & (read.place == place) & followed
         m.d.comb += Assume(~opens | there)
-        m.d.sync += [reading.eq(opens | (reading & read.goes_on)), beat.eq(Mux(opens, 0, beat + 1))]
-        m.d.comb += Assert(~reading | (getattr(self.scratchpad, f"reader{self.owner}").word == words[beat]))
+        m.d.sync += [reading.eq(opens | (reading & read.goes_on)), number.eq(Mux(opens, 0, number + 1))]
+        m.d.comb += Assert(~reading | (getattr(self.scratchpad, f"reader{self.owner}").word == words[number]))
         reads_now = Mux(opens, place, read.at + 1)
         for each in self.fills:  # block RAM must not be read where it is written
             meets = (each.left != 0) & (each.at == reads_now)
@@ -156,7 +156,7 @@ MUTANTS = [
 
 
 @proofs(
-    ("beats", "words", "banks", "owner", "mutants"),
+    ("size", "words", "banks", "owner", "mutants"),
     [
         ((2, 2), 4, 2, 0, MUTANTS),
         ((3, 2), 4, 2, 1, []),
@@ -166,9 +166,9 @@ MUTANTS = [
     ],
 )
 def test_words_pass_each_other_in_banks(
-    beats: Sequence[int], words: int, banks: int, owner: int, mutants: list[tuple[str, str]]
+    size: Sequence[int], words: int, banks: int, owner: int, mutants: list[tuple[str, str]]
 ) -> None:
-    check(scratchpad, lambda module: Banks(beats, words, banks, owner, module), mutants)
+    check(scratchpad, lambda module: Banks(size, words, banks, owner, module), mutants)
 
 
 def test_who_overtakes_a_reader_is_where_it_reads() -> None:

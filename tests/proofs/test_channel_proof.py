@@ -21,13 +21,16 @@ HEADERS = [
     ('place(m, "write_place", self._depth, self.i.valid)', 'place(m, "write_place", self._depth, leaves)'),
     ("with m.If(up & ~down):", "with m.If(up):"),
 ]
-FOLLOWING = "oldest if beats == 1 else Mux(self.o.open, "
+FOLLOWING = "oldest if most == 1 else Mux(self.o.open, "
 WORDS = [
     ("begins = self.i.valid & self.i.header.value", "begins = self.i.valid"),
     ("(self._depth + self._spare) * self._places", "self._depth * self._places"),
     ('place(m, "oldest", room, self.o.drop, self._places)', 'place(m, "oldest", room, self.o.drop)'),
-    ("m.d.sync += left.eq(words)", "m.d.sync += left.eq(words - 1)"),
-    ("m.d.comb += arrives.eq(left != 0)", "m.d.comb += arrives.eq(begins | (left > 1))"),
+    ("begins, words) != 0)", "begins, words - 1) != 0)"),
+    (
+        'arrives.eq(countdown(m, "left", most, begins, words) != 0)',
+        'arrives.eq(begins | (countdown(m, "left", most, begins, words) > 1))',
+    ),
     (f"{FOLLOWING}oldest + self.o.offset, address + 1", f"{FOLLOWING}oldest, address + 1"),
     (f"{FOLLOWING}oldest + self.o.offset, address + 1", f"{FOLLOWING}oldest + self.o.offset, oldest + 1"),
     ("place == room - step, 0", "place == room - 2 * step, 0"),
@@ -39,23 +42,23 @@ SLOW = [(1, 3, 0), (1, 3, 1), (3, 2, 0), (2, 3, 0), (2, 3, 1), (3, 2, 1), (3, 3,
 
 @dataclass(frozen=True)
 class Values:
-    """Headers that say whether they have a value, of ``beats`` words of one bit."""
+    """Headers that say whether they have a value, of ``words`` words of one bit."""
 
-    beats: int
+    words: int
     header = data.StructLayout({"value": 1})
 
     @property
     def word_bits(self) -> int:
-        return int(self.beats > 0)
+        return int(self.words > 0)
 
 
 class ChannelBench(Bench):
     """A channel, read and written at any time; ``mark`` chooses what is followed on its way."""
 
-    def __init__(self, beats: int, depth: int, spare: int, module: Any) -> None:
+    def __init__(self, size: int, depth: int, spare: int, module: Any) -> None:
         super().__init__()
-        self.beats, self.depth, self.room = beats, depth, depth + spare
-        self.channel, self.mark = module.ChannelFifo(Values(beats), depth, spare), self.input("mark")
+        self.size, self.depth, self.room = size, depth, depth + spare
+        self.channel, self.mark = module.ChannelFifo(Values(size), depth, spare), self.input("mark")
         for side, names in ((self.channel.i, "claim valid header word"), (self.channel.o, "ready drop open offset")):
             self.given |= {name: getattr(side, name) for name in names.split() if hasattr(side, name)}
 
@@ -96,30 +99,30 @@ class Words(ChannelBench):
     """
 
     def check(self, m: Module, writer: Any, reader: Any) -> None:
-        beats = self.beats
-        begins, writing = writer.valid & writer.header.value, Signal(range(beats + 1))  # words to come
+        size = self.size
+        begins, writing = writer.valid & writer.header.value, Signal(range(size + 1))  # words to come
         values, before = Signal(range(self.room + 1)), Signal(range(self.room + 1))
         m.d.comb += [Assume(~begins | ((writing <= 1) & (values != self.room))), Assume(~reader.drop | (values != 0))]
         m.d.sync += values.eq(values + begins - reader.drop)
-        m.d.sync += writing.eq(Mux(begins, beats, Mux(writing != 0, writing - 1, 0)))
+        m.d.sync += writing.eq(Mux(begins, size, Mux(writing != 0, writing - 1, 0)))
 
-        followed, arrived = Signal(), Signal(range(beats + 1), init=beats)
-        words = Array(Signal(name=f"word{beat}") for beat in range(beats))
-        with m.If(arrived != beats):
+        followed, arrived = Signal(), Signal(range(size + 1), init=size)
+        words = Array(Signal(name=f"word{number}") for number in range(size))
+        with m.If(arrived != size):
             m.d.sync += [words[arrived].eq(writer.word), arrived.eq(arrived + 1)]
         with m.If(self.mark & begins & ~followed):
             m.d.sync += [followed.eq(1), arrived.eq(0), before.eq(values - reader.drop)]
         with m.Elif(followed & reader.drop):
             m.d.sync += [before.eq(before - 1), followed.eq(before != 0)]
 
-        opens, offset = (reader.open, reader.offset) if beats > 1 else (Const(1), Const(0))
+        opens, offset = (reader.open, reader.offset) if size > 1 else (Const(1), Const(0))
         followed_is_oldest = followed & (before == 0)
         m.d.comb += Assume(~(opens & followed_is_oldest) | (offset <= arrived))  # not before the word is there
-        m.d.comb += Assume(offset < beats)
-        reading, beat = Signal(), Signal(range(beats + 1))
-        m.d.sync += beat.eq(Mux(opens, offset, beat + 1))
-        m.d.sync += reading.eq(Mux(opens, followed_is_oldest, reading & (beat != beats - 1)))
-        m.d.comb += Assert(~reading | (reader.word == words[beat]))
+        m.d.comb += Assume(offset < size)
+        reading, number = Signal(), Signal(range(size + 1))
+        m.d.sync += number.eq(Mux(opens, offset, number + 1))
+        m.d.sync += reading.eq(Mux(opens, followed_is_oldest, reading & (number != size - 1)))
+        m.d.comb += Assert(~reading | (reader.word == words[number]))
 
 
 @proofs(("depth", "mutants"), [(2, HEADERS), (3, HEADERS[:1]), pytest.param(4, [], marks=pytest.mark.slow)])
@@ -128,7 +131,7 @@ def test_headers_come_out_as_they_went_in(depth: int, mutants: list[tuple[str, s
 
 
 @proofs(
-    ("beats", "depth", "spare", "mutants"),
+    ("size", "depth", "spare", "mutants"),
     [
         (1, 2, 0, ONE_WORD),
         (1, 2, 1, WORDS[1:2]),
@@ -137,5 +140,5 @@ def test_headers_come_out_as_they_went_in(depth: int, mutants: list[tuple[str, s
         *(pytest.param(*each, [], marks=pytest.mark.slow) for each in SLOW),
     ],
 )
-def test_words_come_out_as_they_went_in(beats: int, depth: int, spare: int, mutants: list[tuple[str, str]]) -> None:
-    check(channel, lambda module: Words(beats, depth, spare, module), mutants)
+def test_words_come_out_as_they_went_in(size: int, depth: int, spare: int, mutants: list[tuple[str, str]]) -> None:
+    check(channel, lambda module: Words(size, depth, spare, module), mutants)

@@ -48,7 +48,7 @@ ROWS = [("Mux(level == 0, rows, counts[level])", "counts[level]")]
 
 def plan_of(extents: Sequence[int | None], format: TokenFormat) -> StreamPlan:
     """Words and beats of a byte."""
-    return StreamPlan("x", tuple(extents), bool(format.most_rows), int(bool(format.beats)), format.beats, 1)
+    return StreamPlan("x", tuple(extents), bool(format.most_rows), int(bool(format.words)), format.words, 1)
 
 
 class Streamed(Bench):

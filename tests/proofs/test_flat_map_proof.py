@@ -17,13 +17,13 @@ from hw.units import pieces as cutting
 from step.lowering.plans.retile import SplitPlan
 
 MUTANTS = [
-    ("            with m.If(last):\n                firing.take(0)", "            firing.take(0)"),
-    ("Mux(last, token.stop + rank, own)", "Mux(last, token.stop, own)"),
-    ("Mux(token.done, 0, level + rank)", "Mux(token.done, 0, level)"),
-    ("firing.read_from(0, index * self.piece.beats)", "firing.read_from(0, index)"),
+    ("    with m.If(last):\n        for port", "    if True:\n        for port"),
+    ("stop=Mux(last, stop, own)", "stop=Mux(last, token.stop, own)"),
+    ("Mux(token.done, 0, each + raised)", "Mux(token.done, 0, each)"),
+    ("firing.read_from(0, index * self.piece.words)", "firing.read_from(0, index)"),
     ("firing.occupy(when=token.value, cycles", "firing.occupy(when=index == 0, cycles"),
 ]
-STOPS = [("Mux(last, token.stop + rank, own)", "Mux(last, token.stop + rank, 0)")]
+STOPS = [("stop=Mux(last, stop, own)", "stop=Mux(last, stop, 0)")]
 THREE = [("firing.next(index, Mux(last, 0, index + 1))", "firing.next(index, index + 1)")]
 WITHIN = [
     ("firing.word(0), at_result(within))", "firing.word(0), within)"),
@@ -38,7 +38,7 @@ COLUMNS = [
 ]
 CONTROL = [
     ("self.gather(m, number, word), firing.delayed(index))", "self.gather(m, number, word), index)"),
-    ("with m.Elif(number != self.token.beats):", "with m.Elif(number < self.token.beats - 1):"),
+    ("with m.Elif(number != self.token.words):", "with m.Elif(number < self.token.words - 1):"),
 ]
 
 
@@ -51,7 +51,7 @@ class Pieces(UnitBench):
 
     def check(self, m: Module, unit: Unit) -> None:
         (front,), (take,), rule = self.fronts, self.takes, self.rule
-        size, rank, slicer, beats = len(rule.stops), rule.stops[-1], rule.slicer, max(1, rule.piece.beats)
+        size, rank, slicer, count = len(rule.stops), rule.stops[-1], rule.slicer, max(1, rule.piece.words)
         index, claim = Signal(range(max(2, size))), unit.output0.claim
         last = index == size - 1
         with m.If(claim & front.value):
@@ -65,7 +65,7 @@ class Pieces(UnitBench):
             for piece in range(size)
         ]
         piece = Array(parts)[index]
-        value = Cat(piece[at : at + 1] for at in range(0, slicer.lines * slicer.width, 8))[:beats]
+        value = Cat(piece[at : at + 1] for at in range(0, slicer.lines * slicer.width, 8))[:count]
         inner = Mux(last, front.stop + rank, Array(rule.stops)[index])
         stop = Mux(front.value, inner, Mux(front.done, 0, front.stop + rank))
         above = Mux(front.rank != 0, front.rank + rank, 0)

@@ -46,7 +46,7 @@ class Chosen(UnitBench):
     def __init__(self, rule: Translated, first: int, count: int, latency: int, module: Any = skeleton) -> None:
         super().__init__(rule, module)
         self.first, self.count, self.latency = first, count, latency
-        self.patience = max(0, rule.reads[0].beats - 1)  # the words of the other items pass, too
+        self.patience = max(0, rule.reads[0].words - 1)  # the words of the other items pass, too
 
     def check(self, m: Module, unit: Unit) -> None:
         (front,), (take,), (put,), (sent,) = self.fronts, self.takes, self.puts, self.sent

@@ -57,14 +57,14 @@ class Mapped(UnitBench):
     def patience(self) -> int:
         return self.rule.initiation_interval - 1
 
-    def expected(self, m: Module, beats: int) -> Value:
+    def expected(self, m: Module, size: int) -> Value:
         """What becomes of the values in front, in so many words."""
         given = [
             front.control if each.control else self.words[port]
             for port, (front, each) in enumerate(zip(self.fronts, self.rule.inputs, strict=True))
             if each.items
         ]
-        return reduce(xor, (parity(each, beats) for each in given), Const(0))
+        return reduce(xor, (parity(each, size) for each in given), Const(0))
 
     def check(self, m: Module, unit: Unit) -> None:
         rule, (first, *others) = self.rule, self.fronts
@@ -78,8 +78,8 @@ class Mapped(UnitBench):
         for port, count in self.given.get("counts", ()):
             chosen = sum(self.fronts[port].control, Const(0))
             inside = inside & (~first.value | (chosen == count))
-        beats, value = max(1, rule.result.beats), Signal(max(1, rule.result.beats))
-        m.d.comb += value.eq(self.expected(m, beats))
+        size, value = max(1, rule.result.words), Signal(max(1, rule.result.words))
+        m.d.comb += value.eq(self.expected(m, size))
         fault = Mux(agree, Mux(inside, 0, Fault.OUT_OF_RANGE), Fault.STOPS_DISAGREE)
         takes, there = Cat(*self.takes), Cat(*self.visible).all()
         m.d.comb += [

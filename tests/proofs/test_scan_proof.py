@@ -37,10 +37,10 @@ UNCHANGED = {
 class Scanned(Mapped):
     """The states of a reduction; `INITIAL` is that before it, where the state before a value leaves."""
 
-    def expected(self, m: Module, beats: int) -> Value:
+    def expected(self, m: Module, size: int) -> Value:
         (front,), (take,) = self.fronts, self.takes
-        some, before, after = Signal(), Signal(beats), Signal(beats)  # of the values that this reduction had
-        m.d.comb += after.eq(super().expected(m, beats) ^ Mux(some, before, 0))
+        some, before, after = Signal(), Signal(size), Signal(size)  # of the values that this reduction had
+        m.d.comb += after.eq(super().expected(m, size) ^ Mux(some, before, 0))
         ends = front.stop >= self.given["rank"]
         with m.If(take & (front.value | ends)):
             m.d.sync += some.eq(~ends)

@@ -22,8 +22,7 @@ SKELETON = [
     ("DelayLine(len(pulses), offset)", "DelayLine(len(pulses), offset + 1)"),
     ("(each.rank != first.rank)", "(each.rank < first.rank)"),
     ("phase.eq(phase + 1)", "phase.eq(last)"),
-    ("self._m.d.sync += left.eq(cycles - 1)\n        with self._m.Elif(self._busy)",
-     "self._m.d.sync += left.eq(cycles - 2)\n        with self._m.Elif(self._busy)"),
+    ("cycles) - 1)\n        self._m.d.comb += self._busy", "cycles) - 2)\n        self._m.d.comb += self._busy"),
 ]  # fmt: skip
 TWICE, ONCE, CONTROL = words(1, 2), words(1, 1), control(1)
 

@@ -36,9 +36,9 @@ class Registered(Wires):
         return Timing(1, 1, self.streams)
 
 
-def words(rank: int, beats: int) -> TokenFormat:
-    """A stream of values of ``beats`` words. They have eight bits, of which the bench drives the lowest."""
-    return TokenFormat(rank, (8 * beats,), 8)
+def words(rank: int, count: int) -> TokenFormat:
+    """A stream of values of ``count`` words. They have eight bits, of which the bench drives the lowest."""
+    return TokenFormat(rank, (8 * count,), 8)
 
 
 def dynamic(rank: int, most: int) -> TokenFormat:
@@ -107,13 +107,13 @@ class UnitBench(Elaboratable):
         self.visible = [Signal(name=f"visible{port}") for port, _ in inputs]
         self.takes = [Signal(name=f"take{port}") for port, _ in inputs]
         self.overs = [Signal(name=f"over{port}") for port, _ in inputs]
-        self.words = [Signal(each.beats, name=f"words{port}") for port, each in inputs]
-        self.oldest = [Signal(each.beats, name=f"oldest{port}") for port, each in inputs]
+        self.words = [Signal(each.words, name=f"words{port}") for port, each in inputs]
+        self.oldest = [Signal(each.words, name=f"oldest{port}") for port, each in inputs]
         self.noise = Signal()
         self.puts = [Signal(name=f"put{port}") for port, _ in outputs]
         self.sent: list[Any] = [Signal(each.header, name=f"sent{port}") for port, each in outputs]
         self.space = [Signal(name=f"space{port}") for port, _ in outputs]
-        self.left = [Signal(range(each.beats + 1), name=f"left{port}") for port, each in outputs]
+        self.left = [Signal(range(each.words + 1), name=f"left{port}") for port, each in outputs]
         self.expects: dict[int, Any] = {}
 
     patience = 0
@@ -210,7 +210,7 @@ class UnitBench(Elaboratable):
 
     def _age(self, m: Module, port: int, kept: Value) -> Value:
         """For how many cycles the oldest value has been there, up to its last word."""
-        last = self.rule.inputs[port].beats - 1
+        last = self.rule.inputs[port].words - 1
         waited, kept_for = (
             Signal(range(last + 1), name=f"waited{port}"),
             Signal(range(last + 1), name=f"kept_for{port}"),
@@ -224,8 +224,8 @@ class UnitBench(Elaboratable):
     def _expect_words(self, m: Module, port: int, word: Value) -> None:
         """The words of a value follow one a cycle behind its header, and those of the next one behind them."""
         format, begins = self.rule.outputs[port], self.puts[port] & self.sent[port].value
-        beats, words = format.beats, format.words_of(self.sent[port].rows) if format.most_rows else format.beats
-        expected, left = Signal(beats, name=f"expected{port}"), self.left[port]
+        most, words = format.words, format.words_of(self.sent[port].rows) if format.most_rows else format.words
+        expected, left = Signal(most, name=f"expected{port}"), self.left[port]
         m.d.sync += expected.eq(Mux(begins, self.expects[port], expected >> 1))
         m.d.sync += left.eq(Mux(begins, words, Mux(left != 0, left - 1, 0)))
         m.d.comb += [Assert((left == 0) | (word == expected[0])), Assert(~begins | (left <= 1))]

@@ -16,7 +16,21 @@ from raising import raised
 import step
 from step import BF16, FP32, INT8, INT32, UINT32, Buffer, FabricConfig, Graph, MemoryConfig, Selector, Tile, Tuple
 from step.errors import FabricError, InputError, ProgramError, StepError, TypeMismatch, UnboundSymbol
-from step.functions import Add, Cast, Compare, Exp, ExpertTiles, Matmul, RetileRow, Scale, SelectAll, TopK
+from step.functions import (
+    Add,
+    CacheEnd,
+    CacheRows,
+    Cast,
+    Compare,
+    Exp,
+    ExpertTiles,
+    Matmul,
+    RetileRow,
+    RetileStreamify,
+    Scale,
+    SelectAll,
+    TopK,
+)
 from step.language.arguments import checked
 from step.library import parallelize
 from step.lowering.dram import PRESETS, Dram
@@ -198,7 +212,13 @@ PARAMETERS = [
     (lambda g: Scale(True), "scale needs constant to be a number, not True"),
     (lambda g: Compare(3), "compare needs relation to be a text, not 3"),
     (lambda g: Add(np.float32), "add needs out to be a DType or None, not the class float32"),
-    (lambda g: ExpertTiles(4, True), "expert_tiles needs tiles to be an integer, not True"),
+    (lambda g: ExpertTiles(4, True), "expert_tiles needs tiles to be an integer >= 1, not True"),
+    (lambda g: ExpertTiles(4, 0), "expert_tiles needs tiles to be an integer >= 1, not 0"),
+    (lambda g: ExpertTiles(4, 2, -1), "expert_tiles needs base to be an integer >= 0, not -1"),
+    (lambda g: CacheRows(0), "cache_rows needs rows to be an integer >= 1, not 0"),
+    (lambda g: CacheEnd(0, 3, 4), "cache_end needs requests to be an integer >= 1, not 0"),
+    (lambda g: SelectAll(0), "select_all needs targets to be an integer >= 1, not 0"),
+    (lambda g: RetileStreamify(chunk=0), "retile_streamify needs chunk to be an integer >= 1, not 0"),
 ]  # fmt: skip
 
 GENERATED = [

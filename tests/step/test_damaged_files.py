@@ -53,7 +53,7 @@ def files(tmp_path: Path) -> Path:
     made.save(tmp_path / "p.json")
     step.run(made, "approx").save(tmp_path / "q.json")
     FittedFile.of(made, made.fabric, {"x": 3}, 10, {"lut_sites": 3}).save(tmp_path / "f.json")
-    DepthBinding.of(made, (DataSet(None, "a", 3),), {"x": 3}).save(tmp_path / "b.json")
+    DepthBinding("p", "g", made.fabric.to_json(), (DataSet(None, "a", 3),), {"x": 3}).save(tmp_path / "b.json")
     sizes = {
         "name": "m", "layers": 1, "hidden": 8, "inner": 8, "experts": 2, "experts_per_token": 1, "query_heads": 2,
         "key_value_heads": 1, "head_size": 4, "norm_epsilon": 1e-5,

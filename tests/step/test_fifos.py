@@ -24,6 +24,7 @@ from step.functions import Add, Mul, RowMax
 from step.lowering.netlist import lower
 from step.lowering.storage import slot_bits
 from step.programs.files.depths import DepthBinding
+from step.programs.files.json_file import written_by
 from step.programs.program import load_program
 from step_explore.fifos.alike import alike
 from step_explore.fifos.bound import StorageBound
@@ -320,8 +321,8 @@ def test_what_a_binding_does_not_hold_for(sizing: step.Sizing) -> None:
     (lambda data: data["depths"].update(y=0), "{path}: $.depths.y: 0 is less than the minimum of 1"),
     (lambda data: data["depths"].update(y="8"), "{path}: $.depths.y: '8' is not of type 'integer'"),
     (lambda data: data.update(format="step-binding-2"),
-     "{path} has the format step-binding-2 and was written by step-fabric 0.1.0; this is step-fabric 0.1.0, which "
-     "reads step-binding-1: pip install 'step-fabric>=0.1.0'"),
+     f"{{path}} has the format step-binding-2 and was written by {written_by()}; this is {written_by()}, which "
+     f"reads step-binding-1: pip install '{written_by().replace(' ', '>=')}'"),
 )  # fmt: skip
 def test_files_that_are_no_bindings(
     change: Callable[[dict[str, dict[str, object]]], None], message: str, sizing: step.Sizing, tmp_path: Path

@@ -135,14 +135,14 @@ def test_words_of_a_value_follow_it() -> None:
     most = 0
     for port in ports(found.netlist, []):
         words = data_words(port.channel.element, found.netlist.fabric.link_bytes)
-        events, beat = found.events[port.channel.name], by_cycle(parsed, name(found, port, "beat"))
+        events, number = found.events[port.channel.name], by_cycle(parsed, name(found, port, "word"))
         wanted = {
             cycle + word: word
             for cycle, control in zip(events.cycles.tolist(), events.control.tolist(), strict=True)
             for word in range(1, words + 1)
             if control & 2
         }
-        assert [beat(cycle) for cycle in range(found.end)] == [wanted.get(cycle, 0) for cycle in range(found.end)]
+        assert [number(cycle) for cycle in range(found.end)] == [wanted.get(cycle, 0) for cycle in range(found.end)]
         most = max(most, words)
     assert most > 1
 
@@ -287,5 +287,5 @@ def test_words_of_tiles_of_dynamic_size_are_not_shown() -> None:
         each.name: each for each in channel_signals(found.netlist, channel, found.events[channel.name], 0, found.end)
     }
     assert str(channel.element) == "Tile(BF16, route_D0, 64)"
-    assert (signals["beat"].initial, signals["beat"].changes) == (0, {})
+    assert (signals["word"].initial, signals["word"].changes) == (0, {})
     assert list(signals["value"].changes.values())[:2] == [1, 0]

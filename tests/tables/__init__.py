@@ -11,7 +11,11 @@ from pathlib import Path
 
 from tables.api import api_page
 from tables.functions import functions_page
+from tables.lowerings import lowerings_page
 from tables.operators import operators_page
+from tables.presets import presets_page
+from tables.registers import registers_page
+from tables.rooms import rooms_page
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -20,5 +24,9 @@ PAGES: dict[Path, Callable[[], str]] = {
     DOCS / "operators.md": operators_page,
     DOCS / "functions.md": functions_page,
     DOCS / "api.md": api_page,
+    DOCS / "presets.md": presets_page,
+    DOCS / "registers.md": registers_page,
+    DOCS / "rooms.md": rooms_page,
+    DOCS / "lowerings.md": lowerings_page,
 }
 """What makes the text of every page."""

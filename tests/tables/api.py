@@ -28,6 +28,10 @@ Written by `PYTHONPATH=tests python -m tables` from the code; do not edit. To be
 [page](operators.md#methods) of their own, and so have [functions](functions.md), in `step.functions`, and
 [errors](errors.md).
 
+The distribution `step-fabric` installs the packages `step`, `step_models`, `step_torch`, `step_explore`, `step_check`,
+`step_show`, `step_cli`, `sim_approx`, `hw` and `cosim`: other packages, and files beside your programs, need other
+names. `import step` and `step_models` have all that programs need.
+
 The examples below are one session, which begins so:
 
 ```python

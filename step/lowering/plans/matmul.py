@@ -26,7 +26,7 @@ def plan(function: Function, application: Application) -> MatmulPlan:
     left, right = (Words.of(each, fabric.link_bytes) for each in application.inputs)
     result = Words.of(application.result, fabric.link_bytes)
     stages = fabric.stages if left.dtype is BF16 else 1
-    words = max(left.beats, right.beats, 1 if application.reduce else result.beats)
+    words = max(left.words, right.words, 1 if application.reduce else result.words)
     dynamic = application.dynamic
     shares = not application.reduce
     terms = function.terms or 1

@@ -128,7 +128,7 @@ class MatmulPlan(DatapathPlan):
     def loads(self, rows: Any) -> Any:
         """Cycles in which the operands come."""
         left, right = self.operands
-        return largest(left.words_at(rows), right.beats)
+        return largest(left.words_at(rows), right.words)
 
     @property
     def depth(self) -> int:
@@ -138,7 +138,7 @@ class MatmulPlan(DatapathPlan):
     @cached_property
     def begin(self) -> int:
         """Cycles from the first words of the operands to the first block: every scalar came before it is read."""
-        whole = [each.beats for each, assembled in zip(self.operands, self.assembled, strict=True) if assembled]
+        whole = [each.words for each, assembled in zip(self.operands, self.assembled, strict=True) if assembled]
         return max(self.soonest(self.arrangement.rows), 1, *whole)
 
     @cached_property
@@ -146,7 +146,7 @@ class MatmulPlan(DatapathPlan):
         """The same for each number of rows, where there may be fewer; none begin at once."""
         soonest = {rows: max(1, self.soonest(rows)) for rows in self.sizes}
         least = max(each + self.arrangement.interval(rows) - self._busy(rows) for rows, each in soonest.items())
-        comes = self.operands[1].beats  # the lanes begin with a word
+        comes = self.operands[1].words  # the lanes begin with a word
         return 0, *(max(each, min(least, comes)) for each in soonest.values())
 
     def begin_of(self, rows: Any) -> Any:
@@ -222,10 +222,10 @@ class MatmulPlan(DatapathPlan):
     @cached_property
     def shifts(self) -> bool:
         """Whether the result waits in shift registers, which it leaves before a sum of the next one comes."""
-        if self.fewer or self.reduce or self.result.beats > SHIFTED:
+        if self.fewer or self.reduce or self.result.words > SHIFTED:
             return False
         complete = self.complete(self.arrangement.rows)
-        taken = complete.max() - complete.min() + self.arrangement.waits + self.result.beats
+        taken = complete.max() - complete.min() + self.arrangement.waits + self.result.words
         return bool(taken <= self.initiation_interval)
 
     def soonest(self, rows: int) -> int:

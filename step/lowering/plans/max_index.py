@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from step.language.function import Function
-from step.lowering.links import word_bits
 from step.lowering.plans.parts import Circuit, Part
 from step.lowering.plans.plan import Application, DatapathPlan, Timing
+from step.lowering.plans.rows import word_bits
 from step.lowering.plans.words import Words
 
 
@@ -35,7 +35,7 @@ class MaxIndexPlan(DatapathPlan):
 
     @property
     def result_bits(self) -> int:
-        return word_bits(self.items, self.link_bits // 8)
+        return word_bits(self.items, self.link_bits)
 
     @property
     def items(self) -> tuple[int, int]:
@@ -48,5 +48,5 @@ class MaxIndexPlan(DatapathPlan):
         yield Circuit("max_index", amounts={"bits": sum(self.items), "word_bits": self.result_bits})
 
     def at(self, rows: Any) -> Timing:
-        collecting = max(self.values.beats, self.indices.beats)
+        collecting = max(self.values.words, self.indices.words)
         return Timing(collecting, collecting + 1, streams=True)

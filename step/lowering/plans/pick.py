@@ -39,7 +39,7 @@ class RotatePlan(TilePlan):
     def window(self) -> int:
         """The words of the fewest rows that are whole words, or of all rows."""
         row = self.tile.cols * self.tile.dtype.bits
-        return min(self.tile.beats, row // gcd(row, self.tile.link_bits))
+        return min(self.tile.words, row // gcd(row, self.tile.link_bits))
 
     @property
     def store(self) -> Store:

@@ -27,7 +27,7 @@ def plan(function: Function, application: Application) -> RowPlan:
     terms = function.terms if isinstance(function, RowSum) else None
     together = min(terms or 1, 1 << levels_of(tile.cols))
     most = max(fabric.vector_lanes, min(together, tile.cols)) if terms else fabric.vector_lanes
-    words = max(tile.beats, result.beats)
+    words = max(tile.words, result.words)
 
     def fits(shape: Arrangement) -> bool:
         """Whether all terms of a fused sum are in one group; and groups of rows, where there may be fewer of these,
@@ -156,7 +156,7 @@ class RowPlan(TilePlan):
     def at(self, rows: Any) -> Timing:
         groups, words = self.groups_of(rows), self.result.words_at(rows)
         waiting = 1 + groups - words if self.most_rows else self.leaving.lag
-        fixed = () if self.most_rows else (self.tile.beats, self.result.beats)
+        fixed = () if self.most_rows else (self.tile.words, self.result.words)
         latency = self.gathering + self.folding(self.levels) + self.rounds + waiting
         return Timing(largest(1, groups, *fixed), latency, streams=True)
 
@@ -184,14 +184,14 @@ class RowPlan(TilePlan):
     def direct(self) -> bool:
         """The words that come are the groups."""
         shape, tile = self.arrangement, self.tile
-        return tile.beats == shape.groups and shape.in_order and shape.lanes * tile.dtype.bits == tile.word_bits
+        return tile.words == shape.groups and shape.in_order and shape.lanes * tile.dtype.bits == tile.word_bits
 
     @property
     def store(self) -> Store | None:
         """The store in which words of the operand wait for groups; None where they are these."""
         shape, tile = self.arrangement, self.tile
         narrow, wide = sorted((shape.lanes * tile.dtype.bits, tile.word_bits))
-        fit = tile.beats == 1 or shape.groups == 1 or (wide % narrow == 0 and (wide // narrow).bit_count() == 1)
+        fit = tile.words == 1 or shape.groups == 1 or (wide % narrow == 0 and (wide // narrow).bit_count() == 1)
         if self.direct:
             return None
         copies = 1 if self.most_rows else self._uses.copies(self.gathering, self.initiation_interval)
@@ -221,5 +221,5 @@ class RowPlan(TilePlan):
         def ready(row: int) -> int:
             return (row // shape.down + 1) * shape.parts - 1
 
-        ends = ((at * link // bits, min((at + 1) * link, self.result.bits) - 1) for at in range(self.result.beats))
+        ends = ((at * link // bits, min((at + 1) * link, self.result.bits) - 1) for at in range(self.result.words))
         return Schedule(tuple((ready(first), ready(last // bits)) for first, last in ends))

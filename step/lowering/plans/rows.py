@@ -1,4 +1,4 @@
-"""Cycles that follow from the rows of a tile: formulas that are given the rows as a number, or as hardware."""
+"""Words, and cycles that follow from the rows of a tile: formulas that are given rows as a number, or as hardware."""
 
 from __future__ import annotations
 
@@ -25,6 +25,11 @@ def largest(*numbers: Any) -> Any:
 def entry(rows: Any, table: Sequence[int]) -> Any:
     """The entry of ``table`` for so many ``rows``; what else ``rows`` may be is registered."""
     return table[rows]
+
+
+def word_bits(items: tuple[int, ...], link_bits: int) -> int:
+    """Bits of a word: those of the link, or of the widest of ``items`` where that is narrower."""
+    return min(link_bits, max(items, default=0))
 
 
 def parts(rows: Any, row: int, part: int) -> Any:

@@ -43,10 +43,10 @@ def vector_plan(
     fabric, result, dynamic = application.fabric, application.words(-1), application.dynamic
     ports, scalars, state = (*operands, result), result.scalars, (result.dtype,) if application.reduce else ()
     # words of all ports are made of whole groups
-    common = math.gcd(*(max(1, each.link_bits // each.dtype.bits) for each in ports if each.beats > 1))
+    common = math.gcd(*(max(1, each.link_bits // each.dtype.bits) for each in ports if each.words > 1))
     possible = [each for each in range(1, min(fabric.vector_lanes, scalars) + 1) if common % each == 0]
     possible = [each for each in possible if each & (each - 1) == 0 or not dynamic]
-    interval = max(*(each.beats for each in ports), -(-scalars // possible[-1]), cycles if application.reduce else 1)
+    interval = max(*(each.words for each in ports), -(-scalars // possible[-1]), cycles if application.reduce else 1)
     lanes = next(each for each in possible if -(-scalars // each) <= interval)
     formats = *state, *(each.dtype for each in operands)
     lane = Lane(function, formats, result.dtype, fabric.stages, cycles)
@@ -97,7 +97,7 @@ class VectorPlan(DatapathPlan):
 
     def at(self, rows: Any) -> Timing:
         groups, words = self.groups_of(rows), self.result.words_at(rows)
-        fixed = (each.beats for each in (*self.operands, self.result) if each.rows == 1 or not self.takes_rows)
+        fixed = (each.words for each in (*self.operands, self.result) if each.rows == 1 or not self.takes_rows)
         interval = largest(1, groups, *fixed, self.lane.cycles if self.reduce else 1)
         more = groups - words if self.takes_rows else max(0, groups - words)
         waiting = 0 if self.leaves_at_once else 1 + more
@@ -141,13 +141,13 @@ class VectorPlan(DatapathPlan):
         leave is busy for its groups.
         """
         groups = Parts(self.groups, self.lanes * self.result.dtype.bits)
-        copies = 2 if self.reduce and self.result.beats != self.groups and not self.most_rows else 1
+        copies = 2 if self.reduce and self.result.words != self.groups and not self.most_rows else 1
         return None if self.leaves_at_once else Store(groups, self.result.parts, copies)
 
     @property
     def leaves_at_once(self) -> bool:
         """Groups are words of the result, and leave as such."""
-        return not self.reduce and self.result.beats == self.groups
+        return not self.reduce and self.result.words == self.groups
 
     @property
     def takes_rows(self) -> bool:  # type: ignore[override]
@@ -160,7 +160,7 @@ class VectorPlan(DatapathPlan):
 
     def _uses(self, operand: Words) -> Schedule | None:
         """The words of ``operand`` that each group needs; None where the word that comes is the group."""
-        if operand.beats == self.groups and (self.groups == 1 or not self._repeats(operand)):
+        if operand.words == self.groups and (self.groups == 1 or not self._repeats(operand)):
             return None
         return Schedule(tuple(operand.words_of(*self._ends(operand, group)) for group in range(self.groups)))
 

@@ -9,6 +9,7 @@ from step.language.dtypes import DType
 from step.language.types import ElementType, Tile
 from step.lowering.plans.parts import Parts
 from step.lowering.plans.rows import parts as in_parts
+from step.lowering.plans.rows import word_bits
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,12 @@ class Words:
 
     @property
     def word_bits(self) -> int:
-        return min(self.bits, self.link_bits)
+        return word_bits((self.bits,), self.link_bits)
 
     @property
-    def beats(self) -> int:
-        return -(-self.bits // self.link_bits)
+    def words(self) -> int:
+        """How many there are."""
+        return int(self.words_at(self.rows))
 
     def words_at(self, rows: Any) -> Any:
         """The words of as many ``rows`` as there are, a number, or hardware."""
@@ -50,7 +52,7 @@ class Words:
     @property
     def parts(self) -> Parts:
         """All words, of as many bits as the first one."""
-        return Parts(self.beats, self.word_bits)
+        return Parts(self.words, self.word_bits)
 
     def words_of(self, first: Any, last: Any) -> tuple[Any, Any]:
         """The words in which the scalars ``first`` to ``last`` lie, numbers or arrays: their first and their last."""

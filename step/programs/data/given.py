@@ -39,8 +39,11 @@ class Masks(Spelled):
 def bits(patterns: Any) -> Bits:
     """Input data for a tensor, or for a stream of tiles, given as bit patterns.
 
-    ``patterns`` has the shape that the values would have; each is an integer >= 0 as wide as the scalar type: 0x3F80
-    is the BF16 number 1.
+    ``patterns``: integers >= 0 as wide as the scalar format, in the shape that the values would have: 0x3F80 is the
+    BF16 number 1. A run raises `InputError` for others.
+
+    >>> step.run(program, "interpret", inputs={"x": step.bits([[0x3F800000, 0, 0]])}).outputs["y"].numpy().item()
+    1.0
     """
     return Bits(patterns)
 
@@ -48,7 +51,13 @@ def bits(patterns: Any) -> Bits:
 def masks(values: Any) -> Masks:
     """Input data for a stream of selectors, given as masks: integers in which bit i stands for target i.
 
-    ``values`` is an array ``[*dims]``, or nested sequences as deep.
+    ``values``: an array ``[*dims]``, or nested sequences as deep. A run raises `InputError` for others.
+
+    >>> routes = Graph("routes")
+    >>> routes.selectors("which", 3, [2]).sink("y")
+    >>> run = step.run(routes, "interpret", inputs={"which": step.masks([0b001, 0b110])})
+    >>> run.outputs["y"].numpy().astype(int).tolist()
+    [[1, 0, 0], [0, 1, 1]]
     """
     return Masks(values)
 

@@ -80,12 +80,10 @@ def _load(path: Path, kind: str, writer: str) -> Any:
         return np.load(path, allow_pickle=False)
     except PermissionError as error:
         raise FormatError(f"{path} can not be read: {error.strerror}") from None
-    except _DAMAGED:
-        raise FormatError(f"{path} is damaged: it is no whole .{kind} file") from None
-    except ValueError as error:
+    except (*_DAMAGED, ValueError) as error:
         if "Object arrays" in str(error):
             raise FormatError(f"{path} has Python objects; save an array of numbers") from None
-        if path.read_bytes().startswith(np.lib.format.MAGIC_PREFIX):
+        if isinstance(error, _DAMAGED) or path.read_bytes().startswith(np.lib.format.MAGIC_PREFIX):
             raise FormatError(f"{path} is damaged: it is no whole .{kind} file") from None
         raise FormatError(f"{path} is no .{kind} file; {writer} writes one") from None
 
@@ -93,9 +91,7 @@ def _load(path: Path, kind: str, writer: str) -> Any:
 def _read_array(path: Path, archive: np.lib.npyio.NpzFile, key: str) -> np.ndarray:
     try:
         array = archive[key]
-    except _DAMAGED:
-        raise FormatError(f"{path} is damaged: {key!r} can not be read") from None
-    except ValueError as error:
+    except (*_DAMAGED, ValueError) as error:
         if "Object arrays" in str(error):
             raise FormatError(f"{path}: {key!r} has Python objects; save an array of numbers") from None
         raise FormatError(f"{path} is damaged: {key!r} can not be read") from None

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence
+from collections.abc import Iterable, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from step.language.graph import Graph, Node
-from step.language.tiling import TiledTensor, accessed, stored
+from step.language.tiling import accessed, stored
 from step.language.tokens import UNKNOWN, Token, from_nested
 from step.programs.data.inputs import BoundInputs
 
@@ -41,12 +41,12 @@ class Tensors:
 
     def outputs(self) -> dict[str, list[Token]]:
         """Contents of the stored tensors, as outputs of the run."""
-        return {name: as_output(self._tilings[name], tiles) for name, tiles in self._stored.items()}
+        return {name: as_output(self._tilings[name].extents, tiles) for name, tiles in self._stored.items()}
 
 
-def as_output(tiling: TiledTensor, tiles: MutableSequence[np.ndarray]) -> list[Token]:
-    """The ``tiles`` of a tensor as a stream of the shape of the tiled tensor, without Done."""
+def as_output(extents: Sequence[int], tiles: Iterable[np.ndarray]) -> list[Token]:
+    """The ``tiles`` as a stream of the shape ``extents``, without Done."""
     nested: list[object] = list(tiles)
-    for extent in reversed(tiling.extents[1:]):
+    for extent in reversed(extents[1:]):
         nested = [nested[start : start + extent] for start in range(0, len(nested), extent)]
-    return from_nested(nested, len(tiling.extents) - 1)[:-1]
+    return from_nested(nested, len(extents) - 1)[:-1]

@@ -3,4 +3,3 @@
 from __future__ import annotations
 
 from step.programs.energy.model import Energy as Energy
-from step.programs.energy.model import energy_of as energy_of

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import sympy
 
-from step.lowering.netlist import Netlist
-from step.programs.energy.activity import Activity, activity
-from step.programs.energy.figures import Figures, figures
+from step.programs.energy.activity import Activity
+from step.programs.energy.figures import Figures
 from step.programs.tables import table
 
 PARTS: Mapping[str, tuple[str, ...]] = {
@@ -51,8 +49,3 @@ class Energy:
 
     def _repr_html_(self) -> str:
         return table(("part", "energy", "unit"), [(name, value, "pJ") for name, value in self.parts.items()])
-
-
-def energy_of(netlist: Netlist, energies: Path | str | None = None) -> Energy:
-    """The energy of ``netlist`` by the figures in the file ``energies``, else those that are published."""
-    return Energy(activity(netlist), figures(energies))

@@ -43,18 +43,6 @@ class DepthBinding(JsonFile):
     most_rows: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(
-        cls,
-        program: Program,
-        data: tuple[DataSet, ...],
-        depths: Mapping[str, int],
-        most_rows: Mapping[str, int] | None = None,
-    ) -> DepthBinding:
-        """``depths`` and ``most_rows`` that were found for ``program`` on ``data``."""
-        fabric = program.fabric.to_json()
-        return cls(program.name, graph_digest(program.graph), fabric, data, depths, most_rows or {})
-
-    @classmethod
     def _of_json(cls, data: Mapping[str, Any]) -> DepthBinding:
         """The opposite of `to_json`, for data that fits the schema."""
         return super()._of_json({**data, "data": tuple(DataSet(**each) for each in data["data"])})

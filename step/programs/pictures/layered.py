@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+from functools import partial
+from types import SimpleNamespace
 
 from grandalf.graphs import Edge, Graph, Vertex
 from grandalf.layouts import SugiyamaLayout
@@ -14,18 +16,20 @@ LINE = 14
 """Height of a line of text."""
 
 
-class _PlacedBox:
+Place = tuple[float, float]
+
+
+class PlacedBox:
     """Size and place of a node, as grandalf wants it; ``xy`` is the middle."""
 
     def __init__(self, lines: list[str]) -> None:
-        self.lines = lines
         self.w, self.h = 14 + 7.0 * max(map(len, lines)), 8.0 + LINE * len(lines)
         self.xy = (0.0, 0.0)
 
 
 def layered_svg(sketch: Sketch) -> str:
     """The picture of ``sketch``."""
-    boxes = _placed(sketch)
+    boxes, _ = placed(sketch)
     width = max((box.xy[0] + box.w / 2 for box in boxes.values()), default=0) + MARGIN
     height = max((box.xy[1] + box.h / 2 for box in boxes.values()), default=0) + MARGIN
     parts = [
@@ -53,26 +57,36 @@ def layered_svg(sketch: Sketch) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _placed(sketch: Sketch) -> dict[str, _PlacedBox]:
-    """Every operator's box in its place; what is not connected stands side by side."""
+def placed(sketch: Sketch, between: int = 4 * LINE) -> tuple[dict[str, PlacedBox], dict[tuple[str, str], list[Place]]]:
+    """Every operator's box in its place, and by producer and consumer the points of the edge from the middle of one to
+    that of the other, past what is between them; what is not connected stands side by side.
+
+    ``between``: from layer to layer, by default room for three small lines.
+    """
     vertices = {name: Vertex(name) for name in sketch.boxes}
     for name, each in sketch.boxes.items():
-        vertices[name].view = _PlacedBox(each.lines)
+        vertices[name].view = PlacedBox(each.lines)
     pairs = dict.fromkeys((each.producer, each.consumer) for each in sketch.arrows)
-    joined = [Edge(vertices[producer], vertices[consumer]) for producer, consumer in pairs]
+    edges = {pair: Edge(*map(vertices.__getitem__, pair)) for pair in pairs}
+    routes: dict[tuple[str, str], list[Place]] = {}
+    for pair, edge in edges.items():
+        edge.view = SimpleNamespace(setpath=partial(routes.__setitem__, pair))
     shift = 0.0
-    for component in Graph(list(vertices.values()), joined).C:
+    for component in Graph(list(vertices.values()), list(edges.values())).C:
         layout = SugiyamaLayout(component)
-        layout.yspace = 4 * LINE  # room for three small lines
+        layout.yspace = between
         layout.init_all()
+        before = set(routes)
         layout.draw()
-        boxes = [vertex.view for vertex in component.sV]
-        left = min(box.xy[0] - box.w / 2 for box in boxes)
+        boxes, ways = [vertex.view for vertex in component.sV], routes.keys() - before
+        left = min([box.xy[0] - box.w / 2 for box in boxes] + [x for way in ways for x, _ in routes[way]])
         top = min(box.xy[1] - box.h / 2 for box in boxes)
+        dx, dy = shift + MARGIN - left, MARGIN - top
         for box in boxes:
-            box.xy = (box.xy[0] - left + shift + MARGIN, box.xy[1] - top + MARGIN)
-        shift = max(box.xy[0] + box.w / 2 for box in boxes)
-    return {name: vertex.view for name, vertex in vertices.items()}
+            box.xy = (box.xy[0] + dx, box.xy[1] + dy)
+        routes |= {way: [(x + dx, y + dy) for x, y in routes[way]] for way in ways}
+        shift = max([box.xy[0] + box.w / 2 for box in boxes] + [x for way in ways for x, _ in routes[way]])
+    return {name: vertex.view for name, vertex in vertices.items()}, routes
 
 
 def _small(x: float, y: float, text: str) -> list[str]:
@@ -81,13 +95,13 @@ def _small(x: float, y: float, text: str) -> list[str]:
     return [f'<text x="{x:.1f}" y="{y:.1f}" {style}>{html.escape(text)}</text>'] if text else []
 
 
-def _drawn(name: str, of: Box, box: _PlacedBox) -> list[str]:
+def _drawn(name: str, of: Box, box: PlacedBox) -> list[str]:
     x, y = box.xy[0] - box.w / 2, box.xy[1] - box.h / 2
     bold = ' font-weight="bold"'
     lines = [
         f'<text x="{box.xy[0]:.1f}" y="{y + LINE * (number + 1):.1f}" text-anchor="middle"'
         f"{bold if number == 0 else ''}>{html.escape(line.strip())}</text>"
-        for number, line in enumerate(box.lines)
+        for number, line in enumerate(of.lines)
     ]
     return [
         f'<g data-name="{html.escape(name)}"><title>{html.escape(of.title)}</title>'

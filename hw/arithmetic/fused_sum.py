@@ -10,6 +10,7 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from hw.arithmetic.fp32_add import normalised
 from hw.arithmetic.halves import factors
 from hw.arithmetic.staged import Staged, Values
+from hw.primitives.timing import named
 from step.language.fused import FRACTION_BITS, SIGNIFICAND
 
 STEPS = 10
@@ -64,7 +65,7 @@ class FusedSum(Staged):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         x = self._aligned(m, self._largest(m, self._terms(m)))
-        self._finish(m, self._normal(m, self._magnitude(m, self._sum(m, x))))
+        self._finish(m, self._magnitude(m, self._sum(m, x)))
         return m
 
     def _terms(self, m: Module) -> Values:
@@ -88,7 +89,8 @@ class FusedSum(Staged):
             if level == half:
                 x = self.behind(m, 2, **x.only(*kept), largest=Cat(largest))
                 largest = _words(x.largest, self.exponent_bits)
-            largest = [_larger(m, f"larger_{level}_{at}", *pair) for at, pair in enumerate(_pairs(largest))]
+            pairs = enumerate(_pairs(largest))
+            largest = [named(m, Mux(one > other, one, other), f"larger_{level}_{at}") for at, (one, other) in pairs]
         return self.behind(m, 3, **x.only(*kept), largest=largest[0])
 
     def _aligned(self, m: Module, x: Values) -> Values:
@@ -141,13 +143,10 @@ class FusedSum(Staged):
         magnitude = ((x.total ^ negative.replicate(bits + 1)) + (negative ^ x.carry))[:bits]
         return self.behind(m, 8, **x.only(*SPECIAL), magnitude=magnitude, exponent=exponent, negative=negative)
 
-    def _normal(self, m: Module, x: Values) -> Values:
-        """Step 9: the magnitude shifted up by a multiple of 4 bits, and how much that was."""
-        normal, zeros = normalised(m, x.magnitude, 16, 8, 4)
-        return self.behind(m, 9, **x.only(*SPECIAL, "exponent", "negative"), normal=normal, zeros=zeros)
-
     def _finish(self, m: Module, x: Values) -> None:
-        """Step 10: shift what is left to shift, and choose."""
+        """Steps 9 and 10: the magnitude shifted up by a multiple of 4 bits, then by what is left, and the choice."""
+        normal, zeros = normalised(m, x.magnitude, 16, 8, 4)
+        x = self.behind(m, 9, **x.only(*SPECIAL, "exponent", "negative"), normal=normal, zeros=zeros)
         normal, zeros = normalised(m, x.normal, 2, 1)
         top = len(normal) - 1
         exponent = Signal.like(x.exponent, name="exponent")
@@ -197,12 +196,6 @@ def _words(value: Value, width: int) -> list[Value]:
 def _pairs(values: list[Value]) -> list[tuple[Value, Value]]:
     """Neighbours."""
     return list(zip(values[::2], values[1::2], strict=True))
-
-
-def _larger(m: Module, name: str, first: Value, second: Value) -> Value:
-    larger = Signal(len(first), name=name)
-    m.d.comb += larger.eq(Mux(first > second, first, second))
-    return larger
 
 
 def _shifted(value: Value, places: int, wanted: Value) -> Value:

@@ -48,8 +48,7 @@ class LinearOffChipStore(TileStore):
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
-    operator = node.operator
-    assert isinstance(operator, Operator)
+    operator = node.operator_as(Operator)
     write = WriteFormat(8 * netlist.fabric.memory.beat_bytes)
     (token,) = input_formats(node, netlist)
     data = token if operator.tile is None else StoredFormat.at(token, operator.tile[0])

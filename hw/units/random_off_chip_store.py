@@ -71,8 +71,7 @@ class RandomOffChipStore(TileStore):
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
-    operator, fabric = node.operator, netlist.at(node)
-    assert isinstance(operator, Operator)
+    operator, fabric = node.operator_as(Operator), netlist.at(node)
     addresses, data = input_formats(node, netlist)
     (token,) = output_formats(node, netlist)
     pending = replace(token, items=(), control=False)

@@ -100,8 +100,7 @@ class Bufferize(Machine):
 
 
 def build(site: UnitSite) -> Machine:
-    operator, share = site.node.operator, site.share
-    assert isinstance(operator, Operator)
+    operator, share = site.node.operator_as(Operator), site.share
     if share is None:
         return site.add(Broadcast(**site.ports(), interval=site.words))  # nobody reads, so nothing is kept
     machine = Bufferize(

@@ -25,6 +25,7 @@ from step.language.types import ElementType
 from step.language.well_typed import check_types
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+Own = TypeVar("Own", bound=Operator)
 
 
 def graph_method(function: Method) -> Method:
@@ -94,6 +95,11 @@ class Node:
     def output_ports(self) -> tuple[str, ...]:
         """``out`` for an output without a name of its own, and ``out_padding`` for one that has one."""
         return tuple(f"out_{suffix}" if suffix else "out" for suffix in self.operator.outputs)
+
+    def operator_as(self, kind: type[Own]) -> Own:
+        """The operator, which is of this ``kind``."""
+        assert isinstance(self.operator, kind)
+        return self.operator
 
     def describe(self) -> str:
         """``partition 'route' (moe.py:12)``."""

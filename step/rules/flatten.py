@@ -88,8 +88,7 @@ class HoldingFlatten(Machine):
 
 def rule(node: Node) -> Declared:
     """The firing rule of ``node``."""
-    operator = node.operator
-    assert isinstance(operator, Operator)
+    operator = node.operator_as(Operator)
     stops = tuple(operator.merged(Token(UNKNOWN, stop)).stop for stop in range(node.inputs[0].rank + 1))
     kind = HoldingFlatten if operator.holds(node.input_types[0]) else Flatten
     return Declared(kind, {"low": operator.low, "high": operator.high, "stops": stops})

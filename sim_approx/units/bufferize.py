@@ -62,9 +62,7 @@ class Bufferize(Machine):
         if new:
             room(self.free_pages)
         place = page * self.page_words + self.slot * self.words
-        stores = x.has_value
-        if x.has_value and self.tiled:
-            stores = rows_of(x.value) > 0
+        stores = x.has_value and (not self.tiled or rows_of(x.value) > 0)
         if stores and self.banks is not None:
             enter(self.banks, self.number, place)
         if last or not inside:

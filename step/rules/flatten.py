@@ -32,9 +32,7 @@ class Flatten(Machine):
         if not vanishes:
             rank = x.rank - self.high + self.low if x.rank > self.high else x.rank
             put(self.outputs[0], Token(x.value, self.stops[x.stop], rank, x.done))
-        if x.has_value:
-            return COMPUTES
-        return ENDS if x.done else None
+        return COMPUTES if x.has_value else ENDS if x.done else None
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -81,9 +79,7 @@ class HoldingFlatten(Machine):
             self.held = merged
             return None
         put(self.outputs[0], merged)
-        if x.has_value:
-            return COMPUTES
-        return ENDS if x.done else None
+        return COMPUTES if x.has_value else ENDS if x.done else None
 
 
 def rule(node: Node) -> Declared:

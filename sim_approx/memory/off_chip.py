@@ -29,9 +29,7 @@ class DeliverTiles(Machine):
         if x.has_value:
             take(self.inputs[1])
         put(self.outputs[0], x)
-        if x.has_value:
-            return COMPUTES
-        return ENDS if x.done else None
+        return COMPUTES if x.has_value else ENDS if x.done else None
 
 
 def load(site: UnitSite, issue: Callable[..., Machine], **given: Any) -> Machine:

@@ -10,7 +10,7 @@ from functools import partial
 from importlib import import_module
 from itertools import takewhile
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 from step.errors import GraphError, TypeMismatch, expect
 from step.host.names import unused
@@ -23,6 +23,8 @@ from step.language.operator import Names, Operator, StreamType
 from step.language.stream import Method, Stream
 from step.language.types import ElementType
 from step.language.well_typed import check_types
+
+Own = TypeVar("Own", bound=Operator)
 
 
 def graph_method(function: Method) -> Method:
@@ -92,6 +94,11 @@ class Node:
     def output_ports(self) -> tuple[str, ...]:
         """``out`` for an output without a name of its own, and ``out_padding`` for one that has one."""
         return tuple(f"out_{suffix}" if suffix else "out" for suffix in self.operator.outputs)
+
+    def operator_as(self, kind: type[Own]) -> Own:
+        """The operator, which is of this ``kind``."""
+        assert isinstance(self.operator, kind)
+        return self.operator
 
     def describe(self) -> str:
         """``partition 'route' (moe.py:12)``."""

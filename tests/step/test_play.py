@@ -155,6 +155,23 @@ def test_cycles_that_are_not_there(window: dict[str, Any], complaint: str) -> No
         step.play(example("moe_simple.py"), **window)
 
 
+SHOWN = {
+    found
+    for page in (ROOT / "docs").glob("*.md")
+    for found in re.findall(r"<!-- play: ([^\s#]+)(?:#(\d+)(?:,(\w+))?)? -->", page.read_text())
+}
+
+
+@pytest.mark.parametrize(("program", "cycle", "unit"), sorted(SHOWN))
+def test_what_pages_of_the_site_play_is_there(
+    program: str, cycle: str, unit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    data = data_of(step.play(program))
+    assert int(cycle or 0) <= data["end"]
+    assert not unit or unit in [each["name"] for each in data["units"]]
+
+
 def test_more_tokens_than_a_page_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(play_data, "MOST", 100)
     complaint = "the 301 cycles have 266 tokens, and a page can play 100: choose fewer cycles with --from and --to"

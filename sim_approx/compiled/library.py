@@ -15,7 +15,7 @@ import pkgutil
 import platform
 import shutil
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -28,6 +28,7 @@ from sim_approx.memory import masters, off_chip
 from step import rules
 from step.firing.machine import Machine
 from step.host import library
+from step.host.progress import Progress, silent
 from step.language.faults import Fault
 from step.language.tokens import UNKNOWN
 
@@ -35,6 +36,7 @@ NUMBER, NUMBERS = ctypes.c_int64, ctypes.POINTER(ctypes.c_int64)
 CALLBACK = ctypes.CFUNCTYPE(NUMBER, NUMBER, NUMBER, NUMBERS, NUMBERS)
 """Calls function `number` of `count` values, by their numbers, and gets the code of a fault."""
 
+WHAT = "the engine"
 CPP = Path(__file__).parent / "cpp"
 SHIPPED = Path(__file__).parent / "shipped"
 FLAGS = (
@@ -134,8 +136,15 @@ def rules_for(others: frozenset[type[Machine]]) -> Rules:
     return Rules("".join(parts), layouts, handles.objects)
 
 
+@dataclass(frozen=True)
+class Teller:
+    """Who is told of ``progress``: no difference to what is kept."""
+
+    progress: Progress = field(default=silent, compare=False)
+
+
 @cache
-def library_of(text: str, mask_words: int, compiler: str, directory: str) -> ctypes.CDLL:
+def library_of(text: str, mask_words: int, compiler: str, directory: str, teller: Teller = Teller()) -> ctypes.CDLL:
     """The engine with the rules of ``text``, for sets of ports of so many 64-bit words; raises `NoLibrary`.
 
     It is made with the ``compiler``, and kept in the ``directory``.
@@ -143,7 +152,8 @@ def library_of(text: str, mask_words: int, compiler: str, directory: str) -> cty
     name = f"{content_hash(text, mask_words)}.so"
     found = library.whole(SHIPPED / name)
     if found is None:
-        found = library.cached(Path(directory) / "engine", name, text, _command(mask_words, compiler), "the engine")
+        command = _command(mask_words, compiler)
+        found = library.cached(Path(directory) / "engine", name, text, command, WHAT, teller.progress)
     return _declare(found)
 
 
@@ -181,7 +191,7 @@ def ship(folder: Path) -> Path:
     text = rules_for(frozenset()).text
     shutil.rmtree(folder, ignore_errors=True)
     path = folder / f"{content_hash(text, 1)}.so"
-    library.compile_to(path, text, _command(1, library.compiler()), "the engine")
+    library.compile_to(path, text, _command(1, library.compiler()), WHAT)
     return path
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from step.errors import EnvironmentProblem
 from step.host.files import write_atomically
+from step.host.progress import Progress, silent
 
 
 class NoLibrary(EnvironmentProblem):
@@ -42,15 +43,19 @@ def version(compiler: str) -> str:
     return subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout
 
 
-def cached(folder: Path, identity: str, text: str, command: Sequence[str], what: str) -> ctypes.CDLL:
+def cached(
+    folder: Path, identity: str, text: str, command: Sequence[str], what: str, progress: Progress = silent
+) -> ctypes.CDLL:
     """The library that ``command``, a compiler and its options, makes of ``text``; once in ``folder``.
 
-    ``identity``: all that goes into it but the compiler, which has to be the same. Raises `NoLibrary`, about ``what``.
+    ``identity``: all that goes into it but the compiler, which has to be the same. ``progress`` is told where that
+    takes its time. Raises `NoLibrary`, about ``what``.
     """
     key = hashlib.sha256(f"{identity} {version(command[0])}".encode()).hexdigest()[:32]
     path = folder / f"{key}.so"
     found = whole(path)
     if found is None:
+        progress(f"compiling {what}, once")
         compile_to(path, text, command, what)
         found = whole(path)
     if found is None:

@@ -182,6 +182,14 @@ def test_computed_selectors(graph: Graph) -> None:
     assert both(netlist, bind_inputs(netlist.graph, {"x": values, "z": values})) == Status.FINISHED
 
 
+def test_a_library_that_is_compiled_is_told_of(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    for _ in range(2):
+        monkeypatch.setattr(library, "LOADED", {})
+        library.library_of(NO_RULES, 1, "g++", str(cache), said.append)
+    assert said == ["compiling the engine, once: half a minute"]
+
+
 def test_a_library_of_the_package_needs_no_compiler(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As long as all that goes into it is the same."""
     shipped = cache / "shipped"

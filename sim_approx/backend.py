@@ -151,7 +151,7 @@ class Model:
         shown = self._shown = self._showing and self._showing.copy()
         netlist = self.netlist.with_depths(depths) if depths else self.netlist
         netlist = netlist if memory is None else netlist.with_memory(memory)
-        fabric, engine = self._made = self._ready(netlist)
+        fabric, engine = self._made = self._ready(netlist, progress)
         logged: Events | None = {each.index: ([], [], []) for each in netlist.channels} if events else None
         jump = self.jump if jump is None else jump
         telling = _Telling(progress, on_token, netlist, fabric.outputs)
@@ -184,7 +184,7 @@ class Model:
             shown=shown,
         )
 
-    def _ready(self, netlist: Netlist) -> tuple[PlacedFabric, PythonEngine | CompiledEngine]:
+    def _ready(self, netlist: Netlist, progress: Progress) -> tuple[PlacedFabric, PythonEngine | CompiledEngine]:
         """A fabric with what ``netlist`` has, in which a run can begin, and the fastest engine that there is for it."""
         if self._made is not None:
             fabric, engine = self._made
@@ -201,14 +201,14 @@ class Model:
             for each, channel in zip(netlist.channels, fabric.channels, strict=True)
             if each.name in {**self._checks.checkers, **shown} and each.name not in self.data.streams
         }
-        return fabric, self._compiled(fabric, watch) or PythonEngine(fabric, watch)
+        return fabric, self._compiled(fabric, watch, progress) or PythonEngine(fabric, watch)
 
-    def _compiled(self, fabric: PlacedFabric, watch: Watch) -> CompiledEngine | None:
+    def _compiled(self, fabric: PlacedFabric, watch: Watch, progress: Progress) -> CompiledEngine | None:
         """The compiled engine, unless another one is wanted, or it can not be, which is the reason for that one."""
         if self.engine == "python":
             return None
         try:
-            return CompiledEngine(fabric, watch, outputs=self.values == "all")
+            return CompiledEngine(fabric, watch, outputs=self.values == "all", progress=progress)
         except SettingError:
             raise
         except (EnvironmentProblem, RuleError) as error:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,8 +20,15 @@ from step.errors import INTERRUPTED, EnvironmentProblem, StepError
 from step.host.names import unknown
 from step_cli.console import talk
 from step_cli.explained import drop, explained
+from step_cli.sections import ALIKE, WHICH, sections
 
 GROUP = "step.commands"
+
+NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
+"""What click raises, from its version 8.2 on, to show the help of a group without a verb."""
+
+RENAMED = {("waves", "--operators"): "--of", ("compare", "--operators"): "--all"}
+"""Options by verb and former name, which still do."""
 
 
 @cache
@@ -42,15 +49,28 @@ class Verbs(click.Group):
         return sorted(known_verbs())
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in known_verbs():
+            return None
         try:
-            return known_verbs()[name].load() if name in known_verbs() else None
+            found: click.Command = known_verbs()[name].load()
         except ModuleNotFoundError as error:
             return _unavailable(name, f"the module {error.name}; install it with: pip install 'step-fabric[sim]'")
+        if name in ALIKE:
+            found.epilog = WHICH
+        return found
 
-    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """Lists the verbs, of which none is loaded for that."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, _summary(known_verbs()[name])) for name in self.list_commands(context)])
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter, only: str | None = None) -> None:
+        """Lists the verbs by sections, or those of ``only`` one; none is loaded for that."""
+        for title, example, names in sections(self.list_commands(context)):
+            if only in (None, title):
+                with formatter.section(f"{title} ({example})"):
+                    formatter.write_dl([(name, _summary(known_verbs()[name])) for name in names])
+
+    def text_of(self, title: str, context: click.Context) -> str:
+        """The section of this ``title`` alone, and what tells its verbs apart."""
+        formatter = context.make_formatter()
+        self.format_commands(context, formatter, title)
+        return formatter.getvalue() + (WHICH.replace("\b", "") if title == "Explore" else "").rstrip()
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -69,6 +89,7 @@ class Verbs(click.Group):
         name, known = arguments[0], self.list_commands(context)
         if not name.startswith("-") and name not in known:
             raise click.UsageError(unknown("verb", name, known), context)
+        arguments = [_renamed(name, each) for each in arguments]
         found, command, rest = super().resolve_command(context, arguments)
         if command is not None:
             _check_once(_context_of(command, context, found), rest)
@@ -81,6 +102,16 @@ def _summary(verb: EntryPoint) -> str:
     body = [] if spec is None or spec.origin is None else ast.parse(Path(spec.origin).read_bytes()).body
     functions = (each for each in body if isinstance(each, ast.FunctionDef) and each.name == verb.attr)
     return next((click.Command(None, help=ast.get_docstring(each)).get_short_help_str(120) for each in functions), "")
+
+
+def _renamed(verb: str, argument: str) -> str:
+    """``argument`` of ``verb``; of an option that had another name once the present one, with a hint."""
+    option, equals, value = argument.partition("=")
+    new = RENAMED.get((verb, option))
+    if new is None:
+        return argument
+    talk(f"[cyan]hint:[/] {escape(option)} of step {verb} is called {escape(new)} now")
+    return f"{new}{equals}{value}"
 
 
 def _check_once(context: click.Context, arguments: list[str]) -> None:
@@ -141,20 +172,30 @@ def step() -> None:
 def main() -> None:
     """Runs a verb and turns errors into messages and exit codes; with ``STEP_TRACEBACK=1`` they stay what they are."""
     try:
-        result = step(standalone_mode=False)
+        result = step(prog_name="step", standalone_mode=False)
         sys.stdout.flush()
         code = result if isinstance(result, int) else 0
     except (KeyboardInterrupt, click.Abort):
         code = _told(lambda: talk("interrupted"), INTERRUPTED)
     except click.ClickException as error:
-        code = _told(error.show, StepError.exit_code)
+        tell = error.show if isinstance(error, NO_ARGUMENTS) else partial(_complain, *_usage(error))
+        code = _told(tell, StepError.exit_code)
     except Exception as error:
         if os.environ.get("STEP_TRACEBACK", "0") not in ("", "0"):
             raise
         known = explained(error)
-        lines = [f"[bold red]error:[/] {escape(str(known))}", *map(escape, getattr(known, "__notes__", []))]
-        code = _told(lambda: talk("\n".join(lines)), known.exit_code)
+        code = _told(partial(_complain, str(known), getattr(known, "__notes__", [])), known.exit_code)
     sys.exit(code)
+
+
+def _complain(text: str, notes: Iterable[str]) -> None:
+    talk("\n".join([f"[bold red]error:[/] {escape(text)}", *map(escape, notes)]))
+
+
+def _usage(error: click.ClickException) -> tuple[str, list[str]]:
+    """What is wrong with a command line, as other errors say it, and where it is said how it is written."""
+    text, context = error.format_message().removesuffix("."), getattr(error, "ctx", None)
+    return text[:1].lower() + text[1:], [f"  see {context.command_path} --help"] if context else []
 
 
 def _told(tell: Callable[[], None], code: int) -> int:

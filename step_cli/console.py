@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,11 @@ from step.host.progress import Progress
 from step.host.watching import OnTerminal
 
 LONGER_THAN_ANY_ROW = 1_000_000
+NARROW, GAP = 16, 2
+"""The least width to which a column of names is folded, and the blanks between two columns."""
+
+Column = tuple[str, bool, tuple[str, ...]]
+"""The heading of a column, whether it has names, and its cells."""
 
 FIRST, RAREST = 5.0, 60.0
 """Seconds to the first line, and the most between two of them; the time between them doubles."""
@@ -59,30 +65,52 @@ def as_json() -> bool:
     return bool(click.get_current_context().params["as_json"])
 
 
-def table(title: str, headings: Sequence[str], rows: Iterable[Iterable[object]], names: Collection[str] = ()) -> str:
+def table(
+    title: str, headings: Sequence[str], rows: Iterable[Iterable[object]], names: Collection[str] = (), keys: int = 1
+) -> str:
     """A table whose first column, and those called ``names``, have names, and the others numbers.
 
     None is what is not known. It has no frame, so that it fits a terminal of 80 columns and other programs can read it:
-    names are folded where the terminal is too narrow for them, and whole in a pipe or file.
+    names are folded where the terminal is too narrow for them, and whole in a pipe or file. Where the numbers alone are
+    wider, there are several tables, one below the other, that all begin with the first columns, the ``keys``.
     """
-    whole, columns = Table(box=None, pad_edge=False), Table(box=None, pad_edge=False)
-    for position, heading in enumerate(headings):
-        name = position == 0 or heading in names
-        for each in (whole, columns):
-            each.add_column(heading, justify="left" if name else "right", overflow="fold", no_wrap=not name)
-    for row in rows:
-        whole.add_row(*map(_text, row))
-    # All cells of a column as the lines of one look the same where nothing is folded. Rich takes a quarter of the time
-    # for it: with hundreds of operators that is more than their run takes.
-    columns.add_row(*("\n".join(map(str, each.cells)) for each in whole.columns))
+    cells = list(zip(*(map(_text, row) for row in rows), strict=True)) or [()] * len(headings)
+    columns = [(each, at == 0 or each in names, cells[at]) for at, each in enumerate(headings)]
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=LONGER_THAN_ANY_ROW)
-    fits = console.measure(columns).maximum <= console.width
+    first, rest = columns[:keys], columns[keys:]
     with console.capture() as captured:
         console.print(escape(title), style="bold", soft_wrap=True)
-        console.print(columns if fits else whole)
+        while rest:
+            widths = [_least(first)] + [GAP + _least([each]) for each in rest]
+            fit = max(1, sum(total <= console.width for total in accumulate(widths)) - 1)
+            console.print(_grid([*first, *rest[:fit]], console))
+            rest = rest[fit:]
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+def _least(columns: Sequence[Column]) -> int:
+    """The least width of ``columns`` side by side: numbers are never cut."""
+    return GAP * (len(columns) - 1) + sum(
+        min(max(map(len, (heading, *cells))), NARROW if is_name else LONGER_THAN_ANY_ROW)
+        for heading, is_name, cells in columns
+    )
+
+
+def _grid(columns: Sequence[Column], console: Console) -> Table:
+    whole, joined = Table(box=None, pad_edge=False), Table(box=None, pad_edge=False)
+    for heading, is_name, _ in columns:
+        for each in (whole, joined):
+            each.add_column(heading, justify="left" if is_name else "right", overflow="fold", no_wrap=not is_name)
+    # All cells of a column as the lines of one look the same where nothing is folded. Rich takes a quarter of the time
+    # for it: with hundreds of operators that is more than their run takes.
+    joined.add_row(*("\n".join(cells) for *_, cells in columns))
+    if console.measure(joined).maximum <= console.width:
+        return joined
+    for row in zip(*(cells for *_, cells in columns), strict=True):
+        whole.add_row(*row)
+    return whole
 
 
 def _text(cell: object) -> str:

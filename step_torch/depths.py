@@ -30,7 +30,7 @@ def with_depths(program: Program, *, routed: bool = False) -> Program:
     if not deep:
         return program
     deep = {name: max(outcome.peaks[name], asked[name]) for name in deep}
-    order = sorted(deep, key=lambda name: -deep[name] * runs.slot_bits(name))
+    order = sorted(deep, key=lambda name: -deep[name] * runs.slot_bits[name])
 
     def ends(candidates: list[dict[str, int]]) -> list[bool]:
         return [each.cycles is not None for each in runs.outcomes([{**asked, **each} for each in candidates])]

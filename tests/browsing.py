@@ -82,7 +82,7 @@ class Page:
             assert read, "the browser has ended"
             self._rest += read
         message, self._rest = self._rest.split(b"\0", 1)
-        return json.loads(message)  # type: ignore[no-any-return]
+        return json.loads(message)
 
 
 @contextmanager

@@ -65,7 +65,7 @@ def check_block(first: int, count: int) -> None:
         assert result.tokens and len(result.operators) >= OPERATORS[0]
 
 
-@pytest.mark.parametrize("number", [*range(8), *(pytest.param(each, marks=pytest.mark.slow) for each in range(8, 15))])
+@pytest.mark.parametrize("number", [*range(5), *(pytest.param(each, marks=pytest.mark.slow) for each in range(5, 15))])
 def test_programs(number: int) -> None:
     check_block(number * PER_TEST, PER_TEST)
 

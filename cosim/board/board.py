@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -34,7 +35,7 @@ ROOM = 1 << 24
 """Bytes for an image whose size only a run tells, where there are so many addresses."""
 
 
-class Board:
+class Board(AbstractContextManager["Board"]):
     """Simulation of ``program`` as the board that ``step board`` writes (docs/board.md), with memory and a host.
 
     Runs follow each other as they do in hardware, without a reset of the simulation. They have outputs, and the cycles
@@ -101,9 +102,6 @@ class Board:
         self._simulation = BoardProcess(built, plan)
         self._placed: tuple[PlacedImage, ...] = ()
         self._set({"watchdog": watchdog, "interrupt_enable": ALL_INTERRUPTS})
-
-    def __enter__(self) -> Board:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

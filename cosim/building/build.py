@@ -7,7 +7,6 @@ design, and holds nothing of the data: one build serves every run. Of a fabric b
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -31,12 +30,10 @@ from cosim.building.toolchain import HINTS, Toolchain, cocotb_libraries, find_to
 from hw.memory.port import MEMORY_RESET
 from hw.verilog.structure import separated
 from step.errors import BuildError, EnvironmentProblem
+from step.host import library
 from step.host.builds import cached, content_key
 from step.host.progress import Progress, silent
 from step.host.texts import filled
-
-SWITCH = "STEP_OPTIMIZE"
-"""The environment variable that is 0 where all runs are short ones."""
 
 GROUPS = 8
 """Files of C++ for all small modules together: the compiler takes a third of a second to begin one of its own."""
@@ -94,7 +91,7 @@ def build(
     toolchain = find_toolchain()
     if waves == "fst" and not has_lz4():
         raise EnvironmentProblem(f"lz4.h is missing: {HINTS['lz4']}")
-    optimization = OPTIMIZATION if optimize and os.environ.get(SWITCH) != "0" else NO_OPTIMIZATION
+    optimization = library.optimization(OPTIMIZATION, NO_OPTIMIZATION) if optimize else NO_OPTIMIZATION
     read = verilation(design, waves, edges)
     # Comments name lines of the user's program, which may move.
     texts = [re.sub(rb"\s*//[^\n]*", b"", path.read_bytes()) for path in read.given]

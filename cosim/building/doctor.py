@@ -66,7 +66,7 @@ def _verilator() -> Diagnosis:
     """The Verilator that a build would use, or the newest that does not do."""
     minimum, newest = show_verilator_version(MINIMUM["verilator"]), tuple[int, ...]()
     for place, each in verilators():
-        if each.is_new_enough:
+        if each.version >= MINIMUM["verilator"]:
             return Diagnosis("verilator", f"{show_verilator_version(each.version)} from {place}", minimum, True)
         newest = max(newest, each.version)
     found = show_verilator_version(newest) if newest else None

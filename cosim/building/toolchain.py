@@ -62,10 +62,6 @@ class Verilator:
     version: Version
     root: Path | None = None
 
-    @property
-    def is_new_enough(self) -> bool:
-        return self.version >= MINIMUM["verilator"]
-
 
 @dataclass(frozen=True)
 class Toolchain:
@@ -172,7 +168,7 @@ def find_verilator() -> Verilator:
     """The Verilator to use; `EnvironmentProblem` where there is none, or only old ones."""
     tried = []
     for place, each in verilators():
-        if each.is_new_enough:
+        if each.version >= MINIMUM["verilator"]:
             return each
         told = show_verilator_version(each.version) if each.version else "one that tells no version"
         tried.append(f"{place} has {told}")

@@ -10,9 +10,16 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from hw.arithmetic.fp32_add import normalised
 from hw.arithmetic.halves import factors
 from hw.arithmetic.staged import Staged, Values
+from hw.primitives.timing import named
 from step.language.fused import FRACTION_BITS, SIGNIFICAND
 
 STEPS = 10
+
+OF_TERMS = "signs", "exponents", "zeros", "significands"
+"""Values that each term has one of."""
+
+SPECIAL = "nan", "plus", "minus"
+"""Whether there is a NaN, and an infinity of either sign."""
 
 
 class Term(NamedTuple):
@@ -58,7 +65,7 @@ class FusedSum(Staged):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         x = self._aligned(m, self._largest(m, self._terms(m)))
-        self._finish(m, self._normal(m, self._magnitude(m, self._sum(m, x))))
+        self._finish(m, self._magnitude(m, self._sum(m, x)))
         return m
 
     def _terms(self, m: Module) -> Values:
@@ -67,10 +74,7 @@ class FusedSum(Staged):
         return self.behind(
             m,
             1,
-            signs=Cat(each.sign for each in terms),
-            exponents=Cat(each.exponent for each in terms),
-            zeros=Cat(each.zero for each in terms),
-            significands=Cat(each.significand for each in terms),
+            **{name: Cat(getattr(each, name[:-1]) for each in terms) for name in OF_TERMS},
             nan=Cat(each.nan for each in terms).any(),
             plus=Cat(each.infinite & ~each.sign for each in terms).any(),
             minus=Cat(each.infinite & each.sign for each in terms).any(),
@@ -78,19 +82,20 @@ class FusedSum(Staged):
 
     def _largest(self, m: Module, x: Values) -> Values:
         """Steps 2 and 3: the largest exponent."""
-        kept = "signs", "exponents", "zeros", "significands", "nan", "plus", "minus"
+        kept = *OF_TERMS, *SPECIAL
         largest = _words(x.exponents, self.exponent_bits)
         half = (self.terms.bit_length() - 1) // 2
         for level in range(self.terms.bit_length() - 1):
             if level == half:
                 x = self.behind(m, 2, **x.only(*kept), largest=Cat(largest))
                 largest = _words(x.largest, self.exponent_bits)
-            largest = [_larger(m, f"larger_{level}_{at}", *pair) for at, pair in enumerate(_pairs(largest))]
+            pairs = enumerate(_pairs(largest))
+            largest = [named(m, Mux(one > other, one, other), f"larger_{level}_{at}") for at, (one, other) in pairs]
         return self.behind(m, 3, **x.only(*kept), largest=largest[0])
 
     def _aligned(self, m: Module, x: Values) -> Values:
         """Steps 4 and 5: the significands shifted down by what is missing to the largest exponent, with their signs."""
-        kept = "nan", "plus", "minus", "largest"
+        kept = *SPECIAL, "largest"
         width = self.significand + FRACTION_BITS - self.fraction
         shifts = width.bit_length()
         shifted, distances = [], []
@@ -118,7 +123,7 @@ class FusedSum(Staged):
         A negative number is one more than its inverted bits. Each addition takes in the carry of one term; that of the
         last term is left over, as ``carry``.
         """
-        kept = "nan", "plus", "minus", "largest"
+        kept = *SPECIAL, "largest"
         width = self.significand + FRACTION_BITS - self.fraction
         values = [Cat(each, sign) for each, sign in zip(_words(x.aligned, width), x.signs, strict=True)]
         levels = self.terms.bit_length() - 1
@@ -136,17 +141,12 @@ class FusedSum(Staged):
         exponent = Signal(range(-(1 << 10), 1 << 10), name="top_exponent")
         m.d.comb += exponent.eq(x.largest + (bits - 1 - FRACTION_BITS - self.bias))
         magnitude = ((x.total ^ negative.replicate(bits + 1)) + (negative ^ x.carry))[:bits]
-        kept = x.only("nan", "plus", "minus")
-        return self.behind(m, 8, **kept, magnitude=magnitude, exponent=exponent, negative=negative)
-
-    def _normal(self, m: Module, x: Values) -> Values:
-        """Step 9: the magnitude shifted up by a multiple of 4 bits, and how much that was."""
-        normal, zeros = normalised(m, x.magnitude, 16, 8, 4)
-        kept = x.only("nan", "plus", "minus", "exponent", "negative")
-        return self.behind(m, 9, **kept, normal=normal, zeros=zeros)
+        return self.behind(m, 8, **x.only(*SPECIAL), magnitude=magnitude, exponent=exponent, negative=negative)
 
     def _finish(self, m: Module, x: Values) -> None:
-        """Step 10: shift what is left to shift, and choose."""
+        """Steps 9 and 10: the magnitude shifted up by a multiple of 4 bits, then by what is left, and the choice."""
+        normal, zeros = normalised(m, x.magnitude, 16, 8, 4)
+        x = self.behind(m, 9, **x.only(*SPECIAL, "exponent", "negative"), normal=normal, zeros=zeros)
         normal, zeros = normalised(m, x.normal, 2, 1)
         top = len(normal) - 1
         exponent = Signal.like(x.exponent, name="exponent")
@@ -196,12 +196,6 @@ def _words(value: Value, width: int) -> list[Value]:
 def _pairs(values: list[Value]) -> list[tuple[Value, Value]]:
     """Neighbours."""
     return list(zip(values[::2], values[1::2], strict=True))
-
-
-def _larger(m: Module, name: str, first: Value, second: Value) -> Value:
-    larger = Signal(len(first), name=name)
-    m.d.comb += larger.eq(Mux(first > second, first, second))
-    return larger
 
 
 def _shifted(value: Value, places: int, wanted: Value) -> Value:

@@ -40,8 +40,6 @@ class FiringRule(abc.ABC):
 
     verilog_name: ClassVar[str] = ""
     """Name of the rule in Verilog, where that is not the name of its class."""
-    verilog_origin: ClassVar[str] = ""
-    """The module by which digests in names know the rule, where that is not the one of its class."""
 
     @property
     def name(self) -> str:
@@ -132,7 +130,7 @@ class Unit(Parametric):
 
     @property
     def key(self) -> str:
-        return f"{self.rule.verilog_origin or self.kind.__module__} {super().key}"
+        return f"{self.kind.__module__} {super().key}"
 
     @property
     def spelling(self) -> Spelling:

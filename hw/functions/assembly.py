@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Value
+from amaranth.hdl import Module, Value
 from amaranth.lib.wiring import In
 
-from hw.functions.corner_turn import CornerTurn, Move
+from hw.functions.corner_turn import Move, Turn, chosen, sizes_of
 from hw.primitives.timing import held
-from hw.verilog.modules import Parametric
 
 
-class Assembly(Parametric):
-    """Puts the items of ``moves``, of ``width`` bits each, together in registers, while the tile before is read.
+class Assembly(Turn):
+    """Puts the items of ``moves``, of ``item_bits`` each, together in registers, while the tile before is read.
 
     With ``write`` those of ``write_step`` are on ``values``. With ``swap`` all have come, move on to other registers,
     and from the next cycle on ``result`` has those of ``read_step``; the next tile may be written. ``last``: its last
     step comes with ``swap``, else before it.
     """
 
-    def __init__(self, moves: tuple[Move, ...], width: int, *, last: bool) -> None:
-        self.moves, self.width, self.last = moves, width, last
-        turn = CornerTurn(moves, width, 1)
-        names = ("write", "write_step", "values", "read_step", "result")
-        super().__init__({**{name: turn.signature.members[name] for name in names}, "swap": In(1)})
-        self.parameters = {"item_bits": self.width, "moves": tuple(map(tuple, self.moves)), "last": self.last}
+    def __init__(self, moves: tuple[Move, ...], item_bits: int, *, last: bool) -> None:
+        self.moves, self.width, self.last = moves, item_bits, last
+        super().__init__(*sizes_of(moves, item_bits), swap=In(1))
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -43,16 +38,5 @@ class Assembly(Parametric):
                 for move in self.moves
                 if move.read_port == port
             }
-            m.d.comb += self.result.word_select(port, self.width).eq(_chosen(items, self.read_step))
+            m.d.comb += self.result.word_select(port, self.width).eq(chosen(items, self.read_step))
         return m
-
-
-def _chosen(items: Mapping[int, Value], number: Value) -> Value:
-    """Item ``number``, which is there: a tree of multiplexers, a bit of ``number`` for each level."""
-    halves = [{at >> 1: item for at, item in items.items() if at & 1 == bit} for bit in range(2)]
-    if len(items) == 1:
-        return next(iter(items.values()))
-    if not all(halves):
-        return _chosen(halves[0] or halves[1], number[1:])
-    even, odd = (_chosen(half, number[1:]) for half in halves)
-    return Mux(number[0], odd, even)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
@@ -12,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 from hw.primitives.memories import Deep, Shallow
 from hw.primitives.timing import registered
 from hw.verilog.modules import Parametric
+from step.lowering.plans.parts import Parts
 
 
 class Move(NamedTuple):
@@ -32,7 +32,29 @@ def moves_of(ways: Iterable[tuple[int, int]], enter: int, leave: int) -> tuple[M
     return tuple(Move(*divmod(source, enter), *divmod(to, leave)) for source, to in ways)
 
 
-class CornerTurn(Parametric):
+def sizes_of(moves: Iterable[Move], item_bits: int) -> tuple[Parts, Parts]:
+    """What is written in the steps of ``moves``, and what is read."""
+    writes, write_ports, reads, read_ports = (max(each) + 1 for each in zip(*moves, strict=True))
+    return Parts(writes, write_ports * item_bits), Parts(reads, read_ports * item_bits)
+
+
+class Turn(Parametric):
+    """Ports of what is ``written`` step by step, and ``read`` in other ones; of several ``parts`` with their number.
+
+    With ``write`` the items of ``write_step`` are on ``values``, and ``result`` has those of ``read_step``; ``more``
+    are the ports of one that has no such, or others.
+    """
+
+    def __init__(self, written: Parts, read: Parts, parts: int = 1, **more: Any) -> None:
+        numbers = {"write_part": In(range(parts)), "read_part": In(range(parts))} if parts > 1 else {}
+        steps = {
+            f"{name}_step": In(max(1, (of.count - 1).bit_length())) for name, of in (("write", written), ("read", read))
+        }
+        values = {"values": In(written.bits), "result": Out(read.bits)}
+        super().__init__({**numbers, "write": In(1), **steps, **values, **more})
+
+
+class CornerTurn(Turn):
     """Holds ``parts`` times the items of ``moves``, of ``width`` bits each. A single part has no number.
 
     With ``write`` the items of ``write_step`` are on ``values``, port 0 lowest, and go into ``write_part``; ``result``
@@ -44,25 +66,9 @@ class CornerTurn(Parametric):
     are one memory.
     """
 
-    def __init__(self, moves: tuple[Move, ...], width: int, parts: int, *, deep: bool = False) -> None:
-        self.moves, self.width, self.parts, self.deep = moves, width, parts, deep
-        writes, write_ports, reads, read_ports = (range(max(each) + 1) for each in zip(*moves, strict=True))
-        super().__init__(
-            {
-                **({"write_part": In(range(parts)), "read_part": In(range(parts))} if parts > 1 else {}),
-                "write": In(1),
-                "write_step": In(max(1, len(writes) - 1).bit_length()),
-                "values": In(width * len(write_ports)),
-                "read_step": In(max(1, len(reads) - 1).bit_length()),
-                "result": Out(width * len(read_ports)),
-            }
-        )
-        self.parameters = {
-            "item_bits": self.width,
-            "moves": tuple(map(tuple, self.moves)),
-            "parts": self.parts,
-            "deep": self.deep,
-        }
+    def __init__(self, moves: tuple[Move, ...], item_bits: int, parts: int, *, deep: bool = False) -> None:
+        self.moves, self.width, self.parts, self.deep = moves, item_bits, parts, deep
+        super().__init__(*sizes_of(moves, item_bits), parts)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -98,20 +104,24 @@ class CornerTurn(Parametric):
 
         for port in sorted(read_place):
             sources = sorted(source for source, to in banks if to == port)
-            chosen = {move.read_step: sources.index(move.write_port) for move in self.moves if move.read_port == port}
-            choice = _lookup(m, self.read_step, chosen, (len(sources) - 1).bit_length())
+            wanted = {move.read_step: sources.index(move.write_port) for move in self.moves if move.read_port == port}
+            choice = _lookup(m, self.read_step, wanted, (len(sources) - 1).bit_length())
             if self.deep and len(sources) > 1:
                 choice = registered(m, choice, f"choice_{port}")
-            items = [data[source, port] for source in sources]
-            m.d.comb += self.result.word_select(port, self.width).eq(_chosen(items, choice))
+            items = {number: data[source, port] for number, source in enumerate(sources)}
+            m.d.comb += self.result.word_select(port, self.width).eq(chosen(items, choice))
         return m
 
 
-def _chosen(items: list[Value], choice: Value) -> Value:
-    """Number ``choice`` of ``items``: a tree of multiplexers, a bit of ``choice`` for each level."""
-    for bit in choice:
-        items = [Mux(bit, odd, even) for even, odd in zip_longest(items[::2], items[1::2], fillvalue=items[-1])]
-    return items[0]
+def chosen(items: Mapping[int, Value], number: Value) -> Value:
+    """Item ``number``, which is there: a tree of multiplexers, a bit of ``number`` for each level."""
+    if len(items) == 1:
+        return next(iter(items.values()))
+    halves = [{at >> 1: item for at, item in items.items() if at & 1 == bit} for bit in range(2)]
+    if not all(halves):
+        return chosen(halves[0] or halves[1], number[1:])
+    even, odd = (chosen(half, number[1:]) for half in halves)
+    return Mux(number[0], odd, even)
 
 
 def _lookup(m: Module, index: Value, entries: Mapping[int, int], width: int) -> Value:

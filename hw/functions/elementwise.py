@@ -61,13 +61,7 @@ class LeafLane(ArithmeticLane):
         return leaf
 
     def compute(self, m: Module, name: str, *operands: Value) -> Value:
-        leaf = self.leaf
-        widths = [len(getattr(leaf, port)) for port in leaf.operands]
-        wide = [
-            value if len(value) == width else as_fp32(value, dtype)
-            for value, dtype, width in zip(operands, self.formats, widths, strict=True)
-        ]
-        return placed(m, name, leaf, *wide)
+        return _placed(m, name, self.leaf, operands, self.formats)
 
 
 def on_leaves(units: Mapping[type[Function], type[Staged]]) -> Callable[[Function, Application, Any], VectorDatapath]:
@@ -76,6 +70,15 @@ def on_leaves(units: Mapping[type[Function], type[Staged]]) -> Callable[[Functio
         function: type(f"{unit.__name__}Lane", (LeafLane,), {"arithmetic": unit}) for function, unit in units.items()
     }
     return on_lanes(lanes)
+
+
+def _placed(m: Module, name: str, leaf: Staged, operands: Sequence[Value], formats: Sequence[DType]) -> Value:
+    """Place ``leaf``; returns its result for ``operands``, in FP32 or as narrow as its inputs are."""
+    wide = [
+        value if len(value) == len(getattr(leaf, port)) else as_fp32(value, dtype)
+        for value, dtype, port in zip(operands, formats, leaf.operands, strict=False)
+    ]
+    return placed(m, name, leaf, *wide)
 
 
 class AddLane(LeafLane):
@@ -142,11 +145,8 @@ class MulAddLane(ArithmeticLane):
 
     def compute(self, m: Module, name: str, *operands: Value) -> Value:
         multiply = self._multiplier
-        factors = [
-            value if len(value) == len(port) else as_fp32(value, dtype)
-            for value, dtype, port in zip(operands, self.formats, (multiply.first, multiply.second), strict=False)
-        ]
-        product = delayed(m, placed(m, f"{name}_product", multiply, *factors), 1, f"{name}_product_out")
+        product = _placed(m, f"{name}_product", multiply, operands[:2], self.formats)
+        product = delayed(m, product, 1, f"{name}_product_out")
         third = delayed(m, operands[2], multiply.depth + 1, f"{name}_third")
         return placed(m, name, Fp32Add(self.stages), product, as_fp32(third, self.formats[2]))
 

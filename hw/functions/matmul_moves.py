@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
+from itertools import product
 
-from hw.functions.corner_turn import Move
+from hw.functions.corner_turn import Move, moves_of
 from step.lowering.plans.matmul_plan import MatmulPlan
 from step.lowering.plans.words import Words
 
@@ -12,29 +13,31 @@ from step.lowering.plans.words import Words
 def operand_moves(plan: MatmulPlan, port: int) -> tuple[Move, ...]:
     """From the words of an operand to its ``block_rows`` x ``terms`` scalars of a cycle, or to its ``block_cols`` x
     ``terms`` where it is the right one; a step is (row or column block, step of k)."""
-    shape, tile, inner = plan.arrangement, plan.operands[port], plan.operands[0].cols
+    shape, inner, terms = plan.arrangement, plan.operands[0].cols, plan.terms
     rows, cols = (shape.rows, shape.block_rows, shape.row_blocks), (shape.cols, shape.block_cols, shape.col_blocks)
     extent, size, blocks = cols if port else rows
-    moves: list[Move] = []
-    for at in range(extent):
-        block, lane = divmod(at, size)
-        for k in range(inner):
-            step, term = divmod(k, plan.terms)
-            scalar = k * extent + at if port and not plan.transposed else at * inner + k
-            moves += _out_of_words(scalar, tile, block + (step << _width(blocks)), lane * plan.terms + term)
-    return tuple(moves)
+    bits = max(1, (blocks - 1).bit_length())  # as a `hw.primitives.timing.counter` has
+
+    def way(at: int, k: int) -> tuple[int, int]:
+        (block, lane), (step, term) = divmod(at, size), divmod(k, terms)
+        scalar = k * extent + at if port and not plan.transposed else at * inner + k
+        return scalar, ((block + (step << bits)) * size + lane) * terms + term
+
+    ways = (way(*each) for each in product(range(extent), range(inner)))
+    return _out_of_words(ways, plan.operands[port], size * terms)
 
 
 def result_moves(plan: MatmulPlan) -> tuple[Move, ...]:
     """From the sums of a block, which is a step, to the words of the result."""
     shape = plan.arrangement
-    moves: list[Move] = []
-    for i in range(shape.rows):
-        for j in range(shape.cols):
-            block = i // shape.block_rows * shape.col_blocks + j // shape.block_cols
-            lane = i % shape.block_rows * shape.block_cols + j % shape.block_cols
-            moves += [each.back() for each in _out_of_words(i * shape.cols + j, plan.result, block, lane)]
-    return tuple(moves)
+
+    def way(i: int, j: int) -> tuple[int, int]:
+        (down, row), (across, col) = divmod(i, shape.block_rows), divmod(j, shape.block_cols)
+        block, lane = down * shape.col_blocks + across, row * shape.block_cols + col
+        return i * shape.cols + j, block * shape.lanes + lane
+
+    ways = (way(*each) for each in product(range(shape.rows), range(shape.cols)))
+    return tuple(each.back() for each in _out_of_words(ways, plan.result, shape.lanes))
 
 
 def item_bits(tile: Words) -> int:
@@ -42,15 +45,9 @@ def item_bits(tile: Words) -> int:
     return min(tile.dtype.bits, tile.word_bits)
 
 
-def _out_of_words(scalar: int, tile: Words, step: int, port: int) -> Iterator[Move]:
-    """The way of a scalar out of the words of a tile; in several pieces where words are narrower than scalars."""
-    width = item_bits(tile)
-    pieces, per_word = tile.dtype.bits // width, tile.word_bits // width
-    for piece in range(pieces):
-        word, place = divmod(scalar * pieces + piece, per_word)
-        yield Move(word, place, step, port * pieces + piece)
-
-
-def _width(extent: int) -> int:
-    """Bits of a `hw.primitives.timing.counter`."""
-    return max(1, (extent - 1).bit_length())
+def _out_of_words(ways: Iterable[tuple[int, int]], tile: Words, ports: int) -> tuple[Move, ...]:
+    """The ``ways`` of scalars out of the words of a tile, to so many ``ports``; in several pieces where words are
+    narrower than scalars."""
+    pieces, per_word = tile.dtype.bits // item_bits(tile), tile.word_bits // item_bits(tile)
+    items = ((scalar * pieces + at, to * pieces + at) for scalar, to in ways for at in range(pieces))
+    return moves_of(items, per_word, ports * pieces)

@@ -92,13 +92,18 @@ class Order(Working):
     def _down(self, advance: Value, begins: Value, blocks: Any) -> tuple[Value, Value]:
         """The row of the block in its group, and whether it is the last one, of so many ``blocks`` below each other."""
         m, shape = self._m, self._plan.arrangement
-        left, height = (Signal(range(shape.row_blocks + 1), name=name) for name in ("left", "height"))
-        self._last_group = Signal(name="last_group")
-        m.d.comb += [self._last_group.eq(left < 2 * shape.group), height.eq(Mux(self._last_group, left, shape.group))]
-        with m.If(begins):
-            m.d.sync += left.eq(blocks)
-        with m.Elif(self._turn_ends & self.last_k):
-            m.d.sync += left.eq(left - shape.group)
+        height, group_ends = Signal(range(shape.row_blocks + 1), name="height"), self._turn_ends & self.last_k
+        if isinstance(blocks, int):  # registers that hold what is known would be LUTs
+            *_, left = heights = shape.heights(shape.rows)
+            _, self._last_group = counter(m, len(heights), "group", group_ends)
+        else:
+            left, self._last_group = Signal.like(height, name="left"), Signal(name="last_group")
+            m.d.comb += self._last_group.eq(left < 2 * shape.group)
+            with m.If(begins):
+                m.d.sync += left.eq(blocks)
+            with m.Elif(group_ends):
+                m.d.sync += left.eq(left - shape.group)
+        m.d.comb += height.eq(Mux(self._last_group, left, shape.group))
         return counter(m, shape.row_blocks, "down", advance, height)
 
     def _enough(self, busy: Value) -> Value:

@@ -9,6 +9,7 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from hw.functions.datapath import Datapath, made_by
 from hw.functions.order import ordered, scalar_of
 from hw.links.packing import pack_element
+from hw.links.words import in_words
 from hw.primitives.delay import DelayLine
 from hw.primitives.timing import held, word_window
 from hw.verilog.modules import Shared
@@ -53,24 +54,16 @@ class MaxIndexDatapath(Datapath):
         begins = Signal()
         m.d.sync += begins.eq(leaves)
         found = Cat(scalar_of(each[32:], dtype) for each in largest), Cat(~each[:32] for each in largest)
-        self._leave(m, begins, found)
+        width, items = len(self.result), list[Value]()
+        for each, count in zip(found, words(self.plan.items, self.plan.link_bits), strict=True):
+            items += [each, C(0, width * count - len(each))]
+        m.d.comb += self.result.eq(in_words(m, Cat(items), begins, width))
         return m
 
     def _collected(self, m: Module, port: int, tile: Words, number: Value, comes: Value) -> Value:
         """The scalars of an operand, a cycle behind its last word."""
         word, name = getattr(self, f"operand{port}")[: tile.word_bits], f"operand{port}"
         return Cat(held(m, word, comes & (number == at), f"{name}_{at}") for at in range(tile.words))
-
-    def _leave(self, m: Module, begins: Value, items: tuple[Value, ...]) -> None:
-        """The words of ``items``, one after the other, from the cycle with ``begins`` on."""
-        width, leaving = len(self.result), list[Value]()
-        for item, count in zip(items, words(self.plan.items, self.plan.link_bits), strict=True):
-            parts = [item[at * width : (at + 1) * width] for at in range(count)]
-            leaving += [Cat(each, C(0, width - len(each))) for each in parts]
-        first, *others = leaving
-        rest = Signal(width * len(others), reset_less=True)
-        m.d.sync += rest.eq(Mux(begins, Cat(others), rest >> width))
-        m.d.comb += self.result.eq(Mux(begins, first, rest[:width]))
 
 
 datapath = made_by({MaxIndex: MaxIndexDatapath})

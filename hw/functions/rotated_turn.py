@@ -6,14 +6,14 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Value
-from amaranth.lib.wiring import In, Out
 
+from hw.functions.corner_turn import Turn
 from hw.primitives.memories import Shallow
-from hw.verilog.modules import Parametric
 from step.lowering.plans.matmul_plan import MatmulPlan
+from step.lowering.plans.parts import Parts
 
 
-class RotatedTurn(Parametric):
+class RotatedTurn(Turn):
     """The right operand of a fused product: as a `hw.functions.corner_turn.CornerTurn` of its moves, in fewer banks.
 
     A word has ``word`` scalars of a matrix with ``cols`` columns, and a read wants those of ``terms`` rows and
@@ -33,14 +33,9 @@ class RotatedTurn(Parametric):
         place_bits = (self.pieces * self.steps - 1).bit_length()
         self._depth = self.parts << place_bits
         super().__init__(
-            {
-                **({"write_part": In(range(self.parts)), "read_part": In(range(self.parts))} if self.parts > 1 else {}),
-                "write": In(1),
-                "write_step": In((self.words - 1).bit_length()),
-                "values": In(self.width * self.word),
-                "read_step": In(place_bits),
-                "result": Out(self.width * self.across * self.terms),
-            }
+            Parts(self.words, self.width * self.word),
+            Parts(self.pieces * self.steps, self.width * self.across * self.terms),
+            self.parts,
         )
         self.parameters = {
             "columns": self.cols,

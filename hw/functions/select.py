@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 
-from hw.functions.datapath import Datapath, made_by
+from hw.functions.datapath import made_by
 from hw.functions.order import ordered, scalar_of
 from hw.functions.wires import WiresDatapath
 from hw.primitives.timing import counter, delayed, held, window
 from step.functions.select import KeepTopK, SelectAll, SelectIndices, SelectValid, TargetIndices, TopK
 from step.language.types import Tile
-from step.lowering.plans.plan import Wires
 
 
 class SelectValidDatapath(WiresDatapath):
@@ -32,10 +29,6 @@ class SelectAllDatapath(WiresDatapath):
 class SelectIndicesDatapath(WiresDatapath):
     """The target whose index is the operand; in a reduction, with those of the indices before it."""
 
-    @property
-    def clocked(self) -> bool:  # type: ignore[override]
-        return self.plan.reduce
-
     def value(self, m: Module) -> Value:
         targets = self.plan.result_bits
         index = self.operand0[: max(1, (targets - 1).bit_length())]
@@ -46,14 +39,11 @@ class SelectIndicesDatapath(WiresDatapath):
         return Mux(self.first, 0, before) | Mux(self.start, target, 0)
 
 
-class TargetIndicesDatapath(Datapath):
+class TargetIndicesDatapath(WiresDatapath):
     """The lowest target of what is left is the next index, one in a cycle; then it is left no more."""
 
-    plan: Wires
-
-    def elaborate(self, platform: Any) -> Module:
-        m, (targets,) = Module(), self.plan.operand_bits
-        k = self.plan.output.bits // 32
+    def value(self, m: Module) -> Value:
+        (targets,), k = self.plan.operand_bits, self.plan.output.bits // 32
         bits = max(1, (targets - 1).bit_length())
         rest = Signal(targets, reset_less=True)
         left, above, lowest = Signal(targets), Signal(targets), Signal(targets)
@@ -66,21 +56,18 @@ class TargetIndicesDatapath(Datapath):
         found = Signal(bits * k, reset_less=True)
         m.d.sync += [rest.eq(above), found.eq(Cat(found, index)[bits:])]
         zeros = C(0, 32 - bits)
-        m.d.comb += self.result.eq(Cat(Cat(found.word_select(at, bits), zeros) for at in range(k)))
-        return m
+        return Cat(Cat(found.word_select(at, bits), zeros) for at in range(k))
 
 
-class TopKDatapath(Datapath):
+class TopKDatapath(WiresDatapath):
     """Scores that less than k others of their row beat: larger ones, or equal ones before it.
 
     In a cycle some of the scores of a row are compared with all of them, which count how often they are beaten. The
     result is a selector of those that win, or of `KeepTopK` these scores, and zeros.
     """
 
-    plan: Wires
-
-    def elaborate(self, platform: Any) -> Module:
-        m, (tile,), function = Module(), self.plan.inputs, self.plan.function
+    def value(self, m: Module) -> Value:
+        (tile,), function = self.plan.inputs, self.plan.function
         assert isinstance(tile, Tile) and isinstance(function, TopK | KeepTopK)
         (rows, count), bits, at_once = tile.shape, tile.dtype.bits, self.plan.at_once
         steps = -(-count // at_once)
@@ -111,9 +98,7 @@ class TopKDatapath(Datapath):
                 m.d.sync += beaten.eq(Mux(step == 0, 0, beaten) + by)
             wins.append(beaten < function.k)
         won = Cat(wins)
-        keeps = isinstance(function, KeepTopK)
-        m.d.comb += self.result.eq(self._kept(m, tile, scores, won, active & last, row) if keeps else won)
-        return m
+        return self._kept(m, tile, scores, won, active & last, row) if isinstance(function, KeepTopK) else won
 
     def _kept(self, m: Module, tile: Tile, scores: list[Signal], wins: Value, last: Value, row: Value) -> Value:
         """The scores that win, and zeros, where those of ``row`` win behind the ``last`` step of it."""

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from amaranth.hdl import Cat, Module, Value
 
-from amaranth.hdl import Cat, Module
-
-from hw.functions.datapath import Datapath, made_by
+from hw.functions.datapath import made_by
+from hw.functions.wires import WiresDatapath
 from step.functions.transpose import Transpose
 from step.language.types import Tile
-from step.lowering.plans.plan import Wires
 
 
-class TransposeDatapath(Datapath):
+class TransposeDatapath(WiresDatapath):
     """``result`` = ``operand0``, a matrix, column by column."""
 
-    plan: Wires
-    clocked = False
-
-    def elaborate(self, platform: Any) -> Module:
-        m, (tile,) = Module(), self.plan.inputs
+    def value(self, m: Module) -> Value:
+        (tile,) = self.plan.inputs
         assert isinstance(tile, Tile)
         rows, cols = (1, 1) if self.streams else tile.shape
         places = (row * cols + col for col in range(cols) for row in range(rows))
         bits = self.plan.result_bits // (rows * cols)
-        m.d.comb += self.result.eq(Cat(self.operand0.word_select(place, bits) for place in places))
-        return m
+        return Cat(self.operand0.word_select(place, bits) for place in places)
 
 
 datapath = made_by({Transpose: TransposeDatapath})

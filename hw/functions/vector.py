@@ -100,19 +100,14 @@ class VectorDatapath(Datapath):
 
     # -- operands -----------------------------------------------------------------------------------------------
 
-    def _indices(self, operand: Words, group: int) -> list[int]:
-        """The scalars of an operand in a group; a lane beyond the end has nothing to do."""
-        found = []
-        for scalar in range(group * self.lanes, min((group + 1) * self.lanes, self.shape.rows * self.shape.cols)):
-            row, col = divmod(scalar, self.shape.cols)
-            found.append((row if operand.rows > 1 else 0) * operand.cols + col * operand.cols // self.shape.cols)
-        return found
-
     def _group(self, element: Value, operand: Words, group: int) -> Value:
-        """A group of an operand out of all its scalars."""
-        bits = operand.dtype.bits
-        scalars: list[Value] = [element.word_select(index, bits) for index in self._indices(operand, group)]
-        return Cat(*scalars, C(0, (self.lanes - len(scalars)) * bits))
+        """A group of an operand out of all its scalars; a lane beyond the end has nothing to do."""
+        bits, cols, found = operand.dtype.bits, self.shape.cols, list[Value]()
+        for scalar in range(group * self.lanes, min((group + 1) * self.lanes, self.shape.scalars)):
+            row, col = divmod(scalar, cols)
+            place = (row if operand.rows > 1 else 0) * operand.cols + col * operand.cols // cols
+            found.append(element.word_select(place, bits))
+        return Cat(*found, C(0, (self.lanes - len(found)) * bits))
 
     def _operand(self, m: Module, port: int, valid: Value, number: Value, read: Groups) -> Value:
         """An operand's group that enters the lanes now, when the words with their ``number`` are ``valid``."""

@@ -20,7 +20,10 @@ class WiresDatapath(Datapath):
     """``result`` = the `value` of the operands."""
 
     plan: Wires
-    clocked = False
+
+    @property
+    def clocked(self) -> bool:  # type: ignore[override]
+        return self.plan.cycles > 0 or self.plan.reduce
 
     @property
     def spelling(self) -> Spelling:
@@ -28,7 +31,7 @@ class WiresDatapath(Datapath):
 
     @abc.abstractmethod
     def value(self, m: Module) -> Value:
-        """The result for the operands that are there."""
+        """The result for the operands that are there, or came with the start."""
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

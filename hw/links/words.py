@@ -21,11 +21,10 @@ def whole(m: Module, name: str, word: Value, phase: Value, format: TokenFormat, 
     return Cat(words)[: format.bits]
 
 
-def in_words(m: Module, element: Value, begins: Value, format: TokenFormat) -> Value:
-    """The words of ``element``, of one item, which is there in the cycle with ``begins`` and need not stay."""
-    if format.words == 1:
+def in_words(m: Module, element: Value, begins: Value, bits: int) -> Value:
+    """The words of ``element``, of ``bits`` each, which is there in the cycle with ``begins`` and need not stay."""
+    if len(element) <= bits:
         return element
-    bits = format.word_bits
     rest = Signal(len(element) - bits, name="rest", reset_less=True)
     with m.If(begins):
         m.d.sync += rest.eq(element[bits:])

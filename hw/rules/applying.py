@@ -60,7 +60,7 @@ class Application(Writing):
         if not (streams or executed.puts_before) and {*executed.ways(port).values()} != {RESULT}:
             word = self._with_state(word, first)
         if not (streams or rule.result.control):
-            word = in_words(m, word, firing.delayed(firing.fired(self._emits)), rule.result)
+            word = in_words(m, word, firing.delayed(firing.fired(self._emits)), rule.result.word_bits)
         if executed.puts_before:
             word = self._one_behind(word, begins)
         if rule.result.control:

@@ -174,10 +174,10 @@ class Calls(Expressions):
     def _listed(self, call: RuleTerm, listing: Listing, number: Number) -> Carried:
         """The value with a ``number``."""
         format, control = self.outputs[0], ANY
-        if format.items and isinstance(listing.values, range):
-            number = control = self.counted(call, number, listing.values, (1 << format.bits) - 1)
-        elif format.control:
+        if not isinstance(listing.values, range):
             control = node("table", tuple(sum(each.items) for each in listing.values), number)
+        elif format.items:
+            number = control = self.counted(call, number, listing.values, (1 << format.bits) - 1)
         words = self.source(replace(listing, number=number))
         return Carried(const(1), words, control if format.control else ANY)
 

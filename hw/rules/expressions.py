@@ -10,7 +10,7 @@ import numpy as np
 from hw.links.layout import TokenFormat
 from hw.links.packing import items_of
 from hw.rules.numbers import Number, add, both, const, either, equal, invert, less, node, subtract
-from hw.rules.values import ANY, Arriving, Carried, Literal, Path, Port, Symbol, join, joined, known
+from hw.rules.values import ANY, Arriving, Carried, Listing, Literal, Path, Port, Symbol, join, joined, known
 from hw.rules.words import refuse
 from step.firing.declared import Applied
 from step.firing.reading import Rule
@@ -54,7 +54,7 @@ class Expressions:
         in_front, held = [Arriving((port,)) for port in ports], [Arriving((port,), held=(port,)) for port in ports]
         self.sources: list[Any] = [*[None] * SOURCE, *in_front, *held]
 
-    def source(self, words: Literal | Arriving | str) -> Number:
+    def source(self, words: Literal | Arriving | Listing | str) -> Number:
         """The number of a source that is no input."""
         if words not in self.sources:
             self.sources.append(words)

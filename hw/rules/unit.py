@@ -166,8 +166,9 @@ def _plain(value: Any, link_bytes: int) -> Any:
     if isinstance(value, Applied | Distinct | Stops):
         return value
     if isinstance(value, Listed):
-        many = isinstance(value.values, range) and len(value.values) > 1
-        return Listing(value.values if many else tuple(Literal(items_of(value(at))) for at in range(len(value.values))))
+        if isinstance(value.values, range) and len(value.values) > 1:
+            return Listing(value.values)
+        return Listing(tuple(Literal(items_of(value(number))) for number in range(len(value.values))))
     if isinstance(value, SideBySide):
         return side_by_side.__name__
     if isinstance(value, Item):

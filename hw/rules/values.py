@@ -64,7 +64,7 @@ class Listing:
     """The words of one of ``values``: integers of a range, of which it has the ``number``, or that number of a list."""
 
     values: range | tuple[Literal, ...]
-    number: Number | None = None
+    number: Any = None
 
     def __str__(self) -> str:
         return "a list of values"

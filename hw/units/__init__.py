@@ -1,7 +1,7 @@
 """The hardware of operators whose units are written by hand, one file each, and of those that declare their rule.
 
 Each module has ``unit(node, netlist)``, which gives a component with the ports of a `hw.firing.unit.Unit`. It may have
-``constants(node, memory)``: values of constant ports, by name.
+``constants(node, memory)``: values of constant ports, by name, where these are others than a ``base``.
 An operator without a file here has the hardware that `hw.rules` makes of its rule in `step.rules`.
 """
 
@@ -28,9 +28,12 @@ def unit_of(node: Node, netlist: Netlist) -> Parametric:
 
 
 def constants_of(node: Node, memory: MemoryMap) -> Mapping[str, int]:
-    """Values of the constant ports of ``node``'s unit, by name."""
+    """Values of the constant ports of ``node``'s unit, by name: of one at off-chip memory where its region begins."""
     constants = getattr(find_module(__name__, node.operator.name), "constants", None)
-    return {} if constants is None else constants(node, memory)
+    region = memory.loads.get(node.name) or memory.stores.get(node.name)
+    if constants is not None:
+        return constants(node, memory)  # type: ignore[no-any-return]
+    return {} if region is None else {"base": region.base}
 
 
 def held_ports(node: Node) -> Sequence[int]:

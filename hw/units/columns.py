@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from amaranth.hdl import Elaboratable, Module, Signal
-from amaranth.lib.wiring import In, Out
+from amaranth.hdl import Module, Signal
+from amaranth.lib.wiring import Out
 
 from hw.firing.machine import Firing
-from hw.firing.unit import STATUS, FiringRule, Unit, join, pass_status
+from hw.firing.pair import UnitPair
+from hw.firing.unit import FiringRule, Unit, pass_status
 from hw.functions.corner_turn import CornerTurn
-from hw.links.channel import ChannelFifo, ConsumerSignature, ProducerSignature
 from hw.links.layout import DynamicFormat, HeaderFormat, cycles_of
 from hw.primitives.timing import window
 from hw.units.pieces import Pieces
-from hw.verilog.modules import Parametric, Shared
+from hw.verilog.modules import Shared
 
 HELD = 2
 """Tiles that the memory has room for: one comes while the one before leaves."""
@@ -31,8 +31,6 @@ class Arrive(FiringRule):
     """
 
     token: DynamicFormat
-
-    verilog_origin = "hw.functions.columns"
 
     latency = property(lambda self: self.token.cycles)
     inputs = property(lambda self: (self.token,))
@@ -61,38 +59,20 @@ class Arrive(FiringRule):
         m.d.comb += [*(unit.comes.eq(comes), unit.part.eq(part)), *(unit.step.eq(number), unit.word.eq(firing.word(0)))]
 
 
-class Columns(Parametric):
+class Columns(UnitPair):
     """The machine that takes tiles, the one that sends ``pieces`` of them, and the memory between."""
 
-    verilog_folder = "functions"
-
     def __init__(self, pieces: Pieces) -> None:
-        token = pieces.token
-        assert isinstance(token, DynamicFormat)
-        self.pieces, self.arrive = Unit(pieces), Unit(Arrive(token), HELD)
-        super().__init__(
-            {"input0": In(ConsumerSignature(token)), "output0": Out(ProducerSignature(pieces.piece)), **STATUS}
-        )
-        self.parameters = {"arrive": self.arrive, "pieces": self.pieces}
-        self.longest_pause = self.arrive.longest_pause + self.pieces.longest_pause
+        assert isinstance(pieces.token, DynamicFormat)
+        self.pieces = pieces
+        super().__init__(Unit(Arrive(pieces.token), HELD), Unit(pieces), HELD)
 
-    def elaborate(self, platform: Any) -> Elaboratable:
-        m = Module()
-        m.submodules.arrive = arrive = Shared(self.arrive)
-        m.submodules.pieces = pieces = Shared(self.pieces)
-        rule = self.pieces.rule
-        assert isinstance(rule, Pieces)
-        m.submodules.between = between = Shared(ChannelFifo(rule.inputs[0], HELD))
-        item = math.gcd(rule.slicer.width, rule.token.link_bits)
-        m.submodules.turn = turn = Shared(CornerTurn(rule.moves(item), item, HELD))
-        join(m, self.input0, arrive.input0)
-        join(m, arrive.output0, between.i)
-        join(m, between.o, pieces.input0)
-        join(m, pieces.output0, self.output0)
+    def connect(self, m: Module, first: Any, then: Any) -> None:
+        item = math.gcd(self.pieces.slicer.width, self.pieces.token.link_bits)
+        m.submodules.turn = turn = Shared(CornerTurn(self.pieces.moves(item), item, HELD))
         m.d.comb += [
-            *(turn.write.eq(arrive.comes), turn.write_part.eq(arrive.part), turn.write_step.eq(arrive.step)),
-            *(turn.values.eq(arrive.word), turn.read_part.eq(pieces.part), turn.read_step.eq(pieces.step)),
-            pieces.found.eq(turn.result),
+            *(turn.write.eq(first.comes), turn.write_part.eq(first.part), turn.write_step.eq(first.step)),
+            *(turn.values.eq(first.word), turn.read_part.eq(then.part), turn.read_step.eq(then.step)),
+            then.found.eq(turn.result),
         ]
-        pass_status(m, pieces, self)
-        return m
+        pass_status(m, then, self)

@@ -80,8 +80,7 @@ class LinearOffChipLoad(TileLoad):
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
-    operator, fabric = node.operator, netlist.at(node)
-    assert isinstance(operator, Operator)
+    operator, fabric = node.operator_as(Operator), netlist.at(node)
     beats = fabric.memory.beats(operator.tiling.element.bits)
     (token,), references = output_formats(node, netlist), input_formats(node, netlist)
     pending = replace(token, items=(), control=False)

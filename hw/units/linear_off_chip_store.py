@@ -11,7 +11,6 @@ from hw.links.layout import WriteFormat, input_formats
 from hw.units.beats import BeatRule, StoredFormat, TileStore, gather_beat
 from hw.verilog.modules import Parametric
 from step.language.graph import Node
-from step.lowering.memory import MemoryMap
 from step.lowering.netlist import Netlist
 from step.ops.linear_off_chip_store import LinearOffChipStore as Operator
 
@@ -48,14 +47,8 @@ class LinearOffChipStore(TileStore):
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
-    operator = node.operator
-    assert isinstance(operator, Operator)
+    operator = node.operator_as(Operator)
     write = WriteFormat(8 * netlist.fabric.memory.beat_bytes)
     (token,) = input_formats(node, netlist)
     data = token if operator.tile is None else StoredFormat.at(token, operator.tile[0])
     return LinearOffChipStore(StoreIssue(data, write))
-
-
-def constants(node: Node, memory: MemoryMap) -> dict[str, int]:
-    """Values of the unit's constant ports."""
-    return {"base": memory.stores[node.name].base}

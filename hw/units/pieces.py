@@ -57,7 +57,7 @@ class Pieces(FiringRule):
                 firing.send(0, self._turned(m, number, word, begins, which))
             else:
                 piece = piece_of(m, self.slicer, self.gather(m, number, word), which)
-                firing.send(0, in_words(m, piece, begins, self.piece))
+                firing.send(0, in_words(m, piece, begins, self.piece.word_bits))
 
     def within(self, m: Module, firing: Firing, index: Signal, at_result: Callable[[Value], Value]) -> Value:
         """Piece ``index`` out of the word that it lies in, when that is there; ``at_result``: its number then."""

@@ -14,7 +14,6 @@ from hw.memory.tile_load import PENDING, REQUEST, Deliver, TileLoad, beat_of
 from hw.verilog.modules import Parametric
 from step.language.faults import Fault
 from step.language.graph import Node
-from step.lowering.memory import MemoryMap
 from step.lowering.netlist import Netlist
 from step.ops.random_off_chip_load import RandomOffChipLoad as Operator
 
@@ -49,8 +48,7 @@ class RandomOffChipLoad(TileLoad):
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
-    operator, fabric = node.operator, netlist.at(node)
-    assert isinstance(operator, Operator)
+    operator, fabric = node.operator_as(Operator), netlist.at(node)
     beats = fabric.memory.beats(operator.tiling.element.bits)
     (token,), (addresses,) = output_formats(node, netlist), input_formats(node, netlist)
     pending = replace(token, items=(), control=False)
@@ -58,8 +56,3 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     deliver = Deliver(pending, token)
     deep = fabric.outstanding * deliver.tile.words > fabric.block_ram_words
     return RandomOffChipLoad(issue, deliver, 8 * fabric.memory.beat_bytes, beats, fabric.outstanding, block_ram=deep)
-
-
-def constants(node: Node, memory: MemoryMap) -> dict[str, int]:
-    """Values of the unit's constant ports."""
-    return {"base": memory.loads[node.name].base}

@@ -13,7 +13,6 @@ from hw.units.beats import BeatRule, StoredFormat, TileStore, gather_beat
 from hw.verilog.modules import Parametric
 from step.language.faults import Fault
 from step.language.graph import Node
-from step.lowering.memory import MemoryMap
 from step.lowering.netlist import Netlist
 from step.ops.random_off_chip_store import RandomOffChipStore as Operator
 
@@ -71,16 +70,10 @@ class RandomOffChipStore(TileStore):
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
-    operator, fabric = node.operator, netlist.at(node)
-    assert isinstance(operator, Operator)
+    operator, fabric = node.operator_as(Operator), netlist.at(node)
     addresses, data = input_formats(node, netlist)
     (token,) = output_formats(node, netlist)
     pending = replace(token, items=(), control=False)
     data = StoredFormat.at(data, operator.tile[0])
     write = RandomWrite(data, WriteFormat(8 * fabric.memory.beat_bytes), addresses, pending, operator.tiling.count)
     return RandomOffChipStore(write, Acknowledge(pending, token), fabric.outstanding)
-
-
-def constants(node: Node, memory: MemoryMap) -> dict[str, int]:
-    """Values of the unit's constant ports."""
-    return {"base": memory.stores[node.name].base}

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
-from amaranth.hdl import Cat, Elaboratable, Module, Signal, Value
-from amaranth.lib.wiring import In, Out
+from amaranth.hdl import Cat, Module, Signal, Value
 
 from hw.firing.machine import Firing
-from hw.firing.unit import STATUS, Unit, join, pass_status
-from hw.links.channel import ChannelFifo, ConsumerSignature, ProducerSignature
-from hw.links.layout import TokenFormat
+from hw.firing.pair import UnitPair
+from hw.firing.unit import Unit
 from hw.rules.unit import Translated
 from hw.units.pieces import Pieces, send_pieces
-from hw.verilog.modules import Parametric, Shared
 from step.firing.declared import Declared
 from step.rules.flatten import HoldingFlatten
 
@@ -30,8 +26,6 @@ class Rows(Pieces):
     """
 
     nested: bool
-
-    verilog_origin = "hw.functions.rows"
 
     def fire(self, m: Module, firing: Firing) -> None:
         token = firing.need(0)
@@ -59,37 +53,13 @@ class Rows(Pieces):
         return self.within(m, firing, index, firing.delayed)
 
 
-class HeldRows(Parametric):
+class HeldRows(UnitPair):
     """`Rows` of all tiles of a row of the stream are one row: as the last tile may have none, the last row waits."""
-
-    verilog_folder = "functions"
 
     def __init__(self, rows: Rows) -> None:
         between = replace(rows.piece, rank=rows.piece.rank + 1)
-        self.rows = Unit(replace(rows, piece=between, nested=True))
         stops = (0, 0, *range(1, rows.piece.rank + 1))
         flatten = Declared(HoldingFlatten, {"low": 0, "high": 1, "stops": stops})
-        self.flatten = Unit(Translated.of(flatten, (between,), (rows.piece,)))
-        super().__init__(
-            {"input0": In(ConsumerSignature(rows.token)), "output0": Out(ProducerSignature(rows.piece)), **STATUS}
-        )
-        self.parameters = {"rows": self.rows, "then": self.flatten}
-        self.longest_pause = self.rows.longest_pause + self.flatten.longest_pause
-
-    def spare(self, port: int) -> int:
-        """Spare slots, see `Unit.spare`."""
-        return self.rows.spare(port)
-
-    def elaborate(self, platform: Any) -> Elaboratable:
-        m = Module()
-        m.submodules.rows = rows = Shared(self.rows)
-        m.submodules.flatten = flatten = Shared(self.flatten)
-        format: TokenFormat = self.rows.rule.outputs[0]  # type: ignore[assignment]
-        slots, spare = HELD + self.rows.in_flight, self.flatten.spare(0)
-        m.submodules.between = between = Shared(ChannelFifo(format, slots, spare))
-        join(m, self.input0, rows.input0)
-        join(m, rows.output0, between.i)
-        join(m, between.o, flatten.input0)
-        join(m, flatten.output0, self.output0)
-        pass_status(m, rows, self)
-        return m
+        then = Unit(Translated.of(flatten, (between,), (rows.piece,)))
+        first = Unit(replace(rows, piece=between, nested=True))
+        super().__init__(first, then, HELD + first.in_flight)

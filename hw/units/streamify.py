@@ -126,8 +126,7 @@ class Streamify(FiringRule):
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
-    operator = node.operator
-    assert isinstance(operator, Operator)
+    operator = node.operator_as(Operator)
     (references, *others), (token,) = input_formats(node, netlist), output_formats(node, netlist)
     share = share_format(node, netlist)
     assert share is not None

@@ -34,6 +34,7 @@ from step.host.sources import source_digest
 from step.host.usage import is_recent, mark_used
 from step.language.dtypes import DType
 from step.language.function import Function
+from step.language.types import Buffer, Selector, Tile, Tuple
 from step.lowering.plans.words import Words
 
 MANY = 16
@@ -281,6 +282,8 @@ def _text(value: Any) -> str | None:
         case Words():
             tile = f"{value.rows} x {value.cols} {value.dtype}"
             return f"{tile}, {_count(value.words, 'word')} of {value.word_bits} bits"
+        case Tile() | Selector() | Buffer() | Tuple():
+            return str(value).replace("(", " ").replace(")", "").strip()
         case Function() if not fields(value):
             return value.name
         case tuple() | list() if len(value) > MANY:

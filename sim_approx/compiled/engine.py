@@ -18,6 +18,7 @@ from sim_approx.placing.site import PlacedFabric
 from step.firing.terms import MASK, TOKEN, VALUE, Kind
 from step.host import library
 from step.host.files import cache_directory
+from step.host.progress import Progress, silent
 from step.language.faults import Fault, Violation
 from step.language.tokens import UNKNOWN, Token
 from step.running.result import Status, control_token
@@ -47,14 +48,14 @@ class CompiledEngine:
     ``outputs``: whether what leaves the program is kept.
     """
 
-    def __init__(self, fabric: PlacedFabric, watch: Watch, *, outputs: bool) -> None:
+    def __init__(self, fabric: PlacedFabric, watch: Watch, *, outputs: bool, progress: Progress = silent) -> None:
         self._machines, self._channels = fabric.machines, fabric.all_channels
         self._watch = {channel.index: each for channel, each in watch.items()}
         by_rule = [each for each in fabric.machines if each is not fabric.memory]
         rules = rules_for(frozenset(map(type, by_rule)) - frozenset(own_machines()))
         ports = max((max(len(each.inputs), len(each.outputs)) for each in by_rule), default=1)
         words = self._mask_words = 1 << max(0, (ports - 1).bit_length() - 6)  # of 64 bits, for a set of ports
-        self._library = library_of(rules.text, words, library.compiler(), str(cache_directory()))
+        self._library = library_of(rules.text, words, library.compiler(), str(cache_directory()), progress)
         self._layouts = rules.layouts
         self._handles = Handles(rules.constants)
         self._packed = Packed(fabric, rules.layouts, self._handles, mask_words=words, outputs=outputs, watch=watch)

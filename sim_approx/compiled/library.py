@@ -28,6 +28,7 @@ from sim_approx.memory import masters, off_chip
 from step import rules
 from step.firing.machine import Machine
 from step.host import library
+from step.host.progress import Progress, silent
 from step.language.faults import Fault
 from step.language.tokens import UNKNOWN
 
@@ -37,7 +38,11 @@ CALLBACK = ctypes.CFUNCTYPE(NUMBER, NUMBER, NUMBER, NUMBERS, NUMBERS)
 
 CPP = Path(__file__).parent / "cpp"
 SHIPPED = Path(__file__).parent / "shipped"
-FLAGS = ("-std=c++17", "-O2", "-fno-exceptions", "-fno-tree-slp-vectorize", "-fPIC", "-shared", "-fno-plt", "-pipe")
+LOADED: dict[tuple[str, int, str, str], ctypes.CDLL] = {}
+FLAGS = (
+    *("-std=c++17", library.optimization(long="-O2", short="-O1"), "-fno-exceptions", "-fno-tree-slp-vectorize"),
+    *("-fPIC", "-shared", "-fno-plt", "-pipe"),
+)
 """Without vectors of two words: see ``cpp/tokens.hpp``."""
 
 HEAD = f"""\
@@ -131,17 +136,19 @@ def rules_for(others: frozenset[type[Machine]]) -> Rules:
     return Rules("".join(parts), layouts, handles.objects)
 
 
-@cache
-def library_of(text: str, mask_words: int, compiler: str, directory: str) -> ctypes.CDLL:
+def library_of(text: str, mask_words: int, compiler: str, directory: str, progress: Progress = silent) -> ctypes.CDLL:
     """The engine with the rules of ``text``, for sets of ports of so many 64-bit words; raises `NoLibrary`.
 
-    It is made with the ``compiler``, and kept in the ``directory``.
+    It is made with the ``compiler``, of which ``progress`` is told, and kept in the ``directory``.
     """
-    name = f"{content_hash(text, mask_words)}.so"
-    found = library.whole(SHIPPED / name)
-    if found is None:
-        found = library.cached(Path(directory) / "engine", name, text, _command(mask_words, compiler), "the engine")
-    return _declare(found)
+    key = text, mask_words, compiler, directory
+    if key not in LOADED:
+        name, command = f"{content_hash(text, mask_words)}.so", _command(mask_words, compiler)
+        found = library.whole(SHIPPED / name)
+        if found is None:
+            found = library.cached(Path(directory) / "engine", name, text, command, "the engine", progress)
+        LOADED[key] = _declare(found)
+    return LOADED[key]
 
 
 def content_hash(text: str, mask_words: int) -> str:

@@ -14,6 +14,7 @@ from sim_approx.explain.path import Path, critical_path
 from sim_approx.explain.usage import Usage, usage
 from sim_approx.explain.waits import Account, accounts
 from sim_approx.running.model_run import ModelRun
+from step.host.progress import Progress, silent
 from step.programs.files.json_file import format_of
 from step.programs.folding import folded
 from step.programs.prepare import Prepared, prepare
@@ -71,16 +72,21 @@ class Explanation:
 
 
 def explain(
-    program: Program, prepared: Prepared | None = None, *, changes: bool = True, max_cycles: int | None = None
+    program: Program,
+    prepared: Prepared | None = None,
+    *,
+    changes: bool = True,
+    max_cycles: int | None = None,
+    progress: Progress = silent,
 ) -> Explanation:
     """Run ``program`` on the fast model, and say where the cycles went; with ``changes``, also what if there were some.
 
-    ``prepared``: the program, where somebody has that already. Raises what `sim_approx.backend.run` raises: a run
-    that fails has no end to begin with.
+    ``prepared``: the program, where somebody has that already; ``progress`` is told how far the run is. Raises what
+    `sim_approx.backend.run` raises: a run that fails has no end to begin with.
     """
     prepared = prepared or prepare(program)
     record = RunRecord()
-    simulation = Model.of(prepared).run(record, events=True, max_cycles=max_cycles)
+    simulation = Model.of(prepared).run(record, events=True, max_cycles=max_cycles, progress=progress)
     result = simulation.finished()
     fabric, ending = simulation.fabric, simulation.ending
     path = critical_path(fabric, record, ending.cycles)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,12 +29,10 @@ class DeliverTiles(Machine):
         if x.has_value:
             take(self.inputs[1])
         put(self.outputs[0], x)
-        if x.has_value:
-            return COMPUTES
-        return ENDS if x.done else None
+        return COMPUTES if x.has_value else ENDS if x.done else None
 
 
-def load(site: UnitSite, issue: type[Machine], **given: Any) -> Machine:
+def load(site: UnitSite, issue: Callable[..., Machine], **given: Any) -> Machine:
     """Place the machine that asks for tiles, and the one that hands them on, which is returned."""
     region = site.memory_map.loads[site.node.name]
     request = site.channel(REQUEST_DEPTH)

@@ -62,9 +62,7 @@ class Bufferize(Machine):
         if new:
             room(self.free_pages)
         place = page * self.page_words + self.slot * self.words
-        stores = x.has_value
-        if x.has_value and self.tiled:
-            stores = rows_of(x.value) > 0
+        stores = x.has_value and (not self.tiled or rows_of(x.value) > 0)
         if stores and self.banks is not None:
             enter(self.banks, self.number, place)
         if last or not inside:
@@ -100,8 +98,7 @@ class Bufferize(Machine):
 
 
 def build(site: UnitSite) -> Machine:
-    operator, share = site.node.operator, site.share
-    assert isinstance(operator, Operator)
+    operator, share = site.node.operator_as(Operator), site.share
     if share is None:
         return site.add(Broadcast(**site.ports(), interval=site.words))  # nobody reads, so nothing is kept
     machine = Bufferize(

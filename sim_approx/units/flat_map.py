@@ -95,8 +95,7 @@ class Counted(Machine):
 
 
 def build(site: UnitSite) -> Machine:
-    operator = site.node.operator
-    assert isinstance(operator, Operator)
+    operator = site.node.operator_as(Operator)
     function, element = operator.function, site.node.inputs[0].element
     timing = site.plan(function, reduce=False) if site.carries else Timing(1, 0)
     if isinstance(function, CountedFunction):
@@ -150,8 +149,7 @@ def _arriving(site: UnitSite) -> Channel:
 
 def _rows(site: UnitSite, timing: Plan) -> Machine:
     """The rows of tiles of dynamic size. Where there may be none at the end of a row of tiles, the one before waits."""
-    operator, depth = site.node.operator, site.node.output_types[0].rank
-    assert isinstance(operator, Operator)
+    operator, depth = site.node.operator_as(Operator), site.node.output_types[0].rank
 
     def row(index: int, value: Any) -> Any:
         return value[index : index + 1]
@@ -181,8 +179,7 @@ def _rows(site: UnitSite, timing: Plan) -> Machine:
 
 def sizes(site: UnitSite, machine: Machine) -> Sizes:
     """Paces of pieces, and of the rows of a tile."""
-    operator = site.node.operator
-    assert isinstance(operator, Operator)
+    operator = site.node.operator_as(Operator)
 
     if not site.carries:
         return lambda rows: Pace(1, 0)

@@ -76,8 +76,7 @@ class IssueOnce(Machine):
 
 
 def build(site: UnitSite) -> Machine:
-    node, operator = site.node, site.node.operator
-    assert isinstance(operator, Operator)
+    node, operator = site.node, site.node.operator_as(Operator)
     walk, region = operator.indices, site.memory_map.loads[node.name]
     addresses = listed(walk.times(region.beats_per_tile, region.base))
     read = {"addresses": addresses, "levels": listed(operator.levels), "indices": listed(walk)}

@@ -51,8 +51,7 @@ class Store(Machine):
 
 
 def build(site: UnitSite) -> Machine:
-    operator = site.node.operator
-    assert isinstance(operator, Operator)
+    operator = site.node.operator_as(Operator)
     region = site.memory_map.stores[site.node.name]
     writes = site.channel(WRITE_DEPTH)
     site.memory.write(writes)

@@ -66,8 +66,7 @@ class RandomWrite(Machine):
 
 
 def build(site: UnitSite) -> Machine:
-    operator = site.node.operator
-    assert isinstance(operator, Operator)
+    operator = site.node.operator_as(Operator)
     region = site.memory_map.stores[site.node.name]
     words = site.words_of_beat(DATA)
     writes = site.channel(WRITE_DEPTH + 1)  # a beat is on its way, and what it is to be acknowledged with

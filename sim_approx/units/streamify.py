@@ -72,9 +72,7 @@ class Streamify(Machine):
             token = Token(token.value, level + x.stop if last else level, token.rank)
             page = page_of(self.buffers, slot // self.slots)
             place = page * self.page_words + slot % self.slots * self.words
-        loads = token.has_value
-        if token.has_value and self.tiled:
-            loads = rows_of(token.value) > 0
+        loads = token.has_value and (not self.tiled or rows_of(token.value) > 0)
         if loads and self.banks is not None:
             enter(self.banks, self.number, place)
         room(self.outputs[0])
@@ -98,9 +96,7 @@ class Streamify(Machine):
                         for each in self.taken:
                             take(each)
                     drop(self.buffers)
-        if token.has_value:
-            return COMPUTES
-        return ENDS if x.done else None
+        return COMPUTES if token.has_value else ENDS if x.done else None
 
 
 def build(site: UnitSite) -> Machine:

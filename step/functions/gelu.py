@@ -32,10 +32,6 @@ MOST = 130.5
 """Largest logarithm that counts: 16 * 2^-MOST rounds to zero."""
 
 
-def _phi(a: float) -> float:
-    return math.erfc(a / math.sqrt(2)) / 2
-
-
 def _phi_by_tanh(a: float) -> float:
     """(1 - tanh(sqrt(2 / pi) * (a + 0.044715 * a^3))) / 2, without its cancellation."""
     return 1 / (1 + math.exp(2 * math.sqrt(2 / math.pi) * (a + 0.044715 * a**3)))
@@ -48,7 +44,7 @@ def logarithms(approximate: Form = "none") -> Table:
     if approximate == "tanh":
         logs = [min(MOST, -math.log2(_phi_by_tanh(end))) for end in ends]
     else:
-        logs = [-math.log2(_phi(end)) for end in ends]
+        logs = [-math.log2(math.erfc(end / math.sqrt(2)) / 2) for end in ends]
     return Table(tuple(lines(round(each * 2 ** LOGARITHM_BITS[approximate]) for each in logs)), STEP_BITS)
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from step.errors import EnvironmentProblem
 from step.host.files import write_atomically
+from step.host.progress import Progress, silent
 
 
 class NoLibrary(EnvironmentProblem):
@@ -29,6 +30,11 @@ def compiler() -> str:
     return os.environ.get("CXX") or "g++"
 
 
+def optimization(long: str, short: str) -> str:
+    """The options for ``long`` runs, or, where the environment has ``STEP_OPTIMIZE=0``, those for ``short`` ones."""
+    return short if os.environ.get("STEP_OPTIMIZE") == "0" else long
+
+
 @cache
 def version(compiler: str) -> str:
     """Version that ``compiler`` tells; raises `NoLibrary` where there is none."""
@@ -37,7 +43,9 @@ def version(compiler: str) -> str:
     return subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout
 
 
-def cached(folder: Path, identity: str, text: str, command: Sequence[str], what: str) -> ctypes.CDLL:
+def cached(
+    folder: Path, identity: str, text: str, command: Sequence[str], what: str, progress: Progress = silent
+) -> ctypes.CDLL:
     """The library that ``command``, a compiler and its options, makes of ``text``; once in ``folder``.
 
     ``identity``: all that goes into it but the compiler, which has to be the same. Raises `NoLibrary`, about ``what``.
@@ -46,6 +54,7 @@ def cached(folder: Path, identity: str, text: str, command: Sequence[str], what:
     path = folder / f"{key}.so"
     found = whole(path)
     if found is None:
+        progress(f"compiling {what}, once: half a minute")
         compile_to(path, text, command, what)
         found = whole(path)
     if found is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
@@ -20,11 +20,11 @@ from step.language.dtypes import DType, as_dtype
 from step.language.fluent import GraphMethods
 from step.language.location import Location, caller_location
 from step.language.operator import Names, Operator, StreamType
-from step.language.stream import Stream
+from step.language.stream import Method, Stream
 from step.language.types import ElementType
 from step.language.well_typed import check_types
 
-Method = TypeVar("Method", bound=Callable[..., Any])
+Own = TypeVar("Own", bound=Operator)
 
 
 def graph_method(function: Method) -> Method:
@@ -94,6 +94,11 @@ class Node:
     def output_ports(self) -> tuple[str, ...]:
         """``out`` for an output without a name of its own, and ``out_padding`` for one that has one."""
         return tuple(f"out_{suffix}" if suffix else "out" for suffix in self.operator.outputs)
+
+    def operator_as(self, kind: type[Own]) -> Own:
+        """The operator, which is of this ``kind``."""
+        assert isinstance(self.operator, kind)
+        return self.operator
 
     def describe(self) -> str:
         """``partition 'route' (moe.py:12)``."""

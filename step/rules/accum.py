@@ -104,8 +104,7 @@ class Accum(Machine):
 
 def rule(node: Node) -> Declared:
     """The firing rule of ``node``."""
-    operator, reduced, result = node.operator, node.inputs[0], node.output_types[0].element
-    assert isinstance(operator, Operator)
+    operator, reduced, result = node.operator_as(Operator), node.inputs[0], node.output_types[0].element
     initial, kept = operator.function.initial(result), operator.rows_kept(node.input_types)
     given = {"rank": operator.rank, "initial": initial, "tiled": TILED, "most_rows": MOST_ROWS}
     if not result.accepts(initial):  # an empty tile becomes a result after the promised number of elements

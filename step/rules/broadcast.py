@@ -21,9 +21,7 @@ class Broadcast(Machine):
         take(self.inputs[0])
         for each in self.outputs:
             put(each, x)
-        if x.has_value:
-            return COMPUTES
-        return ENDS if x.done else None
+        return COMPUTES if x.has_value else ENDS if x.done else None
 
 
 def rule(node: Node) -> Declared:

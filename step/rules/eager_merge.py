@@ -80,6 +80,5 @@ class EagerMerge(Machine):
 
 def rule(node: Node) -> Declared:
     """The firing rule of ``node``."""
-    operator = node.operator
-    assert isinstance(operator, Operator)
+    operator = node.operator_as(Operator)
     return Declared(EagerMerge, {"rank": operator.rank})

@@ -61,8 +61,7 @@ class Follow(Machine):
 
 def rule(node: Node) -> Declared:
     """The firing rule of ``node``."""
-    operator = node.operator
-    assert isinstance(operator, Operator)
+    operator = node.operator_as(Operator)
     if operator.count is not None:
         return Declared(Repeat, {"count": operator.count})
     return Declared(Follow, {"rank": operator.rank})

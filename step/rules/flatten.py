@@ -32,9 +32,7 @@ class Flatten(Machine):
         if not vanishes:
             rank = x.rank - self.high + self.low if x.rank > self.high else x.rank
             put(self.outputs[0], Token(x.value, self.stops[x.stop], rank, x.done))
-        if x.has_value:
-            return COMPUTES
-        return ENDS if x.done else None
+        return COMPUTES if x.has_value else ENDS if x.done else None
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -81,15 +79,12 @@ class HoldingFlatten(Machine):
             self.held = merged
             return None
         put(self.outputs[0], merged)
-        if x.has_value:
-            return COMPUTES
-        return ENDS if x.done else None
+        return COMPUTES if x.has_value else ENDS if x.done else None
 
 
 def rule(node: Node) -> Declared:
     """The firing rule of ``node``."""
-    operator = node.operator
-    assert isinstance(operator, Operator)
+    operator = node.operator_as(Operator)
     stops = tuple(operator.merged(Token(UNKNOWN, stop)).stop for stop in range(node.inputs[0].rank + 1))
     kind = HoldingFlatten if operator.holds(node.input_types[0]) else Flatten
     return Declared(kind, {"low": operator.low, "high": operator.high, "stops": stops})

@@ -71,8 +71,7 @@ class Generate(Machine):
 
 def rule(node: Node) -> Declared:
     """The firing rule of ``node``."""
-    operator = node.operator
-    assert isinstance(operator, Operator)
+    operator = node.operator_as(Operator)
     if isinstance(operator.values, range):
         value = Listed(operator.values, operator.number)
     else:

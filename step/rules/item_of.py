@@ -37,7 +37,7 @@ class ItemOf(Machine):
 
 def rule(node: Node) -> Declared:
     """The firing rule of ``node``."""
-    operator, element = node.operator, node.input_types[0].element
-    assert isinstance(operator, Operator) and isinstance(element, Tuple)
+    operator, element = node.operator_as(Operator), node.input_types[0].element
+    assert isinstance(element, Tuple)
     item = Item(element, operator.index)
     return Declared(ItemOf, {"item": item}, latency=item.latency)

@@ -50,7 +50,6 @@ class Map(Machine):
 
 def rule(node: Node) -> Declared:
     """The firing rule of ``node``."""
-    operator = node.operator
-    assert isinstance(operator, Operator)
+    operator = node.operator_as(Operator)
     checked = {"bounds": operator.bounds(node), "counts": operator.counts(node)}
     return Declared(Map, {"apply": Applied.to_elements(node, operator.function), **checked, "tiled": TILED})

@@ -57,6 +57,5 @@ class Partition(Machine):
 
 def rule(node: Node) -> Declared:
     """The firing rule of ``node``."""
-    operator = node.operator
-    assert isinstance(operator, Operator)
+    operator = node.operator_as(Operator)
     return Declared(Partition, {"rank": operator.rank})

@@ -113,6 +113,5 @@ class Reassemble(Machine):
 
 def rule(node: Node) -> Declared:
     """The firing rule of ``node``."""
-    operator = node.operator
-    assert isinstance(operator, Operator)
+    operator = node.operator_as(Operator)
     return Declared(Reassemble, {"rank": operator.rank, "by_arrival": operator.order == "arrival"})

@@ -102,8 +102,7 @@ class Split(Machine):
 
 def rule(node: Node) -> Declared:
     """The firing rule of ``node``."""
-    operator = node.operator
-    assert isinstance(operator, Operator)
+    operator = node.operator_as(Operator)
     if operator.rank:
         return Declared(Split, {"chunk": operator.chunk, "rank": operator.rank})
     filler = pad_element(node.inputs[0].element, operator.pad) if operator.chunk > 1 else None

@@ -55,8 +55,7 @@ class Scan(Machine):
 
 def rule(node: Node) -> Declared:
     """The firing rule of ``node``."""
-    operator = node.operator
-    assert isinstance(operator, Operator)
+    operator = node.operator_as(Operator)
     given = {"rank": operator.rank, "exclusive": operator.exclusive, "tiled": TILED}
     initial = operator.function.initial(node.output_types[0].element)
     return Declared(Scan, {**given, "update": Applied.to_state(node), "initial": initial})

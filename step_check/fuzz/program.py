@@ -51,17 +51,13 @@ def build(seed: int, graph: Graph, *, operators: tuple[int, int] = OPERATORS, ro
 
 
 def program(seed: int, *, operators: tuple[int, int] = OPERATORS, roomy: bool = False) -> Program:
-    """The program of ``seed`` with its `fabric`."""
+    """The program of ``seed`` with its `fabric`, and some of its operators with lanes and links of their own."""
     graph = Graph("random")
     draft = build(seed, graph, operators=operators, roomy=roomy)
-    return Program(graph, draft.inputs, fabric_of(draft, seed, roomy=roomy))
-
-
-def fabric_of(draft: GrowingDraft, seed: int, *, roomy: bool = False) -> FabricConfig:
-    """The `fabric` for the program in ``draft``, some of whose operators have lanes and links of their own."""
-    found = with_masters(with_rows(fabric(seed, roomy=roomy), draft.graph, draft.most_rows), draft.graph, seed)
-    netlist = lower(draft.graph, found)
-    return replace(found, lanes=own_lanes(seed, with_lanes(netlist)), links=own_links(seed, netlist))
+    found = with_masters(with_rows(fabric(seed, roomy=roomy), graph, draft.most_rows), graph, seed)
+    netlist = lower(graph, found)
+    found = replace(found, lanes=own_lanes(seed, with_lanes(netlist)), links=own_links(seed, netlist))
+    return Program(graph, draft.inputs, found)
 
 
 def with_masters(fabric: FabricConfig, graph: Graph, seed: int) -> FabricConfig:

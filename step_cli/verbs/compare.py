@@ -52,7 +52,8 @@ def command(
     max_cycles: Annotated[Count, "Stop both timed runs there."],
     waves: Annotated[Path | None, FILE, "Waves of the RTL (.vcd or .fst)."],
     save: Annotated[Written, "Write what was found to this file."],
-    operators: Annotated[bool, "Show the activity of every operator in both."] = True,
+    all: Annotated[bool, "Show every operator, not only those that differ."],
+    no_operators: Annotated[bool, "Show no operators."],
     explain: Explain,
     jobs: Annotated[Count, "Processes, for several programs.  [default: one]"],
     scheduler: Scheduler,
@@ -91,7 +92,7 @@ def command(
         save_json(save, {"format": format_of("comparison"), "comparisons": plain, "error": failure and str(failure)})
     paths = [show_path(opened[task], max_cycles) for task in compared] if show_path else []
     if found:
-        show(plain, chain(_tables(found, operators), *paths), save, waves)
+        show(plain, chain(_tables(found, all, no_operators), *paths), save, waves)
     else:
         show_written(save)
     if failure is not None:
@@ -135,9 +136,9 @@ def _judge(found: list[Comparison]) -> None:
         )
 
 
-def _tables(found: list[Comparison], operators: bool) -> Iterator[str]:
-    for each in found if operators else ():
-        yield _of_operators(each)
+def _tables(found: list[Comparison], everything: bool, no_operators: bool) -> Iterator[str]:
+    for each in () if no_operators else found:
+        yield _of_operators(each, everything)
         yield ""
     summary, speeds = list[Iterable[object]](), list[Iterable[object]]()
     for each in found:
@@ -157,10 +158,16 @@ def _tables(found: list[Comparison], operators: bool) -> Iterator[str]:
             talk(f"[yellow]{escape(each.program)}:[/] {escape(line)}")
 
 
-def _of_operators(found: Comparison) -> str:
-    title = f"{found.program}: cycles per operator, RTL | fast model where it differs"
+def _of_operators(found: Comparison, everything: bool) -> str:
+    """A row for each operator that is not the same in both, or for all."""
     activities, rows = ("busy", "starved", "blocked"), []
     for each in found.operators:
-        cycles = (both(getattr(each.exact, name), getattr(each.approximate, name)) for name in activities)
-        rows.append((each.name, *cycles, f"{each.error:.2%}", each.mismatches))
-    return table(title, ("operator", *activities, "error", "off time"), rows)
+        pairs = [(getattr(each.exact, name), getattr(each.approximate, name)) for name in activities]
+        if everything or each.mismatches or any(exact != approximate for exact, approximate in pairs):
+            rows.append((each.name, *(both(*pair) for pair in pairs), f"{each.error:.2%}", each.mismatches))
+    same = f"{len(found.operators) - len(rows)} operators have the same cycles in RTL and fast model (--all)"
+    if not rows:
+        return f"{found.program}: {same}"
+    title = f"{found.program}: cycles per operator, RTL | fast model where it differs"
+    text = table(title, ("operator", *activities, "error", "off time"), rows)
+    return text if everything else f"{text}\n{same}"

@@ -48,7 +48,7 @@ def command(
     warn(prepared.doubts)
     with working() as progress:
         progress("running the fast model")
-        found = explain(opened, prepared, changes=what_if, max_cycles=max_cycles)
+        found = explain(opened, prepared, changes=what_if, max_cycles=max_cycles, progress=progress)
         exact = runner("rtl", {"events": True, "max_cycles": max_cycles}, progress)(prepared) if rtl else None
     if trace_file is not None:
         save(trace_file, trace(found, Window.of(found.cycles, first or 0, last), exact))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,6 +15,7 @@ from step.host.figures import check_picture
 from step.host.files import writing
 from step.host.nearest import did_you_mean
 from step.lowering.netlist import Netlist
+from step.programs.folding import folded, members
 from step.programs.prepare import prepare
 from step.programs.program import Program
 from step.running.backend import Run, runner
@@ -30,7 +31,7 @@ from step_show.plot.pictures import PLOTS, draw
 
 NEEDED = {
     **{name: name for name in ("engine", "jump", "max_cycles", "events", "waves")},
-    **{"check": "outputs", "explain": "timed", "plot": "timed", "binding": "timed"},
+    **{"check": "outputs", "all": "timed", "explain": "timed", "plot": "timed", "binding": "timed"},
 }
 """Options that have an effect only with some back ends, and what these must take, or have."""
 
@@ -68,6 +69,7 @@ def command(
         "NAME=FILE",
         f"Draw a picture of the run (.svg, .png or .pdf); NAME is one of {', '.join(PLOTS)}. Repeat for several.",
     ],
+    all: Annotated[bool, "A row for every operator, also of those that are alike."],
     check: Annotated[bool, "Fail unless the outputs are what the program expects."],
     explain: Explain,
 ) -> None:
@@ -75,7 +77,7 @@ def command(
 
     The table begins with what limits the run, the operators that are busiest: in cycles, and of the run the percentage
     in which each was busy, starved (a token that it needs was not there) and blocked (there was no space for what it
-    would send), and the operator that it waited for.
+    would send), and the operator that it waited for. Of operators that are alike it has the busiest one.
     """
     for name in filter(is_given, NEEDED):
         option = "--no-jump" if name == "jump" and not jump else f"--{name.replace('_', '-')}"
@@ -108,7 +110,7 @@ def command(
         with writing(save):
             result.save(save)
     causes = show_path(opened, max_cycles) if show_path else ()
-    texts = () if failure else chain(_texts(result, prepared.netlist), causes)
+    texts = () if failure else chain(_texts(result, prepared.netlist, all), causes)
     show(result.to_json, texts, save, waves, *(() if failure else plot))
     if failure is not None:
         raise failure
@@ -128,10 +130,10 @@ def _checked(program: Program, result: RunResult) -> str:
     return f"ok: {names} as expected, within {found.relative:.2%} (tolerance {found.tolerance:.2%})"
 
 
-def _texts(result: RunResult, netlist: Netlist) -> Iterator[str]:
+def _texts(result: RunResult, netlist: Netlist, everything: bool) -> Iterator[str]:
     """The run as a table per operator, the busiest first, and its outputs in short."""
     if result.operators:
-        yield _operators(result, awaited(netlist, result))
+        yield _operators(result, awaited(netlist, result), {} if everything else folded(netlist.graph))
     if result.traffic:
         moved = [sum(getattr(each, way) for each in result.traffic.values()) for way in ("read_bytes", "written_bytes")]
         yield "off-chip traffic: {:,} bytes read, {:,} written".format(*moved)
@@ -143,14 +145,19 @@ def _texts(result: RunResult, netlist: Netlist) -> Iterator[str]:
         yield f"{name}: {len(values)} elements, the first one {_in_short(values)}"
 
 
-def _operators(result: RunResult, waits: dict[str, str]) -> str:
+def _operators(result: RunResult, waits: dict[str, str], parts: Mapping[str, str]) -> str:
+    """A row for every operator, or for the busiest one of each of the ``parts``."""
     engine = "" if result.engine is None else f" ({result.engine} engine)"
     jumped = f", {result.jumped_cycles:,} of them jumped over" if result.jumped_cycles else ""
     title = f"{result.program} on {result.backend}{engine}: {result.cycles:,} cycles{jumped}"
-    rows = []
-    for name, each in sorted(result.operators.items(), key=lambda item: -item[1].busy):
+    if len(set(parts.values())) < len(parts):
+        title += "; of operators that are alike the busiest (--all: each)"
+    ordered, rows = sorted(result.operators, key=lambda name: -result.operators[name].busy), []
+    for part, names in members({name: parts.get(name, name) for name in ordered}).items():
+        each = result.operators[names[0]]
         shares = [share(cycles, result.cycles) for cycles in (each.busy, each.starved, each.blocked)]
-        rows.append((name, each.busy, *shares, waits.get(name)))
+        shown = part if len(names) == 1 else f"{part} ({len(names)} of them)"
+        rows.append((shown, each.busy, *shares, waits.get(names[0])))
     return table(title, ("operator", "busy", "of run", "starved", "blocked", "waits for"), rows, names=("waits for",))
 
 

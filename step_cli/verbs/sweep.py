@@ -86,7 +86,7 @@ def _points(found: Sweep, front: set[int]) -> Iterator[str]:
         numbers = [_shown(getattr(row, name), each.unit) for name, each in shown.items()]
         point = [str(row.point[name]) for name in names]
         rows.append(("*" if id(row) in front else "", *point, row.status, *numbers, row.bound))
-    yield table(title, headings, rows, names=("status", "bound by"))
+    yield table(title, headings, rows, names=("status", "bound by"), keys=1 + len(names))
 
 
 def _differs(name: str, rows: Sequence[Row]) -> bool:

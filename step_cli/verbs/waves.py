@@ -23,7 +23,7 @@ from step_show.waves.views import write_gtkwave, write_surfer
 def command(
     *,
     program: ProgramAndInputs,
-    operators: Annotated[Operators, "Those whose channels are shown. Default: all."],
+    operators: Annotated[Operators, "--of", "Operators whose channels are shown. Default: all."],
     recording: RecordingOptions,
     output: Annotated[Path | None, FILE, "-o", "--output", "The .vcd file to write. Default: called like the program."],
 ) -> None:

@@ -28,11 +28,6 @@ class Amounts(dict[str, float]):
         for part, amount in parts.items():
             self.put(f"{name}.{part}", amount)
 
-    def put_all(self, other: Amounts, times: float = 1) -> None:
-        """``times`` all of ``other``."""
-        for name, amount in other.items():
-            self.put(name, amount * times)
-
     def shallow(self, width: int, depth: int, times: int = 1) -> None:
         """``times`` memories of ``depth`` words of ``width`` bits that are read without a clock.
 
@@ -61,5 +56,6 @@ def total(all_amounts: Iterable[Amounts]) -> Amounts:
     """The sum of ``all_amounts``."""
     found = Amounts()
     for each in all_amounts:
-        found.put_all(each)
+        for name, amount in each.items():
+            found.put(name, amount)
     return found

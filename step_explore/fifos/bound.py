@@ -104,7 +104,7 @@ def _cheapest(runs: Runs, cuts: Sequence[Cut], room: Depths) -> tuple[dict[str, 
         for name, depth in cut.items():  # depth - floor >= that if it is chosen
             constraints.append(({name: 1, (number, name): floor[name] - depth - 1}, 0, np.inf))
     deeper = [(number, name) for number, cut in enumerate(cuts) for name in cut]
-    cost = {name: runs.slot_bits(name) for name in names}
+    cost = {name: runs.slot_bits[name] for name in names}
     most: Sum = {**{name: room[name] - floor[name] for name in names}, **dict.fromkeys(deeper, 1)}
     result, found = least(cost, [*names, *deeper], most, most, constraints, time_limit=SECONDS)
     bits = base + int(np.ceil(result.mip_dual_bound - 1e-6))

@@ -44,10 +44,10 @@ class DepthRun:
 
     def then(self, result: RunResult) -> DepthRun:
         """The outcome with ``result``, the run on one more data set."""
-        ended = result.status == Status.FINISHED and self.cycles is not None
+        cycles = self.cycles if result.status == Status.FINISHED else None
         return replace(
             self,
-            cycles=(*self.cycles, result.cycles) if ended and self.cycles is not None else None,
+            cycles=None if cycles is None else (*cycles, result.cycles),
             peaks=_most(self.peaks, {name: each.peak for name, each in result.channels.items()}),
             tokens=_most(self.tokens, {name: each.tokens for name, each in result.channels.items()}),
             rows=_most(self.rows, result.most_rows),
@@ -55,13 +55,16 @@ class DepthRun:
 
 
 class Runs:
-    """Runs of the program of ``netlist``, a simulator per data set; ``floor`` has the smallest depths."""
+    """Runs of the program of ``netlist``, a simulator per data set.
+
+    ``slot_bits`` is the storage of a slot of each channel, in bits, and ``floor`` has the smallest depths.
+    """
 
     def __init__(
         self, netlist: Netlist, simulators: Sequence[Simulator], threads: int, progress: Progress = silent
     ) -> None:
         self.netlist, self._simulators, self._threads, self._progress = netlist, simulators, threads, progress
-        self._bits = {each.name: slot_bits(netlist, each) for each in netlist.channels}
+        self.slot_bits = {each.name: slot_bits(netlist, each) for each in netlist.channels}
         self.floor = {each.name: netlist.least_depth(each) for each in netlist.channels}
         self.known: dict[tuple[int, ...], DepthRun] = {}
         self._best: tuple[Cycles, int] | None = None
@@ -80,15 +83,11 @@ class Runs:
     def groups(self) -> list[list[str]]:
         """The channels in groups of those that are alike, widest slots first: these give most."""
         groups = map(sorted, alike(self.netlist))
-        return sorted(groups, key=lambda group: (-self.slot_bits(group[0]), group[0]))
+        return sorted(groups, key=lambda group: (-self.slot_bits[group[0]], group[0]))
 
     def bits(self, depths: Depths) -> int:
         """Storage of the channels with ``depths``, in bits."""
-        return sum(depth * self._bits[name] for name, depth in depths.items())
-
-    def slot_bits(self, name: str) -> int:
-        """Storage of a slot of the channel, in bits."""
-        return self._bits[name]
+        return sum(depth * self.slot_bits[name] for name, depth in depths.items())
 
     def outcome(self, depths: Depths) -> DepthRun:
         """The outcome of ``depths``."""
@@ -96,7 +95,7 @@ class Runs:
 
     def outcomes(self, candidates: Sequence[Depths]) -> list[DepthRun]:
         """The outcomes of all ``candidates``, which run at the same time."""
-        keys = [tuple(each[name] for name in self._bits) for each in candidates]
+        keys = [tuple(each[name] for name in self.slot_bits) for each in candidates]
         missing = {key: each for key, each in zip(keys, candidates, strict=True) if key not in self.known}
         found = {key: DepthRun(each, self.bits(each)) for key, each in missing.items()}
         for simulator in self._simulators:  # one that fails on a data set runs on none of the others

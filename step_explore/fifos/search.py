@@ -118,7 +118,7 @@ def _smaller(
 
 def _worth_alone(runs: Runs, begin: DepthRun) -> list[str]:
     """The channels with the most to give."""
-    gives = {name: (depth - LEAST) * runs.slot_bits(name) for name, depth in begin.depths.items()}
+    gives = {name: (depth - LEAST) * runs.slot_bits[name] for name, depth in begin.depths.items()}
     worth = [name for name, bits in gives.items() if bits > WORTH_ALONE * begin.bits]
     return sorted(worth, key=lambda name: -gives[name])[:MOST_ALONE]
 

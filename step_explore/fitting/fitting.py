@@ -12,8 +12,6 @@ from step.language.parameters import Within, settled
 from step.lowering.fabric import FabricConfig
 from step.programs.prepare import Openable, open_program
 from step.programs.program import Program
-from step.running.result import Status
-from step_explore.areas import area_of
 from step_explore.fitting.depths import shallower
 from step_explore.fitting.fitter import Fitter
 from step_explore.fitting.goal import MOST_LOSS, Goal
@@ -104,11 +102,10 @@ def check_scipy(what: str) -> None:
 
 def asked_for(trials: Trials) -> Choice:
     """The program on its own fabric; raises `InputError` where it does not run there."""
-    program = trials.program
-    result = trials.run(program.fabric)
-    if result is None or result.status != Status.FINISHED:
-        raise InputError(f"{program.name} does not run on its own fabric: step run --backend approx says why")
-    return Choice(program.fabric, area_of(trials.netlist(program.fabric)), result.cycles)
+    found = trials.on(trials.program.fabric)
+    if found is None:
+        raise InputError(f"{trials.program.name} does not run on its own fabric: step run --backend approx says why")
+    return found
 
 
 def _check(program: Program, goal: Goal, best: Choice) -> None:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
 
 from step.host.progress import Progress
 from step_explore.sweeps.axis import Point, grid
 from step_explore.sweeps.cluster import workers
 from step_explore.sweeps.live import Live
-from step_explore.sweeps.processes import Workers
+from step_explore.sweeps.processes import Task, Workers
 from step_explore.sweeps.question import Question
 from step_explore.sweeps.record import Record
 from step_explore.sweeps.row import Row
 from step_explore.sweeps.search import Search
-
-Task = TypeVar("Task")
 
 
 def run_points(

@@ -6,19 +6,20 @@ import os
 import signal
 import tempfile
 import threading
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import AbstractContextManager
 from itertools import islice
 from multiprocessing import get_context, parent_process
-from typing import Generic, Self, TypeVar
+from typing import Generic, TypeVar
 
 Task = TypeVar("Task")
 Found = TypeVar("Found")
 
 
-class Workers(ABC, Generic[Task, Found]):
+class Workers(AbstractContextManager["Workers[Task, Found]"], Generic[Task, Found]):
     """Processes that do ``work``, such as to run points: used in a ``with``, behind which none is left.
 
     ``lost``: what is found for a task whose process is killed again and again, given the reason.
@@ -65,9 +66,6 @@ class Workers(ABC, Generic[Task, Found]):
 
     def _result(self, future: Future[Found], point: Task) -> Found:
         return future.result()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.end()

@@ -6,7 +6,7 @@ import fcntl
 import os
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from operator import le
 from pathlib import Path
@@ -33,7 +33,7 @@ PROGRAM = 32
 Key = tuple[tuple[bool, Value], ...]
 
 
-class Record:
+class Record(AbstractContextManager["Record"]):
     """The rows of a sweep of ``subject`` for a ``question``, with those that ``path`` has of an earlier one for which
     the same was ``asked``.
 
@@ -138,9 +138,6 @@ class Record:
                 write_atomically(path, encode(path, self._names, [*rows, *self.rows]))
                 self._seen = _version(path)
         self._saved, self._unsaved = time.monotonic(), 0
-
-    def __enter__(self) -> Record:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self._save()

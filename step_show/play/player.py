@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from string import Template
+from typing import Annotated
 
 from sim_approx.backend import Model
 from sim_approx.engine.record import RunRecord
@@ -17,6 +18,7 @@ from step.host.files import write_atomically, writing
 from step.host.paths import named_file
 from step.host.progress import Progress
 from step.host.watching import watched
+from step.language.parameters import Within, settled
 from step.lowering.fabric import FabricConfig
 from step.programs.prepare import Inputs, Openable, Prepared, prepare
 from step.running.deadlock import find_waits
@@ -24,14 +26,23 @@ from step.running.output import COLOURS
 from step.running.result import RunResult, Status
 from step_show.play.play_data import play_data
 
+Cycle = Annotated[int, Within(0)]
+
 HEIGHT = 640
 """Pixels of a page in a notebook."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Play:
-    """A run as a ``page`` of HTML, which a notebook shows; ``result`` is its record, and ``failure`` what is wrong with
-    it, if anything is: the page goes up to there."""
+    """A run as a ``page`` of HTML, which a notebook shows.
+
+    ``result`` is the record of the run, and ``failure`` what is wrong with it, if anything is: the page goes up to
+    there.
+
+    >>> played = step.play(program)
+    >>> played.result.cycles, played.failure
+    (32, None)
+    """
 
     page: str
     result: RunResult
@@ -60,18 +71,21 @@ def play(
     last: int | None = None,
     progress: Progress | None = None,
 ) -> Play:
-    """Run ``program`` on the fast model, as a page on which its tokens move: notebooks show it, `Play.save` writes it.
+    """A run of ``program`` on the fast model, as a page on which its tokens move.
 
-    ``inputs`` and ``fabric`` replace the program's own. The page begins with the cycle ``first`` and ends with the
-    cycle ``last``, or with the run. ``progress`` as in `step.run`. A run that deadlocks or fails is played up to there.
+    A notebook shows the page, `Play.save` writes it. ``inputs`` and ``fabric`` replace the program's own. The page
+    begins with the cycle ``first`` and ends with the cycle ``last``, or with the run. ``progress`` as in `step.run`. A
+    run that deadlocks or fails is played up to there.
 
     Raises `InputError` for cycles that the run does not have and for more tokens than a page can hold,
     `EnvironmentProblem` where there is no compiled engine or nothing that lays out a graph, and the errors of a program
-    that is wrong.
+    that is wrong; warns as `run` does.
 
     >>> step.play(program)
     <play of sums: finished, 32 cycles>
     """
+    first = settled(first, Cycle, "first", InputError)
+    last = None if last is None else settled(last, Cycle, "last", InputError)
     if last is not None and last < first:
         raise InputError(f"the first cycle, {first}, must not be behind the last one, {last}")
     prepared = prepare(program, inputs, fabric)

@@ -53,9 +53,9 @@ def line() -> Graph:
 @pytest.fixture
 def fresh() -> Iterator[None]:
     """Libraries are looked for once more."""
-    library.library_of.cache_clear()
+    library.LOADED.clear()
     yield
-    library.library_of.cache_clear()
+    library.LOADED.clear()
 
 
 @pytest.fixture
@@ -195,6 +195,6 @@ def test_a_library_of_the_package_needs_no_compiler(cache: Path, monkeypatch: py
         library.library_of(f"{NO_RULES}// changed", 1, "no-such-compiler", str(cache))
     path.unlink()  # this process has it mapped
     path.write_bytes(b"no library")
-    library.library_of.cache_clear()
+    library.LOADED.clear()
     with pytest.raises(NoLibrary):
         library.library_of(NO_RULES, 1, "no-such-compiler", str(cache))

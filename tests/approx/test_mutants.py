@@ -100,11 +100,11 @@ def mutated(file: str, right: str, wrong: str, tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(library, "CPP", sources)
     monkeypatch.setattr(library, "FLAGS", ("-std=c++17", "-O0", "-fPIC", "-shared"))
     monkeypatch.setenv("STEP_CACHE", str(tmp_path / "cache"))
-    library._loaded.cache_clear()
+    library.LOADED.clear()
     try:
         yield
     finally:
-        library._loaded.cache_clear()
+        library.LOADED.clear()
 
 
 def programs() -> None:

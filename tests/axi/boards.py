@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -173,12 +174,13 @@ class Wrapped:
                 log_file=self.directory / "run.log",
             )
 
-    def play(self, *runs: Any, **more: Any) -> list[dict[str, Any]]:
-        """What happened in each of ``runs``, one after the other in one simulation; the plan has ``more``."""
+    @cached_property
+    def _plan(self) -> dict[str, Any]:
+        """What is the same for all runs."""
         bound = [bind_inputs(self.graph, each) for each in self.inputs]
         base = self._base
         size = max(self.bases[name] + size for name, size in self.sizes.items()) - base + PAGE
-        plan = {
+        return {
             "masters": self.bus.masters,
             "bus_period": self.bus_period,
             "base": base,
@@ -189,9 +191,11 @@ class Wrapped:
             "sources": self._sources(bound),
             "sinks": [each.name for each in self.design.sinks],
             "frames": [self._frames(each) for each in self.inputs],
-            "runs": [asdict(each) for each in runs],
-            **more,
         }
+
+    def play(self, *runs: Any, **more: Any) -> list[dict[str, Any]]:
+        """What happened in each of ``runs``, one after the other in one simulation; the plan has ``more``."""
+        plan = self._plan | {"runs": [asdict(each) for each in runs], **more}
         (self.directory / "plan").write_text(json.dumps(plan))
         told = self.directory / "bench.json"
         told.unlink(missing_ok=True)  # that of an earlier play

@@ -42,9 +42,9 @@ def check(board: Registered, *runs: Started) -> list[dict[str, Any]]:
 
 
 def test_runs_follow_each_other_with_other_data(board: Registered) -> None:
-    runs = [Started(data=at, seed=at, latency=at % 4, pauses=at % 3 / 4) for at in range(DATA)]
+    runs = [Started(data=at, seed=at, latency=at % 4, pauses=at % 3 / 4) for at in range(0, DATA, 3)]
     played = check(board, *runs)
-    assert len({str(each["sinks"]) for each in played}) > DATA * 3 // 4
+    assert len({str(each["sinks"]) for each in played}) > len(runs) * 3 // 4
     assert all(each["told"] == DONE for each in played)
     registers = played[-1]["registers"]
     assert registers["magic"] == MAGIC and registers["version"] == VERSION
@@ -143,7 +143,7 @@ def test_a_reset_may_come_in_every_cycle(board: Registered, latency: int) -> Non
 
 
 @needs_icarus
-@pytest.mark.parametrize("period", [None, 4, 26])
+@pytest.mark.parametrize("period", [26, *(pytest.param(each, marks=pytest.mark.slow) for each in (None, 4))])
 def test_boards_on_icarus_and_with_another_clock(period: int | None, tmp_path: Path) -> None:
     board = kept_board(tmp_path, "icarus", period)
     check(

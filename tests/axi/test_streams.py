@@ -18,9 +18,7 @@ from step.lowering.dma import REQUEST
 
 DONE, FAULT, WATCHDOG = 1, 2, 4
 _NEEDS = pytest.mark.skipif(ICARUS is None, reason="needs Icarus Verilog")
-BOTH, MOSTLY_ONE = (
-    ["verilator", pytest.param("icarus", marks=marks)] for marks in (_NEEDS, [_NEEDS, pytest.mark.slow])
-)
+MOSTLY_ONE = ["verilator", pytest.param("icarus", marks=[_NEEDS, pytest.mark.slow])]
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +46,7 @@ def check(board: Streamed, *runs: Started) -> None:
             assert run.stop is not None
 
 
-@pytest.mark.parametrize("board", BOTH, indirect=True)
+@pytest.mark.parametrize("board", MOSTLY_ONE, indirect=True)
 def test_runs_follow_each_other_with_other_data(board: Streamed) -> None:
     runs = [Started(at % 2, at, (0, 3, 40)[at % 3], (0.0, 0.3, 0.7)[at // 3 % 3]) for at in range(12)]
     check(board, *runs[:: 5 if board.simulator == "icarus" else 1])

@@ -338,8 +338,17 @@ def test_compare_as_json(step: Step, fragile: str) -> None:
 
 
 def test_compare_as_a_table(step: Step, fragile: str) -> None:
-    out = step("compare", f"{fragile}:good").ok()
-    assert "fragile: cycles per operator" in out and "rows_broadcast" in out
+    every = step("compare", f"{fragile}:good", "--all").ok().splitlines()
+    assert every[:2] == [
+        "fragile: cycles per operator, RTL | fast model where it differs",
+        "operator        busy  starved  blocked  error  off time",
+    ]
+    count = every.index("") - 2
+    assert step("compare", f"{fragile}:good").ok().splitlines()[:3] == [
+        f"fragile: {count} operators have the same cycles in RTL and fast model (--all)",
+        "",
+        "RTL | fast model where it differs",
+    ]
     short = step("compare", f"{fragile}:good", "--no-operators")
     lines = short.out.splitlines()
     assert lines[:3] == [
@@ -431,8 +440,12 @@ def test_compare_tells_of_a_difference(step: Step, fragile: str, monkeypatch: py
         return found
 
     monkeypatch.setattr(comparing.approx, "run", late)
-    result = step("compare", f"{fragile}:good", "--no-operators")
-    assert result.code == 4 and "fragile" in result.out
+    result = step("compare", f"{fragile}:good")
+    assert result.code == 4
+    title, head, row, same, *_ = result.out.splitlines()
+    assert title == "fragile: cycles per operator, RTL | fast model where it differs"
+    assert (head.split()[0], row.split()[0], row.split()[-1]) == ("operator", "scaled", "3")
+    assert re.fullmatch(r"\d+ operators have the same cycles in RTL and fast model \(--all\)", same)
     lines = result.err.splitlines()
     assert re.fullmatch(r"fragile: scaled: token 1 at \d+ in the RTL, \d+ in the model", lines[0])
     assert lines[1:] == ["error: the back ends disagree on fragile"]

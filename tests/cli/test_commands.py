@@ -7,6 +7,7 @@ import re
 from dataclasses import fields
 from importlib.metadata import version
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import jsonschema
@@ -20,6 +21,7 @@ from step.errors import BuildError, FormatError
 from step.lowering.dram import Dram
 from step.programs.files.json_file import schema
 from step.programs.program import load_program, load_programs
+from step_cli.sections import ALIKE, SECTIONS, sections
 
 SIMPLE = "examples/moe_simple.py"
 MIXTRAL = "examples/moe_mixtral.py"
@@ -329,22 +331,75 @@ def test_a_missing_binding(step: Step) -> None:
 
 
 VERBS = (
-    "board, cache, calibrate, check, compare, doctor, explain, fifos, fit, fuzz, generate, import, inputs, map, "
+    "board, cache, calibrate, check, compare, doctor, explain, fifos, fit, fuzz, generate, help, import, inputs, map, "
     "metrics, run, schema, show, sweep, synth, tokens, tune, verilog, waves"
 )
 
 
 @cases(
-    (["check"], "Missing argument 'PROGRAM'."),
+    (["check"], "missing argument 'PROGRAM'"),
     (["nothing"], f"there is no verb 'nothing'; there are {VERBS}"),
     (["chek"], f"there is no verb 'chek'; did you mean 'check'? there are {VERBS}"),
-    (["check", SIMPLE, "--nothing"], "No such option"),
-    (["check", SIMPLE, "--inputs", "gone.npz"], "File 'gone.npz' does not exist."),
-    (["metrics", SIMPLE, "--accounting", "mine"], "'mine' is not one of 'paper', 'artifact'."),
-    (["show", SIMPLE, "--format", "gif"], "'gif' is not one of 'text', 'dot', 'svg', 'png', 'pdf'."),
-)
+    (["check", SIMPLE, "--nothing"], "no such option '--nothing'"),
+    (["check", SIMPLE, "--inputs", "gone.npz"], "invalid value for '--inputs': File 'gone.npz' does not exist"),
+    (["metrics", SIMPLE, "--accounting", "mine"],
+     "invalid value for '--accounting': 'mine' is not one of 'paper', 'artifact'"),
+    (["show", SIMPLE, "--format", "gif"],
+     "invalid value for '--format': 'gif' is not one of 'text', 'dot', 'svg', 'png', 'pdf'"),
+)  # fmt: skip
 def test_wrong_usage(arguments: list[str], message: str, step: Step) -> None:
-    assert message in step(*arguments).failed()
+    """It looks like all errors, and says where it stands how the verb is written."""
+    verb = f"{arguments[0]} " if arguments[0] in VERBS.split(", ") else ""
+    assert step(*arguments).failed() == f"error: {message}\n  see step {verb}--help\n"
+
+
+@cases(
+    (["help", "nothing"], f"there is no topic 'nothing'; there are {VERBS}, write, explore, hardware, models, toolkit"),
+    (["help", "cache", "lean"], "there is no topic 'lean'; did you mean 'clean'? there are clean, list"),
+    (["help", "run", "explore"], "there is no topic 'explore'; there are none"),
+)
+def test_what_is_no_topic(arguments: list[str], message: str, step: Step) -> None:
+    assert step(*arguments).failed() == f"error: {message}\n"
+
+
+def test_help_is_that_of_the_verb(step: Step) -> None:
+    assert step("help", "fit").ok() == step("fit", "--help").ok()
+    assert step("help", "cache", "clean").ok() == step("cache", "clean", "--help").ok()
+    assert step("help").ok() == step("--help").ok()
+
+
+def test_help_of_a_group(step: Step) -> None:
+    group, which = step("help", "explore").ok().split("\n\n")
+    assert group.startswith("Explore (step sweep program.py --over memory.channels=1,2,4):\n  sweep  Run a program ")
+    assert f"\n\n{group}\n\nHardware (step verilog program.py -o build):\n" in step("--help").ok()
+    assert which == (
+        "Which one to take:\n"
+        "  sweep  you name the values: every point runs as it is\n"
+        "  tune   you name a budget: values are looked for, each with fitted hardware\n"
+        "  fit    the program stays: its lanes, links and memories get smaller\n"
+        "  fifos  program and hardware stay: how deep the FIFOs have to be\n"
+        "  map    the program is a module of PyTorch: its tiles, and the hardware\n"
+    )
+    for verb in ALIKE:
+        assert step(verb, "--help").ok().endswith("\n\n" + indent(which, "  "))
+
+
+def test_every_verb_is_in_a_group_and_fits_80_columns(step: Step) -> None:
+    """A verb of another package has a group of its own, with the others."""
+    names = [name for _, names in SECTIONS.values() for name in names.split()]
+    assert sorted(names) == VERBS.split(", ")
+    assert list(sections([*names, "mine"]))[-1] == ("Of other packages", "step mine --help", ["mine"])
+    assert max(map(len, step("--help").ok().splitlines())) <= 80
+
+
+@cases(
+    (["waves", SIMPLE, "--operators=nothing"], "--operators of step waves is called --of"),
+    (["compare", "gone.py", "--operators"], "--operators of step compare is called --all"),
+)
+def test_a_former_name_of_an_option_still_does(arguments: list[str], said: str, step: Step) -> None:
+    first, second, *_ = step(*arguments).failed().splitlines()
+    assert first == f"hint: {said} now"
+    assert second.startswith("error: there is no ")
 
 
 # -- metrics --------------------------------------------------------------------------------------------------------
@@ -428,17 +483,29 @@ def test_version_and_help() -> None:
 
 def test_a_table_fits_a_terminal_of_80_columns(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
     """Names are folded, numbers never; in a pipe a row is a line, and names are whole."""
-    piped = step("run", MIXTRAL, "--backend", "approx").out.splitlines()
+    piped = step("run", MIXTRAL, "--backend", "approx", "--all").out.splitlines()
     assert piped[1].split("  ")[0] == "operator" and not any(line.endswith(" ") for line in piped)
     rows = {line.split()[0]: line.split(maxsplit=5) for line in piped[2:]}
     assert rows["expert6_gate_projection"][-1] == "expert6_load_gate" and {len(row) for row in rows.values()} == {6}
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "80")
-    shown = re.sub(r"\x1b\[[\d;]*m", "", step("run", MIXTRAL, "--backend", "approx").out).splitlines()
+    shown = re.sub(r"\x1b\[[\d;]*m", "", step("run", MIXTRAL, "--backend", "approx", "--all").out).splitlines()
     assert max(map(len, shown)) <= 80 < max(map(len, piped))
     assert len(shown) > len(piped)
     numbers = [line.split()[1:5] for line in piped[2:] if "%" in line]
     assert [line.split()[1:5] for line in shown[2:] if "%" in line] == numbers
+
+
+def test_a_run_folds_what_is_alike(step: Step) -> None:
+    """A row has the numbers of the busiest one that it stands for."""
+    every = step("run", MIXTRAL, "--backend", "approx", "--all").ok().splitlines()
+    folded = step("run", MIXTRAL, "--backend", "approx").ok().splitlines()
+    assert folded[0] == f"{every[0]}; of operators that are alike the busiest (--all: each)"
+    assert folded[2].split() == ["expert*_gate_projection", "(8", "of", "them)", *every[2].split()[1:]]
+    assert len(every) > 200 and len(folded) < 40
+    assert step("run", MIXTRAL, "--backend", "interpret", "--all").failed() == (
+        "error: --all has no effect with --backend interpret; it needs approx or rtl\n"
+    )
 
 
 # -- on-chip memory -------------------------------------------------------------------------------------------------

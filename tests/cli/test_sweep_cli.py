@@ -48,8 +48,7 @@ def test_files_and_a_plot(step: Step, tmp_path: Path) -> None:
 
 
 def test_nothing_to_sweep_over(step: Step) -> None:
-    result = step("sweep", SWIGLU)
-    assert result.code == 1 and "Missing option '--over'" in result.err
+    assert step("sweep", SWIGLU).failed() == "error: missing option '--over'\n  see step sweep --help\n"
 
 
 @cases(

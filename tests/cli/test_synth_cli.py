@@ -42,8 +42,8 @@ def test_an_estimate_needs_no_tools(step: Step, tiny: Path, monkeypatch: pytest.
 
 
 def test_devices_are_listed(step: Step, tiny: Path) -> None:
-    assert step("synth", tiny, "--device", "99k").failed().splitlines()[-1] == (
-        "Error: Invalid value for '--device': '99k' is not one of '12k', '25k', '45k', '85k'."
+    assert step("synth", tiny, "--device", "99k").failed() == (
+        "error: invalid value for '--device': '99k' is not one of '12k', '25k', '45k', '85k'\n  see step synth --help\n"
     )
 
 

@@ -31,6 +31,22 @@ def test_a_row_is_a_line_where_there_is_room(width: int) -> None:
     ]
 
 
+def test_numbers_that_are_wider_than_a_terminal_are_never_cut() -> None:
+    """Their columns stand below each other, each time behind the first ones."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(console, "Console", lambda **_: Console(width=26, force_terminal=True, no_color=True))
+        text = console.table("t", ("", "lanes", *"abcd"), [("*", 4, *[1000] * 4), ("", 8, *[20] * 4)], keys=2)
+    assert [re.sub(r"\x1b\[\d*m", "", line).rstrip() for line in text.splitlines()] == [
+        "t",
+        "   lanes      a      b",
+        "*      4  1,000  1,000",
+        "       8     20     20",
+        "   lanes      c      d",
+        "*      4  1,000  1,000",
+        "       8     20     20",
+    ]
+
+
 def test_a_name_is_folded_where_there_is_not() -> None:
     assert shown(58) == [
         TITLE,

@@ -42,7 +42,7 @@ def test_waves_are_the_same_on_both_back_ends(step: Step, tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", BACKENDS)
 def test_a_run_that_deadlocks_leaves_its_waves_and_tokens(step: Step, stuck: Path, tmp_path: Path, name: str) -> None:
     waves = tmp_path / "stuck.vcd"
-    result = step("waves", stuck, "--backend", name, "--operators", "spread", "-o", waves)
+    result = step("waves", stuck, "--backend", name, "--of", "spread", "-o", waves)
     assert (result.code, result.out.rpartition(": ")[2]) == (4, "3 channels, cycles 0 to 15\n")
     assert result.err.startswith("error: deadlock: from cycle 16 on nothing can move")
     level = VCDVCD(vcd_string=waves.read_text())["fragile.spread.in1.level"]
@@ -66,7 +66,7 @@ def test_waves_are_called_like_the_program(step: Step, tmp_path: Path, monkeypat
     program = Path(FRAGILE).absolute()
     monkeypatch.chdir(tmp_path)
     window = ["--from", 3, "--to", 9]
-    result = step("waves", program, "--operators", "scaled , spread", *window, "--backend", "approx", "--json")
+    result = step("waves", program, "--of", "scaled , spread", *window, "--backend", "approx", "--json")
     assert json.loads(result.out) == {
         "vcd": "fragile.vcd", "gtkwave": "fragile.gtkw", "surfer": "fragile.sucl", "channels": 5, "first": 3, "last": 9,
     }  # fmt: skip
@@ -74,10 +74,10 @@ def test_waves_are_called_like_the_program(step: Step, tmp_path: Path, monkeypat
 
 
 @cases(
-    (["waves", "--operators", "spred"], "there is no operator 'spred'; did you mean 'spread'? there are left, "),
+    (["waves", "--of", "spred"], "there is no operator 'spred'; did you mean 'spread'? there are left, "),
     (["tokens", "--of", "a,,b"], "names of operators must be parted by commas, as in a,b, not 'a,,b'\n"),
     (["tokens", "--of", "left,left"], "the operator left is there twice in 'left,left'\n"),
-    (["waves", "--operators", "left,left"], "the operator left is there twice in 'left,left'\n"),
+    (["waves", "--of", "left,left"], "the operator left is there twice in 'left,left'\n"),
     (["waves", "-o", "w.fst"], "waves must go to a file that ends in .vcd, not 'w.fst'\n"),
     (["waves", "-o", "/proc/w.vcd"], "/proc/w.vcd can not be written: No such file or directory\n"),
 

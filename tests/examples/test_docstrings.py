@@ -39,7 +39,7 @@ def failures(package: str, *, slow: bool) -> str:
         session: dict[str, Any] = {}
         for source in begin:
             exec(source, session)
-        for test in sorted(doctest.DocTestFinder().find(thing, name, module=False, globs={})):  # type: ignore[arg-type]
+        for test in sorted(doctest.DocTestFinder().find(thing, name, module=False, globs={})):
             if slow != any(each.options.pop(doctest.SKIP, False) for each in test.examples):
                 continue
             test.globs = session

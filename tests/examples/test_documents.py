@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from commanding import Step
 from progress_lines import without_progress
 
 from step.programs.files.json_file import schema
@@ -28,10 +29,11 @@ def blocks(document: Path, language: str) -> list[str]:
 
 
 @pytest.fixture
-def program(tmp_path: Path) -> Path:
-    """A folder with the program that the README shows."""
+def program(tmp_path: Path, step: Step, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with the program that the README shows."""
     (code,) = blocks(README, "python")
     (tmp_path / "program.py").write_text(code)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
@@ -44,16 +46,14 @@ def test_the_readme_shows_commands() -> None:
 
 
 @pytest.mark.parametrize("command", [each for each in COMMANDS if each[1] != "compare"], ids=" ".join)
-def test_the_program_of_the_readme_runs(program: Path, command: list[str]) -> None:
-    arguments = [sys.executable, "-m", "step", *command[1:]]
-    done = subprocess.run(arguments, cwd=program, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+def test_the_program_of_the_readme_runs(program: Path, step: Step, command: list[str]) -> None:
+    done = step(*command[1:])
+    assert done.code == 0, done.err
     for each in command:
         assert not each.startswith(("build", "program.svg")) or (program / each).exists()
 
 
-def test_the_session_of_the_readme_runs(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(program)
+def test_the_session_of_the_readme_runs(program: Path) -> None:
     (session,) = blocks(README, "pycon")
     done = doctest.DocTestRunner().run(doctest.DocTestParser().get_doctest(session, {}, "README", None, None))
     assert (done.attempted, done.failed) == (5, 0)
@@ -68,10 +68,9 @@ def sessions() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("command, printed", sessions(), ids=lambda each: each.partition("\n")[0])
-def test_the_tools_print_what_the_manual_says(program: Path, command: str, printed: str) -> None:
-    arguments = [sys.executable, "-m", *command.split()]
-    done = subprocess.run(arguments, cwd=program, capture_output=True, text=True, check=False)
-    assert done.stdout + without_progress(done.stderr) == printed
+def test_the_tools_print_what_the_manual_says(program: Path, step: Step, command: str, printed: str) -> None:
+    done = step(*command.split()[1:])
+    assert done.out + without_progress(done.err) == printed
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda each: each.name)

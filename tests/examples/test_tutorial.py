@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import doctest
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
 import pytest
+from commanding import Step
 from nbclient import NotebookClient
 
 from step.programs.program import Program
@@ -26,7 +25,7 @@ NOTEBOOK = TUTORIAL.parents[1] / "examples" / "tutorial.ipynb"
 
 
 @pytest.fixture
-def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+def session(tmp_path: Path, step: Step, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
     """The names of the tutorial's session, which ran where ``triage.json`` then is."""
     monkeypatch.chdir(tmp_path)
     scope: dict[str, object] = {}
@@ -36,16 +35,11 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object
     return lines.globs
 
 
-def run(command: list[str]) -> None:
-    done = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
-def test_the_tutorial_without_a_build(session: dict[str, object], tmp_path: Path) -> None:
+def test_the_tutorial_without_a_build(session: dict[str, object], step: Step, tmp_path: Path) -> None:
     assert len(ON_RTL) == 3
     for each in COMMANDS:
         if each not in ON_RTL:
-            run(each)
+            assert step(*each[1:]).code == 0
     assert (tmp_path / "triage.svg").read_text().startswith("<")
     assert "module fabric_triage" in (tmp_path / "build" / "fabric_triage.sv").read_text()
     assert (tmp_path / "build" / "fabric.json").is_file()
@@ -71,9 +65,9 @@ def test_the_notebook_shows_pictures_and_tables() -> None:
 
 
 @pytest.mark.slow  # it builds two simulators
-def test_the_hardware_of_the_tutorial(session: dict[str, object], tmp_path: Path) -> None:
+def test_the_hardware_of_the_tutorial(session: dict[str, object], step: Step, tmp_path: Path) -> None:
     for each in ON_RTL:
-        run(each)
+        assert step(*each[1:]).code == 0
     (tmp_path / "triage.vcd").unlink()
     (code,) = (text for kind, text in BLOCKS if kind == "python" and text.startswith("def hardware("))
     program = session["program"]

@@ -283,7 +283,7 @@ def some_stages(names: Container[str], fewest_and_most: bool) -> list[Any]:
 def test_leaf_is_the_definition(name: str, stages: int) -> None:
     """The registers of more stages are seen with fewer vectors: the function is the same."""
     leaf = LEAVES[name]
-    vectors = vectors_of(leaf, np.random.default_rng(6), 2000 if stages == 1 else 400)
+    vectors = vectors_of(leaf, np.random.default_rng(6), 1000 if stages == 1 else 400)
     component = leaf[0](stages)
     assert disagreements(vectors, simulate(component, vectors), expected(leaf, vectors)) == []
 

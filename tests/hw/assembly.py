@@ -40,11 +40,17 @@ class Assembly(wiring.Component):
         m = Module()
         for instance in self._structure.instances:
             m.submodules[instance.name] = shared = Shared(instance.component)
+            # Amaranth's simulator does all of a module again when any of it changes.
+            m.submodules[f"into_{instance.name}"] = into = Module()
+            m.submodules[f"from_{instance.name}"] = outward = Module()
             for port, member, value in flat_ports(shared):
                 if port in instance.connections:
                     other = self._net(instance.connections[port])
                     inner = Value.cast(value)
-                    m.d.comb += inner.eq(other) if member.flow is In else other.eq(inner)
+                    if member.flow is In:
+                        into.d.comb += inner.eq(other)
+                    else:
+                        outward.d.comb += other.eq(inner)
         return m
 
     def parts(self, name: str) -> list[Signal]:

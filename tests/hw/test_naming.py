@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 from amaranth.lib.wiring import In
 from cases import cases
-from grids import samples
-from scenarios import FABRIC, SCENARIOS, Scenario
+from farm import farm
+from scenarios import FABRIC, SCENARIOS
 
 from hw.arithmetic.convert import Convert
 from hw.arithmetic.fp32_add import Fp32Add
@@ -123,10 +123,9 @@ ONE_OF_EACH = list({scenario.operator: scenario for scenario in SCENARIOS}.value
 REPR = re.compile(r"//.*(?:[A-Z]\w+\(|<class|<\w+ object|\w=\w|\bNone\b|\bTrue\b|\bFalse\b|'\w+'|`)")
 
 
-@samples(scenario=ONE_OF_EACH)
-def test_what_is_emitted_is_for_people(scenario: Scenario) -> None:
+def test_what_is_emitted_is_for_people() -> None:
     """Folders by kind, a comment in words at the head of each file, names of modules that are those of files."""
-    design = emit(scenario.lowered()[0], probes=False)
+    design = emit(lower(farm("named", ONE_OF_EACH).graph, FABRIC), probes=False)
     *modules, top = design.sidecar["files"]
     assert "/" not in top
     for file in modules:

@@ -64,7 +64,7 @@ def some_pressure(scenario: Scenario) -> str:
     return list(PRESSURE)[crc32(scenario.name.encode()) % len(PRESSURE)]
 
 
-@pytest.mark.parametrize("scenario", one_of(12))
+@pytest.mark.parametrize("scenario", one_of(24))
 def test_means_what_its_operator_means(scenario: Scenario) -> None:
     """Each operator meets pressure with other programs in `test_units_with_anything.py`, too."""
     check(scenario, some_pressure(scenario))

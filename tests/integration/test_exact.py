@@ -56,14 +56,14 @@ def check(program: Program, *, optimize: bool = False) -> None:
         assert spent(each.exact) == spent(each.approximate), each.name
 
 
-HANDS = dealt(24)
+HANDS = dealt(48)
 """Of each operator a share of the scenarios, or one; `tests/test_contract.py` plays others of each in RTL."""
 
 
 @cases(
     ([0], "hbm2"),
-    pytest.param(range(1, 12), "ddr4", marks=pytest.mark.slow),
-    pytest.param(range(12, 24), "hbm2", marks=pytest.mark.slow),
+    pytest.param(range(1, 24), "ddr4", marks=pytest.mark.slow),
+    pytest.param(range(24, 48), "hbm2", marks=pytest.mark.slow),
 )
 def test_every_scenario_is_exact(hands: Sequence[int], memory: str) -> None:
     """With the plain memory and, in the same build, with banks and rows."""

@@ -74,6 +74,7 @@ def test_tokens_and_states_are_those_of_the_run(name: str) -> None:
     program = example(name)
     run = step.run(program, "approx", events=True)
     data = data_of(step.play(program))
+    assert run.result.events is not None
     assert (data["first"], data["end"], data["waits"]) == (0, run.cycles, [])
     for each in data["channels"]:
         events = run.result.events[each["name"]]
@@ -146,10 +147,12 @@ def test_a_fault_is_played_up_to_there() -> None:
 @cases(
     ({"first": 9, "last": 3}, "the first cycle, 9, must not be behind the last one, 3"),
     ({"first": 301}, "the run has 301 cycles, so there is no cycle 301"),
+    ({"first": -1}, "first must be an integer >= 0, not -1"),
+    ({"last": "end"}, "last must be an integer >= 0, not 'end'"),
 )
-def test_cycles_that_are_not_there(window: dict[str, int], complaint: str) -> None:
+def test_cycles_that_are_not_there(window: dict[str, Any], complaint: str) -> None:
     with raising(InputError, complaint):
-        step.play(example("moe_simple.py"), **window)  # type: ignore[arg-type]
+        step.play(example("moe_simple.py"), **window)
 
 
 def test_more_tokens_than_a_page_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:

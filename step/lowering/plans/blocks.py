@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
+
+from step.lowering.plans.parts import Memory
+from step.lowering.plans.words import Words
 
 
 @dataclass(frozen=True)
@@ -117,3 +120,20 @@ def arrange(
         return takes, each.computes(rows), each.lanes, each.blocks, each.block_rows
 
     return min(possible, key=cost)
+
+
+def memory_of(tile: Words, banks: tuple[int, int], copies: int, ports: int, *, deep: bool) -> Memory:
+    """The memory of ``copies`` tiles in so many ``banks``, with so many scalars in each; one leaves by each port."""
+    count, items = banks
+    width = min(tile.dtype.bits, tile.word_bits)
+    return Memory(width, copies << (items - 1).bit_length(), count, ports, deep)
+
+
+@lru_cache(maxsize=4096)  # it is the same for all groups of rows
+def banks_of(tile: Words, down: int, across: int) -> tuple[int, int]:
+    """The number of pairs of a place in a word and a port, for scalars that are cut into blocks of ``down`` rows
+    and ``across`` columns with a port for each place; the most in one."""
+    bit = np.arange(tile.scalars) * tile.dtype.bits % tile.link_bits
+    ports = (np.arange(tile.rows) % down)[:, None] * across + np.arange(tile.cols) % across
+    _, counts = np.unique(bit * down * across + ports.reshape(-1), return_counts=True)
+    return len(counts), int(counts.max())

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from step.lowering.plans.blocks import Arrangement
+from step.lowering.plans.blocks import Arrangement, banks_of, memory_of
 from step.lowering.plans.parts import Circuit, Memory, Part
 from step.lowering.plans.plan import DatapathPlan, Timing
 from step.lowering.plans.rows import entry, largest
@@ -71,7 +71,7 @@ class MatmulPlan(DatapathPlan):
                 yield Circuit("matmul.assembled_bits", operand.bits)
                 continue
             ports = self.terms * (shape.block_cols if port else shape.block_rows)
-            yield _turn(operand, self.banks[port], self.copies[port], ports, deep=self.deep_operands[port])
+            yield memory_of(operand, self.banks[port], self.copies[port], ports, deep=self.deep_operands[port])
         if self.reduce or (shape.inner > 1 and self.turns[1] != shape.stages):
             yield Memory(32 * shape.lanes, self.sums, deep=self.deep_sums)
             yield Circuit("matmul.kept_sums", 32 * shape.lanes)
@@ -79,7 +79,7 @@ class MatmulPlan(DatapathPlan):
             yield Circuit("matmul.shifted_bits", self.result.bits)
         else:
             per_word = self.result.word_bits // min(self.result.dtype.bits, self.result.word_bits)
-            yield _turn(self.result, self.result_banks, self.results, per_word, deep=self.deep_results)
+            yield memory_of(self.result, self.result_banks, self.results, per_word, deep=self.deep_results)
 
     @property
     def sizes(self) -> range:
@@ -291,26 +291,9 @@ class MatmulPlan(DatapathPlan):
         shape = self.arrangement
         left, right = self.operands
         across = (shape.block_cols, self.terms) if self.transposed else (self.terms, shape.block_cols)
-        return _banks(left, shape.block_rows, self.terms), _banks(right, *across)
+        return banks_of(left, shape.block_rows, self.terms), banks_of(right, *across)
 
     @property
     def result_banks(self) -> tuple[int, int]:
         """The same of the result."""
-        return _banks(self.result, self.arrangement.block_rows, self.arrangement.block_cols)
-
-
-def _turn(tile: Words, banks: tuple[int, int], copies: int, ports: int, *, deep: bool) -> Memory:
-    """The memory of ``copies`` tiles in so many ``banks``, with so many scalars in each; one leaves by each port."""
-    count, items = banks
-    width = min(tile.dtype.bits, tile.word_bits)
-    return Memory(width, copies << (items - 1).bit_length(), count, ports, deep)
-
-
-@lru_cache(maxsize=4096)  # it is the same for all groups of rows
-def _banks(tile: Words, down: int, across: int) -> tuple[int, int]:
-    """The number of pairs of a place in a word and a port, for scalars that are cut into blocks of ``down`` rows
-    and ``across`` columns with a port for each place; the most in one."""
-    bit = np.arange(tile.scalars) * tile.dtype.bits % tile.link_bits
-    ports = (np.arange(tile.rows) % down)[:, None] * across + np.arange(tile.cols) % across
-    _, counts = np.unique(bit * down * across + ports.reshape(-1), return_counts=True)
-    return len(counts), int(counts.max())
+        return banks_of(self.result, self.arrangement.block_rows, self.arrangement.block_cols)

@@ -87,14 +87,13 @@ class VectorPlan(DatapathPlan):
     @property
     def parts(self) -> Iterable[Part]:
         """Lanes, stores of words that wait to become groups, and of groups that become words."""
-        lane, bits = self.lane, self.lanes * self.result.dtype.bits
+        lane = self.lane
         formats = "x".join(each.name for each in lane.formats)
         yield Circuit(f"{lane.function.name}.lanes.{formats}.{lane.out.name}", self.lanes)
         yield Circuit("vector", amounts={"lane_stages": self.lanes * lane.stages, "dynamic": self.most_rows > 0})
         yield from filter(None, (*map(self.store, self.operands), self.result_store))
         if self.reduce:
-            yield Memory(bits, self.groups)
-            yield Circuit("vector.state", amounts={"bits": bits, "identity_bits": self.result.word_bits})
+            yield Memory(self.lanes * self.result.dtype.bits, self.groups)
 
     def at(self, rows: Any) -> Timing:
         groups, words = self.groups_of(rows), self.result.words_at(rows)

@@ -64,7 +64,8 @@ function spread(box, end, other, top) {
 
 // A channel is a curve along its way, down from its producer and down into its consumer, and kept as points besides.
 function trace(channel) {
-  const points = [channel.from, ...channel.way, channel.to], last = points.length - 1, turn = Math.sign(channel.to[1] - channel.from[1]);
+  const points = [channel.from, ...channel.way, channel.to], last = points.length - 1;
+  const turn = Math.sign(points[last][1] - points[0][1]);
   const xs = [points[0][0]], ys = [points[0][1]], far = [0], curve = new Path2D();
   curve.moveTo(...points[0]);
   for (let each = 0; each < last; each++) {
@@ -79,8 +80,8 @@ function trace(channel) {
     }
   }
   const [left, right, top, bottom] = [xs, ys].flatMap((each) => [Math.min(...each), Math.max(...each)]);
-  const shape = new Path2D(`M${points[last]}l-3.5 -7h7z`);
-  Object.assign(channel, { curve, shape, xs, ys, far, length: far.at(-1), x: left, y: top, w: right - left, h: bottom - top });
+  const shape = new Path2D(`M${points[last]}l-3.5 -7h7z`), box = { x: left, y: top, w: right - left, h: bottom - top };
+  Object.assign(channel, { curve, shape, xs, ys, far, length: far.at(-1), ...box });
 }
 
 // The place so far along a channel.
@@ -114,25 +115,24 @@ function zoom(factor, x = stage.clientWidth / 2, y = stage.clientHeight / 2) {
 
 // -- drawing ----------------------------------------------------------------------------------------------------------
 
-function outline(to, thing, colour, width) {
-  [to.strokeStyle, to.lineWidth] = [colour, width / Math.min(view.scale, 1)];
-  if (thing.curve) to.stroke(thing.curve);
-  else to.strokeRect(thing.x, thing.y, thing.w, thing.h);
-}
-
 function paint() {
   const ratio = window.devicePixelRatio || 1;
   [ways, boxes] = [channels.filter(inView), units.filter(inView)];
-  for (const each of [stage, still]) [each.width, each.height] = [stage.clientWidth * ratio, stage.clientHeight * ratio];
-  layer.fillStyle = "#fff";
-  layer.fillRect(0, 0, still.width, still.height);
-  for (const each of [layer, pen]) each.setTransform(ratio * view.scale, 0, 0, ratio * view.scale, ratio * view.x, ratio * view.y);
+  const [width, height] = [stage.clientWidth * ratio, stage.clientHeight * ratio], { scale, x, y } = view;
+  for (const each of [pen, layer]) {
+    Object.assign(each.canvas, { width, height });
+    each.fillStyle = "#fff";
+    each.fillRect(0, 0, width, height);
+    each.setTransform(ratio * scale, 0, 0, ratio * scale, ratio * x, ratio * y);
+  }
   layer.textAlign = "center";
   for (const each of [...ways, ...boxes]) {
     layer.fillStyle = each.curve ? GREY : "#fff";
     layer.fill(each.shape);
-    outline(layer, each, each === chosen ? CHOSEN : each.curve ? GREY : "#666", each === chosen ? 4 : 1.2);
-    if (each.curve || view.scale < 0.3) continue;
+    layer.strokeStyle = each === chosen ? CHOSEN : each.curve ? GREY : "#666";
+    layer.lineWidth = (each === chosen ? 4 : 1.2) / Math.min(view.scale, 1);
+    layer.stroke(each.curve ?? each.shape);
+    if (each.curve || view.scale < 0.35) continue;
     layer.fillStyle = "#000";
     [each.name, each.title].forEach((text, line) => {
       layer.font = `${line ? "" : "bold "}12px ${FONT}`;
@@ -150,12 +150,12 @@ function label(taken) {
   [layer.strokeStyle, layer.lineWidth, layer.fillStyle] = ["#fff", size / 3, "#444"];
   for (const each of ways) {
     const w = layer.measureText(each.type).width + size, h = 1.4 * size;
-    const [x, y] = [0.5, 0.4, 0.6, 0.3, 0.7].map((part) => along(each, part * each.length)).find(([x, y]) =>
-      taken.every((other) => Math.abs(2 * x - 2 * other.x - other.w) > w + other.w || Math.abs(2 * y - 2 * other.y - other.h) > h + other.h)) ?? [];
-    if (x === undefined) continue;
-    taken.push({ x: x - w / 2, y: y - h / 2, w, h });
-    layer.strokeText(each.type, x, y + size / 3);
-    layer.fillText(each.type, x, y + size / 3);
+    const places = [0.5, 0.4, 0.6, 0.3, 0.7].map((part) => along(each, part * each.length));
+    const place = places.map(([x, y]) => ({ x: x - w / 2, y: y - h / 2, w, h })).find(({ x, y }) =>
+      !taken.some((box) => x < box.x + box.w && box.x < x + w && y < box.y + box.h && box.y < y + h));
+    if (!place) continue;
+    taken.push(place);
+    for (const way of ["strokeText", "fillText"]) layer[way](each.type, place.x + w / 2, place.y + h / 2 + size / 3);
   }
 }
 
@@ -170,7 +170,8 @@ function frame(now) {
 }
 
 function draw() {
-  const cycle = Math.floor(time), part = playing && SPEEDS[speed] > SMOOTH ? 0 : time - cycle, size = Math.max(DOT, 1.6 / view.scale);
+  const cycle = Math.floor(time), part = playing && SPEEDS[speed] > SMOOTH ? 0 : time - cycle;
+  const size = Math.max(DOT, 1.6 / view.scale);
   pen.save();
   pen.resetTransform();
   pen.drawImage(still, 0, 0);
@@ -178,20 +179,19 @@ function draw() {
   pen.globalCompositeOperation = "multiply";
   for (const each of boxes) {
     pen.fillStyle = data.colours[data.states[stateOf(each, cycle) & 3]];
-    pen.fill(each.shape);
+    pen.fillRect(each.x, each.y, each.w, each.h);
   }
   pen.globalCompositeOperation = "source-over";
-  if (time >= end) data.waits.flat().forEach((each) => outline(pen, each, LIT, 4));
+  [pen.strokeStyle, pen.lineWidth] = [LIT, 4 / Math.min(view.scale, 1)];
+  if (time >= end) for (const each of data.waits) pen.stroke(each.curve ?? each.shape);
   const [dots, rings, done] = [new Path2D(), new Path2D(), new Path2D()];
   for (const each of ways) tokens(each, cycle, part, size, { dots, rings, done });
-  pen.fillStyle = pen.strokeStyle = TOKEN;
   pen.lineWidth = 0.5 * size;
-  pen.fill(dots);
-  pen.fillStyle = "#fff";
-  pen.fill(rings);
-  pen.stroke(rings);
-  pen.fillStyle = "#000";
-  pen.fill(done);
+  for (const [marks, fill, line] of [[dots, TOKEN, TOKEN], [rings, "#fff", TOKEN], [done, "#000", "#000"]]) {
+    [pen.fillStyle, pen.strokeStyle] = [fill, line];
+    pen.fill(marks);
+    if (fill !== line) pen.stroke(marks);
+  }
 }
 
 // The first token stands at the consumer, the others behind it; one that enters or leaves in this cycle is on its way.
@@ -248,13 +248,13 @@ function aboutUnit(unit, cycle) {
 }
 
 function aboutChannel(channel, cycle) {
-  const [head, tail] = contents(channel, cycle), [, ends] = about(channel, cycle);
-  const lines = Array.from({ length: Math.min(tail - head, 100) }, (_, each) =>
-    `${counted(head + each + channel.number)}: ${wordOf(channel.control[head + each])}, since ${counted(channel.enters[head + each])}`);
+  const { enters, control, number } = channel, [head, tail] = contents(channel, cycle);
+  const lines = [...enters.subarray(head, Math.min(tail, head + 100))].map((since, each) =>
+    `${counted(head + each + number)}: ${wordOf(control[head + each])}, since ${counted(since)}`);
   return [
     ["h2", channel.name], ["p", channel.type], ["p", `depth ${counted(channel.depth)}`],
     ["p", `from ${channel.source.name}`, channel.source], ["p", `to ${channel.sink.name}`, channel.sink],
-    ["h2", ends], ["ol", lines.join("\n")],
+    ["h2", about(channel, cycle)[1]], ["ol", lines.join("\n")],
   ];
 }
 
@@ -299,8 +299,8 @@ function faster(by) {
 function found(left, top) {
   const place = [left, top].map((each) => each * (window.devicePixelRatio || 1));
   layer.lineWidth = 14 / view.scale;
-  const touches = (each) => each.curve ? layer.isPointInStroke(each.curve, ...place) : layer.isPointInPath(each.shape, ...place);
-  return [...units, ...channels].find(touches) ?? null;
+  return units.find((each) => layer.isPointInPath(each.shape, ...place))
+    ?? channels.find((each) => layer.isPointInStroke(each.curve, ...place)) ?? null;
 }
 
 const page = Math.max(1, Math.round((end - first) / 100));
@@ -346,13 +346,14 @@ async function begin() {
     spread(each, "sink", "source", true);
   }
   channels.forEach(trace);
-  data.waits = data.waits.map(([unit, channel]) => [units[unit], channels[channel]]);
+  data.waits = data.waits.flatMap(([unit, channel]) => [units[unit], channels[channel]]);
   paintBar();
   faster(SPEEDS.findLastIndex((each) => each <= Math.max(5, (end - first) / 40)));
   listen();
   fit();
-  if (view.scale < 0.3) zoom(0.3 / view.scale);
-  const [cycle, name] = decodeURIComponent(location.hash.slice(1)).split(","), unit = units.find((each) => each.name === name);
+  if (view.scale < 0.2) zoom(0.5 / view.scale);  // where all is too small to be seen, the middle of it
+  const [cycle, name] = decodeURIComponent(location.hash.slice(1)).split(",");
+  const unit = units.find((each) => each.name === name);
   go(Number(cycle) || first);
   if (unit) {
     look({ scale: 1, x: stage.clientWidth / 2 - unit.x - unit.w / 2, y: stage.clientHeight / 2 - unit.y - unit.h / 2 });

@@ -13,7 +13,7 @@ import pytest
 
 from step_cli import console, main
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 PROGRAMS = Path("tests/cli/programs")
 
 

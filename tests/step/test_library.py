@@ -57,6 +57,15 @@ def test_what_is_cut_off_is_made_again(tmp_path: Path) -> None:
         assert kept.read_bytes() == content
 
 
+def test_who_waits_for_a_library_is_told(tmp_path: Path) -> None:
+    """Once: then it is there."""
+    told = list[str]()
+    text = 'extern "C" int answer() { return 42; }'
+    for _ in range(2):
+        cached(tmp_path / "answers", "answer", text, ["g++", "-fPIC", "-shared"], "the answer", told.append)
+    assert told == ["compiling the answer, once: half a minute"]
+
+
 def test_what_is_loaded_is_never_written(tmp_path: Path) -> None:
     """A library that is made again is another file: who has mapped the old one goes on with that."""
     kept, compiler = tmp_path / "kept.so", fake(tmp_path, 'cp "$(dirname "$last")/source.cpp" "$last"')

@@ -82,7 +82,7 @@ def test_every_scenario_is_exact_on_all_fabrics(link_bytes: int, stages: int, ha
     check(replace(program, fabric=replace(program.fabric, link_bytes=link_bytes, stages=stages)))
 
 
-@pytest.mark.parametrize("one_of", [20, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("one_of", [40, pytest.param(1, marks=pytest.mark.slow)])
 def test_functions_are_exact_without_stages_on_narrow_links(one_of: int) -> None:
     """The other scenarios have the arithmetic of the default; half of their channels are deep here."""
     program = farm("uncut", [each for each in SCENARIOS if each.operator in ("map", "accum", "flat_map")][::one_of])
@@ -149,7 +149,8 @@ def test_the_mixtral_experts_by_turns_are_exact(regions: str) -> None:
     check(load_program(str(EXAMPLES / f"moe_multiplexed.py:{regions}")))
 
 
-@pytest.mark.parametrize("running", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("running", [False, True])
 def test_softmax_is_exact(running: bool) -> None:
     """One build for rows of all lengths."""
     for lengths in (softmax.LENGTHS, [0] * 8, [64] * 8, [0, 0, 15, 17, 31, 48, 2, 0]):

@@ -10,6 +10,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
+from grids import grid
 
 import step
 import step_torch
@@ -77,9 +78,7 @@ def test_other_extents_of_a_dynamic_axis() -> None:
     assert longer.host == ["x: bfloat16 [1, 24, 32]", "rest_0: bfloat16 [1, 24, 16]", "rest_1: bfloat16 [1, 24, 16]"]
 
 
-@pytest.mark.parametrize("rows", [1, 2, 8, 16])
-@pytest.mark.parametrize("columns", [8, 32])
-@pytest.mark.parametrize("held", [True, False])
+@grid(rows=[1, 2, 8, 16], columns=[8, 32], held=[True, False])
 def test_any_tiles_give_the_same_bits(rows: int, columns: int, held: bool) -> None:
     """Products are summed in the same order, whatever the tiles are; attention is not, along tiles of keys."""
     path = next(path for path in CAPTURED if path.stem == "llama_prefill")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from amaranth.hdl import C, Cat, Module, Mux, Signal
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
 from hw.arithmetic.halves import factors, finished
 from hw.arithmetic.staged import Staged
@@ -20,12 +20,10 @@ class Bf16Multiply(Staged):
 
     inputs: ClassVar[dict[str, int]] = {"first": 16, "second": 16}
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
+    def compute(self, m: Module) -> Value:
         (first, second), others = factors(self.first, self.second)
         x = self.behind(m, 1, product=first * second, **others)
         exponent = Signal(10)
         m.d.comb += exponent.eq(x.exponent + x.product[15])
         fraction = Cat(C(0, 8), Mux(x.product[15], x.product[:15], Cat(C(0, 1), x.product[:14])))
-        m.d.comb += self.result.eq(finished(m, x, fraction, exponent))
-        return m
+        return finished(m, x, fraction, exponent)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from amaranth.hdl import C, Cat, Module, Mux
+from amaranth.hdl import C, Cat, Module, Mux, Value
 
 from hw.arithmetic.halves import multiplied
 from hw.arithmetic.tabulated import Tabulated, rounded
@@ -18,15 +18,13 @@ class Reciprocal(Tabulated):
 
     cuts = (1,), (1, 4), (1, 2, 4), (1, 2, 3, 4)
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
+    def compute(self, m: Module) -> Value:
         exponent, fraction, sign = self.value[23:31], self.value[:23], self.value[31]
         nan = (exponent == 255) & fraction.any()
         x = self.read(m, 1, reciprocals(), fraction, exponent=exponent, sign=sign, nan=nan)
         ends = {"zero": x.exponent.all(), "infinite": ~x.exponent.any()}
         magnitude = rounded(m, x.factor, (254 - x.exponent).as_signed(), 2, **ends)
-        m.d.comb += self.result.eq(Mux(x.nan, C(NAN, 32), Cat(magnitude, x.sign)))
-        return m
+        return Mux(x.nan, C(NAN, 32), Cat(magnitude, x.sign))
 
 
 class Divide(Tabulated):
@@ -36,8 +34,7 @@ class Divide(Tabulated):
 
     inputs: ClassVar[dict[str, int]] = {"first": 32, "second": 32}
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
+    def compute(self, m: Module) -> Value:
         exponents = self.first[23:31], self.second[23:31]
         fractions = self.first[:23], self.second[:23]
         zeros = [~each.any() for each in exponents]
@@ -59,5 +56,4 @@ class Divide(Tabulated):
         x = multiplied(self, m, 5, Cat(x.fraction, C(1, 1)), x.factor, **kept)
         exponent = (x.exponent + 128).as_signed()
         magnitude = rounded(m, x.product, exponent, 3, zero=x.zero, infinite=x.infinite)
-        m.d.comb += self.result.eq(Mux(x.nan, C(NAN, 32), Cat(magnitude, x.sign)))
-        return m
+        return Mux(x.nan, C(NAN, 32), Cat(magnitude, x.sign))

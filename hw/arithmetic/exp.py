@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from amaranth.hdl import C, Cat, Module, Mux, Signal, signed
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 
 from hw.arithmetic.tabulated import HUGE, Tabulated, rounded
 from step.functions.exp import POSITION_BITS, VALUE_BITS, powers_of_two
@@ -15,8 +13,7 @@ class Exp(Tabulated):
 
     cuts = (2, 4, 7), (2, 4, 5, 7), (1, 2, 4, 5, 7), (1, 2, 3, 4, 5, 7)
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
+    def compute(self, m: Module) -> Value:
         x = self.locate(m, self.value)
         exponent, fraction, sign = x.number[23:31], x.number[:23], x.number[31]
         position = Signal(signed(len(x.magnitude) + 1))
@@ -35,5 +32,4 @@ class Exp(Tabulated):
         ends = {"zero": x.huge & x.sign, "infinite": x.huge & ~x.sign}
         power = rounded(m, x.factor[: VALUE_BITS + 1], exponent, 1, **ends)
         magnitude = Mux(x.nan, C(0x7FC00000, 31), power)
-        m.d.comb += self.result.eq(Cat(magnitude, C(0, 1)))
-        return m
+        return Cat(magnitude, C(0, 1))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
 from hw.arithmetic.staged import Staged, Values
@@ -28,10 +26,8 @@ class Fp32Add(Staged):
         super().__init__(stages, {**({"fresh": 1} if begins else {}), "first": 32, "second": 32})
         self.parameters = {**self.parameters, **({"begins": True} if self.begins else {})}
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        self._finish(m, self._sum(m, self._align(m, self._order(m))))
-        return m
+    def compute(self, m: Module) -> Value:
+        return self._finish(m, self._sum(m, self._align(m, self._order(m))))
 
     def _order(self, m: Module) -> Values:
         """Step 1: the bigger and the smaller number, and the distance of their exponents."""
@@ -116,7 +112,7 @@ class Fp32Add(Staged):
             zeros=Cat(zeros, x.zeros),
         )
 
-    def _finish(self, m: Module, x: Values) -> None:
+    def _finish(self, m: Module, x: Values) -> Value:
         """Step 4: round, shift what is left to shift, and choose."""
         far = Signal(32)
         # Exponent and fraction in one number, so that a carry out of the fraction reaches the exponent, to which one is
@@ -134,7 +130,7 @@ class Fp32Add(Staged):
         number = Mux(x.near, Cat(normal[:23], exponent[:8]), far[:31])
         magnitude = Mux(infinite, C(0xFF << 23, 31), Mux(zero, C(0, 31), number))
         sign = x.sign & ~(x.subtract & (x.zero | (x.near & cancelled)))
-        m.d.comb += self.result.eq(Mux(x.nan, C(0x7FC00000, 32), Cat(magnitude, sign)))
+        return Mux(x.nan, C(0x7FC00000, 32), Cat(magnitude, sign))
 
 
 def normalised(m: Module, value: Value, *steps: int) -> tuple[Value, Value]:

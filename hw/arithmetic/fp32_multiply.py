@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
 from hw.arithmetic.halves import factors, finished, multiplied
 from hw.arithmetic.staged import Staged
@@ -20,8 +20,7 @@ class Fp32Multiply(Staged):
 
     inputs: ClassVar[dict[str, int]] = {"first": 32, "second": 32}
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
+    def compute(self, m: Module) -> Value:
         mantissas, others = factors(self.first, self.second)
         x = multiplied(self, m, 1, *mantissas, **others)
         normal = Mux(x.product[47], x.product[1:47], x.product[:46])
@@ -36,5 +35,4 @@ class Fp32Multiply(Staged):
         # A carry out of the fraction reaches the exponent.
         rounded = Signal(33)
         m.d.comb += rounded.eq(Cat(x.fraction, x.exponent) + x.up)
-        m.d.comb += self.result.eq(finished(m, x, rounded[:23], rounded[23:]))
-        return m
+        return finished(m, x, rounded[:23], rounded[23:])

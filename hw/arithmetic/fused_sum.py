@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
@@ -62,11 +62,9 @@ class FusedSum(Staged):
     def term(self, at: int) -> Term:
         """Term number ``at``."""
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
+    def compute(self, m: Module) -> Value:
         x = self._aligned(m, self._largest(m, self._terms(m)))
-        self._finish(m, self._magnitude(m, self._sum(m, x)))
-        return m
+        return self._finish(m, self._magnitude(m, self._sum(m, x)))
 
     def _terms(self, m: Module) -> Values:
         """Step 1: signs, exponents and significands, and what is not finite."""
@@ -143,7 +141,7 @@ class FusedSum(Staged):
         magnitude = ((x.total ^ negative.replicate(bits + 1)) + (negative ^ x.carry))[:bits]
         return self.behind(m, 8, **x.only(*SPECIAL), magnitude=magnitude, exponent=exponent, negative=negative)
 
-    def _finish(self, m: Module, x: Values) -> None:
+    def _finish(self, m: Module, x: Values) -> Value:
         """Steps 9 and 10: the magnitude shifted up by a multiple of 4 bits, then by what is left, and the choice."""
         normal, zeros = normalised(m, x.magnitude, 16, 8, 4)
         x = self.behind(m, 9, **x.only(*SPECIAL, "exponent", "negative"), normal=normal, zeros=zeros)
@@ -155,7 +153,7 @@ class FusedSum(Staged):
         finite = Mux(exponent >= 255, C(0xFF << 23, 31), Cat(normal[top - SIGNIFICAND + 1 : top], exponent[:8]))
         magnitude = Mux(infinite, C(0xFF << 23, 31), Mux(none | (exponent <= 0), C(0, 31), finite))
         sign = Mux(infinite, x.minus, x.negative & ~none)
-        m.d.comb += self.result.eq(Mux(x.nan | (x.plus & x.minus), C(0x7FC00000, 32), Cat(magnitude, sign)))
+        return Mux(x.nan | (x.plus & x.minus), C(0x7FC00000, 32), Cat(magnitude, sign))
 
 
 class FusedProducts(FusedSum):

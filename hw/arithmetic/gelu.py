@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from amaranth.hdl import C, Cat, Module, Mux, Signal, signed
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 
 from hw.arithmetic.halves import multiplied
 from hw.arithmetic.tabulated import Tabulated, rounded
@@ -29,8 +27,7 @@ class Gelu(Tabulated):
         super().__init__(stages)
         self.parameters = {**self.parameters, "approximate": self.approximate}
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
+    def compute(self, m: Module) -> Value:
         # Step 1: the place of the magnitude, and what the tables do not say.
         place, beyond, nan = self.place(m, self.value, LARGEST_EXPONENT)
         sign, zero = self.value[31], ~self.value[23:31].any() | (beyond & self.value[31])
@@ -62,5 +59,4 @@ class Gelu(Tabulated):
         )
         x = multiplied(self, m, 11, Cat(x.number[:23], C(1, 1)), x.factor, **x.only("exponent", *KEPT))
         magnitude = rounded(m, x.product[: 24 + VALUE_BITS + 1], x.exponent, 2)
-        m.d.comb += self.result.eq(Mux(x.exact, x.number, Cat(magnitude, x.number[31])))
-        return m
+        return Mux(x.exact, x.number, Cat(magnitude, x.number[31]))

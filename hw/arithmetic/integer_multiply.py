@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from amaranth.hdl import C, Cat, Module
+from amaranth.hdl import C, Cat, Module, Value
 
 from hw.arithmetic.convert import as_integer
 from hw.arithmetic.staged import Staged
@@ -26,8 +24,7 @@ class IntegerMultiply(Staged):
         super().__init__(stages, {"first": first.bits, "second": second.bits}, result=out.bits)
         self.parameters = {"factors": self.formats, "to": self.out, "stages": self.stages}
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
+    def compute(self, m: Module) -> Value:
         bits = self.out.bits
         operands = zip((self.first, self.second), self.formats, strict=True)
         first, second = (
@@ -36,8 +33,7 @@ class IntegerMultiply(Staged):
         )
         if len(first) <= WIDEST and len(second) <= WIDEST:
             x = self.behind(m, 1, product=first * second)
-            m.d.comb += self.result.eq(x.product)
-            return m
+            return x.product
         # The product of the upper halves is too large to count.
         one, other = ((each + C(0, bits))[:bits] for each in (first, second))
         x = self.behind(
@@ -47,5 +43,4 @@ class IntegerMultiply(Staged):
             cross=(one[:HALF] * other[HALF:])[: bits - HALF],
             crossed=(one[HALF:] * other[:HALF])[: bits - HALF],
         )
-        m.d.comb += self.result.eq(x.low + Cat(C(0, HALF), x.cross + x.crossed))
-        return m
+        return x.low + Cat(C(0, HALF), x.cross + x.crossed)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from amaranth.hdl import C, Cat, Module, Mux, Signal
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
 from hw.arithmetic.convert import as_integer
 from hw.arithmetic.fp32_add import normalised, shifted_down
@@ -22,8 +20,7 @@ class FromInteger(Staged):
         super().__init__(stages, {"value": source.bits})
         self.parameters = {"from": self.source, "stages": self.stages}
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
+    def compute(self, m: Module) -> Value:
         number = as_integer(self.value, self.source)
         negative = self.value[-1] & self.source.is_signed
         magnitude = Signal(32)
@@ -34,11 +31,8 @@ class FromInteger(Staged):
         rounded = Signal(31)
         up = x.normal[7] & (x.normal[:7].any() | x.normal[8])
         # Exponent and fraction in one number, so that a carry out of the fraction reaches the exponent.
-        m.d.comb += [
-            rounded.eq(Cat(x.normal[8:31], (127 + 31 - x.zeros)[:8]) + up),
-            self.result.eq(Mux(x.normal[31], Cat(rounded, x.negative), 0)),
-        ]
-        return m
+        m.d.comb += rounded.eq(Cat(x.normal[8:31], (127 + 31 - x.zeros)[:8]) + up)
+        return Mux(x.normal[31], Cat(rounded, x.negative), 0)
 
 
 class ToInteger(Staged):
@@ -54,8 +48,7 @@ class ToInteger(Staged):
         super().__init__(stages, result=out.bits)
         self.parameters = {"to": self.out, "stages": self.stages}
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
+    def compute(self, m: Module) -> Value:
         exponent, fraction, negative = self.value[23:31], self.value[:23], self.value[31]
         largest = 127 + 31  # the biased exponent of numbers from 2^31 on, which stay where they are
         distance = Signal(8)
@@ -81,5 +74,4 @@ class ToInteger(Staged):
         beyond = x.huge | Mux(x.negative, x.magnitude > least, x.magnitude > most)
         kept = Mux(x.negative, -x.magnitude, x.magnitude)[:bits]
         limit = Mux(x.negative, C(-least, bits), C(most, bits))
-        m.d.comb += self.result.eq(Mux(x.nan, 0, Mux(beyond, limit, kept)))
-        return m
+        return Mux(x.nan, 0, Mux(beyond, limit, kept))

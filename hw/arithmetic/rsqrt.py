@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from amaranth.hdl import C, Cat, Module, Mux
+from amaranth.hdl import C, Cat, Module, Mux, Value
 
 from hw.arithmetic.tabulated import Tabulated, rounded
 from step.functions.rsqrt import reciprocal_roots
@@ -15,8 +13,7 @@ class Rsqrt(Tabulated):
 
     cuts = (1,), (1, 4), (1, 2, 4), (1, 2, 3, 4)
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
+    def compute(self, m: Module) -> Value:
         exponent, fraction, sign = self.value[23:31], self.value[:23], self.value[31]
         x = self.read(
             m,
@@ -32,5 +29,4 @@ class Rsqrt(Tabulated):
         )
         exponent = (127 + 64 - x.half).as_signed()
         magnitude = rounded(m, x.factor, exponent, 2, zero=x.infinite, infinite=x.zero)
-        m.d.comb += self.result.eq(Mux(x.nan, C(0x7FC00000, 32), Cat(magnitude, x.sign)))
-        return m
+        return Mux(x.nan, C(0x7FC00000, 32), Cat(magnitude, x.sign))

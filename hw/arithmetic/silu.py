@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from amaranth.hdl import C, Cat, Module, Mux, Signal, signed
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 
 from hw.arithmetic.halves import multiplied
 from hw.arithmetic.staged import Values
@@ -21,16 +19,14 @@ class Silu(Tabulated):
 
     cuts = (4, 7), (2, 4, 7, 9), (2, 3, 4, 5, 7, 9), (1, 2, 3, 4, 5, 7, 8, 9)
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
+    def compute(self, m: Module) -> Value:
         x = self._look_up(m, self.locate(m, self.value))
         # Steps 8 and 9: the mantissa of x times that, and the exponent of the product's top bit.
         kept = {"exponent": x.exponent + 1, **x.only("number", "exact")}
         x = multiplied(self, m, 8, Cat(x.number[:23], C(1, 1)), x.factor, **kept)
         # Step 10: normalise, round and choose.
         magnitude = rounded(m, x.product, x.exponent, 3)
-        m.d.comb += self.result.eq(Mux(x.exact, x.number, Cat(magnitude, x.number[31])))
-        return m
+        return Mux(x.exact, x.number, Cat(magnitude, x.number[31]))
 
     def _look_up(self, m: Module, x: Values) -> Values:
         """Steps 4 to 7: the sigmoid, and what the table does not say."""

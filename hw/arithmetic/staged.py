@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -32,6 +33,15 @@ class Staged(Parametric):
         ports = self.inputs if inputs is None else inputs
         super().__init__({**{name: In(bits) for name, bits in ports.items()}, "result": Out(result)})
         self.parameters = {"stages": self.stages}
+
+    @abc.abstractmethod
+    def compute(self, m: Module) -> Value:
+        """The result."""
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.d.comb += self.result.eq(self.compute(m))
+        return m
 
     @property
     def operands(self) -> list[str]:

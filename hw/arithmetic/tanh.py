@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from amaranth.hdl import C, Cat, Module, Mux
+from amaranth.hdl import C, Cat, Module, Mux, Value
 
 from hw.arithmetic.halves import multiplied
 from hw.arithmetic.tabulated import Tabulated, rounded
@@ -18,8 +16,7 @@ class Tanh(Tabulated):
 
     cuts = (2, 5), (2, 4, 5, 7), (1, 2, 4, 5, 6, 7), (1, 2, 3, 4, 5, 6, 7)
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
+    def compute(self, m: Module) -> Value:
         # Step 1: the place of the magnitude, and what the table does not say.
         place, beyond, nan = self.place(m, self.value, LARGEST_EXPONENT)
         sign, zero = self.value[31], ~self.value[23:31].any()
@@ -38,5 +35,4 @@ class Tanh(Tabulated):
         magnitude = rounded(m, x.product[: 24 + VALUE_BITS + 1], exponent, 5)
         above = magnitude[23:30].all()
         result = Mux(above, C(127 << 23, 31), magnitude)
-        m.d.comb += self.result.eq(Mux(x.exact, x.number, Cat(result, x.number[31])))
-        return m
+        return Mux(x.exact, x.number, Cat(result, x.number[31]))

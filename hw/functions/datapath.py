@@ -58,6 +58,15 @@ class Datapath(Parametric):
         super().__init__({**members, "result": Out(plan.result_bits)})
         self.parameters = {each.name: getattr(plan, each.name) for each in fields(plan)}  # type: ignore[arg-type]
 
+    def value(self, m: Module) -> Value:
+        """The result, or the word of it that leaves."""
+        raise NotImplementedError
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.d.comb += self.result.eq(self.value(m))
+        return m
+
     @property
     def stem(self) -> str:
         return super().stem.removesuffix("Datapath")

@@ -44,8 +44,7 @@ class EditDatapath(Datapath):
     def spelling(self) -> Spelling:
         return Spelling.some(self.edit, *tile_words(self.tile), "rows" if self.by_rows else "columns")
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
+    def value(self, m: Module) -> Value:
         number, _ = word_window(m, self.start, [self.tile.words])
         lines = self.tile.rows if self.by_rows else self.tile.cols
         which = self.operand1
@@ -80,8 +79,7 @@ class EditDatapath(Datapath):
                 item = _chosen(items, [col * pieces + piece for _, col, piece in places], number)
                 value = Mux(_chosen(replaced, line, number), item, value)
             result.append(value)
-        m.d.comb += self.result.eq(registered(m, Cat(result), "word"))
-        return m
+        return registered(m, Cat(result), "word")
 
     def _distance(self, m: Module) -> Value:
         """Distance of the first row above the first column; where that is farther than the tile goes, not how far."""

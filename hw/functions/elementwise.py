@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -43,9 +44,12 @@ class ArithmeticLane(Lane):
     def compute(self, m: Module, name: str, *operands: Value) -> Value:
         """Place what is called ``name``; returns its result in FP32, for operands in their formats."""
 
+    integer: ClassVar[Callable[..., Value]]
+    """The same of integers, signed where their format is, in wires; of the result the lowest bits count."""
+
     def integers(self, m: Module, name: str, *operands: Value) -> Value:
-        """The same for integers, signed where their format is; of the result the lowest bits count."""
-        raise NotImplementedError
+        """The same for integers, where it is placed, too."""
+        return type(self).integer(*operands)
 
 
 class LeafLane(ArithmeticLane):
@@ -85,22 +89,17 @@ class AddLane(LeafLane):
     """The sum."""
 
     arithmetic = Fp32Add
-
-    def integers(self, m: Module, name: str, *operands: Value) -> Value:
-        first, second = operands
-        return first + second
+    integer = staticmethod(operator.add)
 
 
 class SubLane(AddLane):
     """The sum with the negated second operand."""
 
+    integer = staticmethod(operator.sub)
+
     def compute(self, m: Module, name: str, *operands: Value) -> Value:
         first, second = operands
         return super().compute(m, name, first, second ^ (1 << len(second) - 1))
-
-    def integers(self, m: Module, name: str, *operands: Value) -> Value:
-        first, second = operands
-        return first - second
 
 
 class MulLane(LeafLane):
@@ -159,6 +158,8 @@ class MulAddLane(ArithmeticLane):
 class MaxLane(ArithmeticLane):
     """The larger one, +0 above -0, or NaN."""
 
+    integer = staticmethod(lambda first, second: Mux(first > second, first, second))
+
     def compute(self, m: Module, name: str, *operands: Value) -> Value:
         first, second = numbers(m, name, operands, self.formats)
         return flushed(m, name, second.nan | (~first.nan & self.second(first, second)), first, second)
@@ -167,20 +168,14 @@ class MaxLane(ArithmeticLane):
         """Whether it is the second one."""
         return below(first, second, same=C(0, 1), zeros=first.sign)
 
-    def integers(self, m: Module, name: str, *operands: Value) -> Value:
-        first, second = operands
-        return Mux(first > second, first, second)
-
 
 class MinLane(MaxLane):
     """The smaller one, -0 below +0, or NaN."""
 
+    integer = staticmethod(lambda first, second: Mux(first < second, first, second))
+
     def second(self, first: Number, second: Number) -> Value:
         return ~super().second(first, second)
-
-    def integers(self, m: Module, name: str, *operands: Value) -> Value:
-        first, second = operands
-        return Mux(first < second, first, second)
 
 
 def numbers(m: Module, name: str, operands: Sequence[Value], formats: Sequence[DType]) -> list[Number]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from amaranth.hdl import C, Module
+from amaranth.hdl import C, Module, Value
 
 from hw.functions.datapath import Datapath
 from hw.functions.matmul_operands import Operands
@@ -31,8 +29,8 @@ class MatmulDatapath(Datapath):
     def spelling(self) -> Spelling:
         return product_words(self.plan)
 
-    def elaborate(self, platform: Any) -> Module:
-        m, plan = Module(), self.plan
+    def value(self, m: Module) -> Value:
+        plan = self.plan
         rows = self.rows_now(m) if plan.most_rows else plan.rows
         operands = Operands(m, plan, self.start, plan.begin_of(rows), plan.loads(rows))
         slots = plan.arrangement.products > 1
@@ -41,5 +39,4 @@ class MatmulDatapath(Datapath):
         states = States(m, self, plan.results, operands.begins) if plan.reduce else None
         sums = accumulate(m, plan, scalars, order, order.first_k & (states.first if states else C(1, 1)))
         complete = delayed(m, order.active & order.last_k, plan.depth, "complete")
-        m.d.comb += self.result.eq(leave(m, self, plan, sums, complete, order, states))
-        return m
+        return leave(m, self, plan, sums, complete, order, states)

@@ -75,10 +75,8 @@ class Order(Working):
         self.k, self.last_k = counter(m, shape.inner, "k", self._turn_ends)
         self.first_k = self.k == 0
         advance, blocks = self.active & row_ends, parts(rows, 1, shape.block_rows)
-        if one_group := isinstance(blocks, int) and blocks < 2 * shape.group:
-            (down, down_ends), self._last_group = counter(m, blocks, "down", advance), C(1, 1)
-        else:
-            down, down_ends = self._down(advance, begins, blocks)
+        down, down_ends = self._down(advance, begins, blocks)
+        one_group = isinstance(self._last_group, Const)
         self.row = down if one_group else self._going_back("row", shape.row_blocks, advance)
         blocks_end = named(m, advance & down_ends, "blocks_end")
         m.d.comb += [self.active.eq(busy & ~waits), self._turn_ends.eq((blocks_end | waits) & self._enough(busy))]
@@ -91,20 +89,23 @@ class Order(Working):
 
     def _down(self, advance: Value, begins: Value, blocks: Any) -> tuple[Value, Value]:
         """The row of the block in its group, and whether it is the last one, of so many ``blocks`` below each other."""
-        m, shape = self._m, self._plan.arrangement
-        height, group_ends = Signal(range(shape.row_blocks + 1), name="height"), self._turn_ends & self.last_k
+        m, shape, group_ends = self._m, self._plan.arrangement, self._turn_ends & self.last_k
+        left: Any
         if isinstance(blocks, int):  # registers that hold what is known would be LUTs
-            *_, left = heights = shape.heights(shape.rows)
+            heights = shape.heights(shape.rows)
+            most = left = heights[-1]
             _, self._last_group = counter(m, len(heights), "group", group_ends)
+            if most == heights[0]:
+                return counter(m, most, "down", advance)
         else:
-            left, self._last_group = Signal.like(height, name="left"), Signal(name="last_group")
+            most = shape.row_blocks
+            left, self._last_group = Signal(range(most + 1), name="left"), Signal(name="last_group")
             m.d.comb += self._last_group.eq(left < 2 * shape.group)
             with m.If(begins):
                 m.d.sync += left.eq(blocks)
             with m.Elif(group_ends):
                 m.d.sync += left.eq(left - shape.group)
-        m.d.comb += height.eq(Mux(self._last_group, left, shape.group))
-        return counter(m, shape.row_blocks, "down", advance, height)
+        return counter(m, most, "down", advance, Mux(self._last_group, left, shape.group))
 
     def _enough(self, busy: Value) -> Value:
         """Whether the turn may end: a sum of its first block is there again."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
 from hw.functions.datapath import Datapath, made_by
@@ -29,8 +27,7 @@ class MaxIndexDatapath(Datapath):
 
     plan: MaxIndexPlan
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
+    def value(self, m: Module) -> Value:
         operands = self.plan.values, self.plan.indices
         number, comes = word_window(m, self.start, [each.words for each in operands])
         values, indices = (self._collected(m, port, each, number, comes[port]) for port, each in enumerate(operands))
@@ -57,8 +54,7 @@ class MaxIndexDatapath(Datapath):
         width, items = len(self.result), list[Value]()
         for each, count in zip(found, words(self.plan.items, self.plan.link_bits), strict=True):
             items += [each, C(0, width * count - len(each))]
-        m.d.comb += self.result.eq(in_words(m, Cat(items), begins, width))
-        return m
+        return in_words(m, Cat(items), begins, width)
 
     def _collected(self, m: Module, port: int, tile: Words, number: Value, comes: Value) -> Value:
         """The scalars of an operand, a cycle behind its last word."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 
@@ -22,8 +21,8 @@ class PackedRows(Datapath):
 
     plan: JoinPlan
 
-    def elaborate(self, platform: Any) -> Module:
-        m, plan = Module(), self.plan
+    def value(self, m: Module) -> Value:
+        plan = self.plan
         bits = plan.store.read.bits  # of a word
         unit = math.gcd(plan.row or plan.width, bits)
         word, units = bits // unit, plan.width // unit  # of a word, of an element at most
@@ -52,10 +51,7 @@ class PackedRows(Datapath):
             m.d.sync += [rest.eq(after), offset.eq(Mux(fills, end - word, end)), whole.eq(before[2] + fills)]
         store = Store(m, "tiles", kinds.Store(plan.store.read, plan.store.read))
         store.write(fills, before[2], both[:bits])
-        m.d.comb += self.result.eq(
-            self._leaving(m, store, comes, size != coming, (rest, after), (whole, before[2] + fills))
-        )
-        return m
+        return self._leaving(m, store, comes, size != coming, (rest, after), (whole, before[2] + fills))
 
     def _leaving(
         self, m: Module, store: Store, comes: Value, more: Value, rest: tuple[Value, Value], whole: tuple[Value, Value]

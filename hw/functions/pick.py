@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 
 from hw.functions.datapath import Datapath, made_by
@@ -18,8 +16,7 @@ class ColumnDatapath(Datapath):
 
     plan: ColumnPlan
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
+    def value(self, m: Module) -> Value:
         tile, shape, function = self.plan.tile, self.plan.result, self.plan.function
         assert isinstance(function, Column)
         number, (comes,) = word_window(m, self.start, [tile.words])
@@ -32,8 +29,7 @@ class ColumnDatapath(Datapath):
             column.append(held(m, self.operand0.word_select(slot, width), comes & (number == word), f"part_{part}"))
         words = [Cat(column)[at * shape.link_bits :][: shape.word_bits] for at in range(shape.words)]
         leaves, _ = self.leaving(m, shape.words)
-        m.d.comb += self.result.eq(words[0] if len(words) == 1 else Array(words)[leaves])
-        return m
+        return words[0] if len(words) == 1 else Array(words)[leaves]
 
 
 class RotateDatapath(Datapath):
@@ -41,8 +37,7 @@ class RotateDatapath(Datapath):
 
     plan: RotatePlan
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
+    def value(self, m: Module) -> Value:
         plan = self.plan
         words = plan.tile.words_at(self.rows) if plan.most_rows else plan.tile.words
         comes, last = window_from_start(m, self.start, words, plan.tile.words)
@@ -53,8 +48,7 @@ class RotateDatapath(Datapath):
         store = Picked(m, "window", plan.store, self._turned)
         store.write(comes, number, self.operand0, copy)
         read, of = delayed(m, number, self.latency, "read"), delayed(m, copy, self.latency, "of")
-        m.d.comb += self.result.eq(store.read(read, of))
-        return m
+        return store.read(read, of)
 
     def _turned(self, window: Value) -> list[Value]:
         """The words of the result of a whole ``window``."""

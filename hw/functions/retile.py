@@ -34,8 +34,8 @@ class RetileStore(Datapath):
 
     plan: JoinPlan
 
-    def elaborate(self, platform: Any) -> Module:
-        m, plan, columns = Module(), self.plan, self.plan.kind == "columns"
+    def value(self, m: Module) -> Value:
+        plan, columns = self.plan, self.plan.kind == "columns"
         if plan.row and not columns:
             comes, _ = window_from_start(m, self.start, parts(self.rows, plan.row, plan.link_bits), plan.words)
         else:
@@ -55,14 +55,12 @@ class RetileStore(Datapath):
             m.d.sync += following.eq(number + 1)
         word = self.emitted(m, plan.store.read.count, plan.dynamic or plan.row > 0)
         if columns:
-            self._turned(m, begins, comes, number, word)
-            return m
+            return self._turned(m, begins, comes, number, word)
         store = Store(m, "tiles", plan.store)
         store.write(comes, number, self.operand0)
-        m.d.comb += self.result.eq(store.read(word)[: plan.result_bits])
-        return m
+        return store.read(word)[: plan.result_bits]
 
-    def _turned(self, m: Module, begins: Value, comes: Value, number: Value, word: Value) -> None:
+    def _turned(self, m: Module, begins: Value, comes: Value, number: Value, word: Value) -> Value:
         """Let ``word`` leave a part, and what ``comes``, with its ``number``, go into the other one."""
         plan, before = self.plan, Signal(name="part")
         item = math.gcd(plan.width, plan.link_bits)
@@ -78,8 +76,9 @@ class RetileStore(Datapath):
             *(tiles.write.eq(comes), tiles.write_part.eq(before ^ begins), tiles.write_step.eq(number)),
             *(tiles.values.eq(self.operand0), tiles.read_step.eq(word)),
             tiles.read_part.eq(held(m, tiles.write_part, self.emit, "leaves")),
-            self.result.eq(tiles.result),
         ]
+        result: Value = tiles.result
+        return result
 
 
 class RetileJoin(Datapath):
@@ -90,15 +89,13 @@ class RetileJoin(Datapath):
 
     plan: JoinPlan
 
-    def elaborate(self, platform: Any) -> Module:
-        m, plan = Module(), self.plan
-        bits = plan.bits_of_a_tile
+    def value(self, m: Module) -> Value:
+        plan, bits = self.plan, self.plan.bits_of_a_tile
         tiles = [Signal(bits, name=f"tile_{at}", reset_less=True) for at in range(plan.count)]
         with m.If(self.start):
             m.d.sync += [to.eq(source) for to, source in zip(tiles, [*tiles[1:], self.operand0], strict=True)]
         lines = [tile.word_select(line, plan.width) for line in range(plan.lines) for tile in tiles]
-        m.d.comb += self.result.eq(Cat(lines))
-        return m
+        return Cat(lines)
 
 
 class RetileSlicer(Parametric):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from amaranth.hdl import C, Cat, Module, Mux, Value
 
@@ -48,8 +47,7 @@ class RowDatapath(Datapath):
         rows, words = "dynamic" if self.plan.most_rows else "", function_words(self.plan.function)[1:]
         return Spelling.some(*words, *tile_words(self.tile), rows, f"lanes{self.arrangement.lanes}")
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
+    def value(self, m: Module) -> Value:
         scalars, arrives, ends, last_part = self._groups(m)
         shape, plan = self.arrangement, self.plan
         within = (shape.across - 1).bit_length()
@@ -60,8 +58,7 @@ class RowDatapath(Datapath):
             ((rows[0], arrives), parts) = self._in_time(m, level, rows[0], arrives, parts), -(-parts // 2)
         results = Cat(self.fold.leave(m, f"leave_{row}", each) for row, each in enumerate(rows))
         arrives = delayed(m, arrives, plan.rounds, "rounded")
-        self._leave(m, results, arrives, ends)
-        return m
+        return self._leave(m, results, arrives, ends)
 
     def _groups(self, m: Module) -> tuple[list[list[Value]], Value, Value, Value]:
         """The scalars of each row of the group that is there, entered, whether one is, if it is a tile's last, and if a
@@ -135,7 +132,7 @@ class RowDatapath(Datapath):
         joined = self._join(m, f"later_{level}", Mux(second, first, scalar), Mux(second, scalar, alone))
         return joined, delayed(m, arrives & (second | last), self.plan.join, f"later_{level}")
 
-    def _leave(self, m: Module, results: Value, arrives: Value, ends: Value) -> None:
+    def _leave(self, m: Module, results: Value, arrives: Value, ends: Value) -> Value:
         """Let the ``results`` of so many rows as come at once leave as words; a tile's last group, as it came, ``ends``
         it."""
         plan, part = self.plan, self.plan.result_store
@@ -149,7 +146,7 @@ class RowDatapath(Datapath):
             return [padded[at * self.shape.link_bits :][: part.read.bits] for at in range(part.read.count)]
 
         into = arrives, group, results
-        m.d.comb += self.result.eq(regrouped(m, "result", part, words, into, Groups(ends, last, word, last)))
+        return regrouped(m, "result", part, words, into, Groups(ends, last, word, last))
 
 
 def _sum(plan: RowPlan) -> RowDatapath:

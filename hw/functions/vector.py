@@ -5,7 +5,6 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from amaranth.hdl import Array, C, Cat, Module, Mux, Signal, Value
 
@@ -69,20 +68,20 @@ class VectorDatapath(Datapath):
         function = function_words(self.lane.function)
         return Spelling.some(*function, *tile_words(*operands), *to, *how, f"lanes{self.lanes}")
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
+    def value(self, m: Module) -> Value:
         number, word_valid = word_window(m, self.start, [each.words for each in self.plan.operands])
         read, entered = self._windows(m, number)
         operands = [self._operand(m, port, valid, number, read) for port, valid in enumerate(word_valid)]
         results = Signal(self.lanes * self.shape.dtype.bits)
         result_valid = delayed(m, entered.valid, self.lane.depth, "arrives")
         if self.plan.reduce:
-            operands.insert(0, named(m, self._reduce(m, results, result_valid, entered), "state"))
+            state, word = self._reduce(m, results, result_valid, entered)
+            operands.insert(0, named(m, state, "state"))
         else:
-            self._finish_map(m, results, result_valid, entered.last)
+            word = self._finish_map(m, results, result_valid, entered.last)
         scalars = [[each.word_select(lane, len(each) // self.lanes) for each in operands] for lane in range(self.lanes)]
         m.d.comb += results.eq(Cat(self.lane.connect(m, f"lane_{lane}", each) for lane, each in enumerate(scalars)))
-        return m
+        return word
 
     def _windows(self, m: Module, number: Value) -> tuple[Groups, Groups]:
         """The groups of a tile as they are read out of what came, and as they enter the lanes; ``number``: of a word.
@@ -125,11 +124,10 @@ class VectorDatapath(Datapath):
 
     # -- results ------------------------------------------------------------------------------------------------
 
-    def _finish_map(self, m: Module, results: Value, valid: Value, ends: Value) -> None:
+    def _finish_map(self, m: Module, results: Value, valid: Value, ends: Value) -> Value:
         """Let the results leave as words, as they are ``valid``; the group that enters ``ends`` a tile."""
         if self.plan.result_store is None:
-            m.d.comb += self.result.eq(results)
-            return
+            return results
         group, _ = self.result_group(m, self.groups, valid, ends, self.lane.depth)
         if self.plan.most_rows:
             word = window_place(m, "word", self.leave, self.shape.words)
@@ -138,10 +136,10 @@ class VectorDatapath(Datapath):
             _, word, _ = window(m, "word", begins, self.shape.words)
         store = Store(m, "result_store", self.plan.result_store)
         store.write(valid, group, results)
-        m.d.comb += self.result.eq(store.read(word))
+        return store.read(word)
 
-    def _reduce(self, m: Module, results: Value, valid: Value, entered: Groups) -> Value:
-        """Keep the results as the state; returns its group that enters, which is the lanes' first operand."""
+    def _reduce(self, m: Module, results: Value, valid: Value, entered: Groups) -> tuple[Value, Value]:
+        """Keep the results as the state; its group that enters, the lanes' first operand, and the word that leaves."""
         function, scalar = self.lane.function, Tile(self.shape.dtype)
         assert isinstance(function, AccumFunction) and self.plan.result_store is not None
         initial, copies = pack_element(function.initial(scalar), scalar), self.plan.result_store.copies
@@ -157,15 +155,15 @@ class VectorDatapath(Datapath):
         identity = Cat([C(initial, scalar.bits)] * self.lanes)
         if self.plan.most_rows:  # where nothing was reduced there are no rows
             store.write(valid, group, results)
-            m.d.comb += self.result.eq(store.read(window_place(m, "word", self.leave, self.shape.words)))
             states = Shallow(m, "states", len(results), self.groups)
             states.write(valid, group, results)
-            return Mux(now[0], identity, states.read(entered.number))
+            word = store.read(window_place(m, "word", self.leave, self.shape.words))
+            return Mux(now[0], identity, states.read(entered.number)), word
         store.write(valid, group, results, delayed(m, now[1:], self.lane.depth, "copy"))
-        self._emit(m, store, tags[1:], initial)
-        return Mux(now[0], identity, loop_store(m, self.groups, entered.number, valid, results))
+        state = Mux(now[0], identity, loop_store(m, self.groups, entered.number, valid, results))
+        return state, self._emit(m, store, tags[1:], initial)
 
-    def _emit(self, m: Module, store: Store, copy: Value, initial: int) -> None:
+    def _emit(self, m: Module, store: Store, copy: Value, initial: int) -> Value:
         """Let the state leave, from ``copy`` of the store, or as it was ``initial`` where nothing was reduced."""
         m.submodules.emits = emits = Shared(DelayLine(2 + len(copy), self.latency - 1))
         m.d.comb += emits.i.eq(Cat(self.emit, self.first & ~self.start, copy))
@@ -176,4 +174,4 @@ class VectorDatapath(Datapath):
         words = [nothing >> at * shape.link_bits & (1 << shape.word_bits) - 1 for at in range(shape.words)]
         parts = [C(each, shape.word_bits) for each in words]
         identity = parts[0] if len({*words}) == 1 else Array(parts)[word]
-        m.d.comb += self.result.eq(Mux(leaving[0], identity, store.read(word, leaving[1:])))
+        return Mux(leaving[0], identity, store.read(word, leaving[1:]))

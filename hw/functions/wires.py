@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from typing import Any, ClassVar
 
-from amaranth.hdl import Module, Value
+from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 
 from hw.functions.datapath import Datapath
@@ -28,15 +28,6 @@ class WiresDatapath(Datapath):
     @property
     def spelling(self) -> Spelling:
         return Spelling.some(*function_words(self.plan.function)[1:], "reduce" if self.plan.reduce else "")
-
-    @abc.abstractmethod
-    def value(self, m: Module) -> Value:
-        """The result for the operands that are there, or came with the start."""
-
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        m.d.comb += self.result.eq(self.value(m))
-        return m
 
 
 class Generator(Parametric):

@@ -32,7 +32,7 @@ def constants_of(node: Node, memory: MemoryMap) -> Mapping[str, int]:
     constants = getattr(find_module(__name__, node.operator.name), "constants", None)
     region = memory.loads.get(node.name) or memory.stores.get(node.name)
     if constants is not None:
-        return constants(node, memory)  # type: ignore[no-any-return]
+        return constants(node, memory)
     return {} if region is None else {"base": region.base}
 
 

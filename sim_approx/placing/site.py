@@ -23,7 +23,7 @@ from step.language.graph import Node
 from step.language.loops import RegularStream
 from step.language.reduction import Distinct
 from step.language.tokens import UNKNOWN, Token
-from step.language.types import ElementType, is_dynamic
+from step.language.types import is_dynamic
 from step.lowering.board import board_of
 from step.lowering.feasible import check_feasible
 from step.lowering.links import data_words, link_words, slots_in_flight
@@ -275,8 +275,9 @@ def declared_sizes(site: UnitSite, declared: Declared) -> Sizes:
     return pace
 
 
-def stored_sizes(site: UnitSite, element: ElementType | None) -> Sizes:
-    """Sizes of a unit between tiles of ``element`` and a memory: a burst are their words, if any."""
+def stored_sizes(site: UnitSite, machine: Machine) -> Sizes:
+    """Sizes of a unit between tiles of dynamic size and a memory: a burst are their words, if any."""
+    (element,) = filter(is_dynamic, (*site.elements_in, *site.elements_out))
 
     def pace(rows: int) -> Pace:
         words = data_words(element, site.fabric.link_bytes, rows)

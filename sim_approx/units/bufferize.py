@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sim_approx.engine.words import Banks, Buffers, begin, enter, fill, lay, pass_through
 from sim_approx.placing.site import UnitSite, stored_sizes
-from step.firing.machine import COMPUTES, ENDS, Channel, Machine, Sizes
+from step.firing.machine import COMPUTES, ENDS, Channel, Machine
 from step.firing.words import fault, front, need, put, reserve, room, take
 from step.language.faults import Fault, rows_of
 from step.language.tokens import UNKNOWN, Token, empty
@@ -119,6 +119,4 @@ def build(site: UnitSite) -> Machine:
     return site.add(share.used_by(machine))
 
 
-def sizes(site: UnitSite, machine: Machine) -> Sizes:
-    """A word a cycle."""
-    return stored_sizes(site, site.elements_in[0])
+sizes = stored_sizes

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sim_approx.engine.words import Banks, Buffers, drop, enter, entry, page_count, page_of, pass_through
 from sim_approx.placing.site import UnitSite, stored_sizes
-from step.firing.machine import COMPUTES, ENDS, Channel, Machine, Sizes
+from step.firing.machine import COMPUTES, ENDS, Channel, Machine
 from step.firing.words import fault, need, put, room, take
 from step.language.faults import Fault, rows_of
 from step.language.tokens import Token, empty
@@ -122,6 +122,4 @@ def build(site: UnitSite) -> Machine:
     return site.add(share.used_by(machine))
 
 
-def sizes(site: UnitSite, machine: Machine) -> Sizes:
-    """A word a cycle."""
-    return stored_sizes(site, site.elements_out[0])
+sizes = stored_sizes

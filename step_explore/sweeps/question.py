@@ -38,25 +38,6 @@ class Question:
         check_objectives(self.objectives)
         if not self.axes:
             raise InputError("there is nothing to sweep over; give parameters with their values")
-        self._check_workload()
-
-    @property
-    def first(self) -> Point:
-        """The first value of every axis."""
-        return {each.name: each.values[0] for each in self.axes}
-
-    def tokens_at(self, point: Point) -> int | None:
-        """Tokens at ``point``; None where nobody says."""
-        count = None if self.tokens is None else {**self.fixed, **point}[self.tokens]
-        assert count is None or isinstance(count, int)
-        return count
-
-    def group(self, point: Point) -> tuple[Value, ...]:
-        """The values of ``per`` at ``point``: rows are compared within one group."""
-        return tuple(point[name] for name in self.per)
-
-    def _check_workload(self) -> None:
-        """Raise `InputError` for ``per`` and ``tokens`` that can not be."""
         known = {each.name: each.values for each in self.axes}
         for place, name in enumerate(self.per):
             _check_known("per must name parameters that are swept over", name, known)
@@ -73,6 +54,21 @@ class Question:
         for value in known[self.tokens]:
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise InputError(f"tokens must name a parameter of integers >= 1, but {self.tokens} may be {value!r}")
+
+    @property
+    def first(self) -> Point:
+        """The first value of every axis."""
+        return {each.name: each.values[0] for each in self.axes}
+
+    def tokens_at(self, point: Point) -> int | None:
+        """Tokens at ``point``; None where nobody says."""
+        count = None if self.tokens is None else {**self.fixed, **point}[self.tokens]
+        assert count is None or isinstance(count, int)
+        return count
+
+    def group(self, point: Point) -> tuple[Value, ...]:
+        """The values of ``per`` at ``point``: rows are compared within one group."""
+        return tuple(point[name] for name in self.per)
 
 
 def _check_known(must: str, name: object, known: Collection[str]) -> None:

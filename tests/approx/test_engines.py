@@ -159,7 +159,7 @@ def test_an_interrupt_stops_a_run(graph: Graph) -> None:
     timer.join()
 
 
-def test_more_targets_than_a_word_has_bits() -> None:
+def test_more_targets_than_a_word_has_bits(cache: Path) -> None:
     targets = 70
     graph = Graph("wide")
     x = graph.source("x", Tile(BF16), [graph.symbol("N")])

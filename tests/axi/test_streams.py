@@ -69,7 +69,7 @@ def test_a_list_that_lies_is_a_fault(board: Streamed) -> None:
 
 @pytest.mark.parametrize("board", MOSTLY_ONE, indirect=True)
 def test_a_reset_may_come_in_any_cycle(board: Streamed) -> None:
-    stops = [*range(1, 240, 17), 300, 400]
+    stops = [*range(1, 240, 34), 300, 400]
     check(board, *(run for at in stops for run in (Started(seed=at, stop=at, latency=30), Started(at % 2, at))))
 
 

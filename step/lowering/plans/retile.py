@@ -107,7 +107,7 @@ class JoinPlan(DatapathPlan):
 
     @cached_property
     def kind(self) -> str:
-        """Store of waiting tiles: ``rows``, a memory in which they follow each other, ``packed`` bit by bit, ``columns``,
+        """Store of waiting tiles: ``rows``, a memory where they follow each other, ``packed`` bit by bit, ``columns``,
         lines that leave a memory in another order than they came, or in ``registers``."""
         if self.row and not self.dynamic:
             return "columns"

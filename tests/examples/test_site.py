@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tables import PAGES as WRITTEN_BY_A_COMMAND
+from tables.contents import navigation
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -21,17 +22,6 @@ GROUPS = ["Start", "An accelerator", "A model", "Verilog", "Reference", "Extend"
 GLOSSARY = dict(re.findall(r"^\* \*\*(.+?)\*\*: (.+)$", (DOCS / "glossary.md").read_text(), re.MULTILINE))
 IN_HOUSE = ("back end", "control", "floor", "jump", "plan", "region", "room", "rule", "scenario", "share", "sidecar")
 """Words of pages that mean something of their own here."""
-
-
-def navigation() -> dict[str, list[str]]:
-    """Pages by group, as the site has them."""
-    groups: dict[str, list[str]] = {}
-    for line in (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2].splitlines():
-        if group := re.fullmatch(r"  - ([\w ]+):", line):
-            groups[group[1]] = []
-        elif page := re.fullmatch(r"      - (?:.+: )?(\S+\.md)", line):
-            groups[list(groups)[-1]].append(page[1])
-    return groups
 
 
 def test_every_page_is_in_one_group_of_the_site() -> None:

@@ -193,7 +193,7 @@ def _complain(text: str, notes: Iterable[str]) -> None:
 
 
 def _usage(error: click.ClickException) -> tuple[str, list[str]]:
-    """What is wrong with a command line, as other errors say it, and where it is said how it is written."""
+    """Error of a command line, as other errors say it, and the help that says how it is written."""
     text, context = error.format_message().removesuffix("."), getattr(error, "ctx", None)
     return text[:1].lower() + text[1:], [f"  see {context.command_path} --help"] if context else []
 

@@ -67,7 +67,7 @@ def samples(netlist: Netlist) -> list[Sample]:
 
 
 def fit(all_samples: Iterable[Sample], known: Mapping[str, Sequence[float]] = MappingProxyType({})) -> Table:
-    """What one of everything takes of every resource: least squares of errors relative to parts, none below zero.
+    """Coefficients of every resource: least squares of errors relative to parts, none below zero.
 
     What is ``known`` stays, and is taken from the parts first; parts of nothing else say nothing.
     """

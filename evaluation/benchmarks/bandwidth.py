@@ -1,4 +1,4 @@
-"""How much of what a link, the memory and the lanes can do programs get that are bound by one of them.
+"""Shares of a link, the memory and the lanes that programs reach which are bound by one of them.
 
     python benchmarks/bandwidth.py [--tiles N]
 

@@ -1,4 +1,4 @@
-"""How many choices of FIFO depths run per second, and what sizing moe_mixtral takes.
+"""Choices of FIFO depths run per second, and the time to size moe_mixtral.
 
 python benchmarks/fifo_sizes.py [PROGRAM] [--choices 1000]
 """

@@ -1,4 +1,4 @@
-"""What `step map` gains on imported layers, and what it misses of a search that leaves nothing out.
+"""Gains of `step map` on imported layers, and its loss against a search that leaves nothing out.
 
     python -m benchmarks.mapping [LAYER ...] [--exhaustive] [--luts 600000]
 

@@ -1,4 +1,4 @@
-"""How much of its bandwidth each kind of memory gives, by the order of the addresses.
+"""Share of its bandwidth that each kind of memory gives, by the order of the addresses.
 
     python benchmarks/memory.py [--beats N] [--rtl]
 

@@ -1,4 +1,4 @@
-"""What it costs, and what it saves, that experts take turns: cycles by the fast model, use of the lanes, and area.
+"""Costs and savings of experts that take turns: cycles by the fast model, use of the lanes, and area.
 
     python benchmarks/multiplexing.py
 

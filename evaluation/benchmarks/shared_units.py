@@ -1,4 +1,4 @@
-"""What it saves that two functions which are the same, of other streams, take turns on one unit, and what it costs.
+"""Savings and costs of two equal functions of different streams that take turns on one unit.
 
     python benchmarks/shared_units.py
 

@@ -1,4 +1,4 @@
-"""How long commands take, most of which is their start: wall time, best and median of several runs.
+"""Times of commands, most of which is their start: wall time, best and median of several runs.
 
     python benchmarks/startup.py [RUNS] [TREE ...]
 

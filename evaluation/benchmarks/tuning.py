@@ -1,4 +1,4 @@
-"""How much of a front `step tune` finds in a quarter of the rows.
+"""Share of a front that `step tune` finds in a quarter of the rows.
 
     python -m benchmarks.tuning [ROWS.csv]
 

@@ -1,4 +1,4 @@
-"""What outputs cost: a run that computes all values, against a run of times alone and the interpreter behind it.
+"""Cost of outputs: a run that computes all values, against a run of times alone and the interpreter behind it.
 
 Usage: python -m benchmarks.values [tokens]
 

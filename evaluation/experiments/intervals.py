@@ -10,7 +10,7 @@ CONFIDENCE = 0.95
 
 
 def interval(factors: Sequence[float]) -> tuple[float, float]:
-    """Where the geometric mean of the population lies, with `CONFIDENCE`, if ``factors`` are a sample of it.
+    """Interval of the geometric mean of the population, with `CONFIDENCE`, if ``factors`` are a sample of it.
 
     Of two or more; their logarithms are taken as normal, so with few of them the interval is too narrow.
     """

@@ -40,5 +40,5 @@ class UnitPair(Parametric):
         return m
 
     def connect(self, m: Module, first: Any, then: Any) -> None:
-        """What else the two are joined by; the unit is as busy as the ``first``."""
+        """Other signals that join the two; the unit is as busy as the ``first``."""
         pass_status(m, first, self)

@@ -33,7 +33,7 @@ def moves_of(ways: Iterable[tuple[int, int]], enter: int, leave: int) -> tuple[M
 
 
 def sizes_of(moves: Iterable[Move], item_bits: int) -> tuple[Parts, Parts]:
-    """What is written in the steps of ``moves``, and what is read."""
+    """Sizes of writes and of reads in the steps of ``moves``."""
     writes, write_ports, reads, read_ports = (max(each) + 1 for each in zip(*moves, strict=True))
     return Parts(writes, write_ports * item_bits), Parts(reads, read_ports * item_bits)
 

@@ -146,7 +146,7 @@ class Calls(Expressions):
         return Carried(const(1), self.source(words), rows=rows)
 
     def _applied(self, call: RuleTerm, path: Path, applied: Applied, values: list[Any]) -> Carried:
-        """What the datapath makes of the values of all inputs, behind its state."""
+        """Result of the datapath for the values of all inputs, behind its state."""
         sources = [each.source if isinstance(each, Carried) else ANY for each in values]
         begins, kept = (self._picked(sources[0], each) for each in (self.parameters.get("initial"), STATE))
         if applied.reduces and not never(invert(either(begins, kept)), path.facts):
@@ -182,7 +182,7 @@ class Calls(Expressions):
         return Carried(const(1), words, control if format.control else ANY)
 
     def _control(self, call: RuleTerm, value: Any) -> Number:
-        """What a ``value`` is that decides."""
+        """The control of a ``value`` that decides."""
         if not isinstance(value, Carried) or value.control is ANY:
             self.refuse(call, str(call), "it is said of a value that is control")
         found: Number = value.control
@@ -238,7 +238,7 @@ class Calls(Expressions):
         return node("within", *self._seen(ports, mask))
 
     def _seen(self, ports: list[Port], mask: Number) -> tuple[Number, Number]:
-        """Those of the ``ports`` that show a token, and does not pass, if they are in ``mask`` without what does."""
+        """Ports that show a token, and the mask they are to be in: without those that pass, where ``mask`` is."""
         shown, passing = mask_of([*map(_shows, ports)]), None if self.passing is None else self.passing.mask
         if mask.op == "without" and mask.args[1] is passing:
             return node("without", shown, passing), mask.args[0]

@@ -105,7 +105,7 @@ class Applying(Translated):
 
     @property
     def numbers(self) -> dict[str, Any]:
-        """Those that are not the default ones, and the initial state only where it goes out."""
+        """Parameters other than the defaults, with the initial state only where it goes out."""
         defaults, initial = {each.name: each.default for each in fields(self.machine)}, self.execution.initial
         given = {name: each for name, each in super().numbers.items() if each != defaults.get(name)}
         plain = {name: each for name, each in given.items() if not callable(each) and name != "initial"}

@@ -67,7 +67,7 @@ def going(channels: Sequence[Channel]) -> Mask:
 
 
 def waiting(channels: Sequence[Channel], mask: Mask) -> Mask:
-    """Those in ``mask`` that have a token by now."""
+    """Mask of the channels in ``mask`` that have a token by now."""
     return sum(1 << port for port in bits(mask) if channels[port].tokens)
 
 

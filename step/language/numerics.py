@@ -37,7 +37,7 @@ def canonical(values: np.ndarray) -> np.ndarray:
 
 
 def parts(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of every number whether it is negative, its exponent, and its mantissa with 23 fraction bits."""
+    """Sign (true where negative), exponent, and mantissa with 23 fraction bits, of every number."""
     bits = values.view(np.uint32).astype(np.int64)
     return bits >> 31 != 0, (bits >> 23 & 0xFF) - 127, bits & 0x7FFFFF | 0x800000
 

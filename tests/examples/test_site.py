@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tables import PAGES as WRITTEN_BY_A_COMMAND
+from tables.contents import navigation
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -21,17 +22,6 @@ GROUPS = ["Start", "An accelerator", "A model", "Verilog", "Reference", "Extend"
 GLOSSARY = dict(re.findall(r"^\* \*\*(.+?)\*\*: (.+)$", (DOCS / "glossary.md").read_text(), re.MULTILINE))
 IN_HOUSE = ("back end", "control", "floor", "jump", "plan", "region", "room", "rule", "scenario", "share", "sidecar")
 """Words of pages that mean something of their own here."""
-
-
-def navigation() -> dict[str, list[str]]:
-    """Pages by group, as the site has them."""
-    groups: dict[str, list[str]] = {}
-    for line in (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2].splitlines():
-        if group := re.fullmatch(r"  - ([\w ]+):", line):
-            groups[group[1]] = []
-        elif page := re.fullmatch(r"      - (?:.+: )?(\S+\.md)", line):
-            groups[list(groups)[-1]].append(page[1])
-    return groups
 
 
 def test_every_page_is_in_one_group_of_the_site() -> None:
@@ -72,13 +62,8 @@ def test_a_long_line_is_found_and_a_table_is_not(tmp_path: Path) -> None:
     assert [line for line in prose(page) if len(line) > LONGEST] == [word]
 
 
-def words(page: Path) -> int:
-    """The words of a page, tables and code among them, but for blocks of what commands print and draw."""
-    return len(re.sub(r"^```(?:console|text)\n.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL).split())
-
-
 def test_pages_written_by_hand_are_short() -> None:
-    counts = {page.name: words(page) for page in PROSE if page not in WRITTEN_BY_A_COMMAND}
+    counts = {page.name: len(page.read_text().split()) for page in PROSE if page not in WRITTEN_BY_A_COMMAND}
     assert sum(counts.values()) <= MOST_WORDS, counts
     assert {name: count for name, count in counts.items() if count > MOST_OF_A_PAGE} == {}
     assert counts["README.md"] <= MOST_OF_THE_README

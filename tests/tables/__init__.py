@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tables.api import api_page
+from tables.contents import contents_page
 from tables.functions import functions_page
 from tables.lowerings import lowerings_page
 from tables.operators import operators_page
@@ -28,5 +29,6 @@ PAGES: dict[Path, Callable[[], str]] = {
     DOCS / "registers.md": registers_page,
     DOCS / "rooms.md": rooms_page,
     DOCS / "lowerings.md": lowerings_page,
+    DOCS / "contents.md": contents_page,  # of the others, so it is the last one
 }
 """What makes the text of every page."""

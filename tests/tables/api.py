@@ -23,6 +23,8 @@ from step.running.result import RunResult
 HEAD = """\
 # The API
 
+**What does `import step` offer?**
+
 Written by `PYTHONPATH=tests python -m tables` from the code; do not edit. To begin with there is the
 [tutorial](tutorial.md). All of this is in `step`; operators, which are methods of streams and graphs, have a
 [page](operators.md#methods) of their own, and so have [functions](functions.md), in `step.functions`, and

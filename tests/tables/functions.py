@@ -24,6 +24,8 @@ from tables.operators import link, summary
 HEAD = """\
 # Functions
 
+**What does each function take, in operands and cycles?**
+
 Written by `PYTHONPATH=tests python -m tables` from the code; do not edit. [Numerics](numerics.md) has their roundings.
 
 **Operands**: formats of the operands that the function, with the parameters shown, takes. **II** and **latency** are

@@ -8,6 +8,8 @@ from step_torch.registry import lowerings
 
 TITLE = """# Operators of PyTorch
 
+**Which operators of PyTorch does an import take?**
+
 Written by `PYTHONPATH=tests python -m tables` from the code; do not edit. An [import](torch.md) takes these operators,
 each by a function of the file beside it; all others are errors. `step.attention` and `step.experts` are the marks that
 a capture puts in the place of attention and of routed experts.

@@ -27,6 +27,8 @@ ROOT = Path(step.__file__).parents[1]
 HEAD = """\
 # Operators
 
+**What does each operator look like, by example?**
+
 Written by `PYTHONPATH=tests python -m tables` from the code; do not edit. [The language](language.md#operators) defines
 them.
 

@@ -8,6 +8,8 @@ from step.lowering.dram import PRESETS, Dram
 
 TITLE = """# Presets of memory
 
+**Which timings do memories have?**
+
 Written by `PYTHONPATH=tests python -m tables` from the code; do not edit. [Off-chip memory](memory.md#presets) has
 their sources. Times are in clocks of the DRAM; a fabric has 1 GHz (`fabric_ps`).
 """

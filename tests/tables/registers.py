@@ -11,6 +11,8 @@ from step.lowering.registers import IMAGES, Field, registers_of
 
 TITLE = """# Registers
 
+**Which registers does a board have?**
+
 Written by `PYTHONPATH=tests python -m tables` from the code; do not edit. [AXI4 and registers](axi.md#registers) says
 how a host uses them. From `0x80` on are the base addresses and limits of images.
 

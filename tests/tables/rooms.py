@@ -12,6 +12,8 @@ FLOORS = (
 )
 TITLE = """# Rooms
 
+**What does each package hold?**
+
 Written by `PYTHONPATH=tests python -m tables` from the code; do not edit. [The architecture](architecture.md) says how
 they fit together.
 

@@ -23,8 +23,8 @@ def most_tiles(lengths: np.ndarray) -> tuple[int, int]:
 
 
 def gains(results: Path, timing: str) -> Iterator[tuple[float, float]]:
-    """Of the batches of Figs. 14 and 21: most tiles by turns over those otherwise, and cycles by turns over those of
-    dynamic regions on ``timing``, ``"published"`` or ``"fabric"``."""
+    """Two gains of each batch of Figs. 14 and 21: most tiles by turns over those otherwise, and cycles by turns over
+    those of dynamic regions on ``timing``, ``"published"`` or ``"fabric"``."""
     found = speedups(FigureRows(results, timing), ("14", "21"), "interleaved")
     for path in sorted((DATA / "kv_lengths").glob("*/*.npy")):
         if path.stem in found:

@@ -53,7 +53,7 @@ def graph(
     depth: int = DEPTH,
     width: int = WIDTH,
 ) -> Graph:
-    """As `swiglu.graph`, whose sums have the same order, in pieces of ``depth`` along D and ``width`` along F."""
+    """Graph like `swiglu.graph`, with sums in the same order, in pieces of ``depth`` along D and ``width`` along F."""
     made = Graph(f"swiglu_{rows}_{columns}_pieces")
     m, f, d = batch // rows, inner // columns, hidden // depth
     width = min(width, columns)

@@ -33,7 +33,7 @@ Part = tuple[Sequence[int], str]
 
 @dataclass(frozen=True)
 class Requests:
-    """What enters a region, or all of them: query [n, 1], new rows of keys and values, number, tiles and valid rows."""
+    """Streams into a region, or into all: query [n, 1], new rows of keys and values, number, tiles and valid rows."""
 
     query: Stream
     key: Stream
@@ -56,7 +56,7 @@ class AttentionGraph:
         self.output = self.graph.tensor("output", (count * GROUP, SIZE), FP32)
 
     def requests(self, *parts: Part) -> list[Requests]:
-        """Those of every part, loaded and played in its order: [1, n, 1] and [1, n]."""
+        """Requests of every part, loaded and played in its order: [1, n, 1] and [1, n]."""
 
         def rows(name: str, height: int) -> list[Stream]:
             return [self._rows(f"{prefix}{name}", f"{prefix}load_{name}", height, which) for which, prefix in parts]

@@ -25,7 +25,7 @@ class _NoOperations(Function):
 
 @dataclass(frozen=True)
 class LastTile(_NoOperations, CountedFunction):
-    """Of ``tiles`` tiles the last one goes to target 0, all others to target 1 (the artifact's FilterLastTile)."""
+    """Selectors of ``tiles`` tiles: target 0 for the last one, else target 1 (the artifact's FilterLastTile)."""
 
     def result_type(self, *inputs: ElementType) -> Selector:
         if inputs != (Tile(UINT32),):

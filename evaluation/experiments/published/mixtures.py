@@ -103,8 +103,8 @@ def multiplexing() -> Iterator[PublishedPoint]:
 
 
 def beside() -> Iterator[PublishedPoint]:
-    """What the artifact ran and the paper does not show: Fig. 10 with channels of two elements, Fig. 12 on two regions,
-    and dynamic tiles of Fig. 9, of which the paper's plot has another number."""
+    """Points that the artifact ran and the paper does not show: Fig. 10 with channels of two elements, Fig. 12 on two
+    regions, and dynamic tiles of Fig. 9, of which the paper's plot has another number."""
     yield mixture("mixtral dynamic, batch 64", moe.MIXTRAL, "mixtral_b64", None, None, moe.DYNAMIC)
     for rows in (256, 1024, None):
         profile = moe.STATIC if rows else moe.DYNAMIC
@@ -116,5 +116,5 @@ def beside() -> Iterator[PublishedPoint]:
 
 
 def _depth(model: str, batch: int) -> int:
-    """Of channels: those of Qwen3 have to take all tokens of an expert, as tokens leave in their order."""
+    """Depth of channels: those of Qwen3 have to take all tokens of an expert, as tokens leave in their order."""
     return 1024 if (model, batch) == ("qwen", 1024) else 2

@@ -92,7 +92,7 @@ class MixtureGraph:
         return whole.accum(RetileRow(), name=f"{prefix}tiles")
 
     def _weights(self, experts: int, prefixes: Sequence[str]) -> Iterator[list[Tensor]]:
-        """Of all prefixes first those of the up projection, then those of the gate, then those of the way down."""
+        """Weights of all prefixes: those of the up projection, then of the gate, then of the way down."""
         hidden, inner = self.layer.hidden, experts * self.layer.inner
         for name, shape in (("up", (hidden, inner)), ("gate", (hidden, inner)), ("down", (inner, hidden))):
             yield [self.graph.tensor(f"{prefix}{name}", shape, BF16) for prefix in prefixes]

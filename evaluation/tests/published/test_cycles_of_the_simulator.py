@@ -19,7 +19,7 @@ from step.functions.counting import CountFrom
 
 
 def cycles(arrangement: str, lengths: list[int], depth: int, hbm: Hbm | None = None, dispatch: int = 1) -> int:
-    """Of requests with ``lengths``, in channels of ``depth``."""
+    """Cycles of requests with ``lengths``, in channels of ``depth``."""
     made = ARRANGEMENTS[arrangement](np.array(lengths), 202)
     profile = replace(PROFILE, channel_depth=depth, dispatch=dispatch, hbm=hbm or Hbm())
     return run(made.graph, made.inputs, profile=profile).cycles

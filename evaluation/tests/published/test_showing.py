@@ -30,7 +30,7 @@ from experiments.rows import RESULTS, write
 
 
 def results(folder: Path, figure: str, *rows: dict[str, object]) -> FigureRows:
-    """Of one file with ``rows``."""
+    """Results of one file with ``rows``."""
     whole = [{name: str(row.get(name, "")) for name in COLUMNS} for row in rows]
     write(folder / f"published_fig{figure}.csv", COLUMNS, whole)
     return FigureRows(folder, "published")

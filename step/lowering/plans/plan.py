@@ -65,7 +65,7 @@ class DatapathPlan(abc.ABC):
 
     @property
     def parts(self) -> Iterable[Part]:
-        """What the datapath is made of."""
+        """Parts of the datapath."""
         return ()
 
     @abc.abstractmethod

@@ -107,7 +107,7 @@ class JoinPlan(DatapathPlan):
 
     @cached_property
     def kind(self) -> str:
-        """How tiles wait: ``rows``, in a memory where they follow each other, ``packed`` so bit by bit, ``columns``,
+        """Store of waiting tiles: ``rows``, a memory where they follow each other, ``packed`` bit by bit, ``columns``,
         lines that leave a memory in another order than they came, or in ``registers``."""
         if self.row and not self.dynamic:
             return "columns"
@@ -186,7 +186,7 @@ class SplitPlan(DatapathPlan):
 
     @cached_property
     def kind(self) -> str:
-        """How pieces are read: as ``whole`` words where they lie, ``within`` one, ``sliding`` out of two that follow
+        """Place of pieces when read: ``whole`` words where they lie, ``within`` one, ``sliding`` out of two that follow
         each other, ``there`` in a memory for any rows; or when all came, ``turned`` in a memory that they leave in
         another order than their scalars came, or out of ``registers``."""
         if self.there:
@@ -201,7 +201,7 @@ class SplitPlan(DatapathPlan):
 
     @property
     def parts(self) -> Iterable[Part]:
-        """What chooses among bits of the tile, of a word or of several, and the memory that pieces leave."""
+        """Parts that choose among bits of the tile, of a word or of several, and the memory that pieces leave."""
         word, piece = min(self.bits, self.link_bits), min(self.link_bits, self.result_bits)
         chosen = {"there": self.bits, "registers": self.bits, "turned": 0}.get(self.kind, word)
         collected = self.result_bits * self.collects_control

@@ -42,7 +42,7 @@ class Words:
 
     @property
     def words(self) -> int:
-        """How many there are."""
+        """Number of words."""
         return int(self.words_at(self.rows))
 
     def words_at(self, rows: Any) -> Any:

@@ -55,18 +55,18 @@ def _rows(tiles: str) -> tuple[int, int]:
 
 
 def operations(tiles: str) -> int:
-    """Of the layer: three matmuls, SiLU and a product for a scalar of the experts, and the weighted sum of rows."""
+    """Operations of the layer: three matmuls, SiLU and a product for a scalar of the experts, weighted sum of rows."""
     rows, tokens = _rows(tiles)
     return rows * QWEN.inner * (6 * QWEN.hidden + SILU + 1) + tokens * 2 * QWEN.hidden
 
 
 def published_operations(tiles: str) -> int:
-    """As the paper counts them: SiLU once for each of the hidden scalars, too."""
+    """Operations as the paper counts them: SiLU once for each of the hidden scalars, too."""
     return _rows(tiles)[0] * QWEN.inner * (6 + SILU) * QWEN.hidden
 
 
 def utilization(results: FigureRows, tiles: str, regions: int, done: int) -> float:
-    """Of the operations that could have been ``done``; raises `Missing`."""
+    """Share of ``done`` in the operations that could have been; raises `Missing`."""
     return done / (results.number("12", f"{tiles} {regions}") * allocated(regions))
 
 

@@ -38,7 +38,7 @@ def distance(dynamic: Cost, static: Mapping[str, Cost]) -> float:
 def costs(
     results: FigureRows, figure: str, model: str, memory: str = "on_chip_bytes", equal: bool = False
 ) -> tuple[Cost, dict[str, Cost]]:
-    """Of dynamic tiles, ``equal``: with the operations a cycle of static ones; and of static ones by their rows."""
+    """Costs of dynamic tiles (``equal``: with as many operations a cycle as static ones), of static ones by rows."""
     names = [name for name in results.points(figure) if name.startswith(f"{model} ")]
     found = {name.split()[1]: (results.number(figure, name), results.number(figure, name, memory)) for name in names}
     dynamic = found.pop("dynamic", None)

@@ -9,7 +9,8 @@ from typing import Any
 
 from hw.rules.calls import Calls
 from hw.rules.facts import never
-from hw.rules.numbers import Number, bit, both, const, either, invert, leaf, less
+from hw.rules.numbers import Number, bit, both, const, either, equal, invert, leaf, less
+from hw.rules.states import possible
 from hw.rules.values import ANY, NOTHING, Arriving, Literal, Path, Symbol, leaves, picked
 from hw.rules.words import Words
 from step.firing.terms import RuleTerm
@@ -92,15 +93,25 @@ class Holding(Calls):
         return before, kept, both(changes, self._is_of(after, port, False))
 
     def _possible(self) -> Number:
-        """Whether it can be so: every token is Done, an empty or a value, and those that do not differ are alike."""
-        found = const(1)
+        """Whether it can be so: every token is Done, an empty or a value; those that do not differ are alike; and what
+        the flags among the state words can be."""
+        found, flags = const(1), dict[Number, tuple[int, Number]]()
         for token in self.fronts:
             found = both(found, either(token.has_value, either(token.done, less(const(0), token.rank))))
         for port in self.aligned:
             (one, other), differs = (self.fronts[each].has_value for each in (0, port)), leaf(("differ", 0, port), 0, 1)
             same = either(both(one, other), both(invert(one), invert(other)))
             found = both(found, either(differs, same))
-        return found
+        for name, word in self.present.items():
+            if name in self.words.kept:
+                continue
+            after = self.end.said.get(("word", name), word)
+            now, then = (each.there if isinstance(each, Symbol) else each for each in (word, after))
+            if now.op == "leaf" and now.is_flag:
+                changes = self.end.flag("next", name)
+                then = either(both(changes, equal(then, const(1))), both(invert(changes), now))
+                flags[now] = self.words.initial.get(now.args[0], 0), then
+        return both(found, possible(flags, self.end.flag("live"), self.end.facts))
 
     def never(self, wrong: Number, path: Path) -> bool:
         """Whether nothing is ``wrong`` on ``path``."""

@@ -85,7 +85,7 @@ class Parity(Datapath):
     """A reduction whose result depends on every value, if in no other way: their exclusive or."""
 
     def __init__(self, operand: TokenFormat, result: TokenFormat) -> None:
-        super().__init__(Registered(SelectAll(1), (operand.bits,), result.bits, True, False, False))
+        super().__init__(Registered(SelectAll(1), (operand.bits,), result.bits, True, False))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -99,7 +99,7 @@ class StreamedParity(Datapath):
 
     def __init__(self, format: TokenFormat) -> None:
         self.size = format.words
-        super().__init__(Registered(SelectAll(1), (format.word_bits,), format.word_bits, True, True, False))
+        super().__init__(Registered(SelectAll(1), (format.word_bits,), format.word_bits, True, True))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

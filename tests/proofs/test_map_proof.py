@@ -39,7 +39,7 @@ class Parity(Datapath):
     def __init__(self, operands: tuple[TokenFormat, ...], result: TokenFormat, *, streams: bool) -> None:
         widths = [each.word_bits if streams else each.bits for each in operands]
         width = result.word_bits if streams else result.bits
-        super().__init__(Registered(SelectAll(1), tuple(widths), width, False, streams, False))
+        super().__init__(Registered(SelectAll(1), tuple(widths), width, False, streams))
         self.count = len(operands)
 
     def elaborate(self, platform: object) -> Module:

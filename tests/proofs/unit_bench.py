@@ -21,16 +21,28 @@ from step.firing.declared import TILED, Applied, Declared
 from step.firing.machine import Machine
 from step.functions.select import SelectAll
 from step.language.dtypes import INT8
+from step.language.function import Function
 from step.language.graph import Graph
 from step.language.types import Tile
 from step.lowering.fabric import FabricConfig
-from step.lowering.plans.plan import Timing, Wires
+from step.lowering.plans.plan import DatapathPlan, Timing
 from step.rules.map import Map
 
 
 @dataclass(frozen=True)
-class Registered(Wires):
+class Registered(DatapathPlan):
     """The plan of a datapath of any function, with a register behind it."""
+
+    function: Function
+    operand_widths: tuple[int, ...]
+    result_width: int
+    reduce: bool
+    streams: bool
+
+    takes_rows = False
+    rows = 1
+    operand_bits = property(lambda self: self.operand_widths)
+    result_bits = property(lambda self: self.result_width)
 
     def at(self, rows: Any) -> Timing:
         return Timing(1, 1, self.streams)

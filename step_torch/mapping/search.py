@@ -29,6 +29,8 @@ from step_explore.tuning.budget import AREA, MEMORY, Budget, measure
 
 PARTS = (0.5, 0.25)
 """Parts of the limit of LUT sites within which the best imports get hardware as well."""
+ROOM = (1, 0.9, 0.7, 0.5)
+"""Parts of that limit for lanes and links, the next one where depths that fit into the memory then take too many."""
 
 
 @dataclass(eq=False)
@@ -87,7 +89,7 @@ class Mapper:
         try:
             for each in self._on_the_widest(points):
                 found.append(each)
-            self._choose([each for each in found if each.fitter is not None])
+            self._choose_with_room([each for each in found if each.fitter is not None])
             self._choose_fewer_bytes(found)
             for limit, each in self._with_less_area(found):
                 smaller[limit] = each
@@ -120,8 +122,19 @@ class Mapper:
             self.progress(f"{at} of {len(points)} choices have run on the widest hardware")
             yield each
 
-    def _fitter(self, program: Program) -> Fitter:
-        return Fitter(Trials(program, silent), Goal({AREA: self.budget.limits[AREA]}))
+    def _fitter(self, program: Program, part: float = 1) -> Fitter:
+        return Fitter(Trials(program, silent), Goal({AREA: part * self.budget.limits[AREA]}))
+
+    def _choose_with_room(self, candidates: Sequence[Candidate]) -> None:
+        """Give hardware to ``candidates``, within less area where none comes into the budget by depths of channels."""
+        for part in ROOM:
+            if part < 1:
+                for each in candidates:
+                    assert each.fitter is not None
+                    each.fitter = self._fitter(each.fitter.trials.program, part)
+            self._choose(candidates)
+            if any(each.ended for each in candidates) or not any(each.hardware for each in candidates):
+                break
 
     def _choose(self, candidates: Sequence[Candidate]) -> None:
         """Give hardware to ``candidates`` that may be the fastest, and better hardware to the best of these."""
@@ -195,14 +208,17 @@ class Mapper:
     # -- hardware of one candidate ----------------------------------------------------------------------------------
 
     def _place(self, candidate: Candidate, hardware: Choice) -> None:
-        """Give ``candidate`` this ``hardware``, with depths of channels that bring it into the budget."""
+        """Give ``candidate`` this ``hardware``, with depths of channels that bring it into the budget, unless only what
+        it has is within that."""
         assert candidate.fitter is not None
-        program = candidate.fitter.trials.program
+        before, program = replace(candidate), candidate.fitter.trials.program
         graph = replace(program.graph, depths={**program.graph.depths, **hardware.depths})
         candidate.hardware, candidate.program = hardware, replace(program, graph=graph, fabric=hardware.fabric)
         candidate.row = self._ran(candidate, candidate.program)
         if candidate.row.status == OVER and self._over_by_fifos(candidate.row):
             self._size(candidate)
+        if before.ended and not candidate.ended:
+            candidate.hardware, candidate.program, candidate.row = before.hardware, before.program, before.row
 
     def _size(self, candidate: Candidate) -> None:
         """Give ``candidate`` the fastest depths of channels within the budget, if they are better than those it has."""

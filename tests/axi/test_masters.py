@@ -21,6 +21,8 @@ from step.lowering.netlist import lower
 from step.lowering.off_chip import MemoryConfig
 from step.programs.program import load_program
 
+pytestmark = pytest.mark.large
+
 needs_icarus = pytest.mark.skipif(ICARUS is None, reason="needs Icarus Verilog")
 SIMULATORS = ["verilator", pytest.param("icarus", marks=needs_icarus)]
 SWEPT = (0, 1, 7, 60, 200)

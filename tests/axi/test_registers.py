@@ -19,6 +19,8 @@ from step.programs.data.inputs import bind_inputs
 from step.running.deadlock import Blockage, find_cycle, find_waits
 from step.running.result import Activity
 
+pytestmark = pytest.mark.large
+
 needs_icarus = pytest.mark.skipif(ICARUS is None, reason="needs Icarus Verilog")
 LATENCIES = (1, 60, 200)
 """Most cycles that memory takes for a beat."""

@@ -16,6 +16,8 @@ from streamed import LIES, Streamed
 from step.language.faults import Fault
 from step.lowering.dma import REQUEST
 
+pytestmark = pytest.mark.large
+
 DONE, FAULT, WATCHDOG = 1, 2, 4
 _NEEDS = pytest.mark.skipif(ICARUS is None, reason="needs Icarus Verilog")
 MOSTLY_ONE = ["verilator", pytest.param("icarus", marks=[_NEEDS, pytest.mark.slow])]

@@ -97,4 +97,4 @@ def test_bad_calls(step: Step, two: Path) -> None:
     assert step("calibrate", two, "--save", two).err == (
         f"error: {two} can not be both PROGRAM and --save: choose another file for one of them\n"
     )
-    assert "No such option '--calibration'" in step("run", two, "--calibration", "c.json").err
+    assert "no such option '--calibration'" in step("run", two, "--calibration", "c.json").err

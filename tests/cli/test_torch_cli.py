@@ -81,7 +81,7 @@ def test_texts_of_torch(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (shown["prompt"], shown["tokens"], shown["agreed"]) == (" ", 3, 1)
     assert shown["differences"][1] == {"place": 3, "mine": " ", "torch": "c", "margin": 0.25}
     failed = step("generate", "examples/tiny_lm")
-    assert failed.code == 1 and "Missing option '--prompt', or '--check'." in failed.err
+    assert failed.code == 1 and "missing option '--prompt', or '--check'" in failed.err
 
 
 def test_a_prompt_that_the_model_can_not_read(step: Step) -> None:

@@ -21,6 +21,8 @@ sys.path.append(str(Path(__file__).parents[2] / "examples"))
 
 import attention as example
 
+pytestmark = pytest.mark.large
+
 SMALL: dict[str, Any] = {"dynamic": True, "regions": 2, "heads": 1, "group": 2, "size": 4, "rows": 2}
 
 

@@ -15,6 +15,8 @@ from step.lowering.fabric import FabricConfig
 from step.lowering.off_chip import MemoryConfig
 from step.programs.program import Program
 
+pytestmark = pytest.mark.large
+
 
 def moving(beat_bytes: int) -> Program:
     """For each type: a tensor that is loaded and stored, and single numbers that are stored."""

@@ -9,6 +9,8 @@ from step.lowering.fabric import FabricConfig
 from step_check.calibration import UnitBench, bench_of_units, standard_benches
 from step_check.fuzz.units import StandardUnit, units
 
+pytestmark = pytest.mark.large
+
 FABRIC = FabricConfig(matmul_lanes=4, vector_lanes=4)
 
 

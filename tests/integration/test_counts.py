@@ -21,6 +21,8 @@ from step.language.types import Tile
 from step.programs.program import Program
 from step.running.interpreter import interpret
 
+pytestmark = pytest.mark.large
+
 TILE = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
 
 

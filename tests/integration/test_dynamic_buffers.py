@@ -15,6 +15,8 @@ from step.functions import Silu
 from step.lowering.feasible import check_feasible
 from step.lowering.netlist import lower
 
+pytestmark = pytest.mark.large
+
 
 @cases(
     pytest.param(64, {"scratchpad_ports": 4, "scratchpad_banks": 1, "page_bytes": 4096}, marks=pytest.mark.slow),

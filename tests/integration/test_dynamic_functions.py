@@ -11,6 +11,8 @@ from dynamic import Rows, told
 from step import BF16, UINT32, FabricConfig, Graph, Program, Tile
 from step.functions import Add, ArgMax, CausalMask, Column, FilterLastTile, RotateHalf, RowSum
 
+pytestmark = pytest.mark.large
+
 
 @pytest.mark.parametrize("link_bytes", [16, pytest.param(64, marks=pytest.mark.slow)])
 def test_functions_of_rows(link_bytes: int) -> None:

@@ -10,6 +10,8 @@ import step
 from step import UINT32, FabricConfig, Graph, Program, Tile
 from step.functions import RetileRow, RetileStreamify
 
+pytestmark = pytest.mark.large
+
 
 def numbers(rows: int, link: int, own: int) -> Program:
     """Numbers in columns through units with narrower links, or wider ones, than all others."""

@@ -11,6 +11,8 @@ from dynamic import Rows
 from step import BF16, Tile
 from step.functions import Matmul
 
+pytestmark = pytest.mark.large
+
 MORE: list[tuple[int, int, int, dict[str, Any]]] = [
     (16, 4, 64, {"link_bytes": 256}),  # four products share a turn
     (16, 16, 16, {}),

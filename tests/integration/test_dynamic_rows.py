@@ -13,6 +13,8 @@ from step import BF16, FP32, UINT32, FabricConfig, Graph, Program, Tile
 from step.functions import Add, Cast, Exp, Max, Mul, MulAdd, RetileRow, RetileStreamify, Scale, Silu
 from step.language.dims import Dim
 
+pytestmark = pytest.mark.large
+
 
 @cases(
     pytest.param(64, {}, marks=pytest.mark.slow),

@@ -18,6 +18,8 @@ from step.lowering.feasible import check_feasible
 from step.lowering.netlist import lower
 from step_check.fuzz.farm import side_by_side
 
+pytestmark = pytest.mark.large
+
 SIZES: list[tuple[int, int, dict[str, Any]]] = [
     (8, 4, {"memory": MemoryConfig(beat_bytes=16)}),
     (24, 8, {"link_bytes": 16, "memory": MemoryConfig(beat_bytes=64)}),

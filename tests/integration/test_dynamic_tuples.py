@@ -17,6 +17,8 @@ from step.language.faults import rows_of
 from step.language.tokens import DONE, Token
 from step.programs.data.inputs import bind_inputs
 
+pytestmark = pytest.mark.large
+
 
 @cases(
     pytest.param(64, {}, marks=pytest.mark.slow),

@@ -31,6 +31,8 @@ sys.path.append(str(Path(__file__).parents[2] / "examples"))
 import moe_multiplexed
 import softmax
 
+pytestmark = pytest.mark.large
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 RATES = FabricConfig(

@@ -13,6 +13,8 @@ from step import BF16, FP32, FabricConfig, Graph, Program, Tile, run
 from step.errors import FabricError
 from step.functions import Matmul, RowSum
 
+pytestmark = pytest.mark.large
+
 
 @pytest.mark.parametrize(
     "fabric",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
 from dynamic import checked
 from scenarios import SCENARIOS
 
@@ -15,6 +16,8 @@ from step_check.fuzz.farm import side_by_side
 sys.path.append(str(Path(__file__).parents[1] / "models"))
 
 from routed_by_indices import expert_choice, sparse_pages
+
+pytestmark = pytest.mark.large
 
 SMALL = [each.build for each in SCENARIOS if "_indices" in each.name or "-stored" in each.name]
 

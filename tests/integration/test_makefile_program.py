@@ -13,6 +13,8 @@ from cosim.running.run_files import read_run
 from sim_approx import backend as approx
 from step.programs.program import load_program
 
+pytestmark = pytest.mark.large
+
 ROOT = Path(__file__).parents[2]
 
 

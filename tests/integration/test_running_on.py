@@ -21,6 +21,8 @@ from step.lowering.off_chip import MemoryConfig
 from step.programs.program import Program
 from step.running.result import Status
 
+pytestmark = pytest.mark.large
+
 LONG = list(range(20))
 GOOD = {"x": [1, 2], "left": [LONG, [1]], "right": [LONG, [1]], "a": [[1, 2]], "b": [[1, 2]], "rows": [[1], [2]]}
 BEHIND = {**GOOD, "right": [LONG[1:], [1]]}

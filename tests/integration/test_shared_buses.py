@@ -20,6 +20,8 @@ from step.lowering.fabric import FabricConfig
 from step.lowering.off_chip import MemoryConfig
 from step.programs.program import Program, load_program
 
+pytestmark = pytest.mark.large
+
 FABRIC = FabricConfig(link_bytes=8, memory=MemoryConfig(beat_bytes=16, latency=5))
 """A store gathers its beat from two words, so it offers one in every other cycle."""
 

@@ -46,10 +46,13 @@ def send_words(
         test, yes, no, _ = number.args
         return Mux(made(test), chosen(yes, by), chosen(no, by))
 
+    ways = executed.ways(port)
     source, taken = executed.token(port).carries.source, 0  # cycles that the word took to come this far
     constants = {number: words_of(each, format) for number, each in literals.items()}
-    if listed := [each for each in executed.ways(port).values() if isinstance(each, Listing)]:
+    if listed := [each for each in ways.values() if isinstance(each, Listing)]:
         word: Value = listed_word(firing, format, listed[0].values, firing.latched(made(listed[0].number)))
+    elif not ways:
+        word = Const(0, format.word_bits)
     elif not places:
         word = firing.latched(chosen(source, {number: each for number, (each,) in constants.items()}))
     elif places[0].mask is not None:
@@ -59,7 +62,7 @@ def send_words(
     else:
         word = firing.word(places[0].ports[0])
     if places and constants:
-        (padding,), ways, taken = constants.values(), executed.ways(port), min(rule.latency, 1)
+        (padding,), taken = constants.values(), min(rule.latency, 1)
         pads = firing.latched(chosen(source, {number: Const(int(number in constants), 1) for number in ways}))
         word = padded(m, firing, pads, Array(padding)[firing.phase()], word)
     if places and places[0].first is not None:

@@ -22,6 +22,8 @@ from step.errors import Deadlock, EnvironmentProblem, InputError, SimulationErro
 from step.lowering.registers import PATIENCE
 from step.running.result import RunResult
 
+pytestmark = pytest.mark.large
+
 BUS = BusConfig(bytes=16, burst=4, address_bits=40)
 
 

@@ -22,7 +22,7 @@ from step.lowering.off_chip import MemoryConfig
 
 OK, BUSY, SHAPE, ALIGN, OVERLAP, SPACE, DESIGN, PLACE = 0, -1, -2, -3, -4, -5, -7, -8
 
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
+pytestmark = [pytest.mark.large, pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")]
 
 
 class Stream(ctypes.Structure):

@@ -11,6 +11,8 @@ from commanding import Step, program
 
 from cosim.synthesis.families.ecp5 import DEVICES, Device
 
+pytestmark = pytest.mark.large
+
 tiny = program("tiny")
 
 

@@ -23,6 +23,8 @@ from step.functions import Cast
 from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import lower
 
+pytestmark = pytest.mark.large
+
 TINY = Path(__file__).with_name("tiny.lib")
 
 

@@ -31,6 +31,8 @@ from step.lowering.fabric import FabricConfig
 from step.lowering.netlist import Netlist, lower
 from step.programs.program import load_program
 
+pytestmark = pytest.mark.large
+
 LARGE = Ecp5(seeds=2)
 
 

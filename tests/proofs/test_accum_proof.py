@@ -6,6 +6,7 @@ from functools import reduce
 from operator import xor
 from typing import Any
 
+import pytest
 from amaranth.hdl import Array, Assert, Const, Module, Mux, Signal, Value
 from refuting import Mutants, check, check_rule, proofs, some_or_all_mutants
 from unit_bench import Registered, UnitBench, applied, words
@@ -22,6 +23,8 @@ from step.functions.select import SelectAll
 from step.language.faults import Fault
 from step.language.reduction import Distinct
 from step.rules.accum import Accum
+
+pytestmark = pytest.mark.large
 
 MUTANTS = [
     ("state = Mux(firing.delayed(first), state, left)", "state = left"),

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from amaranth.hdl import Assert, Module, Mux, Signal
 from proving import Bench
 from refuting import check, proofs
 
 from hw.firing import arrival_order
+
+pytestmark = pytest.mark.large
 
 AGES = 4
 """Cycles of waiting that the bench tells apart; the longer ones are alike for it."""

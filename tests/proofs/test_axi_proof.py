@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 from unittest.mock import patch
 
+import pytest
 from amaranth.hdl import Assert, Assume, Cat, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In
 from proving import Bench
@@ -19,6 +20,8 @@ from hw.axi import bursts, ports, read_master, write_master
 from hw.axi.ports import Lanes, Port
 from hw.verilog.modules import flat_ports
 from step.lowering.bus import BusConfig
+
+pytestmark = pytest.mark.large
 
 BUS = BusConfig(bytes=1, burst=2, outstanding=2, address_bits=12)
 HALF = 2048

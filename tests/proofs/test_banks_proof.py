@@ -16,6 +16,8 @@ from refuting import check, proofs
 from hw.memory import scratchpad
 from hw.memory.share import ShareFormat
 
+pytestmark = pytest.mark.large
+
 
 class Access:
     """Who writes or reads tiles of ``size`` words, anywhere in a memory of ``words``, one behind the other.

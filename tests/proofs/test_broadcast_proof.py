@@ -15,6 +15,8 @@ from hw.links.layout import TokenFormat
 from step.firing.machine import Machine
 from step.rules.broadcast import Broadcast
 
+pytestmark = pytest.mark.large
+
 SKELETON = [
     ("m.d.comb += head.open.eq(pulses[1])", "m.d.comb += head.open.eq(0)"),
     ("m.d.comb += head.drop.eq(pulses[0])", "m.d.comb += head.drop.eq(head.valid)"),

@@ -13,6 +13,8 @@ from refuting import check, proofs
 
 from hw.links import channel
 
+pytestmark = pytest.mark.large
+
 HEADERS = [
     ("place == room - step, 0", "place == room - 2 * step, 0"),
     ('"claimed", self._depth, up=self.i.claim', '"claimed", self._depth, up=self.i.valid'),

@@ -30,6 +30,8 @@ from test_axi_proof import Stays
 
 from hw.dma import reader, writer
 
+pytestmark = pytest.mark.large
+
 REQUEST, DEPTH, MOST = 2, 4, 3
 """Beats of a request; beats that a reader has room for; requests at most."""
 

@@ -22,6 +22,8 @@ from hw.dma import lengths, sink, source
 from hw.links.layout import TokenFormat
 from step.lowering.dma import LIST, VALUES, StreamPlan
 
+pytestmark = pytest.mark.large
+
 LONGEST = 3
 """Entries of a list at most."""
 

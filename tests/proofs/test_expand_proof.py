@@ -15,6 +15,8 @@ from hw.links.layout import TokenFormat
 from step.firing.machine import Machine
 from step.rules.expand import Follow, Repeat
 
+pytestmark = pytest.mark.large
+
 
 class Repeated(UnitBench):
     def check(self, m: Module, unit: Unit) -> None:

@@ -16,6 +16,8 @@ from hw.units import flat_map
 from hw.units import pieces as cutting
 from step.lowering.plans.retile import SplitPlan
 
+pytestmark = pytest.mark.large
+
 MUTANTS = [
     ("    with m.If(last):\n        for port", "    if True:\n        for port"),
     ("stop=Mux(last, stop, own)", "stop=Mux(last, token.stop, own)"),

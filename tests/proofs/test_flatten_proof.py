@@ -16,6 +16,8 @@ from hw.links.layout import TokenFormat
 from step.firing.machine import Machine
 from step.rules.flatten import Flatten, HoldingFlatten
 
+pytestmark = pytest.mark.large
+
 VANISHED = "an empty of rank `high` has vanished before"
 UNCHANGED: dict[type[Machine], dict[str, str]] = {
     Flatten: {"8:48 x.rank > self.high -> x.rank >= self.high": VANISHED},

@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+import pytest
 from amaranth.hdl import Array, Assert, C, Cat, Module, Mux, Signal
 from cases import cases
 from proving import refuted
@@ -20,6 +21,8 @@ from step.firing.item import Listed
 from step.firing.machine import Machine
 from step.language.loops import Stops
 from step.rules.generate import Generate
+
+pytestmark = pytest.mark.large
 
 
 class Generated(UnitBench):

@@ -26,6 +26,8 @@ from step.language.types import ElementType, Selector, Tile, Tuple
 from step.lowering.fabric import FabricConfig
 from step.rules.item_of import ItemOf
 
+pytestmark = pytest.mark.large
+
 WORD, TWO, CONTROL, WIDE_CONTROL = (*(Tile(INT8, 1, words) for words in (1, 2)), *(Selector(bits) for bits in (8, 16)))
 """Elements by their words on a link of one byte."""
 

@@ -6,6 +6,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
+import pytest
 from amaranth.hdl import Array, Assert, C, Cat, Module, Mux, Signal
 from refuting import check, proofs
 from unit_bench import UnitBench, bare, control, equal
@@ -15,6 +16,8 @@ from hw.links.layout import TokenFormat
 from hw.memory.tile_load import PENDING, REQUEST
 from hw.units import linear_off_chip_load, random_off_chip_load
 from step.language.faults import Fault
+
+pytestmark = pytest.mark.large
 
 WALK = [
     ("firing.next(offset, offset + step)", "firing.next(offset, step)"),

@@ -6,6 +6,7 @@ from functools import reduce
 from operator import xor
 from typing import Any
 
+import pytest
 from amaranth.hdl import Assert, Cat, Const, Module, Mux, Signal, Value
 from refuting import check, check_rule, proofs, some_or_all_mutants
 from unit_bench import Registered, UnitBench, applied, bare, control, words
@@ -19,6 +20,8 @@ from step.firing.machine import Machine
 from step.functions.select import SelectAll
 from step.language.faults import Fault
 from step.rules.map import Map
+
+pytestmark = pytest.mark.large
 
 MUTANTS = [
     ("word: Value = datapath.result", "word: Value = datapath.operand0"),

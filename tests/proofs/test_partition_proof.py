@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from amaranth.hdl import Assert, Cat, Module, Mux
 from cases import cases
 from proving import refuted
@@ -18,6 +19,8 @@ from step.firing.declared import Declared
 from step.firing.machine import Machine
 from step.language.faults import Fault
 from step.rules.partition import Partition
+
+pytestmark = pytest.mark.large
 
 
 class Routed(UnitBench):

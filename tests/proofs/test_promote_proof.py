@@ -17,6 +17,8 @@ from hw.links.layout import TokenFormat
 from step.firing.machine import Machine
 from step.rules.promote import Promote
 
+pytestmark = pytest.mark.large
+
 SKELETON = [
     ("drops = self._drops[port] if port in self._drops else", "drops ="),
     ("claim.eq(self.fires & self._puts[port])", "claim.eq(self.fires)"),

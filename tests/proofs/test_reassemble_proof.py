@@ -7,6 +7,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
+import pytest
 from amaranth.hdl import Assert, Cat, Module, Mux, Signal
 from cases import cases
 from proving import refuted
@@ -19,6 +20,8 @@ from hw.rules import unit, writing
 from step.firing.declared import Declared
 from step.firing.machine import Machine
 from step.rules.reassemble import Reassemble
+
+pytestmark = pytest.mark.large
 
 AGES = 3
 """Cycles of waiting that the bench tells apart; the longer ones are alike for it."""

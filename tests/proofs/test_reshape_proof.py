@@ -18,6 +18,8 @@ from hw.links.layout import TokenFormat
 from step.firing.machine import Machine
 from step.rules.reshape import Reshape, Split
 
+pytestmark = pytest.mark.large
+
 
 class Chunks(UnitBench):
     """All leaves a cycle later: what is sent is compared with what was in front in the cycle before."""

@@ -41,6 +41,8 @@ from step.rules.reassemble import Reassemble
 from step.rules.reshape import Split
 from step.rules.zip import Zip
 
+pytestmark = pytest.mark.large
+
 LONG = "return largest(1, *(each.at(self._rows) for each in most), *waits)"
 OCCUPIED = [(LONG, "return largest(1, *(each.at(1) for each in most), *waits)"), (LONG, "return 1")]
 """A firing takes as long as one with a row."""

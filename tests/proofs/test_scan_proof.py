@@ -17,6 +17,8 @@ from hw.rules import unit as units
 from step.firing.machine import Machine
 from step.rules.scan import Scan
 
+pytestmark = pytest.mark.large
+
 MUTANTS = [("first = firing.latched(begins)", "first = begins")]
 STREAMED = [("datapath.emit.eq(firing.fired(self._emits))", "datapath.emit.eq(0)")]
 EXCLUSIVE = [

@@ -10,6 +10,8 @@ from shares_bench import Pages
 from hw.memory import scratchpad, share
 from step.lowering.memory import IN_FLIGHT
 
+pytestmark = pytest.mark.large
+
 SUPPLY = [
     ("m.d.sync += fresh.eq(fresh + taken)", "m.d.sync += fresh.eq(fresh)"),
     ("m.d.sync += ring.reuse.eq(ring.reuse + taken)", "pass"),

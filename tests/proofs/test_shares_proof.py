@@ -14,6 +14,7 @@ from operator import add
 from typing import Any
 from unittest.mock import patch
 
+import pytest
 from amaranth.hdl import Assert, Assume, Module, Mux, Signal, Value
 from mutants import mutant
 from proving import Bench
@@ -23,6 +24,8 @@ from shares_bench import Side
 from hw.memory import scratchpad, share
 from hw.memory.share import FillerSignature, ReaderSignature, ShareFormat
 from step.lowering.memory import IN_FLIGHT
+
+pytestmark = pytest.mark.large
 
 ANY_END = mutant(share, "m.d.comb += end.eq(Mux(odd, self.ends[1], self.ends[0]))", "self.end = end")
 """Shares whose buffers end anywhere."""

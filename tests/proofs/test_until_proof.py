@@ -16,6 +16,8 @@ from step.firing.machine import Machine
 from step.language.faults import Fault
 from step.rules.until import Until
 
+pytestmark = pytest.mark.large
+
 
 class EndsWhereItIsSaid(UnitBench):
     def check(self, m: Module, unit: Unit) -> None:

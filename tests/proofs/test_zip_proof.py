@@ -16,6 +16,8 @@ from step.firing.machine import Machine
 from step.firing.words import side_by_side
 from step.rules.zip import Zip
 
+pytestmark = pytest.mark.large
+
 SKELETON = [
     ("pulses = delay.o", "pulses = Cat(self.fires & drops, delay.o[1])"),
     ("pulses = delay.o", "pulses = Cat(delay.o[0], self.fires)"),

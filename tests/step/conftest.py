@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from filing import filed
 from running import Bench
-from sums import PROGRAM
+from summing import PROGRAM
 
 
 @pytest.fixture

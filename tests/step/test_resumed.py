@@ -13,7 +13,7 @@ import pytest
 from cases import cases
 from filing import filed
 from raising import raised
-from sums import PROGRAM
+from summing import PROGRAM
 
 import step
 from step.errors import FormatError

@@ -18,7 +18,7 @@ import pytest
 from cases import cases
 from filing import filed
 from raising import raising
-from sums import PROGRAM
+from summing import PROGRAM
 
 import step
 from step import BF16, FP32, FabricConfig, Graph, MemoryConfig, Program, Tile

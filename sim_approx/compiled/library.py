@@ -39,6 +39,7 @@ CALLBACK = ctypes.CFUNCTYPE(NUMBER, NUMBER, NUMBER, NUMBERS, NUMBERS)
 CPP = Path(__file__).parent / "cpp"
 SHIPPED = Path(__file__).parent / "shipped"
 LOADED: dict[tuple[str, int, str, str], ctypes.CDLL] = {}
+"""Engines that this process has, by the arguments of `library_of`; asked for them, they are looked up here first."""
 FLAGS = (
     *("-std=c++17", library.optimization(long="-O2", short="-O1"), "-fno-exceptions", "-fno-tree-slp-vectorize"),
     *("-fPIC", "-shared", "-fno-plt", "-pipe"),
@@ -141,14 +142,13 @@ def library_of(text: str, mask_words: int, compiler: str, directory: str, progre
 
     It is made with the ``compiler``, of which ``progress`` is told, and kept in the ``directory``.
     """
-    key = text, mask_words, compiler, directory
-    if key not in LOADED:
-        name, command = f"{content_hash(text, mask_words)}.so", _command(mask_words, compiler)
-        found = library.whole(SHIPPED / name)
-        if found is None:
-            found = library.cached(Path(directory) / "engine", name, text, command, "the engine", progress)
-        LOADED[key] = _declare(found)
-    return LOADED[key]
+    name = f"{content_hash(text, mask_words)}.so"
+    found = library.whole(SHIPPED / name)
+    if found is None:
+        command = _command(mask_words, compiler)
+        found = library.cached(Path(directory) / "engine", name, text, command, "the engine", progress)
+    LOADED[text, mask_words, compiler, directory] = _declare(found)
+    return found
 
 
 def content_hash(text: str, mask_words: int) -> str:

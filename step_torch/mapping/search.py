@@ -29,7 +29,7 @@ from step_explore.tuning.budget import AREA, MEMORY, Budget, measure
 
 PARTS = (0.5, 0.25)
 """Parts of the limit of LUT sites within which the best imports get hardware as well."""
-ROOM = (1, 0.9, 0.7, 0.5)
+ROOM = (0.9, 0.7, 0.5)
 """Parts of that limit for lanes and links, the next one where depths that fit into the memory then take too many."""
 
 
@@ -118,23 +118,23 @@ class Mapper:
             each.program = program if each.ended else None
             known.setdefault(whole.digest, each)
             if whole.status == Status.FINISHED and each.same is None:
-                each.fitter = self._fitter(program)
+                each.fitter = self._fitter(Trials(program, silent))
             self.progress(f"{at} of {len(points)} choices have run on the widest hardware")
             yield each
 
-    def _fitter(self, program: Program, part: float = 1) -> Fitter:
-        return Fitter(Trials(program, silent), Goal({AREA: part * self.budget.limits[AREA]}))
+    def _fitter(self, trials: Trials, part: float = 1) -> Fitter:
+        return Fitter(trials, Goal({AREA: part * self.budget.limits[AREA]}))
 
     def _choose_with_room(self, candidates: Sequence[Candidate]) -> None:
         """Give hardware to ``candidates``, within less area where none comes into the budget by depths of channels."""
+        self._choose(candidates)
         for part in ROOM:
-            if part < 1:
-                for each in candidates:
-                    assert each.fitter is not None
-                    each.fitter = self._fitter(each.fitter.trials.program, part)
-            self._choose(candidates)
             if any(each.ended for each in candidates) or not any(each.hardware for each in candidates):
                 break
+            for each in candidates:
+                assert each.fitter is not None
+                each.fitter = self._fitter(each.fitter.trials, part)
+            self._choose(candidates)
 
     def _choose(self, candidates: Sequence[Candidate]) -> None:
         """Give hardware to ``candidates`` that may be the fastest, and better hardware to the best of these."""
@@ -193,7 +193,7 @@ class Mapper:
             budget = Budget({**self.budget.limits, AREA: limit})
             within = replace(self, budget=budget, finalists=1, progress=silent)
             found = [
-                Candidate(each.whole, budget.judged(each.whole), fitter=within._fitter(each.fitter.trials.program))
+                Candidate(each.whole, budget.judged(each.whole), fitter=within._fitter(each.fitter.trials))
                 for each in best
                 if each.fitter is not None
             ]

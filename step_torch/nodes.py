@@ -200,6 +200,8 @@ def _argument(arg: Mapping[str, Any], symbols: Mapping[str, int]) -> Any:
             return Ref(value["name"])
         case "as_tensors":
             return [Ref(each["name"]) for each in value]
+        case "as_optional_tensors":
+            return [_argument(each, symbols) for each in value]
         case "as_none":
             return None
         case "as_sym_float" if "as_name" in value:

@@ -131,11 +131,7 @@ def chained(at: Importer, values: Sequence[Value], dim: int) -> Value:
 
 def _named(value: Value, dims: Dims) -> Value:
     """``value`` with the axes of ``dims``, of which one may be longer."""
-    names = {
-        own: axis
-        for mine, theirs in zip(value.dims, dims, strict=True)
-        for own, axis in zip(mine, theirs, strict=False)
-    }
+    names = {own[0]: axes[0] for own, axes in zip(value.dims, dims, strict=True) if own}
     return replace(value, dims=dims, layout=value.layout.renamed(names))
 
 

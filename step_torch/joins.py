@@ -62,8 +62,8 @@ class Joiner:
 
     at: Importer
     placed: list[Join] = field(default_factory=list)
-    made: dict[tuple[tuple[str, int], Side, int], Value] = field(default_factory=dict)
-    """Tiles that were cut or joined for another node: of which stream, and to how many rows or columns."""
+    made: dict[tuple[Any, ...], tuple[TileLayout, Value]] = field(default_factory=dict)
+    """Tiles that were cut or joined for another node: of which stream and layout, and to how many rows or columns."""
 
     def to(self, value: Value, wanted: TileLayout, why: str) -> Value:
         """``value`` in the layout ``wanted``; raises `NoJoin`."""
@@ -134,11 +134,12 @@ class Joiner:
         common = gcd(part.count, size) if part.step == 1 else 1
         if part.count > common < size:  # first those that are in both, or what lies between
             return self._cut(self._cut(value, side, common, why), side, size, why)
-        key = value.stream.key, side, size
+        key = value.stream.key, side, size, *((each.count, each.step) for each in value.layout.parts if each)
         if key not in self.made:
-            self.made[key] = self._cut_anew(value, part, side, size, why)
-        known = self.made[key]
-        return replace(value, stream=known.stream, layout=known.layout)
+            self.made[key] = value.layout, self._cut_anew(value, part, side, size, why)
+        before, known = self.made[key]
+        names = {one.axis: own.axis for one, own in zip(before.parts, value.layout.parts, strict=True) if one and own}
+        return replace(value, stream=known.stream, layout=known.layout.renamed(names))
 
     def _cut_anew(self, value: Value, part: AxisPart, side: Side, size: int, why: str) -> Value:
         layout = value.layout

@@ -40,7 +40,7 @@ class EveryRow(Sources):
         stream = self.importer.graph.generate(element, values, [count], reference=self.rows, name=f"{name}_each")
         return stream.flatten(0, 1, name=name)
 
-    def embedded(self, table: Stored, numbers: Stored) -> Stream:
+    def embedded(self, table: Stored, numbers: Stored) -> Stream | None:
         number = self.numbers[numbers.name]
         tile = (1, table.width)
         return number.load_random(self.tensor(table), tile=tile, name=self.importer.name())

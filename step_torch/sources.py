@@ -108,9 +108,9 @@ class Sources:
         """``values`` again and again in one loop, ``count`` of them."""
         return self.importer.graph.generate(element, values, [count], name=name)
 
-    def embedded(self, table: Stored, numbers: Stored) -> Stream:
-        """Rows of ``table`` by their ``numbers``, an input."""
-        raise Unsupported("the host looks rows up by their numbers; only a whole language model does it itself")
+    def embedded(self, table: Stored, numbers: Stored) -> Stream | None:
+        """Rows of ``table`` by their ``numbers``, where these come with the rows of a language model."""
+        return None
 
     def cache(self, keys: Stored, values: Stored, prefix: str) -> Cache:
         """The caches that these inputs are, for attention whose names begin with ``prefix``."""

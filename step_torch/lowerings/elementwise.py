@@ -173,7 +173,7 @@ def together(at: Importer, x: Any, y: Any) -> tuple[Stream, Stream, Value]:
         if [*map(len, first.dims[len(first.dims) - len(other.dims) :])] != [*map(len, other.dims)]:
             first = plain(at, first)
         follower: Any = replace(other, dims=_renamed_dims(first.dims, other.dims))
-        wanted = _restricted(first.layout, follower.dims)
+        wanted = restricted(first.layout, follower.dims)
         second = at.in_layout(follower, wanted, "an operand is read as the other one comes")
     else:
         first, follower = _alike(at, first, at.value(other))
@@ -182,7 +182,7 @@ def together(at: Importer, x: Any, y: Any) -> tuple[Stream, Stream, Value]:
         mine, theirs = (each.layout.columns for each in (first, follower))
         if mine is None or theirs is None or mine.axis == theirs.axis:
             first, follower = (at.joiner.columns(each, widest, why) for each in (first, follower))
-        second = at.joiner.to(follower, _restricted(first.layout, follower.dims), "operands come in one order")
+        second = at.joiner.to(follower, restricted(first.layout, follower.dims), "operands come in one order")
     return (second.stream, first.stream, first) if swapped else (first.stream, second.stream, first)
 
 
@@ -219,7 +219,7 @@ def _renamed_dims(lead: Dims, dims: Dims) -> Dims:
     return tuple(mine if theirs else () for mine, theirs in zip(aligned, dims, strict=True))
 
 
-def _restricted(layout: TileLayout, dims: Dims) -> TileLayout:
+def restricted(layout: TileLayout, dims: Dims) -> TileLayout:
     """``layout`` with tiles of what ``dims`` has, in all loops."""
     has = {axis for axes in dims for axis in axes}
 

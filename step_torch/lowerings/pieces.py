@@ -14,11 +14,10 @@ import numpy as np
 from step_torch.columns import Columns, columns_of
 from step_torch.importing import Importer
 from step_torch.layouts import sizes
-from step_torch.lowerings.shapes import Cached, over
+from step_torch.lowerings.shapes import Cached, over, spread
 from step_torch.pieces import chained, kept, picked
 from step_torch.registry import lowers
-from step_torch.sources import Stored, Unsupported, supported
-from step_torch.views import in_shape
+from step_torch.sources import Stored, supported
 
 
 @lowers("aten.slice.Tensor")
@@ -85,29 +84,23 @@ def pad(at: Importer, x: Any, pad: list[int], value: float = 0) -> Any:
     return x
 
 
-@lowers("aten.index_select.default")
-def index_select(at: Importer, x: Any, dim: int, index: Any) -> Any:
-    """Numbers of a dimension."""
-    return numbered(at, x, dim, index)
+@lowers("aten.copy.default")
+def copy(at: Importer, x: Any, source: Any, non_blocking: bool = False) -> Any:
+    """Another tensor in the place of ``x``."""
+    return spread(at, source, at.meta.shape)
 
 
-@lowers("aten.index.Tensor")
-def index(at: Importer, x: Any, indices: list[Any]) -> Any:
-    """Numbers of one dimension, which may have several dimensions themselves."""
-    places = [dim for dim, each in enumerate(indices) if each is not None]
-    if isinstance(x, Stored) and x.is_parameter and all(indices[each].is_constant for each in places):
-        numbers = tuple(slice(None) if each is None else each.data for each in indices)
-        return x.formed(at.node.name, lambda data: data[numbers], at.axes(at.name(), at.meta.shape))
-    supported(len(places) == 1, f"numbers of {len(places)} dimensions at once; of one have a lowering")
-    return in_shape(at, numbered(at, x, places[0], indices[places[0]]), at.meta.shape)
-
-
-def numbered(at: Importer, x: Any, dim: int, index: Any) -> Any:
-    """The numbers ``index`` of dimension ``dim``, all in one dimension."""
-    if isinstance(index, Stored) and index.is_constant:
-        extent = sizes(x.dims)[dim]
-        return chosen(at, x, dim, [int(each) % extent for each in index.data.ravel()])
-    raise Unsupported("numbers that are computed")
+@lowers("aten.slice_scatter.default")
+def slice_scatter(
+    at: Importer, x: Any, source: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Any:
+    """Some of a dimension from another tensor."""
+    supported(step == 1, f"steps of {step}; those of 1 have a lowering")
+    dim, extent = dim % len(x.dims), sizes(x.dims)[dim]
+    first, last, _ = slice(start, end).indices(extent)
+    around = [chosen(at, x, dim, range(*each)) for each in ((0, first), (last, extent)) if each[0] < each[1]]
+    parts = [*around[: first > 0], source, *around[first > 0 :]]
+    return chained(at, [at.value(each) for each in parts], dim) if around else source
 
 
 def chosen(at: Importer, x: Any, dim: int, numbers: Sequence[int]) -> Any:

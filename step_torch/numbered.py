@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from step import BF16, BOOL, FP32, INT32, UINT32, Stream, Tile
 from step.functions import Add, Cast, Compare, ExpertTiles, Max, RetileStreamify, RowSum, Where
+from step.language.function import AccumFunction
 from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value, sizes, whole
 from step_torch.lowerings.elementwise import renamed, restricted
 from step_torch.pieces import plain, with_dim
@@ -75,24 +76,26 @@ def scattered(at: Importer, x: Value, index: Value, source: Value | float, *, ad
     given = (
         at.graph.constant(source, dtype=FP32, reference=lead.stream, name=at.name("given")) if number else lead.stream
     )
-    there = hits.map(Where(), given, _zero(at, given), name=at.name("there"))
-    put = hits.map(Cast(BF16), name=at.name("hits"))
-    if along:
-        there = there.accum(Add(), rank=len(along), name=at.name("added"))
-        put = put.accum(Max(), rank=len(along), name=at.name("put"))
+
+    def folded(stream: Stream, function: AccumFunction, name: str) -> Stream:
+        return stream.accum(function, rank=len(along), name=at.name(name)) if along else stream
+
+    there = folded(hits.map(Where(), given, _zero(at, given), name=at.name("there")), Add(), "added")
     old = at.joiner.to(x, TileLayout(outer, lead.layout.rows, x.layout.columns), WHY)
     if adds:
         stream = old.stream.map(Add(out=at.dtype), there, name=at.name())
     else:
-        there = at.rounded(there)
-        stream = put.map(Compare(">"), _zero(at, put), name=at.name("is_put")).map(
-            Where(), there, old.stream, name=at.name()
-        )
+        put = folded(hits.map(Cast(BF16), name=at.name("hits")), Max(), "put")
+        is_put = put.map(Compare(">"), _zero(at, put), name=at.name("is_put"))
+        stream = is_put.map(Where(), at.rounded(there), old.stream, name=at.name())
     return replace(old, stream=stream)
 
 
-def ordered(at: Importer, x: Value, count: int, *, largest: bool) -> tuple[Value, Value]:
-    """The first ``count`` of every row of ``x`` in order, of equal ones the first, and the columns that they are in."""
+def ordered(at: Importer, x: Value, count: int, *, largest: bool) -> tuple[Value | None, Value | None]:
+    """The first ``count`` of every row of ``x`` in order, of equal ones the first, and the columns that they are in.
+
+    None for what nobody reads.
+    """
     columns = x.layout.columns
     size, graph = x.layout.tile[1], at.graph
     if columns is None or size == 1:
@@ -118,10 +121,13 @@ def ordered(at: Importer, x: Value, count: int, *, largest: bool) -> tuple[Value
     place = again(place)
     wanted = graph.generate(Tile(FP32), [*range(count)], reference=place, name=at.name("wanted"))
     hits = place.map(Compare("=="), wanted, name=at.name("hits"))
-    numbers = graph.constant([[*range(size)]], dtype=INT32, reference=hits, name=at.name("numbers"))
-    streams = (_picked(at, hits, each) for each in (again(x.stream), numbers))
-    values, numbers = (Value(stream, dims, layout, stream.element.tiles[0].dtype) for stream in streams)
-    return values, numbers
+    made = list[Value | None]([None, None])
+    if at.is_read(0):
+        made[0] = Value(_picked(at, hits, again(x.stream)), dims, layout, x.dtype)
+    if at.is_read(1):
+        numbers = graph.constant([[*range(size)]], dtype=INT32, reference=hits, name=at.name("numbers"))
+        made[1] = Value(_picked(at, hits, numbers), dims, layout, INT32)
+    return made[0], made[1]
 
 
 def _hits(at: Importer, index: Value, columns: int) -> Stream:

@@ -36,8 +36,7 @@ MISSING = {
         f"aten.eq.Scalar at {HERE}\n"
         f"  aten.nonzero.default at {HERE}: an extent of its result depends on data, and only those of inputs can be "
         "dynamic\n"
-        f"  aten.unsqueeze.default at {HERE}: what a router chose is read by something else than routed experts\n"
-        f"  aten.index_put.default at {HERE}"
+        f"  aten.unsqueeze.default at {HERE}: what a router chose is read by something else than routed experts"
     ),
 }
 

@@ -24,16 +24,16 @@ from hw.arithmetic.gelu import Gelu
 from hw.arithmetic.integer_multiply import IntegerMultiply
 from hw.arithmetic.integers import FromInteger, ToInteger
 from hw.arithmetic.multiply_accumulate import MultiplyAccumulate
-from hw.arithmetic.rsqrt import Rsqrt
-from hw.arithmetic.silu import Silu
+from hw.arithmetic.rsqrt import Rsqrt, Sqrt
+from hw.arithmetic.silu import Sigmoid, Silu
 from hw.arithmetic.tanh import Tanh
 from hw.verilog.modules import Parametric
 from step.functions.exp import exp
 from step.functions.gelu import gelu
 from step.functions.matmul import Matmul
 from step.functions.reciprocal import divide
-from step.functions.rsqrt import rsqrt
-from step.functions.silu import silu
+from step.functions.rsqrt import rsqrt, sqrt
+from step.functions.silu import sigmoid, silu
 from step.functions.tanh import tanh
 from step.language import numerics
 from step.language.dtypes import BF16, FP8_E4M3, FP32, INT8, INT32, STORED, UINT32, DType
@@ -184,12 +184,14 @@ LEAVES: dict[str, Leaf] = {
         for out in (FP32, BF16, FP8_E4M3)
     },
     "silu": (Silu, around_zero, lambda value: _bits(silu(fp32(value)))),
+    "sigmoid": (Sigmoid, around_zero, lambda value: _bits(sigmoid(fp32(value)))),
     "exp": (Exp, around_zero, lambda value: _bits(exp(fp32(value)))),
     "gelu": (Gelu, around_zero, lambda value: _bits(gelu(fp32(value)))),
     "gelu_by_tanh": (lambda stages: Gelu(stages, "tanh"), around_zero, lambda value: _bits(gelu(fp32(value), "tanh"))),
     "tanh": (Tanh, around_zero, lambda value: _bits(tanh(fp32(value)))),
     "reciprocal": (Reciprocal, single, lambda value: _bits(divide(np.ones(len(value), np.float32), fp32(value)))),
     "rsqrt": (Rsqrt, single, lambda value: _bits(rsqrt(fp32(value)))),
+    "sqrt": (Sqrt, single, lambda value: _bits(sqrt(fp32(value)))),
     "divide": (Divide, pairs, lambda first, second: _bits(divide(fp32(first), fp32(second)))),
     **{
         f"multiply_{first}_{second}_to_{out}".lower(): (

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from cases import cases
 
+from step.functions.elementwise import Abs, Clamp, Relu
 from step.functions.exp import Exp, powers_of_two
 from step.functions.gelu import Gelu, logarithms
 from step.functions.reciprocal import Div, Reciprocal, reciprocals
-from step.functions.rsqrt import Rsqrt, reciprocal_roots
-from step.functions.silu import Silu
+from step.functions.rsqrt import Rsqrt, Sqrt, powers
+from step.functions.silu import Sigmoid, Silu
 from step.functions.tanh import Tanh, slopes
 from step.language import numerics
 from step.language.dtypes import BF16, FP32, DType
@@ -41,6 +42,8 @@ REFERENCES: dict[Any, Reference] = {
     Reciprocal: lambda x: 1 / x,
     GeluByTanh: gelu_by_tanh,
     Rsqrt: lambda x: 1 / np.sqrt(x),
+    Sigmoid: lambda x: 1 / (1 + np.exp(-x)),
+    Sqrt: np.sqrt,
     Silu: lambda x: x / (1 + np.exp(-x)),
     Tanh: np.tanh,
 }
@@ -63,6 +66,7 @@ def errors(function: Any, values: np.ndarray, out: DType) -> tuple[np.ndarray, n
 @cases(
     (Exp, 0.501, 2.2e-6), (Gelu, 0.51, 4e-5), (GeluByTanh, 0.51, 4e-5), (Reciprocal, 0.501, 1.2e-6),
     (Rsqrt, 0.501, 1.6e-6), (Silu, 0.51, 9e-5), (Tanh, 0.501, 2.1e-5),
+    (Sigmoid, 0.51, 9e-5), (Sqrt, 0.501, 6.1e-7),
 )  # fmt: skip
 def test_accuracy_for_every_bf16_number(function: Any, ulp: float, relative: float) -> None:
     units, _ = errors(function, EVERY, BF16)
@@ -72,7 +76,8 @@ def test_accuracy_for_every_bf16_number(function: Any, ulp: float, relative: flo
 
 @cases(
     (Exp, 88, 2.2e-6), (Gelu, 13, 4e-5), (GeluByTanh, 10, 1.4e-4), (Reciprocal, 0, 1.2e-6), (Rsqrt, 0, 1.6e-6),
-    (Silu, 88, 9e-5), (Silu, 20, 9e-5), (Tanh, 9, 2.1e-5),
+    (Silu, 88, 9e-5), (Silu, 20, 9e-5), (Tanh, 9, 2.1e-5), (Sigmoid, 88, 9e-5), (Sigmoid, 20, 9e-5),
+    (Sqrt, 0, 6.1e-7),
 )  # fmt: skip
 def test_accuracy_for_fp32(function: Any, reach: float, relative: float) -> None:
     random = np.random.default_rng(5)
@@ -137,6 +142,14 @@ SPECIALS = row(np.inf, -np.inf, np.nan, -np.nan, 0.0, -0.0, 1e-40, -1e-40)
      [ONE, "bf000000", "40800000", "00800000", ZERO, MINUS_ZERO, "7e800000"]),
     (Rsqrt(), [ZERO, NAN, NAN, NAN, INFINITY, MINUS_INFINITY, INFINITY, MINUS_INFINITY],
      [1, 4, 0.25, -1, 2.0**126, 2.0**-126], [ONE, "3f000000", "40000000", NAN, "20000000", "5f000000"]),
+    (Sqrt(), [INFINITY, NAN, NAN, NAN, ZERO, MINUS_ZERO, ZERO, MINUS_ZERO],
+     [1, 4, 0.25, -1, 2.0**126, 2.0**-126], [ONE, "40000000", "3f000000", NAN, "5f000000", "20000000"]),
+    (Sigmoid(), [ONE, ZERO, NAN, NAN, "3f000000", "3f000000", "3f000000", "3f000000"],
+     [300, -300, 12, -87.3, -87.4], [ONE, ZERO, ONE, "0084c540", ZERO]),
+    (Relu(), [INFINITY, ZERO, NAN, NAN, ZERO, ZERO, ZERO, ZERO], [-3, 1], [ZERO, ONE]),
+    (Abs(), [INFINITY, INFINITY, NAN, NAN, ZERO, ZERO, ZERO, ZERO], [-1, 1], [ONE, ONE]),
+    (Clamp(-1, np.inf), [INFINITY, MINUS_ONE, NAN, NAN, ZERO, MINUS_ZERO, ZERO, MINUS_ZERO], [-3, 1], [MINUS_ONE, ONE]),
+    (Clamp(0.0, -0.0), [MINUS_ZERO, MINUS_ZERO, NAN, NAN, *[MINUS_ZERO] * 4], [-3, 1], [MINUS_ZERO, MINUS_ZERO]),
 )  # fmt: skip
 def test_ends(function: Elementwise, specials: list[str], values: list[float], results: list[str]) -> None:
     assert bits(function.apply(SPECIALS)) == specials
@@ -157,7 +170,7 @@ def test_quotients_of_specials_are_those_of_ieee_754() -> None:
 
 
 @pytest.mark.parametrize(
-    "table", [powers_of_two(), logarithms(), logarithms("tanh"), reciprocals(), reciprocal_roots(), slopes()]
+    "table", [powers_of_two(), logarithms(), logarithms("tanh"), reciprocals(), powers(-0.5), powers(0.5), slopes()]
 )
 def test_tables_fit_memories_and_multipliers_of_an_fpga(table: Table) -> None:
     """A rise with its sign has 18 bits at most, and so has a place."""

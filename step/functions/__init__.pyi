@@ -25,6 +25,7 @@ from step.functions.elementwise import Scale as Scale
 from step.functions.elementwise import Sub as Sub
 from step.functions.exp import Exp as Exp
 from step.functions.gelu import Gelu as Gelu
+from step.functions.log import Log as Log
 from step.functions.matmul import Matmul as Matmul
 from step.functions.max_index import MaxIndex as MaxIndex
 from step.functions.pick import Column as Column
@@ -34,6 +35,7 @@ from step.functions.reciprocal import Reciprocal as Reciprocal
 from step.functions.retile import RetileCol as RetileCol
 from step.functions.retile import RetileRow as RetileRow
 from step.functions.retile import RetileStreamify as RetileStreamify
+from step.functions.rounding import Round as Round
 from step.functions.row import ArgMax as ArgMax
 from step.functions.row import RowMax as RowMax
 from step.functions.row import RowSum as RowSum
@@ -47,5 +49,8 @@ from step.functions.select import TargetIndices as TargetIndices
 from step.functions.select import TopK as TopK
 from step.functions.silu import Sigmoid as Sigmoid
 from step.functions.silu import Silu as Silu
+from step.functions.sine import Cos as Cos
+from step.functions.sine import Sin as Sin
+from step.functions.tanh import Erf as Erf
 from step.functions.tanh import Tanh as Tanh
 from step.functions.transpose import Transpose as Transpose

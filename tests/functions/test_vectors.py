@@ -19,10 +19,13 @@ from step.functions.dequantize import Dequantize
 from step.functions.elementwise import Abs, Add, Clamp, Max, Min, Mul, MulAdd, Relu, Scale, Sub
 from step.functions.exp import Exp
 from step.functions.gelu import Gelu
+from step.functions.log import Log
 from step.functions.reciprocal import Div, Reciprocal
+from step.functions.rounding import ROUNDINGS, Round
 from step.functions.rsqrt import Rsqrt, Sqrt
 from step.functions.silu import Sigmoid, Silu
-from step.functions.tanh import Tanh
+from step.functions.sine import Cos, Sin
+from step.functions.tanh import Erf, Tanh
 from step.language.dtypes import (
     BF16,
     BOOL,
@@ -97,6 +100,11 @@ VECTORS: list[tuple[Function, tuple[Tile, ...], bool]] = [
     (Clamp(-3, 100), (Tile(INT8, 3, 4),), False),
     (Sigmoid(), (NARROW,), False),
     (Sqrt(), (WIDE,), False),
+    (Erf(), (NARROW,), False),
+    (Log(), (WIDE,), False),
+    (Sin(), (NARROW,), False),
+    (Cos(BF16), (WIDE,), False),
+    *[(Round(direction=each), (WIDE,), False) for each in ROUNDINGS],
 ]
 
 
@@ -125,6 +133,7 @@ def test_links_narrower_than_scalars(function: Function, inputs: tuple[Tile, ...
 
 
 FORMATS = [*DTYPES.values()]
+UNARY = Silu, Gelu, Exp, Reciprocal, Rsqrt, Tanh, Relu, Abs, Sigmoid, Sqrt, Erf, Log, Sin, Cos, Round
 
 
 def one_of(random: np.random.Generator, *choices: Any) -> Any:
@@ -145,11 +154,7 @@ def random_function(random: np.random.Generator, dtype: DType) -> tuple[Any, lis
     if dtype.is_float:
         out = one_of(random, None, *FLOATS)
         if kind < 0.5:
-            return (
-                one_of(random, Silu, Gelu, Exp, Reciprocal, Rsqrt, Tanh, Relu, Abs, Sigmoid, Sqrt)(out),
-                [dtype],
-                False,
-            )
+            return one_of(random, *UNARY)(out), [dtype], False
         if kind < 0.6:
             return Scale(float(random.standard_normal()), out), [dtype], False
     else:

@@ -78,15 +78,15 @@ class Joiner:
         rows, columns = value.layout.rows, value.layout.columns
         if len(axes) > 1:
             raise NoJoin(f"the last dimension is {' and '.join(each.name for each in axes)} in {value.layout}")
-        own = columns is not None and [columns.axis] == [*axes]
-        if own and rows is not None and rows.axis == axes[0]:
-            value = self.rows(value, 1, why)  # which lie side by side then
-        elif axes and rows is not None and rows.axis == axes[0]:
+        if columns is not None and [columns.axis] == [*axes] and columns.step == 1:
+            if rows is not None and rows.axis == axes[0]:
+                value = self.rows(value, 1, why)  # which lie side by side then
+        elif axes and rows is not None and rows.axis == axes[0] and rows.step == 1:
             stream = value.stream.map(Transpose(), name=self.at.name("turned"))
             self._enter("Transpose", _tile_bytes(value), why)
             value = replace(value, stream=stream, layout=replace(value.layout, rows=columns, columns=rows))
-        elif (columns.axis if columns else None) != (axes[0] if axes else None):
-            raise NoJoin(f"the last dimension is {axes[0].name if axes else 1}, but what comes is {value.layout}")
+        elif axes or columns is not None:
+            value = self._apart(value, axes[0] if axes else None, why)
         return self.columns(value, axes[0].extent, why) if axes else value
 
     def columns(self, value: Value, size: int, why: str) -> Value:
@@ -161,12 +161,21 @@ class Joiner:
             value = replace(value, stream=stream, layout=replace(value.layout, loops=(*loops, both)))
         return value
 
+    def _apart(self, value: Value, axis: TensorAxis | None, why: str) -> Value:
+        """``value`` in tiles of a single column along ``axis``, whose loops are innermost, in its order."""
+        value = self.columns(value, 1, why)
+        if value.layout.rows is not None and value.layout.rows.axis == axis:
+            value = self.rows(value, 1, why)
+        rows, loops = value.layout.rows, value.layout.loops
+        own = sorted((each for each in loops if each.axis == axis), key=lambda part: -part.step)
+        value = self.reordered(value, (*(each for each in loops if each.axis != axis), *own), why)
+        rows = None if rows is not None and rows.axis == axis else rows
+        columns = None if axis is None else AxisPart(axis, 1)
+        return replace(value, layout=TileLayout(value.layout.loops, rows, columns))
+
     def _buffered(self, value: Value, same: int, loops: tuple[AxisPart, ...], why: str) -> Stream:
         """The loops from ``same`` on in another order, out of a buffer or out of memory."""
         held = value.layout.loops[same:]
-        size = prod(each.count for each in held) * _tile_bytes(value)
-        if size > self.at.tiling.on_chip:
-            same, held = 0, value.layout.loops
         strides = []
         for part in loops[same:]:
             if part in held:
@@ -177,9 +186,18 @@ class Joiner:
                 strides.append(0)
         if missing := [each for each in held if each not in loops]:
             raise NoJoin(f"the loop over {missing[0]} in {value.layout} is not wanted")
-        extents = [each.count for each in loops[same:]]
+        return self.read(value, same, [each.count for each in loops[same:]], strides, why)
+
+    def read(self, value: Value, same: int, extents: list[int], strides: list[int], why: str) -> Stream:
+        """The loops of ``value`` from ``same`` on, which a buffer or memory holds, as loops of ``extents`` over them.
+
+        ``strides``: in tiles, of each of these.
+        """
+        outer, held = ([each.count for each in part] for part in (value.layout.loops[:same], value.layout.loops[same:]))
+        size = prod(held) * _tile_bytes(value)
         if size > self.at.tiling.on_chip:
-            return self._through_memory(value, extents, strides, why)
+            whole = [prod(held) * prod(outer[place + 1 :]) for place in range(same)]
+            return self._through_memory(value, [*outer, *extents], [*whole, *strides], why)
         buffers = value.stream.bufferize(rank=len(held), name=self.at.name("held"))
         self._enter("Bufferize and Streamify", size, why)
         return buffers.streamify(out=extents, stride=strides, name=self.at.name("again"))

@@ -187,12 +187,13 @@ def product(at: Importer, x: Any, weight: Any) -> Any:
 
 def _product(at: Importer, x: Any, weight: Any, bias: Any, *, transposed: bool) -> Any:
     is_weight = isinstance(weight, Stored) and weight.is_parameter and weight.data.ndim == 2
-    if not is_weight or not (bias is None or (isinstance(bias, Stored) and bias.data.shape == at.meta.shape[-1:])):
+    columns = sizes(weight.dims)[0 if transposed else -1]
+    if not is_weight or not (bias is None or (isinstance(bias, Stored) and bias.data.shape == (columns,))):
         second = shapes.transpose(at, weight, -2, -1) if transposed else weight
         result = _computed(at, x, second, at.dtype if bias is None else FP32)
         return result if bias is None else add(at, result, bias)
     at.check_format(weight)
-    axis = TensorAxis(f"{at.node.name}_columns", weight.data.shape[0 if transposed else 1])
+    axis = TensorAxis(f"{at.node.name}_columns", columns)
     supported(at.meta.dtype == "bfloat16", f"its result is {at.meta.dtype}; bfloat16 has a lowering")
     return Product(at.node, x, weight, bias, transposed, (*x.dims[:-1], (axis,)), axis)
 
@@ -208,7 +209,7 @@ def _computed(at: Importer, x: Any, y: Any, out: DType) -> Value:
         x, y = _batched(at, x, y), _batched(at, y, x)
     x = at.whole_rows(x, why)
     *outer, inner = x.dims
-    x = _below(at, x, [*chain(*outer[batches:])], why)
+    x = below(at, x, [*chain(*outer[batches:])], why)
     names = dict(zip(chain(*y.dims[:-1]), chain(*outer[:batches], inner), strict=True))
     names |= {axis: TensorAxis(at.name("columns"), axis.extent) for axis in y.dims[-1]}
     dims = tuple(tuple(names[axis] for axis in axes) for axes in y.dims)
@@ -223,9 +224,9 @@ def _computed(at: Importer, x: Any, y: Any, out: DType) -> Value:
         y = replace(y, dims=dims, layout=y.layout.renamed(names))
         sideways = y.layout.columns is None or y.layout.columns.axis not in dims[-1]
         if sideways:
-            y = _below(at, at.joiner.whole(y, inner, why), dims[-1], why)
+            y = below(at, at.joiner.whole(y, inner, why), dims[-1], why)
         else:
-            y = at.joiner.rows(_below(at, y, inner, why), sizes([inner])[0], why)
+            y = at.joiner.rows(below(at, y, inner, why), sizes([inner])[0], why)
         loop = tuple(part for part in y.layout.loops if part.axis in dims[-1])
         y = at.joiner.reordered(y, (*loops, *loop), why)
     for part in loop:
@@ -244,7 +245,7 @@ def _batched(at: Importer, x: Any, like: Any) -> Any:
     return x
 
 
-def _below(at: Importer, value: Value, axes: Sequence[TensorAxis], why: str) -> Value:
+def below(at: Importer, value: Value, axes: Sequence[TensorAxis], why: str) -> Value:
     """``value`` in tiles whose rows, if they are several, count along the last of ``axes``."""
     rows = value.layout.rows
     if rows is None or rows.axis not in axes:

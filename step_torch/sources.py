@@ -57,6 +57,23 @@ class Stored:
         name, of = f"{self.name}_{name}", self.of or self.name
         return Stored(name, form(self.data), dims, self.is_parameter, of, lambda data: form(self.form(data)))
 
+    def facing(self, wanted: TileLayout) -> Stored:
+        """A parameter that lies in memory as tiles of ``wanted`` have it: their rows and columns are its last ones."""
+        rows, columns = (part.axis if part else None for part in (wanted.rows, wanted.columns))
+        axes = [axis for each in self.dims for axis in each]
+        outer, last = self.axes
+        there = (columns is None or columns in last) and (rows is None or rows in outer[-1:])
+        if not self.is_parameter or there:
+            return self
+        order = [*(axis for axis in axes if axis not in (rows, columns)), rows, columns]
+        places = [axes.index(axis) for axis in order if axis in axes]
+
+        def form(data: np.ndarray) -> np.ndarray:
+            seen = data.reshape([axis.extent for axis in axes]).transpose(places)
+            return seen.reshape([axis.extent if axis else 1 for axis in order])
+
+        return self.formed(f"by_{''.join(map(str, places))}", form, tuple((axis,) if axis else () for axis in order))
+
 
 @dataclass
 class Sources:

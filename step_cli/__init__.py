@@ -26,7 +26,11 @@ GROUP = "step.commands"
 NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
 """What click raises, from its version 8.2 on, to show the help of a group without a verb."""
 
-RENAMED = {("waves", "--operators"): "--of", ("compare", "--operators"): "--all"}
+RENAMED = {
+    ("waves", "--operators"): "--of",
+    ("compare", "--operators"): "--all",
+    ("map", "--ram"): "--memory-bytes",
+}
 """Options by verb and former name, which still do."""
 
 

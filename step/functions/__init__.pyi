@@ -43,4 +43,5 @@ from step.functions.select import TargetIndices as TargetIndices
 from step.functions.select import TopK as TopK
 from step.functions.silu import Silu as Silu
 from step.functions.tanh import Tanh as Tanh
+from step.functions.threefry import Threefry as Threefry
 from step.functions.transpose import Transpose as Transpose

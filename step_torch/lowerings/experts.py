@@ -96,8 +96,8 @@ def experts(at: Importer, x: Any, index: Any, weight: Any, gate_up: Stored, down
     if not routed or weight.is_sum or index.is_sum:
         raise Unsupported("the router is not a softmax with the largest of each row")
     value = at.whole_rows(x, "experts take whole rows")
-    if value.layout.tile[0] == 1 and not value.layout.loops:
-        return _by_turns(at, value, weight, gate_up, down)
+    if value.layout.rows == at.sources.rows and not value.layout.loops:
+        return at.sources.together(_by_turns(at, at.sources.alone(value), weight, gate_up, down))
     if len(value.layout.loops) > 1 or value.stream.shape[0] != dim(1):
         raise Unsupported("rows of several dimensions, or several that go round; rows of one have a lowering")
     for each in (gate_up, down):
@@ -123,7 +123,8 @@ def _by_turns(at: Importer, row: Value, weight: Chosen, gate_up: Stored, down: S
     """One row by itself: its experts one after the other, the one with the largest weight first."""
     graph, (count, hidden, inner), k = at.graph, down.data.shape, weight.k
     columns = dividing(inner, at.tiling.columns)
-    shares = _shares(at, at.whole_rows(weight.of, "a router looks at a whole row").stream, weight)
+    scores = at.sources.alone(at.whole_rows(weight.of, "a router looks at a whole row"))
+    shares = _shares(at, scores.stream, weight)
     each = graph.generate(Selector(k), [(1 << k) - 1], reference=row.stream, name=at.name("each"))
 
     def all_of(parts: list[Stream], name: str) -> Stream:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from step import BF16, BOOL, UINT32, DType, FabricConfig, Graph, MemoryConfig, Program, Selector, Stream, Tile
+from step import BF16, BOOL, UINT32, DType, FabricConfig, Graph, MemoryConfig, Program, Run, Selector, Stream, Tile
 from step.errors import InputError
 from step.functions import ArgMax, Compare, RetileStreamify, SelectValid, Where
 from step.host.memory import check_fits
@@ -46,20 +46,23 @@ class LanguageModel:
     archive: Archive
     nodes: Nodes
     parts: Stacked
+    room: int
+    """The most tokens of a text, prompt included: positions have tables, and caches rows, for so many."""
 
     @classmethod
-    def load(cls, path: Path | str) -> LanguageModel:
-        """Read ``path`` (.pt2); raises what `step_torch.load` raises, and `InputError` for what is no such step."""
+    def load(cls, path: Path | str, *, room: int | None = None) -> LanguageModel:
+        """Read ``path`` (.pt2), with the ``room`` of the capture or less.
+
+        Raises what `step_torch.load` raises, and `InputError` for what is no such step, or has not that much room.
+        """
         archive = read_archive(path)
         nodes = nodes_of(archive)
         if not is_step(nodes):
             raise InputError(f"'{path}' is no step of a language model: step_torch.capture_decoding writes one")
-        return cls(archive, nodes, stacked(nodes, path))
-
-    @property
-    def room(self) -> int:
-        """The most tokens of a text, prompt included: positions have tables, and caches rows, for so many."""
-        return self.nodes.metas[self.nodes.inputs[2]].shape[2] + 1
+        most = nodes.metas[nodes.inputs[2]].shape[2] + 1
+        if room is not None and not 2 <= room <= most:
+            raise InputError(f"the room must be 2 to {most}, for which '{path}' was captured, not {room}")
+        return cls(archive, nodes, stacked(nodes, path), room or most)
 
     @property
     def begins(self) -> list[int]:
@@ -127,6 +130,7 @@ class LanguageModel:
         sampling: Sampling | None = None,
         past: int = 0,
         caches: Mapping[str, Any] = MappingProxyType({}),
+        scores: bool = False,
         tiling: Tiling | None = None,
         fabric: FabricConfig = SMALL,
         values: bool = True,
@@ -141,16 +145,18 @@ class LanguageModel:
         is one layer (`before`).
         ``sampling``: tokens are drawn; None: each is the one of the largest score.
         ``past``, ``caches``: so many tokens before the prompt are in these caches, which are outputs of a run.
+        ``scores``: they are an output, too (see `scores`).
         ``values``: without them only the time is wanted: weights are zeros, which take no memory, and scores decide
         nothing, so that the fast model has nothing to compute; every token behind the prompt is token 0.
 
-        All but slots, values and whether there is a sampling are inputs, so others need no other hardware. Raises
+        All but slots, scores, values and whether there is a sampling are inputs: others need no other hardware. Raises
         `InputError` for a text that is longer than the room of the model, and for tokens that it has not, and
         `EnvironmentProblem` for caches that do not fit into the memory of this machine.
         """
         schedule = self.schedule(prompt, count, slots=slots, past=past, every=every)
         self._check([] if end is None else [end])
-        program = self._program(tiling or Tiling(), fabric, values, schedule.slots, is_drawn=sampling is not None)
+        kind = {"values": values, "is_drawn": sampling is not None, "with_scores": scores}
+        program = self._program(tiling or Tiling(), fabric, schedule.slots, **kind)
         held = sum(each.nbytes for name, each in program.inputs.items() if values and "_cache_" in name)
         what = f"a run with caches of {self.room:,} tokens in {self.parts.count} layers"
         check_fits(2 * held, what, "capture the model with less room")
@@ -160,15 +166,22 @@ class LanguageModel:
         given = {**program.inputs, **caches, **schedule.inputs(end, sampling)}
         return replace(program, inputs=given, graph=with_depths(short).graph)
 
-    def _program(self, tiling: Tiling, fabric: FabricConfig, values: bool, slots: int, is_drawn: bool) -> Program:
+    def scores(self, run: Run) -> np.ndarray:
+        """Scores ``[tokens, vocabulary]`` of the output `tokens`, of a run with ``scores``."""
+        found = np.asarray(run.outputs["scores"])
+        if found.ndim > 3:  # a large vocabulary comes in tiles
+            found = np.concatenate(np.moveaxis(found, 1, 0), axis=-1)
+        return found.reshape(-1, self.vocabulary).astype(np.float32)
+
+    def _program(self, tiling: Tiling, fabric: FabricConfig, slots: int, **kind: bool) -> Program:
         """The program for any prompt, which is not among its inputs, with channels as deep as the fabric says."""
         data = dict(zip(self.nodes.inputs, self.archive.results[0].inputs, strict=True))
         graph = Graph("generate")
         importer = Importer(self.archive, self.nodes, data, tiling, graph)
         importer.enter()
         with importer.told():
-            _DecodingLoops(self, importer, values, slots, is_drawn).place()
-        return Program(graph, importer.inputs if values else blank_tensors(graph), fitting(graph, fabric))
+            _DecodingLoops(self, importer, slots, **kind).place()
+        return Program(graph, importer.inputs if kind["values"] else blank_tensors(graph), fitting(graph, fabric))
 
 
 def is_step(nodes: Nodes) -> bool:
@@ -183,8 +196,11 @@ class _DecodingLoops:
     tile that has one of each.
     """
 
-    def __init__(self, model: LanguageModel, importer: Importer, values: bool, slots: int, is_drawn: bool) -> None:
-        self.model, self.importer, self.values, self.is_drawn = model, importer, values, is_drawn
+    def __init__(
+        self, model: LanguageModel, importer: Importer, slots: int, *, values: bool, is_drawn: bool, with_scores: bool
+    ) -> None:
+        self.model, self.importer = model, importer
+        self.values, self.is_drawn, self.with_scores = values, is_drawn, with_scores
         self.slots, self.each = slots, [slots] if slots > 1 else []
         self.rows = AxisPart(TensorAxis("slots", slots), slots) if slots > 1 else None
         symbols = "rounds", "steps", "asked_rows", "most_asked"
@@ -231,6 +247,8 @@ class _DecodingLoops:
 
     def _chosen(self, scores: Value) -> Stream:
         """The token of the largest score, or one that is drawn."""
+        if self.with_scores:
+            scores.stream.sink("scores")
         is_cut = bool(scores.layout.loops)  # a large vocabulary comes in tiles, one after the other
         if self.is_drawn:
             columns = scores.stream.flat_map(RetileStreamify(1, "col", rank=1 - is_cut), name="score")

@@ -98,6 +98,9 @@ class EveryLayer(EveryRow):
         """Counted on from layer to layer."""
         at = self.importer
         first = self.number.map(Scale(count), name=at.name("first"))
+        if self.rows is not None:
+            first = first.repeat(self.rows.count, name=at.name("first_of_texts")).flatten(0, 1)
+            first = first.assume_shape(number.shape[:1])
         for extent in number.shape[self.reference.rank + 1 :]:
             first = first.repeat(int(extent), name=at.name("first_again"))
         return number.map(Add(), first, name=at.name("in_layer"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -78,6 +79,12 @@ class Schedule:
         """The places of what request ``number`` writes in the output ``tokens``."""
         step, slot = np.nonzero(self._writes & (self._cells[0] == number))
         return np.searchsorted(self._asked, step) * self.slots + slot
+
+    def written(self, tokens: Any, number: int) -> list[int]:
+        """The tokens of request ``number`` in the output ``tokens``, which may have ended early."""
+        found, places = np.asarray(tokens).reshape(-1), self.places(number)
+        written: list[int] = found[places[places < len(found)]].tolist()
+        return written
 
     def inputs(self, end: int | None = None, sampling: Sampling | None = None) -> dict[str, np.ndarray]:
         """Inputs that tell a program what to write: entries of every round, and of every row asked.

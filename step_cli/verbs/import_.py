@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from step_cli.console import show, table
 from step_cli.options import Count, Read, Written
-from step_cli.verb import POSITIVE, Note, call, verb
+from step_cli.tiles import TileOptions
+from step_cli.verb import Note, call, verb
 from step_torch.imported import Imported, load
 from step_torch.tiling import ROWS, Tiling
-
-DEFAULT = Tiling()
 
 
 @verb
@@ -23,13 +22,7 @@ def command(
     output: Annotated[Written, "-o", "--output", "Write the program (.json)."],
     inputs: Annotated[Read, "Input data (.npz) instead of that of the capture; dynamic axes may have other extents."],
     rows: Annotated[Count, f"Rows of a tile, by default the most up to {ROWS} that divide."],
-    columns: Annotated[int, POSITIVE, "Columns of a tile of weights."] = DEFAULT.columns,
-    cache_rows: Annotated[int, POSITIVE, "Rows of a tile of KV caches."] = DEFAULT.cache_rows,
-    depth: Annotated[Count, "How much of its depth a product with a weight takes at a time, by default all."],
-    sum: Annotated[Literal["ordered", "fused"], "How products are summed."] = DEFAULT.sum,
-    side_by_side: Annotated[
-        int, POSITIVE, "Units that share the columns of a product with a weight."
-    ] = DEFAULT.side_by_side,
+    tiles: TileOptions,
     streamed: Annotated[bool, "Read weights for every tile of rows, instead of keeping them on chip."],
     joins: Annotated[bool, "List the converters between layouts."],
     check: Annotated[bool, "Run the program, and compare with what torch made of the same data."],

@@ -33,6 +33,7 @@ from step.library import top_k_weights
 from step_models import packing, swiglu
 from step_torch.importing import Importer
 from step_torch.layouts import Dims, Value, dividing
+from step_torch.loops import in_loops, in_one_loop
 from step_torch.registry import lowers
 from step_torch.sources import Stored, Unsupported, supported
 
@@ -96,8 +97,10 @@ def experts(at: Importer, x: Any, index: Any, weight: Any, gate_up: Stored, down
     if not routed or weight.is_sum or index.is_sum:
         raise Unsupported("the router is not a softmax with the largest of each row")
     value = at.whole_rows(x, "experts take whole rows")
-    if value.layout.tile[0] == 1 and not value.layout.loops:
-        return _by_turns(at, value, weight, gate_up, down)
+    if value.layout.rows == at.sources.rows and not value.layout.loops:
+        value = at.sources.alone(value)
+        done = _by_turns(at, in_one_loop(at, value, "x"), weight, gate_up, down)
+        return at.sources.together(replace(value, stream=in_loops(at, done, value), dtype=BF16))
     if len(value.layout.loops) > 1 or value.stream.shape[0] != dim(1):
         raise Unsupported("rows of several dimensions, or several that go round; rows of one have a lowering")
     for each in (gate_up, down):
@@ -119,16 +122,17 @@ def experts(at: Importer, x: Any, index: Any, weight: Any, gate_up: Stored, down
     return replace(value, stream=_tiles(at, summed.assume_shape([tokens]), value), dtype=BF16)
 
 
-def _by_turns(at: Importer, row: Value, weight: Chosen, gate_up: Stored, down: Stored) -> Value:
+def _by_turns(at: Importer, row: Stream, weight: Chosen, gate_up: Stored, down: Stored) -> Stream:
     """One row by itself: its experts one after the other, the one with the largest weight first."""
     graph, (count, hidden, inner), k = at.graph, down.data.shape, weight.k
     columns = dividing(inner, at.tiling.columns)
-    shares = _shares(at, at.whole_rows(weight.of, "a router looks at a whole row").stream, weight)
-    each = graph.generate(Selector(k), [(1 << k) - 1], reference=row.stream, name=at.name("each"))
+    scores = at.sources.alone(at.whole_rows(weight.of, "a router looks at a whole row"))
+    shares = _shares(at, in_one_loop(at, scores, "scores"), weight)
+    each = graph.generate(Selector(k), [(1 << k) - 1], reference=row, name=at.name("each"))
 
     def all_of(parts: list[Stream], name: str) -> Stream:
         gathered = graph.reassemble(parts, each, order="index", name=at.name(name))
-        return gathered.assume_shape([*row.stream.shape, k])
+        return gathered.assume_shape([*row.shape, k])
 
     alone, before = list[Stream](), None
     for rank in range(1, k + 1):
@@ -148,14 +152,13 @@ def _by_turns(at: Importer, row: Value, weight: Chosen, gate_up: Stored, down: S
         address = number.flat_map(ExpertTiles(parts, blocks, base), name=at.name(f"at_{name}"))
         return address.load_random(tensor, tile=tile, name=at.name(f"load_{name}"))
 
-    x = row.stream.repeat(k, name=at.name("x"))
+    x = row.repeat(k, name=at.name("x"))
     gate = load(gate_up, halves, (columns, hidden), "gate")
     up = load(gate_up, halves, (columns, hidden), "up", base=blocks)
     weights = gate, up, load(down, number, (hidden, columns), "down")
     y = swiglu.feed_whole_rows(x, weights, transposed=(True, True), prefix=f"{at.name('expert')}_")
     weighted = y.map(Cast(BF16), name=at.name("rounded")).map(Mul(out=BF16), share, name=at.name("weighted"))
-    summed = weighted.accum(Add(), name=at.name("sum")).map(Cast(BF16), name=at.name())
-    return replace(row, stream=summed, dtype=BF16)
+    return weighted.accum(Add(), name=at.name("sum")).map(Cast(BF16), name=at.name())
 
 
 def _shares(at: Importer, probabilities: Stream, weight: Chosen) -> Stream:

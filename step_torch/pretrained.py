@@ -144,7 +144,7 @@ class Checkpoint:
         with tempfile.TemporaryDirectory() as scratch:
             path = capture_decoding(self.model(captured), Path(scratch) / "model.pt2", room=room)
             step = LanguageModel.load(path)
-        archive = replace(step.archive, path=self.folder, weights=_Weights(self, step.archive.weights))
+        archive = replace(step.archive, path=self.folder, weights=_LayerWeights(self, step.archive.weights))
         own = {
             name: [_LAYER.sub(f"layers.{number}", first) for number in range(self.layers)]
             for name, (first, *_) in step.parts.parameters.items()
@@ -191,7 +191,7 @@ class Checkpoint:
 
 
 @dataclass(frozen=True)
-class _Weights(Mapping[str, np.ndarray]):
+class _LayerWeights(Mapping[str, np.ndarray]):
     """``others`` of a captured step, and of layers those of the checkpoint."""
 
     checkpoint: Checkpoint

@@ -204,7 +204,7 @@ class Importer:
     def in_layout(self, given: Any, wanted: TileLayout, why: str) -> Value:
         """``given`` in the layout ``wanted``."""
         if isinstance(given, Stored):
-            return self.sources.read(given, wanted)
+            return self.sources.read(given.facing(wanted), wanted)
         return self.joiner.to(self.value(given), wanted, why)
 
     def whole_rows(self, given: Any, why: str) -> Value:

@@ -43,12 +43,14 @@ EVENT = np.dtype([("cycle", np.int64), ("channel", np.int32), ("control", np.int
 class CompiledEngine:
     """Any number of runs of ``fabric``, one after the other.
 
-    Raises `RuleError` and `NoLibrary` where there can be none.
+    Raises `RuleError` and `NoLibrary` where there can be none, and `NotYet` where there is none yet, and no ``wait``.
 
     ``outputs``: whether what leaves the program is kept.
     """
 
-    def __init__(self, fabric: PlacedFabric, watch: Watch, *, outputs: bool, progress: Progress = silent) -> None:
+    def __init__(
+        self, fabric: PlacedFabric, watch: Watch, *, outputs: bool, progress: Progress = silent, wait: bool = True
+    ) -> None:
         self._machines, self._channels = fabric.machines, fabric.all_channels
         self._watch = {channel.index: each for channel, each in watch.items()}
         by_rule = [each for each in fabric.machines if each is not fabric.memory]
@@ -56,7 +58,7 @@ class CompiledEngine:
         ports = max((max(len(each.inputs), len(each.outputs)) for each in by_rule), default=1)
         words = self._mask_words = 1 << max(0, (ports - 1).bit_length() - 6)  # of 64 bits, for a set of ports
         key = rules.text, words, library.compiler(), str(cache_directory())
-        self._library = LOADED.get(key) or library_of(*key, progress)
+        self._library = LOADED.get(key) or library_of(*key, progress, wait)
         self._layouts = rules.layouts
         self._handles = Handles(rules.constants)
         self._packed = Packed(fabric, rules.layouts, self._handles, mask_words=words, outputs=outputs, watch=watch)

@@ -45,6 +45,8 @@ FLAGS = (
     *("-fPIC", "-shared", "-fno-plt", "-pipe"),
 )
 """Without vectors of two words: see ``cpp/tokens.hpp``."""
+SECONDS = 15
+"""The time in which g++ compiles the engine."""
 
 HEAD = f"""\
 // Made from the rules of step/rules and sim_approx/units.
@@ -137,16 +139,20 @@ def rules_for(others: frozenset[type[Machine]]) -> Rules:
     return Rules("".join(parts), layouts, handles.objects)
 
 
-def library_of(text: str, mask_words: int, compiler: str, directory: str, progress: Progress = silent) -> ctypes.CDLL:
+def library_of(
+    text: str, mask_words: int, compiler: str, directory: str, progress: Progress = silent, wait: bool = True
+) -> ctypes.CDLL:
     """The engine with the rules of ``text``, for sets of ports of so many 64-bit words; raises `NoLibrary`.
 
-    It is made with the ``compiler``, of which ``progress`` is told, and kept in the ``directory``.
+    It is made with the ``compiler``, of which ``progress`` is told, and kept in the ``directory``; without ``wait`` it
+    is made behind this process (see `step.host.library.cached`).
     """
     name = f"{content_hash(text, mask_words)}.so"
     found = library.whole(SHIPPED / name)
     if found is None:
         command = _command(mask_words, compiler)
-        found = library.cached(Path(directory) / "engine", name, text, command, "the engine", progress)
+        kept = Path(directory) / "engine"
+        found = library.cached(kept, name, text, command, "the engine", SECONDS, progress, wait)
     LOADED[text, mask_words, compiler, directory] = _declare(found)
     return found
 

@@ -27,6 +27,7 @@ from step.functions import (
     Max,
     Min,
     Mul,
+    Relu,
     RetileRow,
     RetileStreamify,
     RowMax,
@@ -43,6 +44,7 @@ from step.language.fused import Sum
 from step_models import packing
 from step_torch.importing import Importer
 from step_torch.layouts import TensorAxis, Value, dividing
+from step_torch.loops import in_loops, in_one_loop
 from step_torch.lowerings.routers import Chosen
 from step_torch.registry import lowers
 from step_torch.sources import Stored, Unsupported, supported
@@ -50,8 +52,8 @@ from step_torch.sources import Stored, Unsupported, supported
 CLAMPED = "clamped_silu"
 """gate * sigmoid(1.702 gate) * (up + 1), with gate up to 7 and up within -7 to 7, as GPT-OSS has it."""
 
-ACTIVATIONS: Mapping[str, Callable[[], MapFunction]] = {
-    "silu": Silu, "gelu": Gelu, "gelu_tanh": partial(Gelu, approximate="tanh"), CLAMPED: Silu,
+ACTIVATIONS: Mapping[str, Callable[..., MapFunction]] = {
+    "silu": Silu, "gelu": Gelu, "gelu_tanh": partial(Gelu, approximate="tanh"), "relu": Relu, CLAMPED: Silu,
 }  # fmt: skip
 """What experts do with what their gate gives, by the names that the mark has for it."""
 
@@ -84,8 +86,10 @@ def experts(
     for each in given.values():
         at.check_format(each)
     parts = _parts(given, transposed, interleaved)
-    if value.layout.tile[0] == 1 and not value.layout.loops:
-        return _by_turns(at, value, weight, parts, activation)
+    if value.layout.rows == at.sources.rows and not value.layout.loops:
+        value = at.sources.alone(value)
+        summed = _by_turns(at, in_one_loop(at, value, "x"), weight, parts, activation)
+        return at.sources.together(replace(value, stream=in_loops(at, summed, value), dtype=BF16))
     if len(value.layout.loops) > 1 or value.stream.shape[0] != dim(1):
         raise Unsupported("rows of several dimensions, or several that go round; rows of one have a lowering")
     graph, count = at.graph, len(parts["down"].data)
@@ -131,18 +135,18 @@ def _parts(given: Parts, transposed: bool, interleaved: bool) -> Parts:
     }
 
 
-def _by_turns(at: Importer, row: Value, weight: Chosen, parts: Parts, activation: str) -> Value:
+def _by_turns(at: Importer, row: Stream, weight: Chosen, parts: Parts, activation: str) -> Stream:
     """One row by itself: its experts one after the other, the one with the largest weight first."""
     graph, (count, hidden, inner), k = at.graph, parts["down"].data.shape, weight.selection.k
     columns = dividing(inner, at.tiling.columns)
-    each = graph.generate(Selector(k), [(1 << k) - 1], reference=row.stream, name=at.name("each"))
+    each = graph.generate(Selector(k), [(1 << k) - 1], reference=row, name=at.name("each"))
 
     def all_of(of: list[Stream], name: str) -> Stream:
         gathered = graph.reassemble(of, each, order="index", name=at.name(name))
-        return gathered.assume_shape([*row.stream.shape, k])
+        return gathered.assume_shape([*row.shape, k])
 
-    numbers, shares = zip(*_ranked(at, weight), strict=True)
-    number, share = all_of([*numbers], "numbers"), all_of([*shares], "shares")
+    numbers, chosen = zip(*_ranked(at, weight), strict=True)
+    number, share = all_of([*numbers], "numbers"), all_of([*chosen], "shares")
     number = at.sources.of_layer(number, count)
     blocks = inner // columns
 
@@ -157,25 +161,27 @@ def _by_turns(at: Importer, row: Value, weight: Chosen, parts: Parts, activation
         loaded = address.load_random(tensor, tile=tile, name=at.name(f"load_{name}"))
         return loaded.flatten(0, 1, name=at.name(f"one_{name}")) if tiles == 1 and name == "down_bias" else loaded
 
-    x = row.stream.repeat(k, name=at.name("x"))
+    x = row.repeat(k, name=at.name("x"))
     y = _result(graph, x, read, parts, activation, at.tiling.sum, f"{at.name('expert')}_", transposed=True)
     weighted = y.map(Cast(BF16), name=at.name("rounded")).map(Mul(out=BF16), share, name=at.name("weighted"))
-    summed = weighted.accum(Add(), name=at.name("sum")).map(Cast(BF16), name=at.name())
-    return replace(row, stream=summed, dtype=BF16)
+    return weighted.accum(Add(), name=at.name("sum")).map(Cast(BF16), name=at.name())
 
 
 def _ranked(at: Importer, weight: Chosen) -> Iterator[tuple[Stream, Stream]]:
     """Number and weight of each expert that a row goes to, one after the other."""
-    selection, shares = weight.selection, at.rounded(weight.filled(at, 0.0).stream)
-    before = None
+    selection, filled = weight.selection, weight.filled(at, 0.0)
+    shares, before = at.rounded(_single(at, filled)), None
     for rank in range(1, selection.k + 1):
+        name = at.name(f"first{rank}")
         if weight.positive:
-            first = shares.map(KeepTopK(rank), name=at.name(f"first{rank}"))
+            first = shares.map(KeepTopK(rank), name=name)
         else:
-            one, zero = (
-                at.graph.constant(float(each), dtype=BF16, reference=shares, name=at.name("truth")) for each in (1, 0)
+            truth = (
+                at.graph.constant(each, dtype=BF16, reference=selection.of.stream, name=at.name("truth"))
+                for each in (1.0, 0.0)
             )
-            first = selection.mask(at, rank).map(Where(), one, zero, name=at.name(f"first{rank}"))
+            mask = selection.mask(at, rank).map(Where(), *truth, name=name)
+            first = _single(at, replace(selection.of, stream=mask, dtype=BF16))
         only = first if before is None else first.map(Sub(), before, name=at.name(f"only{rank}"))
         number = only.map(ArgMax(), name=at.name("number"))
         if weight.positive:
@@ -183,6 +189,11 @@ def _ranked(at: Importer, weight: Chosen) -> Iterator[tuple[Stream, Stream]]:
         else:
             yield number, only.map(Mul(), shares, name=at.name("own")).map(RowSum(out=BF16), name=at.name("share"))
         before = first
+
+
+def _single(at: Importer, value: Value) -> Stream:
+    """The rows of ``value`` one by one, of a step of one text or of several."""
+    return in_one_loop(at, at.sources.alone(value), "scores")
 
 
 def _expert(at: Importer, number: int, rows: Stream, share: Stream, parts: Parts, activation: str, room: int) -> Stream:

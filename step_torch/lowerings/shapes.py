@@ -193,7 +193,8 @@ def _over(x: Any, dims: Dims, at: Importer) -> Any:
     """``x`` with other dimensions of one among its own."""
     if isinstance(x, Stored) and x.is_parameter:
         return in_shape(at, x, sizes(dims))
-    return replace(x if isinstance(x, Stored) else at.value(x), dims=dims)
+    lies_so = isinstance(x, Stored) and dims[-1:] == x.dims[-1:]
+    return replace(x if lies_so else at.value(x), dims=dims)
 
 
 def _permuted(at: Importer, x: Any, order: list[int]) -> Any:

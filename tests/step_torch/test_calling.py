@@ -74,7 +74,7 @@ def test_what_a_model_has_is_listed() -> None:
     with pytest.raises(InputError) as caught, calling(model, "it fails", always=True):
         raise InputError("there is a window")
     said = str(caught.value).splitlines()
-    assert said[:2] == ["there is a window", "It has what a capture can not do:"] and len(said) == 10
+    assert said[:2] == ["there is a window", "It has what a capture can not do:"] and len(said) == 8
 
 
 def test_factors_of_a_config() -> None:

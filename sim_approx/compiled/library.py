@@ -15,6 +15,7 @@ import pkgutil
 import platform
 import shutil
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -28,6 +29,7 @@ from sim_approx.memory import masters, off_chip
 from step import rules
 from step.firing.machine import Machine
 from step.host import library
+from step.host.files import cache_directory
 from step.host.progress import Progress, silent
 from step.language.faults import Fault
 from step.language.tokens import UNKNOWN
@@ -137,6 +139,18 @@ def rules_for(others: frozenset[type[Machine]]) -> Rules:
         layouts[machine] = MachineLayout(number, rule.fields, rule.changed)
     parts.append(MAKERS.format(cases="\n".join(cases)))
     return Rules("".join(parts), layouts, handles.objects)
+
+
+def begin() -> None:
+    """Have the engine for the project's rules compiled behind this process, where it is missing."""
+    with suppress(library.NoLibrary):
+        engine_of(rules_for(frozenset()), 1, wait=False)
+
+
+def engine_of(rules: Rules, mask_words: int, progress: Progress = silent, wait: bool = True) -> ctypes.CDLL:
+    """`library_of` these ``rules`` in the cache, by the compiler of the environment; looked up where it is loaded."""
+    key = rules.text, mask_words, library.compiler(), str(cache_directory())
+    return LOADED.get(key) or library_of(*key, progress, wait)
 
 
 def library_of(

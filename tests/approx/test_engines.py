@@ -120,14 +120,16 @@ def test_until_the_engine_is_made_the_other_one_runs(
     ready = engine_library()
     monkeypatch.setenv("STEP_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("STEP_BACKGROUND")
-    compiler = fake_compiler(tmp_path, f'while [ ! -e {tmp_path}/go ]; do sleep 0.02; done; cp {ready} "$last"')
-    monkeypatch.setenv("CXX", compiler)
+    script = f'echo >> {tmp_path}/runs; while [ ! -e {tmp_path}/go ]; do sleep 0.02; done; cp {ready} "$last"'
+    monkeypatch.setenv("CXX", fake_compiler(tmp_path, script))
+    library.begin()
     short = run(line(), {"x": [1, 2]}, FABRIC)
     reason = "the engine was not compiled yet; later runs have it"
     assert (short.engine, short.engine_reason, short.cycles) == ("python", reason, 6)
     graph.source("x", Tile(BF16), [graph.symbol("N")]).repeat(30_000_000).sink("y")
     long = run(graph, {"x": [1]}, FABRIC, progress=lambda text: (tmp_path / "go").touch())
     assert (long.engine, long.engine_reason, long.cycles) == ("compiled", None, 30_000_004)
+    assert (tmp_path / "runs").read_text() == "\n"
     said: list[str] = []
     monkeypatch.setenv("STEP_CACHE", str(tmp_path / "another"))
     explain(Program(line(), {"x": [1, 2]}), progress=said.append)

@@ -70,7 +70,7 @@ class TextModel:
     def written(self, run: Run, prompt: str, count: int) -> str:
         """The text that ``run`` wrote behind ``prompt``, up to the token that ends a text."""
         given = self.tokens(prompt)
-        return self._behind(given, self.model.schedule(given, count).written(run.outputs["tokens"], 0))
+        return self._behind(given, self.model.batch(given, count).written(run.outputs["tokens"], 0))
 
     def generate(
         self, prompt: str, count: int, backend: str = "approx", *, say: Callable[[str], object] = silent, **options: Any
@@ -98,9 +98,9 @@ class TextModel:
         [' tile', ' stay ']
         """
         given = [self.tokens(each) for each in prompts]
-        schedule = self.model.schedule(given, count, slots=options.get("slots"))
+        batch = self.model.batch(given, count, slots=options.get("slots"))
         run = _run(self.program(given, count, **options), backend)
-        found = (schedule.written(run.outputs["tokens"], number) for number in range(len(given)))
+        found = (batch.written(run.outputs["tokens"], number) for number in range(len(given)))
         return [self._behind(*each) for each in zip(given, found, strict=True)], run
 
     def _behind(self, given: list[int], written: list[int]) -> str:
@@ -131,11 +131,11 @@ class Session:
         model, past = self.model, max(0, len(self.tokens) - 1)
         given = [*self.tokens[past:], *model.vocabulary.tokens(prompt, begins=not self.tokens)]
         program = model.program(given, count, past=past, caches=self.caches, **options)
-        schedule = model.model.schedule(given, count, past=past)
-        writing = Writing(model, int(schedule.places(0)[0]), count, say)
+        batch = model.model.batch(given, count, past=past)
+        writing = Writing(model, int(batch.places(0)[0]), count, say, [*given])
         say(prompt)
         run = _run(program, backend, on_token=writing.told)
-        written = schedule.written(run.outputs["tokens"], 0)
+        written = batch.written(run.outputs["tokens"], 0)
         self.tokens = [*self.tokens[:past], *given, *written]
         self.caches = {name: each for name, each in run.outputs.items() if name in program.inputs}
         return model._behind(given, written), run
@@ -143,13 +143,16 @@ class Session:
 
 @dataclass
 class Writing:
-    """Says the text that comes behind the first ``given`` tokens, ``count`` at most, up to the end of the text."""
+    """Says the text that comes behind the first ``given`` tokens, ``count`` at most, up to the end of the text.
+
+    ``behind``: all tokens so far.
+    """
 
     model: TextModel
     given: int
     count: int
     say: Callable[[str], object]
-    written: list[int] = field(default_factory=list)
+    behind: list[int] = field(default_factory=list)
 
     def told(self, sink: str, token: Token) -> None:
         """See `step.run`."""
@@ -161,9 +164,9 @@ class Writing:
             self.count = 0
         elif self.given < 0 and self.count:
             self.count -= 1
-            said = len(self.model.text(self.written))
-            self.written.append(number)
-            self.say(self.model.text(self.written)[said:])
+            said = len(self.model.text(self.behind))
+            self.behind.append(number)
+            self.say(self.model.text(self.behind)[said:])
 
 
 def _run(program: Program, backend: str, **options: Any) -> Run:

@@ -8,8 +8,8 @@ import numpy as np
 import sympy
 
 from step.language.dtypes import UINT32
-from step.language.function import MapFunction, Sample
-from step.language.scalars import alike, broadcast, tiles_of
+from step.language.function import MapFunction, Sample, mismatch
+from step.language.scalars import alike, broadcast
 from step.language.types import ElementType, Tile
 
 ROUNDS, BETWEEN = 20, 4
@@ -56,7 +56,8 @@ class Threefry(MapFunction):
         return Sample(cls(), (element, alike(random, element, ())))
 
     def result_type(self, *inputs: ElementType) -> Tile:
-        tiles_of(self, inputs, 2, (UINT32,))
+        if len(inputs) != 2 or any(not isinstance(each, Tile) or each.dtype is not UINT32 for each in inputs):
+            raise mismatch(self, f"2 tiles of {UINT32}", inputs)
         return Tile(UINT32, *broadcast(self, inputs))
 
     def apply(self, key: np.ndarray, counter: np.ndarray) -> np.ndarray:

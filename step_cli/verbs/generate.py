@@ -74,12 +74,11 @@ def command(
         texts, run = model.generate_all(prompt, tokens, backend, slots=slots, **options)
     seconds, whole = time.monotonic() - started, [before + text for before, text in zip(prompt, texts, strict=True)]
     given = [model.tokens(each) for each in prompt]
-    schedule = model.model.schedule(given, tokens, slots=slots)
-    written = [schedule.written(run.outputs["tokens"], number) for number in range(len(given))]
+    batch = model.model.batch(given, tokens, slots=slots)
+    written = [batch.written(run.outputs["tokens"], number) for number in range(len(given))]
     if scores is not None:
         found = (
-            (f"scores_{at}", model.model.scores(run)[schedule.places(at)[: len(each)]])
-            for at, each in enumerate(written)
+            (f"scores_{at}", model.model.scores(run)[batch.places(at)[: len(each)]]) for at, each in enumerate(written)
         )
         np.savez(scores, **dict(found), **{f"tokens_{at}": each for at, each in enumerate(written)})
     count = sum(map(len, written))

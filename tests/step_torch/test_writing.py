@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import step
+from step_torch.batch import rounds
 from step_torch.generating import LanguageModel
-from step_torch.schedule import rounds
 
 STORED = sorted((Path(__file__).parent / "captured" / "language").glob("*.pt2"))
 LAYERS = {"deep": 4, "flat": 1, "gemma": 1, "gpt2": 2}

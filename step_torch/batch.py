@@ -34,7 +34,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Schedule:
+class Batch:
     """``requests`` through ``layers`` layers, in so many ``slots``; ``every``: all rows are asked what comes behind."""
 
     requests: Sequence[Request]

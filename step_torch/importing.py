@@ -166,7 +166,8 @@ class Importer:
         except TypeError as error:
             raise Unsupported(f"its lowering does not take these arguments: {error}") from None
         with self.graph.at(node.place.location):
-            result = lowering(self, *args, **options)
+            lifted = next((each for each in args if hasattr(each, "lowered")), None)
+            result = lifted.lowered(self, lowering, args, options) if lifted else lowering(self, *args, **options)
         results = result if isinstance(result, tuple) else (result,)
         self.values.update(zip(node.results, results, strict=False))
 
@@ -216,7 +217,7 @@ class Importer:
     def in_layout(self, given: Any, wanted: TileLayout, why: str) -> Value:
         """``given`` in the layout ``wanted``."""
         if isinstance(given, Stored):
-            return self.sources.read(given, wanted)
+            return self.sources.read(given.facing(wanted), wanted)
         return self.joiner.to(self.value(given), wanted, why)
 
     def whole_rows(self, given: Any, why: str) -> Value:

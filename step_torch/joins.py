@@ -182,9 +182,6 @@ class Joiner:
     def _buffered(self, value: Value, same: int, loops: tuple[AxisPart, ...], why: str) -> Stream:
         """The loops from ``same`` on in another order, out of a buffer or out of memory."""
         held = value.layout.loops[same:]
-        size = prod(each.count for each in held) * _tile_bytes(value)
-        if size > self.at.tiling.on_chip:
-            same, held = 0, value.layout.loops
         strides = []
         for part in loops[same:]:
             if part in held:
@@ -195,9 +192,18 @@ class Joiner:
                 strides.append(0)
         if missing := [each for each in held if each not in loops]:
             raise NoJoin(f"the loop over {missing[0]} in {value.layout} is not wanted")
-        extents = [each.count for each in loops[same:]]
+        return self.read(value, same, [each.count for each in loops[same:]], strides, why)
+
+    def read(self, value: Value, same: int, extents: list[int], strides: list[int], why: str) -> Stream:
+        """The loops of ``value`` from ``same`` on, which a buffer or memory holds, as loops of ``extents`` over them.
+
+        ``strides``: in tiles, of each of these.
+        """
+        outer, held = ([each.count for each in part] for part in (value.layout.loops[:same], value.layout.loops[same:]))
+        size = prod(held) * _tile_bytes(value)
         if size > self.at.tiling.on_chip:
-            return self._through_memory(value, extents, strides, why)
+            whole = [prod(held) * prod(outer[place + 1 :]) for place in range(same)]
+            return self._through_memory(value, [*outer, *extents], [*whole, *strides], why)
         buffers = value.stream.bufferize(rank=len(held), name=self.at.name("held"))
         self._enter("Bufferize and Streamify", size, why)
         return buffers.streamify(out=extents, stride=strides, name=self.at.name("again"))

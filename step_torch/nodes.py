@@ -206,6 +206,8 @@ def _argument(arg: Mapping[str, Any], symbols: Mapping[str, int]) -> Any:
             return None
         case "as_sym_float" if "as_name" in value:
             return Ref(value["as_name"])
+        case "as_float":
+            return float(value)  # infinities are texts
         case "as_scalar_type":
             return DTYPES.get(value)
         case "as_sym_int":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -69,12 +69,47 @@ class Stored:
         exact = None if self.exact is None else form(self.exact)
         return Stored(name, form(self.data), dims, self.is_parameter, of, lambda data: form(self.form(data)), exact)
 
+    def facing(self, wanted: TileLayout) -> Stored:
+        """A parameter that lies in memory as tiles of ``wanted`` have it: their rows and columns are its last ones."""
+        rows, columns = (part.axis if part else None for part in (wanted.rows, wanted.columns))
+        axes = [axis for each in self.dims for axis in each]
+        outer, last = self.axes
+        there = (columns is None or columns in last) and (rows is None or rows in outer[-1:])
+        if not self.is_parameter or there:
+            return self
+        order = [*(axis for axis in axes if axis not in (rows, columns)), rows, columns]
+        places = [axes.index(axis) for axis in order if axis in axes]
+
+        def form(data: np.ndarray) -> np.ndarray:
+            seen = data.reshape([axis.extent for axis in axes]).transpose(places)
+            return seen.reshape([axis.extent if axis else 1 for axis in order])
+
+        return self.formed(f"by_{''.join(map(str, places))}", form, tuple((axis,) if axis else () for axis in order))
+
 
 @dataclass
 class Sources:
-    """Tensors in memory as streams, for a program that goes through its nodes once."""
+    """Tensors in memory as streams, for a program that goes through its nodes once.
+
+    ``rows``: those of several texts, which torch does not know, where these are in one tile.
+    """
 
     importer: Importer
+    rows: AxisPart | None = field(default=None, kw_only=True)
+
+    def alone(self, value: Value) -> Value:
+        """``value`` with the rows of several texts one by one, if there are such: the outermost loop."""
+        if self.rows is None:
+            return value
+        value = self.importer.joiner.rows(value, 1, "rows of several texts are apart")
+        (*others, rows) = value.layout.loops
+        return self.importer.joiner.reordered(value, (rows, *others), "each text has its own")
+
+    def together(self, value: Value) -> Value:
+        """The same in tiles again."""
+        if self.rows is None:
+            return value
+        return self.importer.joiner.rows(value, self.rows.count, "rows of several texts are one tile")
 
     def natural(self, given: Stored) -> Value:
         """All of the tensor in its own order: rows of as many as the tiling says, with all columns.

@@ -33,8 +33,6 @@ def mean(at: Importer, x: Any, dims: list[int] | None = None, keep: bool = False
 @lowers("aten.sum.dim_IntList", "aten.sum.default")
 def total(at: Importer, x: Any, dims: list[int] | None = None, keep: bool = False, *, dtype: str | None = None) -> Any:
     """The sum along dimensions."""
-    if hasattr(x, "total") and keep and [each % len(x.dims) for each in dims or ()] == [len(x.dims) - 1]:
-        return x.total()
     return _sum(at, x, dims, keep, at.dtype)[0]
 
 

@@ -69,5 +69,5 @@ def index_put(at: Importer, x: Any, indices: list[Any], source: Any, accumulate:
 def sort(at: Importer, x: Any, dim: int = -1, descending: bool = False) -> tuple[Value | None, ...]:
     """A dimension in order, and the places that its scalars come from."""
     value, back = along(at, x, dim)
-    made = numbered.ordered(at, value, value.layout.tile[1], largest=descending)
-    return tuple(each and back(each) for each in made)
+    made = numbered.Ordered(value, value.layout.tile[1], descending)
+    return tuple(back(made.result(at, columns=bool(n))) if at.is_read(n) else None for n in range(2))

@@ -163,7 +163,8 @@ class Importer:
         except TypeError as error:
             raise Unsupported(f"its lowering does not take these arguments: {error}") from None
         with self.graph.at(node.place.location):
-            result = lowering(self, *args, **options)
+            lifted = next((each for each in args if hasattr(each, "lowered")), None)
+            result = lifted.lowered(self, lowering, args, options) if lifted else lowering(self, *args, **options)
         results = result if isinstance(result, tuple) else (result,)
         self.values.update(zip(node.results, results, strict=False))
 

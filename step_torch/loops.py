@@ -23,6 +23,6 @@ def in_loops(at: Importer, stream: Stream, like: Value) -> Stream:
     rounds, inner = like.stream.shape[0], [int(each) for each in like.stream.shape[1:]]
     if inner:
         stream = stream.assume_shape([rounds * prod(inner)])
-        for extent in reversed(inner):
-            stream = stream.reshape(extent, name=at.name("loop"))[0]
+        for place in range(len(inner)):
+            stream = stream.reshape(prod(inner[place:]), name=at.name("loop"))[0]
     return stream.assume_shape(like.stream.shape)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -77,9 +77,27 @@ class Stored:
 
 @dataclass
 class Sources:
-    """Tensors in memory as streams, for a program that goes through its nodes once."""
+    """Tensors in memory as streams, for a program that goes through its nodes once.
+
+    ``rows``: those of several texts, which torch does not know, where these are in one tile.
+    """
 
     importer: Importer
+    rows: AxisPart | None = field(default=None, kw_only=True)
+
+    def alone(self, value: Value) -> Value:
+        """``value`` with the rows of several texts one by one, if there are such: the outermost loop."""
+        if self.rows is None:
+            return value
+        value = self.importer.joiner.rows(value, 1, "rows of several texts are apart")
+        (*others, rows) = value.layout.loops
+        return self.importer.joiner.reordered(value, (rows, *others), "each text has its own")
+
+    def together(self, value: Value) -> Value:
+        """The same in tiles again."""
+        if self.rows is None:
+            return value
+        return self.importer.joiner.rows(value, self.rows.count, "rows of several texts are one tile")
 
     def natural(self, given: Stored) -> Value:
         """All of the tensor in its own order: rows of as many as the tiling says, with all columns.

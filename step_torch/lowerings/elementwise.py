@@ -42,7 +42,7 @@ def multiply(at: Importer, x: Any, y: Any) -> Any:
 @lowers("aten.div.Tensor", "aten.div.Scalar")
 def divide(at: Importer, x: Any, y: Any) -> Any:
     """x / y."""
-    return x.divided(at, y) if hasattr(x, "divided") else _binary(at, Div, x, y)
+    return _binary(at, Div, x, y)
 
 
 @lowers("aten.pow.Tensor_Scalar")
@@ -115,8 +115,6 @@ def to(
     supported(at.dtype in (BF16, FP32), f"a cast to {at.meta.dtype}; those to bfloat16 and float32 have a lowering")
     if isinstance(x, Stored) and x.data.dtype == BF16.numpy:
         return x
-    if hasattr(x, "cast"):
-        return x.cast(at)
     value = at.value(x)
     return with_dtype(value, at.rounded(value.stream), at.dtype)
 

@@ -27,4 +27,4 @@ def embedding(
     axes = at.axes(at.node.name, at.meta.shape)
     columns = axes[-1][0] if axes[-1] else None
     supported(not any(axes[:-1]), "several rows at once; one has a lowering")
-    return Value(stream, axes, TileLayout((), None, whole(columns)), BF16)
+    return Value(stream, axes, TileLayout((), at.sources.rows, whole(columns)), BF16)

@@ -29,7 +29,7 @@ from step_torch.sources import Stored, Unsupported, supported
 class Product:
     """x @ weight + bias: columns ``first`` to ``first + axis.extent`` of the weight, of ``node``.
 
-    ``transposed``: the weight is [columns, depth]. ``out``: the format of the result.
+    ``transposed``: the weight is [columns, depth].
     """
 
     node: TorchNode
@@ -39,8 +39,8 @@ class Product:
     transposed: bool
     dims: Dims
     axis: TensorAxis
+    dtype: DType = BF16
     first: int = 0
-    out: DType = BF16
     made: dict[int, Value] = field(default_factory=dict)
     parts: dict[tuple[int, int], Product] = field(default_factory=dict)
 
@@ -93,7 +93,7 @@ class Product:
         turns = at.graph.turns(count, [range(count)], reference=streams[0], name=at.name("shares"))
         gathered = at.graph.reassemble(streams, turns, order="index", name=at.name("gathered"))
         rows = gathered.assume_shape([*streams[0].shape, count]).accum(RetileCol(), name=at.name("whole"))
-        return Value(in_loops(at, rows, first), self.dims, replace(first.layout, columns=columns), self.out)
+        return Value(in_loops(at, rows, first), self.dims, replace(first.layout, columns=columns), self.dtype)
 
     def _alone(self, at: Importer, size: int) -> Value:
         """One product after the other, of blocks of so many columns."""
@@ -109,12 +109,12 @@ class Product:
         if self.bias is not None:
             row = self._cut(replace(self.bias, dims=((self.axis,),)), axis=0)
             bias = at.in_layout(row, replace(layout, rows=None), "a bias is read for every tile")
-            stream = stream.map(Add(out=self.out), bias.stream, name=at.name("biased"))
-        return Value(stream, self.dims, layout, self.out)
+            stream = stream.map(Add(out=self.dtype), bias.stream, name=at.name("biased"))
+        return Value(stream, self.dims, layout, self.dtype)
 
     @property
     def _out(self) -> DType:
-        return FP32 if self.bias is not None else self.out
+        return FP32 if self.bias is not None else self.dtype
 
     def _at_once(self, at: Importer, x: Value, layout: TileLayout) -> Stream:
         """Tiles of ``layout``, of which each is a product over the whole depth."""
@@ -195,8 +195,7 @@ def _product(at: Importer, x: Any, weight: Any, bias: Any, *, transposed: bool) 
         return result if bias is None else add(at, result, bias)
     at.check_format(weight)
     axis = TensorAxis(f"{at.node.name}_columns", columns)
-    supported(at.meta.dtype == "bfloat16", f"its result is {at.meta.dtype}; bfloat16 has a lowering")
-    return Product(at.node, x, weight, bias, transposed, (*x.dims[:-1], (axis,)), axis)
+    return Product(at.node, x, weight, bias, transposed, (*x.dims[:-1], (axis,)), axis, at.dtype)
 
 
 def _computed(at: Importer, x: Any, y: Any, out: DType) -> Value:

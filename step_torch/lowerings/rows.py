@@ -26,9 +26,6 @@ def mean(at: Importer, x: Any, dims: list[int] | None, keep: bool = False, *, dt
 @lowers("aten.sum.dim_IntList")
 def total(at: Importer, x: Any, dims: list[int] | None, keep: bool = False, *, dtype: str | None = None) -> Any:
     """The sum of every row."""
-    if hasattr(x, "total"):
-        _check_rows(x, dims, keep)
-        return x.total()
     value = _rows(at, x, dims, keep)
     return _column(at, value, value.stream.map(RowSum(out=at.dtype), name=at.name()))
 

@@ -24,12 +24,10 @@ STORED = Path(__file__).parent / "captured" / "odd"
 RIGHT = (
     "linear_reshaped", "twice", "chunks", "transposed", "permuted", "columns_to_rows", "turned_weight", "seen_weight",
     "tied", "split_columns", "merged_columns", "scalars", "scalar_alone", "same_names", "letters", "unread", "itself",
-    "seven_rows", "many_rows", "twice_a_dimension",
+    "seven_rows", "many_rows", "twice_a_dimension", "product_with_itself", "attention_by_hand",
 )  # fmt: skip
 HERE = "tests/step_torch/odd.py:32, in the module itself"
 MISSING = {
-    "product_with_itself": f"aten.mm.default at {HERE}: the second matrix is no parameter of the module",
-    "attention_by_hand": f"aten.bmm.default at {HERE}",
     "gru": "aten.sigmoid.default at tests/step_torch/odd.py:32, in a",
     "plus_transposed": (
         f"aten.add.Tensor at {HERE}: one operand comes as [] of tiles [4 of args_0_0, 4 of args_0_1], the other as [] "

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from math import prod
+from math import gcd, prod
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -62,12 +62,18 @@ class Joiner:
 
     at: Importer
     placed: list[Join] = field(default_factory=list)
-    made: dict[tuple[tuple[str, int], Side, int], Value] = field(default_factory=dict)
-    """Tiles that were cut or joined for another node: of which stream, and to how many rows or columns."""
+    made: dict[tuple[Any, ...], tuple[TileLayout, Value]] = field(default_factory=dict)
+    """Tiles that were cut or joined for another node: of which stream and layout, and to how many rows or columns."""
 
     def to(self, value: Value, wanted: TileLayout, why: str) -> Value:
         """``value`` in the layout ``wanted``; raises `NoJoin`."""
+        if wanted.tile[1] > 1:
+            value = self.facing(value, wanted.columns and wanted.columns.axis, why)
         value = self.columns(value, wanted.tile[1], why)
+        rows = value.layout.rows
+        if wanted.rows is not None and wanted.rows.count > 1 and (rows is None or rows.axis != wanted.rows.axis):
+            value = self.rows(value, 1, why)
+            value = replace(value, layout=replace(value.layout, rows=AxisPart(wanted.rows.axis, 1)))
         value = self.rows(value, wanted.tile[0], why)
         value = self.reordered(value, wanted.loops, why)
         expect(value.layout.shape == wanted.shape, f"{value.layout} can not become {wanted}", NoJoin)
@@ -125,18 +131,18 @@ class Joiner:
         part = value.layout.columns if side == "col" else value.layout.rows
         if part is None or part.count == size:
             return value
-        if size > part.count > 1 and part.step > 1:  # what lies between goes there
-            return self._cut(self._cut(value, side, 1, why), side, size, why)
-        key = value.stream.key, side, size
+        common = gcd(part.count, size) if part.step == 1 else 1
+        if part.count > common < size:  # first those that are in both, or what lies between
+            return self._cut(self._cut(value, side, common, why), side, size, why)
+        key = value.stream.key, side, size, *((each.count, each.step) for each in value.layout.parts if each)
         if key not in self.made:
-            self.made[key] = self._cut_anew(value, part, side, size, why)
-        known = self.made[key]
-        return replace(value, stream=known.stream, layout=known.layout)
+            self.made[key] = value.layout, self._cut_anew(value, part, side, size, why)
+        before, known = self.made[key]
+        names = {one.axis: own.axis for one, own in zip(before.parts, value.layout.parts, strict=True) if one and own}
+        return replace(value, stream=known.stream, layout=known.layout.renamed(names))
 
     def _cut_anew(self, value: Value, part: AxisPart, side: Side, size: int, why: str) -> Value:
         layout = value.layout
-        if part.count % size and size % part.count:
-            raise NoJoin(f"tiles of {part} can not become tiles of {size}")
         inner = layout.loops[-1] if layout.loops else None
         if part.count > size:
             cut, tile = part.count // size, AxisPart(part.axis, size, part.step if size > 1 else 1)

@@ -13,12 +13,14 @@ from typing import Any
 
 from step import BF16, BOOL, Stream
 from step.functions import Compare, Div, KeepTopK, Where
+from step_torch import numbered
 from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import Dims, Value, sizes
 from step_torch.lowerings.elementwise import together
-from step_torch.lowerings.shapes import in_shape
+from step_torch.lowerings.rows import along
 from step_torch.registry import lowers
-from step_torch.sources import Unsupported, supported
+from step_torch.sources import supported
+from step_torch.views import in_shape
 
 POSITIVE = ("softmax", "_softmax", "sigmoid", "exp")
 """Operators whose results are not negative."""
@@ -49,6 +51,13 @@ class Selection:
     """Rows in which others have been filled, by what they were made of."""
     sums: list[Value] = field(default_factory=list)
     _masks: dict[int, Stream] = field(default_factory=dict)
+    _ordered: tuple[Value, Value] | None = None
+
+    def ordered(self, at: Importer) -> tuple[Value, Value]:
+        """The largest first, and where they are."""
+        if self._ordered is None:
+            self._ordered = numbered.ordered(at, self.of, self.k, largest=True)
+        return self._ordered
 
     def mask(self, at: Importer, k: int) -> Stream:
         """Whether each entry is among the ``k`` largest, of BOOL."""
@@ -72,13 +81,15 @@ class Selection:
 class Chosen:
     """Numbers of the entries of a ``selection``: those of ``dense``, a tensor with all columns; None for their places.
 
-    ``positive``: none is negative. ``zeroed``: what was not chosen is zero.
+    ``positive``: none is negative. ``zeroed``: what was not chosen is zero. ``result``: of topk itself, the number of
+    its result.
     """
 
     selection: Selection
     dense: Value
     positive: bool = False
     zeroed: bool = False
+    result: int | None = None
 
     @property
     def dims(self) -> Dims:
@@ -86,8 +97,11 @@ class Chosen:
         return self.dense.dims
 
     def value(self, at: Importer) -> Value:
-        """Nobody sees the chosen entries side by side."""
-        raise Unsupported("what a router chose is read by something else than routed experts")
+        """The chosen entries side by side, the largest first."""
+        supported(
+            self.result is not None, "what a router computes of what it chose is read by something else than experts"
+        )
+        return self.selection.ordered(at)[self.result or 0]
 
     def filled(self, at: Importer, fill: float) -> Value:
         """All columns, with ``fill`` in the place of those that were not chosen."""
@@ -120,21 +134,32 @@ class Chosen:
     ) -> Any:
         """The node whose ``args`` have this one, lowered for all columns."""
         kind = at.node.op.split(".")[1]
-        if lowering.__module__ in (__name__, EXPERTS):
+        if lowering.__module__ == EXPERTS:
             return lowering(at, *args, **options)
+        if kind in PLACED and isinstance(args[2], Chosen) and args[1] in (-1, len(self.dims) - 1):
+            return PLACED[kind](at, args[0], *args[2:])
         if kind in VIEWS:
             shape = at.meta.shape
             supported(shape[-1] == self.selection.k, "what a router chose changes its last dimension")
             return replace(self, dense=in_shape(at, self.dense, (*shape[:-1], sizes(self.dims)[-1])))
-        if kind in NEUTRAL:
+        if kind in NEUTRAL and args[1] in (-1, [-1], len(self.dims) - 1, [len(self.dims) - 1]):
             made = lowering(at, self.filled(at, NEUTRAL[kind]), *args[1:], **options)
             if "softmax" in kind:
-                return replace(self, dense=made, positive=True, zeroed=True)
+                return replace(self, dense=made, positive=True, zeroed=True, result=None)
             self.selection.sums.append(made)
             return made
-        if lowering.__module__.rpartition(".")[2] not in SCALARS:
-            raise Unsupported("what a router chose is read by something else than routed experts")
-        return self._scalars(at, kind, lowering, args, options)
+        if lowering.__module__.rpartition(".")[2] in SCALARS and self._is_alone(args):
+            return self._scalars(at, kind, lowering, args, options)
+        plain = [each.value(at) if isinstance(each, Chosen) else each for each in args]
+        return lowering(at, *plain, **options)
+
+    def _is_alone(self, args: Sequence[Any]) -> bool:
+        """Whether a function of single scalars is one of the chosen entries, and of numbers for whole rows."""
+        tensors = [each for each in args if hasattr(each, "dims")]
+        return all(
+            each.selection is self.selection if isinstance(each, Chosen) else sizes(each.dims)[-1:] == (1,)
+            for each in tensors
+        )
 
     def _scalars(
         self, at: Importer, kind: str, lowering: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]
@@ -142,10 +167,6 @@ class Chosen:
         """A function of single scalars of all columns."""
         others = [each for each in args if hasattr(each, "dims") and not isinstance(each, Chosen)]
         several = [each for each in args if isinstance(each, Chosen)]
-        if any(each.selection is not self.selection for each in several) or any(
-            sizes(each.dims)[-1:] != (1,) for each in others
-        ):
-            raise Unsupported("what a router chose goes together with numbers of others than the same entries")
         kept = [self.selection.made.get((id(each.dense), 0.0)) for each in several]
         given = [each.dense if own is None else own for each, own in zip(several, kept, strict=True)]
         factors = [each > 0 for each in args[1:] if isinstance(each, int | float)]
@@ -159,45 +180,39 @@ class Chosen:
         else:
             queue = iter(given)
             value = lowering(at, *(next(queue) if isinstance(each, Chosen) else each for each in args), **options)
-        return replace(self, dense=value, positive=positive, zeroed=zeroed)
+        return replace(self, dense=value, positive=positive, zeroed=zeroed, result=None)
 
 
 @lowers("aten.topk.default")
 def top(
     at: Importer, x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
-) -> tuple[Chosen, Chosen]:
-    """The largest of every row, and where they are."""
-    supported(largest, "the smallest of every row; the largest have a lowering")
-    supported(dim % len(x.dims) == len(x.dims) - 1, "the largest along another dimension than the last one")
+) -> tuple[Chosen | Value, Chosen | Value]:
+    """The largest of every row, or the smallest, and where they are."""
+    if not largest or dim % len(x.dims) != len(x.dims) - 1:
+        value, back = along(at, x, dim)
+        values, places = numbered.ordered(at, value, k, largest=largest)
+        return back(values), back(places)
     positive = _is_positive(at, at.node.args[0])
     selection = Selection(at.whole_rows(x, "a router looks at a whole row"), k, positive)
-    chosen = Chosen(selection, selection.of, positive)
-    return chosen, chosen
+    return Chosen(selection, selection.of, positive, result=0), Chosen(selection, selection.of, positive, result=1)
 
 
-@lowers("aten.gather.default")
-def gather(at: Importer, x: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Chosen:
+def _gathered(at: Importer, x: Any, index: Chosen) -> Chosen:
     """The entries of every row that a router chose."""
-    supported(isinstance(index, Chosen), "indices that no router chose")
-    supported(dim % len(x.dims) == len(x.dims) - 1, "entries along another dimension than the last one")
-    return replace(
-        index,
-        dense=at.whole_rows(x, "a router looks at a whole row"),
-        positive=_is_positive(at, at.node.args[0]),
-        zeroed=False,
-    )
+    dense, positive = at.whole_rows(x, "a router looks at a whole row"), _is_positive(at, at.node.args[0])
+    return replace(index, dense=dense, positive=positive, zeroed=False, result=None)
 
 
-@lowers("aten.scatter.value", "aten.scatter.src", "aten.scatter_add.default")
-def scatter(at: Importer, x: Any, dim: int, index: Any, source: Any) -> Value:
+def _scattered(at: Importer, x: Any, index: Chosen, source: Any) -> Value:
     """``x`` with other numbers for the entries that a router chose."""
-    supported(isinstance(index, Chosen) and dim % len(x.dims) == len(x.dims) - 1, "indices that no router chose")
-    base, chosen = at.in_layout(x, index.dense.layout, "entries have their places in a row").stream, source
+    base = at.in_layout(x, index.dense.layout, "entries have their places in a row").stream
     if isinstance(source, Chosen):
-        chosen = source.dense.stream
-    else:
-        chosen = at.graph.constant(source, dtype=at.dtype, reference=base, name=at.name("source"))
-    return index.where(at, chosen, base)
+        return index.where(at, source.dense.stream, base)
+    return index.where(at, at.graph.constant(source, dtype=at.dtype, reference=base, name=at.name("source")), base)
+
+
+PLACED = {"gather": _gathered, "scatter": _scattered}
+"""What is done with entries at their places in a row."""
 
 
 def _is_positive(at: Importer, given: Any) -> bool:

@@ -171,4 +171,6 @@ class Writing:
 
 def _run(program: Program, backend: str, **options: Any) -> Run:
     """A run with the values that decide what is written."""
-    return step.run(program, backend, **options, **({"values": "all"} if backend == "approx" else {}))
+    if backend == "approx":
+        options["values"] = "all"
+    return step.run(program, backend, **options)

@@ -99,8 +99,8 @@ def experts(at: Importer, x: Any, index: Any, weight: Any, gate_up: Stored, down
     value = at.whole_rows(x, "experts take whole rows")
     if value.layout.rows == at.sources.rows and not value.layout.loops:
         value = at.sources.alone(value)
-        done = _by_turns(at, in_one_loop(at, value, "x"), weight, gate_up, down)
-        return at.sources.together(replace(value, stream=in_loops(at, done, value), dtype=BF16))
+        summed = _by_turns(at, in_one_loop(at, value, "x"), weight, gate_up, down)
+        return at.sources.together(replace(value, stream=in_loops(at, summed, value), dtype=BF16))
     if len(value.layout.loops) > 1 or value.stream.shape[0] != dim(1):
         raise Unsupported("rows of several dimensions, or several that go round; rows of one have a lowering")
     for each in (gate_up, down):

@@ -75,7 +75,8 @@ def command(
     seconds, whole = time.monotonic() - started, [before + text for before, text in zip(prompt, texts, strict=True)]
     given = [model.tokens(each) for each in prompt]
     batch = model.model.batch(given, tokens, slots=slots)
-    written = [batch.written(run.outputs["tokens"], number) for number in range(len(given))]
+    end = model.vocabulary.end
+    written = [batch.written(run.outputs["tokens"], number, end) for number in range(len(given))]
     if scores is not None:
         kept, rows = {f"tokens_{at}": np.array(each) for at, each in enumerate(written)}, model.model.scores(run)
         kept |= {f"scores_{at}": rows[batch.places(at)[: len(each)]] for at, each in enumerate(written)}

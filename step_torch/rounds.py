@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from step import BF16, Stream
+from step import BF16, Selector, Stream, Tile
 from step.functions import Add, ExpertTiles, RetileRow, Scale
 from step_torch.caches import Cache
 from step_torch.layouts import TileLayout, Value
@@ -40,7 +41,11 @@ class EveryRow(Sources):
         stream = stream if extents else stream.flatten(0, 1, name=name("one"))
         return Value(stream, given.dims, wanted, BF16)
 
-    def embedded(self, table: Stored, numbers: Stored) -> Stream:
+    def played(self, element: Tile | Selector, values: Sequence[Any], count: int, name: str) -> Stream:
+        stream = self.importer.graph.generate(element, values, [count], reference=self.reference, name=f"{name}_each")
+        return stream.flatten(0, 1, name=name)
+
+    def embedded(self, table: Stored, numbers: Stored) -> Stream | None:
         number = self.numbers[numbers.name]
         tile = (1, table.width)
         stream = number.load_random(self.tensor(table), tile=tile, name=self.importer.name())

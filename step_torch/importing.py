@@ -150,8 +150,8 @@ class Importer:
                     lost.update(node.results)
         if failed:
             lines = "".join(f"\n  {each}" for each in failed)
-            operators = f"{len(failed)} operator{'s' * (len(failed) > 1)}"
-            raise InputError(f"'{self.archive.path}' has {operators} without a lowering:{lines}")
+            missing = f"{len(failed)} operator{'s' * (len(failed) > 1)} without a lowering"
+            raise InputError(f"'{self.archive.path}' has {missing} (docs/torch.md says how to add one):{lines}")
 
     def _lower(self, node: TorchNode, lowering: Callable[..., Any]) -> None:
         self.node = node

@@ -33,7 +33,7 @@ EXPERTS = "step_torch.lowerings.experts"
 
 VIEWS = ("view", "reshape", "_unsafe_view")
 
-SCALARS = ("elementwise", "comparisons")
+SCALARS = ("elementwise", "unary", "comparisons")
 """Files of lowerings of functions of single scalars."""
 
 SMALLEST = 2.0**-126
@@ -201,13 +201,13 @@ def _gathered(at: Importer, x: Any, index: Chosen) -> Chosen:
 
 def _scattered(at: Importer, x: Any, index: Chosen, source: Any) -> Value:
     """``x`` with other numbers for the entries that a router chose."""
-    base = at.in_layout(x, index.dense.layout, "entries have their places in a row").stream
+    _, base, _ = together(at, index.dense, x)
     if isinstance(source, Chosen):
         return index.where(at, source.dense.stream, base)
     return index.where(at, at.graph.constant(source, dtype=at.dtype, reference=base, name=at.name("source")), base)
 
 
-PLACED = {"gather": _gathered, "scatter": _scattered}
+PLACED: Mapping[str, Callable[..., Any]] = {"gather": _gathered, "scatter": _scattered}
 """What is done with entries at their places in a row."""
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from step import BF16, Stream
 from step.functions import Add, ExpertTiles, Scale
-from step_torch.caches import Cache
+from step_torch.caches import Cache, cache_of
 from step_torch.layouts import TileLayout, Value
 from step_torch.sources import Sources, Stored, Unsupported
 
@@ -96,17 +96,18 @@ class EveryLayer(EveryRow):
             first = first.repeat(int(extent), name=at.name("first_again"))
         return number.map(Add(), first, name=at.name("in_layer"))
 
-    def cache(self, keys: Stored, values: Stored, prefix: str) -> Cache:
+    def cache(self, keys: Stored, values: Stored, prefix: str, window: int | None) -> Cache:
         """Caches of all layers, empty, of which every row finds those of its layer."""
-        at, (_, heads, _, size) = self.importer, keys.data.shape
-        sequences, rows = self.layers * heads, at.tiling.cache_rows
-        tiles = -(-self.room // rows)
-        for name in ("keys", "values"):
-            blank = np.zeros((), ml_dtypes.bfloat16)
-            at.inputs[f"{prefix}{name}"] = np.broadcast_to(blank, (sequences * tiles * rows, size))
+        at, heads = self.importer, keys.data.shape[1]
         number, length = self.number, self.length
         if heads > 1:
             length = length.repeat(heads, name=f"{prefix}heads").flatten(0, 1, name=f"{prefix}lengths")
             number = number.flat_map(ExpertTiles(self.layers, heads), name=f"{prefix}of_layer")
             number = number.flatten(0, 1, name=f"{prefix}numbers").assume_shape(length.shape)
-        return Cache(sequences, tiles, number, length)
+        cache = cache_of(at, self.layers * heads, self.room, number, length, prefix, window)
+        for name, given in (("keys", keys), ("values", values)):
+            rows = cache.sequences * cache.tiles * cache.rows
+            at.inputs[f"{prefix}{name}"] = np.broadcast_to(
+                np.zeros((), ml_dtypes.bfloat16), (rows, given.data.shape[-1])
+            )
+        return cache

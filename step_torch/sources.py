@@ -96,9 +96,9 @@ class Sources:
         """Rows of ``table`` by their ``numbers``, an input."""
         raise Unsupported("the host looks rows up by their numbers; only a whole language model does it itself")
 
-    def cache(self, keys: Stored, values: Stored, prefix: str) -> Cache:
-        """The caches that these inputs are, for attention whose names begin with ``prefix``."""
-        return captured(self.importer, keys, values, prefix)
+    def cache(self, keys: Stored, values: Stored, prefix: str, window: int | None) -> Cache:
+        """The caches that these inputs are, for attention of a ``window`` whose names begin with ``prefix``."""
+        return captured(self.importer, keys, values, prefix, window)
 
     def of_layer(self, number: Stream, count: int) -> Stream:
         """The ``number`` of one of ``count`` parts of a parameter, among all that its tensor has."""

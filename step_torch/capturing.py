@@ -35,7 +35,20 @@ from step_torch.layers import Past, cache_name, kinds_of, name_of, tables, turni
 from step_torch.marks import Marks
 from step_torch.references import Given, references
 
-WHOLE = ("linear", "silu", "gelu", "softmax", "layer_norm", "scaled_dot_product_attention", "split", "addmm")
+WHOLE = (
+    "linear",
+    "silu",
+    "gelu",
+    "softmax",
+    "layer_norm",
+    "scaled_dot_product_attention",
+    "split",
+    "addmm",
+    "lstm",
+    "gru",
+    "rnn_tanh",
+    "rnn_relu",
+)
 """Operators of ATen that are not taken apart."""
 
 WEIGHTS = (InputKind.PARAMETER, InputKind.USER_INPUT)

@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 
 from step import BOOL, FP32, UINT32, Stream
-from step.functions import Add, CausalMask, Compare, Max, Where
+from step.functions import Add, CausalMask, Max, Where
 from step.language.function import NUMBER
 from step_torch.layouts import AxisPart, TileLayout, Value, sizes
 from step_torch.sources import Stored
@@ -83,10 +83,6 @@ class Scores:
         if isinstance(self.mask, Stored) and self.mask.is_parameter:
             return score.map(Add(out=FP32), mask, name=at.name("with_mask"))
         never = at.graph.constant(NEVER, dtype=FP32, reference=score, name=at.name("never"))
-        if _is_bool(self.mask):
-            mask = mask.map(
-                Compare("!="), at.graph.constant(0.0, reference=mask, name=at.name("no")), name=at.name("is")
-            )
         if mask.element.tiles[0].dtype is BOOL:
             return mask.map(Where(), score, never, name=at.name("seen"))
         mask = mask.map(Max(), never, name=at.name("at_least"))
@@ -158,11 +154,6 @@ class Scores:
 
         layout = TileLayout(layout.loops, own(layout.rows), own(layout.columns))
         return at.in_layout(given, layout, "a mask is added to scores").stream
-
-
-def _is_bool(mask: Any) -> bool:
-    """Whether it is an input of truths, which are read as zeros and ones."""
-    return isinstance(mask, Stored) and mask.data.dtype == bool
 
 
 def _added(data: np.ndarray) -> np.ndarray:

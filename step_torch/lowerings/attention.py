@@ -202,6 +202,7 @@ def _decode(at: Importer, q: Value, key: Cached, value: Cached, scores: Scores, 
     supported(not q.dims[0], f"a batch of {_extent(q, 0)} behind a cache; a batch of 1 has a lowering")
     supported(not q.dims[2] and not new["keys"].dims[2], "several new rows behind a cache; one has a lowering")
     supported(scores.mask is None, "a mask of a new row behind a cache; one that hides nothing has a lowering")
+    q, new = at.sources.alone(q), {name: at.sources.alone(each) for name, each in new.items()}
     widths, prefix = {name: each.layout.tile[1] for name, each in new.items()}, at.name("cache") + "_"
     cache = at.sources.cache(key.past, value.past, prefix, scores.window)
     size = widths["keys"]
@@ -231,10 +232,11 @@ def _decode(at: Importer, q: Value, key: Cached, value: Cached, scores: Scores, 
     work = _numbers(at, cache, done, "ready").zip(longer, name=at.name("work"))
     sink = None
     if sinks is not None:
-        column = _of_heads(sinks, heads, group)
-        layout = TileLayout(tuple(AxisPart(axis, axis.extent) for axis in (heads,) if axis.extent > 1))
+        own = new["keys"]
+        column = _of_heads(sinks, *own.dims[1] or (heads,), group)
         rows = AxisPart(group, group.extent) if group.extent > 1 else None
-        sink = in_one_loop(at, at.in_layout(column, replace(layout, rows=rows), "a sink is read for every row"), "sink")
+        layout = TileLayout(own.layout.loops, rows)
+        sink = in_one_loop(at, at.in_layout(column, layout, "a sink is read for every row"), "sink")
         sink = sink.assume_shape(queries.shape)
     result = attend.attend(work, f"{prefix}read_", queries, sink)[0].item_of(1, name=at.name("attended"))
     stream = result.map(Cast(BF16), name=at.name("attended_rounded"))
@@ -242,7 +244,7 @@ def _decode(at: Importer, q: Value, key: Cached, value: Cached, scores: Scores, 
         stream = stream.flat_map(RetileStreamify(1, "row"), name=at.name("rows"))
     own = new["values"]
     columns = replace(q.layout, columns=own.layout.columns)
-    return Value(in_loops(at, stream, q), (*q.dims[:-1], own.dims[-1]), columns, BF16)
+    return at.sources.together(Value(in_loops(at, stream, q), (*q.dims[:-1], own.dims[-1]), columns, BF16))
 
 
 def _numbers(at: Importer, cache: Cache, along: Stream, name: str) -> Stream:

@@ -15,6 +15,7 @@ from step.functions import Add, Div, Exp, Gelu, Mul, Reciprocal, Rsqrt, Scale, S
 from step.language.function import MapFunction
 from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import AxisPart, Dims, TileLayout, Value, sizes
+from step_torch.pieces import plain
 from step_torch.registry import lowers
 from step_torch.sources import Stored, Unsupported, supported
 
@@ -42,7 +43,7 @@ def multiply(at: Importer, x: Any, y: Any) -> Any:
 @lowers("aten.div.Tensor", "aten.div.Scalar")
 def divide(at: Importer, x: Any, y: Any) -> Any:
     """x / y."""
-    return x.divided(at, y) if hasattr(x, "divided") else _binary(at, Div, x, y)
+    return _binary(at, Div, x, y)
 
 
 @lowers("aten.pow.Tensor_Scalar")
@@ -115,8 +116,6 @@ def to(
     supported(at.dtype in (BF16, FP32), f"a cast to {at.meta.dtype}; those to bfloat16 and float32 have a lowering")
     if isinstance(x, Stored) and x.data.dtype == BF16.numpy:
         return x
-    if hasattr(x, "cast"):
-        return x.cast(at)
     value = at.value(x)
     return with_dtype(value, at.rounded(value.stream), at.dtype)
 
@@ -169,18 +168,31 @@ def together(at: Importer, x: Any, y: Any) -> tuple[Stream, Stream, Value]:
     lead, other = (y, x) if swapped else (x, y)
     first = at.value(lead)
     if isinstance(other, Stored):
+        if [*map(len, first.dims[len(first.dims) - len(other.dims) :])] != [*map(len, other.dims)]:
+            first = plain(at, first)
         follower: Any = replace(other, dims=_renamed_dims(first.dims, other.dims))
-        wanted = _restricted(first.layout, follower.dims)
+        wanted = restricted(first.layout, follower.dims)
         second = at.in_layout(follower, wanted, "an operand is read as the other one comes")
     else:
-        follower = renamed(at.value(other), first.dims)
+        first, follower = _alike(at, first, at.value(other))
         widest = max(each.layout.tile[1] for each in (first, follower))
         why = "operands have tiles of one size"
-        first, follower = (at.joiner.columns(each, widest, why) for each in (first, follower))
-        second = at.joiner.reordered(follower, first.layout.loops, "operands come in one order")
-        if any(each and each != own for each, own in zip(second.layout.shape[1:], first.layout.shape[1:], strict=True)):
-            raise Unsupported(f"one operand comes as {first.layout}, the other as {second.layout}")
+        mine, theirs = (each.layout.columns for each in (first, follower))
+        if mine is None or theirs is None or mine.axis == theirs.axis:
+            first, follower = (at.joiner.columns(each, widest, why) for each in (first, follower))
+        second = at.joiner.to(follower, restricted(first.layout, follower.dims), "operands come in one order")
     return (second.stream, first.stream, first) if swapped else (first.stream, second.stream, first)
+
+
+def _alike(at: Importer, lead: Value, other: Value) -> tuple[Value, Value]:
+    """Both with the axes of ``lead``: where one has several in a dimension for one of the other, with one in each."""
+    aligned = zip(reversed(lead.dims), reversed(other.dims), strict=False)
+    if any(
+        mine and theirs and [each.extent for each in mine] != [each.extent for each in theirs]
+        for mine, theirs in aligned
+    ):
+        lead, other = plain(at, lead), plain(at, other)
+    return lead, renamed(other, lead.dims)
 
 
 def renamed(value: Value, dims: Dims) -> Value:
@@ -205,7 +217,7 @@ def _renamed_dims(lead: Dims, dims: Dims) -> Dims:
     return tuple(mine if theirs else () for mine, theirs in zip(aligned, dims, strict=True))
 
 
-def _restricted(layout: TileLayout, dims: Dims) -> TileLayout:
+def restricted(layout: TileLayout, dims: Dims) -> TileLayout:
     """``layout`` with tiles of what ``dims`` has, in all loops."""
     has = {axis for axes in dims for axis in axes}
 

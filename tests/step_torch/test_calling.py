@@ -58,14 +58,12 @@ def test_what_a_model_has_is_listed() -> None:
     config = SimpleNamespace(
         kv_lora_rank=8, layer_types=["sliding_attention"], sliding_window=16, is_encoder_decoder=False, alibi=False
     )
-    blocks = ModuleList(a=RwkvBlock(experts=Tree(is_transposed=True, has_bias=True)))
+    blocks = ModuleList(a=RwkvBlock())
     body = Tree(blocks=blocks, embed=Tree(deep=Tree(embed_positions=Tree())))
     model = Tree(body=body, base_model=SimpleNamespace(embed_tokens=0), config=config)
     model.parts.pop("base_model")
     assert lacking(model) == [
         "recurrent state instead of keys and values: 'body.blocks.a' is a RwkvBlock",
-        "experts with transposed weights: 'body.blocks.a.experts'",
-        "experts with biases: 'body.blocks.a.experts'",
         "learned positions inside the decoder: 'body.embed.deep.embed_positions'",
         "a latent cache, keys and values of unlike heads (kv_lora_rank)",
         "a window of 16 rows (sliding_window)",

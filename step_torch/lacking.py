@@ -50,8 +50,6 @@ def _of_modules(model: Any) -> Iterator[str]:
         kind = type(each)
         if _POSITIONS.search(path) and path.count(".") > 1:
             yield f"learned positions inside the decoder: {path!r}"
-        if "sinks" in getattr(each, "_parameters", {}):
-            yield f"attention with sinks: {path!r}"
         if _STATE.search(kind.__name__) and path.count(".") > 1:
             yield f"recurrent state instead of keys and values: {path!r} is a {kind.__name__}"
         if kind.__module__.startswith(QUANTIZED):
@@ -65,10 +63,5 @@ def _of_configs(model: Any) -> Iterator[str]:
             yield "an encoder beside the decoder (is_encoder_decoder)"
         if getattr(config, "alibi", False):
             yield "positions as biases of scores (alibi)"
-        if getattr(config, "kv_lora_rank", None):
-            yield "a latent cache, keys and values of unlike heads (kv_lora_rank)"
-        kinds = getattr(config, "layer_types", None) or ()
-        if "sliding_attention" in kinds and getattr(config, "sliding_window", None):
-            yield f"a window of {config.sliding_window} rows (sliding_window)"
-        if "chunked_attention" in kinds:
+        if "chunked_attention" in (getattr(config, "layer_types", None) or ()):
             yield "attention in chunks (chunked_attention)"

@@ -15,8 +15,10 @@ import numpy as np
 from step import BOOL, FP32, UINT32, Stream
 from step.functions import Add, CausalMask, Max, Where
 from step.language.function import NUMBER
-from step_torch.layouts import AxisPart, TileLayout, Value, sizes
+from step_torch.layouts import Value, sizes
+from step_torch.lowerings.elementwise import renamed, restricted
 from step_torch.sources import Stored
+from step_torch.views import in_shape
 
 if TYPE_CHECKING:
     from step_torch.importing import Importer
@@ -135,25 +137,9 @@ class Scores:
             dims = dims if near is None else (*dims[:3], *wanted.dims[3:])
             given = given.formed("of_heads", form, dims)
         else:
-            from step_torch.lowerings import shapes
-
-            given = shapes.in_shape(at, given, split)
-            if isinstance(given, Stored):
-                given = replace(given, dims=dims)
-            else:
-                names = {
-                    old: new for olds, news in zip(given.dims, dims, strict=True)
-                    for old, new in zip(olds, news, strict=True)
-                }  # fmt: skip
-                given = replace(given, dims=dims, layout=given.layout.renamed(names))
-        has = {axis for axes in dims for axis in axes}
-        layout = wanted.layout
-
-        def own(part: AxisPart | None) -> AxisPart | None:
-            return part if part is not None and part.axis in has else None
-
-        layout = TileLayout(layout.loops, own(layout.rows), own(layout.columns))
-        return at.in_layout(given, layout, "a mask is added to scores").stream
+            given = in_shape(at, given, split)
+            given = replace(given, dims=dims) if isinstance(given, Stored) else renamed(at.value(given), dims)
+        return at.in_layout(given, restricted(wanted.layout, dims), "a mask is added to scores").stream
 
 
 def _added(data: np.ndarray) -> np.ndarray:

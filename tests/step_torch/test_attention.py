@@ -12,6 +12,7 @@ from single import Name, Operator, bf16, written
 
 import step
 import step_torch
+from cosim.comparing.compare import compare
 
 MARK, SDPA = "step.attention.default", "aten.scaled_dot_product_attention.default"
 ROWS, QUERY, FEW, FLAT = 16, (1, 4, 16, 8), (1, 2, 16, 8), (2, 2, 16, 8)
@@ -115,3 +116,11 @@ def test_a_window_costs_a_window(tmp_path: Path) -> None:
         loaded, _ = imported(tmp_path, {"window": 5, "shapes": ((1, 1, rows, 8),) * 3})
         cycles.append(step.run(loaded.program, backend="approx").cycles or 0)
     assert cycles[1] < 9 * cycles[0]
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("name", ["a window, a sink and a cap", "full in a batch, with groups", "a boolean input"])
+def test_in_rtl(name: str, tmp_path: Path) -> None:
+    loaded, _ = imported(tmp_path, FORMS[name])
+    found = compare(loaded.program, optimize=False)
+    assert found.passed and found.mismatches == 0, found.complaints

@@ -169,7 +169,7 @@ def _by_turns(at: Importer, row: Stream, weight: Chosen, parts: Parts, activatio
 def _ranked(at: Importer, weight: Chosen) -> Iterator[tuple[Stream, Stream]]:
     """Number and weight of each expert that a row goes to, one after the other."""
     selection, filled = weight.selection, weight.filled(at, 0.0)
-    shares, before = at.rounded(_single(at, filled)), None
+    shares, before = _single(at, filled), None
     for rank in range(1, selection.k + 1):
         name = at.name(f"first{rank}")
         if weight.positive:
@@ -186,7 +186,7 @@ def _ranked(at: Importer, weight: Chosen) -> Iterator[tuple[Stream, Stream]]:
         if weight.positive:
             yield number, only.map(RowMax(), name=at.name("share"))
         else:
-            yield number, only.map(Mul(), shares, name=at.name("own")).map(RowSum(out=BF16), name=at.name("share"))
+            yield number, only.map(Mul(), shares, name=at.name("own")).map(RowSum(out=FP32), name=at.name("share"))
         before = first
 
 

@@ -76,8 +76,8 @@ class _Gates:
         ]
         own = slice(number * size, (number + 1) * size)
         part = given.formed(str(number), lambda data: data[own], tuple((each,) for each in axes))
-        *rows, columns = map(whole, axes)
-        value = self.at.in_layout(part, TileLayout(self.layout.loops, *rows or (None,), columns), WHY)
+        rows, columns = [None, *map(whole, axes)][-2:]
+        value = self.at.in_layout(part, TileLayout(self.layout.loops, rows, columns), WHY)
         return in_one_loop(self.at, value, "weight")
 
 

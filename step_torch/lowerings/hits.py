@@ -121,7 +121,7 @@ def nonzero(at: Importer, x: Any) -> Hits:
     places = at.values.get(maker.args[0].name) if maker.op == "aten.eq.Scalar" else None
     supported(
         isinstance(x, Chosen) and isinstance(places, Chosen) and places.result == 1,
-        "rows that data chooses have a lowering where what topk gives is compared with one number: compute all rows, and "
-        "choose with torch.where(c, x, y)",
+        "rows that data chooses have a lowering where what topk gives is compared with one number: compute all rows, "
+        "and choose with torch.where(c, x, y)",
     )
     return Hits(x)

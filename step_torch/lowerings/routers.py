@@ -37,11 +37,9 @@ NEUTRAL: Mapping[str, float] = {
 }
 """Operators that look at a row as a whole: what others than the chosen ones are for them."""
 
-EXPERTS = "step_torch.lowerings.experts"
-"""The module that takes what was chosen as it is."""
+AS_IT_IS = tuple(f"step_torch.lowerings.{name}" for name in ("experts", "hits", "constants"))
+"""Modules that take what was chosen as it is."""
 
-HITS = "step_torch.lowerings.hits"
-"""The module that finds what was chosen."""
 
 VIEWS = ("view", "reshape", "_unsafe_view")
 
@@ -108,10 +106,9 @@ class Chosen:
 
     def value(self, at: Importer) -> Value:
         """The chosen entries side by side, the largest first."""
-        supported(
-            self.result is not None, "what a router computes of what it chose is read by something else than experts"
-        )
-        made = self.selection.ordered.result(at, columns=self.result == 1)
+        made = self.selection.ordered.result(at, columns=self.result != 0)
+        if self.result is None:
+            made = numbered.gathered(at, self.dense, made)
         return in_shape(at, made, (*sizes(made.dims), 1)) if self.apart else made
 
     def filled(self, at: Importer, fill: float) -> Value:
@@ -139,15 +136,13 @@ class Chosen:
     ) -> Any:
         """The node whose ``args`` have this one, lowered for all columns."""
         kind = at.node.op.split(".")[1]
-        if lowering.__module__ == EXPERTS:
-            return lowering(at, *args, **options)
         if kind in PLACED and isinstance(args[2], Chosen) and args[1] in (-1, len(self.dims) - 1):
             return PLACED[kind](at, args[0], *args[2:])
-        if lowering.__module__ == HITS:
+        if lowering.__module__ in AS_IT_IS:
             return lowering(at, *args, **options)
-        listed = next((each for arg in args if isinstance(arg, list) for each in arg), None)
-        if hasattr(listed, "lowered"):
-            return listed.lowered(at, lowering, args, options)
+        listed = [each for arg in args if isinstance(arg, list) for each in arg if hasattr(each, "lowered")]
+        if listed:
+            return listed[0].lowered(at, lowering, args, options)
         if kind == "unsqueeze" and args[1] in (-1, len(self.dims)) and not self.apart:
             return replace(self, apart=True)
         if kind in VIEWS:

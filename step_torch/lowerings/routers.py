@@ -106,10 +106,11 @@ class Chosen:
 
     def value(self, at: Importer) -> Value:
         """The chosen entries side by side, the largest first."""
-        made = self.selection.ordered.result(at, columns=self.result != 0)
+        shape = (*sizes(self.dims)[:-1], self.selection.k)
+        made = in_shape(at, self.selection.ordered.result(at, columns=self.result != 0), shape)
         if self.result is None:
             made = numbered.gathered(at, self.dense, made)
-        return in_shape(at, made, (*sizes(made.dims), 1)) if self.apart else made
+        return in_shape(at, made, (*shape, 1)) if self.apart else made
 
     def filled(self, at: Importer, fill: float) -> Value:
         """All columns, with ``fill`` in the place of those that were not chosen."""

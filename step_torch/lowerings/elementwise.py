@@ -184,7 +184,8 @@ def together(at: Importer, x: Any, y: Any) -> tuple[Stream, Stream, Value]:
         mine, theirs = (each.layout.columns for each in (first, follower))
         if mine is None or theirs is None or mine.axis == theirs.axis:
             first, follower = (at.joiner.columns(each, widest, why) for each in (first, follower))
-        second = at.joiner.to(follower, restricted(first.layout, follower.dims), "operands come in one order")
+        rows = [] if follower.layout.rows is None else [(follower.layout.rows.axis,)]  # of several texts, too
+        second = at.joiner.to(follower, restricted(first.layout, (*follower.dims, *rows)), "operands come in one order")
     return (second.stream, first.stream, first) if swapped else (first.stream, second.stream, first)
 
 

@@ -264,6 +264,8 @@ VALUES = [
     (("metrics", "small.py", "--bind", "M=3"), "the program has no symbol 'M'; it has N"),
     (("metrics", "small.py", "--data"), "--data needs input data, but the program has none; give --inputs FILE.npz"),
     (("check", "sums.py", "--arg", "rows=2", "--arg", "rows=3"), "the argument rows is given twice"),
+    (("check", "small.py", "--arg", "N=2"),
+     "small.py:program has no parameter 'N'; it has none, as def program(N=..) has"),
     (("check", "sums.py", "--set", "batch=2"),
      f"fabric has no parameter 'batch'; it has {ALL}\n"
      "  an argument of the program's function is written --arg batch=VALUE"),

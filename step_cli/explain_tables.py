@@ -44,7 +44,7 @@ def _path(found: Explanation, top: int) -> Iterator[str]:
     """The ``top`` causes along the critical path, the rest in a line, and what limits the run."""
     title = f"{found.program.name}: {found.cycles:,} cycles along the critical path"
     rows = [
-        (next(iter(of)) if len(of) == 1 else f"{what} ({len(of)} of them)", why, sum(of.values()))
+        (next(iter(of)) if len(of) == 1 else f"{what}, {len(of)} of them", why, sum(of.values()))
         for (what, why), of in folded_shares(found).items()
     ]
     shown, rest = rows[:top], rows[top:]

@@ -157,7 +157,7 @@ def _operators(result: RunResult, waits: dict[str, str], parts: Mapping[str, str
     for part, names in members({name: parts.get(name, name) for name in ordered}).items():
         each = result.operators[names[0]]
         shares = [share(cycles, result.cycles) for cycles in (each.busy, each.starved, each.blocked)]
-        shown = part if len(names) == 1 else f"{part} ({len(names)} of them)"
+        shown = part if len(names) == 1 else f"{part}, {len(names)} of them"
         rows.append((shown, each.busy, *shares, waits.get(names[0])))
     return table(title, ("operator", "busy", "of run", "starved", "blocked", "waits for"), rows, names=("waits for",))
 

@@ -61,7 +61,8 @@ def _check_arguments(what: str, maker: Callable[..., Any], arguments: Mapping[st
         return
     known = [each.name for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
     for name in arguments:
-        expect(name in known, f"{what} has no parameter {name!r}; {among(name, known)}", InputError)
+        has = among(name, known) if known else f"it has none, as def program({name}=..) has"
+        expect(name in known, f"{what} has no parameter {name!r}; {has}", InputError)
 
 
 _VALUES = {"bool": ("true or false", bool), "int": ("an integer", int), "float": ("a number", int | float)}

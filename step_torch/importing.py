@@ -156,7 +156,10 @@ class Importer:
     def _lower(self, node: TorchNode, lowering: Callable[..., Any]) -> None:
         self.node = node
         if any(0 in self.nodes.metas[name].shape for name in node.results[:1] if name in self.nodes.metas):
-            raise Unsupported("its result has no scalars")
+            readers = [each.op for each in self.nodes.nodes if node.name in each.reads]
+            supported({*readers} == {"aten.cat.default"}, "its result has no scalars")
+            self.values[node.name] = None
+            return
         args = [self._argument(each) for each in node.args]
         if node.op.split(".")[1] in _ARITHMETIC and "float" in self.meta.dtype:
             args = [_floating(each) for each in args]

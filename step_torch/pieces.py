@@ -126,7 +126,8 @@ def chained(at: Importer, values: Sequence[Value], dim: int) -> Value:
     gathered = at.graph.reassemble(streams, turns, order="index", name=at.name("gathered"))
     layout = TileLayout(loops, first.layout.rows, first.layout.columns)
     stream = looped(at, gathered.flatten(0, 1, name=at.name("tiles")), first.stream.shape[0], layout.extents)
-    return Value(stream, dims, layout, dtype)
+    made = Value(stream, dims, layout, dtype)
+    return at.joiner.whole(made, dims[-1], "columns lie side by side") if new in dims[-1] else made
 
 
 def _named(value: Value, dims: Dims) -> Value:

@@ -127,7 +127,8 @@ def chained(at: Importer, values: Sequence[Value], dim: int) -> Value:
     layout = TileLayout(loops, first.layout.rows, first.layout.columns)
     stream = looped(at, gathered.flatten(0, 1, name=at.name("tiles")), first.stream.shape[0], layout.extents)
     made = Value(stream, dims, layout, dtype)
-    return at.joiner.whole(made, dims[-1], "columns lie side by side") if new in dims[-1] else made
+    beside = layout.columns is not None and layout.columns.axis == new
+    return at.joiner.columns(made, new.extent, "columns lie side by side") if beside else made
 
 
 def _named(value: Value, dims: Dims) -> Value:

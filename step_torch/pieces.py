@@ -89,9 +89,8 @@ def picked(at: Importer, value: Value, dim: int, numbers: Sequence[int]) -> Valu
     (tensor, last), extents = at.joiner.stored(value, WHY), list(value.layout.extents)
     place = next(number for number, part in enumerate(value.layout.loops) if part.axis == axis)
     order = np.arange(prod(extents), dtype=np.uint32).reshape(extents).take(numbers, place)
-    address = at.graph.generate(
-        Tile(UINT32), order.ravel().tolist(), order.shape, reference=last, name=at.name("address")
-    )
+    number = at.graph.generate(Tile(FP32), order.ravel().tolist(), order.shape, reference=last, name=at.name("number"))
+    address = number.map(Cast(UINT32), name=at.name("address"))
     stream = address.load_random(tensor, tile=value.layout.tile, name=at.name("picked"))
     flat = stream.flatten(0, stream.rank, name=at.name("picked_flat"))
     return _formed(at, value, flat, dim, TensorAxis(at.name("picked"), len(numbers)), size)

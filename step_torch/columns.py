@@ -13,7 +13,7 @@ from step import BF16
 from step.functions import Matmul, RotateHalf
 from step_torch.layouts import AxisPart, Dims, TensorAxis, Value, sizes
 from step_torch.pieces import kept, merged, picked, with_dim
-from step_torch.sources import supported
+from step_torch.sources import Stored, supported
 from step_torch.views import in_shape
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Columns:
     """Columns ``order`` of ``of``, which may have several dimensions; ``~c`` is column c negated, and `none` zeros."""
 
-    of: Value
+    of: Value | Stored
     order: np.ndarray
 
     @property
@@ -70,16 +70,16 @@ class Columns:
 
     def value(self, at: Importer) -> Value:
         """The columns as a value: their blocks, which any format has, or a product of one term each, which is exact."""
-        order, shape = self.order.ravel(), sizes(self.dims)
-        if self.of.stream.element.tiles[0].dtype is BF16 or self._is_turned:
-            value = self._in_tile(at, order)
+        order, shape, of = self.order.ravel(), sizes(self.dims), at.value(self.of)
+        if of.stream.element.tiles[0].dtype is BF16 or self._is_turned:
+            value = self._in_tile(at, of, order)
         elif np.array_equal(order, range(order[0], order[0] + order.size)):
-            value = kept(at, self.of, -1, range(order[0], order[0] + order.size))
+            value = kept(at, of, -1, range(order[0], order[0] + order.size))
         else:
             supported(
                 order.min() >= 0 and order.max() < self.none, "columns of float32 that change signs, or zeros beside"
             )
-            value = picked(at, self.of, -1, order.tolist())
+            value = picked(at, of, -1, order.tolist())
         return value if sizes(value.dims) == shape else in_shape(at, value, shape)
 
     @property
@@ -87,9 +87,9 @@ class Columns:
         half = self.axis.extent // 2
         return np.array_equal(self.order, [*~np.arange(half, 2 * half), *range(half)])
 
-    def _in_tile(self, at: Importer, order: np.ndarray) -> Value:
+    def _in_tile(self, at: Importer, of: Value, order: np.ndarray) -> Value:
         """Halves that are turned, as rotary embeddings do it, have a function; all else is a product."""
-        value = at.whole_rows(self.of, "columns change places within a tile")
+        value = at.whole_rows(of, "columns change places within a tile")
         axis = self.axis if order.size == self.axis.extent else TensorAxis(at.name("columns"), order.size)
         if self._is_turned:
             stream = value.stream.map(RotateHalf(), name=at.name())
@@ -106,5 +106,5 @@ def columns_of(at: Importer, x: Any) -> Columns:
     """All columns of ``x`` in their order."""
     if isinstance(x, Columns):
         return x
-    value = merged(at, at.value(x), -1)
+    value = x if isinstance(x, Stored) else merged(at, at.value(x), -1)
     return Columns(value, np.arange(sizes(value.dims)[-1]))

@@ -18,7 +18,6 @@ from step.functions import Cast, RetileStreamify
 from step.host.names import unused
 from step.language.location import UNKNOWN_LOCATION
 from step_torch.archive import Archive
-from step_torch.folding import floating, folding_of, is_arithmetic
 from step_torch.joins import Joiner, NoJoin
 from step_torch.layouts import TensorAxis, TileLayout, Value, dividing
 from step_torch.nodes import Meta, Nodes, Origin, Ref, TorchNode
@@ -82,7 +81,7 @@ class Importer:
                 names[target] = unused(own, others.__contains__)
             given = self.stored(names[target], self.archive.weights[target], is_parameter=True)
             known = given.data.dtype.name in _WHOLE or target.startswith("known_")
-            self.values[name] = replace(given, exact=given.data) if known else given
+            self.values[name] = replace(given, is_constant=known)
 
     def check_format(self, given: Stored) -> None:
         """Raises `Unsupported` where ``given`` has numbers that streams do not have, when somebody reads it."""
@@ -135,7 +134,7 @@ class Importer:
         """
         failed, lost = dict[str, None](), set[str]()
         for node in nodes:
-            lowering, unknown = self._folding(node) or lowering_of(node.op), self.nodes.unknown(node)
+            lowering, unknown = lowering_of(node.op), self.nodes.unknown(node)
             late, is_number = lost.intersection(node.reads), node.op.startswith("_operator.")  # of extents
             chosen = lowering is not None and (lowering.__module__ in MAKERS or self._special(node) is not None)
             if (lowering is None and not is_number) or (unknown and not late and not chosen):
@@ -158,10 +157,13 @@ class Importer:
     def _lower(self, node: TorchNode, lowering: Callable[..., Any]) -> None:
         self.node = node
         if any(0 in self.nodes.metas[name].shape for name in node.results[:1] if name in self.nodes.metas):
-            raise Unsupported("its result has no scalars")
+            readers = [each.op for each in self.nodes.nodes if node.name in each.reads]
+            supported({*readers} == {"aten.cat.default"}, "its result has no scalars")
+            self.values[node.name] = None
+            return
         args = [self._argument(each) for each in node.args]
-        if "float" in getattr(self.nodes.metas.get(node.name), "dtype", "") and is_arithmetic(node.op):
-            args = [floating(each) for each in args]
+        if node.op.split(".")[1] in _ARITHMETIC and "float" in self.meta.dtype:
+            args = [_floating(each) for each in args]
         options = {name: self._argument(each) for name, each in node.options.items()}
         try:
             inspect.signature(lowering).bind(self, *args, **options)
@@ -172,11 +174,6 @@ class Importer:
             result = lifted.lowered(self, lowering, args, options) if lifted else lowering(self, *args, **options)
         results = result if isinstance(result, tuple) else (result,)
         self.values.update(zip(node.results, results, strict=False))
-
-    def _folding(self, node: TorchNode) -> Callable[..., Any] | None:
-        """The lowering of a node whose operands the import knows, and whose result it can find out."""
-        reads = [self.values.get(name) for name in node.reads]
-        return folding_of(node.op) if all(isinstance(each, Stored) and each.is_constant for each in reads) else None
 
     def _special(self, node: TorchNode) -> Any:
         """The first argument that knows itself how a node is lowered, as what a router chose does."""
@@ -235,9 +232,8 @@ class Importer:
     def constant(self, data: np.ndarray, name: str = "", kept: str = "") -> Stored:
         """``data`` in the format ``kept``, or that of the node's result; it is stored if somebody reads it."""
         name, kept = f"{self.node.name}_{name}" if name else self.node.name, kept or self.meta.dtype
-        rounded = np.ascontiguousarray(np.asarray(data).astype(getattr(ml_dtypes, kept, kept)))
-        exact = data if "float" in kept else rounded
-        return Stored(name, rounded, self.axes(name, rounded.shape), is_parameter=True, exact=exact)
+        data = np.ascontiguousarray(np.asarray(data).astype(getattr(ml_dtypes, kept, kept)))
+        return Stored(name, data, self.axes(name, data.shape), is_parameter=True, is_constant=True)
 
     def rounded(self, stream: Stream) -> Stream:
         """``stream`` in the format that the node has in torch, if it is wider."""
@@ -271,9 +267,19 @@ _FAILURES = (Unsupported, NoJoin, TypeMismatch, GraphError)
 _WHOLE = ("int64", "int32", "bool")
 """Formats whose numbers an import knows, as it does those that a capture computed: they are no weights."""
 
+_ARITHMETIC = ("add", "sub", "rsub", "mul", "div", "pow", "maximum", "minimum")
+"""Operators whose operands have the format of the result."""
+
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
 
 
 def with_dtype(value: Value, stream: Stream, dtype: DType) -> Value:
     """``value`` with another stream of the same layout."""
     return replace(value, stream=stream, dtype=dtype)
+
+
+def _floating(arg: Any) -> Any:
+    """Integers that the import knows, as operands of floats."""
+    if not (isinstance(arg, Stored) and arg.is_constant and arg.data.dtype.name in _WHOLE):
+        return arg
+    return arg.formed("bfloat16", lambda data: data.astype(BF16.numpy), arg.dims)

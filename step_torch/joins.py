@@ -87,6 +87,7 @@ class Joiner:
         value = self.facing(value, axis, why)
         if value.layout.rows is not None and value.layout.rows.axis == axis:
             value = self.rows(value, 1, why)  # which lie side by side then
+            value = replace(value, layout=replace(value.layout, rows=None))
         return self.columns(value, axis.extent, why) if axis else value
 
     def facing(self, value: Value, axis: TensorAxis | None, why: str) -> Value:

@@ -89,9 +89,8 @@ def picked(at: Importer, value: Value, dim: int, numbers: Sequence[int]) -> Valu
     (tensor, last), extents = at.joiner.stored(value, WHY), list(value.layout.extents)
     place = next(number for number, part in enumerate(value.layout.loops) if part.axis == axis)
     order = np.arange(prod(extents), dtype=np.uint32).reshape(extents).take(numbers, place)
-    address = at.graph.generate(
-        Tile(UINT32), order.ravel().tolist(), order.shape, reference=last, name=at.name("address")
-    )
+    number = at.graph.generate(Tile(FP32), order.ravel().tolist(), order.shape, reference=last, name=at.name("number"))
+    address = number.map(Cast(UINT32), name=at.name("address"))
     stream = address.load_random(tensor, tile=value.layout.tile, name=at.name("picked"))
     flat = stream.flatten(0, stream.rank, name=at.name("picked_flat"))
     return _formed(at, value, flat, dim, TensorAxis(at.name("picked"), len(numbers)), size)
@@ -126,7 +125,9 @@ def chained(at: Importer, values: Sequence[Value], dim: int) -> Value:
     gathered = at.graph.reassemble(streams, turns, order="index", name=at.name("gathered"))
     layout = TileLayout(loops, first.layout.rows, first.layout.columns)
     stream = looped(at, gathered.flatten(0, 1, name=at.name("tiles")), first.stream.shape[0], layout.extents)
-    return Value(stream, dims, layout, dtype)
+    made = Value(stream, dims, layout, dtype)
+    beside = layout.columns is not None and layout.columns.axis == new
+    return at.joiner.columns(made, new.extent, "columns lie side by side") if beside else made
 
 
 def _named(value: Value, dims: Dims) -> Value:

@@ -44,13 +44,8 @@ class Stored:
     is_parameter: bool
     of: str = ""
     form: Callable[[np.ndarray], np.ndarray] = np.asarray
-    exact: np.ndarray | None = None
-    """Its numbers before they are rounded, where the import knows them: it made them, or they are integers."""
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether the import knows its numbers, which are the same for all data and in all layers."""
-        return self.exact is not None
+    is_constant: bool = False
+    """Whether the import knows its numbers: it made them, a capture did, or they are integers."""
 
     @property
     def axes(self) -> tuple[list[TensorAxis], tuple[TensorAxis, ...]]:
@@ -66,8 +61,9 @@ class Stored:
     def formed(self, name: str, form: Callable[[np.ndarray], np.ndarray], dims: Dims) -> Stored:
         """The tensor that ``form`` makes of the data; ``name`` tells it from others of the same tensor."""
         name, of = f"{self.name}_{name}", self.of or self.name
-        exact = None if self.exact is None else form(self.exact)
-        return Stored(name, form(self.data), dims, self.is_parameter, of, lambda data: form(self.form(data)), exact)
+        return Stored(
+            name, form(self.data), dims, self.is_parameter, of, lambda data: form(self.form(data)), self.is_constant
+        )
 
     def facing(self, wanted: TileLayout) -> Stored:
         """A parameter that lies in memory as tiles of ``wanted`` have it: their rows and columns are its last ones."""

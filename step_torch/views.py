@@ -35,7 +35,9 @@ def in_shape(at: Importer, x: Any, shape: tuple[int, ...]) -> Any:
     for axis, outer, inner in splits:
         value = _split(at, value, axis, outer, inner)
     value = replace(value, dims=dims)
-    return merged(at, value, -1) if dims else value
+    value = merged(at, value, -1) if dims else value
+    apart = value.layout.columns is not None and value.layout.columns.step > 1
+    return at.joiner.whole(value, value.dims[-1], "columns lie apart") if apart else value
 
 
 def _regrouped(

@@ -36,12 +36,3 @@ def full_like(
 ) -> Stored:  # fmt: skip
     """One scalar everywhere, in the shape of another tensor."""
     return at.constant(np.full(at.meta.shape, fill_value))
-
-
-@lowers("aten.scalar_tensor.default")
-def scalar_tensor(
-    at: Importer, number: float, *, dtype: str | None = None, layout: Any = None, device: Any = None,
-    pin_memory: bool | None = None,
-) -> Stored:  # fmt: skip
-    """A number as a tensor."""
-    return at.constant(np.full((), number))

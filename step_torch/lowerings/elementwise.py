@@ -11,6 +11,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from step import BF16, BOOL, FP32, DType, Stream
 from step.functions import Add, Cast, Div, Max, Min, Mul, MulAdd, Scale, Sub, Where
 from step.language.dtypes import INTEGERS
@@ -79,21 +81,6 @@ def same(at: Importer, x: Any, *, memory_format: Any = None) -> Any:
     return x
 
 
-@lowers("aten._assert_tensor_metadata.default", "aten.sym_size.int", "aten._assert_scalar.default")
-def nothing(
-    at: Importer,
-    x: Any,
-    said: Any = None,
-    stride: Any = None,
-    dtype: Any = None,
-    *,
-    device: Any = None,
-    layout: Any = None,
-) -> tuple[()]:
-    """Checks that torch makes of its own tensors."""
-    return ()
-
-
 def applied(at: Importer, x: Any, *functions: Function) -> Value:
     """``functions`` of one operand, one behind the other: in FP32, and rounded behind the last one."""
     value = at.value(x)
@@ -141,11 +128,9 @@ def alongside(at: Importer, *given: Any, dtype: DType = FP32) -> tuple[list[Stre
         values = [each if isinstance(each, Stored) else at.value(each) for each in tensors]
         most = max(values, key=lambda each: (_axes(each), not isinstance(each, Stored)))
         widest = max((each.layout.tile[1] for each in values if isinstance(each, Value)), default=0)
-        lead = (
-            at.joiner.columns(at.value(most), widest, "operands have tiles of one size")
-            if len(values) > 1
-            else at.value(most)
-        )
+        lead = at.value(most)
+        if widest:
+            lead = at.joiner.columns(lead, widest, "operands have tiles of one size")
         streams = [lead.stream if each is most else together(at, lead, each)[1] for each in values]
     tensor, dtype = iter(streams), kept(lead.stream) if kept(lead.stream) in INTEGERS else dtype
     return [constant(at, each, lead.stream, dtype) if is_number(each) else next(tensor) for each in given], lead
@@ -170,7 +155,7 @@ def together(at: Importer, x: Any, y: Any) -> tuple[Stream, Stream, Value]:
     x, y = (_spread(at, one, other) for one, other in ((x, y), (y, x)))
     swapped = _axes(y) > _axes(x) or (_axes(x) == _axes(y) and isinstance(x, Stored))
     lead, other = (y, x) if swapped else (x, y)
-    first = at.value(lead)
+    first = at.value(spread(at, lead, np.broadcast_shapes(sizes(x.dims), sizes(y.dims))))
     if isinstance(other, Stored):
         if [*map(len, first.dims[len(first.dims) - len(other.dims) :])] != [*map(len, other.dims)]:
             first = plain(at, first)

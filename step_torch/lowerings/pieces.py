@@ -53,10 +53,13 @@ def flip(at: Importer, x: Any, dims: list[int]) -> Any:
 
 @lowers("aten.cat.default")
 def concatenate(at: Importer, parts: list[Any], dim: int = 0) -> Any:
-    """Tensors one behind the other; a cache with new rows."""
+    """Tensors one behind the other, but for those without scalars; a cache with new rows."""
+    parts = [each for each in parts if each is not None]
+    if len(parts) == 1:
+        return parts[0]
     dim %= len(parts[0].dims)
     if all(isinstance(each, Stored) and each.is_constant for each in parts):
-        return at.constant(np.concatenate([each.exact for each in parts], dim))
+        return at.constant(np.concatenate([each.data for each in parts], dim))
     if len(parts) == 2 and isinstance(parts[0], Stored) and not parts[0].is_parameter and dim == len(parts[0].dims) - 2:
         return Cached(parts[0], parts[1])
     first = parts[0]

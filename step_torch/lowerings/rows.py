@@ -10,8 +10,8 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
-from step import BF16, FP32, INT32, DType
-from step.functions import Add, ArgMax, Cast, Compare, Div, Exp, Max, Mul, RowMax, RowSum, Scale, Sub
+from step import BF16, FP32, INT32, DType, Stream
+from step.functions import Add, ArgMax, Cast, Compare, Div, Exp, Log, Max, Mul, RowMax, RowSum, Scale, Sub
 from step.language.function import AccumFunction, MapFunction
 from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import Value, sizes
@@ -132,11 +132,25 @@ def sums_so_far(at: Importer, x: Any, dim: int, *, dtype: str | None = None) -> 
 def softmax(at: Importer, x: Any, dim: int, dtype: str | bool | None = None) -> Value:
     """e^x over its sum, with the largest along the dimension subtracted."""
     value, back = along(at, x, dim)
+    _, weight, whole = _weighed(at, value)
+    return back(with_dtype(value, weight.map(Div(out=at.dtype), whole, name=at.name()), at.dtype))
+
+
+@lowers("aten.log_softmax.int", "aten._log_softmax.default")
+def log_softmax(at: Importer, x: Any, dim: int, dtype: str | bool | None = None) -> Value:
+    """The logarithm of softmax."""
+    value, back = along(at, x, dim)
+    relative, _, whole = _weighed(at, value)
+    log = whole.map(Log(), name=at.name("logarithm"))
+    return back(with_dtype(value, relative.map(Sub(out=at.dtype), log, name=at.name()), at.dtype))
+
+
+def _weighed(at: Importer, value: Value) -> tuple[Stream, Stream, Stream]:
+    """Rows relative to their largest scalar, e^x of that, and its sum."""
     largest = value.stream.map(RowMax(), name=at.name("largest"))
     relative = value.stream.map(Sub(out=FP32), largest, name=at.name("relative"))
     weight = relative.map(Exp(), name=at.name("exponential"))
-    whole = weight.map(RowSum(), name=at.name("sum"))
-    return back(with_dtype(value, weight.map(Div(out=at.dtype), whole, name=at.name()), at.dtype))
+    return relative, weight, weight.map(RowSum(), name=at.name("sum"))
 
 
 def along(at: Importer, x: Any, dim: int) -> tuple[Value, Callable[[Value], Value]]:

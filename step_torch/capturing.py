@@ -33,7 +33,20 @@ from step_torch.layers import Layers, name_of, tables
 from step_torch.marks import Marks
 from step_torch.references import Given, references
 
-WHOLE = ("linear", "silu", "gelu", "softmax", "layer_norm", "scaled_dot_product_attention", "split", "addmm")
+WHOLE = (
+    "linear",
+    "silu",
+    "gelu",
+    "softmax",
+    "layer_norm",
+    "scaled_dot_product_attention",
+    "split",
+    "addmm",
+    "lstm",
+    "gru",
+    "rnn_tanh",
+    "rnn_relu",
+)
 """Operators of ATen that are not taken apart."""
 
 OWN = tuple(f"step_torch/{name}.py" for name in ("capturing", "layers", "marks", "references", "calling"))

@@ -18,9 +18,10 @@ from step_models.fabrics import fitting
 from step_torch.archive import Archive, read_archive
 from step_torch.depths import with_depths
 from step_torch.given import as_captured, check_extents
-from step_torch.importing import FORMATS, Importer
+from step_torch.importing import Importer
 from step_torch.joins import Join
 from step_torch.nodes import Nodes, nodes_of
+from step_torch.sources import STREAMS
 from step_torch.tiling import Tiling
 
 ALLOWED = 1.1
@@ -88,7 +89,7 @@ class Imported:
     def intermediate_bytes(self) -> int:
         """Bytes of the results of all operators of torch."""
         made = (self.nodes.metas.get(name) for node in self.nodes.nodes for name in node.results)
-        return sum(prod(each.shape) * FORMATS[each.dtype].bytes for each in made if each and each.dtype in FORMATS)
+        return sum(prod(each.shape) * STREAMS[each.dtype].bytes for each in made if each and each.dtype in STREAMS)
 
     @property
     def host(self) -> list[str]:

@@ -81,10 +81,6 @@ def _of_modules(model: Any) -> Iterator[str]:
             yield f"rotary tables of several kinds: {path!r} takes a layer_type"
         if _POSITIONS.search(path) and path.count(".") > 1:
             yield f"learned positions inside the decoder: {path!r}"
-        if getattr(each, "is_transposed", False) is True:
-            yield f"experts with transposed weights: {path!r}"
-        if getattr(each, "has_bias", False) is True:
-            yield f"experts with biases: {path!r}"
         if "sinks" in getattr(each, "_parameters", {}):
             yield f"attention with sinks: {path!r}"
         if _STATE.search(kind.__name__) and path.count(".") > 1:

@@ -200,12 +200,16 @@ def _argument(arg: Mapping[str, Any], symbols: Mapping[str, int]) -> Any:
             return Ref(value["name"])
         case "as_tensors":
             return [Ref(each["name"]) for each in value]
+        case "as_optional_tensors":
+            return [_argument(each, symbols) for each in value]
         case "as_none":
             return None
         case "as_float":  # infinities and NaN are texts
             return float(value)
         case "as_sym_float" if "as_name" in value:
             return Ref(value["as_name"])
+        case "as_float":
+            return float(value)  # infinities are texts
         case "as_scalar_type":
             return DTYPES.get(value)
         case "as_sym_int":

@@ -106,8 +106,8 @@ class Mechanism:
         most = self.unit.rule.initiation_interval
         if most == 1:
             return
-        left = countdown(self._m, "left", most - 1, self.fires & when, (most if cycles is None else cycles) - 1)
-        self._m.d.comb += self._busy.eq(left != 0)
+        _, runs = countdown(self._m, "left", most - 1, self.fires & when, (most if cycles is None else cycles) - 1)
+        self._m.d.comb += self._busy.eq(runs)
 
     def reserve(self, port: int, when: Value, cycles: Any = None) -> None:
         """The next token leaves on output ``port`` ``cycles`` (>= 1; `FiringRule.burst`) behind this one or later, if
@@ -115,8 +115,8 @@ class Mechanism:
         most = self.unit.rule.burst
         if most == 1:
             return
-        left = countdown(self._m, "left", most - 1, self.fires & when, (most if cycles is None else cycles) - 1)
-        self.room((left == 0) | ~self._puts[port])
+        _, runs = countdown(self._m, "left", most - 1, self.fires & when, (most if cycles is None else cycles) - 1)
+        self.room(~runs | ~self._puts[port])
 
     # -- the machine ----------------------------------------------------------------------------------------------
 
@@ -180,7 +180,7 @@ class Mechanism:
     def _after(self, port: int, taken: Value) -> Value:
         """When the words of what was ``taken`` from input ``port`` are read."""
         cycles = self._later[port]
-        left = countdown(self._m, f"later{port}", self.unit.rule.offsets[port], taken, cycles)
+        left, _ = countdown(self._m, f"later{port}", self.unit.rule.offsets[port], taken, cycles)
         return (taken & (cycles == 0)) | (left == 1)
 
     def _connect(self, port: int) -> None:

@@ -155,11 +155,11 @@ class ChannelFifo(Parametric):
         room = (self._depth + self._spare) * self._places
         begins = self.i.valid & self.i.header.value
         words = self._format.words_of(self.i.header.rows) if isinstance(self._format, DynamicFormat) else most
-        arrives = Signal()
         if most == 1 and not dynamic:
+            arrives = Signal()
             m.d.sync += arrives.eq(begins)
         else:
-            m.d.comb += arrives.eq(countdown(m, "left", most, begins, words) != 0)  # words that are being written
+            _, arrives = countdown(m, "left", most, begins, words)  # words that are being written
         if self._gears is not None:
             self._geared(m, *self._gears, begins, arrives)
             return

@@ -103,5 +103,5 @@ def shown(m: Module, valid: Value, header: Value, waits: int | Gathering) -> Val
     # Words pass before the next header comes, so there is one that waits at most.
     cycles = waits.waits(header.rows)
     later = valid & header.value & (cycles != 0)
-    left = countdown(m, "gathers", (1 << len(cycles)) - 1, later, cycles)
+    left, _ = countdown(m, "gathers", (1 << len(cycles)) - 1, later, cycles)
     return (valid & ~later) | (left == 1)

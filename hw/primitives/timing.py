@@ -16,14 +16,16 @@ def counts(m: Module, number: Signal, when: Value, last: Value) -> None:
         m.d.sync += number.eq(Mux(last, 0, number + 1))
 
 
-def countdown(m: Module, name: str, most: int, begins: Value, cycles: Any) -> Signal:
-    """A number: ``cycles`` (at most ``most``) behind a cycle with ``begins``, and one less in every other one."""
-    left = Signal(range(most + 1), name=name)
+def countdown(m: Module, name: str, most: int, begins: Value, cycles: Any) -> tuple[Signal, Signal]:
+    """A number: ``cycles`` (at most ``most``) behind a cycle with ``begins``, and one less in every other one; and
+    whether it is above 0."""
+    left, runs = Signal(range(most + 1), name=name), Signal(name=f"{name}_runs")
+    m.d.comb += runs.eq(left != 0)
     with m.If(begins):
         m.d.sync += left.eq(cycles)
-    with m.Elif(left != 0):
+    with m.Elif(runs):
         m.d.sync += left.eq(left - 1)
-    return left
+    return left, runs
 
 
 def counter(m: Module, extent: int, name: str, advance: Value, known: Value | None = None) -> tuple[Value, Value]:

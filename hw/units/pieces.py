@@ -155,7 +155,8 @@ def slide(m: Module, firing: Firing, token: TokenFormat, piece: TokenFormat, fir
     firing.next(place, Mux(over, end - most, end))
     firing.next(read, from_word + (words - 1) + over)
 
-    left, current = countdown(m, "words_left", words, firing.fires & some, words), firing.word(0)
+    left, _ = countdown(m, "words_left", words, firing.fires & some, words)
+    current = firing.word(0)
     before = Signal(len(current), name="word_before", reset_less=True)
     with m.If((left > 1) | ((left == 1) & firing.latched(over))):
         m.d.sync += before.eq(current)

@@ -53,4 +53,5 @@ from step.functions.sine import Cos as Cos
 from step.functions.sine import Sin as Sin
 from step.functions.tanh import Erf as Erf
 from step.functions.tanh import Tanh as Tanh
+from step.functions.threefry import Threefry as Threefry
 from step.functions.transpose import Transpose as Transpose

@@ -42,10 +42,11 @@ class EagerMerge(Machine):
     arrivals: list[int] = field(default_factory=list)
 
     def fire(self) -> int | None:
-        x = need_each(self.inputs, self.passing)
+        passing = 0 if self.idle else self.passing
+        x = need_each(self.inputs, passing)
         left = going(self.inputs)
         closes = not (self.idle or left)
-        others = without(left, self.passing)  # behind the token that goes now nothing is seen yet
+        others = without(left, passing)  # behind the token that goes now nothing is seen yet
         choices = several(left)
         following = oldest(self.inputs, others) if choices else left
         ready = not (choices and not waiting(self.inputs, others))
@@ -61,21 +62,20 @@ class EagerMerge(Machine):
             for each in self.inputs:
                 take(each)
         else:
-            for each in chosen(self.inputs, self.passing):
+            for each in chosen(self.inputs, passing):
                 take(each)
         passes = not self.idle and x.has_value
         if not self.idle:
             put(self.outputs[DATA], Token(x.value, x.stop, x.rank, closes))
             if self.begins:
                 put(self.outputs[SELECTOR], DONE if closes else Token(only(self.passing)))
-            if closes:
-                return ENDS
-            self.arrivals.append(lowest(self.passing))
+            if not closes:
+                self.arrivals.append(lowest(self.passing))
         self.begins = ends
         if ends:
             self.idle = not ready
             self.passing = following
-        return COMPUTES if passes else None
+        return ENDS if closes else COMPUTES if passes else None
 
 
 def rule(node: Node) -> Declared:

@@ -35,7 +35,7 @@ def _prepared(progress: Progress) -> Iterator[Diagnosis]:
     graph = step.Graph("prepared")
     graph.source("x", step.Tile(step.FP32), [1]).sink("y")
     program = step.Program(graph, {"x": [1]})
-    for backend, what in (("approx", "fast model"), ("rtl", "RTL")):
+    for backend, what, options in (("approx", "fast model", {"engine": "compiled"}), ("rtl", "RTL", {})):
         started = time.monotonic()
-        step.run(program, backend, progress=progress)
+        step.run(program, backend, progress=progress, **options)
         yield Diagnosis(what, f"ran in {time.monotonic() - started:.1f} s", None, True)

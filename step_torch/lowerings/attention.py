@@ -121,6 +121,7 @@ def _decode(at: Importer, q: Value, key: Cached, value: Cached, scale: float) ->
     new = {"keys": at.value(key.new), "values": at.value(value.new)}
     _, _, group = _axes_of(at, q, new["keys"])
     supported(not q.dims[2] and not new["keys"].dims[2], "several new rows behind a cache; one has a lowering")
+    q, new = at.sources.alone(q), {name: at.sources.alone(each) for name, each in new.items()}
     size, rows, prefix = q.layout.tile[1], at.tiling.cache_rows, at.name("cache") + "_"
     supported(isclose(scale, 1 / sqrt(size)), f"a scale of {scale}; 1 / sqrt({size}) has a lowering")
     cache = at.sources.cache(key.past, value.past, prefix)
@@ -147,7 +148,7 @@ def _decode(at: Importer, q: Value, key: Cached, value: Cached, scale: float) ->
     stream = result.map(Cast(BF16), name=at.name("attended_rounded"))
     if group.extent > 1:
         stream = stream.flat_map(RetileStreamify(1, "row"), name=at.name("rows"))
-    return replace(q, stream=in_loops(at, stream, q), dtype=BF16)
+    return at.sources.together(replace(q, stream=in_loops(at, stream, q), dtype=BF16))
 
 
 def _numbers(at: Importer, cache: Cache, along: Stream, name: str) -> Stream:

@@ -6,16 +6,19 @@ that it lacks, with as many columns in a tile. Parameters are read as they are w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from step import BF16, BOOL, FP32, DType, Stream
 from step.functions import Add, Cast, Div, Max, Min, Mul, MulAdd, Scale, Sub, Where
 from step.language.function import MapFunction
 from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import AxisPart, Dims, TileLayout, Value, sizes
+from step_torch.pieces import plain
 from step_torch.registry import lowers
 from step_torch.sources import Stored, Unsupported
 
@@ -55,7 +58,7 @@ def multiply(at: Importer, x: Any, y: Any) -> Any:
 @lowers("aten.div.Tensor", "aten.div.Scalar")
 def divide(at: Importer, x: Any, y: Any) -> Any:
     """x / y."""
-    return x.divided(at, y) if hasattr(x, "divided") else _binary(at, Div, x, y)
+    return _binary(at, Div, x, y)
 
 
 @lowers("aten.maximum.default")
@@ -106,12 +109,25 @@ def constant(at: Importer, number: float, reference: Stream, dtype: DType = FP32
     return at.graph.constant(number, dtype=dtype, reference=reference, name=at.name("constant"))
 
 
+def numbers_of(at: Importer, given: Sequence[Any]) -> list[Any]:
+    """``given`` with a number for each constant that has one alone, where another operand has all dimensions."""
+    others = [each for each in given if not is_number(each) and not _uniform(each)]
+    if not any(sizes(each.dims) == at.meta.shape for each in others):
+        return [*given]
+    return [each.exact.flat[0].item() if _uniform(each) else each for each in given]
+
+
+def _uniform(given: Any) -> bool:
+    return isinstance(given, Stored) and given.exact is not None and np.ptp(given.exact * 1.0) == 0
+
+
 def is_number(given: Any) -> bool:
     """Whether ``given`` is a number, and no tensor."""
     return isinstance(given, int | float)
 
 
 def _binary(at: Importer, function: Function, x: Any, y: Any) -> Value:
+    x, y = numbers_of(at, (x, y))
     if is_number(y) and function is Mul:
         return applied(at, x, partial(Scale, float(y)))
     streams, lead = alongside(at, x, y)
@@ -131,7 +147,8 @@ def cast(at: Importer, stream: Stream, dtype: DType) -> Stream:
 
 def alongside(at: Importer, *given: Any, dtype: DType = FP32) -> tuple[list[Stream], Value]:
     """The streams of tensors and numbers, the latter in ``dtype``, in one layout, and the value that has it."""
-    tensors = [each for each in given if not is_number(each)]
+    operands = numbers_of(at, given)
+    tensors = [each for each in operands if not is_number(each)]
     if len(tensors) == 2:
         *streams, lead = together(at, *tensors)
     else:
@@ -145,7 +162,7 @@ def alongside(at: Importer, *given: Any, dtype: DType = FP32) -> tuple[list[Stre
         )
         streams = [lead.stream if each is most else together(at, lead, each)[1] for each in values]
     tensor = iter(streams)
-    return [constant(at, each, lead.stream, dtype) if is_number(each) else next(tensor) for each in given], lead
+    return [constant(at, each, lead.stream, dtype) if is_number(each) else next(tensor) for each in operands], lead
 
 
 def together(at: Importer, x: Any, y: Any) -> tuple[Stream, Stream, Value]:
@@ -156,18 +173,31 @@ def together(at: Importer, x: Any, y: Any) -> tuple[Stream, Stream, Value]:
     lead, other = (y, x) if swapped else (x, y)
     first = at.value(lead)
     if isinstance(other, Stored):
+        if [*map(len, first.dims[len(first.dims) - len(other.dims) :])] != [*map(len, other.dims)]:
+            first = plain(at, first)
         follower: Any = replace(other, dims=_renamed_dims(first.dims, other.dims))
-        wanted = _restricted(first.layout, follower.dims)
+        wanted = restricted(first.layout, follower.dims)
         second = at.in_layout(follower, wanted, "an operand is read as the other one comes")
     else:
-        follower = renamed(at.value(other), first.dims)
+        first, follower = _alike(at, first, at.value(other))
         widest = max(each.layout.tile[1] for each in (first, follower))
         why = "operands have tiles of one size"
-        first, follower = (at.joiner.columns(each, widest, why) for each in (first, follower))
-        second = at.joiner.reordered(follower, first.layout.loops, "operands come in one order")
-        if any(each and each != own for each, own in zip(second.layout.shape[1:], first.layout.shape[1:], strict=True)):
-            raise Unsupported(f"one operand comes as {first.layout}, the other as {second.layout}")
+        mine, theirs = (each.layout.columns for each in (first, follower))
+        if mine is None or theirs is None or mine.axis == theirs.axis:
+            first, follower = (at.joiner.columns(each, widest, why) for each in (first, follower))
+        second = at.joiner.to(follower, restricted(first.layout, follower.dims), "operands come in one order")
     return (second.stream, first.stream, first) if swapped else (first.stream, second.stream, first)
+
+
+def _alike(at: Importer, lead: Value, other: Value) -> tuple[Value, Value]:
+    """Both with the axes of ``lead``: where one has several in a dimension for one of the other, with one in each."""
+    aligned = zip(reversed(lead.dims), reversed(other.dims), strict=False)
+    if any(
+        mine and theirs and [each.extent for each in mine] != [each.extent for each in theirs]
+        for mine, theirs in aligned
+    ):
+        lead, other = plain(at, lead), plain(at, other)
+    return lead, renamed(other, lead.dims)
 
 
 def renamed(value: Value, dims: Dims) -> Value:
@@ -192,7 +222,7 @@ def _renamed_dims(lead: Dims, dims: Dims) -> Dims:
     return tuple(mine if theirs else () for mine, theirs in zip(aligned, dims, strict=True))
 
 
-def _restricted(layout: TileLayout, dims: Dims) -> TileLayout:
+def restricted(layout: TileLayout, dims: Dims) -> TileLayout:
     """``layout`` with tiles of what ``dims`` has, in all loops."""
     has = {axis for axes in dims for axis in axes}
 

@@ -26,6 +26,7 @@ from step.functions.rsqrt import Rsqrt, Sqrt
 from step.functions.silu import Sigmoid, Silu
 from step.functions.sine import Cos, Sin
 from step.functions.tanh import Erf, Tanh
+from step.functions.threefry import Threefry
 from step.language.dtypes import (
     BF16,
     BOOL,
@@ -68,6 +69,7 @@ VECTORS: list[tuple[Function, tuple[Tile, ...], bool]] = [
     (Add(), (Tile(INT8, 3, 4),), True),
     (Mul(), (Tile(UINT32, 3, 4), Tile(UINT32, 3, 1)), False),
     (Scale(-0.1), (NARROW,), False),
+    (Threefry(), (Tile(UINT32, 3, 1), Tile(UINT32, 3, 4)), False),
     (Scale(-3), (Tile(INT32, 3, 4),), False),
     (Compare("<="), (WIDE, Tile(BF16, 3, 1)), False),
     (Compare("!="), (Tile(BOOL, 3, 4), Tile(BOOL, 1, 4)), False),

@@ -28,10 +28,10 @@ WORDS = [
     ("begins = self.i.valid & self.i.header.value", "begins = self.i.valid"),
     ("(self._depth + self._spare) * self._places", "self._depth * self._places"),
     ('place(m, "oldest", room, self.o.drop, self._places)', 'place(m, "oldest", room, self.o.drop)'),
-    ("begins, words) != 0)", "begins, words - 1) != 0)"),
+    ("most, begins, words)", "most, begins, words - 1)"),
     (
-        'arrives.eq(countdown(m, "left", most, begins, words) != 0)',
-        'arrives.eq(begins | (countdown(m, "left", most, begins, words) > 1))',
+        '_, arrives = countdown(m, "left", most, begins, words)',
+        'arrives = begins | (countdown(m, "left", most, begins, words)[0] > 1)',
     ),
     (f"{FOLLOWING}oldest + self.o.offset, address + 1", f"{FOLLOWING}oldest, address + 1"),
     (f"{FOLLOWING}oldest + self.o.offset, address + 1", f"{FOLLOWING}oldest + self.o.offset, oldest + 1"),

@@ -18,6 +18,7 @@ from step.functions.rsqrt import Rsqrt, Sqrt
 from step.functions.silu import Sigmoid
 from step.functions.sine import Cos, Sin
 from step.functions.tanh import Erf, Tanh
+from step.functions.threefry import Threefry
 from step.language.dtypes import BF16, BOOL, DTYPES, FP32, INT8, INT32, UINT32
 from step.language.types import Tile
 
@@ -61,6 +62,7 @@ _PAIRS: tuple[tuple[str, Any, Tile, Tile], ...] = (
     ("sub", Sub(), _BF16, Tile(BF16, 3, 1)),
     ("sub-uint32", Sub(), Tile(UINT32, 2, 2), Tile(UINT32, 1, 1)),
     ("add-int32", Add(), Tile(INT32, 2, 3), Tile(INT32, 2, 3)),
+    ("threefry", Threefry(), Tile(UINT32, 2, 2), Tile(UINT32, 1, 1)),
     ("mul-int32", Mul(), Tile(INT32, 1, 3), Tile(INT32, 3, 1)),
     ("mul-int8", Mul(INT32), Tile(INT8, 2, 3), Tile(INT8, 2, 3)),
     ("max", Max(), _FP32, Tile(BF16, 1, 4)),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-TORCH = ("test_capturing.py", "test_marks.py", "test_unlike_models.py")
+TORCH = ("test_capturing.py", "test_marks.py", "test_pretrained.py", "test_unlike_models.py")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

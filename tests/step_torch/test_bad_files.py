@@ -113,7 +113,7 @@ EDITED: dict[str, tuple[Callable[[Any], Any], str, str]] = {
     "a result that no stream has": (
         wide, MODEL,
         f"{without(1)}  aten.silu.default at {ACT}: its result is float64, and streams have bfloat16, float32, "
-        "bool",
+        "bool, int64, int32",
     ),
 }  # fmt: skip
 

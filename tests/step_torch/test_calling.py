@@ -58,7 +58,7 @@ def test_what_a_model_has_is_listed() -> None:
     config = SimpleNamespace(
         kv_lora_rank=8, layer_types=["sliding_attention"], sliding_window=16, is_encoder_decoder=False, alibi=False
     )
-    blocks = ModuleList(a=RwkvBlock(experts=Tree(is_transposed=True, has_bias=True)))
+    blocks = ModuleList(a=RwkvBlock())
     body = Tree(blocks=blocks, embed=Tree(deep=Tree(embed_positions=Tree())))
     model = Tree(body=body, base_model=SimpleNamespace(embed_tokens=0), config=config)
     model.parts.pop("base_model")
@@ -66,8 +66,6 @@ def test_what_a_model_has_is_listed() -> None:
         "layers that are not where they must be, `layers` or `h` of SimpleNamespace: 'body.blocks'",
         "layers that must be given 'alibi' (positions as biases of scores): RwkvBlock",
         "recurrent state instead of keys and values: 'body.blocks.a' is a RwkvBlock",
-        "experts with transposed weights: 'body.blocks.a.experts'",
-        "experts with biases: 'body.blocks.a.experts'",
         "learned positions inside the decoder: 'body.embed.deep.embed_positions'",
         "a latent cache, keys and values of unlike heads (kv_lora_rank)",
         "a window of 16 rows (sliding_window)",
@@ -76,7 +74,7 @@ def test_what_a_model_has_is_listed() -> None:
     with pytest.raises(InputError) as caught, calling(model, "it fails", always=True):
         raise InputError("there is a window")
     said = str(caught.value).splitlines()
-    assert said[:2] == ["there is a window", "It has what a capture can not do:"] and len(said) == 10
+    assert said[:2] == ["there is a window", "It has what a capture can not do:"] and len(said) == 8
 
 
 def test_factors_of_a_config() -> None:

@@ -86,19 +86,19 @@ def test_another_prompt_is_the_same_graph(tiny: TextModel) -> None:
 
 def test_a_text_ends_at_its_last_symbol(tiny: TextModel) -> None:
     run: Any = SimpleNamespace(outputs={"tokens": np.array([4, 5, 0, 6])})
-    assert tiny.written(run, "abc", 4) == tiny.symbols[4] + tiny.symbols[5]
-    assert tiny.written(run, "abc", 1) == tiny.symbols[4]
+    assert tiny.written(run, "abc", 4) == tiny.text([4, 5])
+    assert tiny.written(run, "abc", 1) == tiny.text([4])
 
 
 def test_no_step_is_made_behind_the_end(tiny: TextModel) -> None:
     """Asked for 30 tokens more, the hardware stops where it writes the end: nothing is computed behind that."""
-    prompt, end = tiny.tokens("every tile"), tiny.symbols.index("s")
+    prompt, end = tiny.tokens("every tile"), tiny.tokens("s")[0]
     whole, ended = (
         step.run(tiny.model.program(prompt, count, end=stop), "approx", values="all")
         for count, stop in ((4, None), (30, end))
     )
     tokens = np.asarray(ended.outputs["tokens"]).reshape(-1)
-    assert "".join(tiny.symbols[each] for each in tokens) == " has"
+    assert tiny.text(tokens) == " has"
     assert abs(ended.cycles - whole.cycles) <= 10  # of these the last step has no selector to wait for
     assert all(
         np.array_equal(np.asarray(each), np.asarray(ended.outputs[name])) for name, each in whole.outputs.items()
@@ -120,7 +120,7 @@ def test_nothing_is_said_behind_the_end_of_a_text(tiny: TextModel) -> None:
     for number in (9, 4, 5, 0, 6):
         writing.told("last", Token(np.array([[7]])))
         writing.told("tokens", Token(np.array([[number]])))
-    assert said == [tiny.symbols[4], tiny.symbols[5]]
+    assert said == [tiny.text([4]), tiny.text([5])]
 
 
 def test_a_single_token(tiny: TextModel) -> None:

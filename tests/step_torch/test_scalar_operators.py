@@ -29,9 +29,12 @@ WRITTEN = (
     "2 / x", "torch.rsub(x, y, alpha=3)", "torch.add(x, y, alpha=2)", "torch.sub(x, 2, alpha=3)",
     "torch.maximum(x, y)", "torch.minimum(x, y)", "((x > 0) & (x <= 1)) | ~(x == y) ^ (x != 2)", "x >= y", "x < y",
     "torch.logical_xor(torch.logical_not(x), torch.logical_and(x, y > 0) | (y > x))", "torch.where(x > y, x, -y)",
-    "x.masked_fill(x > 0, torch.tensor(3.0, dtype=x.dtype))", "x * (x > 0)", "(x > 0).float() + y", "torch.addcmul(x, x, y, value=2)",
-    "torch.addcdiv(x, x, y)", "torch.lerp(x, y, x)", "x.isfinite()", "F.leaky_relu(x, 2.0)", "F.leaky_relu(x, -0.5)",
-    "F.celu(x, 0.5)", "torch.logaddexp(x, y)", "x.bool()", "F.gelu(x, approximate='tanh')",
+    "x.masked_fill(x > 0, torch.tensor(3.0, dtype=x.dtype))", "x * (x > 0)", "(x > 0).float() + y",
+    "torch.addcmul(x, x, y, value=2)", "torch.addcdiv(x, x, y)", "torch.lerp(x, y, x)", "x.isfinite()",
+    "F.leaky_relu(x, 2.0)", "F.leaky_relu(x, -0.5)", "F.celu(x, 0.5)", "torch.logaddexp(x, y)", "x.bool()",
+    "torch.where(x > 0, x, 0.0)", "torch.where(x > 0, 2.5, x)", "torch.where(x > y, 1.0, 2.0)",
+    "x.masked_fill(x > 0, -1e4)", "torch.lerp(x, y, 0.3)", "F.logsigmoid(x)", "F.softshrink(x)", "F.hardshrink(x)",
+    "F.threshold(x, 0.1, 20)", "torch.full_like(x, 2) - y", "torch.nan_to_num(x)", "F.gelu(x, approximate='tanh')",
 )  # fmt: skip
 """Of tensors x, y and their modules F."""
 

@@ -16,7 +16,7 @@ DEFAULT = Tiling()
 class TileOptions:
     """Parameters of a `Tiling`, which `step_cli.verb.call` makes of them."""
 
-    columns: Annotated[int, POSITIVE, "Columns of a tile of weights."] = DEFAULT.columns
+    columns: Annotated[Count, "Columns of a tile of weights, by default as the model needs."]
     cache_rows: Annotated[int, POSITIVE, "Rows of a tile of KV caches."] = DEFAULT.cache_rows
     depth: Annotated[Count, "How much of its depth a product with a weight takes at a time, by default all."]
     sum: Annotated[Literal["ordered", "fused"], "How products are summed."] = DEFAULT.sum

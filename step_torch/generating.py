@@ -24,6 +24,7 @@ from step_models.fabrics import fitting
 from step_models.weights import blank_tensors
 from step_torch.archive import Archive, read_archive
 from step_torch.batch import Batch, Request
+from step_torch.choosing import chosen, products
 from step_torch.decoding_loops import DecodingLoops
 from step_torch.depths import with_depths
 from step_torch.importing import Importer
@@ -163,6 +164,10 @@ class LanguageModel:
         given = {**program.inputs, **caches, **batch.inputs(end, sampling)}
         return replace(program, inputs=given, graph=with_depths(short).graph)
 
+    def chosen(self, tiling: Tiling | None = None, fabric: FabricConfig = SMALL) -> tuple[Tiling, str]:
+        """``tiling`` with what it leaves open, as `program` has it on ``fabric``, and a note on that."""
+        return chosen(tiling or Tiling(), products(self.nodes, self.archive.weights), fabric)
+
     def scores(self, run: Run) -> np.ndarray:
         """Scores ``[tokens, vocabulary]`` of the output `tokens`, of a run with ``scores``."""
         found = np.asarray(run.outputs["scores"])
@@ -173,7 +178,7 @@ class LanguageModel:
     def _program(self, tiling: Tiling, fabric: FabricConfig, slots: int, **kind: bool) -> Program:
         """The program for any prompt, which is not among its inputs, with channels as deep as the fabric says."""
         data = dict(zip(self.nodes.inputs, self.archive.results[0].inputs, strict=True))
-        graph = Graph("generate")
+        graph, (tiling, _) = Graph("generate"), self.chosen(tiling, fabric)
         importer = Importer(self.archive, self.nodes, data, tiling, graph)
         importer.enter()
         with importer.told():

@@ -14,8 +14,9 @@ import numpy as np
 
 from step import Graph, Program, interpret
 from step.errors import InputError
-from step_models.fabrics import fitting
+from step_models.fabrics import PUBLISHED, fitting
 from step_torch.archive import Archive, read_archive
+from step_torch.choosing import chosen, products
 from step_torch.depths import with_depths
 from step_torch.given import as_captured, check_extents
 from step_torch.importing import Importer
@@ -165,7 +166,9 @@ def _lowered(
     archive: Archive, nodes: Nodes, data: dict[str, np.ndarray], tiling: Tiling, name: str
 ) -> tuple[Program, tuple[str, ...], tuple[Join, ...]]:
     """The program of ``nodes`` on ``data``, what was chosen for it, and its joins."""
-    importer = Importer(archive, nodes, data, tiling, Graph(re.sub(r"\W", "_", name)))
+    tiling, note = chosen(tiling, products(nodes, archive.weights), PUBLISHED)
+    notes = {note: None} if note else {}
+    importer = Importer(archive, nodes, data, tiling, Graph(re.sub(r"\W", "_", name)), notes=notes)
     importer.run()
     program = Program(importer.graph, importer.inputs, fitting(importer.graph))
     return program, tuple(importer.notes), tuple(importer.joiner.placed)

@@ -151,7 +151,7 @@ def _over_time(at: Importer, x: Any, begin: list[Any], weights: list[Stored]) ->
         back.append(graph.feedback(first.element, [steps - 1], name=at.name(f"back{number}")))
         both = graph.reassemble([first, back[-1].stream], enter, order="index", name=at.name("state_in"))
         now[number] = both.flatten(0, 1, name=at.name("now")).assume_shape([steps])
-    of_inputs = linear(at, x, of_input, *biases[:1])
+    of_inputs = replace(linear(at, x, of_input, *biases[:1]), dtype=FP32)
     new = _CELLS[at.node.op](at, _Gates(at, of_inputs, now[0], [of_state, *biases[1:]], batch, layout), *now)
     result, ends = new[0], [*new]
     for number, loop in enumerate(back):

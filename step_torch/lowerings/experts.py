@@ -138,7 +138,7 @@ def _parts(given: Parts, transposed: bool, interleaved: bool) -> Parts:
 def _by_turns(at: Importer, row: Stream, weight: Chosen, parts: Parts, activation: str) -> Stream:
     """One row by itself: its experts one after the other, the one with the largest weight first."""
     graph, (count, hidden, inner), k = at.graph, parts["down"].data.shape, weight.selection.k
-    columns = dividing(inner, at.tiling.columns)
+    columns = dividing(inner, at.tiling.most_columns)
     each = graph.generate(Selector(k), [(1 << k) - 1], reference=row, name=at.name("each"))
 
     def all_of(of: list[Stream], name: str) -> Stream:
@@ -200,7 +200,7 @@ def _expert(at: Importer, number: int, rows: Stream, share: Stream, parts: Parts
     """The weighted results of one expert on its ``rows``."""
     graph, (_, hidden, inner) = at.graph, parts["down"].data.shape
     prefix = f"{at.name('expert')}{number}_"
-    columns = dividing(inner, at.tiling.columns)
+    columns = dividing(inner, at.tiling.most_columns)
     size = min(at.tiling.most_rows, room - 1)
     tiles, keep = packing.packed(rows, size, prefix)
 

@@ -63,7 +63,7 @@ class Product:
 
     def value(self, at: Importer, columns: int | None = None) -> Value:
         """The product in blocks of so many columns."""
-        size = columns or dividing(self.axis.extent, at.tiling.columns)
+        size = columns or dividing(self.axis.extent, at.tiling.most_columns)
         if columns is None and self.made:
             return next(iter(self.made.values()))
         if size not in self.made:
@@ -74,7 +74,7 @@ class Product:
         return self.made[size]
 
     def _made(self, at: Importer, size: int) -> Value:
-        wide = dividing(self.axis.extent, at.tiling.columns)
+        wide = dividing(self.axis.extent, at.tiling.most_columns)
         if at.tiling.side_by_side > 1:
             whole = self._side_by_side(at, at.tiling.side_by_side)
             return at.joiner.columns(whole, size, "what reads a product wants narrower tiles")
@@ -195,7 +195,8 @@ def _product(at: Importer, x: Any, weight: Any, bias: Any, *, transposed: bool) 
         return result if bias is None else add(at, result, bias)
     at.check_format(weight)
     axis = TensorAxis(f"{at.node.name}_columns", columns)
-    return Product(at.node, x, weight, bias, transposed, (*x.dims[:-1], (axis,)), axis, at.dtype)
+    dims = (*x.dims[:-1], (axis,) if columns > 1 else ())
+    return Product(at.node, x, weight, bias, transposed, dims, axis, at.dtype)
 
 
 def _computed(at: Importer, x: Any, y: Any, out: DType) -> Value:
@@ -217,7 +218,7 @@ def _computed(at: Importer, x: Any, y: Any, out: DType) -> Value:
     loops = (*x.layout.loops, *(AxisPart(axis, axis.extent) for axis in chain(*outer[:batches]) if axis not in there))
     first, sideways = at.joiner.reordered(x, loops, why).stream, False
     if isinstance(y, Stored):
-        loop, block = blocks(next(iter(dims[-1]), None), dividing(sizes(dims)[-1], at.tiling.columns))
+        loop, block = blocks(next(iter(dims[-1]), None), dividing(sizes(dims)[-1], at.tiling.most_columns))
         wanted = TileLayout((*loops, *loop), whole(next(iter(inner), None)), block)
         y = at.in_layout(replace(y, dims=dims), wanted, why)
     else:

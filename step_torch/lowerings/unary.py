@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import inf, log
-from typing import Any
+from typing import Any, Literal
 
 from step import FP32, DType, Stream, functions
 from step_torch.importing import Importer, with_dtype
@@ -146,10 +146,10 @@ def exponential_to(at: Importer, base: float, x: Any) -> Any:
 @lowers("aten.neg.default")
 def negate(at: Importer, x: Any) -> Any:
     """-x."""
-    return x.negated() if hasattr(x, "negated") else applied(at, x, partial(functions.Scale, -1.0))
+    return applied(at, x, partial(functions.Scale, -1.0))
 
 
 @lowers("aten.gelu.default")
-def gelu(at: Importer, x: Any, *, approximate: str = "none") -> Any:
+def gelu(at: Importer, x: Any, *, approximate: Literal["none", "tanh"] = "none") -> Any:
     """x * Phi(x), with erf or with tanh."""
     return applied(at, x, partial(functions.Gelu, approximate=approximate))

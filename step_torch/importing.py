@@ -232,7 +232,7 @@ class Importer:
     def constant(self, data: np.ndarray, name: str = "", kept: str = "") -> Stored:
         """``data`` in the format ``kept``, or that of the node's result; it is stored if somebody reads it."""
         name, kept = f"{self.node.name}_{name}" if name else self.node.name, kept or self.meta.dtype
-        data = np.ascontiguousarray(np.asarray(data).astype(getattr(ml_dtypes, kept, kept)))
+        data = np.asarray(data).astype(getattr(ml_dtypes, kept, kept), order="C")
         return Stored(name, data, self.axes(name, data.shape), is_parameter=True, is_constant=True)
 
     def rounded(self, stream: Stream) -> Stream:

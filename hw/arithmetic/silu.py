@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 
 from hw.arithmetic.halves import multiplied
@@ -16,7 +18,7 @@ NAN = 0x7FC00000
 class Sigmoid(Tabulated):
     """``result`` = sigmoid(``value``), as `step.functions.silu.sigmoid` does it, step by step."""
 
-    cuts = (2, 4, 7), (2, 4, 5, 7), (1, 2, 4, 5, 7), (1, 2, 3, 4, 5, 7)
+    cuts: ClassVar[tuple[tuple[int, ...], ...]] = (2, 4, 7), (2, 4, 5, 7), (1, 2, 4, 5, 7), (1, 2, 3, 4, 5, 7)
 
     def compute(self, m: Module) -> Value:
         x = self.look_up(m)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from amaranth.hdl import C, Cat, Module, Mux, Value
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
 from hw.arithmetic.fp32_add import normalised
-from hw.arithmetic.halves import multiplied
+from hw.arithmetic.halves import HALF
+from hw.arithmetic.staged import Values
 from hw.arithmetic.tabulated import Tabulated, rounded
 from step.functions.sine import PLACE_BITS, PRODUCT_BITS, SMALLEST_EXPONENT, TURN_BITS, VALUE_BITS, slopes, turns
 
 KEPT = "sign", "number", "exact"
+
+PART = 18
+"""Bits of a factor that a multiplier of an FPGA takes."""
 
 
 class Sine(Tabulated):
@@ -29,21 +33,33 @@ class Sine(Tabulated):
         unit = self.item(m, 1, turns().tolist(), TURN_BITS, exponent)
         kept = {"sign": sign & (self.quarter == 0), "number": number, "exact": small | exponent.all()}
         x = self.behind(m, 1, mantissa=Cat(fraction, C(1, 1)), **kept)
-        x = multiplied(self, m, 2, x.mantissa, unit, **x.only(*KEPT))
+        x = self.multiplied(m, 2, x.mantissa, unit, **x.only(*KEPT))
         # Steps 4 to 7: the slope at the place in the quarter.
-        turned = x.product[:TURN_BITS] + C(self.quarter << TURN_BITS - 2, TURN_BITS)
-        upper = turned[TURN_BITS - 2 - PLACE_BITS : TURN_BITS - 2]
-        place = upper ^ turned[TURN_BITS - 2].replicate(PLACE_BITS)
-        kept = {**x.only("number", "exact"), "sign": x.sign ^ turned[TURN_BITS - 1], "whole": place}
+        quadrant, place = Signal(2), Signal(PLACE_BITS)
+        m.d.comb += [
+            quadrant.eq(x.product[TURN_BITS - 2 : TURN_BITS] + self.quarter),
+            place.eq(x.product[TURN_BITS - 2 - PLACE_BITS :] ^ quadrant[0].replicate(PLACE_BITS)),
+        ]
+        kept = {**x.only("number", "exact"), "sign": x.sign ^ quadrant[1], "whole": place}
         x = self.read(m, 4, slopes(), place[PLACE_BITS - 23 :], **kept)
         # Steps 8 and 9: the product of both. Steps 10 and 11: normalise and round.
-        x = multiplied(self, m, 8, x.whole, x.factor, **x.only(*KEPT))
+        x = self.multiplied(m, 8, x.factor, x.whole, **x.only(*KEPT))
         product = x.product[PLACE_BITS + VALUE_BITS - PRODUCT_BITS :][: PRODUCT_BITS + 1]
         normal, zeros = normalised(m, product, 32, 16, 8, 4, 2, 1)
         x = self.behind(m, 10, normal=normal, zeros=zeros, **x.only(*KEPT))
         magnitude = rounded(m, x.normal, (127 - x.zeros).as_signed(), 1, zero=~x.normal[-1])
         one = magnitude[23:30].all()
         return Mux(x.exact, x.number, Cat(Mux(one, C(127 << 23, 31), magnitude), x.sign))
+
+    def multiplied(self, m: Module, step: int, first: Value, second: Value, **kept: Value) -> Values:
+        """``step`` and the next one: the ``product``, in parts that fit multipliers, and what is ``kept``."""
+        places = [(low, at) for low in (0, HALF) for at in range(0, len(second), PART)]
+        parts = {f"part_{low}_{at}": first[low:][: HALF + low] * second[at:][:PART] for low, at in places}
+        x = self.behind(m, step, **parts, **kept)
+        product = Signal(len(first) + len(second), name=f"product_of_{step}")
+        shifted = [Cat(C(0, low + at), getattr(x, f"part_{low}_{at}")) for low, at in places]
+        m.d.comb += product.eq(sum(shifted[1:], shifted[0]))
+        return self.behind(m, step + 1, product=product, **x.only(*kept))
 
 
 class Sin(Sine):

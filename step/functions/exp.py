@@ -9,7 +9,7 @@ import numpy as np
 
 from step.language import numerics
 from step.language.scalars import Rounded
-from step.language.table import Table, lines
+from step.language.table import Table, segments
 
 LOG2_E = round(math.log2(math.e) * 2**23)
 """log2(e) as a 24 bit number with 23 fraction bits."""
@@ -36,9 +36,7 @@ def position(values: np.ndarray) -> np.ndarray:
 @cache
 def powers_of_two() -> Table:
     """2^f for 0 <= f < 1."""
-    segments = 1 << SEGMENT_BITS
-    points = (round(2 ** (index / segments + VALUE_BITS)) for index in range(segments + 1))
-    return Table(tuple(lines(points)), POSITION_BITS - SEGMENT_BITS)
+    return Table(tuple(segments(lambda f: 2**f, 1 << SEGMENT_BITS, VALUE_BITS)), POSITION_BITS - SEGMENT_BITS)
 
 
 def exp(values: np.ndarray) -> np.ndarray:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from itertools import chain
 
 import numpy as np
 
 from step.language import numerics
 from step.language.scalars import Rounded
-from step.language.table import Table, lines
+from step.language.table import Table, segments
 
 SEGMENT_BITS = 9
 """A mantissa has 23 fraction bits; the upper ones are the segment, the lower ones the place in it."""
@@ -27,12 +28,11 @@ LN_2 = round(math.log(2) * 2**SUM_BITS)
 @cache
 def slopes() -> Table:
     """ln(1 + t) / t for t = m - 1 where 1 <= m < 1.5, and for t = m / 2 - 1 where 1.5 <= m < 2."""
-    segments = 1 << SEGMENT_BITS - 1
-    entries: list[tuple[int, int]] = []
-    for first, last in ((0, 0.5), (-0.25, 0)):
-        ends = (first + (last - first) * index / segments for index in range(segments + 1))
-        entries += lines(round((math.log1p(end) / end if end else 1) * 2**VALUE_BITS) for end in ends)
-    return Table(tuple(entries), 23 - SEGMENT_BITS)
+    halves = (
+        segments(lambda t: math.log1p(t) / t if t else 1, 1 << SEGMENT_BITS - 1, VALUE_BITS, *ends)
+        for ends in ((0, 0.5), (-0.25, 0))
+    )
+    return Table(tuple(chain(*halves)), 23 - SEGMENT_BITS)
 
 
 def log(values: np.ndarray) -> np.ndarray:

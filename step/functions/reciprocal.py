@@ -8,7 +8,7 @@ import numpy as np
 
 from step.language import numerics
 from step.language.scalars import Rounded
-from step.language.table import Table, lines
+from step.language.table import Table, segments
 
 SEGMENT_BITS = 9
 """A mantissa has 23 fraction bits; the upper ones are the segment, the lower ones the place in it."""
@@ -20,9 +20,7 @@ VALUE_BITS = 24
 @cache
 def reciprocals() -> Table:
     """1/m for 1 <= m < 2."""
-    segments = 1 << SEGMENT_BITS
-    points = (round(segments / (segments + index) * 2**VALUE_BITS) for index in range(segments + 1))
-    return Table(tuple(lines(points)), 23 - SEGMENT_BITS)
+    return Table(tuple(segments(lambda m: 1 / m, 1 << SEGMENT_BITS, VALUE_BITS, 1, 2)), 23 - SEGMENT_BITS)
 
 
 def divide(first: np.ndarray, second: np.ndarray) -> np.ndarray:

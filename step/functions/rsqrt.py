@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import cache, partial
+from itertools import chain
 
 import numpy as np
 
 from step.language import numerics
 from step.language.scalars import Rounded
-from step.language.table import Table, lines
+from step.language.table import Table, segments
 
 SEGMENT_BITS = 8
 """Of the 23 fraction bits of a mantissa; the lower ones are the place in a segment."""
@@ -20,12 +21,8 @@ VALUE_BITS = 24
 @cache
 def powers(power: float) -> Table:
     """m^``power`` for 1 <= m < 2, and behind it for 2 <= m < 4 (mantissas of odd exponents)."""
-    segments = 1 << SEGMENT_BITS
-    entries: list[tuple[int, int]] = []
-    for start in (1, 2):
-        mantissas = (start * (1 + index / segments) for index in range(segments + 1))
-        entries += lines(round(2**VALUE_BITS * mantissa**power) for mantissa in mantissas)
-    return Table(tuple(entries), 23 - SEGMENT_BITS)
+    halves = (segments(lambda m: m**power, 1 << SEGMENT_BITS, VALUE_BITS, start, 2 * start) for start in (1, 2))
+    return Table(tuple(chain(*halves)), 23 - SEGMENT_BITS)
 
 
 def _root(values: np.ndarray, power: float) -> np.ndarray:

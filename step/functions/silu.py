@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
+from itertools import chain
 
 import numpy as np
 
 from step.functions.exp import LARGEST_EXPONENT, POSITION_BITS, position
 from step.language import numerics
 from step.language.scalars import Rounded
-from step.language.table import Table, lines
+from step.language.table import Table, segments
 
 SEGMENT_BITS, STEP_BITS = 5, 12
 """A unit of s has 2^SEGMENT_BITS segments, and a segment 2^STEP_BITS places; further bits of s do not count."""
@@ -35,11 +36,8 @@ def sigmoid_table() -> Table:
     Where s is negative, values are to be scaled by 2^floor(s), so that they keep their precision. The first unit is the
     limit for s -> -infinity and serves everything below.
     """
-    segments = 1 << SEGMENT_BITS
-    entries: list[tuple[int, int]] = []
-    for row in range(-RANGE, RANGE):
-        entries += lines(round(_sigmoid(row, index / segments) * 2**VALUE_BITS) for index in range(segments + 1))
-    return Table(tuple(entries), STEP_BITS)
+    rows = (segments(partial(_sigmoid, row), 1 << SEGMENT_BITS, VALUE_BITS) for row in range(-RANGE, RANGE))
+    return Table(tuple(chain(*rows)), STEP_BITS)
 
 
 def _looked_up(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

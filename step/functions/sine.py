@@ -10,7 +10,7 @@ import sympy
 
 from step.language import numerics
 from step.language.scalars import Rounded
-from step.language.table import Table, lines
+from step.language.table import Table, segments
 
 TURN_BITS = 54
 """Fraction bits of a number of turns, which is an angle over 2 pi without whole ones."""
@@ -40,12 +40,12 @@ def turns() -> np.ndarray:
 @cache
 def slopes() -> Table:
     """sin(r pi / 2) / r for 0 <= r < 1."""
-    ends = (max(index / (1 << SEGMENT_BITS), 1e-9) for index in range((1 << SEGMENT_BITS) + 1))
-    points = (round(math.sin(end * math.pi / 2) / end * 2**VALUE_BITS) for end in ends)
-    return Table(tuple(lines(points)), 23 - SEGMENT_BITS)
+    quarter = math.pi / 2
+    slope = segments(lambda r: math.sin(r * quarter) / r if r else quarter, 1 << SEGMENT_BITS, VALUE_BITS)
+    return Table(tuple(slope), 23 - SEGMENT_BITS)
 
 
-def _sine(values: np.ndarray, quarter: int) -> tuple[np.ndarray, np.ndarray]:
+def _sine(values: np.ndarray, quarter: int) -> np.ndarray:
     """The sine of abs(x) and so many quarters of a turn, of flushed FP32 numbers, in integers as the RTL does it.
 
     1. the mantissa times `turns`, of which whole ones fall off: `TURN_BITS` bits, and ``quarter``;

@@ -10,7 +10,7 @@ import numpy as np
 
 from step.language import numerics
 from step.language.scalars import Rounded
-from step.language.table import Table, lines
+from step.language.table import Table, segments
 
 LARGEST_EXPONENT = 2
 """Numbers below 2^3 have a place in the table; from there on the result is 1."""
@@ -25,8 +25,8 @@ VALUE_BITS = 24
 @cache
 def slopes(function: Callable[[float], float]) -> Table:
     """``function``(a) / a for 0 <= a < 8; at 0 it is that of a number that is nearly zero."""
-    ends = (max(end / 2**SEGMENT_BITS, 1e-9) for end in range((2 << LARGEST_EXPONENT + SEGMENT_BITS) + 1))
-    return Table(tuple(lines(round(function(end) / end * 2**VALUE_BITS) for end in ends)), STEP_BITS)
+    count, slope = 2 << LARGEST_EXPONENT + SEGMENT_BITS, lambda a: function(a or 1e-9) / (a or 1e-9)
+    return Table(tuple(segments(slope, count, VALUE_BITS, 0, 2 << LARGEST_EXPONENT)), STEP_BITS)
 
 
 def saturating(values: np.ndarray, function: Callable[[float], float]) -> np.ndarray:

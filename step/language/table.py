@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -31,3 +31,11 @@ class Table:
 def lines(points: Iterable[int]) -> list[tuple[int, int]]:
     """(value, rise) from each point to the next one."""
     return [(low, high - low) for low, high in pairwise(points)]
+
+
+def segments(
+    function: Callable[[float], float], count: int, bits: int, first: float = 0, last: float = 1
+) -> list[tuple[int, int]]:
+    """(value, rise) of ``function`` in ``count`` segments from ``first`` to ``last``, with fraction ``bits``."""
+    ends = (first + (last - first) * index / count for index in range(count + 1))
+    return lines(round(function(end) * 2**bits) for end in ends)

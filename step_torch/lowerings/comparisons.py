@@ -8,8 +8,8 @@ from typing import Any
 from step import BF16, BOOL, FP32, DType, Stream
 from step.functions import Compare, Where
 from step_torch.importing import Importer, with_dtype
-from step_torch.layouts import Value
-from step_torch.lowerings.elementwise import alongside, cast, constant, kept
+from step_torch.layouts import Value, sizes
+from step_torch.lowerings.elementwise import alongside, cast, constant, is_number, kept, numbers_of
 from step_torch.registry import declare, lowers
 from step_torch.sources import Stored, supported
 
@@ -81,8 +81,14 @@ def is_nan(at: Importer, x: Any) -> Value:
 
 
 @lowers("aten.where.self", "aten.where.ScalarSelf", "aten.where.ScalarOther", "aten.where.Scalar")
-def where(at: Importer, condition: Any, x: Any, y: Any) -> Value:
+def where(at: Importer, condition: Any, x: Any, y: Any) -> Any:
     """x where a condition is true, else y."""
+    known, *_ = numbers_of(at, (condition, x, y))
+    if is_number(known):
+        chosen = x if known else y
+        if not is_number(chosen) and sizes(chosen.dims) == at.meta.shape:
+            return chosen
+        condition = at.value(condition)
     return choose(at, condition, x, y, at.dtype)
 
 

@@ -6,7 +6,7 @@ that it lacks, with as many columns in a tile. Parameters are read as they are w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -96,12 +96,25 @@ def constant(at: Importer, number: float, reference: Stream, dtype: DType = FP32
     return at.graph.constant(number, dtype=dtype, reference=reference, name=at.name("constant"))
 
 
+def numbers_of(at: Importer, given: Sequence[Any]) -> list[Any]:
+    """``given`` with a number for each constant that has one alone, where another operand has all dimensions."""
+    others = [each for each in given if not is_number(each) and not _uniform(each)]
+    if not any(sizes(each.dims) == at.meta.shape for each in others):
+        return [*given]
+    return [each.exact.flat[0].item() if _uniform(each) else each for each in given]
+
+
+def _uniform(given: Any) -> bool:
+    return isinstance(given, Stored) and given.exact is not None and np.ptp(given.exact * 1.0) == 0
+
+
 def is_number(given: Any) -> bool:
     """Whether ``given`` is a number, and no tensor."""
     return isinstance(given, int | float)
 
 
 def _binary(at: Importer, function: Function, x: Any, y: Any) -> Value:
+    x, y = numbers_of(at, (x, y))
     if is_number(y) and function is Mul:
         return applied(at, x, partial(Scale, float(y)))
     streams, lead = alongside(at, x, y)
@@ -121,19 +134,21 @@ def cast(at: Importer, stream: Stream, dtype: DType) -> Stream:
 
 def alongside(at: Importer, *given: Any, dtype: DType = FP32) -> tuple[list[Stream], Value]:
     """The streams of tensors and numbers, the latter in ``dtype``, in one layout, and the value that has it."""
-    tensors = [each for each in given if not is_number(each)]
+    operands = numbers_of(at, given)
+    tensors = [each for each in operands if not is_number(each)]
     if len(tensors) == 2:
         *streams, lead = together(at, *tensors)
     else:
-        values = [each if isinstance(each, Stored) else at.value(each) for each in tensors]
-        most = max(values, key=lambda each: (_axes(each), not isinstance(each, Stored)))
-        widest = max((each.layout.tile[1] for each in values if isinstance(each, Value)), default=0)
+        axes = max(map(_axes, tensors))
+        small = [isinstance(each, Stored) and (each.is_parameter or _axes(each) < axes) for each in tensors]
+        values = [each if is_small else at.value(each) for each, is_small in zip(tensors, small, strict=True)]
+        most = max(values, key=lambda each: (_axes(each), isinstance(each, Value)))
         lead = at.value(most)
-        if widest:
-            lead = at.joiner.columns(lead, widest, "operands have tiles of one size")
+        widest = max(each.layout.tile[1] for each in (lead, *values) if isinstance(each, Value))
+        lead = at.joiner.columns(lead, widest, "operands have tiles of one size")
         streams = [lead.stream if each is most else together(at, lead, each)[1] for each in values]
     tensor, dtype = iter(streams), kept(lead.stream) if kept(lead.stream) in INTEGERS else dtype
-    return [constant(at, each, lead.stream, dtype) if is_number(each) else next(tensor) for each in given], lead
+    return [constant(at, each, lead.stream, dtype) if is_number(each) else next(tensor) for each in operands], lead
 
 
 def _spread(at: Importer, x: Any, other: Any) -> Any:

@@ -30,11 +30,13 @@ WRITTEN = (
     "torch.maximum(x, y)", "torch.minimum(x, y)", "((x > 0) & (x <= 1)) | ~(x == y) ^ (x != 2)", "x >= y", "x < y",
     "torch.logical_xor(torch.logical_not(x), torch.logical_and(x, y > 0) | (y > x))", "torch.where(x > y, x, -y)",
     "x.masked_fill(x > 0, torch.tensor(3.0, dtype=x.dtype))", "x * (x > 0)", "(x > 0).float() + y",
-    "torch.addcmul(x, x, y, value=2)",
-    "torch.addcdiv(x, x, y)", "torch.lerp(x, y, x)", "x.isfinite()", "F.leaky_relu(x, 2.0)", "F.leaky_relu(x, -0.5)",
-    "F.celu(x, 0.5)", "torch.logaddexp(x, y)", "x.bool()", "F.gelu(x, approximate='tanh')",
+    "torch.addcmul(x, x, y, value=2)", "torch.addcdiv(x, x, y)", "torch.lerp(x, y, x)", "x.isfinite()",
+    "F.leaky_relu(x, 2.0)", "F.leaky_relu(x, -0.5)", "F.celu(x, 0.5)", "torch.logaddexp(x, y)", "x.bool()",
+    "torch.where(x > 0, x, 0.0)", "torch.where(x > 0, 2.5, x)", "torch.where(x > y, 1.0, 2.0)",
+    "x.masked_fill(x > 0, -1e4)", "torch.lerp(x, y, 0.3)", "F.logsigmoid(x)", "F.softshrink(x)", "F.hardshrink(x)",
+    "F.threshold(x, 0.1, 20)", "torch.full_like(x, 2) - y", "torch.nan_to_num(x)", "F.gelu(x, approximate='tanh')",
 )  # fmt: skip
-"""Of tensors x, y and their modules F."""
+"""Of tensors x and y, a column of conditions c, and modules F."""
 
 EXPRESSIONS = (
     *(f"torch.{each}(x)" for each in OF_ONE),
@@ -42,6 +44,7 @@ EXPRESSIONS = (
     *(f"F.{each}(x)" for each in OF_MODULES),
     *WRITTEN,
     "self.prelu(x)",
+    "torch.where(c, x, y)",
 )
 
 
@@ -57,12 +60,12 @@ def test_it_is_as_exact_as_torch(part: int, tmp_path: Path) -> None:
             self.prelu = torch.nn.PReLU(32)
             self.prelu.weight.data.uniform_(-1, 2)
 
-        def forward(self, x: torch.Tensor, y: torch.Tensor) -> Any:
-            names = {"self": self, "torch": torch, "F": torch.nn.functional, "x": x, "y": y}
+        def forward(self, x: torch.Tensor, y: torch.Tensor, c: torch.Tensor) -> Any:
+            names = {"self": self, "torch": torch, "F": torch.nn.functional, "x": x, "y": y, "c": c}
             return tuple(eval(each, names) for each in expressions)
 
     torch.manual_seed(7)
-    given = [torch.randn(32, 32, dtype=torch.bfloat16) * 3 for _ in "xy"]
+    given = [torch.randn(32, 32, dtype=torch.bfloat16) * 3 for _ in "xy"] + [torch.randn(32, 1) > 0]
     model = step_torch.load(step_torch.capture(Module().to(torch.bfloat16), given, tmp_path / "model.pt2"))
     (results,) = model.archive.results
     meant = step.run(model.program, "interpret")

@@ -148,7 +148,7 @@ def _over_time(at: Importer, x: Any, begin: list[Any], weights: list[Stored]) ->
     back = list[Feedback]()
     for number, first in enumerate(now if steps > 1 else ()):
         enter = graph.turns(2, [0] + [1] * (steps - 1), name=at.name("enter"))
-        back.append(graph.feedback(first.element, [steps - 1], name=at.name(f"back{number}")))
+        back.append(graph.feedback(first.element, [steps - 1], name=at.name("back")))
         both = graph.reassemble([first, back[-1].stream], enter, order="index", name=at.name("state_in"))
         now[number] = both.flatten(0, 1, name=at.name("now")).assume_shape([steps])
     of_inputs = replace(linear(at, x, of_input, *biases[:1]), dtype=FP32)

@@ -194,6 +194,11 @@ class Importer:
         supported(self.meta.dtype in STREAMS, f"its result is {self.meta.dtype}, and streams have {', '.join(STREAMS)}")
         return STREAMS[self.meta.dtype]
 
+    def is_read(self, number: int) -> bool:
+        """Whether anything reads that result of the node."""
+        name = self.node.results[number]
+        return name in self.nodes.outputs or any(name in node.reads for node in self.nodes.nodes)
+
     def name(self, hint: str = "") -> str:
         """A name for an operator of this node that no other has."""
         return self.free(_NOT_IN_NAMES.sub("_", f"{self.node.name}_{hint}" if hint else self.node.name))

@@ -68,7 +68,7 @@ class Joiner:
     def to(self, value: Value, wanted: TileLayout, why: str) -> Value:
         """``value`` in the layout ``wanted``; raises `NoJoin`."""
         if wanted.tile[1] > 1:
-            value = self.facing(value, wanted.columns and wanted.columns.axis, why)
+            value = self.facing(value, wanted.columns.axis if wanted.columns else None, why)
         value = self.columns(value, wanted.tile[1], why)
         rows = value.layout.rows
         if wanted.rows is not None and wanted.rows.count > 1 and (rows is None or rows.axis != wanted.rows.axis):

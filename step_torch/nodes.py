@@ -204,6 +204,8 @@ def _argument(arg: Mapping[str, Any], symbols: Mapping[str, int]) -> Any:
             return [_argument(each, symbols) for each in value]
         case "as_none":
             return None
+        case "as_float":  # infinities and NaN are texts
+            return float(value)
         case "as_sym_float" if "as_name" in value:
             return Ref(value["as_name"])
         case "as_float":

@@ -5,11 +5,12 @@ A scalar is picked by comparing the number of every column with its own, and by 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from step import BF16, BOOL, FP32, INT32, UINT32, Stream, Tile
 from step.functions import Add, Cast, Compare, ExpertTiles, Max, RetileStreamify, RowSum, Where
+from step.language.function import AccumFunction
 from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value, sizes, whole
 from step_torch.lowerings.elementwise import renamed, restricted
 from step_torch.pieces import plain, with_dim
@@ -75,53 +76,64 @@ def scattered(at: Importer, x: Value, index: Value, source: Value | float, *, ad
     given = (
         at.graph.constant(source, dtype=FP32, reference=lead.stream, name=at.name("given")) if number else lead.stream
     )
-    there = hits.map(Where(), given, _zero(at, given), name=at.name("there"))
-    put = hits.map(Cast(BF16), name=at.name("hits"))
-    if along:
-        there = there.accum(Add(), rank=len(along), name=at.name("added"))
-        put = put.accum(Max(), rank=len(along), name=at.name("put"))
+
+    def folded(stream: Stream, function: AccumFunction, name: str) -> Stream:
+        return stream.accum(function, rank=len(along), name=at.name(name)) if along else stream
+
+    there = folded(hits.map(Where(), given, _zero(at, given), name=at.name("there")), Add(), "added")
     old = at.joiner.to(x, TileLayout(outer, lead.layout.rows, x.layout.columns), WHY)
     if adds:
         stream = old.stream.map(Add(out=at.dtype), there, name=at.name())
     else:
-        there = at.rounded(there)
-        stream = put.map(Compare(">"), _zero(at, put), name=at.name("is_put")).map(
-            Where(), there, old.stream, name=at.name()
-        )
+        put = folded(hits.map(Cast(BF16), name=at.name("hits")), Max(), "put")
+        is_put = put.map(Compare(">"), _zero(at, put), name=at.name("is_put"))
+        stream = is_put.map(Where(), at.rounded(there), old.stream, name=at.name())
     return replace(old, stream=stream)
 
 
-def ordered(at: Importer, x: Value, count: int, *, largest: bool) -> tuple[Value, Value]:
-    """The first ``count`` of every row of ``x`` in order, of equal ones the first, and the columns that they are in."""
-    columns = x.layout.columns
-    size, graph = x.layout.tile[1], at.graph
-    if columns is None or size == 1:
-        return x, replace(
-            x, stream=graph.constant(0, dtype=INT32, reference=x.stream, name=at.name("first")), dtype=INT32
-        )
-    alone = x.stream.flat_map(RetileStreamify(1, "col", rank=1), name=at.name("alone"))
-    each = x.stream.repeat(size, name=at.name("each"))
-    over, equal = (
-        alone.map(Compare(how), each, name=at.name("before")) for how in ((">", ">=") if largest else ("<", "<="))
-    )
-    wins = [[[other < own for own in range(size)]] for other in range(size)]
-    earlier = graph.generate(Tile(BOOL, 1, size), wins, reference=alone, name=at.name("earlier"))
-    before = earlier.map(Where(), equal, over, name=at.name("is_before"))
-    place = before.map(Cast(FP32), name=at.name("ones")).accum(Add(), name=at.name("place"))
-    axis = TensorAxis(at.name("order"), count)
-    dims, part = with_dim(x.dims, -1, axis), (AxisPart(axis, count),) if count > 1 else ()
-    layout = replace(x.layout, loops=(*x.layout.loops, *part), columns=AxisPart(axis, 1) if part else None)
+@dataclass
+class Ordered:
+    """The first ``count`` scalars in order of every row of ``x``, a tile of whole rows; of equal ones the first.
 
-    def again(stream: Stream) -> Stream:
-        return stream.repeat(count, name=at.name("again")) if part else stream
+    The place of each is the number of those before it.
+    """
 
-    place = again(place)
-    wanted = graph.generate(Tile(FP32), [*range(count)], reference=place, name=at.name("wanted"))
-    hits = place.map(Compare("=="), wanted, name=at.name("hits"))
-    numbers = graph.constant([[*range(size)]], dtype=INT32, reference=hits, name=at.name("numbers"))
-    streams = (_picked(at, hits, each) for each in (again(x.stream), numbers))
-    values, numbers = (Value(stream, dims, layout, stream.element.tiles[0].dtype) for stream in streams)
-    return values, numbers
+    x: Value
+    count: int
+    largest: bool
+    made: dict[bool, Value] = field(default_factory=dict)
+    """Results that somebody has read: scalars, or the columns that they are in."""
+    _hits: Stream | None = None
+
+    def result(self, at: Importer, *, columns: bool) -> Value:
+        """The scalars, or the columns that they are in."""
+        if columns not in self.made:
+            size = self.x.layout.tile[1]
+            number = at.graph.constant([[*range(size)]], dtype=INT32, reference=self.x.stream, name=at.name("numbers"))
+            given, hits = number if columns else self.x.stream, self.hits(at)
+            axis = TensorAxis(at.name("order"), self.count)
+            loop, column = ((AxisPart(axis, self.count),), AxisPart(axis, 1)) if self.count > 1 else ((), None)
+            layout = replace(self.x.layout, loops=(*self.x.layout.loops, *loop), columns=column)
+            stream = _picked(at, hits, given.repeat(self.count, name=at.name("again")) if loop else given)
+            dtype = INT32 if columns else self.x.dtype
+            self.made[columns] = Value(stream, with_dim(self.x.dims, -1, axis), layout, dtype)
+        return self.made[columns]
+
+    def hits(self, at: Importer) -> Stream:
+        """Which column of a row comes at each place."""
+        if self._hits is None:
+            x, size, graph = self.x.stream, self.x.layout.tile[1], at.graph
+            other, own = x.flat_map(RetileStreamify(1, "col", rank=1), name=at.name("other")), x.repeat(size)
+            relations = (">", ">=") if self.largest else ("<", "<=")
+            over, equal = (other.map(Compare(each), own, name=at.name("over")) for each in relations)
+            wins = [[[before < column for column in range(size)]] for before in range(size)]
+            earlier = graph.generate(Tile(BOOL, 1, size), wins, reference=other, name=at.name("earlier"))
+            before = earlier.map(Where(), equal, over, name=at.name("before")).map(Cast(FP32), name=at.name("ones"))
+            place = before.accum(Add(), name=at.name("place"))
+            place = place.repeat(self.count, name=at.name("places")) if self.count > 1 else place
+            wanted = graph.generate(Tile(FP32), [*range(self.count)], reference=place, name=at.name("wanted"))
+            self._hits = place.map(Compare("=="), wanted, name=at.name("hits"))
+        return self._hits
 
 
 def _hits(at: Importer, index: Value, columns: int) -> Stream:

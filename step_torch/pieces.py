@@ -111,15 +111,15 @@ def chained(at: Importer, values: Sequence[Value], dim: int) -> Value:
         most = gcd(*(_count(each, axis) for each in values), *(extents if axis == new else ()))
         values = [in_blocks(at, each, axis, most)[0] for each in values]
     first = max(values, key=lambda each: len(each.layout.loops))
-    order = [*dict.fromkeys(part.axis for part in first.layout.loops if part.axis != new), new]
+    outer = tuple(part for part in first.layout.loops if part.axis != new)
+    order = [*(part.axis for part in outer), new]
     streams = []
     for each in values:
-        loops = sorted(each.layout.loops, key=lambda part: order.index(part.axis))
-        stream = in_one_loop(at, at.joiner.reordered(each, loops, "values are put one behind the other"), "part")
+        own = sorted(each.layout.loops, key=lambda part: order.index(part.axis))
+        stream = in_one_loop(at, at.joiner.reordered(each, own, "values are put one behind the other"), "part")
         wide = stream.element.tiles[0].dtype is not dtype and dtype is FP32
         streams.append(stream.map(Cast(FP32), name=at.name("wide")) if wide else stream)
     size = _count(values[0], new)
-    outer = [part for part in sorted(first.layout.loops, key=lambda part: order.index(part.axis)) if part.axis != new]
     loops = (*outer, AxisPart(new, new.extent // size, size))
     masks = [1 << number for number, extent in enumerate(extents) for _ in range(extent // size)]
     turns = at.sources.played(Selector(len(values)), masks, prod(part.count for part in loops), at.name("turns"))

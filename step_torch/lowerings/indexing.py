@@ -66,8 +66,8 @@ def index_put(at: Importer, x: Any, indices: list[Any], source: Any, accumulate:
 
 
 @lowers("aten.sort.default")
-def sort(at: Importer, x: Any, dim: int = -1, descending: bool = False) -> tuple[Value, Value]:
+def sort(at: Importer, x: Any, dim: int = -1, descending: bool = False) -> tuple[Value | None, ...]:
     """A dimension in order, and the places that its scalars come from."""
     value, back = along(at, x, dim)
-    values, places = numbered.ordered(at, value, value.layout.tile[1], largest=descending)
-    return back(values), back(places)
+    made = numbered.Ordered(value, value.layout.tile[1], descending)
+    return tuple(back(made.result(at, columns=bool(n))) if at.is_read(n) else None for n in range(2))

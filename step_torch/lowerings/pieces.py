@@ -39,7 +39,8 @@ def split(at: Importer, x: Any, size: int | list[int], dim: int = 0) -> tuple[An
     """All of a dimension in pieces."""
     extent = sizes(x.dims)[dim]
     ends = np.cumsum(size) if isinstance(size, list) else [*range(size, extent, size), extent]
-    return tuple(cut(at, x, dim, int(first), int(end)) for first, end in zip([0, *ends], ends, strict=False))
+    pieces = enumerate(zip([0, *ends], ends, strict=False))
+    return tuple(cut(at, x, dim, int(first), int(end)) if at.is_read(n) else None for n, (first, end) in pieces)
 
 
 @lowers("aten.flip.default")
@@ -78,9 +79,13 @@ def pad(at: Importer, x: Any, pad: list[int], value: float = 0) -> Any:
             gaps = [(0, 0)] * (columns.order.ndim - 1) + [(before, behind)]
             x = replace(columns, order=np.pad(columns.order, gaps, constant_values=columns.none))
         elif before + behind:
-            ends = [np.full((*shape[:dim], extent, *shape[dim + 1 :]), value) for extent in (before, behind)]
-            first, last = (at.constant(each, f"{number}_{side}") for side, each in enumerate(ends))
-            x = chained(at, [at.value(each) for each in (first, x, last) if 0 not in sizes(each.dims)], dim)
+            ends = {-1: before, 1: behind}
+            made = {side: (*shape[:dim], extent, *shape[dim + 1 :]) for side, extent in ends.items() if extent}
+            parts = {
+                0: x,
+                **{side: at.constant(np.full(own, value), f"{number}_{side + 1}") for side, own in made.items()},
+            }
+            x = chained(at, [at.value(parts[side]) for side in sorted(parts)], dim)
     return x
 
 
@@ -111,12 +116,12 @@ def chosen(at: Importer, x: Any, dim: int, numbers: Sequence[int]) -> Any:
     if isinstance(x, Stored) and x.is_parameter:
         shape = sizes(x.dims)
         dims = at.axes(at.name(), (*shape[:dim], len(numbers), *shape[dim + 1 :]))
-        return x.formed(at.node.name + f"_{dim}", lambda data: data.take(numbers, dim), dims)
-    in_order = isinstance(numbers, range) and numbers.step > 0
-    if dim >= (x.outer if isinstance(x, Columns) else len(x.dims) - 1):
-        if in_order and numbers.step == 1 and hasattr(x, "cut"):
-            return x.cut(numbers.start, len(numbers))
-        columns = columns_of(at, x)
-        return columns.changed(lambda order: order.take(numbers, dim - columns.outer))
-    value = at.value(x)
-    return kept(at, value, dim, numbers) if in_order else picked(at, value, dim, numbers)
+        return x.formed(f"{at.node.name}_{dim}_{numbers[0]}", lambda data: data.take(numbers, dim), dims)
+    if dim < (x.outer if isinstance(x, Columns) else len(x.dims) - 1):
+        if isinstance(numbers, range) and numbers.step > 0:
+            return kept(at, at.value(x), dim, numbers)
+        return picked(at, at.value(x), dim, numbers)
+    if isinstance(numbers, range) and numbers.step == 1 and hasattr(x, "cut"):
+        return x.cut(numbers.start, len(numbers))
+    columns = columns_of(at, x)
+    return columns.changed(lambda order: order.take(numbers, dim - columns.outer))

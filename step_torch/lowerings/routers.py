@@ -33,7 +33,7 @@ EXPERTS = "step_torch.lowerings.experts"
 
 VIEWS = ("view", "reshape", "_unsafe_view")
 
-SCALARS = ("elementwise", "comparisons")
+SCALARS = ("elementwise", "unary", "comparisons")
 """Files of lowerings of functions of single scalars."""
 
 SMALLEST = 2.0**-126
@@ -51,13 +51,9 @@ class Selection:
     """Rows in which others have been filled, by what they were made of."""
     sums: list[Value] = field(default_factory=list)
     _masks: dict[int, Stream] = field(default_factory=dict)
-    _ordered: tuple[Value, Value] | None = None
 
-    def ordered(self, at: Importer) -> tuple[Value, Value]:
-        """The largest first, and where they are."""
-        if self._ordered is None:
-            self._ordered = numbered.ordered(at, self.of, self.k, largest=True)
-        return self._ordered
+    def __post_init__(self) -> None:
+        self.ordered = numbered.Ordered(self.of, self.k, largest=True)
 
     def mask(self, at: Importer, k: int) -> Stream:
         """Whether each entry is among the ``k`` largest, of BOOL."""
@@ -101,7 +97,7 @@ class Chosen:
         supported(
             self.result is not None, "what a router computes of what it chose is read by something else than experts"
         )
-        return self.selection.ordered(at)[self.result or 0]
+        return self.selection.ordered.result(at, columns=self.result == 1)
 
     def filled(self, at: Importer, fill: float) -> Value:
         """All columns, with ``fill`` in the place of those that were not chosen."""
@@ -186,12 +182,12 @@ class Chosen:
 @lowers("aten.topk.default")
 def top(
     at: Importer, x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
-) -> tuple[Chosen | Value, Chosen | Value]:
+) -> tuple[Chosen | Value | None, ...]:
     """The largest of every row, or the smallest, and where they are."""
     if not largest or dim % len(x.dims) != len(x.dims) - 1:
         value, back = along(at, x, dim)
-        values, places = numbered.ordered(at, value, k, largest=largest)
-        return back(values), back(places)
+        made = numbered.Ordered(value, k, largest)
+        return tuple(back(made.result(at, columns=bool(n))) if at.is_read(n) else None for n in range(2))
     positive = _is_positive(at, at.node.args[0])
     selection = Selection(at.whole_rows(x, "a router looks at a whole row"), k, positive)
     return Chosen(selection, selection.of, positive, result=0), Chosen(selection, selection.of, positive, result=1)
@@ -205,13 +201,13 @@ def _gathered(at: Importer, x: Any, index: Chosen) -> Chosen:
 
 def _scattered(at: Importer, x: Any, index: Chosen, source: Any) -> Value:
     """``x`` with other numbers for the entries that a router chose."""
-    base = at.in_layout(x, index.dense.layout, "entries have their places in a row").stream
+    _, base, _ = together(at, index.dense, x)
     if isinstance(source, Chosen):
         return index.where(at, source.dense.stream, base)
     return index.where(at, at.graph.constant(source, dtype=at.dtype, reference=base, name=at.name("source")), base)
 
 
-PLACED = {"gather": _gathered, "scatter": _scattered}
+PLACED: Mapping[str, Callable[..., Any]] = {"gather": _gathered, "scatter": _scattered}
 """What is done with entries at their places in a row."""
 
 

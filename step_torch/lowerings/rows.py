@@ -76,15 +76,20 @@ def smallest_of_all(at: Importer, x: Any) -> Value:
 
 
 @lowers("aten.max.dim")
-def largest_with_place(at: Importer, x: Any, dim: int, keepdim: bool = False) -> tuple[Value, Value]:
+def largest_with_place(at: Importer, x: Any, dim: int, keepdim: bool = False) -> tuple[Value | None, ...]:
     """The largest along a dimension, and the first place of it."""
-    return largest(at, x, [dim], keepdim), place_of_largest(at, x, dim, keepdim)
+    return _both(at, largest, place_of_largest, x, dim, keepdim)
 
 
 @lowers("aten.min.dim")
-def smallest_with_place(at: Importer, x: Any, dim: int, keepdim: bool = False) -> tuple[Value, Value]:
+def smallest_with_place(at: Importer, x: Any, dim: int, keepdim: bool = False) -> tuple[Value | None, ...]:
     """The smallest along a dimension, and the first place of it."""
-    return smallest(at, x, [dim], keepdim), place_of_smallest(at, x, dim, keepdim)
+    return _both(at, smallest, place_of_smallest, x, dim, keepdim)
+
+
+def _both(at: Importer, *made: Any) -> tuple[Value | None, ...]:
+    extreme, place, x, dim, keep = made
+    return extreme(at, x, [dim], keep) if at.is_read(0) else None, place(at, x, dim, keep) if at.is_read(1) else None
 
 
 @lowers("aten.argmax.default")

@@ -95,11 +95,8 @@ WEIGHTS = {
 }  # fmt: skip
 
 REFUSED: list[tuple[list[Operator], dict[str, Any], str]] = [
-    (one("aten.add.Tensor", X, X, alpha=2), {}, "alpha is 2, which has no lowering"),
-    (one("aten.sub.Tensor", X, X, alpha=3), {}, "alpha is 3, which has no lowering"),
-    (one("aten.pow.Tensor_Scalar", X, 0.5), {}, "the exponent is 0.5; 2 and 3 have a lowering"),
-    (one("aten._to_copy.default", X, result="bool", dtype=Format("bool")), {},
-     "a cast to bool; those to bfloat16 and float32 have a lowering"),
+    (one("aten.pow.Scalar", -2, X), {}, "the base is -2; those above 0 have a lowering"),
+    (one("aten.bitwise_and.Tensor", X, X), {}, "it goes over the bits of bfloat16; those of bool have a lowering"),
     (one("aten._to_copy.default", W, result="float16", dtype=Format("float16")), {},
      "its result is float16, and streams have bfloat16, float32, bool, int64, int32"),
     (one("aten.to.dtype", X, Format("int32"), result="int32"), {},

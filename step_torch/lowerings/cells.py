@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from step import BF16, FP32, Stream
-from step.functions import Add, Cast, Exp, Matmul, Max, Mul, MulAdd, Reciprocal, Scale, Sub, Tanh
+from step.functions import Add, Cast, Matmul, Mul, MulAdd, Relu, Sigmoid, Sub, Tanh
 from step.language.graph import Feedback
 from step_torch.importing import Importer
 from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, sizes, whole
@@ -61,10 +61,7 @@ class _Gates:
 
     def open(self, number: int) -> Stream:
         """How far a gate is open."""
-        total, at = self.total(number), self.at
-        one = at.graph.constant(1.0, dtype=FP32, reference=total, name=at.name("one"))
-        power = total.map(Scale(-1.0), name=at.name("negative")).map(Exp(), name=at.name("power"))
-        return power.map(Add(), one, name=at.name("divisor")).map(Reciprocal(), name=at.name("open"))
+        return self.total(number).map(Sigmoid(), name=self.at.name("open"))
 
     def _read(self, given: Stored, number: int) -> Stream:
         """The part of a weight that belongs to a gate, for every step."""
@@ -96,18 +93,13 @@ def _gru(at: Importer, gates: _Gates, state: Stream) -> list[Stream]:
     return [gates.open(1).map(MulAdd(out=BF16), change, new, name=at.name("state"))]
 
 
-def _tanh(at: Importer, gates: _Gates, state: Stream) -> list[Stream]:
-    return [gates.total(0).map(Tanh(out=BF16), name=at.name("state"))]
-
-
-def _relu(at: Importer, gates: _Gates, state: Stream) -> list[Stream]:
-    total = gates.total(0)
-    zero = at.graph.constant(0.0, dtype=FP32, reference=total, name=at.name("zero"))
-    return [total.map(Max(out=BF16), zero, name=at.name("state"))]
+def _plain(at: Importer, gates: _Gates, state: Stream) -> list[Stream]:
+    function = Relu(out=BF16) if "relu" in at.node.op else Tanh(out=BF16)
+    return [gates.total(0).map(function, name=at.name("state"))]
 
 
 _CELLS: dict[str, Callable[..., list[Stream]]] = {
-    "aten.lstm.input": _lstm, "aten.gru.input": _gru, "aten.rnn_tanh.input": _tanh, "aten.rnn_relu.input": _relu
+    "aten.lstm.input": _lstm, "aten.gru.input": _gru, "aten.rnn_tanh.input": _plain, "aten.rnn_relu.input": _plain
 }  # fmt: skip
 """New states of a step, of which the first is its output."""
 

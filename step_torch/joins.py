@@ -152,7 +152,7 @@ class Joiner:
             loops = layout.loops[:-1] if on else layout.loops
             count = cut * (inner.count if on and inner is not None else 1)
             return self._with_tile(value, pieces, (*loops, AxisPart(part.axis, count, size * part.step)), side, tile)
-        value = self.innermost(value, part, why)
+        value = self.innermost(value, part, why, size)
         loop, joined = value.layout.loops[-1], size // part.count
         stream, loops = value.stream, value.layout.loops[:-1]
         if joined < loop.count:
@@ -163,12 +163,15 @@ class Joiner:
         self._enter(f"Retile to {tile}", joined * _tile_bytes(value), why)
         return self._with_tile(value, stream, loops, side, tile)
 
-    def innermost(self, value: Value, part: AxisPart, why: str) -> Value:
-        """``value`` with the loop over the blocks ``part`` innermost."""
-        found = [each for each in value.layout.loops if each.axis == part.axis and each.step == part.count * part.step]
-        expect(found, f"no loop goes over blocks of {part} in {value.layout}", NoJoin)
-        others = [each for each in value.layout.loops if each is not found[-1]]
-        value = self.reordered(value, (*others, found[-1]), why)
+    def innermost(self, value: Value, part: AxisPart, why: str, size: int | None = None) -> Value:
+        """``value`` with the loops over blocks ``part`` innermost, as far as ``size`` goes, as one."""
+        reach, loops = part.step * (size or part.axis.extent), value.layout.loops
+        own = sorted(
+            (each for each in loops if each.axis == part.axis and each.step < reach), key=lambda each: -each.step
+        )
+        blocks = own and own[-1].step == part.count * part.step
+        expect(blocks, f"no loop goes over blocks of {part} in {value.layout}", NoJoin)
+        value = self.reordered(value, (*(each for each in loops if each not in own), *own), why)
         while len(value.layout.loops) > 1:
             *loops, outer, inner = value.layout.loops
             if (outer.axis, outer.step) != (inner.axis, inner.count * inner.step):

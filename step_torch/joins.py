@@ -165,13 +165,12 @@ class Joiner:
 
     def innermost(self, value: Value, part: AxisPart, why: str, size: int | None = None) -> Value:
         """``value`` with the loops over blocks ``part`` innermost, as far as ``size`` goes, as one."""
-        reach, loops = part.step * (size or part.axis.extent), value.layout.loops
-        own = sorted(
-            (each for each in loops if each.axis == part.axis and each.step < reach), key=lambda each: -each.step
-        )
+        reach, held = part.step * (size or part.axis.extent), value.layout.loops
+        inner = [each for each in held if each.axis == part.axis and each.step < reach]
+        own = sorted(inner, key=lambda each: -each.step)
         blocks = own and own[-1].step == part.count * part.step
         expect(blocks, f"no loop goes over blocks of {part} in {value.layout}", NoJoin)
-        value = self.reordered(value, (*(each for each in loops if each not in own), *own), why)
+        value = self.reordered(value, (*(each for each in held if each not in own), *own), why)
         while len(value.layout.loops) > 1:
             *loops, outer, inner = value.layout.loops
             if (outer.axis, outer.step) != (inner.axis, inner.count * inner.step):

@@ -83,8 +83,8 @@ class _Gates:
         axes = [TensorAxis(self.at.name(name), size) for name in ("gate", "inner")[: given.data.ndim]]
         own = slice(number * size, (number + 1) * size)
         part = given.formed(str(number), lambda data: data[own], tuple((each,) for each in axes))
-        *rows, columns = map(whole, axes)
-        value = self.at.in_layout(part, TileLayout(self.layout.loops, *rows or (None,), columns), WHY)
+        rows = whole(axes[0]) if len(axes) > 1 else None
+        value = self.at.in_layout(part, TileLayout(self.layout.loops, rows, whole(axes[-1])), WHY)
         return in_one_loop(self.at, value, "weight")
 
 

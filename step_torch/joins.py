@@ -152,6 +152,9 @@ class Joiner:
             loops = layout.loops[:-1] if on else layout.loops
             count = cut * (inner.count if on and inner is not None else 1)
             return self._with_tile(value, pieces, (*loops, AxisPart(part.axis, count, size * part.step)), side, tile)
+        other = layout.rows if side == "col" else layout.columns
+        if other is not None and other.axis == part.axis and other.count > 1:
+            value = self._cut(value, "row" if side == "col" else "col", 1, why)
         value = self.innermost(value, part, why, size)
         loop, joined = value.layout.loops[-1], size // part.count
         stream, loops = value.stream, value.layout.loops[:-1]
@@ -166,8 +169,8 @@ class Joiner:
     def innermost(self, value: Value, part: AxisPart, why: str, size: int | None = None) -> Value:
         """``value`` with the loops over blocks ``part`` innermost, as far as ``size`` goes, as one."""
         reach, held = part.step * (size or part.axis.extent), value.layout.loops
-        inner = [each for each in held if each.axis == part.axis and each.step < reach]
-        own = sorted(inner, key=lambda each: -each.step)
+        within = [each for each in held if each.axis == part.axis and each.step < reach]
+        own = sorted(within, key=lambda each: -each.step)
         blocks = own and own[-1].step == part.count * part.step
         expect(blocks, f"no loop goes over blocks of {part} in {value.layout}", NoJoin)
         value = self.reordered(value, (*(each for each in held if each not in own), *own), why)

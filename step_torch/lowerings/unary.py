@@ -146,7 +146,7 @@ def exponential_to(at: Importer, base: float, x: Any) -> Any:
 @lowers("aten.neg.default")
 def negate(at: Importer, x: Any) -> Any:
     """-x."""
-    return applied(at, x, partial(functions.Scale, -1.0))
+    return x.negated() if hasattr(x, "negated") else applied(at, x, partial(functions.Scale, -1.0))
 
 
 @lowers("aten.gelu.default")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from step import BF16, BOOL, FP32, Stream
+from step import BF16, BOOL, FP32, DType, Stream
 from step.functions import Compare, Where
 from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import Value
@@ -83,10 +83,16 @@ def is_nan(at: Importer, x: Any) -> Value:
 @lowers("aten.where.self", "aten.where.ScalarSelf", "aten.where.ScalarOther", "aten.where.Scalar")
 def where(at: Importer, condition: Any, x: Any, y: Any) -> Value:
     """x where a condition is true, else y."""
-    (chooses, *streams), lead = alongside(at, condition, x, y, dtype=at.dtype)
-    formats = {kept(each) for each in streams}
-    first, second = (cast(at, each, FP32 if FP32 in formats else at.dtype) for each in streams)
-    return with_dtype(lead, at.rounded(chooses.map(Where(), first, second, name=at.name())), at.dtype)
+    return choose(at, condition, x, y, at.dtype)
+
+
+def choose(at: Importer, condition: Any, x: Any, y: Any, dtype: DType) -> Value:
+    """``x`` where ``condition`` is true, else ``y``, in the format ``dtype``."""
+    (chooses, *streams), lead = alongside(at, condition, x, y, dtype=dtype)
+    wide = FP32 if FP32 in map(kept, streams) else dtype
+    first, second = (cast(at, each, wide) for each in streams)
+    made = chooses.map(Where(), first, second, name=at.name("chosen"))
+    return with_dtype(lead, cast(at, made, dtype), dtype)
 
 
 @lowers("aten.masked_fill.Scalar", "aten.masked_fill.Tensor")

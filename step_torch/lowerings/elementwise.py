@@ -13,9 +13,11 @@ from typing import Any
 
 from step import BF16, BOOL, FP32, DType, Stream
 from step.functions import Add, Cast, Div, Max, Min, Mul, MulAdd, Scale, Sub, Where
+from step.language.dtypes import INTEGERS
 from step.language.function import MapFunction
 from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import AxisPart, Dims, TileLayout, Value, sizes
+from step_torch.lowerings.shapes import spread
 from step_torch.pieces import plain
 from step_torch.registry import lowers
 from step_torch.sources import Stored, Unsupported
@@ -145,14 +147,27 @@ def alongside(at: Importer, *given: Any, dtype: DType = FP32) -> tuple[list[Stre
             else at.value(most)
         )
         streams = [lead.stream if each is most else together(at, lead, each)[1] for each in values]
-    tensor = iter(streams)
+    tensor, dtype = iter(streams), kept(lead.stream) if kept(lead.stream) in INTEGERS else dtype
     return [constant(at, each, lead.stream, dtype) if is_number(each) else next(tensor) for each in given], lead
+
+
+def _spread(at: Importer, x: Any, other: Any) -> Any:
+    """``x`` repeated along what ``other`` alone has, where ``x`` has something, too, that ``other`` lacks."""
+    mine, theirs = (
+        (1,) * (max(len(x.dims), len(other.dims)) - len(each.dims)) + sizes(each.dims) for each in (x, other)
+    )
+    if all(own >= size for own, size in zip(mine, theirs, strict=True)) or _axes(other) > _axes(x):
+        return x
+    if all(own <= size for own, size in zip(mine, theirs, strict=True)):
+        return x
+    return spread(at, x, tuple(map(max, mine, theirs)))
 
 
 def together(at: Importer, x: Any, y: Any) -> tuple[Stream, Stream, Value]:
     """The streams of ``x`` and ``y`` in one layout, and the one that has it."""
     if _axes(x) == _axes(y):
         x, y = (at.value(each) if isinstance(each, Stored) and not each.is_parameter else each for each in (x, y))
+    x, y = (_spread(at, one, other) for one, other in ((x, y), (y, x)))
     swapped = _axes(y) > _axes(x) or (_axes(x) == _axes(y) and isinstance(x, Stored))
     lead, other = (y, x) if swapped else (x, y)
     first = at.value(lead)

@@ -13,25 +13,35 @@ from typing import Any
 
 import numpy as np
 
-from step import BF16, BOOL, Stream
+from step import BF16, BOOL, INT32, DType, Stream
 from step.functions import Compare, Div, KeepTopK, Where
 from step_torch import numbered
 from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import Dims, Value, sizes
-from step_torch.lowerings.elementwise import alongside, cast, kept
+from step_torch.lowerings.comparisons import choose
+from step_torch.lowerings.elementwise import kept
 from step_torch.lowerings.rows import along
 from step_torch.registry import lowers
-from step_torch.sources import supported
+from step_torch.sources import Stored, supported
 from step_torch.views import in_shape
 
 POSITIVE = ("softmax", "_softmax", "sigmoid", "exp")
 """Operators whose results are not negative."""
 
-NEUTRAL: Mapping[str, float] = {"sum": 0.0, "amax": -float("inf"), "softmax": -float("inf"), "_softmax": -float("inf")}
+NEUTRAL: Mapping[str, float] = {
+    "sum": 0.0,
+    "any": 0,
+    "amax": -float("inf"),
+    "softmax": -float("inf"),
+    "_softmax": -float("inf"),
+}
 """Operators that look at a row as a whole: what others than the chosen ones are for them."""
 
 EXPERTS = "step_torch.lowerings.experts"
 """The module that takes what was chosen as it is."""
+
+HITS = "step_torch.lowerings.hits"
+"""The module that finds what was chosen."""
 
 VIEWS = ("view", "reshape", "_unsafe_view")
 
@@ -77,7 +87,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class Chosen:
-    """Numbers of the entries of a ``selection``: those of ``dense``, a tensor with all columns; None for their places.
+    """Numbers of the entries of a ``selection``: those of ``dense``, a tensor with all columns.
 
     ``positive``: none is negative. ``zeroed``: what was not chosen is zero. ``result``: of topk itself, the number of
     its result.
@@ -88,6 +98,8 @@ class Chosen:
     positive: bool = False
     zeroed: bool = False
     result: int | None = None
+    apart: bool = False
+    """With one more dimension, of one, behind the entries."""
 
     @property
     def dims(self) -> Dims:
@@ -99,7 +111,8 @@ class Chosen:
         supported(
             self.result is not None, "what a router computes of what it chose is read by something else than experts"
         )
-        return self.selection.ordered.result(at, columns=self.result == 1)
+        made = self.selection.ordered.result(at, columns=self.result == 1)
+        return in_shape(at, made, (*sizes(made.dims), 1)) if self.apart else made
 
     def filled(self, at: Importer, fill: float) -> Value:
         """All columns, with ``fill`` in the place of those that were not chosen."""
@@ -111,16 +124,15 @@ class Chosen:
                 stream = self.dense.stream.map(KeepTopK(selection.k), name=at.name("kept"))
                 selection.made[key] = replace(self.dense, stream=stream)
             else:
-                selection.made[key] = self.where(at, self.dense, fill)
+                made = self.where(at, self.dense, fill, kept(self.dense.stream))
+                selection.made[key] = replace(made, dtype=self.dense.dtype)
         return selection.made[key]
 
-    def where(self, at: Importer, chosen: Value | float, other: Any) -> Value:
-        """``chosen`` numbers, and ``other`` ones in the place of those that are not."""
-        dtype, selection = kept(self.dense.stream), self.selection
+    def where(self, at: Importer, chosen: Value | float, other: Any, dtype: DType) -> Value:
+        """``chosen`` numbers, and ``other`` ones in the place of those that are not, in the format ``dtype``."""
+        selection = self.selection
         mask = replace(selection.of, stream=selection.mask(at, selection.k), dtype=BOOL)
-        (chooses, *streams), lead = alongside(at, mask, chosen, other, dtype=dtype)
-        first, second = (cast(at, each, dtype) for each in streams)
-        return replace(lead, stream=chooses.map(Where(), first, second, name=at.name("chosen")), dtype=self.dense.dtype)
+        return choose(at, mask, chosen, other, dtype)
 
     def lowered(
         self, at: Importer, lowering: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]
@@ -131,16 +143,25 @@ class Chosen:
             return lowering(at, *args, **options)
         if kind in PLACED and isinstance(args[2], Chosen) and args[1] in (-1, len(self.dims) - 1):
             return PLACED[kind](at, args[0], *args[2:])
+        if lowering.__module__ == HITS:
+            return lowering(at, *args, **options)
+        listed = next((each for arg in args if isinstance(arg, list) for each in arg), None)
+        if hasattr(listed, "lowered"):
+            return listed.lowered(at, lowering, args, options)
+        if kind == "unsqueeze" and args[1] in (-1, len(self.dims)) and not self.apart:
+            return replace(self, apart=True)
         if kind in VIEWS:
             shape = at.meta.shape
             supported(shape[-1] == self.selection.k, "what a router chose changes its last dimension")
             return replace(self, dense=in_shape(at, self.dense, (*shape[:-1], sizes(self.dims)[-1])))
-        if kind in NEUTRAL and args[1] in (-1, [-1], len(self.dims) - 1, [len(self.dims) - 1]):
+        if kind in NEUTRAL and not self.apart and args[1] in (-1, [-1], len(self.dims) - 1, [len(self.dims) - 1]):
             made = lowering(at, self.filled(at, NEUTRAL[kind]), *args[1:], **options)
             if "softmax" in kind:
                 return replace(self, dense=made, positive=True, zeroed=True, result=None)
-            self.selection.sums.append(made)
+            if self.positive:
+                self.selection.sums.append(made)
             return made
+        args = [_number(each) for each in args]
         if lowering.__module__.rpartition(".")[2] in SCALARS and self._is_alone(args):
             return self._scalars(at, kind, lowering, args, options)
         plain = [each.value(at) if isinstance(each, Chosen) else each for each in args]
@@ -150,7 +171,9 @@ class Chosen:
         """Whether a function of single scalars is one of the chosen entries, and of numbers for whole rows."""
         tensors = [each for each in args if hasattr(each, "dims")]
         return all(
-            each.selection is self.selection if isinstance(each, Chosen) else sizes(each.dims)[-1:] == (1,)
+            each.selection is self.selection and not each.apart
+            if isinstance(each, Chosen)
+            else sizes(each.dims)[-1:] == (1,)
             for each in tensors
         )
 
@@ -186,8 +209,21 @@ def top(
         made = numbered.Ordered(value, k, largest)
         return tuple(back(made.result(at, columns=bool(n))) if at.is_read(n) else None for n in range(2))
     positive = _is_positive(at, at.node.args[0])
-    selection = Selection(at.whole_rows(x, "a router looks at a whole row"), k, positive)
-    return Chosen(selection, selection.of, positive, result=0), Chosen(selection, selection.of, positive, result=1)
+    of = at.whole_rows(x, "a router looks at a whole row")
+    selection, (rows, columns) = Selection(of, k, positive), of.layout.tile
+    values = Chosen(selection, of, positive, result=0)
+    if not at.is_read(1):
+        return values, None
+    numbers = [[*range(columns)]] * rows
+    places = at.graph.constant(numbers, dtype=INT32, reference=of.stream, name=at.name("places"))
+    return values, Chosen(selection, replace(of, stream=places, dtype=INT32), positive=True, result=1)
+
+
+def _number(given: Any) -> Any:
+    """A tensor of which all scalars are one number as that, anything else as it is."""
+    if isinstance(given, Stored) and given.is_constant and given.data.size and (given.data == given.data.flat[0]).all():
+        return given.data.flat[0].item()
+    return given
 
 
 def _gathered(at: Importer, x: Any, index: Chosen) -> Chosen:
@@ -198,8 +234,7 @@ def _gathered(at: Importer, x: Any, index: Chosen) -> Chosen:
 
 def _scattered(at: Importer, x: Any, index: Chosen, source: Any) -> Value:
     """``x`` with other numbers for the entries that a router chose."""
-    value = index.where(at, source.dense if isinstance(source, Chosen) else source, x)
-    return with_dtype(value, at.rounded(value.stream), at.dtype)
+    return index.where(at, source.dense if isinstance(source, Chosen) else source, x, at.dtype)
 
 
 def routed(at: Importer, index: Any, weight: Any, count: int) -> Chosen:

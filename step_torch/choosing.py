@@ -14,8 +14,9 @@ from step_torch.layouts import dividing
 from step_torch.nodes import Nodes
 from step_torch.tiling import Tiling
 
-NARROW, WIDEST, STEP = 128, 4096, 64
-"""Weights up to so many columns are narrow; the most columns of a tile that is chosen, and the most rows."""
+NARROW, WIDEST, STEP, TERMS = 128, 4096, 64, 16
+"""Weights up to so many columns are narrow; the most columns of a tile that is chosen, and
+the most rows; terms of a fused sum that are added at once."""
 
 WEIGHTS = {"aten.linear.default": (1, True), "aten.addmm.default": (2, False), "aten.mm.default": (1, False)}
 """Which argument of a product its weight is, and whether that has a row for every column of the result."""
@@ -82,7 +83,7 @@ def _of_one(fabric: FabricConfig) -> int:
 def _cycles(tiling: Tiling, given: Sequence[WeightProduct], fabric: FabricConfig) -> float:
     """The fewest cycles of all products, of which those of one value go on at once, and others after each other."""
     assert tiling.columns is not None
-    turn, total = fabric.stages if tiling.sum == "ordered" else 1, 0.0
+    turn, total = fabric.stages if tiling.sum == "ordered" else 1 / TERMS, 0.0
     for _, group in groupby(given, key=lambda each: each.x):
         same = list(group)
         loads = max(each.bytes / tiling.side_by_side for each in same) / _of_one(fabric)

@@ -209,7 +209,8 @@ class Importer:
 
     def free(self, stem: str) -> str:
         """``stem``, or with a number behind it where another operator or tensor is called so."""
-        taken = {*self.nodes.inputs, *self.nodes.output_names}, self.graph.nodes, self.graph.tensors
+        own = {*self.nodes.inputs, *self.nodes.output_names}
+        taken = own, self.graph.nodes, self.graph.tensors, self.graph.feedbacks
         return unused(stem, lambda name: f"{name}_chunks" in self.graph.nodes or any(name in each for each in taken))
 
     def value(self, given: Any) -> Value:

@@ -156,7 +156,7 @@ class Joiner:
         other = layout.rows if side == "col" else layout.columns
         if other is not None and other.axis == part.axis and other.count > 1:
             value = self._cut(value, "row" if side == "col" else "col", 1, why)
-        value = self.innermost(value, part, why)
+        value = self.innermost(value, part, why, size)
         loop, joined = value.layout.loops[-1], size // part.count
         stream, loops = value.stream, value.layout.loops[:-1]
         if joined < loop.count:
@@ -167,12 +167,14 @@ class Joiner:
         self._enter(f"Retile to {tile}", joined * _tile_bytes(value), why)
         return self._with_tile(value, stream, loops, side, tile)
 
-    def innermost(self, value: Value, part: AxisPart, why: str) -> Value:
-        """``value`` with the loop over the blocks ``part`` innermost."""
-        found = [each for each in value.layout.loops if each.axis == part.axis and each.step == part.count * part.step]
-        expect(found, f"no loop goes over blocks of {part} in {value.layout}", NoJoin)
-        others = [each for each in value.layout.loops if each is not found[-1]]
-        value = self.reordered(value, (*others, found[-1]), why)
+    def innermost(self, value: Value, part: AxisPart, why: str, size: int | None = None) -> Value:
+        """``value`` with the loops over blocks ``part`` innermost, as far as ``size`` goes, as one."""
+        reach, held = part.step * (size or part.axis.extent), value.layout.loops
+        within = [each for each in held if each.axis == part.axis and each.step < reach]
+        own = sorted(within, key=lambda each: -each.step)
+        blocks = own and own[-1].step == part.count * part.step
+        expect(blocks, f"no loop goes over blocks of {part} in {value.layout}", NoJoin)
+        value = self.reordered(value, (*(each for each in held if each not in own), *own), why)
         while len(value.layout.loops) > 1:
             *loops, outer, inner = value.layout.loops
             if (outer.axis, outer.step) != (inner.axis, inner.count * inner.step):

@@ -67,7 +67,7 @@ class Stored:
 
     def facing(self, wanted: TileLayout) -> Stored:
         """A parameter that lies in memory as tiles of ``wanted`` have it: their rows and columns are its last ones."""
-        rows, columns = (part.axis if part else None for part in (wanted.rows, wanted.columns))
+        rows, columns = (part.axis if part and part.count > 1 else None for part in (wanted.rows, wanted.columns))
         axes = [axis for each in self.dims for axis in each]
         outer, last = self.axes
         there = (columns is None or columns in last) and (rows is None or rows in outer[-1:])

@@ -24,8 +24,8 @@ WHY = "a window reads pixels again"
 
 
 @dataclass(frozen=True)
-class Window:
-    """Window of ``size`` pixels along an axis, ``dilation`` apart, that moves in steps of ``stride``.
+class PixelWindow:
+    """PixelWindow of ``size`` pixels along an axis, ``dilation`` apart, that moves in steps of ``stride``.
 
     ``border``: pixels in front of the first one. ``spread``: pixels of the image lie so far apart.
     """
@@ -57,7 +57,7 @@ def pixels(at: Importer, x: Any) -> Value:
     return replace(value, dims=(outer[0], channels, *outer[1:]), layout=layout)
 
 
-def under(at: Importer, x: Value, windows: Sequence[Window], fill: float = 0.0) -> Value:
+def under(at: Importer, x: Value, windows: Sequence[PixelWindow], fill: float = 0.0) -> Value:
     """The pixels of ``x`` under each window [batch, *windows, *pixels of one]; the border is ``fill``.
 
     Rows of a tile are neighbouring windows. Dimensions are those of the result, without the pixels of a window.

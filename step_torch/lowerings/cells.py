@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from step import BF16, FP32, Stream
-from step.functions import Add, Cast, Exp, Matmul, Max, Mul, MulAdd, Reciprocal, Scale, Sub, Tanh
+from step.functions import Add, Cast, Matmul, Mul, MulAdd, Relu, Sigmoid, Sub, Tanh
 from step.language.graph import Feedback
 from step_torch.importing import Importer
 from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, sizes, whole
@@ -19,10 +20,23 @@ from step_torch.loops import in_one_loop
 from step_torch.lowerings import shapes
 from step_torch.lowerings.elementwise import renamed
 from step_torch.lowerings.products import Product, below, linear
+from step_torch.pieces import chained
 from step_torch.registry import lowers
 from step_torch.sources import Stored, supported
 
 WHY = "a step has all rows of a batch"
+
+
+@dataclass(frozen=True)
+class _Later:
+    """A result that is made when somebody reads it."""
+
+    dims: Dims
+    make: Callable[[], Value]
+
+    def value(self, at: Importer) -> Value:
+        """The result as a stream."""
+        return self.make()
 
 
 @dataclass(frozen=True)
@@ -61,23 +75,16 @@ class _Gates:
 
     def open(self, number: int) -> Stream:
         """How far a gate is open."""
-        total, at = self.total(number), self.at
-        one = at.graph.constant(1.0, dtype=FP32, reference=total, name=at.name("one"))
-        power = total.map(Scale(-1.0), name=at.name("negative")).map(Exp(), name=at.name("power"))
-        return power.map(Add(), one, name=at.name("divisor")).map(Reciprocal(), name=at.name("open"))
+        return self.total(number).map(Sigmoid(), name=self.at.name("open"))
 
     def _read(self, given: Stored, number: int) -> Stream:
         """The part of a weight that belongs to a gate, for every step."""
         size = self.layout.tile[1]
-        names = "gate", "inner"
-        axes = [
-            TensorAxis(self.at.name(name), size)
-            for name, _ in zip(names[-given.data.ndim :], given.data.shape, strict=True)
-        ]
+        axes = [TensorAxis(self.at.name(name), size) for name in ("gate", "inner")[: given.data.ndim]]
         own = slice(number * size, (number + 1) * size)
         part = given.formed(str(number), lambda data: data[own], tuple((each,) for each in axes))
-        rows, columns = [None, *map(whole, axes)][-2:]
-        value = self.at.in_layout(part, TileLayout(self.layout.loops, rows, columns), WHY)
+        rows = whole(axes[0]) if len(axes) > 1 else None
+        value = self.at.in_layout(part, TileLayout(self.layout.loops, rows, whole(axes[-1])), WHY)
         return in_one_loop(self.at, value, "weight")
 
 
@@ -96,18 +103,13 @@ def _gru(at: Importer, gates: _Gates, state: Stream) -> list[Stream]:
     return [gates.open(1).map(MulAdd(out=BF16), change, new, name=at.name("state"))]
 
 
-def _tanh(at: Importer, gates: _Gates, state: Stream) -> list[Stream]:
-    return [gates.total(0).map(Tanh(out=BF16), name=at.name("state"))]
-
-
-def _relu(at: Importer, gates: _Gates, state: Stream) -> list[Stream]:
-    total = gates.total(0)
-    zero = at.graph.constant(0.0, dtype=FP32, reference=total, name=at.name("zero"))
-    return [total.map(Max(out=BF16), zero, name=at.name("state"))]
+def _plain(at: Importer, gates: _Gates, state: Stream) -> list[Stream]:
+    function = Relu(out=BF16) if "relu" in at.node.op else Tanh(out=BF16)
+    return [gates.total(0).map(function, name=at.name("state"))]
 
 
 _CELLS: dict[str, Callable[..., list[Stream]]] = {
-    "aten.lstm.input": _lstm, "aten.gru.input": _gru, "aten.rnn_tanh.input": _tanh, "aten.rnn_relu.input": _relu
+    "aten.lstm.input": _lstm, "aten.gru.input": _gru, "aten.rnn_tanh.input": _plain, "aten.rnn_relu.input": _plain
 }  # fmt: skip
 """New states of a step, of which the first is its output."""
 
@@ -128,16 +130,17 @@ def recurrent(
     """Layers, each of which is one cell in a loop over time."""
     supported(not bidirectional, "both directions of time; the first one alone has a lowering")
     x = shapes.transpose(at, x, 0, 1) if batch_first else x
-    width, ends = len(weights) // count, list[list[Value]]()
+    width, ends = len(weights) // count, list[list[_Later]]()
     for number in range(count):
         begin = [_of_layer(each, number) for each in (states if isinstance(states, list) else [states])]
         x, last = _over_time(at, x, begin, weights[number * width : (number + 1) * width])
         ends.append(last)
-    result = shapes.transpose(at, x, 0, 1) if batch_first else x
+    time, batch, hidden = x.dims
+    result = _Later((batch, time, hidden), lambda: shapes.transpose(at, x, 0, 1)) if batch_first else x
     return result, *(_stacked(at, each) for each in zip(*ends, strict=True))
 
 
-def _over_time(at: Importer, x: Any, begin: list[Any], weights: list[Stored]) -> tuple[Value, list[Value]]:
+def _over_time(at: Importer, x: Any, begin: list[Any], weights: list[Stored]) -> tuple[_Later, list[_Later]]:
     """The outputs of all steps, and the states behind the last one."""
     graph, (of_input, of_state, *biases), (time, batch, _) = at.graph, weights, x.dims
     steps, hidden = sizes([time])[0], TensorAxis(at.name("hidden"), of_state.data.shape[1])
@@ -148,21 +151,28 @@ def _over_time(at: Importer, x: Any, begin: list[Any], weights: list[Stored]) ->
     back = list[Feedback]()
     for number, first in enumerate(now if steps > 1 else ()):
         enter = graph.turns(2, [0] + [1] * (steps - 1), name=at.name("enter"))
-        back.append(graph.feedback(first.element, [steps - 1], name=at.name(f"back{number}")))
+        back.append(graph.feedback(first.element, [steps - 1], name=at.name("back")))
         both = graph.reassemble([first, back[-1].stream], enter, order="index", name=at.name("state_in"))
         now[number] = both.flatten(0, 1, name=at.name("now")).assume_shape([steps])
     of_inputs = replace(linear(at, x, of_input, *biases[:1]), dtype=FP32)
     new = _CELLS[at.node.op](at, _Gates(at, of_inputs, now[0], [of_state, *biases[1:]], batch, layout), *now)
-    result, ends = new[0], [*new]
-    for number, loop in enumerate(back):
-        leave = graph.turns(2, [0] * (steps - 1) + [1], name=at.name("leave"))
-        again, ends[number] = new[number].partition(leave, targets=2, name=at.name("state_out"))
-        loop.close(again.assume_shape([steps - 1]))
-        result = new[0].reshape(steps, name=at.name("steps"))[0].assume_shape([1, steps])
-    shown = (at.rounded(each.assume_shape([1])) for each in ends)
-    return Value(result, (time, batch, (hidden,)), layout, BF16), [
-        Value(each, (batch, (hidden,)), tile, BF16) for each in shown
-    ]
+    dims, behind = ((), batch, (hidden,)), [0] * (steps - 1)
+    for each, loop in zip(new, back, strict=False):
+        again = each.partition(graph.turns(1, [*behind, []], name=at.name("again")), targets=1, name=at.name("next"))
+        loop.close(again[0].assume_shape([steps - 1]))
+
+    def outputs() -> Value:
+        stream = new[0].reshape(steps, name=at.name("steps"))[0].assume_shape([1, steps]) if back else new[0]
+        return Value(stream, (time, *dims[1:]), layout, BF16)
+
+    def end(state: Stream) -> Value:
+        if back:
+            last = graph.turns(1, [*([] for _ in behind), [0]], name=at.name("last"))
+            state = state.partition(last, targets=1, name=at.name("end"))[0].assume_shape([1])
+        is_wide = state.element.tiles[0].dtype is FP32
+        return Value(state.map(Cast(BF16), name=at.name("rounded")) if is_wide else state, dims, tile, BF16)
+
+    return _Later((time, *dims[1:]), outputs), [_Later(dims, partial(end, each)) for each in new]
 
 
 def _named(at: Importer, given: Any, dims: Dims) -> Any:
@@ -178,13 +188,9 @@ def _of_layer(states: Any, number: int) -> Any:
     return replace(states, dims=states.dims[1:])
 
 
-def _stacked(at: Importer, ends: Sequence[Value]) -> Value:
+def _stacked(at: Importer, ends: Sequence[_Later]) -> _Later:
     """States [layers, batch, hidden] of all layers behind the last step."""
-    first, count = ends[0], len(ends)
-    if count == 1:
-        return replace(first, dims=((), *first.dims))
-    turns, layers = at.graph.turns(count, dims=[1, count], name=at.name("turns")), TensorAxis(at.name("layers"), count)
-    both = at.graph.reassemble([each.stream for each in ends], turns, order="index", name=at.name("stacked"))
-    stream = both.flatten(0, 1, name=at.name("ends")).assume_shape([1, count])
-    layout = replace(first.layout, loops=(AxisPart(layers, count),))
-    return Value(stream, ((layers,), *first.dims), layout, BF16)
+    if len(ends) == 1:
+        return ends[0]
+    layers = TensorAxis(at.name("layers"), len(ends))
+    return _Later(((layers,), *ends[0].dims[1:]), lambda: chained(at, [each.value(at) for each in ends], 0))

@@ -16,7 +16,7 @@ from step_torch.lowerings.elementwise import add
 from step_torch.lowerings.products import Product
 from step_torch.registry import lowers
 from step_torch.sources import Stored, supported
-from step_torch.windows import Window, pixels, under
+from step_torch.windows import PixelWindow, pixels, under
 
 
 @lowers("aten.convolution.default")
@@ -41,9 +41,11 @@ def convolution(
     if transposed:
         borders = [reach * (size - 1) - each for size, reach, each in zip(kernel, dilation, padding, strict=True)]
         supported(min(borders) >= 0, f"a padding of {padding} is wider than the window")
-        windows = [Window(*each) for each in zip(kernel, [1] * len(kernel), borders, dilation, stride, strict=True)]
+        windows = [
+            PixelWindow(*each) for each in zip(kernel, [1] * len(kernel), borders, dilation, stride, strict=True)
+        ]
     else:
-        windows = [Window(*each) for each in zip(kernel, stride, padding, dilation, strict=True)]
+        windows = [PixelWindow(*each) for each in zip(kernel, stride, padding, dilation, strict=True)]
     weight = _of_outputs(weight, groups, transposed=transposed)
     channels = sizes(x.dims)[1]
     if groups == channels == len(weight.data) > 1:
@@ -56,9 +58,9 @@ def convolution(
     return replace(value, dims=(space[0], (axis,), *space[1:]))
 
 
-def _beside(at: Importer, x: Any, windows: list[Window]) -> Value:
+def _beside(at: Importer, x: Any, windows: list[PixelWindow]) -> Value:
     """All that is under a window side by side [batch, *windows, pixels * channels]."""
-    if all(each == Window(1) for each in windows):
+    if all(each == PixelWindow(1) for each in windows):
         return at.whole_rows(shapes.permute(at, x, [0, *range(2, len(x.dims)), 1]), "a product takes all channels")
     found = under(at, pixels(at, x), windows)
     stream = found.stream.accum(RetileCol(), rank=len(windows), name=at.name("beside"))
@@ -68,7 +70,7 @@ def _beside(at: Importer, x: Any, windows: list[Window]) -> Value:
     return Value(stream, (found.dims[0], *found.dims[2:], (inner,)), layout, found.dtype)
 
 
-def _by_itself(at: Importer, x: Any, weight: Stored, bias: Stored | None, windows: list[Window]) -> Value:
+def _by_itself(at: Importer, x: Any, weight: Stored, bias: Stored | None, windows: list[PixelWindow]) -> Value:
     """Every channel with weights of its own."""
     found = under(at, pixels(at, x), windows)
     (axis,), kernel = found.dims[1], weight.data.shape[2:]

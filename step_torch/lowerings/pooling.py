@@ -11,7 +11,7 @@ from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value, sizes
 from step_torch.registry import lowers
 from step_torch.sources import supported
-from step_torch.windows import WHY, Window, pixels, under
+from step_torch.windows import WHY, PixelWindow, pixels, under
 
 
 @lowers("aten.max_pool2d_with_indices.default", "aten.max_pool2d.default")
@@ -83,13 +83,13 @@ def _windows(
     stride: list[int] | None = None,
     padding: list[int] | None = None,
     dilation: list[int] | None = None,
-) -> list[Window]:
+) -> list[PixelWindow]:
     """One for each axis; a list of one is for all of them."""
     given = (kernel, stride or kernel, padding or [0], dilation or [1])
-    return [Window(*(each[axis % len(each)] for each in given)) for axis in range(2)]
+    return [PixelWindow(*(each[axis % len(each)] for each in given)) for axis in range(2)]
 
 
-def _mean(at: Importer, x: Any, windows: list[Window], divisor: int | None = None) -> Value:
+def _mean(at: Importer, x: Any, windows: list[PixelWindow], divisor: int | None = None) -> Value:
     found = under(at, pixels(at, x), windows)
     total = found.stream.accum(Add(out=FP32), rank=len(windows), name=at.name("sum"))
     share = Scale(1 / (divisor or prod(each.size for each in windows)), out=at.dtype)

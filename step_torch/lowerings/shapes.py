@@ -126,6 +126,7 @@ def over(at: Importer, x: Any, dims: Dims) -> Any:
 
 def _permuted(at: Importer, x: Any, order: list[int]) -> Any:
     """A parameter lies in memory as it is read; an input can not, unless only dimensions of one change places."""
+    x = x if isinstance(x, Stored) else at.value(x)
     dims = tuple(x.dims[each] for each in order)
     if isinstance(x, Stored) and x.is_parameter:
         return x.formed("of_" + "_".join(map(str, order)), lambda data: data.transpose(order), dims)

@@ -12,6 +12,7 @@ import pytest
 
 import step
 import step_torch
+from cosim.comparing.compare import compare
 from step.errors import InputError
 
 pytestmark = pytest.mark.torch
@@ -127,6 +128,21 @@ def _lstm(layer: nn.Module, x: Tensor, state: Tensor, cell: Tensor) -> tuple[Ten
     return outputs, last, kept
 
 
+RTL: dict[str, tuple[Callable[[], nn.Module], Shapes]] = {
+    "a_small_lenet": (
+        lambda: nn.Sequential(
+            nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(4, 8, 3), nn.ReLU(), nn.Flatten(),
+            nn.Linear(32, 5),
+        ),
+        ((1, 1, 8, 8),),
+    ),
+    "an_lstm": (
+        lambda: Called(lambda lstm, last, x: last(lstm(x)[0][:, -1]), nn.LSTM(4, 8, batch_first=True), nn.Linear(8, 3)),
+        ((1, 4, 4),),
+    ),
+}  # fmt: skip
+
+
 def captured(module: nn.Module, shapes: Shapes, path: Path) -> Path:
     """A module of random weights, and random data."""
     given = [torch.randn(*shape, dtype=torch.bfloat16) for shape in shapes]
@@ -147,6 +163,14 @@ def test_it_is_as_exact_as_torch(name: str, tmp_path: Path) -> None:
     timed, meant = step.run(model.program, "approx", values="all"), step.run(model.program, "interpret")
     for output, each in meant.outputs.items():
         assert np.array_equal(np.asarray(timed.outputs[output]), np.asarray(each))
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("name", RTL)
+def test_in_rtl(name: str, tmp_path: Path) -> None:
+    make, shapes = RTL[name]
+    found = compare(step_torch.load(captured(make(), shapes, tmp_path / "model.pt2")).program, optimize=False)
+    assert found.passed and found.mismatches == 0, found.complaints
 
 
 @pytest.mark.parametrize(

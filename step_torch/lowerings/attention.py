@@ -63,8 +63,7 @@ def attention(
     supported(not q[1] % k[1], f"{q[1]} heads of queries can not share {k[1]} heads of keys")
     scores = Scores(scale, causal, window, softcap, mask)
     if isinstance(key, Cached) and isinstance(value, Cached):
-        keys = sizes(key.dims)[2] + k[2]
-        return _decode(at, at.value(query), key, value, scores.known(q[2], keys), sinks)
+        return _decode(at, at.value(query), key, value, scores.known(q[2], sizes(key.dims)[2]), sinks)
     return _prefill(at, at.value(query), at.value(key), at.value(value), scores.known(q[2], k[2]), sinks)
 
 

@@ -81,7 +81,8 @@ class Importer:
                 others = {*names.values(), *self.nodes.inputs, *self.nodes.output_names}
                 names[target] = unused(own, others.__contains__)
             given = self.stored(names[target], self.archive.weights[target], is_parameter=True)
-            self.values[name] = replace(given, exact=given.data) if given.data.dtype.name in _WHOLE else given
+            known = given.data.dtype.name in _WHOLE or target.startswith("known_")
+            self.values[name] = replace(given, exact=given.data) if known else given
 
     def check_format(self, given: Stored) -> None:
         """Raises `Unsupported` where ``given`` has numbers that streams do not have, when somebody reads it."""
@@ -150,8 +151,8 @@ class Importer:
                     lost.update(node.results)
         if failed:
             lines = "".join(f"\n  {each}" for each in failed)
-            operators = f"{len(failed)} operator{'s' * (len(failed) > 1)}"
-            raise InputError(f"'{self.archive.path}' has {operators} without a lowering:{lines}")
+            missing = f"{len(failed)} operator{'s' * (len(failed) > 1)} without a lowering"
+            raise InputError(f"'{self.archive.path}' has {missing} (docs/torch.md says how to add one):{lines}")
 
     def _lower(self, node: TorchNode, lowering: Callable[..., Any]) -> None:
         self.node = node
@@ -259,7 +260,7 @@ _FAILURES = (Unsupported, NoJoin, TypeMismatch, GraphError)
 """What a lowering raises for what it can not do, or the graph for operators that do not fit each other."""
 
 _WHOLE = ("int64", "int32", "bool")
-"""Formats whose numbers an import knows: they are no weights."""
+"""Formats whose numbers an import knows, as it does those that a capture computed: they are no weights."""
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
 

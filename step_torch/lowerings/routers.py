@@ -11,12 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from step import BF16, BOOL, Stream
 from step.functions import Compare, Div, KeepTopK, Where
 from step_torch import numbered
 from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import Dims, Value, sizes
-from step_torch.lowerings.elementwise import together
+from step_torch.lowerings.elementwise import alongside, cast, kept
 from step_torch.lowerings.rows import along
 from step_torch.registry import lowers
 from step_torch.sources import supported
@@ -68,7 +70,7 @@ class Selection:
                 rows = rows.map(Compare("=="), zero, name=at.name("zeros")).map(
                     Where(), least, rows, name=at.name("some")
                 )
-            kept = rows.map(KeepTopK(k), name=at.name(f"first{k}"))
+            kept = rows.map(KeepTopK(k), name=at.name(f"largest{k}"))
             self._masks[k] = kept.map(Compare("!="), zero, name=at.name(f"mask{k}"))
         return self._masks[k]
 
@@ -109,21 +111,16 @@ class Chosen:
                 stream = self.dense.stream.map(KeepTopK(selection.k), name=at.name("kept"))
                 selection.made[key] = replace(self.dense, stream=stream)
             else:
-                constant = at.graph.constant(
-                    fill,
-                    dtype=self.dense.stream.element.tiles[0].dtype,
-                    reference=self.dense.stream,
-                    name=at.name("fill"),
-                )
-                selection.made[key] = self.where(at, self.dense.stream, constant)
+                selection.made[key] = self.where(at, self.dense, fill)
         return selection.made[key]
 
-    def where(self, at: Importer, chosen: Stream, other: Stream) -> Value:
-        """``chosen`` numbers in the layout of ``dense``, and ``other`` ones in the place of those that are not."""
-        selection = self.selection
+    def where(self, at: Importer, chosen: Value | float, other: Any) -> Value:
+        """``chosen`` numbers, and ``other`` ones in the place of those that are not."""
+        dtype, selection = kept(self.dense.stream), self.selection
         mask = replace(selection.of, stream=selection.mask(at, selection.k), dtype=BOOL)
-        first, _, lead = together(at, mask, self.dense)
-        return replace(lead, stream=first.map(Where(), chosen, other, name=at.name("chosen")), dtype=self.dense.dtype)
+        (chooses, *streams), lead = alongside(at, mask, chosen, other, dtype=dtype)
+        first, second = (cast(at, each, dtype) for each in streams)
+        return replace(lead, stream=chooses.map(Where(), first, second, name=at.name("chosen")), dtype=self.dense.dtype)
 
     def lowered(
         self, at: Importer, lowering: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]
@@ -163,14 +160,14 @@ class Chosen:
         """A function of single scalars of all columns."""
         others = [each for each in args if hasattr(each, "dims") and not isinstance(each, Chosen)]
         several = [each for each in args if isinstance(each, Chosen)]
-        kept = [self.selection.made.get((id(each.dense), 0.0)) for each in several]
-        given = [each.dense if own is None else own for each, own in zip(several, kept, strict=True)]
+        filled = [self.selection.made.get((id(each.dense), 0.0)) for each in several]
+        given = [each.dense if own is None else own for each, own in zip(several, filled, strict=True)]
         factors = [each > 0 for each in args[1:] if isinstance(each, int | float)]
         stays = kind in ("mul", "div", "_to_copy", "to", "clone") and all(
             any(each is one for one in self.selection.sums) for each in others
         )
         positive = kind in POSITIVE or (stays and all(factors) and all(each.positive for each in several))
-        zeroed = stays and any(own is not None or each.zeroed for each, own in zip(several, kept, strict=True))
+        zeroed = stays and any(own is not None or each.zeroed for each, own in zip(several, filled, strict=True))
         if kind == "div" and others and _is_rounded(at):
             value = with_dtype(given[0], given[0].stream.map(Div(BF16), others[0].stream, name=at.name()), BF16)
         else:
@@ -201,10 +198,21 @@ def _gathered(at: Importer, x: Any, index: Chosen) -> Chosen:
 
 def _scattered(at: Importer, x: Any, index: Chosen, source: Any) -> Value:
     """``x`` with other numbers for the entries that a router chose."""
-    _, base, _ = together(at, index.dense, x)
-    if isinstance(source, Chosen):
-        return index.where(at, source.dense.stream, base)
-    return index.where(at, at.graph.constant(source, dtype=at.dtype, reference=base, name=at.name("source")), base)
+    value = index.where(at, source.dense if isinstance(source, Chosen) else source, x)
+    return with_dtype(value, at.rounded(value.stream), at.dtype)
+
+
+def routed(at: Importer, index: Any, weight: Any, count: int) -> Chosen:
+    """The ``weight`` of the experts ``index`` [rows, k] of every row, out of ``count``, wherever they come from."""
+    if isinstance(index, Chosen) and isinstance(weight, Chosen) and index.selection is weight.selection:
+        return weight
+    rows, k = sizes(index.dims)
+    none = at.whole_rows(at.constant(np.zeros((rows, count)), "none", "bfloat16"), "a row has a place for each expert")
+    places = at.value(index)
+    mask = numbered.scattered(at, none, places, 1.0, adds=False)
+    return Chosen(
+        Selection(mask, k, True), numbered.scattered(at, none, places, at.value(weight), adds=True), zeroed=True
+    )
 
 
 PLACED: Mapping[str, Callable[..., Any]] = {"gather": _gathered, "scatter": _scattered}

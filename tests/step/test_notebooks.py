@@ -23,8 +23,8 @@ twice(x)
 """,
     'x.sink("y")\nprogram = Program(graph, {"x": [1, 2]})\nprogram.run',
     'program.save("p.json")\nstep.load_program("p.json") == program, graph.nodes["y"].location',
-    'step.run(program, "fast")',
-    'import os\nos.environ["STEP_TRACEBACK"] = "1"\nstep.run(program, "fast")',
+    'step.run("nowhere.py")',
+    'import os\nos.environ["STEP_TRACEBACK"] = "1"\nstep.run("nowhere.py")',
 )
 
 
@@ -41,8 +41,8 @@ def test_errors_point_at_cells(tmp_path: Path) -> None:
     ]
     assert shown[3].data["text/plain"] == "(True, Location(file='Cell 3', line=1))"
     assert shown[4].traceback == [
-        f"{red}there is no back end 'fast'; there are approx, interpret, published, rtl",
-        '  Cell 5, line 1, in <module>: step.run(program, "fast")',
+        f"{red}there is no file 'nowhere.py'",
+        '  Cell 5, line 1, in <module>: step.run("nowhere.py")',
     ]
     assert shown[5].traceback[0] == "Traceback (most recent call last):"
-    assert shown[5].traceback[-1].startswith("step.errors.UnknownName: there is no back end 'fast'; ")
+    assert shown[5].traceback[-1].startswith("step.errors.FormatError: there is no file 'nowhere.py'")

@@ -59,8 +59,9 @@ def test_what_is_missing_is_listed(name: str) -> None:
     with pytest.raises(InputError) as caught:
         step_torch.load(path)
     count = MISSING[name].count("\n") + 1
+    operators = f"{count} operator{'s' * (count > 1)}"
     assert str(caught.value) == (
-        f"'{path}' has {count} operator{'s' * (count > 1)} without a lowering:\n  {MISSING[name]}"
+        f"'{path}' has {operators} without a lowering (docs/torch.md says how to add one):\n  {MISSING[name]}"
     )
 
 

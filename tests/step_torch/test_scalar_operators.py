@@ -29,7 +29,8 @@ WRITTEN = (
     "2 / x", "torch.rsub(x, y, alpha=3)", "torch.add(x, y, alpha=2)", "torch.sub(x, 2, alpha=3)",
     "torch.maximum(x, y)", "torch.minimum(x, y)", "((x > 0) & (x <= 1)) | ~(x == y) ^ (x != 2)", "x >= y", "x < y",
     "torch.logical_xor(torch.logical_not(x), torch.logical_and(x, y > 0) | (y > x))", "torch.where(x > y, x, -y)",
-    "x.masked_fill(x > 0, torch.tensor(3.0, dtype=x.dtype))", "x * (x > 0)", "(x > 0).float() + y", "torch.addcmul(x, x, y, value=2)",
+    "x.masked_fill(x > 0, torch.tensor(3.0, dtype=x.dtype))", "x * (x > 0)", "(x > 0).float() + y",
+    "torch.addcmul(x, x, y, value=2)",
     "torch.addcdiv(x, x, y)", "torch.lerp(x, y, x)", "x.isfinite()", "F.leaky_relu(x, 2.0)", "F.leaky_relu(x, -0.5)",
     "F.celu(x, 0.5)", "torch.logaddexp(x, y)", "x.bool()", "F.gelu(x, approximate='tanh')",
 )  # fmt: skip

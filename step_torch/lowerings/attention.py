@@ -64,8 +64,8 @@ def attention(
     scores = Scores(scale, causal, window, softcap, mask)
     if isinstance(key, Cached) and isinstance(value, Cached):
         return _decode(at, _head_by_head(at, query), key, value, scores.known(q[2], sizes(key.dims)[2]), sinks)
-    scores = scores.known(q[2], k[2])
-    return _prefill(at, *(_head_by_head(at, each) for each in (query, key, value)), scores, sinks)
+    heads = [_head_by_head(at, each) for each in (query, key, value)]
+    return _prefill(at, heads[0], heads[1], heads[2], scores.known(q[2], k[2]), sinks)
 
 
 @lowers("aten.scaled_dot_product_attention.default")
@@ -117,12 +117,12 @@ def _prefill(at: Importer, q: Value, k: Value, v: Value, scores: Scores, sinks: 
     layout = TileLayout((*outer, tiles), split.layout.rows, AxisPart(keys, size))
     dims = (batch, *((axis,) if axis.extent > 1 else () for axis in (heads, group)), rows, (keys,))
     score = scores.masked(at, score, Value(score, dims, layout, FP32), near)
+    sink = None
     if sinks is not None:
         column = _of_heads(sinks, heads, group)
-        sink: Stream | None = at.in_layout(column, TileLayout(outer), "a sink is read for every tile").stream
-    else:
-        nothing = {"dtype": FP32, "reference": split.stream, "name": at.name("nothing")}
-        sink = at.graph.constant(NOTHING, **nothing) if scores.blind else None
+        sink = at.in_layout(column, TileLayout(outer), "a sink is read for every tile").stream
+    elif scores.blind:
+        sink = at.graph.constant(NOTHING, dtype=FP32, reference=split.stream, name=at.name("nothing"))
     total, weights = weighing.online(score, v.stream, sum=at.tiling.sum, prefix=f"{at.name('weighed')}_", sink=sink)
     stream = total.map(Div(out=BF16), weights, name=at.name())
     columns = replace(split.layout, columns=v.layout.columns)
@@ -233,7 +233,7 @@ def _decode(at: Importer, q: Value, key: Cached, value: Cached, scores: Scores, 
     sink = None
     if sinks is not None:
         own = new["keys"]
-        column = _of_heads(sinks, *own.dims[1] or (heads,), group)
+        column = _of_heads(sinks, own.dims[1][0] if own.dims[1] else heads, group)
         rows = AxisPart(group, group.extent) if group.extent > 1 else None
         layout = TileLayout(own.layout.loops, rows)
         sink = in_one_loop(at, at.in_layout(column, layout, "a sink is read for every row"), "sink")

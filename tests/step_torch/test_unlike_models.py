@@ -62,7 +62,7 @@ def test_an_unknown_family_is_told_with_its_own_exception(tmp_path: Path) -> Non
 @cases(
     ("Gemma", {}), ("Gemma2", {**FULL, "query_pre_attn_scalar": 16}), ("Olmo", {}), ("Olmo2", {}),
     ("Granite", {"embedding_multiplier": 12.0, "logits_scaling": 4.0, "residual_multiplier": 0.2}),
-    ("Mistral", {"sliding_window": 6}), ("Gemma3Text", {"sliding_window": 4, "layer_types": ["sliding_attention"]}),
+    ("Mistral", {"sliding_window": 6}),
 )  # fmt: skip
 def test_it_writes_as_torch_does(name: str, changes: dict[str, Any], tmp_path: Path) -> None:
     """A scalar scales embeddings, and tables of positions are in FP32; where it is close the other token may be it."""

@@ -29,6 +29,6 @@ def looped(at: Importer, stream: Stream, rounds: Dim, extents: Sequence[int]) ->
     """``rounds`` of loops of these ``extents`` out of one loop."""
     if extents:
         stream = stream.assume_shape([rounds * prod(extents)])
-        for place in range(len(extents)):  # the innermost loop is the one that may be of any length
+        for place in range(len(extents)):  # from the outside, where extents may be dynamic
             stream = stream.reshape(prod(extents[place:]), name=at.name("loop"))[0]
     return stream.assume_shape([rounds, *extents])

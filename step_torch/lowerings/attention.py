@@ -63,9 +63,9 @@ def attention(
     supported(not q[1] % k[1], f"{q[1]} heads of queries can not share {k[1]} heads of keys")
     scores = Scores(scale, causal, window, softcap, mask)
     if isinstance(key, Cached) and isinstance(value, Cached):
-        keys = sizes(key.dims)[2] + k[2]
-        return _decode(at, at.value(query), key, value, scores.known(q[2], keys), sinks)
-    return _prefill(at, at.value(query), at.value(key), at.value(value), scores.known(q[2], k[2]), sinks)
+        return _decode(at, _head_by_head(at, query), key, value, scores.known(q[2], sizes(key.dims)[2]), sinks)
+    heads = [_head_by_head(at, each) for each in (query, key, value)]
+    return _prefill(at, heads[0], heads[1], heads[2], scores.known(q[2], k[2]), sinks)
 
 
 @lowers("aten.scaled_dot_product_attention.default")
@@ -90,7 +90,6 @@ def scaled_dot_product_attention(
 
 
 def _prefill(at: Importer, q: Value, k: Value, v: Value, scores: Scores, sinks: Any) -> Value:
-    q, k, v = (_rows_in_tiles(at, each) for each in (q, k, v))
     batch, rows, keys = q.dims[0], q.dims[2], TensorAxis(at.name("keys"), _extent(k, 2))
     heads, group = _heads(at, q, k)
     split = _grouped(q, heads, group)
@@ -118,12 +117,12 @@ def _prefill(at: Importer, q: Value, k: Value, v: Value, scores: Scores, sinks: 
     layout = TileLayout((*outer, tiles), split.layout.rows, AxisPart(keys, size))
     dims = (batch, *((axis,) if axis.extent > 1 else () for axis in (heads, group)), rows, (keys,))
     score = scores.masked(at, score, Value(score, dims, layout, FP32), near)
+    sink = None
     if sinks is not None:
         column = _of_heads(sinks, heads, group)
-        sink: Stream | None = at.in_layout(column, TileLayout(outer), "a sink is read for every tile").stream
-    else:
-        nothing = {"dtype": FP32, "reference": split.stream, "name": at.name("nothing")}
-        sink = at.graph.constant(NOTHING, **nothing) if scores.blind else None
+        sink = at.in_layout(column, TileLayout(outer), "a sink is read for every tile").stream
+    elif scores.blind:
+        sink = at.graph.constant(NOTHING, dtype=FP32, reference=split.stream, name=at.name("nothing"))
     total, weights = weighing.online(score, v.stream, sum=at.tiling.sum, prefix=f"{at.name('weighed')}_", sink=sink)
     stream = total.map(Div(out=BF16), weights, name=at.name())
     columns = replace(split.layout, columns=v.layout.columns)
@@ -152,8 +151,9 @@ def _of_those_near(
     return replace(value, stream=loaded, layout=replace(value.layout, loops=(*outer, tiles)))
 
 
-def _rows_in_tiles(at: Importer, value: Value) -> Value:
-    """A value whose tiles have rows of a head, and not one of several heads."""
+def _head_by_head(at: Importer, given: Any) -> Value:
+    """A value whose tiles are rows of one head, with all of its columns."""
+    value = at.whole_rows(given, "a head comes with all of its columns")
     own = value.layout.rows
     if own is None or own.axis in value.dims[2]:
         return value
@@ -197,7 +197,7 @@ def _with_axes(value: Value, batch: tuple[TensorAxis, ...], heads: TensorAxis, k
 
 def _decode(at: Importer, q: Value, key: Cached, value: Cached, scores: Scores, sinks: Any) -> Value:
     """The new rows go into the caches, and all that a row sees of these is read."""
-    new = {"keys": at.value(key.new), "values": at.value(value.new)}
+    new = {"keys": _head_by_head(at, key.new), "values": _head_by_head(at, value.new)}
     heads, group = _heads(at, q, new["keys"])
     supported(not q.dims[0], f"a batch of {_extent(q, 0)} behind a cache; a batch of 1 has a lowering")
     supported(not q.dims[2] and not new["keys"].dims[2], "several new rows behind a cache; one has a lowering")
@@ -233,7 +233,7 @@ def _decode(at: Importer, q: Value, key: Cached, value: Cached, scores: Scores, 
     sink = None
     if sinks is not None:
         own = new["keys"]
-        column = _of_heads(sinks, *own.dims[1] or (heads,), group)
+        column = _of_heads(sinks, own.dims[1][0] if own.dims[1] else heads, group)
         rows = AxisPart(group, group.extent) if group.extent > 1 else None
         layout = TileLayout(own.layout.loops, rows)
         sink = in_one_loop(at, at.in_layout(column, layout, "a sink is read for every row"), "sink")

@@ -65,8 +65,9 @@ def test_what_a_model_has_is_listed() -> None:
     assert lacking(model) == [
         "recurrent state instead of keys and values: 'body.blocks.a' is a RwkvBlock",
         "learned positions inside the decoder: 'body.embed.deep.embed_positions'",
+        "a latent cache, keys and values of unlike heads (kv_lora_rank)",
     ]
     with pytest.raises(InputError) as caught, calling(model, "it fails", always=True):
         raise InputError("there is a window")
     said = str(caught.value).splitlines()
-    assert said[:2] == ["there is a window", "It has what a capture can not do:"] and len(said) == 4
+    assert said[:2] == ["there is a window", "It has what a capture can not do:"] and len(said) == 5

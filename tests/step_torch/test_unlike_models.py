@@ -47,9 +47,8 @@ def test_a_family_that_can_not_be_captured(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         step_torch.capture_decoding(families.model(name), tmp_path / "model.pt2", room=8)
     first, *more = str(caught.value).splitlines()
-    assert first and HEAD in more
-    for line in families.FAMILIES[name][2]:
-        assert f"  {line}" in more
+    *_, begins, listed = families.FAMILIES[name]
+    assert first.startswith(begins) and more == [HEAD, *(f"  {line}" for line in listed)]
 
 
 def test_an_unknown_family_is_told_with_its_own_exception(tmp_path: Path) -> None:
@@ -63,7 +62,7 @@ def test_an_unknown_family_is_told_with_its_own_exception(tmp_path: Path) -> Non
 @cases(
     ("Gemma", {}), ("Gemma2", {**FULL, "query_pre_attn_scalar": 16}), ("Olmo", {}), ("Olmo2", {}),
     ("Granite", {"embedding_multiplier": 12.0, "logits_scaling": 4.0, "residual_multiplier": 0.2}),
-    ("Mistral", {"sliding_window": 6}), ("Gemma3Text", {"sliding_window": 4, "layer_types": ["sliding_attention"]}),
+    ("Mistral", {"sliding_window": 6}),
 )  # fmt: skip
 def test_it_writes_as_torch_does(name: str, changes: dict[str, Any], tmp_path: Path) -> None:
     """A scalar scales embeddings, and tables of positions are in FP32; where it is close the other token may be it."""

@@ -68,7 +68,7 @@ class Batch:
     @cached_property
     def _writes(self) -> np.ndarray:
         """Whether a token is written behind that of a cell."""
-        return self._cells[1] >= self._of([len(each.prompt) for each in self.requests], 2**31) - 1
+        return self._cells[1] >= self._of([len(each.prompt) for each in self.requests], NO_TOKEN) - 1
 
     @cached_property
     def _asked(self) -> np.ndarray:
@@ -80,11 +80,11 @@ class Batch:
         step, slot = np.nonzero(self._writes & (self._cells[0] == number))
         return np.searchsorted(self._asked, step) * self.slots + slot
 
-    def written(self, tokens: Any, number: int) -> list[int]:
-        """The tokens of request ``number`` in the output ``tokens``, which may have ended early."""
+    def written(self, tokens: Any, number: int, end: int | None = None) -> list[int]:
+        """The tokens of request ``number`` in the output ``tokens``, up to the first ``end``."""
         found, places = np.asarray(tokens).reshape(-1), self.places(number)
         written: list[int] = found[places[places < len(found)]].tolist()
-        return written
+        return written[: written.index(end) + 1] if end in written else written
 
     def inputs(self, end: int | None = None, sampling: Sampling | None = None) -> dict[str, np.ndarray]:
         """Inputs that tell a program what to write: entries of every round, and of every row asked.
@@ -93,21 +93,26 @@ class Batch:
         (0; these are ``entering``) or comes back (1); whether it goes back (0), ``leaves`` (1) or is dropped; whether
         it is ``asked`` (1) what comes behind it, or not (0, ``quiet``); for every slot the ``position``, and whether
         the token of a row that enters is ``given`` (0) or was chosen (1). Of a row that is asked, for every slot: the
-        token that is the ``stop`` of the text, whether what is chosen is ``unused``, and what ``sampling`` wants.
+        token that is the ``stop`` of the text, whether what is chosen is ``unused``, and what ``sampling`` wants; of
+        several slots which are ``going`` on behind it (1), and whether it is the first (0, ``begun``).
         """
-        place, writes = self._cells[1], self._writes
-        given = place < self._of([len(each.prompt) for each in self.requests], 2**31)
+        end = NO_TOKEN if end is None else end
+        (request, place), writes, number = self._cells, self._writes, np.arange(len(self._cells[0]))[:, None]
+        given = place < self._of([len(each.prompt) for each in self.requests], NO_TOKEN)
+        at_once = int(np.cumprod(given.all(1)).sum())
+        given &= (request >= 0) | (number < at_once)
+        until = np.where(request < 0, -1, number).max(0)  # the last step of each slot
         tokens = np.zeros(place.shape, int)
         for each, (first, slot) in zip(self.requests, self._begins, strict=True):
             tokens[first : first + len(each.prompt), slot] = each.prompt
-        step, layer = np.array(rounds(int(np.cumprod(given.all(1)).sum()), len(place), self.layers)).T
+        step, layer = np.array(rounds(at_once, len(place), self.layers)).T
         asked = (layer == self.layers - 1) & np.isin(step, self._asked)
         position = place + self._of([each.past for each in self.requests], 0)
-        last = place == self._of([each.steps for each in self.requests], 0) - 1
         of_asked = {
-            "stop": np.where(writes & (end is not None and self.slots == 1), end or 0, NO_TOKEN),
-            "unused": ~writes | last,
+            "stop": np.where(writes & (request == request[until, range(self.slots)]), end, NO_TOKEN),
+            "unused": np.append(given[1:], np.ones((1, self.slots), bool), 0),
             **({} if sampling is None else sampling.inputs(position)),
+            **({"going": (number < until).astype(int)} if self.slots > 1 else {}),
         }
         several = (lambda each: each) if self.slots > 1 else (lambda each: each[:, 0])
         column = (lambda each: each[..., None]) if self.slots > 1 else (lambda each: each[:, 0])
@@ -122,6 +127,7 @@ class Batch:
             "asked": asked.astype(int),
             "quiet": ~asked[:, None],
             **{name: column(each[self._asked]) for name, each in of_asked.items()},
+            **({"begun": (np.arange(len(self._asked)) > 0).astype(int)} if self.slots > 1 else {}),
         }
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from step import BF16, BOOL, UINT32, DType, Selector, Stream, Tile
+from step import BF16, BOOL, INT32, UINT32, DType, Selector, Stream, Tile
 from step.errors import InputError
-from step.functions import ArgMax, Compare, RetileStreamify, SelectValid, Where
+from step.functions import ArgMax, Compare, Min, RetileStreamify, RowMax, SelectValid, Transpose, Where
 from step.library import arg_max, draw
 from step_torch.importing import Importer
 from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value
@@ -65,11 +65,9 @@ class DecodingLoops:
             chosen = graph.constant([[0]] * self.slots, dtype=UINT32, reference=chosen, name="any_token")
             each = self._apart(chosen, "any_token_each")
         ends = chosen.map(Compare("=="), stop, name="ends")
-        if self.each:  # one text may end, but the others go on
-            self.goes_on.close(graph.generate(Selector(1), [1], reference=ends, name="next"))
-        else:
-            self.goes_on.close(ends.map(SelectValid(), name="next"))
-        done = self._apart(ends.map(Where(), ends, unused, name="done"), "done_each")
+        over = self._over(ends)
+        self.goes_on.close(over.map(SelectValid(), name="next"))
+        done = self._apart(over.map(Where(), over, unused, name="done"), "done_each")
         (again,) = each.partition(done.map(SelectValid(), name="used"), targets=1, name="token_out")
         back.close(again.assume_shape(back.type.shape))
 
@@ -87,9 +85,30 @@ class DecodingLoops:
         """What a row has of each slot, one by one."""
         return stream.flat_map(RetileStreamify(1, "row"), name=name) if self.each else stream
 
-    def _of_asked(self, name: str, dtype: DType) -> Stream:
+    def _over(self, ends: Stream) -> Stream:
+        """Whether no slot goes on behind a row: of several, one that ends does not in any row to come."""
+        if not self.each:
+            return ends
+        graph = self.importer.graph
+        back = graph.feedback(Tile(INT32, self.slots), [graph.symbol("slots_again")], name="going_back")
+        first = graph.constant([[1]] * self.slots, [1], dtype=INT32, name="all_going")
+        begun = self._of_asked("begun", Selector(2))
+        before = graph.reassemble([first, back.stream], begun, order="index", name="going_in")
+        before = before.flatten(0, 1, name="going_before").assume_shape([self.asked])
+        none = graph.constant(0, dtype=INT32, reference=ends, name="none")
+        going = ends.map(Where(), none, self._of_asked("going", INT32), name="going_behind")
+        going = going.map(Min(), before, name="going_on")
+        over = (
+            going.map(Transpose(), name="slots_on").map(RowMax(), name="any_on").map(Compare("=="), none, name="over")
+        )
+        (again,) = going.partition(over.map(SelectValid(), name="going_next"), targets=1, name="going_out")
+        back.close(again.assume_shape(back.type.shape))
+        return over
+
+    def _of_asked(self, name: str, element: DType | Selector) -> Stream:
         """The input ``name`` for every row that is asked, as far as there is another one."""
-        found = self.importer.graph.source(name, Tile(dtype, self.slots), [self.most_asked])
+        kind = element if isinstance(element, Selector) else Tile(element, self.slots)
+        found = self.importer.graph.source(name, kind, [self.most_asked])
         return found.until(self.goes_on.stream, name=f"{name}_now").assume_shape([self.asked])
 
     def _schedule(self) -> dict[str, Stream]:

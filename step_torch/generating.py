@@ -136,7 +136,8 @@ class LanguageModel:
         """The program that writes ``count`` tokens behind ``prompt``: its output ``tokens``.
 
         ``prompt``: tokens, or several lists of them, each with a count of its own where there are several.
-        ``end``: the token that is the last one of a single text: no step is made behind it. Several go on.
+        ``end``: the token that is the last one where it is written: no step is made behind it; of several texts, where
+        all of them have ended.
         ``slots``: texts that are on the hardware at a time, in rows of one tile, for which weights are read once;
         others wait until one is done (`batch` has the places of each in ``tokens``).
         ``every``: what the model would have written behind each token of the prompt comes first, as it does where there

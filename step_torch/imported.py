@@ -117,10 +117,18 @@ class Imported:
                 name = self.nodes.output_names[number]
                 tiles = [np.asarray(each.value, np.float64) for each in run.outputs[name] if each.has_value]
                 output = np.concatenate(tiles).reshape(exact.shape)
-                mine += float(((output - exact) ** 2).sum())
-                theirs += float(((rounded.astype(np.float64) - exact) ** 2).sum())
-                largest, count = max(largest, float(np.abs(exact).max())), count + exact.size
-        return Check((mine / count) ** 0.5 / largest, (theirs / count) ** 0.5 / largest)
+                mine += _squares(output, exact)
+                theirs += _squares(rounded.astype(np.float64), exact)
+                largest = max(largest, float(np.abs(exact[np.isfinite(exact)]).max(initial=0)))
+                count += exact.size
+        return Check((mine / count) ** 0.5 / (largest or 1), (theirs / count) ** 0.5 / (largest or 1))
+
+
+def _squares(output: np.ndarray, exact: np.ndarray) -> float:
+    """Sum of the squares of errors; the same infinity, or NaN, is none."""
+    with np.errstate(invalid="ignore"):
+        same = (output == exact) | (np.isnan(output) & np.isnan(exact))
+        return float(np.where(same, 0, (output - exact.astype(np.float64)) ** 2).sum())
 
 
 def load(

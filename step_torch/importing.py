@@ -81,7 +81,8 @@ class Importer:
                 others = {*names.values(), *self.nodes.inputs, *self.nodes.output_names}
                 names[target] = unused(own, others.__contains__)
             given = self.stored(names[target], self.archive.weights[target], is_parameter=True)
-            self.values[name] = replace(given, exact=given.data) if given.data.dtype.name in _WHOLE else given
+            known = given.data.dtype.name in _WHOLE or target.startswith("known_")
+            self.values[name] = replace(given, exact=given.data) if known else given
 
     def check_format(self, given: Stored) -> None:
         """Raises `Unsupported` where ``given`` has numbers that streams do not have, when somebody reads it."""
@@ -136,7 +137,8 @@ class Importer:
         for node in nodes:
             lowering, unknown = self._folding(node) or lowering_of(node.op), self.nodes.unknown(node)
             late, is_number = lost.intersection(node.reads), node.op.startswith("_operator.")  # of extents
-            if (lowering is None and not is_number) or (unknown and not late):
+            chosen = lowering is not None and (lowering.__module__ in MAKERS or self._special(node) is not None)
+            if (lowering is None and not is_number) or (unknown and not late and not chosen):
                 depends = ": an extent of its result depends on data, and only those of inputs can be dynamic"
                 failed[f"{node.op} at {node.place}{depends if unknown and unknown not in lost else ''}"] = None
                 lost.update((*node.results, unknown))
@@ -150,8 +152,8 @@ class Importer:
                     lost.update(node.results)
         if failed:
             lines = "".join(f"\n  {each}" for each in failed)
-            operators = f"{len(failed)} operator{'s' * (len(failed) > 1)}"
-            raise InputError(f"'{self.archive.path}' has {operators} without a lowering:{lines}")
+            missing = f"{len(failed)} operator{'s' * (len(failed) > 1)} without a lowering"
+            raise InputError(f"'{self.archive.path}' has {missing} (docs/torch.md says how to add one):{lines}")
 
     def _lower(self, node: TorchNode, lowering: Callable[..., Any]) -> None:
         self.node = node
@@ -166,7 +168,7 @@ class Importer:
         except TypeError as error:
             raise Unsupported(f"its lowering does not take these arguments: {error}") from None
         with self.graph.at(node.place.location):
-            lifted = next((each for each in args if hasattr(each, "lowered")), None)
+            lifted = self._special(node)
             result = lifted.lowered(self, lowering, args, options) if lifted else lowering(self, *args, **options)
         results = result if isinstance(result, tuple) else (result,)
         self.values.update(zip(node.results, results, strict=False))
@@ -175,6 +177,11 @@ class Importer:
         """The lowering of a node whose operands the import knows, and whose result it can find out."""
         reads = [self.values.get(name) for name in node.reads]
         return folding_of(node.op) if all(isinstance(each, Stored) and each.is_constant for each in reads) else None
+
+    def _special(self, node: TorchNode) -> Any:
+        """The first argument that knows itself how a node is lowered, as what a router chose does."""
+        values = (self.values.get(each) for each in node.reads)
+        return next((each for each in values if hasattr(each, "lowered")), None)
 
     def _argument(self, arg: Any) -> Any:
         if isinstance(arg, list):
@@ -255,11 +262,14 @@ class Importer:
         stream.store(name)
 
 
+MAKERS = ("step_torch.lowerings.hits",)
+"""Modules of lowerings whose results may have an extent that data decides."""
+
 _FAILURES = (Unsupported, NoJoin, TypeMismatch, GraphError)
 """What a lowering raises for what it can not do, or the graph for operators that do not fit each other."""
 
 _WHOLE = ("int64", "int32", "bool")
-"""Formats whose numbers an import knows: they are no weights."""
+"""Formats whose numbers an import knows, as it does those that a capture computed: they are no weights."""
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
 

@@ -152,6 +152,9 @@ class Joiner:
             loops = layout.loops[:-1] if on else layout.loops
             count = cut * (inner.count if on and inner is not None else 1)
             return self._with_tile(value, pieces, (*loops, AxisPart(part.axis, count, size * part.step)), side, tile)
+        other = layout.rows if side == "col" else layout.columns
+        if other is not None and other.axis == part.axis and other.count > 1:
+            value = self._cut(value, "row" if side == "col" else "col", 1, why)
         value = self.innermost(value, part, why)
         loop, joined = value.layout.loops[-1], size // part.count
         stream, loops = value.stream, value.layout.loops[:-1]

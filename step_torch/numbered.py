@@ -25,6 +25,7 @@ WHY = "scalars are looked at one by one"
 def rows(at: Importer, table: Any, numbers: Any) -> Value:
     """``numbers`` of the first dimension of ``table``: [*numbers, *rest of the table]."""
     number = scalars(at, at.value(numbers))
+    table = table if isinstance(table, Stored) else plain(at, at.value(table))
     rest = table.dims[1:]
     count, width = sizes(table.dims[:1])[0], sizes(rest[-1:])[0] if rest else 1
     below = tuple(AxisPart(axis, axis.extent) for axes in rest[:-1] for axis in axes)
@@ -34,7 +35,7 @@ def rows(at: Importer, table: Any, numbers: Any) -> Value:
         tensor = at.sources.tensor(table)
     else:
         loops = tuple(AxisPart(axis, axis.extent) for axis in table.dims[0])
-        value = at.joiner.to(plain(at, at.value(table)), TileLayout((*loops, *below), None, columns), WHY)
+        value = at.joiner.to(table, TileLayout((*loops, *below), None, columns), WHY)
         tensor, last = at.joiner.stored(value, WHY)
         zero = at.graph.constant(0, number.layout.extents, dtype=UINT32, reference=last, name=at.name("there"))
         address = address.map(Add(), zero, name=at.name("address"))
@@ -72,10 +73,9 @@ def scattered(at: Importer, x: Value, index: Value, source: Value | float, *, ad
     lead = at.joiner.reordered(lead, (*outer, *along), WHY)
     index = renamed(plain(at, index), lead.dims)
     hits = _hits(at, at.joiner.to(index, restricted(lead.layout, index.dims), WHY), x.layout.tile[1])
-    number = isinstance(source, int | float)
-    given = (
-        at.graph.constant(source, dtype=FP32, reference=lead.stream, name=at.name("given")) if number else lead.stream
-    )
+    given = lead.stream
+    if isinstance(source, int | float):
+        given = at.graph.constant(source, dtype=FP32, reference=given, name=at.name("given"))
 
     def folded(stream: Stream, function: AccumFunction, name: str) -> Stream:
         return stream.accum(function, rank=len(along), name=at.name(name)) if along else stream
@@ -108,9 +108,8 @@ class Ordered:
     def result(self, at: Importer, *, columns: bool) -> Value:
         """The scalars, or the columns that they are in."""
         if columns not in self.made:
-            size = self.x.layout.tile[1]
-            number = at.graph.constant([[*range(size)]], dtype=INT32, reference=self.x.stream, name=at.name("numbers"))
-            given, hits = number if columns else self.x.stream, self.hits(at)
+            given = _numbers(at, self.x.stream, self.x.layout.tile[1]) if columns else self.x.stream
+            hits = self.hits(at)
             axis = TensorAxis(at.name("order"), self.count)
             loop, column = ((AxisPart(axis, self.count),), AxisPart(axis, 1)) if self.count > 1 else ((), None)
             layout = replace(self.x.layout, loops=(*self.x.layout.loops, *loop), columns=column)
@@ -138,8 +137,12 @@ class Ordered:
 
 def _hits(at: Importer, index: Value, columns: int) -> Stream:
     """Which of so many columns each of the numbers ``index``, in tiles of one column, says."""
-    numbers = at.graph.constant([[*range(columns)]], dtype=INT32, reference=index.stream, name=at.name("columns"))
-    return index.stream.map(Compare("=="), numbers, name=at.name("is_there"))
+    return index.stream.map(Compare("=="), _numbers(at, index.stream, columns), name=at.name("is_there"))
+
+
+def _numbers(at: Importer, like: Stream, columns: int) -> Stream:
+    """The number of every column."""
+    return at.graph.constant([[*range(columns)]], dtype=INT32, reference=like, name=at.name("numbers"))
 
 
 def _picked(at: Importer, hits: Stream, rows: Stream) -> Stream:

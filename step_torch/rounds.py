@@ -12,7 +12,7 @@ import numpy as np
 
 from step import BF16, Selector, Stream, Tile
 from step.functions import Add, ExpertTiles, RetileRow, Scale
-from step_torch.caches import Cache
+from step_torch.caches import Cache, cache_of
 from step_torch.layouts import TileLayout, Value
 from step_torch.sources import Sources, Stored, Unsupported
 
@@ -110,15 +110,10 @@ class EveryLayer(EveryRow):
             first = first.repeat(int(extent), name=at.name("first_again"))
         return number.map(Add(), first, name=at.name("in_layer"))
 
-    def cache(self, keys: Stored, values: Stored, prefix: str) -> Cache:
+    def cache(self, keys: Stored, values: Stored, prefix: str, window: int | None) -> Cache:
         """Caches of all layers, empty, of which every row finds those of its layer."""
-        at, (_, heads, _, size) = self.importer, keys.data.shape
+        at, heads = self.importer, keys.data.shape[1]
         texts = 1 if self.rows is None else self.rows.count
-        sequences, rows = self.layers * texts * heads, at.tiling.cache_rows
-        tiles = -(-self.room // rows)
-        for name in ("keys", "values"):
-            blank = np.zeros((), ml_dtypes.bfloat16)
-            at.inputs[f"{prefix}{name}"] = np.broadcast_to(blank, (sequences * tiles * rows, size))
         number, length = self.number, self.length
         if texts > 1:
             length = length.flatten(0, 1, name=f"{prefix}lengths_of_texts")
@@ -128,4 +123,10 @@ class EveryLayer(EveryRow):
             length = length.repeat(heads, name=f"{prefix}heads").flatten(0, 1, name=f"{prefix}lengths")
             number = number.flat_map(ExpertTiles(self.layers * texts, heads), name=f"{prefix}of_layer")
             number = number.flatten(0, 1, name=f"{prefix}numbers").assume_shape(length.shape)
-        return Cache(sequences, tiles, number, length)
+        cache = cache_of(at, self.layers * texts * heads, self.room, number, length, prefix, window)
+        for name, given in (("keys", keys), ("values", values)):
+            rows = cache.sequences * cache.tiles * cache.rows
+            at.inputs[f"{prefix}{name}"] = np.broadcast_to(
+                np.zeros((), ml_dtypes.bfloat16), (rows, given.data.shape[-1])
+            )
+        return cache

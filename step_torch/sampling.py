@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -47,5 +47,5 @@ class Sampling(metaclass=Checked):
     def inputs(self, number: np.ndarray) -> dict[str, np.ndarray]:
         """Inputs of `step.library.draw`: of every row that is asked, of which the ``number`` is that of a token."""
         sharpness, top_k = 1 / max(self.temperature, 1e-30), self.top_k if self.temperature else 1
-        each = self.seed, number, sharpness, top_k, self.top_p
+        each: tuple[Any, ...] = self.seed, number, sharpness, top_k, self.top_p
         return {name: np.broadcast_to(value, number.shape) for name, value in zip(DRAWN, each, strict=True)}

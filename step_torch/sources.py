@@ -147,9 +147,9 @@ class Sources:
         """Rows of ``table`` by their ``numbers``, where these come with the rows of a language model."""
         return None
 
-    def cache(self, keys: Stored, values: Stored, prefix: str) -> Cache:
-        """The caches that these inputs are, for attention whose names begin with ``prefix``."""
-        return captured(self.importer, keys, values, prefix)
+    def cache(self, keys: Stored, values: Stored, prefix: str, window: int | None) -> Cache:
+        """The caches that these inputs are, for attention of a ``window`` whose names begin with ``prefix``."""
+        return captured(self.importer, keys, values, prefix, window)
 
     def of_layer(self, number: Stream, count: int) -> Stream:
         """The ``number`` of one of ``count`` parts of a parameter, among all that its tensor has."""

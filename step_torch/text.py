@@ -100,7 +100,8 @@ class TextModel:
         given = [self.tokens(each) for each in prompts]
         batch = self.model.batch(given, count, slots=options.get("slots"))
         run = _run(self.program(given, count, **options), backend)
-        found = (batch.written(run.outputs["tokens"], number) for number in range(len(given)))
+        end = self.vocabulary.end
+        found = (batch.written(run.outputs["tokens"], number, end) for number in range(len(given)))
         return [self._behind(*each) for each in zip(given, found, strict=True)], run
 
     def _behind(self, given: list[int], written: list[int]) -> str:
@@ -171,4 +172,6 @@ class Writing:
 
 def _run(program: Program, backend: str, **options: Any) -> Run:
     """A run with the values that decide what is written."""
-    return step.run(program, backend, **options, **({"values": "all"} if backend == "approx" else {}))
+    if backend == "approx":
+        options["values"] = "all"
+    return step.run(program, backend, **options)

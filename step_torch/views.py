@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from step_torch.layouts import AxisPart, Dims, TensorAxis, Value, sizes
 from step_torch.pieces import merged
-from step_torch.sources import Stored, Unsupported, supported
+from step_torch.sources import Stored, supported
 
 if TYPE_CHECKING:
     from step_torch.importing import Importer
@@ -23,7 +23,12 @@ def in_shape(at: Importer, x: Any, shape: tuple[int, ...]) -> Any:
         return x.in_shape(at, shape)
     if isinstance(x, Stored) and x.is_parameter:
         return x.formed("_".join(map(str, shape)), lambda data: data.reshape(shape), at.axes(at.name(), shape))
-    dims, splits = _regrouped(at, x.dims, shape)
+    supported(prod(sizes(x.dims)) == prod(shape), f"a tensor {list(sizes(x.dims))} can not be seen as {list(shape)}")
+    regrouped = _regrouped(at, x.dims, shape)
+    if regrouped is None:
+        flat = in_shape(at, x, (prod(shape),))
+        return in_shape(at, at.whole_rows(flat, "dimensions do not divide each other"), shape)
+    dims, splits = regrouped
     if isinstance(x, Stored) and len(dims[-1] if dims else ()) < 2 and sizes(dims[-1:]) == sizes(x.dims[-1:]):
         return replace(x, dims=dims)
     value = at.value(x)
@@ -35,27 +40,25 @@ def in_shape(at: Importer, x: Any, shape: tuple[int, ...]) -> Any:
 
 def _regrouped(
     at: Importer, dims: Dims, shape: tuple[int, ...]
-) -> tuple[Dims, list[tuple[TensorAxis, TensorAxis, TensorAxis]]]:
-    """The axes of ``dims`` grouped to ``shape``, and those that are split in two for that."""
+) -> tuple[Dims, list[tuple[TensorAxis, TensorAxis, TensorAxis]]] | None:
+    """The axes of ``dims`` grouped to ``shape``, and those that are split in two; None where one does not divide."""
     atoms = [axis for each in dims for axis in each]
     grouped, splits = list[tuple[TensorAxis, ...]](), list[tuple[TensorAxis, TensorAxis, TensorAxis]]()
     for extent in shape:
         group: list[TensorAxis] = []
         while (have := prod(each.extent for each in group)) < extent:
-            supported(atoms, f"a tensor {list(sizes(dims))} can not be seen as {list(shape)}")
             axis, rest = atoms.pop(0), extent // have
             if axis.extent > rest or extent % have:
                 if axis.extent % rest or extent % have:
-                    raise Unsupported(
-                        f"a dimension of {axis.extent} is split into {rest} parts, which do not divide it"
-                    )
+                    return None
                 name = at.name(axis.name)
                 outer, inner = TensorAxis(f"{name}_outer", rest), TensorAxis(f"{name}_inner", axis.extent // rest)
                 splits.append((axis, outer, inner))
                 atoms.insert(0, inner)
                 axis = outer
             group.append(axis)
-        supported(have == extent, f"a tensor {list(sizes(dims))} can not be seen as {list(shape)}")
+        if have != extent:
+            return None
         grouped.append(tuple(group))
     return tuple(grouped), splits
 

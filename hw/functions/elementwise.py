@@ -192,12 +192,12 @@ class ChosenLane(ArithmeticLane):
 
 
 class ReluLane(ChosenLane):
-    """The number, or +0 if it has a sign."""
+    """The number, or +0 if it is below zero."""
 
     integer = staticmethod(lambda value: Mux(value < 0, 0, value))
 
     def chosen(self, m: Module, name: str, value: Number) -> Value:
-        return Mux(value.sign, 0, value.bits)
+        return Mux(value.sign & ~value.zero, 0, value.bits)
 
 
 class AbsLane(ChosenLane):

@@ -216,7 +216,7 @@ class Calls(Expressions):
 
     def _need_each(self, call: RuleTerm, path: Path, ports: list[Port], mask: Number) -> Symbol:
         """The token in front of the ``ports`` in ``mask``: theirs, which are one or alike, or nothing but zeros."""
-        if any(each.op not in ("leaf", "const") for each in (mask.args[1:3] if mask.op == "mux" else (mask,))):
+        if not mask.is_kept:
             self.refuse(call, str(call), "a state word says which inputs they are")
         for place, each in enumerate(ports):
             key = "need", each.number

@@ -21,6 +21,13 @@ class Number:
         return str(self.lo) if self.op == "const" else f"{self.op}{self.args}"
 
     @property
+    def is_kept(self) -> bool:
+        """Whether it is a part of a state word, or a choice of such."""
+        if self.op in ("mux", "and", "not"):
+            return all(each.is_kept for each in self.args if isinstance(each, Number))
+        return self.op == "const" or (self.op == "leaf" and self.args[0][0] != "input")
+
+    @property
     def is_flag(self) -> bool:
         """Whether it is 0 or 1, and not known to be either."""
         return (self.lo, self.hi) == (0, 1)

@@ -143,7 +143,7 @@ class MulAdd(Folding):
 
 
 class Relu(Rounded):
-    """Every scalar of a tile ``[rows, cols]`` that is above zero, +0 for others, and NaN for NaN.
+    """Every scalar of a tile ``[rows, cols]``, but +0 for those below zero; NaN and -0 stay.
 
     ``out``: format of the result, as in `Add`. 1 FLOP per scalar.
 
@@ -156,7 +156,7 @@ class Relu(Rounded):
     integers = staticmethod(lambda value: np.maximum(value, 0))
 
     def combine(self, value: np.ndarray) -> np.ndarray:
-        return np.where(value <= 0, np.float32(0), value)
+        return np.where(value < 0, np.float32(0), value)
 
 
 class Abs(Rounded):

@@ -48,11 +48,14 @@ def draw(
     graph, element = scores.graph, scores.element
     assert isinstance(graph, Graph)
     if not isinstance(element, Tile) or not element.is_static or scores.rank < 1 or not scores.shape[-1].is_static:
-        place = f"draw {name!r} ({graph.here})"
-        raise ProgramError(f"{place}: scores must be a fixed number of static tiles, but {scores} is {scores.type}")
+        where = f"draw {name!r} ({graph.here})"
+        raise ProgramError(f"{where}: scores must be a fixed number of static tiles, but {scores} is {scores.type}")
     count = int(scores.shape[-1])
     most = min(most, count)
-    named = lambda what: f"{name}_{what}"  # noqa: E731
+
+    def named(what: str) -> str:
+        return f"{name}_{what}"
+
     rows = [[0]] * int(element.rows)
     column = graph.generate(NUMBER, range(count), reference=scores, name=named("column"))
     column = column.map(Add(), graph.constant(rows, dtype=UINT32, reference=scores, name=named("rows")))

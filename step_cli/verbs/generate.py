@@ -64,8 +64,8 @@ def command(
     if not prompt:
         raise click.UsageError("Missing option '--prompt', or '--check'.")
     started = time.monotonic()
-    options = {"tiling": call(Tiling), "fabric": set_fabric(SMALL, settings), "scores": scores is not None}
-    options |= {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+    made = {"tiling": call(Tiling), "fabric": set_fabric(SMALL, settings), "scores": scores is not None}
+    options: dict[str, Any] = {**made, "temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
     if len(prompt) == 1 and slots is None:
         say = silent if as_json() else partial(click.echo, nl=False)
         text, run = model.generate(*prompt, tokens, backend, say=say, **options)
@@ -75,12 +75,12 @@ def command(
     seconds, whole = time.monotonic() - started, [before + text for before, text in zip(prompt, texts, strict=True)]
     given = [model.tokens(each) for each in prompt]
     batch = model.model.batch(given, tokens, slots=slots)
-    written = [batch.written(run.outputs["tokens"], number) for number in range(len(given))]
+    end = model.vocabulary.end
+    written = [batch.written(run.outputs["tokens"], number, end) for number in range(len(given))]
     if scores is not None:
-        found = (
-            (f"scores_{at}", model.model.scores(run)[batch.places(at)[: len(each)]]) for at, each in enumerate(written)
-        )
-        np.savez(scores, **dict(found), **{f"tokens_{at}": each for at, each in enumerate(written)})
+        kept, rows = {f"tokens_{at}": np.array(each) for at, each in enumerate(written)}, model.model.scores(run)
+        kept |= {f"scores_{at}": rows[batch.places(at)[: len(each)]] for at, each in enumerate(written)}
+        np.savez(scores, **kept)  # type: ignore[arg-type]
     count = sum(map(len, written))
     steps = sum(map(len, given)) + count - len(given)  # the last token is read by nobody
     cycles = None if backend == "interpret" else run.cycles / steps

@@ -45,7 +45,7 @@ from step_models import packing
 from step_torch.importing import Importer
 from step_torch.layouts import TensorAxis, Value, dividing
 from step_torch.loops import in_loops, in_one_loop
-from step_torch.lowerings.routers import Chosen
+from step_torch.lowerings.routers import Chosen, routed
 from step_torch.registry import lowers
 from step_torch.sources import Stored, Unsupported, supported
 
@@ -77,8 +77,6 @@ def experts(
     interleaved: bool = False,
 ) -> Value:
     """Experts, of which every row has its own: `torch.ops.step.experts`."""
-    if not isinstance(weight, Chosen) or not isinstance(index, Chosen) or weight.selection is not index.selection:
-        raise Unsupported("the experts of a row and their weights must be of one topk")
     supported(activation in ACTIVATIONS, f"the activation {activation!r}; {', '.join(ACTIVATIONS)} have a lowering")
     value = at.whole_rows(x, "experts take whole rows")
     named = {"gate_up": gate_up, "down": down, "gate_up_bias": gate_up_bias, "down_bias": down_bias}
@@ -86,6 +84,7 @@ def experts(
     for each in given.values():
         at.check_format(each)
     parts = _parts(given, transposed, interleaved)
+    weight = routed(at, index, weight, len(parts["down"].data))
     if value.layout.rows == at.sources.rows and not value.layout.loops:
         value = at.sources.alone(value)
         summed = _by_turns(at, in_one_loop(at, value, "x"), weight, parts, activation)
@@ -94,9 +93,9 @@ def experts(
         raise Unsupported("rows of several dimensions, or several that go round; rows of one have a lowering")
     graph, count = at.graph, len(parts["down"].data)
     tokens = value.layout.tile[0] * (value.layout.loops[0].count if value.layout.loops else 1)
-    scores, rows = _each(at, index.selection.of, "scores"), _each(at, value, "x")
+    scores, rows = _each(at, weight.selection.of, "scores"), _each(at, value, "x")
     share = _each(at, weight.filled(at, 0.0), "share")
-    choice = scores.map(TopK(index.selection.k), name=at.name("choice"))
+    choice = scores.map(TopK(weight.selection.k), name=at.name("choice"))
     room = tokens + 1  # an expert may wait for all rows, and Done takes a slot
     taken = rows.buffered(room).partition(choice, targets=count, name=at.name("route"))
     shares = share.buffered(room).partition(choice, targets=count, name=at.name("route_share"))
@@ -170,7 +169,7 @@ def _by_turns(at: Importer, row: Stream, weight: Chosen, parts: Parts, activatio
 def _ranked(at: Importer, weight: Chosen) -> Iterator[tuple[Stream, Stream]]:
     """Number and weight of each expert that a row goes to, one after the other."""
     selection, filled = weight.selection, weight.filled(at, 0.0)
-    shares, before = at.rounded(_single(at, filled)), None
+    shares, before = _single(at, filled), None
     for rank in range(1, selection.k + 1):
         name = at.name(f"first{rank}")
         if weight.positive:
@@ -187,7 +186,7 @@ def _ranked(at: Importer, weight: Chosen) -> Iterator[tuple[Stream, Stream]]:
         if weight.positive:
             yield number, only.map(RowMax(), name=at.name("share"))
         else:
-            yield number, only.map(Mul(), shares, name=at.name("own")).map(RowSum(out=BF16), name=at.name("share"))
+            yield number, only.map(Mul(), shares, name=at.name("own")).map(RowSum(out=FP32), name=at.name("share"))
         before = first
 
 

@@ -67,11 +67,9 @@ def batch_norm(
         each.data.astype(np.float64) if each else np.float64(name == "weight") for name, each in known.items()
     )
     scale = w / np.sqrt(v + epsilon)
-    made = {"scale": scale, "shift": b - m * scale}
-    tail = (-1,) + (1,) * (len(x.dims) - 2)
-    return (
-        _scaled(at, at.value(x), *(at.constant(each.reshape(tail), name, "float32") for name, each in made.items())),
-    )
+    made, tail = {"scale": scale, "shift": b - m * scale}, (1,) * (len(x.dims) - 2)
+    parameters = (at.constant(each.reshape(-1, *tail), name, "float32") for name, each in made.items())
+    return (_scaled(at, at.value(x), *parameters),)
 
 
 def _standard(at: Importer, x: Any, epsilon: float) -> Value:

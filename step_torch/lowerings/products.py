@@ -195,7 +195,8 @@ def _product(at: Importer, x: Any, weight: Any, bias: Any, *, transposed: bool) 
         return result if bias is None else add(at, result, bias)
     at.check_format(weight)
     axis = TensorAxis(f"{at.node.name}_columns", columns)
-    return Product(at.node, x, weight, bias, transposed, (*x.dims[:-1], (axis,)), axis, at.dtype)
+    dims = (*x.dims[:-1], (axis,) if columns > 1 else ())
+    return Product(at.node, x, weight, bias, transposed, dims, axis, at.dtype)
 
 
 def _computed(at: Importer, x: Any, y: Any, out: DType) -> Value:

@@ -11,29 +11,41 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from step import BF16, BOOL, Stream
+import numpy as np
+
+from step import BF16, BOOL, INT32, DType, Stream
 from step.functions import Compare, Div, KeepTopK, Where
 from step_torch import numbered
 from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import Dims, Value, sizes
-from step_torch.lowerings.elementwise import together
+from step_torch.lowerings.comparisons import choose
+from step_torch.lowerings.elementwise import kept
 from step_torch.lowerings.rows import along
 from step_torch.registry import lowers
-from step_torch.sources import supported
+from step_torch.sources import Stored, supported
 from step_torch.views import in_shape
 
 POSITIVE = ("softmax", "_softmax", "sigmoid", "exp")
 """Operators whose results are not negative."""
 
-NEUTRAL: Mapping[str, float] = {"sum": 0.0, "amax": -float("inf"), "softmax": -float("inf"), "_softmax": -float("inf")}
+NEUTRAL: Mapping[str, float] = {
+    "sum": 0.0,
+    "any": 0,
+    "amax": -float("inf"),
+    "softmax": -float("inf"),
+    "_softmax": -float("inf"),
+}
 """Operators that look at a row as a whole: what others than the chosen ones are for them."""
 
 EXPERTS = "step_torch.lowerings.experts"
 """The module that takes what was chosen as it is."""
 
+HITS = "step_torch.lowerings.hits"
+"""The module that finds what was chosen."""
+
 VIEWS = ("view", "reshape", "_unsafe_view")
 
-SCALARS = ("elementwise", "comparisons")
+SCALARS = ("elementwise", "unary", "comparisons")
 """Files of lowerings of functions of single scalars."""
 
 SMALLEST = 2.0**-126
@@ -68,14 +80,14 @@ class Selection:
                 rows = rows.map(Compare("=="), zero, name=at.name("zeros")).map(
                     Where(), least, rows, name=at.name("some")
                 )
-            kept = rows.map(KeepTopK(k), name=at.name(f"first{k}"))
+            kept = rows.map(KeepTopK(k), name=at.name(f"largest{k}"))
             self._masks[k] = kept.map(Compare("!="), zero, name=at.name(f"mask{k}"))
         return self._masks[k]
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """Numbers of the entries of a ``selection``: those of ``dense``, a tensor with all columns; None for their places.
+    """Numbers of the entries of a ``selection``: those of ``dense``, a tensor with all columns.
 
     ``positive``: none is negative. ``zeroed``: what was not chosen is zero. ``result``: of topk itself, the number of
     its result.
@@ -86,6 +98,8 @@ class Chosen:
     positive: bool = False
     zeroed: bool = False
     result: int | None = None
+    apart: bool = False
+    """With one more dimension, of one, behind the entries."""
 
     @property
     def dims(self) -> Dims:
@@ -97,7 +111,8 @@ class Chosen:
         supported(
             self.result is not None, "what a router computes of what it chose is read by something else than experts"
         )
-        return self.selection.ordered.result(at, columns=self.result == 1)
+        made = self.selection.ordered.result(at, columns=self.result == 1)
+        return in_shape(at, made, (*sizes(made.dims), 1)) if self.apart else made
 
     def filled(self, at: Importer, fill: float) -> Value:
         """All columns, with ``fill`` in the place of those that were not chosen."""
@@ -109,21 +124,15 @@ class Chosen:
                 stream = self.dense.stream.map(KeepTopK(selection.k), name=at.name("kept"))
                 selection.made[key] = replace(self.dense, stream=stream)
             else:
-                constant = at.graph.constant(
-                    fill,
-                    dtype=self.dense.stream.element.tiles[0].dtype,
-                    reference=self.dense.stream,
-                    name=at.name("fill"),
-                )
-                selection.made[key] = self.where(at, self.dense.stream, constant)
+                made = self.where(at, self.dense, fill, kept(self.dense.stream))
+                selection.made[key] = replace(made, dtype=self.dense.dtype)
         return selection.made[key]
 
-    def where(self, at: Importer, chosen: Stream, other: Stream) -> Value:
-        """``chosen`` numbers in the layout of ``dense``, and ``other`` ones in the place of those that are not."""
+    def where(self, at: Importer, chosen: Value | float, other: Any, dtype: DType) -> Value:
+        """``chosen`` numbers, and ``other`` ones in the place of those that are not, in the format ``dtype``."""
         selection = self.selection
         mask = replace(selection.of, stream=selection.mask(at, selection.k), dtype=BOOL)
-        first, _, lead = together(at, mask, self.dense)
-        return replace(lead, stream=first.map(Where(), chosen, other, name=at.name("chosen")), dtype=self.dense.dtype)
+        return choose(at, mask, chosen, other, dtype)
 
     def lowered(
         self, at: Importer, lowering: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]
@@ -134,16 +143,25 @@ class Chosen:
             return lowering(at, *args, **options)
         if kind in PLACED and isinstance(args[2], Chosen) and args[1] in (-1, len(self.dims) - 1):
             return PLACED[kind](at, args[0], *args[2:])
+        if lowering.__module__ == HITS:
+            return lowering(at, *args, **options)
+        listed = next((each for arg in args if isinstance(arg, list) for each in arg), None)
+        if hasattr(listed, "lowered"):
+            return listed.lowered(at, lowering, args, options)
+        if kind == "unsqueeze" and args[1] in (-1, len(self.dims)) and not self.apart:
+            return replace(self, apart=True)
         if kind in VIEWS:
             shape = at.meta.shape
             supported(shape[-1] == self.selection.k, "what a router chose changes its last dimension")
             return replace(self, dense=in_shape(at, self.dense, (*shape[:-1], sizes(self.dims)[-1])))
-        if kind in NEUTRAL and args[1] in (-1, [-1], len(self.dims) - 1, [len(self.dims) - 1]):
+        if kind in NEUTRAL and not self.apart and args[1] in (-1, [-1], len(self.dims) - 1, [len(self.dims) - 1]):
             made = lowering(at, self.filled(at, NEUTRAL[kind]), *args[1:], **options)
             if "softmax" in kind:
                 return replace(self, dense=made, positive=True, zeroed=True, result=None)
-            self.selection.sums.append(made)
+            if self.positive:
+                self.selection.sums.append(made)
             return made
+        args = [_number(each) for each in args]
         if lowering.__module__.rpartition(".")[2] in SCALARS and self._is_alone(args):
             return self._scalars(at, kind, lowering, args, options)
         plain = [each.value(at) if isinstance(each, Chosen) else each for each in args]
@@ -153,7 +171,9 @@ class Chosen:
         """Whether a function of single scalars is one of the chosen entries, and of numbers for whole rows."""
         tensors = [each for each in args if hasattr(each, "dims")]
         return all(
-            each.selection is self.selection if isinstance(each, Chosen) else sizes(each.dims)[-1:] == (1,)
+            each.selection is self.selection and not each.apart
+            if isinstance(each, Chosen)
+            else sizes(each.dims)[-1:] == (1,)
             for each in tensors
         )
 
@@ -163,14 +183,14 @@ class Chosen:
         """A function of single scalars of all columns."""
         others = [each for each in args if hasattr(each, "dims") and not isinstance(each, Chosen)]
         several = [each for each in args if isinstance(each, Chosen)]
-        kept = [self.selection.made.get((id(each.dense), 0.0)) for each in several]
-        given = [each.dense if own is None else own for each, own in zip(several, kept, strict=True)]
+        filled = [self.selection.made.get((id(each.dense), 0.0)) for each in several]
+        given = [each.dense if own is None else own for each, own in zip(several, filled, strict=True)]
         factors = [each > 0 for each in args[1:] if isinstance(each, int | float)]
         stays = kind in ("mul", "div", "_to_copy", "to", "clone") and all(
             any(each is one for one in self.selection.sums) for each in others
         )
         positive = kind in POSITIVE or (stays and all(factors) and all(each.positive for each in several))
-        zeroed = stays and any(own is not None or each.zeroed for each, own in zip(several, kept, strict=True))
+        zeroed = stays and any(own is not None or each.zeroed for each, own in zip(several, filled, strict=True))
         if kind == "div" and others and _is_rounded(at):
             value = with_dtype(given[0], given[0].stream.map(Div(BF16), others[0].stream, name=at.name()), BF16)
         else:
@@ -189,8 +209,21 @@ def top(
         made = numbered.Ordered(value, k, largest)
         return tuple(back(made.result(at, columns=bool(n))) if at.is_read(n) else None for n in range(2))
     positive = _is_positive(at, at.node.args[0])
-    selection = Selection(at.whole_rows(x, "a router looks at a whole row"), k, positive)
-    return Chosen(selection, selection.of, positive, result=0), Chosen(selection, selection.of, positive, result=1)
+    of = at.whole_rows(x, "a router looks at a whole row")
+    selection, (rows, columns) = Selection(of, k, positive), of.layout.tile
+    values = Chosen(selection, of, positive, result=0)
+    if not at.is_read(1):
+        return values, None
+    numbers = [[*range(columns)]] * rows
+    places = at.graph.constant(numbers, dtype=INT32, reference=of.stream, name=at.name("places"))
+    return values, Chosen(selection, replace(of, stream=places, dtype=INT32), positive=True, result=1)
+
+
+def _number(given: Any) -> Any:
+    """A tensor of which all scalars are one number as that, anything else as it is."""
+    if isinstance(given, Stored) and given.is_constant and given.data.size and (given.data == given.data.flat[0]).all():
+        return given.data.flat[0].item()
+    return given
 
 
 def _gathered(at: Importer, x: Any, index: Chosen) -> Chosen:
@@ -201,13 +234,23 @@ def _gathered(at: Importer, x: Any, index: Chosen) -> Chosen:
 
 def _scattered(at: Importer, x: Any, index: Chosen, source: Any) -> Value:
     """``x`` with other numbers for the entries that a router chose."""
-    base = at.in_layout(x, index.dense.layout, "entries have their places in a row").stream
-    if isinstance(source, Chosen):
-        return index.where(at, source.dense.stream, base)
-    return index.where(at, at.graph.constant(source, dtype=at.dtype, reference=base, name=at.name("source")), base)
+    return index.where(at, source.dense if isinstance(source, Chosen) else source, x, at.dtype)
 
 
-PLACED = {"gather": _gathered, "scatter": _scattered}
+def routed(at: Importer, index: Any, weight: Any, count: int) -> Chosen:
+    """The ``weight`` of the experts ``index`` [rows, k] of every row, out of ``count``, wherever they come from."""
+    if isinstance(index, Chosen) and isinstance(weight, Chosen) and index.selection is weight.selection:
+        return weight
+    rows, k = sizes(index.dims)
+    none = at.whole_rows(at.constant(np.zeros((rows, count)), "none", "bfloat16"), "a row has a place for each expert")
+    places = at.value(index)
+    mask = numbered.scattered(at, none, places, 1.0, adds=False)
+    return Chosen(
+        Selection(mask, k, True), numbered.scattered(at, none, places, at.value(weight), adds=True), zeroed=True
+    )
+
+
+PLACED: Mapping[str, Callable[..., Any]] = {"gather": _gathered, "scatter": _scattered}
 """What is done with entries at their places in a row."""
 
 

@@ -51,28 +51,16 @@ def variance(
     return with_dtype(squared, at.rounded(squared.stream.map(scale, name=at.name())), at.dtype)
 
 
-@lowers("aten.amax.default")
+@lowers("aten.amax.default", "aten.max.default")
 def largest(at: Importer, x: Any, dim: Sequence[int] = (), keepdim: bool = False) -> Value:
     """The largest along dimensions."""
     return reduced(at, x, dim, keepdim, lambda _: RowMax(), lambda _: Max(), at.dtype)
 
 
-@lowers("aten.amin.default")
+@lowers("aten.amin.default", "aten.min.default")
 def smallest(at: Importer, x: Any, dim: Sequence[int] = (), keepdim: bool = False) -> Value:
     """The smallest along dimensions."""
     return negated(at, largest(at, negated(at, at.value(x)), dim, keepdim))
-
-
-@lowers("aten.max.default")
-def largest_of_all(at: Importer, x: Any) -> Value:
-    """The largest of all scalars."""
-    return largest(at, x)
-
-
-@lowers("aten.min.default")
-def smallest_of_all(at: Importer, x: Any) -> Value:
-    """The smallest of all scalars."""
-    return smallest(at, x)
 
 
 @lowers("aten.max.dim")
@@ -100,9 +88,8 @@ def place_of_largest(at: Importer, x: Any, dim: int | None = None, keepdim: bool
     place = value.stream.map(ArgMax(), name=at.name("number")).map(Cast(INT32), name=at.name("place"))
     layout = replace(value.layout, columns=None)
     found = back(Value(place, (*value.dims[:-1], ()), layout, INT32))
-    return replace(
-        found, dims=tuple(axes for at, axes in enumerate(found.dims) if keepdim or at != (dim or 0) % len(found.dims))
-    )
+    gone = None if keepdim else (dim or 0) % len(found.dims)
+    return replace(found, dims=tuple(axes for place, axes in enumerate(found.dims) if place != gone))
 
 
 @lowers("aten.argmin.default")
@@ -111,20 +98,14 @@ def place_of_smallest(at: Importer, x: Any, dim: int | None = None, keepdim: boo
     return place_of_largest(at, negated(at, at.value(x)), dim, keepdim)
 
 
-@lowers("aten.any.default", "aten.any.dims")
-def any_of(at: Importer, x: Any, dim: list[int] | None = None, keepdim: bool = False) -> Value:
+@lowers("aten.any.default", "aten.any.dim", "aten.any.dims")
+def any_of(at: Importer, x: Any, dim: list[int] | int | None = None, keepdim: bool = False) -> Value:
     """Whether one along dimensions is true."""
     value = at.value(x)
     ones = with_dtype(value, value.stream.map(Cast(BF16), name=at.name("ones")), BF16)
-    most = reduced(at, ones, dim, keepdim, lambda _: RowMax(), lambda _: Max(), BF16)
+    most = reduced(at, ones, [dim] if isinstance(dim, int) else dim, keepdim, lambda _: RowMax(), lambda _: Max(), BF16)
     zero = at.graph.constant(0, dtype=BF16, reference=most.stream, name=at.name("zero"))
     return with_dtype(most, most.stream.map(Compare("!="), zero, name=at.name()), at.dtype)
-
-
-@lowers("aten.any.dim")
-def any_along(at: Importer, x: Any, dim: int, keepdim: bool = False) -> Value:
-    """Whether one along a dimension is true."""
-    return any_of(at, x, [dim], keepdim)
 
 
 @lowers("aten.prod.dim_int")
@@ -213,10 +194,8 @@ def reduced(
     stream = value.stream.accum(fold(FP32), rank=len(inner), name=at.name("all")) if inner else value.stream
     if inner and out is BF16:
         stream = at.rounded(stream)
-    left = tuple(
-        () if place in places else axes for place, axes in enumerate(value.dims) if keep or place not in places
-    )
-    return Value(stream, left, replace(value.layout, loops=outer), out)
+    left = [() if place in places else axes for place, axes in enumerate(value.dims) if keep or place not in places]
+    return Value(stream, tuple(left), replace(value.layout, loops=outer), out)
 
 
 def _sum(at: Importer, x: Any, dims: Sequence[int] | None, keep: bool, out: DType) -> tuple[Value, int]:

@@ -184,7 +184,7 @@ SPECIALS = row(np.inf, -np.inf, np.nan, -np.nan, 0.0, -0.0, 1e-40, -1e-40)
      [ZERO, "40000000", MINUS_ZERO, "4f000000"]),
     (Round(direction="floor"), [INFINITY, MINUS_INFINITY, NAN, NAN, ZERO, MINUS_ZERO, ZERO, MINUS_ZERO],
      [-0.1, 1.9, 8388607.5], [MINUS_ONE, ONE, "4afffffe"]),
-    (Relu(), [INFINITY, ZERO, NAN, NAN, ZERO, ZERO, ZERO, ZERO], [-3, 1], [ZERO, ONE]),
+    (Relu(), [INFINITY, ZERO, NAN, NAN, ZERO, MINUS_ZERO, ZERO, MINUS_ZERO], [-3, 1], [ZERO, ONE]),
     (Abs(), [INFINITY, INFINITY, NAN, NAN, ZERO, ZERO, ZERO, ZERO], [-1, 1], [ONE, ONE]),
     (Clamp(-1, np.inf), [INFINITY, MINUS_ONE, NAN, NAN, ZERO, MINUS_ZERO, ZERO, MINUS_ZERO], [-3, 1], [MINUS_ONE, ONE]),
     (Clamp(0.0, -0.0), [MINUS_ZERO, MINUS_ZERO, NAN, NAN, *[MINUS_ZERO] * 4], [-3, 1], [MINUS_ZERO, MINUS_ZERO]),

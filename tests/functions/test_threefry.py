@@ -16,5 +16,5 @@ ALL = (2**32 - 1,) * 2
     ((0x13198A2E, 0x03707344), (0x243F6A88, 0x85A308D3), [0xC4923A9C, 0x483DF7A0]),
 )
 def test_known_answers(key: tuple[int, int], counter: tuple[int, int], answer: list[int]) -> None:
-    first, second = (tuple(np.array([each], np.uint32) for each in words) for words in (key, counter))
-    assert [each.item() for each in threefry(first, second)] == answer
+    (k0, k1), (c0, c1) = np.array([key, counter], np.uint32)[..., None]
+    assert [each.item() for each in threefry((k0, k1), (c0, c1))] == answer

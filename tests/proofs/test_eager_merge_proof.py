@@ -33,7 +33,7 @@ READER = [
 ]
 """Mutants of what reads the rule."""
 
-UNCHANGED: dict[str, str] = {}
+UNCHANGED = {"2:14 0 if self.idle else self.passing -> self.passing": "nothing passes while nothing is chosen"}
 
 
 class Merged(UnitBench):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from cases import cases
@@ -22,7 +24,8 @@ def program(scores: np.ndarray, seed: int, temperature: float, top_k: int, top_p
     given = [graph.source(f"given_{at}", tile, [draws]) for at, tile in enumerate((whole, whole, real, whole, real))]
     draw(x, *given, most=most).sink("y")
     inputs = {"scores": scores.transpose(0, 2, 1)[..., None]}
-    for at, each in enumerate((seed, np.arange(draws)[:, None, None], 1 / temperature, top_k, top_p)):
+    values: tuple[Any, ...] = (seed, np.arange(draws)[:, None, None], 1 / temperature, top_k, top_p)
+    for at, each in enumerate(values):
         inputs[f"given_{at}"] = np.broadcast_to(each, (draws, rows, 1))
     return Program(graph, inputs)
 

@@ -26,7 +26,8 @@ DOWN = "layers.0.mlp.down_proj.weight"
 
 def without(count: int) -> str:
     """The first line about so many operators."""
-    return f"'FILE' has {count} operator{'s' * (count > 1)} without a lowering:\n"
+    operators = f"{count} operator{'s' * (count > 1)}"
+    return f"'FILE' has {operators} without a lowering (docs/torch.md says how to add one):\n"
 
 
 def complaint(path: Path, kind: type[Exception] = FormatError, **options: Any) -> str:

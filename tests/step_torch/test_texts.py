@@ -84,6 +84,18 @@ def test_texts_wait_for_a_slot(tiny: TextModel) -> None:
         assert tiny.generate_all(PROMPTS, COUNTS, backend, slots=2, seed=1, **HOT)[0] == alone
 
 
+def test_several_texts_end_with_the_last_one(tiny: TextModel) -> None:
+    """The one that takes longest, in a slot of three or of four, and in one of two where the third text waits."""
+    given, end = [tiny.tokens(each) for each in PROMPTS[:3]], tiny.tokens("s")[0]
+    for slots, size in ((3, 57), (4, 76), (2, 98)):
+        batch = tiny.model.batch(given, 30, slots=slots)
+        for backend in ("approx", "interpret"):
+            options: Any = {"values": "all"} if backend == "approx" else {}
+            run = step.run(tiny.model.program(given, 30, end=end, slots=slots), backend, **options)
+            texts = [tiny.text(batch.written(run.outputs["tokens"], number, end)) for number in range(3)]
+            assert texts == [" has", " s", " the cache s"] and len(numbers(run)) == size
+
+
 def test_a_text_goes_on(tiny: TextModel) -> None:
     session = Session(tiny)
     parts = [session.say("every tile", 4), session.say(" turn,", 6), session.say("", 3)]

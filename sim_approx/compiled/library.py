@@ -143,8 +143,9 @@ def rules_for(others: frozenset[type[Machine]]) -> Rules:
 
 def begin() -> None:
     """Have the engine for the project's rules compiled behind this process, where it is missing."""
-    with suppress(library.NoLibrary):
-        engine_of(rules_for(frozenset()), 1, wait=False)
+    if not library.waits():
+        with suppress(library.NoLibrary):
+            engine_of(rules_for(frozenset()), 1, wait=False)
 
 
 def engine_of(rules: Rules, mask_words: int, progress: Progress = silent, wait: bool = True) -> ctypes.CDLL:

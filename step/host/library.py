@@ -82,19 +82,15 @@ def cached(
     """
     key = hashlib.sha256(f"{identity} {version(command[0])}".encode()).hexdigest()[:32]
     path = folder / f"{key}.so"
-    found = whole(path)
-    if found is None and not wait and not waits():
-        builder = BUILDERS.get(path)
-        if builder is None or builder.over:
-            builder = BUILDERS[path] = Builder(path, text, command, what)
-        raise NotYet(builder)
-    if found is None:
+    if (found := whole(path)) is not None:
+        return found
+    if wait or waits():
         progress(f"compiling {what}, once: some {seconds} s")
-        make(path, text, command, what)
-        found = whole(path)
-    if found is None:
-        raise NoLibrary(f"what {command[0]} made of {what} can not be loaded")
-    return found
+        return make(path, text, command, what)
+    builder = BUILDERS.get(path)
+    if builder is None or builder.over:
+        builder = BUILDERS[path] = Builder(path, text, command, what)
+    raise NotYet(builder)
 
 
 class Builder:
@@ -120,7 +116,7 @@ class Builder:
     @property
     def made(self) -> bool:
         """Whether the library is there, whoever made it."""
-        return _digest(self._path).is_file()
+        return self.failure is None and _digest(self._path).is_file()
 
     @property
     def failure(self) -> str | None:
@@ -135,11 +131,14 @@ BUILDERS: dict[Path, Builder] = {}
 """The builders of this process, by the libraries that they make."""
 
 
-def make(path: Path, text: str, command: Sequence[str], what: str) -> None:
-    """`compile_to`, unless another process was faster, for which this one waits."""
+def make(path: Path, text: str, command: Sequence[str], what: str) -> ctypes.CDLL:
+    """The library of `compile_to`, or of another process that was faster, for which this one waits."""
     with _keeping(path, what), locked(path.parent.with_name(f"{path.parent.name}-{path.stem}.lock")):
         if whole(path) is None:
             compile_to(path, text, command, what)
+    if (found := whole(path)) is None:
+        raise NoLibrary(f"what {command[0]} made of {what} can not be loaded")
+    return found
 
 
 def compile_to(path: Path, text: str, command: Sequence[str], what: str) -> None:

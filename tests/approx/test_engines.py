@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import cases
 from filing import fake_compiler
 from same import both
 
@@ -96,21 +97,29 @@ def test_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh: Non
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_compiler_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh: None) -> None:
-    """A run that waits is told, and one behind which it failed; it is not tried again."""
+@cases(
+    (
+        "echo source.cpp:1: error: out of ink >&2; exit 1",
+        "{} can not compile the engine: source.cpp:1: error: out of ink",
+    ),
+    ('echo text > "$last"', "what {} made of the engine can not be loaded"),
+)
+def test_a_compiler_that_fails(
+    script: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh: None, graph: Graph
+) -> None:
+    """A run that waits is told, and one behind which it failed, also a long one; it is not tried again."""
     monkeypatch.setenv("STEP_CACHE", str(tmp_path / "cache"))
-    compiler = fake_compiler(tmp_path, "echo >> $0.runs; echo source.cpp:1: error: out of ink >&2; exit 1")
+    compiler = fake_compiler(tmp_path, f"echo >> $0.runs; {script}")
     monkeypatch.setenv("CXX", compiler)
-    reason = f"{compiler} can not compile the engine: source.cpp:1: error: out of ink"
-    assert run(line(), {"x": [1, 2]}, FABRIC).engine_reason == reason
+    graph.source("x", Tile(BF16), [graph.symbol("N")]).repeat(10_000).sink("y")
+    assert run(graph, {"x": [1]}, FABRIC).engine_reason == said.format(compiler)
     monkeypatch.delenv("STEP_BACKGROUND")
     run(line(), {"x": [1, 2]}, FABRIC)
     for each in BUILDERS.values():
         each._process.wait()
     for _ in range(2):
-        assert run(line(), {"x": [1, 2]}, FABRIC).engine_reason == reason
+        assert run(graph, {"x": [1]}, FABRIC).engine_reason == said.format(compiler)
     assert Path(f"{compiler}.runs").read_text() == "\n" * 2
-    assert [each.suffix for each in (tmp_path / "cache").iterdir()] == [".lock"]
 
 
 def test_until_the_engine_is_made_the_other_one_runs(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -399,7 +400,8 @@ def test_help_and_dir_show_the_operators() -> None:
         "Graph": ("reassemble(graph: 'Graph', inputs:", "Gather, per selector, one chunk"),
     }.items():
         done = subprocess.run([sys.executable, "-c", code.format(thing)], capture_output=True, text=True, check=True)
-        assert all(line in done.stdout for line in lines), done.stdout
+        said = re.sub(r"[\s|]", "", done.stdout)  # Python 3.13 breaks long signatures
+        assert all(line.replace(" ", "") in said for line in lines), done.stdout
         assert "'eager_merge'" in done.stdout
     assert {"partition", "map", "shape"} <= set(dir(Bench().source("x", "D", [1])))
 

@@ -52,7 +52,8 @@ def test_a_type_checker_sees_the_methods(tmp_path: Path) -> None:
     environment = os.environ | {"MYPYPATH": str(ROOT)}
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=environment)
     stream = "step.language.stream.Stream"
-    assert [line.partition(": ")[2] for line in done.stdout.replace("builtins.", "").splitlines()] == [
+    lines = [line.partition(": ") for line in done.stdout.replace("builtins.", "").splitlines()]
+    assert [text for place, _, text in lines if place.startswith("program.py")] == [  # a newer NumPy has other types
         f'note: Revealed type is "tuple[{stream}, ...]"',
         f'note: Revealed type is "{stream}"',
         f'note: Revealed type is "tuple[{stream}, {stream}]"',

@@ -104,7 +104,7 @@ def likely(name: str, resource: str) -> float:
     """The size of a coefficient that is to be expected: of a lane or a join, of a bit or a cell, or of a unit."""
     if resource != "lut_sites":
         return 1.0
-    if ".lanes." in name or ".joins." in name:
+    if name.rpartition(".")[2].isupper():  # a format
         return 500.0
     return 1.0 if name.endswith(("bits", "rows")) else 6.0 if name.endswith("cells") else 30.0
 

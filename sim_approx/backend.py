@@ -16,6 +16,7 @@ from sim_approx.running.footprint import Footprint
 from sim_approx.running.model_run import EngineName, ModelRun, Values
 from step.errors import EnvironmentProblem, InputError, SettingError
 from step.firing.terms import RuleError
+from step.host.library import NotYet
 from step.host.progress import Progress, silent
 from step.language.graph import Graph
 from step.language.tokens import Token
@@ -55,7 +56,9 @@ def run(
     their name in the netlist. ``timing_of`` replaces the plans of functions.
 
     ``engine``: ``"compiled"`` or ``"python"``. Without one the compiled engine runs, and the Python engine where it can
-    not be made, which the result says with the reason. Where a phase of the run repeats itself, the compiled engine
+    not be made, or is not yet, which the result says with the reason. What is not yet is made behind the run, which
+    begins again on it once it is there; runs with ``on_token``, and where the environment has ``STEP_BACKGROUND=0``,
+    wait. Where a phase of the run repeats itself, the compiled engine
     counts the repetitions, and does not go through them: the result is the same without ``jump``, and later there.
     ``progress`` is told cycle and speed of long runs, ``on_token`` of every token that leaves through a sink, at most
     some 0.1 s after it did; it needs all values.
@@ -73,6 +76,10 @@ APPROX = Backend(run, timed=True)
 
 SAID_AFTER = 1.0
 """Seconds from one line of progress to the next one."""
+
+
+class _Overtaken(Exception):
+    """A run on the Python engine is not wanted any more, as there is a compiled one now."""
 
 
 @dataclass(eq=False)
@@ -96,7 +103,7 @@ class Model:
 
     def __post_init__(self) -> None:
         self._made: tuple[PlacedFabric, PythonEngine | CompiledEngine] | None = None
-        self._reason: str | None = None
+        self._reason: Exception | None = None
 
     @classmethod
     def of(cls, prepared: Prepared, **options: Any) -> Model:
@@ -151,15 +158,21 @@ class Model:
         shown = self._shown = self._showing and self._showing.copy()
         netlist = self.netlist.with_depths(depths) if depths else self.netlist
         netlist = netlist if memory is None else netlist.with_memory(memory)
-        fabric, engine = self._made = self._ready(netlist, progress)
+        wait = self.engine is not None or notes is not None or on_token is not None
+        fabric, engine = self._made = self._ready(netlist, progress, wait)
         logged: Events | None = {each.index: ([], [], []) for each in netlist.channels} if events else None
         jump = self.jump if jump is None else jump
-        telling = _Telling(progress, on_token, netlist, fabric.outputs)
+        telling = _Telling(progress, on_token, netlist, fabric.outputs, self._reason)
         start = time.perf_counter()
         if isinstance(engine, CompiledEngine):
             ending = engine.run(max_cycles, logged, telling.told, jump, notes)
         elif notes is None:
-            ending = engine.run(max_cycles, logged, telling.told)
+            try:
+                ending = engine.run(max_cycles, logged, telling.told)
+            except _Overtaken:
+                return self.run(
+                    depths=depths, memory=memory, events=events, max_cycles=max_cycles, jump=jump, progress=progress
+                )
         else:
             raise EnvironmentProblem(
                 f"{notes.noun} is made by the compiled engine alone, and here the Python engine runs: "
@@ -176,7 +189,7 @@ class Model:
             values=self.values,
             seconds=time.perf_counter() - start,
             engine="compiled" if isinstance(engine, CompiledEngine) else "python",
-            reason=self._reason,
+            reason=None if self._reason is None else str(self._reason),
             max_cycles=max_cycles,
             again=lambda others: self.run(
                 depths={**(depths or {}), **others}, memory=memory, max_cycles=max_cycles, jump=jump
@@ -184,7 +197,9 @@ class Model:
             shown=shown,
         )
 
-    def _ready(self, netlist: Netlist, progress: Progress) -> tuple[PlacedFabric, PythonEngine | CompiledEngine]:
+    def _ready(
+        self, netlist: Netlist, progress: Progress, wait: bool
+    ) -> tuple[PlacedFabric, PythonEngine | CompiledEngine]:
         """A fabric with what ``netlist`` has, in which a run can begin, and the fastest engine that there is for it."""
         if self._made is not None:
             fabric, engine = self._made
@@ -201,20 +216,21 @@ class Model:
             for each, channel in zip(netlist.channels, fabric.channels, strict=True)
             if each.name in {**self._checks.checkers, **shown} and each.name not in self.data.streams
         }
-        return fabric, self._compiled(fabric, watch, progress) or PythonEngine(fabric, watch)
+        return fabric, self._compiled(fabric, watch, progress, wait) or PythonEngine(fabric, watch)
 
-    def _compiled(self, fabric: PlacedFabric, watch: Watch, progress: Progress) -> CompiledEngine | None:
+    def _compiled(self, fabric: PlacedFabric, watch: Watch, progress: Progress, wait: bool) -> CompiledEngine | None:
         """The compiled engine, unless another one is wanted, or it can not be, which is the reason for that one."""
+        self._reason = None
         if self.engine == "python":
             return None
         try:
-            return CompiledEngine(fabric, watch, outputs=self.values == "all", progress=progress)
+            return CompiledEngine(fabric, watch, outputs=self.values == "all", progress=progress, wait=wait)
         except SettingError:
             raise
         except (EnvironmentProblem, RuleError) as error:
             if self.engine == "compiled":
                 raise EnvironmentProblem(f"the compiled engine can not run this program: {error}") from error
-            self._reason = str(error)
+            self._reason = error
             return None
 
     def _see(self, name: str, token: Token) -> None:
@@ -225,17 +241,25 @@ class Model:
 
 class _Telling:
     """Says, once a second, how far a run of ``netlist`` has come and how fast, and tells each token of its sinks, which
-    ``outputs`` get, to ``on_token``."""
+    ``outputs`` get, to ``on_token``. Ends the run where ``reason``, that for the Python engine, does not hold any more.
+    """
 
     def __init__(
-        self, progress: Progress, on_token: OnToken | None, netlist: Netlist, outputs: Mapping[str, list[Token]]
+        self,
+        progress: Progress,
+        on_token: OnToken | None,
+        netlist: Netlist,
+        outputs: Mapping[str, list[Token]],
+        reason: Exception | None,
     ) -> None:
-        self._progress, self._tokens, self._time = progress, 0, time.perf_counter()
+        self._progress, self._tokens, self._time, self._reason = progress, 0, time.perf_counter(), reason
         self._on_token, self._outputs = on_token, outputs
         self._told = dict.fromkeys((each.name for each in netlist.units if each.operator.hands_out), 0)
 
     def told(self, cycle: int, tokens: int) -> None:
         """See `sim_approx.engine.events.Told`."""
+        if isinstance(self._reason, NotYet) and self._reason.builder.made:
+            raise _Overtaken
         now = time.perf_counter()
         if now - self._time >= SAID_AFTER:
             rate = (tokens - self._tokens) / (now - self._time)

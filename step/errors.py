@@ -25,8 +25,11 @@
 
 from __future__ import annotations
 
+import os
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 INTERRUPTED = 130
@@ -46,6 +49,14 @@ class StepError(Exception):
     """
 
     exit_code = 1
+
+    def _render_traceback_(self) -> list[str]:
+        """Lines that a notebook shows, as the command line does, and the lines of cells and files that led here."""
+        if shows_tracebacks() or isinstance(self, Defect):
+            return "".join(traceback.format_exception(self)).splitlines()
+        raised_at = import_module("step.language.location").raised_at  # of a later room
+        lines = [f"  {place}, {text}" for place, text in raised_at(self) if str(place) not in str(self)]
+        return [f"\x1b[1;31merror:\x1b[0m {self}", *getattr(self, "__notes__", []), *lines]
 
 
 class ProgramError(StepError):
@@ -140,6 +151,11 @@ class Deadlock(SimulationError):
 
 class Runaway(SimulationError):
     """The run passed its cycle limit."""
+
+
+def shows_tracebacks() -> bool:
+    """Whether the environment has ``STEP_TRACEBACK=1``: errors are shown with Python's whole traceback."""
+    return os.environ.get("STEP_TRACEBACK", "0") not in ("", "0")
 
 
 def expect(condition: object, message: str, error: Callable[[str], Exception] = TypeMismatch) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from typing import Any
 import click
 from rich.markup import escape
 
-from step.errors import INTERRUPTED, EnvironmentProblem, StepError
+from step.errors import INTERRUPTED, EnvironmentProblem, StepError, shows_tracebacks
 from step.host.names import unknown
 from step_cli.console import talk
 from step_cli.explained import drop, explained
@@ -27,7 +26,11 @@ GROUP = "step.commands"
 NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
 """What click raises, from its version 8.2 on, to show the help of a group without a verb."""
 
-RENAMED = {("waves", "--operators"): "--of", ("compare", "--operators"): "--all"}
+RENAMED = {
+    ("waves", "--operators"): "--of",
+    ("compare", "--operators"): "--all",
+    ("map", "--ram"): "--memory-bytes",
+}
 """Options by verb and former name, which still do."""
 
 
@@ -181,7 +184,7 @@ def main() -> None:
         tell = error.show if isinstance(error, NO_ARGUMENTS) else partial(_complain, *_usage(error))
         code = _told(tell, StepError.exit_code)
     except Exception as error:
-        if os.environ.get("STEP_TRACEBACK", "0") not in ("", "0"):
+        if shows_tracebacks():
             raise
         known = explained(error)
         code = _told(partial(_complain, str(known), getattr(known, "__notes__", [])), known.exit_code)

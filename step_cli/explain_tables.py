@@ -54,6 +54,8 @@ def _path(found: Explanation, top: int) -> Iterator[str]:
     yield table(title, ("what", "why", "cycles", "share"), cells, names=("why",))
     if limiting := limit(found):
         yield limiting.text
+        if limiting.where:
+            yield f"  {limiting.where}"
 
 
 def _operators(found: Explanation, parts: Mapping[str, str]) -> str:

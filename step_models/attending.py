@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from math import sqrt
 from typing import ClassVar, Literal
@@ -41,7 +42,8 @@ class Attention(metaclass=Checked):
     from the first region on (by default as many as it takes for once); in the ``"assigned"`` one ``assigned`` has the
     region of each sequence. ``online``: weights are relative to the largest score so far (of all rows, where these are
     one tile), so that none can overflow; else exponentials are taken as they are. ``scaled``: scores are divided by the
-    root of ``size``. ``in_memory``: queries are a tensor ``query`` and results a tensor ``output``, both [sequences *
+    root of ``size``, or multiplied by ``factor``, and ``capped`` then. ``value_size``: the scalars of a value, by
+    default ``size``. ``in_memory``: queries are a tensor ``query`` and results a tensor ``output``, both [sequences *
     group, size]; else they are streams. ``places``: sequences that the caches have room for, by default all. ``prefix``
     begins all names. ``sum`` is that of the products.
 
@@ -64,6 +66,9 @@ class Attention(metaclass=Checked):
     places: int | None = None
     prefix: str = ""
     sum: Sum = "ordered"
+    factor: float | None = None
+    capped: float | None = None
+    value_size: int | None = None
 
     refused: ClassVar = InputError
 
@@ -89,13 +94,13 @@ class Attention(metaclass=Checked):
                 f"a batch of {self.sequences} sequences, the KV heads of all requests, is larger than the cache, "
                 f"which has places for {self.held}"
             )
-        cache = (self.held * self.tiles * self.rows_in_memory, self.size)
-        self.keys = self.graph.tensor(f"{self.prefix}keys", cache, BF16)
-        self.values = self.graph.tensor(f"{self.prefix}values", cache, BF16)
+        rows, width = self.held * self.tiles * self.rows_in_memory, self.value_size or self.size
+        self.keys = self.graph.tensor(f"{self.prefix}keys", (rows, self.size), BF16)
+        self.values = self.graph.tensor(f"{self.prefix}values", (rows, width), BF16)
         if self.in_memory:
-            rows = (self.sequences * self.group, self.size)
-            self.query = self.graph.tensor(f"{self.prefix}query", rows, BF16)
-            self.output = self.graph.tensor(f"{self.prefix}output", rows, FP32)
+            count = self.sequences * self.group
+            self.query = self.graph.tensor(f"{self.prefix}query", (count, self.size), BF16)
+            self.output = self.graph.tensor(f"{self.prefix}output", (count, width), FP32)
 
     def _check_assigned(self) -> None:
         """Raise `InputError` unless there are regions for an ``"assigned"`` arrangement, and for no other one."""
@@ -115,7 +120,7 @@ class Attention(metaclass=Checked):
     @property
     def scale(self) -> float | None:
         """Factor of products of queries and keys."""
-        return 1 / sqrt(self.size) if self.scaled else None
+        return self.factor or 1 / sqrt(self.size) if self.scaled else None
 
     @property
     def rows_in_memory(self) -> int:
@@ -189,10 +194,13 @@ class Attention(metaclass=Checked):
         numbers = count()
         return lambda work: self.attend(work, f"{self.prefix}region{next(numbers)}_")
 
-    def attend(self, work: Stream, prefix: str, query: Stream | None = None) -> tuple[Stream, Stream]:
+    def attend(
+        self, work: Stream, prefix: str, query: Stream | None = None, sink: Stream | None = None
+    ) -> tuple[Stream, Stream]:
         """A region: of sequences and lengths [n] these sequences with their results [n], tiles [group, size].
 
-        Where queries are not in memory they are ``query`` [n], or the third item of ``work``. The second stream is one
+        Where queries are not in memory they are ``query`` [n], or the third item of ``work``; a ``sink`` [n] is that of
+        `weighing.online`. The second stream is one
         of keys [n, tiles]: behind the last one of a sequence the next sequence can begin.
         """
         tile = (self.rows_in_memory, self.size)
@@ -204,7 +212,8 @@ class Attention(metaclass=Checked):
             # Values wait for the weights of a whole sequence. Meanwhile keys of some more can come.
             waiting, its_length = sequence.buffered(8), length.buffered(8)
             address = waiting.flat_map(tiles, its_length, name=f"{prefix}value_address").assume_shape(key.shape)
-        value = address.load_random(self.values, tile=tile, name=f"{prefix}value")
+        width = self.value_size or self.size
+        value = address.load_random(self.values, tile=(tile[0], width), name=f"{prefix}value")
         if self.in_memory:
             query = sequence.load_random(self.query, tile=(self.group, self.size), name=f"{prefix}query")
         elif query is None:
@@ -216,7 +225,7 @@ class Attention(metaclass=Checked):
         else:
             valid = length.flat_map(CacheRows(self.rows), name=f"{prefix}valid").assume_shape(address.shape)
             score = self._scores(query, key, valid, prefix)
-            weigh = weighing.online if self.online else weighing.direct
+            weigh = partial(weighing.online, sink=sink) if self.online else weighing.direct
             total, weights = weigh(score, value, sum=self.sum, prefix=prefix)
         result = total.map(Div(), weights, name=f"{prefix}result")
         # Some sequences are on their way at the same time; their numbers wait for the results.
@@ -226,9 +235,8 @@ class Attention(metaclass=Checked):
         """Tiles [group, rows] for each tile of keys, where rows that are not ``valid`` can not weigh."""
         queries = query.reshape(1, name=f"{prefix}query_row")[0].expand(key, name=f"{prefix}queries")
         product = queries.map(Matmul(transposed=True, sum=self.sum), key, name=f"{prefix}product")
-        return weighing.scaled(product, self.scale, prefix).map(
-            FilterLastTile(-np.inf, "col"), valid, name=f"{prefix}valid_score"
-        )
+        score = weighing.capped(weighing.scaled(product, self.scale, prefix), self.capped, prefix)
+        return score.map(FilterLastTile(-np.inf, "col"), valid, name=f"{prefix}valid_score")
 
     def store(self, results: Stream) -> None:
         """Put the results of sequences, in any order, into the output."""

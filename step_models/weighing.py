@@ -6,7 +6,7 @@ attention gives.
 
 from __future__ import annotations
 
-from step import BF16, Stream
+from step import BF16, FP32, Stream
 from step.functions import (
     Add,
     Exp,
@@ -19,6 +19,7 @@ from step.functions import (
     RowSum,
     Scale,
     Sub,
+    Tanh,
     Transpose,
 )
 from step.language.fused import Sum
@@ -29,13 +30,26 @@ def scaled(product: Stream, scale: float | None, prefix: str) -> Stream:
     return product if scale is None else product.map(Scale(scale), name=f"{prefix}score")
 
 
-def online(score: Stream, value: Stream, *, sum: Sum = "ordered", prefix: str = "") -> tuple[Stream, Stream]:
+def capped(score: Stream, cap: float | None, prefix: str) -> Stream:
+    """``cap`` * tanh(score / ``cap``), which is never larger; the score itself where there is none."""
+    if cap is None:
+        return score
+    bent = score.map(Scale(1 / cap), name=f"{prefix}relative_to_cap").map(Tanh(), name=f"{prefix}bent")
+    return bent.map(Scale(cap), name=f"{prefix}capped")
+
+
+def online(
+    score: Stream, value: Stream, *, sum: Sum = "ordered", prefix: str = "", sink: Stream | None = None
+) -> tuple[Stream, Stream]:
     """With weights relative to the largest of ``score`` [n, tiles], tiles [group, rows], so that none can overflow.
 
     What the largest score is shows at the end. Until then weights are relative to the largest one so far, and where
-    that grows, the sums shrink.
+    that grows, the sums shrink. A ``sink`` [n], tiles [group, 1] or [1, 1], is a score that weighs, with no value.
     """
     largest = score.map(RowMax(), name=f"{prefix}largest")  # [group, 1]
+    if sink is not None:
+        sinks = sink.reshape(1, name=f"{prefix}sink_row")[0].expand(largest, name=f"{prefix}sinks")
+        largest = largest.map(Max(), sinks, name=f"{prefix}largest_or_sink")
     now = largest.scan(Max(), name=f"{prefix}now")
     before = largest.scan(Max(), exclusive=True, name=f"{prefix}before")
     shrink = before.map(Sub(), now, name=f"{prefix}growth").map(Exp(), name=f"{prefix}shrink")
@@ -43,6 +57,10 @@ def online(score: Stream, value: Stream, *, sum: Sum = "ordered", prefix: str = 
     part = weight.map(Matmul(sum=sum), value, name=f"{prefix}part")  # [group, size]
     total = shrink.accum(MulAdd(), part, name=f"{prefix}total")  # [n], as all behind it
     weights = shrink.accum(MulAdd(), weight.map(RowSum(), name=f"{prefix}weight_sum"), name=f"{prefix}weights")
+    if sink is not None:
+        most = largest.accum(Max(), name=f"{prefix}most")
+        lost = sink.map(Sub(out=FP32), most, name=f"{prefix}below_most").map(Exp(), name=f"{prefix}lost")
+        weights = weights.map(Add(), lost, name=f"{prefix}weights_and_sink")
     return total, weights
 
 

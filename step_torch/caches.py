@@ -1,8 +1,13 @@
-"""KV caches: a sequence is a head of keys of one layer, with room for so many tiles of rows in off-chip memory."""
+"""KV caches: a sequence is a head of keys of one layer, with room for so many tiles of rows in off-chip memory.
+
+Where rows see a window, a cache has room for one: the next row takes the place of the oldest one. The order of rows
+decides nothing, so all of it is read as it lies there.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import gcd
 from typing import TYPE_CHECKING
 
 import ml_dtypes
@@ -17,27 +22,51 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cache:
-    """``sequences`` of ``tiles`` tiles; ``number`` [sequences of all rounds] says whose turn it is, and ``length``, of
-    the same shape, how many rows it has by now."""
+    """``sequences`` of ``tiles`` tiles of ``rows``; ``number`` [sequences of all rounds] says whose turn it is, and
+    ``length``, of the same shape, how many rows it had by now, of which it keeps a ``window``. The next one comes to
+    the tile of row ``place`` as row ``row``."""
 
     sequences: int
     tiles: int
+    rows: int
     number: Stream
     length: Stream
+    place: Stream
+    row: Stream
+    window: int | None
 
 
-def captured(at: Importer, keys: Stored, values: Stored, prefix: str) -> Cache:
+def cache_of(
+    at: Importer, heads: int, room: int, number: Stream, length: Stream, prefix: str, window: int | None
+) -> Cache:
+    """Caches of ``heads`` sequences with ``room`` for so many rows, or for a ``window`` of them."""
+    rows, place, row = at.tiling.cache_rows, length, length
+    if window is not None:
+        rows = gcd(rows, window)
+        place, row = (_looked_up(at, length, np.arange(room) % each, prefix) for each in (window, rows))
+        room = window
+    return Cache(heads, -(-room // rows), rows, number, length, place, row, window)
+
+
+def _looked_up(at: Importer, number: Stream, table: np.ndarray, prefix: str) -> Stream:
+    """What a table has at ``number``."""
+    tensor = at.graph.tensor(at.free(f"{prefix}places"), (len(table), 1), UINT32)
+    at.inputs[tensor.name] = table[:, None]
+    return number.load_random(tensor, tile=(1, 1), name=at.free(f"{prefix}place"))
+
+
+def captured(at: Importer, keys: Stored, values: Stored, prefix: str, window: int | None) -> Cache:
     """The caches of a step that is imported by itself, with the rows of the capture in them.
 
     Their length is an input, so that the same program takes a step behind any cache that has room.
     """
-    _, heads, past, size = keys.data.shape
-    rows = at.tiling.cache_rows
-    tiles = past // rows + 1
-    for name, given in (("keys", keys), ("values", values)):
-        cache = np.zeros((heads, tiles * rows, size), ml_dtypes.bfloat16)
-        cache[:, :past] = given.data[0]
-        at.inputs[f"{prefix}{name}"] = cache.reshape(-1, size)
+    _, heads, past, _ = keys.data.shape
     at.inputs[f"{prefix}length"] = np.full(heads, past)
     length = at.graph.source(f"{prefix}length", Tile(UINT32), [heads])
-    return Cache(heads, tiles, at.graph.count([heads], name=f"{prefix}number"), length)
+    cache = cache_of(at, heads, past + 1, at.graph.count([heads], name=f"{prefix}number"), length, prefix, window)
+    kept = np.arange(past)[-(window or past) :]
+    for name, given in (("keys", keys), ("values", values)):
+        rows = np.zeros((heads, cache.tiles * cache.rows, given.data.shape[-1]), ml_dtypes.bfloat16)
+        rows[:, kept % (window or past + 1)] = given.data[0][:, kept]
+        at.inputs[f"{prefix}{name}"] = rows.reshape(-1, rows.shape[-1])
+    return cache

@@ -9,6 +9,7 @@ checked without torch.
 
 from __future__ import annotations
 
+import inspect
 import io
 import re
 import zipfile
@@ -19,7 +20,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor, fx, nn
+from torch.export.graph_signature import InputKind, InputSpec, TensorArgument
 
 from step.errors import InputError
 from step.host.files import write_atomically, writing
@@ -27,14 +29,30 @@ from step.host.paths import named_file
 from step.programs.data.npz import Arrays
 from step_torch.archive import RESULTS
 from step_torch.calling import SITE, calling, check_arguments, check_call
-from step_torch.differences import difference
-from step_torch.lacking import PARTS, lacking, listed, parts_missing, scales
-from step_torch.layers import Layers, name_of, tables
+from step_torch.lacking import lacking, listed, owner_of
+from step_torch.layers import Layers as Layers
+from step_torch.layers import Past, cache_name, kinds_of, name_of, tables, turning
 from step_torch.marks import Marks
 from step_torch.references import Given, references
 
-WHOLE = ("linear", "silu", "gelu", "softmax", "layer_norm", "scaled_dot_product_attention", "split", "addmm")
+WHOLE = (
+    "linear",
+    "silu",
+    "gelu",
+    "softmax",
+    "layer_norm",
+    "scaled_dot_product_attention",
+    "split",
+    "addmm",
+    "lstm",
+    "gru",
+    "rnn_tanh",
+    "rnn_relu",
+)
 """Operators of ATen that are not taken apart."""
+
+WEIGHTS = (InputKind.PARAMETER, InputKind.USER_INPUT)
+"""What a file has as it is: all else that is read is computed as far as it can be."""
 
 OWN = tuple(f"step_torch/{name}.py" for name in ("capturing", "layers", "marks", "references", "calling"))
 
@@ -44,27 +62,31 @@ _FRAME = re.compile(r'File "(.*?)", line (\d+), in (.*)')
 class Decoding(nn.Module):
     """One step of a language model: a token and its position in, scores of all tokens out.
 
-    ``past`` are keys and values of all layers. Positions are rotations, of which up to ``room`` have tables that are
-    part of the module, or rows that are added.
+    ``past`` are keys and values of all layers. The model itself does it, with rotations from tables of up to ``room``
+    positions, which are part of the module.
     """
 
-    def __init__(self, model: nn.Module, room: int) -> None:
+    def __init__(self, model: Any, room: int) -> None:
         super().__init__()
-        body = model.base_model
-        self.embedding, self.head = model.get_input_embeddings(), model.get_output_embeddings()
-        self.norm = body.norm if hasattr(body, "norm") else body.ln_f
-        self.positions = getattr(body, "wpe", None)
-        self.layers = Layers(model, model.config.num_hidden_layers)
-        self.rotary = hasattr(body, "rotary_emb")
-        for name, table in zip(("cos", "sin"), tables(model, range(room)), strict=False):
-            self.register_buffer(name, table[0].contiguous())
+        body, name = owner_of(model) or (model, "")
+        self.__dict__ |= {"_model": model, "_body": body}  # no modules of this one: their parts with numbers are
+        self.layers = getattr(body, name)
+        inside = set(self.layers.modules())
+        for path, each in model.named_modules():
+            if each not in inside and not list(each.children()) and (each._parameters or each._buffers):
+                self.add_module(path.replace(".", "_"), each)
+        self.kinds = kinds_of(body)
+        for number, table in enumerate(tables(model, range(room))):
+            self.register_buffer(f"table_{number}", table[0].contiguous())
 
     def forward(self, token: Tensor, position: Tensor, *past: Tensor) -> Tensor:
-        row = self.embedding(token)
-        if self.positions is not None:
-            row = row + self.positions(position)
-        turns = [nn.functional.embedding(position, each) for each in (self.cos, self.sin)] if self.rotary else []
-        return self.head(self.norm(self.layers(row, *turns, *past)))
+        found = [nn.functional.embedding(position, getattr(self, f"table_{at}")) for at in range(2 * len(self.kinds))]
+        options: dict[str, Any] = {cache_name(self._model): Past(past)}
+        if "position_ids" in inspect.signature(type(self._model).forward).parameters:
+            options["position_ids"] = position
+        with turning(self._body, self.kinds, found):
+            scores: Tensor = self._model(token, use_cache=True, **options).logits
+        return scores
 
 
 ALIKE = 0.05
@@ -90,72 +112,49 @@ def capture_decoding(model: nn.Module, path: Path | str, *, room: int, prompts: 
     PosixPath('model.pt2')
     """
     body = getattr(model, "base_model", model)
-    if not any(all(hasattr(body, each) for each in kind) for kind in PARTS):
+    if owner_of(model) is None or not hasattr(model, "get_output_embeddings"):
         raise InputError(
-            f"{type(model).__name__} has no step that can be captured: models with embed_tokens, layers, norm and "
-            "rotary_emb have, as Llama, Qwen2 and Qwen3, and those with wte, wpe, h and ln_f, as GPT-2"
-            f"{parts_missing(model)}{listed(lacking(model))}"
+            f"{type(model).__name__} has no step that can be captured: language models of transformers have, whose "
+            f"layers are a list of modules{listed(lacking(model))}"
         )
     if hasattr(body, "wpe") and room > body.wpe.num_embeddings:
         raise InputError(
             f"{type(model).__name__} has {body.wpe.num_embeddings} positions: room can not be {room}, for more tokens"
         )
-    with calling(model, f"{type(model).__name__} can not be captured", always=True):
-        return _capture_decoding(model, path, room, prompts)
+    with calling(model, f"{type(model).__name__} can not be captured", always=True), torch.no_grad():
+        return _capture_decoding(model.eval(), path, room, prompts)
 
 
 def _capture_decoding(model: Any, path: Path | str, room: int, prompts: Sequence[Sequence[int]]) -> Path:
-    config = model.config
-    heads = getattr(config, "num_key_value_heads", config.num_attention_heads)
-    size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    past = torch.zeros(1, heads, room - 1, size, dtype=torch.bfloat16)
-    token, decoding = torch.zeros(1, 1, dtype=torch.int64), Decoding(model, room).eval()
-    with torch.no_grad():
-        scores, none = model.eval()(token, use_cache=False).logits, [past[:, :, :0]] * (2 * config.num_hidden_layers)
-        off = (decoding(token, token, *none) - scores).abs().max() / scores.abs().max()
-    if not off <= ALIKE:
-        raise InputError(
-            f"{type(model).__name__} does more than embedding, layers, norm and head: without that its scores are off "
-            f"by {off:.0%} of the largest one{_more(model, decoding, token, none)}"
-        )
-    _check_far(model, decoding, min(room, SOME))
-    args = (token, token + room - 1, *[past] * (2 * config.num_hidden_layers))
-    return _capture(decoding, [args], path, None, _texts(model, prompts, room))
+    count = min(room, SOME)
+    tokens, decoding = torch.arange(count)[None] % model.config.vocab_size, Decoding(model, room).eval()
+    found = _cached(model, tokens[:, : max(1, count - 1)])
+    if count > 1:
+        _check_far(model, decoding, tokens, found)
+    past = [torch.zeros(1, each.shape[1], room - 1, each.shape[3], dtype=torch.bfloat16) for each in found]
+    token = torch.zeros(1, 1, dtype=torch.int64)
+    return _capture(decoding, [(token, token + room - 1, *past)], path, None, _texts(model, prompts, room))
 
 
-def _more(model: Any, decoding: Decoding, token: Tensor, none: Sequence[Tensor]) -> str:
-    """The place in ``model`` of what the step does not do, and factors that it may be."""
-
-    def off(mine: Tensor, own: Tensor) -> bool:
-        return mine.shape != own.shape or not float((mine - own).abs().max()) <= ALIKE * float(own.abs().max())
-
-    parts = {
-        "between embedding and layers": decoding.layers.layers[0],
-        "in its layers": decoding.norm,
-        "between norm and head": decoding.head,
-    }
-    with torch.no_grad():
-        found = difference(parts, lambda: model(token, use_cache=False), lambda: decoding(token, token, *none), off)
-    factors = ", ".join(scales(model.config, within=found == "in its layers"))
-    return f"; it does more {found or 'behind its head'}" + (f", and its config has {factors}" if factors else "")
-
-
-def _check_far(model: Any, decoding: Decoding, count: int) -> None:
-    """Raise `InputError` where the scores of ``model`` behind ``count`` tokens are not those of the step."""
+def _cached(model: Any, tokens: Tensor) -> list[Tensor]:
+    """Keys and values of all layers behind ``tokens``."""
     from transformers import DynamicCache
 
-    cache, tokens = DynamicCache(), torch.arange(count)[None] % model.config.vocab_size
-    with torch.no_grad():
-        if count > 1:
-            model(tokens[:, :-1], past_key_values=cache, use_cache=True)
-        past = [each for layer in cache.layers for each in (layer.keys, layer.values)]
-        scores = model(tokens, use_cache=False).logits[:, -1:]
-        step = decoding(tokens[:, -1:], torch.tensor([[count - 1]]), *past)
+    cache = DynamicCache()
+    model(tokens, use_cache=True, **{cache_name(model): cache})
+    return [each for layer in cache.layers for each in (layer.keys, layer.values)]
+
+
+def _check_far(model: Any, decoding: Decoding, tokens: Tensor, past: Sequence[Tensor]) -> None:
+    """Raise `InputError` where the scores of ``model`` behind ``tokens`` are not those of the step."""
+    count = tokens.shape[1]
+    scores = model(tokens, use_cache=False).logits[:, -1:]
+    step = decoding(tokens[:, -1:], torch.tensor([[count - 1]]), *past)
     off = float((step - scores).abs().max() / scores.abs().max())
     if not off <= ALIKE:
         raise InputError(
-            f"{type(model).__name__} sees tokens before it in another way than its layers by themselves: behind "
-            f"{count} of them its scores are off by {off:.0%} of the largest one"
+            f"{type(model).__name__} sees tokens before it in another way than one by one: behind {count} of them its "
+            f"scores are off by {off:.0%} of the largest one"
         )
 
 
@@ -250,9 +249,48 @@ def _exported(module: nn.Module, args: tuple[Tensor, ...], dynamic_shapes: Any) 
     for op in [each for each in table if each.name().split("::")[-1].split(".")[0] in WHOLE]:
         table.pop(op)
     program = program.run_decompositions(table)
+    _fold(program)
     for node in program.graph.nodes:
         _shorten(node.meta)
     return program
+
+
+def _fold(program: torch.export.ExportedProgram) -> None:
+    """Compute what no argument decides once, and store it: masks, tables and biases of positions."""
+    graph, specs = program.graph, program.graph_signature.input_specs
+    given = [node for node in graph.nodes if node.op == "placeholder"]
+    data = {**program.state_dict, **program.constants}
+    found = {node: data[spec.target] for node, spec in zip(given, specs, strict=True) if spec.target is not None}
+    known = {node for node, spec in zip(given, specs, strict=True) if node in found and spec.kind not in WEIGHTS}
+    made = list[fx.Node]()
+    for node in graph.nodes:
+        reads = set(node.all_input_nodes)
+        if node.op != "call_function" or reads - found.keys() or (reads and not reads & known) or _is_random(node):
+            continue
+        args, options = (fx.node.map_arg(each, found.get) for each in (node.args, node.kwargs))
+        found[node] = node.target(*args, **options)
+        known.add(node)
+        made.append(node)
+    place = next((at for at, spec in enumerate(specs) if spec.kind is InputKind.USER_INPUT), len(specs))
+    for node in made:
+        if isinstance(found[node], Tensor) and not known.issuperset(node.users):
+            with graph.inserting_before(given[place]):
+                constant = graph.placeholder(f"known_{node.name}")
+            constant.meta = {"val": node.meta["val"]}
+            node.replace_all_uses_with(constant, delete_user_cb=lambda user: user not in known)
+            program.constants[constant.name] = found[node].clone()
+            spec = InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(name=constant.name), constant.name)
+            specs.insert(place, spec)
+            given.insert(place, constant)
+            place += 1
+    for node in graph.find_nodes(op="call_function", target=torch.ops.aten._assert_tensor_metadata.default):
+        graph.erase_node(node)
+    graph.eliminate_dead_code()
+    program.graph_module.recompile()
+
+
+def _is_random(node: fx.Node) -> bool:
+    return torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
 
 
 def _shorten(meta: dict[str, Any]) -> None:

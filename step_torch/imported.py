@@ -14,13 +14,15 @@ import numpy as np
 
 from step import Graph, Program, interpret
 from step.errors import InputError
-from step_models.fabrics import fitting
+from step_models.fabrics import PUBLISHED, fitting
 from step_torch.archive import Archive, read_archive
+from step_torch.choosing import chosen, products
 from step_torch.depths import with_depths
 from step_torch.given import as_captured, check_extents
-from step_torch.importing import FORMATS, Importer
+from step_torch.importing import Importer
 from step_torch.joins import Join
 from step_torch.nodes import Nodes, nodes_of
+from step_torch.sources import STREAMS
 from step_torch.tiling import Tiling
 
 ALLOWED = 1.1
@@ -88,7 +90,7 @@ class Imported:
     def intermediate_bytes(self) -> int:
         """Bytes of the results of all operators of torch."""
         made = (self.nodes.metas.get(name) for node in self.nodes.nodes for name in node.results)
-        return sum(prod(each.shape) * FORMATS[each.dtype].bytes for each in made if each and each.dtype in FORMATS)
+        return sum(prod(each.shape) * STREAMS[each.dtype].bytes for each in made if each and each.dtype in STREAMS)
 
     @property
     def host(self) -> list[str]:
@@ -115,10 +117,18 @@ class Imported:
                 name = self.nodes.output_names[number]
                 tiles = [np.asarray(each.value, np.float64) for each in run.outputs[name] if each.has_value]
                 output = np.concatenate(tiles).reshape(exact.shape)
-                mine += float(((output - exact) ** 2).sum())
-                theirs += float(((rounded.astype(np.float64) - exact) ** 2).sum())
-                largest, count = max(largest, float(np.abs(exact).max())), count + exact.size
-        return Check((mine / count) ** 0.5 / largest, (theirs / count) ** 0.5 / largest)
+                mine += _squares(output, exact)
+                theirs += _squares(rounded.astype(np.float64), exact)
+                largest = max(largest, float(np.abs(exact[np.isfinite(exact)]).max(initial=0)))
+                count += exact.size
+        return Check((mine / count) ** 0.5 / (largest or 1), (theirs / count) ** 0.5 / (largest or 1))
+
+
+def _squares(output: np.ndarray, exact: np.ndarray) -> float:
+    """Sum of the squares of errors; the same infinity, or NaN, is none."""
+    with np.errstate(invalid="ignore"):
+        same = (output == exact) | (np.isnan(output) & np.isnan(exact))
+        return float(np.where(same, 0, (output - exact.astype(np.float64)) ** 2).sum())
 
 
 def load(
@@ -156,7 +166,9 @@ def _lowered(
     archive: Archive, nodes: Nodes, data: dict[str, np.ndarray], tiling: Tiling, name: str
 ) -> tuple[Program, tuple[str, ...], tuple[Join, ...]]:
     """The program of ``nodes`` on ``data``, what was chosen for it, and its joins."""
-    importer = Importer(archive, nodes, data, tiling, Graph(re.sub(r"\W", "_", name)))
+    tiling, note = chosen(tiling, products(nodes, archive.weights), PUBLISHED)
+    notes = {note: None} if note else {}
+    importer = Importer(archive, nodes, data, tiling, Graph(re.sub(r"\W", "_", name)), notes=notes)
     importer.run()
     program = Program(importer.graph, importer.inputs, fitting(importer.graph))
     return program, tuple(importer.notes), tuple(importer.joiner.placed)

@@ -9,23 +9,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
-from step import BF16, BOOL, FP32, DType, Graph, Stream
+from step import BF16, DType, Graph, Stream
 from step.errors import GraphError, InputError, TypeMismatch
 from step.functions import Cast, RetileStreamify
 from step.host.names import unused
 from step.language.location import UNKNOWN_LOCATION
 from step_torch.archive import Archive
+from step_torch.folding import floating, folding_of, is_arithmetic
 from step_torch.joins import Joiner, NoJoin
 from step_torch.layouts import TensorAxis, TileLayout, Value, dividing
 from step_torch.nodes import Meta, Nodes, Origin, Ref, TorchNode
 from step_torch.registry import lowering_of
-from step_torch.sources import Sources, Stored, Unsupported, supported
+from step_torch.sources import STREAMS, Sources, Stored, Unsupported, supported
 from step_torch.tiling import ROWS, Tiling
-
-FORMATS: dict[str, DType] = {"bfloat16": BF16, "float32": FP32, "bool": BOOL}
-"""Formats of torch that streams have."""
 
 _OUTPUT = TorchNode("output", (), {}, ("output",), Origin(UNKNOWN_LOCATION, ""))
 """The node before there is another one."""
@@ -81,16 +80,18 @@ class Importer:
                 own = own if own[0].isalpha() else f"weight_{own}"  # of modules that have numbers for names
                 others = {*names.values(), *self.nodes.inputs, *self.nodes.output_names}
                 names[target] = unused(own, others.__contains__)
-            self.values[name] = self.stored(names[target], self.archive.weights[target], is_parameter=True)
+            given = self.stored(names[target], self.archive.weights[target], is_parameter=True)
+            self.values[name] = replace(given, exact=given.data) if given.data.dtype.name in _WHOLE else given
 
     def check_format(self, given: Stored) -> None:
         """Raises `Unsupported` where ``given`` has numbers that streams do not have, when somebody reads it."""
         name, what = given.of or given.name, "parameter" if given.is_parameter else "input"
         kept = str(given.data.dtype) if given.is_parameter else self.nodes.metas[name].dtype
-        if kept == "bfloat16" or (not given.is_parameter and kept in FORMATS):
+        if kept == "bfloat16" or (not given.is_parameter and kept in STREAMS):
             return
         if given.is_parameter:
-            name = next(each for value, each in self.nodes.parameters.items() if self.values[value].name == name)
+            targets = (each for value, each in self.nodes.parameters.items() if self.values[value].name == name)
+            name = next(targets, name)
         if not given.is_parameter:
             advice = "give it so to"
         elif name.startswith("lifted_tensor"):
@@ -133,7 +134,7 @@ class Importer:
         """
         failed, lost = dict[str, None](), set[str]()
         for node in nodes:
-            lowering, unknown = lowering_of(node.op), self.nodes.unknown(node)
+            lowering, unknown = self._folding(node) or lowering_of(node.op), self.nodes.unknown(node)
             late, is_number = lost.intersection(node.reads), node.op.startswith("_operator.")  # of extents
             if (lowering is None and not is_number) or (unknown and not late):
                 depends = ": an extent of its result depends on data, and only those of inputs can be dynamic"
@@ -149,23 +150,31 @@ class Importer:
                     lost.update(node.results)
         if failed:
             lines = "".join(f"\n  {each}" for each in failed)
-            operators = f"{len(failed)} operator{'s' * (len(failed) > 1)}"
-            raise InputError(f"'{self.archive.path}' has {operators} without a lowering:{lines}")
+            missing = f"{len(failed)} operator{'s' * (len(failed) > 1)} without a lowering"
+            raise InputError(f"'{self.archive.path}' has {missing} (docs/torch.md says how to add one):{lines}")
 
     def _lower(self, node: TorchNode, lowering: Callable[..., Any]) -> None:
         self.node = node
-        if any(0 in self.nodes.metas[name].shape for name in node.results if name in self.nodes.metas):
+        if any(0 in self.nodes.metas[name].shape for name in node.results[:1] if name in self.nodes.metas):
             raise Unsupported("its result has no scalars")
         args = [self._argument(each) for each in node.args]
+        if "float" in getattr(self.nodes.metas.get(node.name), "dtype", "") and is_arithmetic(node.op):
+            args = [floating(each) for each in args]
         options = {name: self._argument(each) for name, each in node.options.items()}
         try:
             inspect.signature(lowering).bind(self, *args, **options)
         except TypeError as error:
             raise Unsupported(f"its lowering does not take these arguments: {error}") from None
         with self.graph.at(node.place.location):
-            result = lowering(self, *args, **options)
+            lifted = next((each for each in args if hasattr(each, "lowered")), None)
+            result = lifted.lowered(self, lowering, args, options) if lifted else lowering(self, *args, **options)
         results = result if isinstance(result, tuple) else (result,)
         self.values.update(zip(node.results, results, strict=False))
+
+    def _folding(self, node: TorchNode) -> Callable[..., Any] | None:
+        """The lowering of a node whose operands the import knows, and whose result it can find out."""
+        reads = [self.values.get(name) for name in node.reads]
+        return folding_of(node.op) if all(isinstance(each, Stored) and each.is_constant for each in reads) else None
 
     def _argument(self, arg: Any) -> Any:
         if isinstance(arg, list):
@@ -182,8 +191,13 @@ class Importer:
     @property
     def dtype(self) -> DType:
         """The format of the node's first result; raises `Unsupported` where no stream has it."""
-        supported(self.meta.dtype in FORMATS, f"its result is {self.meta.dtype}, and streams have {', '.join(FORMATS)}")
-        return FORMATS[self.meta.dtype]
+        supported(self.meta.dtype in STREAMS, f"its result is {self.meta.dtype}, and streams have {', '.join(STREAMS)}")
+        return STREAMS[self.meta.dtype]
+
+    def is_read(self, number: int) -> bool:
+        """Whether anything reads that result of the node."""
+        name = self.node.results[number]
+        return name in self.nodes.outputs or any(name in node.reads for node in self.nodes.nodes)
 
     def name(self, hint: str = "") -> str:
         """A name for an operator of this node that no other has."""
@@ -203,13 +217,20 @@ class Importer:
     def in_layout(self, given: Any, wanted: TileLayout, why: str) -> Value:
         """``given`` in the layout ``wanted``."""
         if isinstance(given, Stored):
-            return self.sources.read(given, wanted)
+            return self.sources.read(given.facing(wanted), wanted)
         return self.joiner.to(self.value(given), wanted, why)
 
     def whole_rows(self, given: Any, why: str) -> Value:
         """``given`` in tiles that have all of the last axis."""
         value = self.value(given)
         return self.joiner.whole(value, value.dims[-1] if value.dims else (), why)
+
+    def constant(self, data: np.ndarray, name: str = "", kept: str = "") -> Stored:
+        """``data`` in the format ``kept``, or that of the node's result; it is stored if somebody reads it."""
+        name, kept = f"{self.node.name}_{name}" if name else self.node.name, kept or self.meta.dtype
+        rounded = np.ascontiguousarray(np.asarray(data).astype(getattr(ml_dtypes, kept, kept)))
+        exact = data if "float" in kept else rounded
+        return Stored(name, rounded, self.axes(name, rounded.shape), is_parameter=True, exact=exact)
 
     def rounded(self, stream: Stream) -> Stream:
         """``stream`` in the format that the node has in torch, if it is wider."""
@@ -236,6 +257,9 @@ class Importer:
 
 _FAILURES = (Unsupported, NoJoin, TypeMismatch, GraphError)
 """What a lowering raises for what it can not do, or the graph for operators that do not fit each other."""
+
+_WHOLE = ("int64", "int32", "bool")
+"""Formats whose numbers an import knows: they are no weights."""
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from math import prod
-from typing import TYPE_CHECKING, Literal
+from math import gcd, prod
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -62,32 +62,48 @@ class Joiner:
 
     at: Importer
     placed: list[Join] = field(default_factory=list)
-    made: dict[tuple[tuple[str, int], Side, int], Value] = field(default_factory=dict)
-    """Tiles that were cut or joined for another node: of which stream, and to how many rows or columns."""
+    made: dict[tuple[Any, ...], tuple[TileLayout, Value]] = field(default_factory=dict)
+    """Tiles that were cut or joined for another node: of which stream and layout, and to how many rows or columns."""
 
     def to(self, value: Value, wanted: TileLayout, why: str) -> Value:
         """``value`` in the layout ``wanted``; raises `NoJoin`."""
+        if wanted.tile[1] > 1:
+            value = self.facing(value, wanted.columns.axis if wanted.columns else None, why)
         value = self.columns(value, wanted.tile[1], why)
+        rows = value.layout.rows
+        if wanted.rows is not None and wanted.rows.count > 1 and (rows is None or rows.axis != wanted.rows.axis):
+            value = self.rows(value, 1, why)
+            value = replace(value, layout=replace(value.layout, rows=AxisPart(wanted.rows.axis, 1)))
         value = self.rows(value, wanted.tile[0], why)
         value = self.reordered(value, wanted.loops, why)
         expect(value.layout.shape == wanted.shape, f"{value.layout} can not become {wanted}", NoJoin)
         return value
 
     def whole(self, value: Value, axes: Sequence[TensorAxis], why: str) -> Value:
-        """``value`` in tiles with all of its last dimension, ``axes``: rows for columns, where that is in rows."""
-        rows, columns = value.layout.rows, value.layout.columns
+        """``value`` in tiles with all of its last dimension, ``axes``."""
         if len(axes) > 1:
             raise NoJoin(f"the last dimension is {' and '.join(each.name for each in axes)} in {value.layout}")
-        own = columns is not None and [columns.axis] == [*axes]
-        if own and rows is not None and rows.axis == axes[0]:
+        axis = axes[0] if axes else None
+        value = self.facing(value, axis, why)
+        if value.layout.rows is not None and value.layout.rows.axis == axis:
             value = self.rows(value, 1, why)  # which lie side by side then
-        elif axes and rows is not None and rows.axis == axes[0]:
-            stream = value.stream.map(Transpose(), name=self.at.name("turned"))
+        return self.columns(value, axis.extent, why) if axis else value
+
+    def facing(self, value: Value, axis: TensorAxis | None, why: str) -> Value:
+        """``value`` with ``axis`` in the columns of its tiles, or one column: rows change places with columns."""
+        rows, columns = value.layout.rows, value.layout.columns
+        if (columns.axis if columns else None) == axis:
+            return value
+        if rows is None or rows.axis != axis:  # it is in the loops, if it is anywhere
+            rows = AxisPart(axis, 1) if axis else None
+            if value.layout.tile[1] == 1:
+                return replace(value, layout=replace(value.layout, columns=rows))
+            value = self.rows(value, 1, why)
+        stream = value.stream
+        if max(value.layout.tile) > 1:
+            stream = stream.map(Transpose(), name=self.at.name("turned"))
             self._enter("Transpose", _tile_bytes(value), why)
-            value = replace(value, stream=stream, layout=replace(value.layout, rows=columns, columns=rows))
-        elif (columns.axis if columns else None) != (axes[0] if axes else None):
-            raise NoJoin(f"the last dimension is {axes[0].name if axes else 1}, but what comes is {value.layout}")
-        return self.columns(value, axes[0].extent, why) if axes else value
+        return replace(value, stream=stream, layout=replace(value.layout, rows=columns, columns=rows))
 
     def columns(self, value: Value, size: int, why: str) -> Value:
         """``value`` in tiles of ``size`` columns."""
@@ -115,26 +131,31 @@ class Joiner:
         part = value.layout.columns if side == "col" else value.layout.rows
         if part is None or part.count == size:
             return value
-        key = value.stream.key, side, size
+        common = gcd(part.count, size) if part.step == 1 else 1
+        if part.count > common < size:  # first those that are in both, or what lies between
+            return self._cut(self._cut(value, side, common, why), side, size, why)
+        key = value.stream.key, side, size, *((each.count, each.step) for each in value.layout.parts if each)
         if key not in self.made:
-            self.made[key] = self._cut_anew(value, part, side, size, why)
-        known = self.made[key]
-        return replace(value, stream=known.stream, layout=known.layout)
+            self.made[key] = value.layout, self._cut_anew(value, part, side, size, why)
+        before, known = self.made[key]
+        names = {one.axis: own.axis for one, own in zip(before.parts, value.layout.parts, strict=True) if one and own}
+        return replace(value, stream=known.stream, layout=known.layout.renamed(names))
 
     def _cut_anew(self, value: Value, part: AxisPart, side: Side, size: int, why: str) -> Value:
         layout = value.layout
-        if part.count % size and size % part.count:
-            raise NoJoin(f"tiles of {part} can not become tiles of {size}")
         inner = layout.loops[-1] if layout.loops else None
         if part.count > size:
-            cut, tile = part.count // size, AxisPart(part.axis, size, part.step)
+            cut, tile = part.count // size, AxisPart(part.axis, size, part.step if size > 1 else 1)
             on = inner is not None and inner.axis == part.axis and inner.step == part.count * part.step
             pieces = value.stream.flat_map(RetileStreamify(size, side, rank=0 if on else 1), name=self.at.name("cut"))
             self._enter(f"RetileStreamify to {tile}", _tile_bytes(value), why)
             loops = layout.loops[:-1] if on else layout.loops
             count = cut * (inner.count if on and inner is not None else 1)
             return self._with_tile(value, pieces, (*loops, AxisPart(part.axis, count, size * part.step)), side, tile)
-        value = self._innermost(value, part, why)
+        other = layout.rows if side == "col" else layout.columns
+        if other is not None and other.axis == part.axis and other.count > 1:
+            value = self._cut(value, "row" if side == "col" else "col", 1, why)
+        value = self.innermost(value, part, why)
         loop, joined = value.layout.loops[-1], size // part.count
         stream, loops = value.stream, value.layout.loops[:-1]
         if joined < loop.count:
@@ -145,7 +166,7 @@ class Joiner:
         self._enter(f"Retile to {tile}", joined * _tile_bytes(value), why)
         return self._with_tile(value, stream, loops, side, tile)
 
-    def _innermost(self, value: Value, part: AxisPart, why: str) -> Value:
+    def innermost(self, value: Value, part: AxisPart, why: str) -> Value:
         """``value`` with the loop over the blocks ``part`` innermost."""
         found = [each for each in value.layout.loops if each.axis == part.axis and each.step == part.count * part.step]
         expect(found, f"no loop goes over blocks of {part} in {value.layout}", NoJoin)
@@ -164,9 +185,6 @@ class Joiner:
     def _buffered(self, value: Value, same: int, loops: tuple[AxisPart, ...], why: str) -> Stream:
         """The loops from ``same`` on in another order, out of a buffer or out of memory."""
         held = value.layout.loops[same:]
-        size = prod(each.count for each in held) * _tile_bytes(value)
-        if size > self.at.tiling.on_chip:
-            same, held = 0, value.layout.loops
         strides = []
         for part in loops[same:]:
             if part in held:
@@ -177,15 +195,31 @@ class Joiner:
                 strides.append(0)
         if missing := [each for each in held if each not in loops]:
             raise NoJoin(f"the loop over {missing[0]} in {value.layout} is not wanted")
-        extents = [each.count for each in loops[same:]]
+        return self.read(value, same, [each.count for each in loops[same:]], strides, why)
+
+    def read(self, value: Value, same: int, extents: list[int], strides: list[int], why: str) -> Stream:
+        """The loops of ``value`` from ``same`` on, which a buffer or memory holds, as loops of ``extents`` over them.
+
+        ``strides``: in tiles, of each of these.
+        """
+        outer, held = ([each.count for each in part] for part in (value.layout.loops[:same], value.layout.loops[same:]))
+        size = prod(held) * _tile_bytes(value)
         if size > self.at.tiling.on_chip:
-            return self._through_memory(value, extents, strides, why)
+            whole = [prod(held) * prod(outer[place + 1 :]) for place in range(same)]
+            return self._through_memory(value, [*outer, *extents], [*whole, *strides], why)
         buffers = value.stream.bufferize(rank=len(held), name=self.at.name("held"))
         self._enter("Bufferize and Streamify", size, why)
         return buffers.streamify(out=extents, stride=strides, name=self.at.name("again"))
 
     def _through_memory(self, value: Value, extents: list[int], strides: list[int], why: str) -> Stream:
         """The value is stored, and read when all of it is there."""
+        tensor, last = self.stored(value, why)
+        return self.at.graph.load(
+            tensor, tile=value.layout.tile, out=extents, stride=strides, reference=last, name=self.at.name("reload")
+        )
+
+    def stored(self, value: Value, why: str) -> tuple[Any, Stream]:
+        """A tensor with the tiles of ``value`` in their order, and a stream that says when all of it is there."""
         rows, columns = value.layout.tile
         count = prod(value.layout.extents)
         kept = value.stream.element.tiles[0].dtype
@@ -194,11 +228,9 @@ class Joiner:
         address = self.at.graph.count(reference=value.stream, name=self.at.name("address"))
         stored = value.stream.store_random(tensor, address, name=self.at.name("store"))
         numbers = self.at.graph.count(reference=stored, name=self.at.name("stored"))
-        last = numbers.accum(Max(), rank=len(value.layout.loops), name=self.at.name("last"))
         self._enter("a way through off-chip memory", 2 * _tile_bytes(value), why)
-        return self.at.graph.load(
-            tensor, tile=(rows, columns), out=extents, stride=strides, reference=last, name=self.at.name("reload")
-        )
+        loops = len(value.layout.loops)
+        return tensor, numbers.accum(Max(), rank=loops, name=self.at.name("last")) if loops else numbers
 
     def _with_tile(
         self, value: Value, stream: Stream, loops: tuple[AxisPart, ...], side: Side, tile: AxisPart

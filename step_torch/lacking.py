@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
-
-GIVEN = ("attention_mask", "position_embeddings", "past_key_values")
-"""What a capture gives layers besides their rows."""
-
-PARTS = ("embed_tokens", "layers", "norm", "rotary_emb"), ("wte", "wpe", "h", "ln_f")
-"""Of bodies that have a step."""
 
 QUANTIZED = ("torch.ao.", "torchao.", "bitsandbytes.")
 
@@ -19,8 +12,6 @@ HEAD = "\nIt has what a capture can not do:"
 
 _STATE = re.compile(r"Mamba|Rwkv|DeltaNet|LightningAttention|Recurrent|ShortConv|LinearAttention|SSM")
 _POSITIONS = re.compile(r"(^|\.)(embed_positions|position_embeddings?|wpe)$")
-_WITHIN = ("attention", "attn", "residual", "mlp", "rope", "query", "key", "router", "routed")
-_SCALES = re.compile(r"(multipliers?|scaling|scale|softcapping)$")
 
 
 def lacking(model: Any) -> list[str]:
@@ -42,68 +33,27 @@ def unlike(model: Any) -> list[str]:
     return [f"parameters that are not bfloat16, which .to(torch.bfloat16) makes so: {each!r}" for each in other[:1]]
 
 
-def layers_of(model: Any) -> Any:
-    """The decoder layers of ``model``, None where they are not in `layers` or `h`."""
+def owner_of(model: Any) -> tuple[Any, str] | None:
+    """The module with the layers of ``model`` and their name in it: the first list of as many as there are layers in
+    its configuration, or else the longest one."""
     body = getattr(model, "base_model", model)
-    return getattr(body, "layers", getattr(body, "h", None))
-
-
-def parts_missing(model: Any) -> str:
-    """The parts of a step that the body of ``model`` lacks, if it has some of them."""
-    body = getattr(model, "base_model", model)
-    fewest = min(([name for name in kind if not hasattr(body, name)] for kind in PARTS), key=len)
-    return "" if len(fewest) == len(PARTS[0]) else f"; {type(body).__name__} has no {', '.join(fewest)}"
-
-
-def scales(config: Any, *, within: bool) -> list[str]:
-    """Factors and caps in ``config`` that are not one: those of what is ``within`` layers, or of what is not."""
-    return [
-        f"{name} = {value:g}"
-        for name, value in sorted(vars(config).items())
-        if _SCALES.search(name) and isinstance(value, int | float) and not isinstance(value, bool) and value != 1
-        if name.startswith(_WITHIN) == within
-    ]
+    children = [(owner, *child) for owner in body.modules() for child in owner.named_children()]
+    lists = [each for each in children if type(each[2]).__name__ == "ModuleList"]
+    count = getattr(getattr(model, "config", None), "num_hidden_layers", None)
+    lists.sort(key=lambda each: (len(each[2]) != count, -len(each[2])))
+    return lists[0][:2] if lists else None
 
 
 def _of_modules(model: Any) -> Iterator[str]:
     modules = dict(model.named_modules()) if hasattr(model, "named_modules") else {}
-    lists = [path for path, each in modules.items() if type(each).__name__ == "ModuleList"]
-    layers = layers_of(model)
-    if layers is None and lists and hasattr(model, "base_model"):
-        layers = modules[lists[0]]
-        body = type(model.base_model).__name__
-        yield f"layers that are not where they must be, `layers` or `h` of {body}: {lists[0]!r}"
-    for each in layers or ():
-        yield from _wanted(each)
     for path, each in modules.items():
         kind = type(each)
-        if "layer_type" in _parameters(each) and "rotary" in path:
-            yield f"rotary tables of several kinds: {path!r} takes a layer_type"
         if _POSITIONS.search(path) and path.count(".") > 1:
             yield f"learned positions inside the decoder: {path!r}"
-        if getattr(each, "is_transposed", False) is True:
-            yield f"experts with transposed weights: {path!r}"
-        if getattr(each, "has_bias", False) is True:
-            yield f"experts with biases: {path!r}"
-        if "sinks" in getattr(each, "_parameters", {}):
-            yield f"attention with sinks: {path!r}"
         if _STATE.search(kind.__name__) and path.count(".") > 1:
             yield f"recurrent state instead of keys and values: {path!r} is a {kind.__name__}"
         if kind.__module__.startswith(QUANTIZED):
             yield f"quantized weights, which must be bfloat16: {path!r} is a {kind.__module__}.{kind.__name__}"
-
-
-def _wanted(layer: Any) -> Iterator[str]:
-    """Arguments that the layer must be given, and is not."""
-    for each in list(_parameters(layer).values())[1:]:
-        known = each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) or each.name in GIVEN
-        if each.default is each.empty and not known:
-            what = " (positions as biases of scores)" if each.name in ("alibi", "position_bias") else ""
-            yield f"layers that must be given {each.name!r}{what}: {type(layer).__name__}"
-
-
-def _parameters(module: Any) -> dict[str, inspect.Parameter]:
-    return dict(inspect.signature(module.forward).parameters) if hasattr(module, "forward") else {}
 
 
 def _of_configs(model: Any) -> Iterator[str]:
@@ -113,10 +63,5 @@ def _of_configs(model: Any) -> Iterator[str]:
             yield "an encoder beside the decoder (is_encoder_decoder)"
         if getattr(config, "alibi", False):
             yield "positions as biases of scores (alibi)"
-        if getattr(config, "kv_lora_rank", None):
-            yield "a latent cache, keys and values of unlike heads (kv_lora_rank)"
-        kinds = getattr(config, "layer_types", None) or ()
-        if "sliding_attention" in kinds and getattr(config, "sliding_window", None):
-            yield f"a window of {config.sliding_window} rows (sliding_window)"
-        if "chunked_attention" in kinds:
+        if "chunked_attention" in (getattr(config, "layer_types", None) or ()):
             yield "attention in chunks (chunked_attention)"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -10,20 +13,20 @@ from torch import Tensor, nn
 
 from step.errors import InputError
 from step_torch.calling import calling
-from step_torch.lacking import lacking, layers_of, listed
-from step_torch.marks import check_window
+from step_torch.lacking import lacking, listed, owner_of
 
 
 class Layers(nn.Module):
-    """First decoder layers of a model of transformers, as a module: rows in, rows out.
+    """First layers of a model of transformers, a decoder or an encoder, as a module: rows in, rows out.
 
     ``model``: the model.
     ``count``: how many layers.
 
     It is called with rows ``[1, rows, hidden]``, the tables of `tables`, if the model has any, and where it decodes
-    keys and values of each layer, ``[1, heads, rows, size]``.
+    keys and values of each layer, ``[1, heads, rows, size]``. Layers get the rest as the model gives it: masks, biases
+    of positions.
 
-    Raises `InputError` for a model without such layers, or one that is not causal.
+    Raises `InputError` for a model without layers.
 
     >>> layer, positions = step_torch.Layers(model), step_torch.tables(model, range(16))  # doctest: +SKIP
     >>> step_torch.capture(layer, (rows, *positions), "layer.pt2")  # doctest: +SKIP
@@ -32,73 +35,144 @@ class Layers(nn.Module):
 
     def __init__(self, model: nn.Module, count: int = 1) -> None:
         super().__init__()
-        body = model.base_model if hasattr(model, "base_model") else model
-        self.rotary = hasattr(body, "rotary_emb")
-        layers = layers_of(model)
-        if layers is None:
+        if (found := owner_of(model)) is None:
             raise InputError(
-                f"{type(model).__name__} has no layers that can be captured: `layers` or `h` of its base_model are"
+                f"{type(model).__name__} has no layers that can be captured: no list of modules is in it"
                 f"{listed(lacking(model))}"
             )
-        self.layers = nn.ModuleList(layers[:count])
+        body, name = found
+        self.layers = nn.ModuleList(getattr(body, name)[:count])
         self.config = model.config
-        if not getattr(self.config, "is_causal", True):
-            raise InputError(f"{type(model).__name__} is not causal: its rows see those behind them, too")
-        self.masked = self.config._attn_implementation == "eager"  # which is not causal by itself
-        told = any(hasattr(each, "sliding_window") for each in self.layers.modules())
-        names = ("attention_chunk_size", *(() if told else ("sliding_window",)))
-        self.windows = [each for name in names if (each := getattr(self.config, name, None))]
+        self.kinds = kinds_of(body)
+        self._drive = [body, name]  # not a module of this one: only its `forward` is wanted
 
     def forward(self, x: Tensor, *rest: Tensor) -> Tensor:
-        from transformers.masking_utils import create_causal_mask
-
-        positions, past = (rest[:2], rest[2:]) if self.rotary else ((), rest)
-        more: dict[str, Any] = {"position_embeddings": positions} if positions else {}
+        tables, past = rest[: 2 * len(self.kinds)], rest[2 * len(self.kinds) :]
+        body, name = self._drive
+        accepted = inspect.signature(type(body).forward).parameters
+        given: dict[str, Any] = {}
         if past:
-            more["past_key_values"] = _Past(past)
-        mask = create_causal_mask(self.config, x, None, None) if self.masked else None
-        for layer in self.layers:
-            x = layer(x, attention_mask=mask, **more)
-            x = x[0] if isinstance(x, tuple) else x
-        for window in self.windows:  # of masks, which are made for a model as a whole
-            check_window(window, x.shape[1] + (past[0].shape[2] if past else 0))
-        return x
+            given[cache_name(body)] = Past(past)
+        rows = next((each for each in ("inputs_embeds", "hidden_states") if each in accepted), None)
+        if rows is None:  # it begins with images or sounds, and asks nothing of its layers
+            for layer in self.layers:
+                _, *more = inspect.signature(layer.forward).parameters.values()
+                x = _rows_of(layer(x, **{each.name: None for each in more if each.default is each.empty}))
+            return x
+        driver = copy.copy(body)
+        driver._modules = {}
+        for each in body._modules:
+            driver.__dict__[each] = lambda *_, **__: x
+        driver.__dict__[name] = [self._step(number, x) for number in range(len(self.layers))]
+        if "use_cache" in accepted:
+            given["use_cache"] = bool(past)
+        try:
+            with turning(driver, self.kinds, tables):
+                type(body).forward(driver, **{rows: x, **given})
+        except _Through as done:
+            return done.rows
+        raise InputError(f"{type(body).__name__} does not call its layers one after the other")
+
+    def _step(self, number: int, x: Tensor) -> Callable[..., Any]:
+        """Layer ``number`` as the model calls it; the first one gets ``x``, and behind the last one it ends."""
+
+        def step(rows: Tensor, *args: Any, **options: Any) -> Any:
+            result = self.layers[number](rows if number else x, *args, **options)
+            if number + 1 == len(self.layers):
+                raise _Through(_rows_of(result))
+            return result
+
+        return step
 
 
-class _Past:
-    """The cache as layers see it: rows that are there, with the new ones behind."""
+class _Through(Exception):
+    """The rows are through all layers."""
+
+    def __init__(self, rows: Tensor) -> None:
+        super().__init__()
+        self.rows = rows
+
+
+def _rows_of(result: Any) -> Tensor:
+    rows: Tensor = result[0] if isinstance(result, tuple) else result
+    return rows
+
+
+class Past:
+    """The cache as models see it: rows that are there, with the new ones behind, all of them in all layers."""
+
+    is_compileable = False
 
     def __init__(self, past: Sequence[Tensor]) -> None:
         self._past = past
+        self.is_sliding = [False] * (len(past) // 2)
 
     def update(self, keys: Tensor, values: Tensor, layer: int, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
         """Keys and values of all rows."""
         before, after = self._past[2 * layer : 2 * layer + 2]
         return torch.cat([before, keys], 2), torch.cat([after, values], 2)
 
+    def get_seq_length(self, *_: Any) -> int:
+        """Rows that are there."""
+        return self._past[0].shape[2]
+
+    get_query_offset = get_seq_length
+
+    def get_mask_sizes(self, rows: int, *_: Any) -> tuple[int, int]:
+        """Rows with the new ones, of which the first one is number 0."""
+        return self.get_seq_length() + rows, 0
+
+
+def cache_name(model: Any) -> str:
+    """The name of the argument that is the cache."""
+    accepted = inspect.signature(type(model).forward).parameters
+    return next((each for each in ("cache", "past_key_values") if each in accepted), "cache")
+
+
+@contextmanager
+def turning(body: Any, kinds: Sequence[str | None], tables: Sequence[Tensor]) -> Iterator[None]:
+    """``body`` finds these ``tables`` of positions meanwhile, cosines and sines of each of ``kinds``."""
+    pairs = dict(zip(kinds, zip(tables[::2], tables[1::2], strict=True), strict=True))
+    if pairs:
+        body.__dict__["rotary_emb"] = lambda _, position_ids=None, layer_type=None: pairs[layer_type]
+    try:
+        yield
+    finally:
+        body.__dict__.pop("rotary_emb", None)
+
+
+def kinds_of(body: Any) -> list[str | None]:
+    """The kinds of tables that a body has: of all of its layers, by their types, or none."""
+    if not hasattr(body, "rotary_emb"):
+        return []
+    if "layer_type" not in inspect.signature(body.rotary_emb.forward).parameters:
+        return [None]
+    return list(dict.fromkeys(body.config.layer_types))
+
 
 def tables(model: nn.Module, positions: Sequence[int]) -> tuple[Tensor, ...]:
     """Cosines and sines ``[1, positions, size]`` that layers of ``model`` take; none without a rotary embedding.
 
-    ``model``: a model of transformers.
+    ``model``: a model of transformers; one whose layers are of several types has those of each type.
     ``positions``: their numbers, in the order of the rows.
 
     >>> cosines, sines = step_torch.tables(model, range(16))  # doctest: +SKIP
     """
-    body = model.base_model
-    if not hasattr(body, "rotary_emb"):
-        return ()
+    body, _ = owner_of(model) or (model, "")
     kind, kept = type(model).__name__, next(model.parameters()).dtype
-    blank = torch.zeros(1, len(positions), 1, dtype=kept)
-    with calling(model, f"{kind} gives no tables of positions"):
-        found = body.rotary_emb(blank, torch.tensor(list(positions))[None])
-    if not isinstance(found, tuple) or len(found) != 2:
-        what = f"{name_of(found.dtype)}{list(found.shape)}" if isinstance(found, Tensor) else type(found).__name__
-        raise InputError(
-            f"{kind} gives no tables of positions: rotary_emb must give cosines and sines, not {what}"
-            f"{listed(lacking(model))}"
-        )
-    return tuple(each.to(kept) for each in found)
+    blank, made = torch.zeros(1, len(positions), 1, dtype=kept), list[Tensor]()
+    for each in kinds_of(body):
+        with calling(model, f"{kind} gives no tables of positions"):
+            numbers = torch.tensor(list(positions))[None]
+            found = body.rotary_emb(blank, numbers, **({} if each is None else {"layer_type": each}))
+        if not isinstance(found, tuple) or len(found) != 2:
+            what = f"{name_of(found.dtype)}{list(found.shape)}" if isinstance(found, Tensor) else type(found).__name__
+            raise InputError(
+                f"{kind} gives no tables of positions: rotary_emb must give cosines and sines, not {what}"
+                f"{listed(lacking(model))}"
+            )
+        made += [each.to(kept) for each in found]
+    return tuple(made)
 
 
 def name_of(dtype: torch.dtype) -> str:

@@ -52,6 +52,11 @@ class TileLayout:
         return self.rows.count if self.rows else 1, self.columns.count if self.columns else 1
 
     @property
+    def parts(self) -> tuple[AxisPart | None, ...]:
+        """The loops, the rows and the columns."""
+        return *self.loops, self.rows, self.columns
+
+    @property
     def extents(self) -> tuple[int, ...]:
         """Extents of the loops."""
         return tuple(each.count for each in self.loops)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
 from step import Stream
+from step.language.dims import Dim
 from step_torch.layouts import Value
 
 if TYPE_CHECKING:
@@ -20,9 +22,13 @@ def in_one_loop(at: Importer, value: Value, name: str) -> Stream:
 
 def in_loops(at: Importer, stream: Stream, like: Value) -> Stream:
     """The loops of ``like`` out of one."""
-    rounds, inner = like.stream.shape[0], [int(each) for each in like.stream.shape[1:]]
-    if inner:
-        stream = stream.assume_shape([rounds * prod(inner)])
-        for extent in reversed(inner):
-            stream = stream.reshape(extent, name=at.name("loop"))[0]
-    return stream.assume_shape(like.stream.shape)
+    return looped(at, stream, like.stream.shape[0], [int(each) for each in like.stream.shape[1:]])
+
+
+def looped(at: Importer, stream: Stream, rounds: Dim, extents: Sequence[int]) -> Stream:
+    """``rounds`` of loops of these ``extents`` out of one loop."""
+    if extents:
+        stream = stream.assume_shape([rounds * prod(extents)])
+        for rank, extent in enumerate(reversed(extents)):
+            stream = stream.reshape(extent, rank=rank, name=at.name("loop"))[0]
+    return stream.assume_shape([rounds, *extents])

@@ -5,8 +5,12 @@ A mark says what it takes, and refuses everything else: what it does not know of
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from itertools import cycle
 from typing import Any
 
@@ -18,52 +22,126 @@ from step.errors import InputError, expect
 
 
 @torch.library.custom_op("step::attention", mutates_args=())
-def attention(query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
-    """Causal attention of [batch, heads, rows, size], whose last query sees all keys; groups of heads share keys."""
-    rows, keys = query.shape[2], key.shape[2]
-    seen = torch.ones(rows, keys, dtype=torch.bool).tril(keys - rows)
-    return nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=seen, scale=scale, enable_gqa=True)
+def attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    scale: float,
+    mask: Tensor | None = None,
+    sinks: Tensor | None = None,
+    causal: bool = True,
+    window: int | None = None,
+    softcap: float | None = None,
+) -> Tensor:
+    """Attention of [batch, heads, rows, size], whose last query is as far as the last key; groups of heads share keys.
+
+    ``mask``: True where a row is seen, or what is added to scores. ``sinks``: of each head, a score of nothing.
+    ``causal``: nobody sees those behind it. ``window``: how many rows a causal one sees, itself included. ``softcap``:
+    scores are never larger.
+    """
+    group, rows, keys = query.shape[1] // key.shape[1], query.shape[2], key.shape[2]
+    key, value = (each.repeat_interleave(group, 1) for each in (key, value))
+    scores = (query @ key.transpose(2, 3) * scale).to(torch.promote_types(query.dtype, torch.float32))
+    if softcap is not None:
+        scores = softcap * torch.tanh(scores / softcap)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool else scores + mask
+    seen = torch.ones(rows, keys, dtype=torch.bool)
+    seen = seen.tril(keys - rows) if causal else seen
+    seen = seen if window is None else seen.triu(keys - rows - window + 1)
+    scores = scores.masked_fill(~seen, -math.inf)
+    if sinks is not None:
+        column = sinks.to(scores.dtype).reshape(1, -1, 1, 1).expand(*scores.shape[:3], 1)
+        scores = torch.cat([scores, column], -1)
+    weights = torch.softmax(scores, -1).nan_to_num(0.0)[..., :keys]
+    return weights.to(value.dtype) @ value
 
 
 @attention.register_fake
-def _(query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
-    return torch.empty_like(query)
+def _(query: Tensor, key: Tensor, value: Tensor, scale: float, *_: Any, **__: Any) -> Tensor:
+    return query.new_empty((*query.shape[:-1], value.shape[-1]))
 
 
 @torch.library.custom_op("step::experts", mutates_args=())
-def experts(x: Tensor, index: Tensor, weight: Tensor, gate_up: Tensor, down: Tensor) -> Tensor:
-    """SwiGLU experts on rows ``x``; row i goes to the experts ``index[i]``, whose results count with ``weight[i]``."""
+def experts(
+    x: Tensor,
+    index: Tensor,
+    weight: Tensor,
+    gate_up: Tensor,
+    down: Tensor,
+    gate_up_bias: Tensor | None = None,
+    down_bias: Tensor | None = None,
+    activation: str = "silu",
+    transposed: bool = False,
+    interleaved: bool = False,
+) -> Tensor:
+    """Experts, each with weights and biases of its own: down(activation(gate(x)) * up(x)).
+
+    ``x``: rows [rows, hidden]; row i goes to the experts ``index[i]``, whose results count with ``weight[i]``.
+    ``gate_up``: [experts, 2 * inner, hidden], first what belongs to gate, or one after the other if ``interleaved``;
+    [experts, inner, hidden] where nothing is gated. ``down``: [experts, hidden, inner]. Both have their last two axes
+    changed if ``transposed``. ``activation``: silu, gelu, gelu_tanh or relu, or clamped_silu, that of GPT-OSS.
+    """
     result = torch.zeros_like(x)
     for number in range(len(gate_up)):
         rows, slot = torch.where(index == number)
-        gate, up = nn.functional.linear(x[rows], gate_up[number]).chunk(2, dim=-1)
-        y = nn.functional.linear(nn.functional.silu(gate) * up, down[number])
+        y = x[rows] @ (gate_up[number] if transposed else gate_up[number].T)
+        y = y if gate_up_bias is None else y + gate_up_bias[number]
+        halves = (y[:, ::2], y[:, 1::2]) if interleaved else y.chunk(2, -1)
+        y = _activated(activation, *(halves if down.shape[1 if transposed else 2] < y.shape[1] else (None, y)))
+        y = y @ (down[number] if transposed else down[number].T)
+        y = y if down_bias is None else y + down_bias[number]
         result.index_add_(0, rows, (y * weight[rows, slot, None]).to(x.dtype))
     return result
 
 
 @experts.register_fake
-def _(x: Tensor, index: Tensor, weight: Tensor, gate_up: Tensor, down: Tensor) -> Tensor:
+def _(x: Tensor, *_: Any, **__: Any) -> Tensor:
     return torch.empty_like(x)
+
+
+def _activated(activation: str, gate: Tensor | None, up: Tensor) -> Tensor:
+    if activation == "clamped_silu" and gate is not None:
+        gate = gate.clamp(max=7.0)
+        return gate * torch.sigmoid(1.702 * gate) * (up.clamp(-7.0, 7.0) + 1)
+    function: Callable[[Tensor], Tensor] = {
+        "silu": nn.functional.silu, "gelu": nn.functional.gelu, "relu": nn.functional.relu,
+        "gelu_tanh": partial(nn.functional.gelu, approximate="tanh"),
+    }[activation]  # fmt: skip
+    return function(up) if gate is None else function(gate) * up
 
 
 CAUSAL = ("sdpa", "flash_attention_2", "flash_attention_3", "flash_attention_4")
 """Implementations of attention that are causal by themselves; others see all rows where there is no mask."""
 
-IDLE = ("position_ids", "cache_position", "use_cache")
-"""Options that change no result: attention of transformers is given them on the way."""
+IDLE = ("position_ids", "cache_position", "use_cache", "sliding_window")
+"""Options that change no result: attention of transformers is given them on the way, windows as masks, too."""
+
+
+@dataclass(frozen=True)
+class Sight:
+    """The rows that one sees: none behind it, where it is ``causal``, and of the others the last ``window``."""
+
+    causal: bool
+    window: int | None = None
+
 
 EXPERTS: dict[str, tuple[bool, str]] = {
-    "has_gate": (True, "no gate"),
-    "has_bias": (False, "biases"),
     "has_post_expert_norm": (False, "a norm behind them"),
-    "is_transposed": (False, "transposed weights"),
-    "is_concatenated": (True, "interleaved weights of gate and up"),
     "_is_expert_parallel": (False, "several devices"),
 }
 """What experts of transformers must be, and what they have otherwise."""
 
+ACTIVATIONS = {
+    "SiLU": "silu", "SiLUActivation": "silu", "GELU": "gelu", "GELUTanh": "gelu_tanh", "PytorchGELUTanh": "gelu_tanh",
+    "NewGELUActivation": "gelu_tanh", "ReLU": "relu",
+}  # fmt: skip
+"""Names of activations, by their classes."""
+
 _KEYS = ("_attn_implementation", "_experts_implementation")
+
+NEVER = -1e30
+"""The score of a row that is not seen: a number, so that those of which nobody sees any make no NaN."""
 
 
 Refused = Callable[[str], InputError]
@@ -81,9 +159,9 @@ class Marks:
         self.made = dict[str, None]()
         self._paths = dict[int, str]()
         self._before = dict[int, str]()
-        self._masks = list[tuple[Tensor, str]]()
-        self._plain = list[bool]()
-        self._again: Iterator[bool] = iter(())
+        self._masks = list[tuple[Tensor, Sight, Tensor | None]]()
+        self._sights = list[Sight | None]()
+        self._again: Iterator[Sight | None] = iter(())
 
     @contextmanager
     def within(self, module: nn.Module) -> Iterator[None]:
@@ -100,8 +178,10 @@ class Marks:
         ALL_MASK_ATTENTION_FUNCTIONS.register("step", self._mask)
         ALL_EXPERTS_FUNCTIONS.register("step", self._experts)
         self._paths = {id(each): path for path, each in module.named_modules()}
-        self._again = cycle(self._plain)
-        before = [(each, key, getattr(each, key, None)) for each in configs for key in _KEYS]
+        self._again = cycle(self._sights)
+        before = [
+            (each, key, getattr(each, key, None)) for each in configs for key in _KEYS if _asks(module, each, key)
+        ]
         self._before = {id(config): str(value) for config, key, value in before if key == _KEYS[0] and value}
         for config, key, _ in before:
             setattr(config, key, "step")
@@ -123,10 +203,12 @@ class Marks:
         scaling: float | None = None,
         dropout: float = 0.0,
         is_causal: bool | None = None,
-        sliding_window: int | None = None,
+        softcap: float | None = None,
+        s_aux: Tensor | None = None,
+        position_bias: Tensor | None = None,
         **options: Any,
     ) -> tuple[Tensor, None]:
-        """Attention as transformers calls it; raises `InputError` for what is not causal attention of all rows."""
+        """Attention as transformers calls it; raises `InputError` for options that a mark does not have."""
         refused = self._refusal(module, "attention")
         for name, option in options.items():
             if option is not None and option is not False and name not in IDLE:
@@ -134,82 +216,69 @@ class Marks:
         if scaling is not None and not isinstance(scaling, int | float):
             raise refused(f"has scaling = {_shown(scaling)}, but only a number has a lowering")
         expect(not dropout, f"drops {dropout} of its weights: set its dropout to 0", refused)
-        if value.shape[-1] != query.shape[-1]:
-            wide = f"values of {value.shape[-1]} columns and queries of {query.shape[-1]}"
-            raise refused(f"has {wide}: only equal numbers have a lowering")
         rows, keys = query.shape[2], key.shape[2]
-        if not (statically_known_true(rows == 1) or statically_known_true(rows == keys)):
-            raise refused(f"has {rows} queries and {keys} keys: only as many, or a single query, have a lowering")
-        if sliding_window is not None:
-            check_window(sliding_window, keys, refused)
-        if attention_mask is not None or not statically_known_true(rows == 1):
-            self._check_sight(module, attention_mask, is_causal, refused)
+        sight, mask = self._seen(module, attention_mask, is_causal, single=statically_known_true(rows == 1))
+        if sight.causal and not statically_known_true(rows == 1) and not statically_known_true(rows == keys):
+            raise refused(f"is causal, with {rows} queries and {keys} keys: only as many, or a single query, have a "
+                          "lowering")  # fmt: skip
+        if position_bias is not None:
+            mask = position_bias if mask is None else position_bias.masked_fill(~mask, NEVER)
         scale = query.shape[-1] ** -0.5 if scaling is None else float(scaling)
-        return attention(query, key, value, scale).transpose(1, 2).contiguous(), None
+        result = attention(query, key, value, scale, mask, s_aux, sight.causal, sight.window, softcap)
+        return result.transpose(1, 2).contiguous(), None
 
-    def _check_sight(self, module: nn.Module, mask: Tensor | None, is_causal: bool | None, refused: Refused) -> None:
-        """Raise unless every row sees all rows up to its own, and no others."""
+    def _seen(
+        self, module: nn.Module, mask: Tensor | None, is_causal: bool | None, *, single: bool
+    ) -> tuple[Sight, Tensor | None]:
+        """The rows that one sees, as transformers means it, and a mask besides, if there is one."""
         if mask is not None:
-            kind = next((kind for made, kind in self._masks if made is mask), "which was given")
-            expect(not kind, f"has a mask, {kind}: only causal attention without one has a lowering", refused)
-            return
+            return next(((sight, more) for made, sight, more in self._masks if made is mask), (Sight(False), mask))
         before = self._before.get(id(getattr(module, "config", None))) or CAUSAL[0]
-        if before not in CAUSAL:
-            raise refused(
-                f"has no mask, so as {before!r} every row sees those behind it, too: make the model with "
-                f"attn_implementation={CAUSAL[0]!r}, which is causal then"
-            )
-        if not (getattr(module, "is_causal", True) if is_causal is None else is_causal):
-            raise refused("is not causal: every row sees those behind it, too, which has no lowering")
+        causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
+        return Sight(bool(causal) and before in CAUSAL and not single), None
 
-    def _mask(
-        self, *, attention_mask: Tensor | None = None, local_size: int | None = None, kv_length: int, **rest: Any
-    ) -> Tensor:
-        """The mask that transformers makes, known again as plain causal or not where attention gets it."""
+    def _mask(self, *, attention_mask: Tensor | None = None, **rest: Any) -> Tensor:
+        """The mask that transformers makes, known again where attention gets it."""
         from transformers.masking_utils import sdpa_mask
 
-        plain = bool(rest.pop("allow_is_causal_skip", True))
+        plain = rest.pop("allow_is_causal_skip", True) or rest.pop("allow_is_bidirectional_skip", False)
         if torch.compiler.is_exporting():
-            plain = next(self._again, plain)
+            sight = next(self._again)
         else:
-            self._plain.append(plain)
+            sight = _sight(rest["mask_function"], rest.get("local_size") or rest["kv_length"]) if plain else None
+            self._sights.append(sight)
         never = {"allow_is_causal_skip": False, "allow_is_bidirectional_skip": False}
-        made: Tensor = sdpa_mask(
-            attention_mask=attention_mask, local_size=local_size, kv_length=kv_length, **{**rest, **never}
-        )
-        kind = ""
-        if attention_mask is not None:
-            kind = "of padding, attention_mask"
-        elif not plain:
-            kind = "which is not plain causal"
-        elif local_size is not None and not statically_known_true(kv_length <= local_size):
-            kind = f"a window of {local_size} rows"
-        self._masks.append((made, kind))
+        made: Tensor = sdpa_mask(attention_mask=attention_mask, **{**rest, **never})
+        padding = None if attention_mask is None else attention_mask[:, None, None, :]
+        self._masks.append((made, *((Sight(False), made) if sight is None else (sight, padding))))
         return made
 
     # -- experts --------------------------------------------------------------------------------------------------
 
     def _experts(self, module: Any, x: Tensor, index: Tensor, weight: Tensor, *more: Any, **options: Any) -> Tensor:
         """Experts as transformers calls them; raises `InputError` for others than SwiGLU experts without biases."""
-        from transformers.activations import SiLUActivation
         from transformers.integrations.moe import _default_apply_gate
 
         refused = self._refusal(module, "experts")
-        only = "only SwiGLU experts, silu(x @ gate) * (x @ up) @ down, have a lowering"
         for name, (right, otherwise) in EXPERTS.items():
-            expect(getattr(module, name, right) is right, f"have {otherwise}: {only}", refused)
-        if getattr(module._apply_gate, "__func__", None) is not _default_apply_gate:
-            raise refused(f"have a gate of their own: {only}")
-        if type(module.act_fn) not in (nn.SiLU, SiLUActivation):
-            name = getattr(module.act_fn, "__name__", type(module.act_fn).__name__)
-            raise refused(f"have the activation {name}: {only}")
-        expect(not more and not options, f"are given more than rows, experts and weights: {only}", refused)
-        gate_up, down = module.gate_up_proj, module.down_proj
-        count, hidden, inner = down.shape
-        if gate_up.shape != (count, 2 * inner, hidden) or x.shape[1:] != (hidden,):
-            shapes = f"{list(gate_up.shape)} and {list(down.shape)}"
-            raise refused(f"have weights {shapes}, not [count, 2 * inner, hidden] and [count, hidden, inner]")
-        return experts(x, index, weight, gate_up, down)
+            expect(getattr(module, name, right) is right, f"have {otherwise}, which has no lowering", refused)
+        expect(not more and not options, "are given more than rows, experts and weights", refused)
+        gated, own = getattr(module, "has_gate", True), getattr(module._apply_gate, "__func__", None)
+        activation = _activation(getattr(module, "act_fn", None))
+        if gated and own is not _default_apply_gate:
+            clamped = (getattr(module, "alpha", None), getattr(module, "limit", None)) == (1.702, 7.0)
+            activation = "clamped_silu" if clamped else ""
+        if not activation:
+            name = type(getattr(module, "act_fn", None)).__name__
+            known = ", ".join(dict.fromkeys([*ACTIVATIONS.values(), "clamped_silu"]))
+            raise refused(f"have the activation {name} or a gate of their own: {known} have a lowering")
+        up, bias = ("gate_up_proj" if gated else "up_proj"), getattr(module, "has_bias", False)
+        biases = [getattr(module, f"{each}_bias") if bias else None for each in (up, "down_proj")]
+        interleaved = gated and not getattr(module, "is_concatenated", True)
+        transposed = getattr(module, "is_transposed", False)
+        return experts(
+            x, index, weight, getattr(module, up), module.down_proj, *biases, activation, transposed, interleaved
+        )
 
     def _refusal(self, module: nn.Module, what: str) -> Refused:
         """Makes errors about the mark in ``module``."""
@@ -218,9 +287,23 @@ class Marks:
         return _refusal(f"{what} of {path or type(module).__name__!r}")
 
 
+def _activation(function: Any) -> str:
+    """The name of an activation of transformers; empty for one that experts do not have."""
+    kind = type(function).__name__
+    if kind in ("GELU", "GELUActivation"):
+        return "gelu_tanh" if getattr(function, "approximate", "none") == "tanh" else "gelu"
+    return ACTIVATIONS.get(kind, "")
+
+
 def configs_of(module: nn.Module) -> list[Any]:
     """The configurations of transformers in a module."""
     return list({id(each.config): each.config for each in module.modules() if hasattr(each, "config")}.values())
+
+
+def _asks(module: nn.Module, config: Any, key: str) -> bool:
+    """Whether the modules of ``config`` ask the registry of attention, and do not do that by themselves."""
+    files = {type(each).__module__ for each in module.modules() if getattr(each, "config", None) is config}
+    return key != _KEYS[0] or any(hasattr(sys.modules[each], "ALL_ATTENTION_FUNCTIONS") for each in files)
 
 
 def _refusal(what: str) -> Refused:
@@ -228,17 +311,17 @@ def _refusal(what: str) -> Refused:
     return lambda why: InputError(f"{what} {why}")
 
 
-OF_LAYERS = _refusal("attention of the layers")
-
-
-def check_window(window: int, keys: Any, refused: Refused = OF_LAYERS) -> None:
-    """Raise unless all ``keys`` are within the window."""
-    if statically_known_true(keys <= window):
-        return
-    seen = f"and sees {keys}"
-    if not isinstance(keys, int):
-        seen = f"and may see more: bound the dynamic axis, torch.export.Dim(.., max={window})"
-    raise refused(f"has a window of {window} rows, {seen}: a window has a lowering only where no row goes beyond it")
+def _sight(function: Callable[..., Tensor], span: int) -> Sight | None:
+    """The rows that ``function`` lets one see, which may change after ``span`` of them; None for anything else."""
+    zero, query = torch.zeros((), dtype=torch.int64), torch.tensor([[0], [span - 1], [span], [2 * span + 1]])
+    key = torch.arange(2 * span + 2)[None]
+    seen = function(zero, zero, query, key).expand(len(query), key.shape[1])
+    known = {
+        Sight(False): torch.ones_like(seen),
+        Sight(True): key <= query,
+        Sight(True, span): (key <= query) & (key > query - span),
+    }
+    return next((sight for sight, each in known.items() if torch.equal(seen, each)), None)
 
 
 def _shown(value: Any) -> str:

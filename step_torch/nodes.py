@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,7 +61,8 @@ class TorchNode:
     @property
     def reads(self) -> list[str]:
         """Names of the values among the arguments."""
-        flat = [each for arg in self.args for each in (arg if isinstance(arg, list) else [arg])]
+        args = (*self.args, *self.options.values())
+        flat = [each for arg in args for each in (arg if isinstance(arg, list) else [arg])]
         return [each.name for each in flat if isinstance(each, Ref)]
 
 
@@ -120,10 +121,20 @@ def nodes_of(archive: Archive, shapes: Mapping[str, tuple[int, ...]] | None = No
     metas = {name: _meta(each, extents) for name, each in graph["tensor_values"].items()}
     symbols = {name: extent_of(each, extents) for name, each in graph["sym_int_values"].items()}
     known = {name: each for name, each in symbols.items() if isinstance(each, int)}
-    nodes = tuple(_node(each, known) for each in graph["nodes"])
     outputs = _outputs(archive, module["signature"]["output_specs"])
+    nodes = _needed([_node(each, known) for each in graph["nodes"]], outputs)
     dynamic = {name: frozenset(axis for axis, size in enumerate(sizes[name]) if "as_expr" in size) for name in inputs}
     return Nodes(tuple(inputs), parameters, nodes, outputs, metas, extents, dynamic)
+
+
+def _needed(nodes: Sequence[TorchNode], outputs: Sequence[str]) -> tuple[TorchNode, ...]:
+    """``nodes`` without those whose results nobody reads: checks of torch."""
+    needed, found = set(outputs), list[TorchNode]()
+    for node in reversed(nodes):
+        if needed.intersection(node.results):
+            needed.update(node.reads)
+            found.insert(0, node)
+    return tuple(found)
 
 
 def _meta(read: Mapping[str, Any], extents: Mapping[str, int]) -> Meta:
@@ -200,10 +211,16 @@ def _argument(arg: Mapping[str, Any], symbols: Mapping[str, int]) -> Any:
             return Ref(value["name"])
         case "as_tensors":
             return [Ref(each["name"]) for each in value]
+        case "as_optional_tensors":
+            return [_argument(each, symbols) for each in value]
         case "as_none":
             return None
+        case "as_float":  # infinities and NaN are texts
+            return float(value)
         case "as_sym_float" if "as_name" in value:
             return Ref(value["as_name"])
+        case "as_float":
+            return float(value)  # infinities are texts
         case "as_scalar_type":
             return DTYPES.get(value)
         case "as_sym_int":

@@ -27,6 +27,12 @@ def lowers(*ops: str) -> Callable[[Lowering], Lowering]:
     return enter
 
 
+def declare(says: str, lowering: Callable[..., Any], *ops: str) -> None:
+    """Make ``lowering``, which does what it ``says``, that of ``ops``."""
+    lowering.__doc__ = says
+    lowers(*ops)(lowering)
+
+
 def lowering_of(op: str) -> Callable[..., Any] | None:
     """The lowering of ``op``, None where it has none."""
     modules_of("step_torch.lowerings")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -9,18 +10,18 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from step import BF16, Stream
-from step.functions import Add, ExpertTiles, Scale
-from step_torch.caches import Cache
+from step import BF16, Selector, Stream, Tile
+from step.functions import Add, ExpertTiles, RetileRow, Scale
+from step_torch.caches import Cache, cache_of
 from step_torch.layouts import TileLayout, Value
 from step_torch.sources import Sources, Stored, Unsupported
 
 
 @dataclass
 class EveryRow(Sources):
-    """Tensors are read from memory for every element of ``rows``; inputs are the ``numbers`` that go with these."""
+    """Tensors are read from memory for every element of ``reference``; inputs are ``numbers`` that go with these."""
 
-    rows: Stream
+    reference: Stream
     numbers: dict[str, Stream]
 
     def read(self, given: Stored, wanted: TileLayout) -> Value:
@@ -30,15 +31,25 @@ class EveryRow(Sources):
         tensor, extents = self.tensor(given), list(wanted.extents)
         strides, name = self.strides(given, wanted), self.names(given)
         stream = at.graph.load(
-            tensor, tile=wanted.tile, out=extents or [1], stride=strides or [0], reference=self.rows, name=name("load")
+            tensor,
+            tile=wanted.tile,
+            out=extents or [1],
+            stride=strides or [0],
+            reference=self.reference,
+            name=name("load"),
         )
         stream = stream if extents else stream.flatten(0, 1, name=name("one"))
         return Value(stream, given.dims, wanted, BF16)
 
-    def embedded(self, table: Stored, numbers: Stored) -> Stream:
+    def played(self, element: Tile | Selector, values: Sequence[Any], count: int, name: str) -> Stream:
+        stream = self.importer.graph.generate(element, values, [count], reference=self.reference, name=f"{name}_each")
+        return stream.flatten(0, 1, name=name)
+
+    def embedded(self, table: Stored, numbers: Stored) -> Stream | None:
         number = self.numbers[numbers.name]
         tile = (1, table.width)
-        return number.load_random(self.tensor(table), tile=tile, name=self.importer.name())
+        stream = number.load_random(self.tensor(table), tile=tile, name=self.importer.name())
+        return stream if self.rows is None else stream.accum(RetileRow(), name=self.importer.name("rows"))
 
 
 @dataclass
@@ -92,21 +103,30 @@ class EveryLayer(EveryRow):
         """Counted on from layer to layer."""
         at = self.importer
         first = self.number.map(Scale(count), name=at.name("first"))
-        for extent in number.shape[self.rows.rank + 1 :]:
+        if self.rows is not None:
+            first = first.repeat(self.rows.count, name=at.name("first_of_texts")).flatten(0, 1)
+            first = first.assume_shape(number.shape[:1])
+        for extent in number.shape[self.reference.rank + 1 :]:
             first = first.repeat(int(extent), name=at.name("first_again"))
         return number.map(Add(), first, name=at.name("in_layer"))
 
-    def cache(self, keys: Stored, values: Stored, prefix: str) -> Cache:
+    def cache(self, keys: Stored, values: Stored, prefix: str, window: int | None) -> Cache:
         """Caches of all layers, empty, of which every row finds those of its layer."""
-        at, (_, heads, _, size) = self.importer, keys.data.shape
-        sequences, rows = self.layers * heads, at.tiling.cache_rows
-        tiles = -(-self.room // rows)
-        for name in ("keys", "values"):
-            blank = np.zeros((), ml_dtypes.bfloat16)
-            at.inputs[f"{prefix}{name}"] = np.broadcast_to(blank, (sequences * tiles * rows, size))
+        at, heads = self.importer, keys.data.shape[1]
+        texts = 1 if self.rows is None else self.rows.count
         number, length = self.number, self.length
+        if texts > 1:
+            length = length.flatten(0, 1, name=f"{prefix}lengths_of_texts")
+            number = number.flat_map(ExpertTiles(self.layers, texts), name=f"{prefix}texts")
+            number = number.flatten(0, 1, name=f"{prefix}numbers_of_texts").assume_shape(length.shape)
         if heads > 1:
             length = length.repeat(heads, name=f"{prefix}heads").flatten(0, 1, name=f"{prefix}lengths")
-            number = number.flat_map(ExpertTiles(self.layers, heads), name=f"{prefix}of_layer")
+            number = number.flat_map(ExpertTiles(self.layers * texts, heads), name=f"{prefix}of_layer")
             number = number.flatten(0, 1, name=f"{prefix}numbers").assume_shape(length.shape)
-        return Cache(sequences, tiles, number, length)
+        cache = cache_of(at, self.layers * texts * heads, self.room, number, length, prefix, window)
+        for name, given in (("keys", keys), ("values", values)):
+            rows = cache.sequences * cache.tiles * cache.rows
+            at.inputs[f"{prefix}{name}"] = np.broadcast_to(
+                np.zeros((), ml_dtypes.bfloat16), (rows, given.data.shape[-1])
+            )
+        return cache

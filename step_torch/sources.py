@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from step import BF16, FP32, Stream
+from step import BF16, BOOL, FP32, INT32, DType, Selector, Stream, Tile
 from step.errors import expect
 from step_torch.caches import Cache, captured
 from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, blocks, whole
 
 if TYPE_CHECKING:
     from step_torch.importing import Importer
+
+
+STREAMS: dict[str, DType] = {"bfloat16": BF16, "float32": FP32, "bool": BOOL, "int64": INT32, "int32": INT32}
+"""Formats of torch that streams have."""
 
 
 class Unsupported(Exception):
@@ -40,6 +44,13 @@ class Stored:
     is_parameter: bool
     of: str = ""
     form: Callable[[np.ndarray], np.ndarray] = np.asarray
+    exact: np.ndarray | None = None
+    """Its numbers before they are rounded, where the import knows them: it made them, or they are integers."""
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the import knows its numbers, which are the same for all data and in all layers."""
+        return self.exact is not None
 
     @property
     def axes(self) -> tuple[list[TensorAxis], tuple[TensorAxis, ...]]:
@@ -55,14 +66,50 @@ class Stored:
     def formed(self, name: str, form: Callable[[np.ndarray], np.ndarray], dims: Dims) -> Stored:
         """The tensor that ``form`` makes of the data; ``name`` tells it from others of the same tensor."""
         name, of = f"{self.name}_{name}", self.of or self.name
-        return Stored(name, form(self.data), dims, self.is_parameter, of, lambda data: form(self.form(data)))
+        exact = None if self.exact is None else form(self.exact)
+        return Stored(name, form(self.data), dims, self.is_parameter, of, lambda data: form(self.form(data)), exact)
+
+    def facing(self, wanted: TileLayout) -> Stored:
+        """A parameter that lies in memory as tiles of ``wanted`` have it: their rows and columns are its last ones."""
+        rows, columns = (part.axis if part else None for part in (wanted.rows, wanted.columns))
+        axes = [axis for each in self.dims for axis in each]
+        outer, last = self.axes
+        there = (columns is None or columns in last) and (rows is None or rows in outer[-1:])
+        if not self.is_parameter or there:
+            return self
+        order = [*(axis for axis in axes if axis not in (rows, columns)), rows, columns]
+        places = [axes.index(axis) for axis in order if axis in axes]
+
+        def form(data: np.ndarray) -> np.ndarray:
+            seen = data.reshape([axis.extent for axis in axes]).transpose(places)
+            return seen.reshape([axis.extent if axis else 1 for axis in order])
+
+        return self.formed(f"by_{''.join(map(str, places))}", form, tuple((axis,) if axis else () for axis in order))
 
 
 @dataclass
 class Sources:
-    """Tensors in memory as streams, for a program that goes through its nodes once."""
+    """Tensors in memory as streams, for a program that goes through its nodes once.
+
+    ``rows``: those of several texts, which torch does not know, where these are in one tile.
+    """
 
     importer: Importer
+    rows: AxisPart | None = field(default=None, kw_only=True)
+
+    def alone(self, value: Value) -> Value:
+        """``value`` with the rows of several texts one by one, if there are such: the outermost loop."""
+        if self.rows is None:
+            return value
+        value = self.importer.joiner.rows(value, 1, "rows of several texts are apart")
+        (*others, rows) = value.layout.loops
+        return self.importer.joiner.reordered(value, (rows, *others), "each text has its own")
+
+    def together(self, value: Value) -> Value:
+        """The same in tiles again."""
+        if self.rows is None:
+            return value
+        return self.importer.joiner.rows(value, self.rows.count, "rows of several texts are one tile")
 
     def natural(self, given: Stored) -> Value:
         """All of the tensor in its own order: rows of as many as the tiling says, with all columns.
@@ -92,13 +139,17 @@ class Sources:
             stream = stream.flatten(0, 1, name=name("one"))
         return Value(stream, given.dims, wanted, stream.element.tiles[0].dtype)
 
-    def embedded(self, table: Stored, numbers: Stored) -> Stream:
-        """Rows of ``table`` by their ``numbers``, an input."""
-        raise Unsupported("the host looks rows up by their numbers; only a whole language model does it itself")
+    def played(self, element: Tile | Selector, values: Sequence[Any], count: int, name: str) -> Stream:
+        """``values`` again and again in one loop, ``count`` of them."""
+        return self.importer.graph.generate(element, values, [count], name=name)
 
-    def cache(self, keys: Stored, values: Stored, prefix: str) -> Cache:
-        """The caches that these inputs are, for attention whose names begin with ``prefix``."""
-        return captured(self.importer, keys, values, prefix)
+    def embedded(self, table: Stored, numbers: Stored) -> Stream | None:
+        """Rows of ``table`` by their ``numbers``, where these come with the rows of a language model."""
+        return None
+
+    def cache(self, keys: Stored, values: Stored, prefix: str, window: int | None) -> Cache:
+        """The caches that these inputs are, for attention of a ``window`` whose names begin with ``prefix``."""
+        return captured(self.importer, keys, values, prefix, window)
 
     def of_layer(self, number: Stream, count: int) -> Stream:
         """The ``number`` of one of ``count`` parts of a parameter, among all that its tensor has."""
@@ -117,12 +168,17 @@ class Sources:
         """The tensor that has ``parts`` one behind the other; raises `Unsupported` for formats that no stream has."""
         at, key = self.importer, (given.of, given.name, given.data.shape)
         if key not in at.tensors:
-            at.check_format(given)
+            if not given.is_constant:
+                at.check_format(given)
             rows = [each.reshape(-1, given.width) for each in parts]
             data = rows[0] if len(rows) == 1 else np.concatenate(rows)
             name = at.free(given.name) if given.is_parameter else given.name
-            at.tensors[key] = at.graph.tensor(name, data.shape, BF16 if data.dtype == BF16.numpy else FP32)
-            at.inputs[name] = data
+            kept = STREAMS.get(data.dtype.name, FP32)
+            at.tensors[key] = at.graph.tensor(name, data.shape, kept)
+            at.inputs[name] = data.astype(kept.numpy)
+            supported(
+                kept is not INT32 or (at.inputs[name] == data).all(), f"{name!r} has integers of more than 32 bits"
+            )
         return at.tensors[key]
 
     def strides(self, given: Stored, wanted: TileLayout) -> list[int]:

@@ -1,6 +1,7 @@
 """The nodes of a language model in three parts: before its layers, in one of them, behind them.
 
-All layers must be the same nodes with other parameters. So one of them stands for all.
+All layers must be the same nodes with other parameters, so one of them stands for all; or a few of them must, that
+follow each other again and again, as windows and whole attention do.
 """
 
 from __future__ import annotations
@@ -8,10 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from step.errors import InputError
 from step_torch.nodes import Nodes, Ref, TorchNode
+
+MOST_KINDS = 8
+"""Layers that repeat each other may be as many one after the other: all of them are in hardware."""
 
 _LAYER = re.compile(r"(?<![^.])layers\.(\d+)(?=\.|$)")
 
@@ -39,7 +44,10 @@ class Stacked:
 
 def stacked(nodes: Nodes, path: object) -> Stacked:
     """The parts of ``nodes``; raises `InputError` where they are no stack of equal layers."""
-    layers, before, behind = _parts(nodes, path)
+    each, before, behind = _parts(nodes, path)
+    sizes = [size for size in range(1, MOST_KINDS + 1) if len(each) % size == 0]
+    groups = [[[*chain(*each[at : at + size])] for at in range(0, len(each), size)] for size in sizes]
+    layers = next((some for some in groups if _alike(some, nodes)), groups[0])
     first, shapes = layers[0], [_shape(each, nodes) for each in layers]
     for number, (shape, _) in enumerate(shapes):
         if shape != shapes[0][0]:
@@ -56,6 +64,10 @@ def stacked(nodes: Nodes, path: object) -> Stacked:
     tables = tuple(node for node in before if node not in entry)
     parameters = {name: [own[at] for _, own in shapes] for at, name in enumerate(_own(first, nodes))}
     return Stacked(len(layers), entry, tables, tuple(first), tuple(behind), row_in, row_out, last, parameters)
+
+
+def _alike(layers: list[list[TorchNode]], of: Nodes) -> bool:
+    return all(_shape(each, of)[0] == _shape(layers[0], of)[0] for each in layers)
 
 
 def _parts(nodes: Nodes, path: object) -> tuple[list[list[TorchNode]], list[TorchNode], list[TorchNode]]:

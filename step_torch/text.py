@@ -1,108 +1,159 @@
-"""A language model of symbols: a folder with `model.pt2` and `symbols.txt`, the symbol of every token in order."""
+"""A language model of texts: a folder with `model.pt2`, and `symbols.txt` or a tokenizer as transformers stores it."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import step
 from step import Program, Run
-from step.errors import FormatError, InputError
-from step.host.paths import check_readable
 from step.host.progress import silent
 from step.language.tokens import Token
 from step_torch.generating import LanguageModel
-
-END = 0
-"""The token that ends a text."""
-
-
-_ESCAPE = re.compile(r"\\(?:[abfnrtv\\'\"]|[0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})")
-"""What stands for a symbol in a file, as in Python."""
-
-
-def read_symbols(path: Path | str) -> str:
-    """The symbols in ``path``, UTF-8: one after the other, a line break as backslash n, a backslash as two of them.
-
-    Raises `FormatError` where it is no such text.
-    """
-    path = Path(path)
-    check_readable(path)
-    try:
-        text = path.read_text(encoding="utf-8").rstrip("\n")
-        return _ESCAPE.sub(lambda found: found[0].encode().decode("unicode_escape"), text)
-    except UnicodeDecodeError as error:
-        raise FormatError(f"'{path}' has symbols that can not be read: {error}") from None
+from step_torch.sampling import MOST, Sampling
+from step_torch.vocabulary import Pieces, Symbols, read_symbols
 
 
 @dataclass(frozen=True)
 class TextModel:
-    """``model`` whose tokens are ``symbols``."""
+    """``model`` whose tokens are those of ``vocabulary``."""
 
     model: LanguageModel
-    symbols: str
+    vocabulary: Symbols | Pieces
 
     @classmethod
-    def load(cls, folder: Path | str) -> TextModel:
-        """Read ``folder``; raises `FormatError` where its files do not fit each other."""
-        path = Path(folder) / "symbols.txt"
-        symbols = read_symbols(path)
-        model = LanguageModel.load(Path(folder) / "model.pt2")
-        if len(symbols) != model.vocabulary:
-            raise FormatError(f"'{path}' has {len(symbols)} symbols, but the model has {model.vocabulary} tokens")
-        return cls(model, symbols)
+    def load(cls, folder: Path | str, *, room: int | None = None) -> TextModel:
+        """Read ``folder``; raises `FormatError` where its files do not fit each other.
+
+        ``room``: the most tokens of a text, at most and by default those of the capture.
+        """
+        folder = Path(folder)
+        is_tokenizer = (folder / "tokenizer.json").exists()
+        path = folder / ("tokenizer.json" if is_tokenizer else "symbols.txt")
+        vocabulary = Pieces.load(folder) if is_tokenizer else Symbols(read_symbols(path))
+        model = LanguageModel.load(folder / "model.pt2", room=room)
+        vocabulary.check(path, model.vocabulary)
+        return cls(model, vocabulary)
 
     def tokens(self, text: str) -> list[int]:
         """The tokens of ``text``; raises `InputError` for a character that is no symbol."""
-        for place, each in enumerate(text):
-            if each not in self.symbols:
-                known = "".join(sorted(self.symbols[END + 1 :]))
-                raise InputError(
-                    f"the model has no symbol for {each!r}, character {place} of the prompt; it has {known!r}"
-                )
-        return [self.symbols.index(each) for each in text]
+        return self.vocabulary.tokens(text)
 
     def text(self, tokens: Sequence[int]) -> str:
-        """The symbols of ``tokens``."""
-        return "".join(self.symbols[each] for each in tokens)
+        """The text of ``tokens``."""
+        return self.vocabulary.text(tokens)
 
-    def program(self, prompt: str, count: int) -> Program:
-        """The program that writes ``count`` symbols behind ``prompt``."""
-        return self.model.program(self.tokens(prompt), count, end=END)
+    def program(
+        self,
+        prompt: str | Sequence[Any],
+        count: int | Sequence[int],
+        *,
+        temperature: float | None = None,
+        top_k: int = MOST,
+        top_p: float = 1.0,
+        seed: int = 0,
+        **options: Any,
+    ) -> Program:
+        """The program that writes ``count`` tokens behind ``prompt``, a text, its tokens, or several such.
+
+        ``temperature``: tokens are drawn (see `Sampling` for all four); None: each is the one of the largest score.
+        ``options``: see `LanguageModel.program`.
+        """
+        sampling = None if temperature is None else Sampling(temperature, top_k, top_p, seed)
+        several = [self.tokens(each) if isinstance(each, str) else each for each in prompt]
+        given = self.tokens(prompt) if isinstance(prompt, str) else several
+        return self.model.program(given, count, end=self.vocabulary.end, sampling=sampling, **options)
 
     def written(self, run: Run, prompt: str, count: int) -> str:
         """The text that ``run`` wrote behind ``prompt``, up to the token that ends a text."""
-        tokens = np.asarray(run.outputs["tokens"]).reshape(-1)[self.model.before(prompt) :][:count]
-        return self.text([*takewhile(lambda each: each != END, tokens.tolist())])
+        given = self.tokens(prompt)
+        return self._behind(given, self.model.batch(given, count).written(run.outputs["tokens"], 0))
 
     def generate(
-        self, prompt: str, count: int, backend: str = "approx", *, say: Callable[[str], object] = silent
+        self, prompt: str, count: int, backend: str = "approx", *, say: Callable[[str], object] = silent, **options: Any
     ) -> tuple[str, Run]:
         """The text of the model behind ``prompt``, and its run.
 
-        ``say`` is told the prompt, if there is nothing wrong with it, and then each symbol as it comes.
+        ``say`` is told the prompt, if there is nothing wrong with it, and then each piece of text as it comes.
+        ``options``: see `program`.
+
+        >>> tiny = TextModel.load("examples/tiny_lm")
+        >>> tiny.generate("every tile", 9, temperature=3.0, top_k=8, seed=1)[0]
+        ' has ip, '
         """
-        options: dict[str, Any] = {"values": "all"} if backend == "approx" else {}
-        program, writing = self.program(prompt, count), Writing(self, self.model.before(prompt), count, say)
+        return Session(self).say(prompt, count, backend, say=say, **options)
+
+    def generate_all(
+        self, prompts: Sequence[str], count: int | Sequence[int], backend: str = "approx", **options: Any
+    ) -> tuple[list[str], Run]:
+        """The texts behind several ``prompts``, which share the hardware, and the run of all of them.
+
+        ``options``: see `program`; ``slots`` says how many are on their way at a time.
+
+        >>> tiny = TextModel.load("examples/tiny_lm")
+        >>> tiny.generate_all(["every", "the cache"], [5, 6])[0]
+        [' tile', ' stay ']
+        """
+        given = [self.tokens(each) for each in prompts]
+        batch = self.model.batch(given, count, slots=options.get("slots"))
+        run = _run(self.program(given, count, **options), backend)
+        end = self.vocabulary.end
+        found = (batch.written(run.outputs["tokens"], number, end) for number in range(len(given)))
+        return [self._behind(*each) for each in zip(given, found, strict=True)], run
+
+    def _behind(self, given: list[int], written: list[int]) -> str:
+        """The text of what is ``written`` behind ``given``, up to the token that ends a text."""
+        until = takewhile(lambda each: each != self.vocabulary.end, written)
+        return self.text([*given, *until])[len(self.text(given)) :]
+
+
+@dataclass
+class Session:
+    """A text that goes on turn by turn: the caches of a turn are those of the next one.
+
+    ``tokens``: all so far. The last one is in no cache.
+
+    >>> session = Session(TextModel.load("examples/tiny_lm"))
+    >>> session.say("every", 5)[0], session.say(" has", 6)[0]
+    (' tile', ' its t')
+    """
+
+    model: TextModel
+    tokens: list[int] = field(default_factory=list)
+    caches: dict[str, Any] = field(default_factory=dict)
+
+    def say(
+        self, prompt: str, count: int, backend: str = "approx", *, say: Callable[[str], object] = silent, **options: Any
+    ) -> tuple[str, Run]:
+        """The text of the model behind ``prompt``, which comes behind all before; see `TextModel.generate`."""
+        model, past = self.model, max(0, len(self.tokens) - 1)
+        given = [*self.tokens[past:], *model.vocabulary.tokens(prompt, begins=not self.tokens)]
+        program = model.program(given, count, past=past, caches=self.caches, **options)
+        batch = model.model.batch(given, count, past=past)
+        writing = Writing(model, int(batch.places(0)[0]), count, say, [*given])
         say(prompt)
-        run = step.run(program, backend=backend, on_token=writing.told, **options)
-        return self.written(run, prompt, count), run
+        run = _run(program, backend, on_token=writing.told)
+        written = batch.written(run.outputs["tokens"], 0)
+        self.tokens = [*self.tokens[:past], *given, *written]
+        self.caches = {name: each for name, each in run.outputs.items() if name in program.inputs}
+        return model._behind(given, written), run
 
 
 @dataclass
 class Writing:
-    """Says the symbols that come behind the first ``given`` ones, ``count`` at most, up to the end of the text."""
+    """Says the text that comes behind the first ``given`` tokens, ``count`` at most, up to the end of the text.
+
+    ``behind``: all tokens so far.
+    """
 
     model: TextModel
     given: int
     count: int
     say: Callable[[str], object]
+    behind: list[int] = field(default_factory=list)
 
     def told(self, sink: str, token: Token) -> None:
         """See `step.run`."""
@@ -110,8 +161,17 @@ class Writing:
             return
         self.given -= 1
         number = int(token.value[0, 0])
-        if self.given < 0 and self.count and number == END:
+        if self.given < 0 and self.count and number == self.model.vocabulary.end:
             self.count = 0
         elif self.given < 0 and self.count:
             self.count -= 1
-            self.say(self.model.symbols[number])
+            said = len(self.model.text(self.behind))
+            self.behind.append(number)
+            self.say(self.model.text(self.behind)[said:])
+
+
+def _run(program: Program, backend: str, **options: Any) -> Run:
+    """A run with the values that decide what is written."""
+    if backend == "approx":
+        options["values"] = "all"
+    return step.run(program, backend, **options)

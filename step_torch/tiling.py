@@ -12,6 +12,9 @@ from step.language.parameters import settle_parameters
 ROWS = 4
 """Rows of a tile where nobody asks for another number."""
 
+COLUMNS = 16
+"""Columns of a tile of weights where nobody asks for another number, and one row of wide weights does not either."""
+
 
 @dataclass(frozen=True)
 class Tiling(metaclass=Checked):
@@ -19,7 +22,7 @@ class Tiling(metaclass=Checked):
 
     ``rows``: rows of tiles of activations, where an axis is not shorter; None: up to four, as many as divide it.
     ``columns``: columns of tiles of weights, where an axis is not shorter; where so many do not divide it, the most
-    that do.
+    that do. None: 16, or, of a model that decodes with wide weights, what `chosen` says, of depth and units, too.
     ``held``: True keeps weights on chip, and reads them once; else they are read for every tile of activations.
     ``on_chip``: bytes that a buffer of a join may have; what is larger goes through off-chip memory.
     ``cache_rows``: rows of the tiles of KV caches.
@@ -37,7 +40,7 @@ class Tiling(metaclass=Checked):
     """
 
     rows: int | None = None
-    columns: int = 16
+    columns: int | None = None
     held: bool = True
     on_chip: int = 1 << 20
     cache_rows: int = 4
@@ -54,3 +57,8 @@ class Tiling(metaclass=Checked):
     def most_rows(self) -> int:
         """Rows that a tile has at most."""
         return ROWS if self.rows is None else self.rows
+
+    @property
+    def most_columns(self) -> int:
+        """Columns that a tile of weights has at most."""
+        return COLUMNS if self.columns is None else self.columns

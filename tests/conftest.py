@@ -1,7 +1,7 @@
 """For all tests: Ctrl-C and hang-ups are there, also where they were started with them ignored (``&``, ``nohup``), and
 no test fails because the machine is slow; what hangs ends by ``faulthandler_timeout`` of pyproject.toml.
 
-Simulators and the engine of the fast model are built for short runs, those of the command line too.
+Simulators and the engine of the fast model are built for short runs, those of the command line too, and before them.
 Python looks for cycles of dead objects less often, and never among those that are there before the first test.
 """
 
@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, settings
 from step.language.graph import Graph
 
 os.environ.setdefault("STEP_OPTIMIZE", "0")
+os.environ.setdefault("STEP_BACKGROUND", "0")
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)

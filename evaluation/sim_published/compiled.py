@@ -59,7 +59,7 @@ def _library() -> ctypes.CDLL:
     """The library of the cache, made where it is missing; raises `EnvironmentProblem` where it can not be."""
     text = SOURCE.read_text()
     identity = f"{platform.system()} {platform.machine()} {FLAGS} {text}"
-    library = cached(cache_directory() / "published", identity, text, [compiler(), *FLAGS], SOURCE.name)
+    library = cached(cache_directory() / "published", identity, text, [compiler(), *FLAGS], SOURCE.name, 1)
     pointer, number = ctypes.c_void_p, ctypes.c_int64
     for name, result, arguments in (
         ("start", pointer, [number] * 5),

@@ -20,7 +20,7 @@ import torch
 import transformers
 
 import step_torch
-from step_torch.text import read_symbols
+from step_torch.vocabulary import read_symbols
 
 EXAMPLES = Path(__file__).parents[1]
 ROOM = 64

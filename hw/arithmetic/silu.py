@@ -1,4 +1,4 @@
-"""SiLU of an FP32 number, pipelined."""
+"""The logistic function and SiLU of an FP32 number, pipelined."""
 
 from __future__ import annotations
 
@@ -8,28 +8,24 @@ from hw.arithmetic.halves import multiplied
 from hw.arithmetic.staged import Values
 from hw.arithmetic.tabulated import HUGE, Tabulated, rounded
 from step.functions.exp import POSITION_BITS
-from step.functions.silu import RANGE, SEGMENT_BITS, sigmoid_table
+from step.functions.silu import RANGE, SEGMENT_BITS, VALUE_BITS, sigmoid_table
+
+NAN = 0x7FC00000
 
 
-class Silu(Tabulated):
-    """``result`` = silu(``value``), as `step.functions.silu.silu` does it, step by step.
+class Sigmoid(Tabulated):
+    """``result`` = sigmoid(``value``), as `step.functions.silu.sigmoid` does it, step by step."""
 
-    There are registers behind the table and behind its interpolation in any case.
-    """
-
-    cuts = (4, 7), (2, 4, 7, 9), (2, 3, 4, 5, 7, 9), (1, 2, 3, 4, 5, 7, 8, 9)
+    cuts = (2, 4, 7), (2, 4, 5, 7), (1, 2, 4, 5, 7), (1, 2, 3, 4, 5, 7)
 
     def compute(self, m: Module) -> Value:
-        x = self._look_up(m, self.locate(m, self.value))
-        # Steps 8 and 9: the mantissa of x times that, and the exponent of the product's top bit.
-        kept = {"exponent": x.exponent + 1, **x.only("number", "exact")}
-        x = multiplied(self, m, 8, Cat(x.number[:23], C(1, 1)), x.factor, **kept)
-        # Step 10: normalise, round and choose.
-        magnitude = rounded(m, x.product, x.exponent, 3)
-        return Mux(x.exact, x.number, Cat(magnitude, x.number[31]))
+        x = self.look_up(m)
+        magnitude = rounded(m, Cat(C(0, 24 - VALUE_BITS + 1), x.factor), x.exponent, 2)
+        return Mux(x.exact, x.number, Cat(magnitude, C(0, 1)))
 
-    def _look_up(self, m: Module, x: Values) -> Values:
-        """Steps 4 to 7: the sigmoid, and what the table does not say."""
+    def look_up(self, m: Module) -> Values:
+        """Steps 1 to 7: the sigmoid, what the table does not say, and the biased exponent of its scale."""
+        x = self.locate(m, self.value)
         exponent, fraction, sign = x.number[23:31], x.number[:23], x.number[31]
         position = Signal(signed(len(x.magnitude) + 1))
         row = position >> POSITION_BITS
@@ -40,7 +36,7 @@ class Silu(Tabulated):
         address = Signal(range(size))
         below = Signal()
         above = Signal()
-        exact = Signal()
+        nan = Signal()
         m.d.comb += [
             position.eq(Mux(sign, -x.magnitude, x.magnitude)),
             # As row < -RANGE and row >= RANGE, but without a carry.
@@ -48,9 +44,9 @@ class Silu(Tabulated):
             above.eq((exponent > HUGE) | (~sign & x.magnitude[beyond:].any())),
             # Adding half of the table's size to the segment is flipping the top bit of the address.
             address.eq(Mux(below, segment[:SEGMENT_BITS], segment[: len(address)] ^ (size // 2))),
-            exact.eq((exponent == 0) | (exponent == 255) & fraction.any()),
+            nan.eq((exponent == 255) & fraction.any()),
         ]
-        zero = (exponent == 0) | (above & sign & ~exact)
+        scaled, exact, number = self.ends(x.number, above, nan)
         step = POSITION_BITS - SEGMENT_BITS
         return self.read(
             m,
@@ -58,7 +54,37 @@ class Silu(Tabulated):
             table,
             position[step - table.step_bits : step],
             address,
-            number=Mux(zero, Cat(C(0, 31), sign), Mux(exact, C(0x7FC00000, 32), x.number)),
-            exponent=(exponent + Mux(sign, row, 0))[:11].as_signed(),
-            exact=above | exact,
+            number=number,
+            exponent=(scaled + Mux(sign, row, 0))[:11].as_signed(),
+            exact=exact,
         )
+
+    def ends(self, number: Value, above: Value, nan: Value) -> tuple[Value, Value, Value]:
+        """The biased exponent of what the sigmoid scales, whether the table does not say the result, and then that."""
+        end = Cat(C(0, 23), (~number[31]).replicate(7), C(0, 2))
+        return C(127, 8), above | nan, Mux(nan, C(NAN, 32), end)
+
+
+class Silu(Sigmoid):
+    """``result`` = silu(``value``), as `step.functions.silu.silu` does it, step by step.
+
+    There are registers behind the table and behind its interpolation in any case.
+    """
+
+    cuts = (4, 7), (2, 4, 7, 9), (2, 3, 4, 5, 7, 9), (1, 2, 3, 4, 5, 7, 8, 9)
+
+    def compute(self, m: Module) -> Value:
+        x = self.look_up(m)
+        # Steps 8 and 9: the mantissa of x times that, and the exponent of the product's top bit.
+        kept = {"exponent": x.exponent + 1, **x.only("number", "exact")}
+        x = multiplied(self, m, 8, Cat(x.number[:23], C(1, 1)), x.factor, **kept)
+        # Step 10: normalise, round and choose.
+        magnitude = rounded(m, x.product, x.exponent, 3)
+        return Mux(x.exact, x.number, Cat(magnitude, x.number[31]))
+
+    def ends(self, number: Value, above: Value, nan: Value) -> tuple[Value, Value, Value]:
+        """Zeros, and numbers that are left as they are, or become zeros."""
+        exponent, sign = number[23:31], number[31]
+        zero = (exponent == 0) | (above & sign & ~nan)
+        end = Mux(zero, Cat(C(0, 31), sign), Mux(nan, C(NAN, 32), number))
+        return exponent, above | nan | (exponent == 0), end

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from amaranth.hdl import C, Cat, Module, Mux, Shape, Signal, Value
 from amaranth.lib.memory import Memory
 
@@ -33,6 +35,13 @@ class Tabulated(Staged):
         place = Mux(shift[5:].any(), 0, Cat(fraction, C(1, 1)) >> shift[:5])
         return place, exponent > 127 + largest, (exponent == 255) & fraction.any()
 
+    def item(self, m: Module, step: int, rows: Sequence[int], bits: int, place: Value) -> Value:
+        """The row at ``place`` as it is behind ``step``."""
+        m.submodules[f"table_{step}"] = memory = Memory(shape=bits, depth=len(rows), init=rows)
+        read = memory.read_port()
+        m.d.comb += [read.addr.eq(place), read.en.eq(1)]
+        return read.data
+
     def read(self, m: Module, step: int, table: Table, place: Value, *segment: Value, **kept: Value) -> Values:
         """``step`` and the next three: the ``factor`` at ``place``, and what is ``kept``.
 
@@ -41,11 +50,9 @@ class Tabulated(Staged):
         value_bits = max(value for value, _ in table.entries).bit_length()
         rises = _shape_of([rise for _, rise in table.entries])
         rows = [value | (rise & (1 << rises.width) - 1) << value_bits for value, rise in table.entries]
-        m.submodules[f"table_{step}"] = memory = Memory(shape=value_bits + rises.width, depth=len(rows), init=rows)
-        read = memory.read_port()
-        m.d.comb += [read.addr.eq(Cat(place[table.step_bits :], *segment)), read.en.eq(1)]
+        entry = self.item(m, step, rows, value_bits + rises.width, Cat(place[table.step_bits :], *segment))
         x = self.behind(m, step, place=place[: table.step_bits], **kept)
-        x = self.behind(m, step + 1, entry=read.data, place=x.place, **x.only(*kept))
+        x = self.behind(m, step + 1, entry=entry, place=x.place, **x.only(*kept))
         rise = x.entry[value_bits:]
         more = ((rise.as_signed() if rises.signed else rise) * x.place) >> table.step_bits
         x = self.behind(m, step + 2, base=x.entry[:value_bits], more=more, **x.only(*kept))

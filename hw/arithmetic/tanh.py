@@ -1,6 +1,10 @@
-"""Hyperbolic tangent of an FP32 number, pipelined."""
+"""Odd functions that go to 1, of an FP32 number, pipelined."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import ClassVar
 
 from amaranth.hdl import C, Cat, Module, Mux, Value
 
@@ -11,9 +15,10 @@ from step.functions.tanh import LARGEST_EXPONENT, VALUE_BITS, slopes
 KEPT = "number", "exact"
 
 
-class Tanh(Tabulated):
-    """``result`` = tanh(``value``), as `step.functions.tanh.tanh` does it, step by step."""
+class Saturating(Tabulated):
+    """``result`` = ``function``(``value``), as `step.functions.tanh.saturating` does it, step by step."""
 
+    function: ClassVar[Callable[[float], float]]
     cuts = (2, 5), (2, 4, 5, 7), (1, 2, 4, 5, 6, 7), (1, 2, 3, 4, 5, 6, 7)
 
     def compute(self, m: Module) -> Value:
@@ -29,10 +34,22 @@ class Tanh(Tabulated):
             exact=beyond | zero,
         )
         # Steps 2 to 5: the slope. Steps 6 and 7: the mantissa times that.
-        x = self.read(m, 2, slopes(), x.place, **x.only(*KEPT))
+        x = self.read(m, 2, slopes(type(self).function), x.place, **x.only(*KEPT))
         x = multiplied(self, m, 6, Cat(x.number[:23], C(1, 1)), x.factor, **x.only(*KEPT))
         exponent = (x.number[23:31] + C(1, 2)).as_signed()  # that of the product's top bit
         magnitude = rounded(m, x.product[: 24 + VALUE_BITS + 1], exponent, 5)
         above = magnitude[23:30].all()
         result = Mux(above, C(127 << 23, 31), magnitude)
         return Mux(x.exact, x.number, Cat(result, x.number[31]))
+
+
+class Tanh(Saturating):
+    """``result`` = tanh(``value``)."""
+
+    function = math.tanh
+
+
+class Erf(Saturating):
+    """``result`` = erf(``value``)."""
+
+    function = math.erf

@@ -7,7 +7,8 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from amaranth.hdl import C, Module, Mux, Signal, Value
+import numpy as np
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 
 from hw.arithmetic.bf16_multiply import Bf16Multiply
 from hw.arithmetic.compare import Number, below, flushed
@@ -18,7 +19,7 @@ from hw.arithmetic.integer_multiply import IntegerMultiply
 from hw.arithmetic.staged import Staged, placed
 from hw.functions.vector import Lane, VectorDatapath, on_lanes
 from hw.primitives.timing import delayed
-from step.functions.elementwise import Add, Max, Min, Mul, MulAdd, Scale, Sub
+from step.functions.elementwise import Abs, Add, Clamp, Max, Min, Mul, MulAdd, Relu, Scale, Sub
 from step.language.dtypes import BF16, FP32, DType
 from step.language.function import Function
 from step.language.numerics import fp32_bits
@@ -178,6 +179,52 @@ class MinLane(MaxLane):
         return ~super().second(first, second)
 
 
+class ChosenLane(ArithmeticLane):
+    """The number or another one, that its own bits choose; what is subnormal is a zero, and NaN canonical."""
+
+    def compute(self, m: Module, name: str, *operands: Value) -> Value:
+        (value,) = numbers(m, name, operands, self.formats)
+        return converted(m, f"{name}_flushed", Mux(value.nan, value.bits, self.chosen(m, name, value)), FP32, FP32)
+
+    @abc.abstractmethod
+    def chosen(self, m: Module, name: str, value: Number) -> Value:
+        """The bits that leave for those of ``value``, which is no NaN."""
+
+
+class ReluLane(ChosenLane):
+    """The number, or +0 if it is below zero."""
+
+    integer = staticmethod(lambda value: Mux(value < 0, 0, value))
+
+    def chosen(self, m: Module, name: str, value: Number) -> Value:
+        return Mux(value.sign & ~value.zero, 0, value.bits)
+
+
+class AbsLane(ChosenLane):
+    """The number without its sign."""
+
+    integer = staticmethod(lambda value: Mux(value < 0, -value, value))
+
+    def chosen(self, m: Module, name: str, value: Number) -> Value:
+        return Cat(value.bits[:31], C(0, 1))
+
+
+class ClampLane(ChosenLane):
+    """The number, or the limit that it is beyond."""
+
+    function: Clamp
+
+    def chosen(self, m: Module, name: str, value: Number) -> Value:
+        bits = [C(int(each.view(np.uint32)), 32) for each in self.function.limits]
+        low, high = (Number.of(m, f"{name}_limit{at}", each) for at, each in enumerate(bits))
+        under, inside = (below(value, each, same=C(0, 1), zeros=value.sign) for each in (low, high))
+        return Mux(under, low.bits, Mux(inside, value.bits, high.bits))
+
+    def integers(self, m: Module, name: str, *operands: Value) -> Value:
+        (value,), low, high = operands, int(self.function.low), int(self.function.high)
+        return Mux(value >= high, high, Mux(value < low, min(low, high), value))
+
+
 def numbers(m: Module, name: str, operands: Sequence[Value], formats: Sequence[DType]) -> list[Number]:
     """The operands as numbers in FP32."""
     wide = [as_fp32(value, dtype) for value, dtype in zip(operands, formats, strict=True)]
@@ -185,5 +232,16 @@ def numbers(m: Module, name: str, operands: Sequence[Value], formats: Sequence[D
 
 
 datapath = on_lanes(
-    {Add: AddLane, Max: MaxLane, Min: MinLane, Mul: MulLane, MulAdd: MulAddLane, Scale: ScaleLane, Sub: SubLane}
+    {
+        Abs: AbsLane,
+        Add: AddLane,
+        Clamp: ClampLane,
+        Max: MaxLane,
+        Min: MinLane,
+        Mul: MulLane,
+        MulAdd: MulAddLane,
+        Relu: ReluLane,
+        Scale: ScaleLane,
+        Sub: SubLane,
+    }
 )

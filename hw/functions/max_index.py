@@ -1,4 +1,4 @@
-"""Datapath of the largest scalar with its index."""
+"""Datapath of the largest scalars with their indices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from step.lowering.plans.words import Words
 class MaxIndexDatapath(Datapath):
     """A state of keys: a value as an ordered number, and below it the index inverted, so that the larger key wins.
 
-    It begins with the smallest value, and no index.
+    It begins with the smallest value, and no index. Keys of a place are in order: one that is better than some takes
+    the place of the first of them, and moves the others on.
     """
 
     plan: MaxIndexPlan
@@ -41,13 +42,19 @@ class MaxIndexDatapath(Datapath):
         m.d.comb += nothing.eq(Cat(C(0, 32), ordered(m, "smallest", C(pack_element(smallest, one), bits), dtype)))
         largest: list[Value] = []
         for at in range(operands[0].scalars):
-            state = Signal(bits + 32, name=f"state_{at}", reset_less=True)
-            before, key = Signal.like(state, name=f"before_{at}"), Signal.like(state, name=f"key_{at}")
+            key, above = Signal(bits + 32, name=f"key_{at}"), tuple[Value, ...]()
             order = ordered(m, f"order_{at}", values.word_select(at, bits), dtype)
-            m.d.comb += [before.eq(Mux(fresh, nothing, state)), key.eq(Cat(~indices.word_select(at, 32), order))]
-            with m.If(updates | leaves):
-                m.d.sync += state.eq(Mux(updates & (key > before), key, before))
-            largest.append(state)
+            m.d.comb += key.eq(Cat(~indices.word_select(at, 32), order))
+            for place in range(at * self.plan.k, (at + 1) * self.plan.k):
+                state = Signal(bits + 32, name=f"state_{place}", reset_less=True)
+                before = Signal.like(state, name=f"before_{place}")
+                m.d.comb += before.eq(Mux(fresh, nothing, state))
+                better = updates & (key > before)
+                kept = Mux(better, key, before)
+                with m.If(updates | leaves):
+                    m.d.sync += state.eq(Mux(*above, kept) if above else kept)
+                above = better, before
+                largest.append(state)
         begins = Signal()
         m.d.sync += begins.eq(leaves)
         found = Cat(scalar_of(each[32:], dtype) for each in largest), Cat(~each[:32] for each in largest)

@@ -1,9 +1,10 @@
-"""Datapath of the reciprocal square root."""
+"""Datapaths of square roots and their reciprocals."""
 
 from __future__ import annotations
 
 from hw.arithmetic.rsqrt import Rsqrt as RsqrtUnit
+from hw.arithmetic.rsqrt import Sqrt as SqrtUnit
 from hw.functions.elementwise import on_leaves
-from step.functions.rsqrt import Rsqrt
+from step.functions.rsqrt import Rsqrt, Sqrt
 
-datapath = on_leaves({Rsqrt: RsqrtUnit})
+datapath = on_leaves({Rsqrt: RsqrtUnit, Sqrt: SqrtUnit})

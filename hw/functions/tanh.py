@@ -1,9 +1,10 @@
-"""Datapath of the hyperbolic tangent."""
+"""Datapaths of the hyperbolic tangent and of the error function."""
 
 from __future__ import annotations
 
+from hw.arithmetic.tanh import Erf as ErfUnit
 from hw.arithmetic.tanh import Tanh as TanhUnit
 from hw.functions.elementwise import on_leaves
-from step.functions.tanh import Tanh
+from step.functions.tanh import Erf, Tanh
 
-datapath = on_leaves({Tanh: TanhUnit})
+datapath = on_leaves({Erf: ErfUnit, Tanh: TanhUnit})

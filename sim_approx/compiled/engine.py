@@ -9,15 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from sim_approx.compiled.library import CALLBACK, LOADED, library_of, own_machines, rules_for
+from sim_approx.compiled.library import CALLBACK, engine_of, own_machines, rules_for
 from sim_approx.compiled.pack import MASK_WORD, NOTHING_THERE, Handles, Packed
 from sim_approx.engine.events import Ending, Events, Told, Watch
 from sim_approx.engine.record import FIRED, WAIT, Counted, RunRecord
 from sim_approx.memory.channels import OffChipMemory
 from sim_approx.placing.site import PlacedFabric
 from step.firing.terms import MASK, TOKEN, VALUE, Kind
-from step.host import library
-from step.host.files import cache_directory
 from step.host.progress import Progress, silent
 from step.language.faults import Fault, Violation
 from step.language.tokens import UNKNOWN, Token
@@ -43,20 +41,21 @@ EVENT = np.dtype([("cycle", np.int64), ("channel", np.int32), ("control", np.int
 class CompiledEngine:
     """Any number of runs of ``fabric``, one after the other.
 
-    Raises `RuleError` and `NoLibrary` where there can be none.
+    Raises `RuleError` and `NoLibrary` where there can be none, and `NotYet` where there is none yet, and no ``wait``.
 
     ``outputs``: whether what leaves the program is kept.
     """
 
-    def __init__(self, fabric: PlacedFabric, watch: Watch, *, outputs: bool, progress: Progress = silent) -> None:
+    def __init__(
+        self, fabric: PlacedFabric, watch: Watch, *, outputs: bool, progress: Progress = silent, wait: bool = True
+    ) -> None:
         self._machines, self._channels = fabric.machines, fabric.all_channels
         self._watch = {channel.index: each for channel, each in watch.items()}
         by_rule = [each for each in fabric.machines if each is not fabric.memory]
         rules = rules_for(frozenset(map(type, by_rule)) - frozenset(own_machines()))
         ports = max((max(len(each.inputs), len(each.outputs)) for each in by_rule), default=1)
         words = self._mask_words = 1 << max(0, (ports - 1).bit_length() - 6)  # of 64 bits, for a set of ports
-        key = rules.text, words, library.compiler(), str(cache_directory())
-        self._library = LOADED.get(key) or library_of(*key, progress)
+        self._library = engine_of(rules, words, progress, wait)
         self._layouts = rules.layouts
         self._handles = Handles(rules.constants)
         self._packed = Packed(fabric, rules.layouts, self._handles, mask_words=words, outputs=outputs, watch=watch)

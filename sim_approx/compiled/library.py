@@ -15,6 +15,7 @@ import pkgutil
 import platform
 import shutil
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -28,6 +29,7 @@ from sim_approx.memory import masters, off_chip
 from step import rules
 from step.firing.machine import Machine
 from step.host import library
+from step.host.files import cache_directory
 from step.host.progress import Progress, silent
 from step.language.faults import Fault
 from step.language.tokens import UNKNOWN
@@ -45,6 +47,8 @@ FLAGS = (
     *("-fPIC", "-shared", "-fno-plt", "-pipe"),
 )
 """Without vectors of two words: see ``cpp/tokens.hpp``."""
+SECONDS = 15
+"""The time in which g++ compiles the engine."""
 
 HEAD = f"""\
 // Made from the rules of step/rules and sim_approx/units.
@@ -137,16 +141,32 @@ def rules_for(others: frozenset[type[Machine]]) -> Rules:
     return Rules("".join(parts), layouts, handles.objects)
 
 
-def library_of(text: str, mask_words: int, compiler: str, directory: str, progress: Progress = silent) -> ctypes.CDLL:
+def begin() -> None:
+    """Have the engine for the project's rules compiled behind this process, where it is missing."""
+    with suppress(library.NoLibrary):
+        engine_of(rules_for(frozenset()), 1, wait=False)
+
+
+def engine_of(rules: Rules, mask_words: int, progress: Progress = silent, wait: bool = True) -> ctypes.CDLL:
+    """`library_of` these ``rules`` in the cache, by the compiler of the environment; looked up where it is loaded."""
+    key = rules.text, mask_words, library.compiler(), str(cache_directory())
+    return LOADED.get(key) or library_of(*key, progress, wait)
+
+
+def library_of(
+    text: str, mask_words: int, compiler: str, directory: str, progress: Progress = silent, wait: bool = True
+) -> ctypes.CDLL:
     """The engine with the rules of ``text``, for sets of ports of so many 64-bit words; raises `NoLibrary`.
 
-    It is made with the ``compiler``, of which ``progress`` is told, and kept in the ``directory``.
+    It is made with the ``compiler``, of which ``progress`` is told, and kept in the ``directory``; without ``wait`` it
+    is made behind this process (see `step.host.library.cached`).
     """
     name = f"{content_hash(text, mask_words)}.so"
     found = library.whole(SHIPPED / name)
     if found is None:
         command = _command(mask_words, compiler)
-        found = library.cached(Path(directory) / "engine", name, text, command, "the engine", progress)
+        kept = Path(directory) / "engine"
+        found = library.cached(kept, name, text, command, "the engine", SECONDS, progress, wait)
     LOADED[text, mask_words, compiler, directory] = _declare(found)
     return found
 

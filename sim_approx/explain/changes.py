@@ -104,7 +104,7 @@ def changes(graph: Graph, simulation: ModelRun, record: RunRecord, path: Path) -
     if blocked:
         links = {causes.link(number) for number in blocked}
         cycles = sum(cycles for cause, cycles in shares.items() if cause.what in links)
-        yield Change("no channel ever full", cycles, partial(Model.run, depths=depths))
+        yield Change("no channel ever full (step fifos finds depths)", cycles, partial(Model.run, depths=depths))
     units = simulation.fabric.units
     work = (
         (cause.what, cycles)

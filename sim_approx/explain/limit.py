@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from sim_approx.explain.causes import MEMORY, Cause
 from sim_approx.explain.explanation import Explanation
 from sim_approx.explain.waits import Account
+from step.functions.matmul import Matmul
+from step.language.dtypes import INT32
+from step.lowering.feasible import lanes_of
 from step.programs.folding import members
 
 ARROW = " -> "
@@ -49,13 +52,14 @@ def summed(found: Explanation, names: Sequence[str], parts: Mapping[str, str]) -
 @dataclass(frozen=True)
 class RunLimit:
     """The largest share of the critical path: a ``part``, of it most to one ``unit``, an operator (None: of several
-    that go to memory there is none); the ``cycles`` by why."""
+    that go to memory there is none) and ``where`` it is; the ``cycles`` by why."""
 
     part: str
     unit: str | None
     whys: dict[str, int]
     alike: int
     cycles: int
+    where: str
 
     @property
     def text(self) -> str:
@@ -86,7 +90,22 @@ def limit(found: Explanation) -> RunLimit | None:
         consumer = unit.split(ARROW)[1]
         unit = consumer if consumer in found.parts else consumer.rpartition(".")[0]
     alike = len(members(found.parts).get(part, ()))
-    return RunLimit(part, unit if unit in found.parts else None, dict(by_part[part].most_common()), alike, found.cycles)
+    unit = unit if unit in found.parts else None
+    where = "" if unit is None else _where(found, unit)
+    return RunLimit(part, unit, dict(by_part[part].most_common()), alike, found.cycles, where)
+
+
+def _where(found: Explanation, unit: str) -> str:
+    """The ``unit`` with its line of the program, and why it does not use all lanes that it could have."""
+    netlist = found.simulation.fabric.netlist
+    node = netlist.graph.nodes[unit]
+    match node.operator.function:
+        case Matmul(sum="ordered") as product if product.out is not INT32:
+            lanes, most = lanes_of(node, netlist), netlist.at(node).matmul_lanes
+            if lanes < most:
+                why = 'an ordered sum takes a term at a time, Matmul(sum="fused") several'
+                return f"{node.describe()} uses {lanes} of {most} lanes: {why}"
+    return node.describe()
 
 
 def _busiest_port(found: Explanation) -> str | None:

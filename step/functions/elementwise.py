@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, isnan
 from random import Random
 from typing import Any
 
@@ -142,6 +142,83 @@ class MulAdd(Folding):
         return first * second + third
 
 
+class Relu(Rounded):
+    """Every scalar of a tile ``[rows, cols]``, but +0 for those below zero; NaN and -0 stay.
+
+    ``out``: format of the result, as in `Add`. 1 FLOP per scalar.
+
+    >>> graph = Graph()
+    >>> graph.source("x", Tile(BF16), [3]).map(Relu()).sink("y")
+    >>> step.run(graph, "interpret", inputs={"x": [-1, 0, 2]}).outputs["y"].numpy().ravel().tolist()
+    [0.0, 0.0, 2.0]
+    """
+
+    integers = staticmethod(lambda value: np.maximum(value, 0))
+
+    def combine(self, value: np.ndarray) -> np.ndarray:
+        return np.where(value < 0, np.float32(0), value)
+
+
+class Abs(Rounded):
+    """Magnitude of every scalar of a tile ``[rows, cols]``.
+
+    ``out``: format of the result, as in `Add`; the smallest INT8 and INT32 wrap around. 1 FLOP per scalar.
+
+    >>> graph = Graph()
+    >>> graph.source("x", Tile(BF16), [3]).map(Abs()).sink("y")
+    >>> step.run(graph, "interpret", inputs={"x": [-1, 0, 2]}).outputs["y"].numpy().ravel().tolist()
+    [1.0, 0.0, 2.0]
+    """
+
+    integers = np.abs
+    combine = staticmethod(np.abs)
+
+
+@dataclass(frozen=True)
+class Clamp(Elementwise):
+    """Every scalar of a tile ``[rows, cols]`` as if by `Max` with ``low``, then `Min` with ``high``.
+
+    ``low``, ``high``: numbers, which are rounded to FP32 and may be infinities; for a tile of INT8, INT32 or UINT32
+    integers of that format.
+    ``out``: format of the result, as in `Add`.
+
+    1 FLOP per scalar. Raises `TypeMismatch` for NaN, and for integers that the format does not have.
+
+    >>> graph = Graph()
+    >>> graph.source("x", Tile(BF16), [3]).map(Clamp(0, 6)).sink("y")
+    >>> step.run(graph, "interpret", inputs={"x": [-1, 3, 9]}).outputs["y"].numpy().ravel().tolist()
+    [0.0, 3.0, 6.0]
+    """
+
+    low: float
+    high: float
+    out: DType | None = None
+
+    @classmethod
+    def sample_parameters(cls, random: Random, tile: Tile) -> dict[str, Any]:
+        return {"low": -1.5, "high": np.inf} if tile.dtype.is_float else {"low": 3, "high": random.randint(0, 100)}
+
+    def result_type(self, *inputs: ElementType) -> Tile:
+        result = super().result_type(*inputs)
+        for name, number in (("low", self.low), ("high", self.high)):
+            _check(self, name, inputs, not isnan(number), "a number")
+        return result
+
+    @property
+    def limits(self) -> tuple[np.ndarray, np.ndarray]:
+        """Both in FP32, the lower one at most the higher one."""
+        low, high = numerics.fp32(self.low), numerics.fp32(self.high)
+        return -numerics.maximum(-low, -high), high
+
+    def combine(self, value: np.ndarray) -> np.ndarray:
+        low, high = self.limits
+        return -numerics.maximum(-numerics.maximum(value, low), -high)
+
+    def integers(self, value: np.ndarray) -> np.ndarray:
+        """In int64."""
+        return np.minimum(np.maximum(value, self.low), self.high)
+
+
 @dataclass(frozen=True)
 class Scale(Elementwise):
     """Product of every scalar of a tile ``[rows, cols]`` and ``constant``, rounded as in `Mul`.
@@ -167,17 +244,9 @@ class Scale(Elementwise):
 
     def result_type(self, *inputs: ElementType) -> Tile:
         result = super().result_type(*inputs)
-        (tile,) = inputs
-        assert isinstance(tile, Tile)
-        number = self.constant
-        if tile.dtype.is_float:
-            with numerics.quiet():
-                if not (isfinite(number) and isfinite(np.float64(number).astype(np.float32))):
-                    raise wrong_parameter(self, "constant", "a number that FP32 holds", inputs)
-        else:
-            limits = np.iinfo(tile.dtype.numpy)
-            if not (isinstance(number, int) and limits.min <= number <= limits.max):
-                raise wrong_parameter(self, "constant", f"an integer of {tile.dtype}", inputs)
+        with numerics.quiet():
+            finite = isfinite(self.constant) and isfinite(np.float64(self.constant).astype(np.float32))
+        _check(self, "constant", inputs, finite, "a number that FP32 holds")
         return result
 
     def combine(self, value: np.ndarray) -> np.ndarray:
@@ -186,3 +255,14 @@ class Scale(Elementwise):
     def integers(self, value: np.ndarray) -> np.ndarray:
         """In int64."""
         return value * int(self.constant)
+
+
+def _check(function: Any, name: str, inputs: tuple[ElementType, ...], fits: bool, wanted: str) -> None:
+    """Raises `TypeMismatch` for a parameter that does not fit the numbers of a tile, or that its integers lack."""
+    (tile,) = inputs
+    assert isinstance(tile, Tile)
+    if not tile.dtype.is_float:
+        number, limits = getattr(function, name), np.iinfo(tile.dtype.numpy)
+        fits, wanted = isinstance(number, int) and limits.min <= number <= limits.max, f"an integer of {tile.dtype}"
+    if not fits:
+        raise wrong_parameter(function, name, wanted, inputs)

@@ -1,7 +1,8 @@
-"""The largest scalar of a reduction, and where it was."""
+"""The largest scalars of a reduction, and where they were."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from random import Random
 
 import numpy as np
@@ -11,19 +12,22 @@ from step.language import numerics
 from step.language.dims import Shape
 from step.language.dtypes import BF16, FP32, INT8, INT32, UINT32, dtype_of
 from step.language.function import AccumFunction, Sample, mismatch
+from step.language.parameters import Count
 from step.language.types import ElementType, Tile, Tuple
 
 NOWHERE = 2**32 - 1
 """The index before the first element."""
 
 
+@dataclass(frozen=True)
 class MaxIndex(AccumFunction):
-    """Largest value of a reduction with its index, of equal ones the lowest, at each place of a tile.
+    """``k`` largest values of a reduction with their indices, of equal ones the lowest first, at each place of a tile.
 
-    Operands are ``(values, indices)``: ``values`` is a static tile ``[rows, cols]`` of BF16, FP32, INT8 or INT32,
-    ``indices`` one of UINT32 of the same shape. The state is a tuple of both tiles, and begins with the smallest number
-    and `NOWHERE`. +0 is larger than -0, subnormal numbers are zeros, and NaN is larger than all numbers, as in
-    `RowMax`. 1 FLOP per scalar.
+    ``k``: an integer >= 1; else `TypeMismatch`. Operands are ``(values, indices)``: ``values`` is a static tile
+    ``[rows, cols]`` of BF16, FP32, INT8 or INT32, ``indices`` one of UINT32 of the same shape. The state is a tuple of
+    two tiles ``[rows, cols * k]``, in which those of a place stand side by side, the largest first, and begins with the
+    smallest number and `NOWHERE`. +0 is larger than -0, subnormal numbers are zeros, and NaN is larger than all
+    numbers, as in `RowMax`. ``k`` FLOPs per scalar.
 
     >>> graph = Graph()
     >>> values, indices = graph.source("values", Tile(FP32), [1, 3]), graph.source("indices", Tile(UINT32), [1, 3])
@@ -33,17 +37,21 @@ class MaxIndex(AccumFunction):
     [5.0, 11]
     """
 
+    k: Count = 1
+
     @classmethod
     def sample(cls, random: Random, element: ElementType, *, reduce: bool) -> Sample | None:
         if not isinstance(element, Tile):
             return None
-        return Sample(cls(), (element, Tile(UINT32, element.rows, element.cols)))
+        return Sample(cls(random.choice([1, 1, 3])), (element, Tile(UINT32, element.rows, element.cols)))
 
     def state_type(self, reduced: Shape, *inputs: ElementType) -> Tuple:
         match inputs:
             case (Tile() as values, Tile() as indices) if values.dtype in (BF16, FP32, INT8, INT32):
                 if values.is_static and indices == Tile(UINT32, values.rows, values.cols):
-                    return Tuple((values, indices))
+                    return Tuple(
+                        tuple(Tile(each.dtype, each.rows, each.shape[1] * self.k) for each in (values, indices))
+                    )
         wanted = "a static tile of BF16, FP32, INT8 or INT32, and one of UINT32 of the same shape"
         raise mismatch(self, wanted, inputs)
 
@@ -56,13 +64,17 @@ class MaxIndex(AccumFunction):
     def update(
         self, state: tuple[np.ndarray, np.ndarray], values: np.ndarray, indices: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        (largest, at), dtype = state, dtype_of(values)
-        before, now = numerics.order(largest), numerics.order(values)
-        better = (now > before) | (now == before) & (indices < at)
+        dtype, places = dtype_of(values), (*values.shape, -1)
         if dtype.is_float:
             with numerics.quiet():
                 values = numerics.narrow(numerics.widen(values), dtype)
-        return np.where(better, values, largest), np.where(better, indices, at)
+        several = [
+            np.concatenate([before.reshape(places), now.reshape(places)], 2)
+            for before, now in zip(state, (values, indices), strict=True)
+        ]
+        best = np.lexsort((several[1], -numerics.order(several[0])))[..., : self.k]
+        largest, at = (np.take_along_axis(each, best, 2).reshape(len(values), -1) for each in several)
+        return largest, at
 
     def flops(self, *inputs: ElementType) -> sympy.Expr:
         values, _ = self.state_type((), *inputs).tiles

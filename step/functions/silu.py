@@ -1,4 +1,4 @@
-"""SiLU, x * sigmoid(x), by a table that NumPy and RTL share."""
+"""The logistic function, sigmoid, and SiLU, x * sigmoid(x), by a table that NumPy and RTL share."""
 
 from __future__ import annotations
 
@@ -42,25 +42,58 @@ def sigmoid_table() -> Table:
     return Table(tuple(entries), STEP_BITS)
 
 
-def silu(values: np.ndarray) -> np.ndarray:
-    """SiLU of flushed FP32 numbers, in integers as the RTL does it; NaN not canonical yet.
+def _looked_up(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sigmoid of flushed FP32 numbers, in integers as the RTL does it, and where it is 0 or 1.
 
     1. ``s = x * log2(e)`` in fixed point, see `step.functions.exp.position`;
-    2. sigmoid(s) from the table, linear within a segment, truncated to `VALUE_BITS` fraction bits;
-    3. the mantissa of x times that, rounded once to FP32 (subnormal: zero).
+    2. sigmoid(s) from the table, linear within a segment, truncated to `VALUE_BITS` fraction bits, and the power of two
+       that it is to be scaled by.
     """
-    negative, exponent, mantissa = numerics.parts(values)
+    _, exponent, _ = numerics.parts(values)
     s = position(values)
     row = s >> POSITION_BITS
     place, unit = s >> POSITION_BITS - SEGMENT_BITS - STEP_BITS, 1 << SEGMENT_BITS + STEP_BITS
     place = np.where(row < -RANGE, place % unit, np.minimum(place, RANGE * unit - 1) + RANGE * unit)
-    factor = sigmoid_table().read(place)
-    scale = np.minimum(row, 0)
-    scaled = np.ldexp((mantissa * factor).astype(np.float64), exponent + scale - 23 - VALUE_BITS)
+    beyond = (exponent > LARGEST_EXPONENT) | (row >= RANGE)
+    return sigmoid_table().read(place), np.minimum(row, 0) - VALUE_BITS, beyond
+
+
+def sigmoid(values: np.ndarray) -> np.ndarray:
+    """1 / (1 + e^-x) of flushed FP32 numbers: what was looked up (subnormal: zero); NaN not canonical yet."""
+    factor, scale, beyond = _looked_up(values)
+    inside = numerics.from_float64(np.ldexp(factor.astype(np.float64), scale))
+    return np.where(np.isnan(values), values, np.where(beyond, (values > 0).astype(np.float32), inside))
+
+
+def silu(values: np.ndarray) -> np.ndarray:
+    """SiLU of flushed FP32 numbers: the mantissa of x times sigmoid(x), rounded once to FP32 (subnormal: zero).
+
+    NaN is not canonical yet.
+    """
+    negative, exponent, mantissa = numerics.parts(values)
+    factor, scale, beyond = _looked_up(values)
+    scaled = np.ldexp((mantissa * factor).astype(np.float64), exponent + scale - 23)
     rounded = numerics.from_float64(np.where(negative, -scaled, scaled))
-    saturated = np.where(negative, np.float32(-0.0), values)
-    result = np.where((exponent > LARGEST_EXPONENT) | (row >= RANGE), saturated, rounded)
+    result = np.where(beyond, np.where(negative, np.float32(-0.0), values), rounded)
     return np.where(np.isnan(values) | (values == 0), values, result)
+
+
+class Sigmoid(Rounded):
+    """1 / (1 + e^-x) of every scalar of a BF16 or FP32 tile ``[rows, cols]``.
+
+    ``out``: BF16 or FP32, by default the format of the tile. Computed in FP32, then rounded to ``out``.
+
+    6 FLOPs per scalar. Accuracy against float64: 0.51 BF16 ULP at most over all BF16 inputs with a BF16 result; a
+    relative error of 9e-5 at most with an FP32 result. Where the exact result is subnormal, the result is a zero.
+
+    >>> graph = Graph()
+    >>> graph.source("x", Tile(FP32), [3]).map(Sigmoid()).sink("y")
+    >>> step.run(graph, "interpret", inputs={"x": [-1, 0, 1]}).outputs["y"].numpy().ravel().round(3)
+    array([0.269, 0.5  , 0.731], dtype=float32)
+    """
+
+    cost = 6
+    combine = staticmethod(sigmoid)
 
 
 class Silu(Rounded):

@@ -6,6 +6,7 @@ Type checkers and editors read ``fluent.pyi`` instead, which ``python -m step_cl
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, ClassVar
 
 from step.host.extensions import load_package, load_until, register
@@ -43,12 +44,22 @@ class Fluent(metaclass=_Loading):
             for home in HOMES:
                 load_until(self.methods, name, home)
         if name not in self.methods:
-            raise AttributeError(f"a {self.noun} has no operator {name!r}; {among(name, sorted(self.methods))}")
+            there = "" if name.startswith("_") else _elsewhere(name)
+            raise AttributeError(f"a {self.noun} has no operator {name!r}{there}; {among(name, sorted(self.methods))}")
         return self.methods[name].__get__(self)
 
     def __dir__(self) -> list[str]:
         _load_homes()
         return list(super().__dir__())
+
+
+def _elsewhere(name: str) -> str:
+    """The advice to use a function, or a part of a program, that is called like the operator ``name``."""
+    capitalized = "".join(word.capitalize() for word in name.split("_"))
+    for home, exported in (("step.functions", capitalized), ("step.library", name)):
+        if exported in import_module(home).__all__:
+            return f", but there is {home}.{exported}"
+    return ""
 
 
 def _load_homes() -> None:

@@ -64,7 +64,10 @@ class StreamMethods(Fluent):
     def map(self, function: MapFunction, *others: Stream, name: str | None = None) -> Stream:
         """Apply ``function`` to the elements of this stream and ``others``, which have the same shape."""
     def matmul(self, other: Any, *, out: DType | str | None = None, name: str | None = None) -> Stream:
-        """``stream @ other``, tile by tile (`step.functions.Matmul`)."""
+        """``stream @ other``, tile by tile (`step.functions.Matmul`).
+
+        With fused sums it is ``stream.map(Matmul(sum="fused"), stream.beside(other))``.
+        """
     def multiply(self, other: Any, *, out: DType | str | None = None, name: str | None = None) -> Stream:
         """``stream * other``, scalar by scalar (`step.functions.Mul`; times a number: `step.functions.Scale`)."""
     def partition(

@@ -24,7 +24,7 @@ from step.errors import TypeMismatch
 from step.host.extensions import register, registered
 from step.language.arguments import CheckedABC
 from step.language.dims import DimKind, Shape, dim, symbol
-from step.language.dtypes import BF16, FP16, FP32, UINT32
+from step.language.dtypes import BF16, FP16, FP32, UINT32, DType
 from step.language.faults import Fault
 from step.language.parameters import settle_parameters
 from step.language.tokens import Token, empty
@@ -217,20 +217,26 @@ def function_named(name: str) -> type[Function]:
 def mismatch(function: Function, wanted: str, inputs: tuple[ElementType, ...]) -> TypeMismatch:
     """The error of a function whose inputs do not fit: what it needs, and what it got."""
     got = ", ".join(str(each) for each in inputs) or "nothing"
-    return TypeMismatch(f"{function.name} needs {wanted}, not {got}{_widening(function, inputs)}")
+    return TypeMismatch(f"{function.name} needs {wanted}, not {got}{_casting(function, inputs)}")
 
 
-def _widening(function: Function, inputs: tuple[ElementType, ...]) -> str:
-    """The advice to widen formats that are only stored, where that is all that is wrong with ``inputs``."""
-    stored = [each.dtype for each in inputs if isinstance(each, Tile) and each.dtype.is_stored]
+def _casting(function: Function, inputs: tuple[ElementType, ...]) -> str:
+    """The advice to cast formats, where that is all that is wrong with ``inputs``."""
+    formats = [each.dtype for each in inputs if isinstance(each, Tile)]
+    stored = [each for each in formats if each.is_stored]
     for wide in (FP32, BF16) if FP16 in stored else (BF16, FP32) if stored else ():
-        widened = [
-            Tile(wide, each.rows, each.cols) if isinstance(each, Tile) and each.dtype.is_stored else each
-            for each in inputs
-        ]
-        if _takes(function, widened):
+        if _takes(function, _cast(inputs, stored, wide)):
             return f"; {stored[0]} is only stored: widen it, by .map(Cast({wide}))"
+    if FP32 in formats and _takes(function, _cast(inputs, [FP32], BF16)):
+        return "; FP32 becomes BF16 by .map(Cast(BF16)), or by out=BF16 where it is made"
     return ""
+
+
+def _cast(inputs: Sequence[ElementType], old: Sequence[DType], new: DType) -> list[ElementType]:
+    """``inputs`` with tiles of ``new`` for those of the formats ``old``."""
+    return [
+        Tile(new, each.rows, each.cols) if isinstance(each, Tile) and each.dtype in old else each for each in inputs
+    ]
 
 
 def _takes(function: Function, inputs: Sequence[ElementType]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import sysconfig
 import traceback
@@ -22,6 +23,9 @@ _OTHERS = tuple(
     sysconfig.get_path(which) + os.sep for which in ("stdlib", "platstdlib", "purelib", "platlib", "scripts")
 )
 
+_INSTALLED = f"{os.sep}site-packages{os.sep}"  # also where another environment is on the path
+_CELL = "Cell "
+
 MOST_FRAMES = 8
 """Lines of a traceback that are shown; of a longer one those at both ends."""
 
@@ -30,7 +34,7 @@ MOST_FRAMES = 8
 class Location:
     """Line of a source file.
 
-    ``file``: its name, relative to the working directory where it is below that.
+    ``file``: its name, relative to the working directory where it is below that; "Cell 3" in a notebook.
     ``line``: its number, from 1 on.
 
     >>> print(step.Location("moe.py", 12))
@@ -41,7 +45,17 @@ class Location:
     line: int
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        return f"{self.file}{', line ' if self.file.startswith(_CELL) else ':'}{self.line}"
+
+    @classmethod
+    def read(cls, text: str) -> Location:
+        """The location that is written as ``text``, or `UNKNOWN_LOCATION`.
+
+        >>> step.Location.read("Cell 3, line 5").line
+        5
+        """
+        found = re.fullmatch(r"(.*)(?::|, line )(\d+)", text, re.DOTALL)
+        return cls(found[1], int(found[2])) if found else UNKNOWN_LOCATION
 
 
 UNKNOWN_LOCATION = Location("<unknown>", 0)
@@ -74,7 +88,11 @@ def line_of_user(frame: FrameType) -> Location | None:
 
 def is_of_user(frame: FrameType) -> bool:
     """Whether ``frame`` is in a file of the user."""
-    return not frame.f_code.co_filename.startswith(("<", *_FLOORS, *_OTHERS))
+    return _is_file_of_user(frame.f_code.co_filename)
+
+
+def _is_file_of_user(file: str) -> bool:
+    return _INSTALLED not in file and not file.startswith(("<", *_FLOORS, *_OTHERS))
 
 
 def raised_at(error: BaseException) -> list[tuple[Location, str]]:
@@ -85,7 +103,7 @@ def raised_at(error: BaseException) -> list[tuple[Location, str]]:
     found = [
         (_location(frame.filename, frame.lineno or 0), f"in {frame.name}: {frame.line}")
         for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith(("<", *_FLOORS, *_OTHERS))
+        if _is_file_of_user(frame.filename)
     ]
     if isinstance(error, SyntaxError) and error.filename is not None and error.lineno is not None:
         found.append((_location(error.filename, error.lineno), (error.text or "").strip()))
@@ -102,5 +120,8 @@ def where_raised(error: BaseException) -> str:
 
 
 def _location(file: str, line: int) -> Location:
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is not None and (cell := shell.compile.format_code_name(file)) is not None:
+        return Location(_CELL + cell[1].strip("In[]"), line)
     path = os.path.relpath(file)
     return Location(file if path.startswith("..") else path, line)

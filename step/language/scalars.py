@@ -33,10 +33,8 @@ def tiles_of(
     tiles = [each for each in inputs if isinstance(each, Tile) and each.dtype in formats]
     found = {each.dtype for each in tiles}
     if len(tiles) != len(inputs) or len(inputs) != count or not (len(found) == 1 or found <= {*FLOATS}):
-        others = [each for each in formats if each not in FLOATS]
-        wanted = listed(formats)
-        if count > 1 and others:
-            wanted = f"{listed([each for each in formats if each in FLOATS])}, or all of {listed(others)}"
+        floats, others = ([each for each in formats if (each in FLOATS) is kind] for kind in (True, False))
+        wanted = f"{listed(floats)}, or all of {listed(others)}" if count > 1 and floats and others else listed(formats)
         raise mismatch(function, f"{count} tile{'s' if count > 1 else ''} of {wanted}", inputs)
     return tiles
 

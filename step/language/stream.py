@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Annotated, Any, Protocol, TypeVar
 
 from step.errors import ProgramError, TypeMismatch
@@ -155,3 +156,7 @@ class Stream(StreamMethods):
 
     def __repr__(self) -> str:
         return f"<stream {self}: {self.type}>"
+
+    def _repr_svg_(self) -> str | None:
+        """The picture that notebooks show: its type, and the last operators that lead to it."""
+        return import_module("step.programs.pictures.drawing").picture(self)  # of a later room

@@ -38,7 +38,7 @@ UNKNOWN = _Sentinel("UNKNOWN")
 
 
 class Token(NamedTuple):
-    """A value with the stop that follows it (0: none), an empty of ``rank`` >= 1 with its stop, or Done."""
+    """A value with the stop that follows it (0: none), an empty of ``rank`` >= 1 with its stop, or `DONE`."""
 
     value: Any
     stop: int = 0
@@ -47,6 +47,7 @@ class Token(NamedTuple):
 
     @property
     def has_value(self) -> bool:
+        """True for a value: neither an empty nor Done."""
         return self.value is not NOTHING
 
     @property
@@ -62,6 +63,7 @@ class Token(NamedTuple):
 
 
 DONE = Token(NOTHING, done=True)
+"""Done, the last token of every stream."""
 BLANK = Token(NOTHING)
 """No token: neither a value nor an empty, nor Done."""
 

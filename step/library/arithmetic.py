@@ -46,7 +46,10 @@ def divide(stream: Stream, other: Any, *, out: DType | str | None = None, name: 
 
 @stream_method
 def matmul(stream: Stream, other: Any, *, out: DType | str | None = None, name: str | None = None) -> Stream:
-    """``stream @ other``, tile by tile (`step.functions.Matmul`)."""
+    """``stream @ other``, tile by tile (`step.functions.Matmul`).
+
+    With fused sums it is ``stream.map(Matmul(sum="fused"), stream.beside(other))``.
+    """
     dtype = _format(out)
     return _mapped(Matmul() if dtype is None else Matmul(out=dtype), stream, other, name)
 

@@ -55,7 +55,8 @@ class Backend:
     ``run`` is called with a `Prepared` and returns a `RunResult`; a run that fails is a `SimulationError` with the
     result up to there as its ``result``. The options that a back end takes are the keyword arguments of ``run``:
     ``max_cycles``, ``events`` and ``waves`` where it has these, ``progress`` if it tells of long runs, and its own.
-    ``timed``: its cycles are those of the program's fabric. ``outputs``: it has them without being asked.
+    ``timed``: its cycles are those of the program's fabric. ``outputs``: it has them without being asked; another one
+    that takes ``values`` has them where these are ``all``.
     """
 
     run: Callable[..., RunResult]
@@ -69,7 +70,9 @@ class Backend:
 
     def takes(self, option: str) -> bool:
         """Whether ``option`` has an effect: one of `options`, or what needs ``timed`` cycles, or ``outputs``."""
-        return bool(getattr(self, option)) if option in ("timed", "outputs") else option in self.options
+        if option == "outputs":
+            return self.outputs or "values" in self.options
+        return self.timed if option == "timed" else option in self.options
 
 
 def names() -> list[str]:

@@ -182,9 +182,10 @@ def _advice(netlist: Netlist, channel: Channel, depth: int) -> str:
         origin = netlist.graph.nodes[stream].inputs[0]
         stream, port = origin.key
     reader, name = netlist.graph.nodes[channel.consumer[0]], netlist.graph.stream_name(stream, port)
+    made = netlist.graph.nodes[stream].location
     if reader.operator.inserted:
         return f"{channel.name}: {depth} instead of {channel.depth} (in front of its broadcast)"
     return (
         f"{channel.name}: {depth} instead of {channel.depth} "
-        f"(input {channel.consumer[1]} of {reader.describe()}: {name}.buffered({depth}))"
+        f"(input {channel.consumer[1]} of {reader.describe()}: {name}.buffered({depth}), from {made})"
     )

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
+import click
+
+import step_torch
 from step_cli.console import show, table
 from step_cli.options import Count, Read, Written
-from step_cli.verb import POSITIVE, Note, call, verb
+from step_cli.tiles import TileOptions
+from step_cli.verb import NATURAL, Note, call, verb
 from step_torch.imported import Imported, load
 from step_torch.tiling import ROWS, Tiling
-
-DEFAULT = Tiling()
 
 
 @verb
@@ -23,22 +25,27 @@ def command(
     output: Annotated[Written, "-o", "--output", "Write the program (.json)."],
     inputs: Annotated[Read, "Input data (.npz) instead of that of the capture; dynamic axes may have other extents."],
     rows: Annotated[Count, f"Rows of a tile, by default the most up to {ROWS} that divide."],
-    columns: Annotated[int, POSITIVE, "Columns of a tile of weights."] = DEFAULT.columns,
-    cache_rows: Annotated[int, POSITIVE, "Rows of a tile of KV caches."] = DEFAULT.cache_rows,
-    depth: Annotated[Count, "How much of its depth a product with a weight takes at a time, by default all."],
-    sum: Annotated[Literal["ordered", "fused"], "How products are summed."] = DEFAULT.sum,
-    side_by_side: Annotated[
-        int, POSITIVE, "Units that share the columns of a product with a weight."
-    ] = DEFAULT.side_by_side,
+    tiles: TileOptions,
     streamed: Annotated[bool, "Read weights for every tile of rows, instead of keeping them on chip."],
+    layer: Annotated[int | None, NATURAL, "Of a folder: the layer, by default 0."],
+    tokens: Annotated[Count, "Of a folder: rows that go into the layer, by default 16."],
     joins: Annotated[bool, "List the converters between layouts."],
     check: Annotated[bool, "Run the program, and compare with what torch made of the same data."],
 ) -> None:
     """Import MODEL, a module of PyTorch that step_torch.capture wrote (.pt2), as a program.
 
-    It needs no torch. What has no lowering is listed, all at once, with its lines.
+    It needs no torch. What has no lowering is listed, all at once, with its lines. With torch, MODEL may be a folder
+    that save_pretrained of transformers wrote: one layer of it is imported.
     """
-    imported = load(model, inputs=inputs, tiling=call(Tiling, held=not streamed))
+    tiling = call(Tiling, held=not streamed)
+    if model.is_dir():
+        imported = step_torch.from_pretrained(model).layer(
+            layer or 0, tokens=tokens or 16, inputs=inputs, tiling=tiling
+        )
+    elif layer is not None or tokens is not None:
+        raise click.UsageError("--layer and --tokens are of a folder that save_pretrained wrote, not of a file")
+    else:
+        imported = load(model, inputs=inputs, tiling=tiling)
     found = imported.check() if check else None
     if output is not None:
         imported.program.save(output)

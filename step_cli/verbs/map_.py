@@ -33,7 +33,7 @@ def command(
     *,
     model: Annotated[Path, Note.ARGUMENT],
     luts: Annotated[float, partial(_limit, AREA), "NUMBER", "The most LUT sites: 300k."],
-    ram: Annotated[
+    memory_bytes: Annotated[
         float | None,
         partial(_limit, MEMORY),
         "NUMBER",

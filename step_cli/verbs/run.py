@@ -18,7 +18,7 @@ from step.lowering.netlist import Netlist
 from step.programs.folding import folded, members
 from step.programs.prepare import prepare
 from step.programs.program import Program
-from step.running.backend import Run, runner
+from step.running.backend import Run, able, runner
 from step.running.expectation import deviation
 from step.running.result import RunResult
 from step.running.waiting import awaited
@@ -92,7 +92,8 @@ def command(
     warn(prepared.doubts)
     if backend is None:
         backend = "rtl" if check or waves else sized(prepared.netlist)
-    options = {"engine": engine, "jump": jump, "max_cycles": max_cycles, "waves": waves}
+    values = "all" if check and backend in able("values") else None
+    options = {"engine": engine, "jump": jump, "max_cycles": max_cycles, "waves": waves, "values": values}
     failure: SimulationError | None = None
     with working() as progress:
         try:

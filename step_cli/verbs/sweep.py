@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -65,6 +65,7 @@ def command(
         found = call(sweep, settings=settings, depths=depths, progress=progress)
     show_sweep(found, save, plot)
     warn_of(found.rows)
+    warn(_idle(found))
 
 
 def show_sweep(found: Sweep, *written: Path | None, more: Sequence[str] = ()) -> None:
@@ -99,6 +100,21 @@ def _shown(value: Any, unit: str | None) -> Any:
     if value is None or unit is None:
         return value
     return quantity(value * PICO if unit == "J" else value, unit)
+
+
+def _idle(found: Sweep) -> Iterator[str]:
+    """A warning for every parameter that changes nothing, and for an objective that does not tell points apart."""
+    for name in (each.name for each in found.axes):
+        alike = defaultdict[tuple[Any, ...], list[tuple[Any, ...]]](list)
+        for row in found.rows:
+            measures = tuple(getattr(row, each) for each in NUMBERS if each != "seconds")
+            alike[tuple(row.point[each] for each in row.point if each != name)].append(measures)
+        if len(alike) < len(found.rows) and all(len(set(each)) == 1 for each in alike.values()):
+            yield f"{name} changes nothing at these points"
+    ended = [row for row in found.rows if row.cycles is not None]
+    same = [name for name in found.objectives if len({getattr(row, name) for row in ended}) == 1]
+    if len(same) < len(found.objectives):
+        yield from (f"{name} is the same at all points; --objective takes others, such as lut_sites" for name in same)
 
 
 def warn_of(rows: tuple[Row, ...]) -> None:

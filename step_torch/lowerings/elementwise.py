@@ -1,4 +1,4 @@
-"""Sums, products and functions of single scalars.
+"""Sums, products and other functions of two tensors, scalar by scalar.
 
 They take any layout, and give that of the operand with more axes. The other one is brought to it: repeated along loops
 that it lacks, with as many columns in a tile. Parameters are read as they are wanted.
@@ -8,117 +8,67 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from step import BF16, FP32, Stream
-from step.functions import Add, Div, Exp, Gelu, Mul, Reciprocal, Rsqrt, Scale, Silu, Sub, Tanh
+from step import BF16, BOOL, FP32, DType, Stream
+from step.functions import Add, Cast, Div, Max, Min, Mul, MulAdd, Scale, Sub, Where
 from step.language.function import MapFunction
 from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import AxisPart, Dims, TileLayout, Value, sizes
+from step_torch.pieces import plain
 from step_torch.registry import lowers
-from step_torch.sources import Stored, Unsupported, supported
+from step_torch.sources import Stored, Unsupported
 
 Function = Callable[..., MapFunction]
 
 
-@lowers("aten.add.Tensor")
-def add(at: Importer, x: Any, y: Any, *, alpha: float = 1) -> Any:
-    """x + y."""
-    return _binary(at, Add, x, y) if alpha == 1 else _unlike("alpha", alpha)
+@lowers("aten.add.Tensor", "aten.add.Scalar")
+def add(at: Importer, x: Any, y: Any, alpha: float = 1) -> Any:
+    """x + alpha * y."""
+    if alpha == 1 or is_number(y):
+        return _binary(at, Add, x, alpha * y if is_number(y) else y)
+    (first, second, scale), lead = alongside(at, x, y, alpha)
+    return with_dtype(lead, second.map(MulAdd(out=at.dtype), scale, first, name=at.name()), at.dtype)
 
 
-@lowers("aten.sub.Tensor")
-def subtract(at: Importer, x: Any, y: Any, *, alpha: float = 1) -> Any:
-    """x - y."""
-    return _binary(at, Sub, x, y) if alpha == 1 else _unlike("alpha", alpha)
+@lowers("aten.sub.Tensor", "aten.sub.Scalar")
+def subtract(at: Importer, x: Any, y: Any, alpha: float = 1) -> Any:
+    """x - alpha * y."""
+    return _binary(at, Sub, x, y) if alpha == 1 else add(at, x, y, -alpha)
+
+
+@lowers("aten.rsub.Scalar")
+def subtract_from(at: Importer, x: Any, y: Any, alpha: float = 1) -> Any:
+    """y - alpha * x."""
+    return subtract(at, y, x, alpha)
 
 
 @lowers("aten.mul.Tensor", "aten.mul.Scalar")
 def multiply(at: Importer, x: Any, y: Any) -> Any:
-    """x * y."""
+    """x * y, of truths both."""
+    if at.dtype is BOOL:
+        (first, second), lead = alongside(at, x, y)
+        return with_dtype(lead, first.map(Where(), second, first, name=at.name()), BOOL)
     return _binary(at, Mul, x, y)
 
 
 @lowers("aten.div.Tensor", "aten.div.Scalar")
 def divide(at: Importer, x: Any, y: Any) -> Any:
     """x / y."""
-    return x.divided(at, y) if hasattr(x, "divided") else _binary(at, Div, x, y)
+    return _binary(at, Div, x, y)
 
 
-@lowers("aten.pow.Tensor_Scalar")
-def power(at: Importer, x: Any, exponent: float) -> Any:
-    """x to a power of 2 or 3, rounded once."""
-    supported(exponent in (2, 3), f"the exponent is {exponent}; 2 and 3 have a lowering")
-    value = at.value(x)
-    stream = value.stream
-    for number in range(int(exponent) - 2):
-        stream = stream.map(Mul(out=FP32), value.stream, name=at.name(f"power{number + 2}"))
-    return with_dtype(value, stream.map(Mul(out=at.dtype), value.stream, name=at.name()), at.dtype)
+@lowers("aten.maximum.default")
+def maximum(at: Importer, x: Any, y: Any) -> Any:
+    """The larger one of x and y."""
+    return _binary(at, Max, x, y)
 
 
-@lowers("aten.neg.default")
-def negate(at: Importer, x: Any) -> Any:
-    """-x."""
-    return x.negated() if hasattr(x, "negated") else _unary(at, x, Scale, -1.0)
-
-
-@lowers("aten.rsqrt.default")
-def reciprocal_root(at: Importer, x: Any) -> Any:
-    """1 / sqrt(x)."""
-    return _unary(at, x, Rsqrt)
-
-
-@lowers("aten.reciprocal.default")
-def reciprocal(at: Importer, x: Any) -> Any:
-    """1 / x."""
-    return _unary(at, x, Reciprocal)
-
-
-@lowers("aten.exp.default")
-def exponential(at: Importer, x: Any) -> Any:
-    """e^x."""
-    return _unary(at, x, Exp)
-
-
-@lowers("aten.silu.default")
-def silu(at: Importer, x: Any) -> Any:
-    """x * sigmoid(x)."""
-    return _unary(at, x, Silu)
-
-
-@lowers("aten.tanh.default")
-def tanh(at: Importer, x: Any) -> Any:
-    """The hyperbolic tangent."""
-    return _unary(at, x, Tanh)
-
-
-@lowers("aten.gelu.default")
-def gelu(at: Importer, x: Any, *, approximate: str = "none") -> Any:
-    """x * Phi(x), with erf or with tanh."""
-    return _unary(at, x, Gelu, approximate=approximate)
-
-
-@lowers("aten._to_copy.default", "aten.to.dtype")
-def to(
-    at: Importer,
-    x: Any,
-    dtype: str | None = None,
-    non_blocking: bool = False,
-    copy: bool = False,
-    memory_format: Any = None,
-    *,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: bool | None = None,
-) -> Any:
-    """Another format; one that is wider holds the same numbers, and costs nothing."""
-    supported(at.dtype in (BF16, FP32), f"a cast to {at.meta.dtype}; those to bfloat16 and float32 have a lowering")
-    if isinstance(x, Stored) and x.data.dtype == BF16.numpy:
-        return x
-    if hasattr(x, "cast"):
-        return x.cast(at)
-    value = at.value(x)
-    return with_dtype(value, at.rounded(value.stream), at.dtype)
+@lowers("aten.minimum.default")
+def minimum(at: Importer, x: Any, y: Any) -> Any:
+    """The smaller one of x and y."""
+    return _binary(at, Min, x, y)
 
 
 @lowers("aten.clone.default", "aten.alias.default", "aten.detach.default", "aten.contiguous.default")
@@ -142,23 +92,61 @@ def nothing(
     return ()
 
 
-def _unary(at: Importer, x: Any, function: Function, *parameters: Any, **options: Any) -> Value:
+def applied(at: Importer, x: Any, *functions: Function) -> Value:
+    """``functions`` of one operand, one behind the other: in FP32, and rounded behind the last one."""
     value = at.value(x)
-    made = function(*parameters, out=at.dtype, **options)
-    return with_dtype(value, value.stream.map(made, name=at.name()), at.dtype)
+    stream = value.stream
+    for function in functions[:-1]:
+        made = function(out=FP32)
+        stream = stream.map(made, name=at.name(made.name))
+    return with_dtype(value, stream.map(functions[-1](out=at.dtype), name=at.name()), at.dtype)
+
+
+def constant(at: Importer, number: float, reference: Stream, dtype: DType = FP32) -> Stream:
+    """``number`` as often as there are tiles of ``reference``."""
+    return at.graph.constant(number, dtype=dtype, reference=reference, name=at.name("constant"))
+
+
+def is_number(given: Any) -> bool:
+    """Whether ``given`` is a number, and no tensor."""
+    return isinstance(given, int | float)
 
 
 def _binary(at: Importer, function: Function, x: Any, y: Any) -> Value:
-    first_is_number, second_is_number = (isinstance(each, int | float) for each in (x, y))
-    if second_is_number and function is Mul:
-        return _unary(at, x, Scale, float(y))
-    if first_is_number or second_is_number:
-        lead, number = (at.value(x), y) if second_is_number else (at.value(y), x)
-        constant = at.graph.constant(float(number), dtype=FP32, reference=lead.stream, name=at.name("constant"))
-        first, second = (lead.stream, constant) if second_is_number else (constant, lead.stream)
-    else:
-        first, second, lead = together(at, x, y)
+    if is_number(y) and function is Mul:
+        return applied(at, x, partial(Scale, float(y)))
+    streams, lead = alongside(at, x, y)
+    first, second = (cast(at, each, BF16) if kept(each) is BOOL else each for each in streams)
     return with_dtype(lead, first.map(function(out=at.dtype), second, name=at.name()), at.dtype)
+
+
+def kept(stream: Stream) -> DType:
+    """The format of the tiles of ``stream``."""
+    return stream.element.tiles[0].dtype
+
+
+def cast(at: Importer, stream: Stream, dtype: DType) -> Stream:
+    """``stream`` in the format ``dtype``."""
+    return stream if kept(stream) is dtype else stream.map(Cast(dtype), name=at.name("cast"))
+
+
+def alongside(at: Importer, *given: Any, dtype: DType = FP32) -> tuple[list[Stream], Value]:
+    """The streams of tensors and numbers, the latter in ``dtype``, in one layout, and the value that has it."""
+    tensors = [each for each in given if not is_number(each)]
+    if len(tensors) == 2:
+        *streams, lead = together(at, *tensors)
+    else:
+        values = [each if isinstance(each, Stored) else at.value(each) for each in tensors]
+        most = max(values, key=lambda each: (_axes(each), not isinstance(each, Stored)))
+        widest = max((each.layout.tile[1] for each in values if isinstance(each, Value)), default=0)
+        lead = (
+            at.joiner.columns(at.value(most), widest, "operands have tiles of one size")
+            if len(values) > 1
+            else at.value(most)
+        )
+        streams = [lead.stream if each is most else together(at, lead, each)[1] for each in values]
+    tensor = iter(streams)
+    return [constant(at, each, lead.stream, dtype) if is_number(each) else next(tensor) for each in given], lead
 
 
 def together(at: Importer, x: Any, y: Any) -> tuple[Stream, Stream, Value]:
@@ -169,18 +157,31 @@ def together(at: Importer, x: Any, y: Any) -> tuple[Stream, Stream, Value]:
     lead, other = (y, x) if swapped else (x, y)
     first = at.value(lead)
     if isinstance(other, Stored):
+        if [*map(len, first.dims[len(first.dims) - len(other.dims) :])] != [*map(len, other.dims)]:
+            first = plain(at, first)
         follower: Any = replace(other, dims=_renamed_dims(first.dims, other.dims))
-        wanted = _restricted(first.layout, follower.dims)
+        wanted = restricted(first.layout, follower.dims)
         second = at.in_layout(follower, wanted, "an operand is read as the other one comes")
     else:
-        follower = renamed(at.value(other), first.dims)
+        first, follower = _alike(at, first, at.value(other))
         widest = max(each.layout.tile[1] for each in (first, follower))
         why = "operands have tiles of one size"
-        first, follower = (at.joiner.columns(each, widest, why) for each in (first, follower))
-        second = at.joiner.reordered(follower, first.layout.loops, "operands come in one order")
-        if any(each and each != own for each, own in zip(second.layout.shape[1:], first.layout.shape[1:], strict=True)):
-            raise Unsupported(f"one operand comes as {first.layout}, the other as {second.layout}")
+        mine, theirs = (each.layout.columns for each in (first, follower))
+        if mine is None or theirs is None or mine.axis == theirs.axis:
+            first, follower = (at.joiner.columns(each, widest, why) for each in (first, follower))
+        second = at.joiner.to(follower, restricted(first.layout, follower.dims), "operands come in one order")
     return (second.stream, first.stream, first) if swapped else (first.stream, second.stream, first)
+
+
+def _alike(at: Importer, lead: Value, other: Value) -> tuple[Value, Value]:
+    """Both with the axes of ``lead``: where one has several in a dimension for one of the other, with one in each."""
+    aligned = zip(reversed(lead.dims), reversed(other.dims), strict=False)
+    if any(
+        mine and theirs and [each.extent for each in mine] != [each.extent for each in theirs]
+        for mine, theirs in aligned
+    ):
+        lead, other = plain(at, lead), plain(at, other)
+    return lead, renamed(other, lead.dims)
 
 
 def renamed(value: Value, dims: Dims) -> Value:
@@ -205,7 +206,7 @@ def _renamed_dims(lead: Dims, dims: Dims) -> Dims:
     return tuple(mine if theirs else () for mine, theirs in zip(aligned, dims, strict=True))
 
 
-def _restricted(layout: TileLayout, dims: Dims) -> TileLayout:
+def restricted(layout: TileLayout, dims: Dims) -> TileLayout:
     """``layout`` with tiles of what ``dims`` has, in all loops."""
     has = {axis for axes in dims for axis in axes}
 
@@ -217,7 +218,3 @@ def _restricted(layout: TileLayout, dims: Dims) -> TileLayout:
 
 def _axes(given: Any) -> int:
     return sum(map(len, given.dims))
-
-
-def _unlike(what: str, value: object) -> Any:
-    raise Unsupported(f"{what} is {value}, which has no lowering")

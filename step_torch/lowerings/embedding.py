@@ -1,14 +1,17 @@
-"""Rows of a table by their numbers: of tokens, or of positions. They give whole rows."""
+"""Rows of a table by their numbers: of tokens, of positions, or of anything that data says. They give whole rows."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from step import BF16
+from step_torch import numbered
 from step_torch.importing import Importer
-from step_torch.layouts import TileLayout, Value, whole
+from step_torch.layouts import TileLayout, Value, sizes, whole
+from step_torch.lowerings.rows import largest, mean, total
 from step_torch.registry import lowers
 from step_torch.sources import Stored, supported
+from step_torch.views import in_shape
 
 
 @lowers("aten.embedding.default")
@@ -22,9 +25,26 @@ def embedding(
 ) -> Value:
     """Row ``numbers`` of the table."""
     supported(isinstance(table, Stored) and table.is_parameter, "the table is no parameter of the module")
-    supported(isinstance(numbers, Stored), "numbers of rows that are computed")
-    stream = at.sources.embedded(table, numbers)
+    stream = at.sources.embedded(table, numbers) if isinstance(numbers, Stored) else None
+    if stream is None:
+        return numbered.rows(at, table, numbers)
     axes = at.axes(at.node.name, at.meta.shape)
     columns = axes[-1][0] if axes[-1] else None
     supported(not any(axes[:-1]), "several rows at once; one has a lowering")
-    return Value(stream, axes, TileLayout((), None, whole(columns)), BF16)
+    return Value(stream, axes, TileLayout((), at.sources.rows, whole(columns)), BF16)
+
+
+@lowers("aten._embedding_bag.default")
+def embedding_bag(
+    at: Importer, weight: Any, indices: Any, offsets: Stored, scale_grad_by_freq: bool = False, mode: int = 0,
+    sparse: bool = False, per_sample_weights: Any = None, include_last_offset: bool = False, padding_idx: int = -1,
+) -> tuple[Value]:  # fmt: skip
+    """Sums, means or the largest of rows of the table, of bags with as many numbers each."""
+    starts, count = offsets.data.tolist() if offsets.is_constant else [], sizes(indices.dims)[0]
+    size = count // max(1, len(starts))
+    supported(
+        starts == [*range(0, count, size)] and not include_last_offset, "bags of unlike sizes, or that data decides"
+    )
+    supported(per_sample_weights is None, "weights of single rows")
+    rows = numbered.rows(at, weight, in_shape(at, indices, (len(starts), size)))
+    return ((total, mean, largest)[mode](at, rows, [1]),)

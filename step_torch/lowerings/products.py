@@ -1,12 +1,14 @@
-"""Products with a weight: they take tiles with whole rows, and give blocks of the columns of the weight.
+"""Products: they take tiles with whole rows, and give blocks of the columns of the second matrix.
 
-A product waits until somebody reads it. So a piece of it is the product with a piece of the weight, and heads come in
-tiles of their own at once.
+A product with a weight waits until somebody reads it. So a piece of it is the product with a piece of the weight, and
+heads come in tiles of their own at once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,9 +16,10 @@ import numpy as np
 from step import BF16, FP32, DType, Stream
 from step.functions import Add, Cast, Matmul, RetileCol
 from step_torch.importing import Importer
-from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, blocks, dividing, sizes
+from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, blocks, dividing, sizes, whole
 from step_torch.loops import in_loops, in_one_loop
 from step_torch.lowerings import shapes
+from step_torch.lowerings.elementwise import add
 from step_torch.nodes import TorchNode
 from step_torch.registry import lowers
 from step_torch.sources import Stored, Unsupported, supported
@@ -36,6 +39,7 @@ class Product:
     transposed: bool
     dims: Dims
     axis: TensorAxis
+    dtype: DType = BF16
     first: int = 0
     made: dict[int, Value] = field(default_factory=dict)
     parts: dict[tuple[int, int], Product] = field(default_factory=dict)
@@ -59,7 +63,7 @@ class Product:
 
     def value(self, at: Importer, columns: int | None = None) -> Value:
         """The product in blocks of so many columns."""
-        size = columns or dividing(self.axis.extent, at.tiling.columns)
+        size = columns or dividing(self.axis.extent, at.tiling.most_columns)
         if columns is None and self.made:
             return next(iter(self.made.values()))
         if size not in self.made:
@@ -70,7 +74,7 @@ class Product:
         return self.made[size]
 
     def _made(self, at: Importer, size: int) -> Value:
-        wide = dividing(self.axis.extent, at.tiling.columns)
+        wide = dividing(self.axis.extent, at.tiling.most_columns)
         if at.tiling.side_by_side > 1:
             whole = self._side_by_side(at, at.tiling.side_by_side)
             return at.joiner.columns(whole, size, "what reads a product wants narrower tiles")
@@ -89,7 +93,7 @@ class Product:
         turns = at.graph.turns(count, [range(count)], reference=streams[0], name=at.name("shares"))
         gathered = at.graph.reassemble(streams, turns, order="index", name=at.name("gathered"))
         rows = gathered.assume_shape([*streams[0].shape, count]).accum(RetileCol(), name=at.name("whole"))
-        return Value(in_loops(at, rows, first), self.dims, replace(first.layout, columns=columns), BF16)
+        return Value(in_loops(at, rows, first), self.dims, replace(first.layout, columns=columns), self.dtype)
 
     def _alone(self, at: Importer, size: int) -> Value:
         """One product after the other, of blocks of so many columns."""
@@ -105,12 +109,12 @@ class Product:
         if self.bias is not None:
             row = self._cut(replace(self.bias, dims=((self.axis,),)), axis=0)
             bias = at.in_layout(row, replace(layout, rows=None), "a bias is read for every tile")
-            stream = stream.map(Add(out=BF16), bias.stream, name=at.name("biased"))
-        return Value(stream, self.dims, layout, BF16)
+            stream = stream.map(Add(out=self.dtype), bias.stream, name=at.name("biased"))
+        return Value(stream, self.dims, layout, self.dtype)
 
     @property
     def _out(self) -> DType:
-        return FP32 if self.bias is not None else BF16
+        return FP32 if self.bias is not None else self.dtype
 
     def _at_once(self, at: Importer, x: Value, layout: TileLayout) -> Stream:
         """Tiles of ``layout``, of which each is a product over the whole depth."""
@@ -164,30 +168,88 @@ class Product:
 
 
 @lowers("aten.linear.default")
-def linear(at: Importer, x: Any, weight: Stored, bias: Stored | None = None) -> Product:
+def linear(at: Importer, x: Any, weight: Any, bias: Any = None) -> Any:
     """x @ weight^T + bias."""
     return _product(at, x, weight, bias, transposed=True)
 
 
 @lowers("aten.addmm.default")
-def add_product(at: Importer, bias: Stored, x: Any, weight: Stored, *, beta: float = 1, alpha: float = 1) -> Product:
+def add_product(at: Importer, bias: Any, x: Any, weight: Any, *, beta: float = 1, alpha: float = 1) -> Any:
     """x @ weight + bias."""
     supported((beta, alpha) == (1, 1), f"beta is {beta} and alpha {alpha}; 1 and 1 have a lowering")
     return _product(at, x, weight, bias, transposed=False)
 
 
-@lowers("aten.mm.default")
-def product(at: Importer, x: Any, weight: Stored) -> Product:
-    """x @ weight."""
+@lowers("aten.mm.default", "aten.bmm.default")
+def product(at: Importer, x: Any, weight: Any) -> Any:
+    """x @ weight, of which neither has to be a parameter."""
     return _product(at, x, weight, None, transposed=False)
 
 
-def _product(at: Importer, x: Any, weight: Any, bias: Stored | None, *, transposed: bool) -> Product:
-    supported(isinstance(weight, Stored) and weight.is_parameter, "the second matrix is no parameter of the module")
-    supported(weight.data.ndim == 2, f"a weight of {weight.data.ndim} dimensions; one of 2 has a lowering")
+def _product(at: Importer, x: Any, weight: Any, bias: Any, *, transposed: bool) -> Any:
+    is_weight = isinstance(weight, Stored) and weight.is_parameter and weight.data.ndim == 2
+    columns = sizes(weight.dims)[0 if transposed else -1]
+    if not is_weight or not (bias is None or (isinstance(bias, Stored) and bias.data.shape == (columns,))):
+        second = shapes.transpose(at, weight, -2, -1) if transposed else weight
+        result = _computed(at, x, second, at.dtype if bias is None else FP32)
+        return result if bias is None else add(at, result, bias)
     at.check_format(weight)
-    axis = TensorAxis(f"{at.node.name}_columns", weight.data.shape[0 if transposed else 1])
-    supported(at.meta.dtype == "bfloat16", f"its result is {at.meta.dtype}; bfloat16 has a lowering")
-    if bias is not None and not (isinstance(bias, Stored) and bias.data.shape == (axis.extent,)):
-        raise Unsupported(f"a bias that is no parameter or input [{axis.extent}]")
-    return Product(at.node, x, weight, bias, transposed, (*x.dims[:-1], (axis,)), axis)
+    axis = TensorAxis(f"{at.node.name}_columns", columns)
+    dims = (*x.dims[:-1], (axis,) if columns > 1 else ())
+    return Product(at.node, x, weight, bias, transposed, dims, axis, at.dtype)
+
+
+def _computed(at: Importer, x: Any, y: Any, out: DType) -> Value:
+    """x [.., rows, depth] @ y [depth, columns], or of batches [batch, ..]; neither has to be a weight.
+
+    A second matrix whose columns come below each other, as a transposed one's do, is taken so.
+    """
+    why, batches = "a product of two values takes whole rows of one, and all of the other", len(y.dims) - 2
+    y = y if isinstance(y, Stored) else at.value(y)
+    if batches:
+        x, y = _batched(at, x, y), _batched(at, y, x)
+    x = at.whole_rows(x, why)
+    *outer, inner = x.dims
+    x = below(at, x, [*chain(*outer[batches:])], why)
+    names = dict(zip(chain(*y.dims[:-1]), chain(*outer[:batches], inner), strict=True))
+    names |= {axis: TensorAxis(at.name("columns"), axis.extent) for axis in y.dims[-1]}
+    dims = tuple(tuple(names[axis] for axis in axes) for axes in y.dims)
+    there = {part.axis for part in (*x.layout.loops, x.layout.rows) if part}
+    loops = (*x.layout.loops, *(AxisPart(axis, axis.extent) for axis in chain(*outer[:batches]) if axis not in there))
+    first, sideways = at.joiner.reordered(x, loops, why).stream, False
+    if isinstance(y, Stored):
+        loop, block = blocks(next(iter(dims[-1]), None), dividing(sizes(dims)[-1], at.tiling.most_columns))
+        wanted = TileLayout((*loops, *loop), whole(next(iter(inner), None)), block)
+        y = at.in_layout(replace(y, dims=dims), wanted, why)
+    else:
+        y = replace(y, dims=dims, layout=y.layout.renamed(names))
+        sideways = y.layout.columns is None or y.layout.columns.axis not in dims[-1]
+        if sideways:
+            y = below(at, at.joiner.whole(y, inner, why), dims[-1], why)
+        else:
+            y = at.joiner.rows(below(at, y, inner, why), sizes([inner])[0], why)
+        loop = tuple(part for part in y.layout.loops if part.axis in dims[-1])
+        y = at.joiner.reordered(y, (*loops, *loop), why)
+    for part in loop:
+        first = first.repeat(part.count, name=at.name("x"))
+    multiply = Matmul(transposed=sideways, sum=at.tiling.sum, out=out)
+    layout = TileLayout((*loops, *loop), x.layout.rows, y.layout.rows if sideways else y.layout.columns)
+    return Value(first.map(multiply, y.stream, name=at.name()), (*outer, dims[-1]), layout, out)
+
+
+def _batched(at: Importer, x: Any, like: Any) -> Any:
+    """``x`` whose batch has as many axes as that of ``like``, if it has fewer."""
+    axes = like.dims[0]
+    if len(axes) > len(x.dims[0]):
+        x = shapes.in_shape(at, x, (*(each.extent for each in axes), *sizes(x.dims)[1:]))
+        x = replace(x, dims=(tuple(chain(*x.dims[: len(axes)])), *x.dims[len(axes) :]))
+    return x
+
+
+def below(at: Importer, value: Value, axes: Sequence[TensorAxis], why: str) -> Value:
+    """``value`` in tiles whose rows, if they are several, count along the last of ``axes``."""
+    rows = value.layout.rows
+    if rows is None or rows.axis not in axes:
+        value = at.joiner.rows(value, 1, why)
+        value = replace(value, layout=replace(value.layout, rows=AxisPart(axes[-1], 1) if axes else None))
+    return value

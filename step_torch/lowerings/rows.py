@@ -1,81 +1,205 @@
-"""Functions of whole rows: means, sums, norms and softmax. They take tiles with all columns."""
+"""Functions along dimensions: means, sums, extremes and softmax.
+
+A row is looked at in one tile. Other dimensions are reduced over loops, of rows one by one.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import prod
 from typing import Any
 
-from step import FP32
-from step.functions import Add, Div, Exp, Mul, MulAdd, RowMax, RowSum, Scale, Sub
-from step_models.projection import standardized
+from step import BF16, FP32, INT32, DType
+from step.functions import Add, ArgMax, Cast, Compare, Div, Exp, Max, Mul, RowMax, RowSum, Scale, Sub
+from step.language.function import AccumFunction, MapFunction
 from step_torch.importing import Importer, with_dtype
-from step_torch.layouts import Value
+from step_torch.layouts import Value, sizes
 from step_torch.lowerings.elementwise import together
+from step_torch.pieces import in_blocks, merged
 from step_torch.registry import lowers
-from step_torch.sources import Unsupported, supported
+from step_torch.views import in_shape
+
+WHY = "a row is looked at as a whole"
 
 
-@lowers("aten.mean.dim")
-def mean(at: Importer, x: Any, dims: list[int] | None, keep: bool = False, *, dtype: str | None = None) -> Value:
-    """The mean of every row."""
-    value = _rows(at, x, dims, keep)
-    total = value.stream.map(RowSum(out=FP32), name=at.name("sum"))
-    return _column(at, value, at.rounded(total.map(Scale(1 / value.layout.tile[1]), name=at.name())))
+@lowers("aten.mean.dim", "aten.mean.default")
+def mean(at: Importer, x: Any, dims: list[int] | None = None, keep: bool = False, *, dtype: str | None = None) -> Value:
+    """The mean along dimensions."""
+    total, count = _sum(at, x, dims, keep, FP32)
+    return with_dtype(total, at.rounded(total.stream.map(Scale(1 / count), name=at.name())), at.dtype)
 
 
-@lowers("aten.sum.dim_IntList")
-def total(at: Importer, x: Any, dims: list[int] | None, keep: bool = False, *, dtype: str | None = None) -> Any:
-    """The sum of every row."""
-    if hasattr(x, "total"):
-        _check_rows(x, dims, keep)
-        return x.total()
-    value = _rows(at, x, dims, keep)
-    return _column(at, value, value.stream.map(RowSum(out=at.dtype), name=at.name()))
+@lowers("aten.sum.dim_IntList", "aten.sum.default")
+def total(at: Importer, x: Any, dims: list[int] | None = None, keep: bool = False, *, dtype: str | None = None) -> Any:
+    """The sum along dimensions."""
+    return _sum(at, x, dims, keep, at.dtype)[0]
+
+
+@lowers("aten.var.correction")
+def variance(
+    at: Importer, x: Any, dim: list[int] | None = None, *, correction: float | None = None, keepdim: bool = False
+) -> Value:
+    """The variance along dimensions."""
+    whole, count = _sum(at, x, dim, True, FP32)
+    average = with_dtype(whole, whole.stream.map(Scale(1 / count), name=at.name("mean")), FP32)
+    first, second, value = together(at, at.value(x), average)
+    apart = first.map(Sub(out=FP32), second, name=at.name("apart"))
+    squares = with_dtype(value, apart.map(Mul(out=FP32), apart, name=at.name("squares")), FP32)
+    squared, _ = _sum(at, squares, dim, keepdim, FP32)
+    scale = Scale(1 / (count - (1 if correction is None else correction)))
+    return with_dtype(squared, at.rounded(squared.stream.map(scale, name=at.name())), at.dtype)
+
+
+@lowers("aten.amax.default", "aten.max.default")
+def largest(at: Importer, x: Any, dim: Sequence[int] = (), keepdim: bool = False) -> Value:
+    """The largest along dimensions."""
+    return reduced(at, x, dim, keepdim, lambda _: RowMax(), lambda _: Max(), at.dtype)
+
+
+@lowers("aten.amin.default", "aten.min.default")
+def smallest(at: Importer, x: Any, dim: Sequence[int] = (), keepdim: bool = False) -> Value:
+    """The smallest along dimensions."""
+    return negated(at, largest(at, negated(at, at.value(x)), dim, keepdim))
+
+
+@lowers("aten.max.dim")
+def largest_with_place(at: Importer, x: Any, dim: int, keepdim: bool = False) -> tuple[Value | None, ...]:
+    """The largest along a dimension, and the first place of it."""
+    return _both(at, largest, place_of_largest, x, dim, keepdim)
+
+
+@lowers("aten.min.dim")
+def smallest_with_place(at: Importer, x: Any, dim: int, keepdim: bool = False) -> tuple[Value | None, ...]:
+    """The smallest along a dimension, and the first place of it."""
+    return _both(at, smallest, place_of_smallest, x, dim, keepdim)
+
+
+def _both(at: Importer, *made: Any) -> tuple[Value | None, ...]:
+    extreme, place, x, dim, keep = made
+    return extreme(at, x, [dim], keep) if at.is_read(0) else None, place(at, x, dim, keep) if at.is_read(1) else None
+
+
+@lowers("aten.argmax.default")
+def place_of_largest(at: Importer, x: Any, dim: int | None = None, keepdim: bool = False) -> Value:
+    """The first place of the largest along a dimension, or of all."""
+    given = in_shape(at, x, (prod(sizes(x.dims)),)) if dim is None else x
+    value, back = along(at, given, -1 if dim is None else dim)
+    place = value.stream.map(ArgMax(), name=at.name("number")).map(Cast(INT32), name=at.name("place"))
+    layout = replace(value.layout, columns=None)
+    found = back(Value(place, (*value.dims[:-1], ()), layout, INT32))
+    gone = None if keepdim else (dim or 0) % len(found.dims)
+    return replace(found, dims=tuple(axes for place, axes in enumerate(found.dims) if place != gone))
+
+
+@lowers("aten.argmin.default")
+def place_of_smallest(at: Importer, x: Any, dim: int | None = None, keepdim: bool = False) -> Value:
+    """The first place of the smallest along a dimension, or of all."""
+    return place_of_largest(at, negated(at, at.value(x)), dim, keepdim)
+
+
+@lowers("aten.any.default", "aten.any.dim", "aten.any.dims")
+def any_of(at: Importer, x: Any, dim: list[int] | int | None = None, keepdim: bool = False) -> Value:
+    """Whether one along dimensions is true."""
+    value = at.value(x)
+    ones = with_dtype(value, value.stream.map(Cast(BF16), name=at.name("ones")), BF16)
+    most = reduced(at, ones, [dim] if isinstance(dim, int) else dim, keepdim, lambda _: RowMax(), lambda _: Max(), BF16)
+    zero = at.graph.constant(0, dtype=BF16, reference=most.stream, name=at.name("zero"))
+    return with_dtype(most, most.stream.map(Compare("!="), zero, name=at.name()), at.dtype)
+
+
+@lowers("aten.prod.dim_int")
+def product_along(at: Importer, x: Any, dim: int, keepdim: bool = False, *, dtype: str | None = None) -> Value:
+    """The product along a dimension, one factor after the other."""
+    return reduced(at, x, [dim], keepdim, None, lambda out: Mul(out=out), at.dtype)
+
+
+@lowers("aten.cumsum.default")
+def sums_so_far(at: Importer, x: Any, dim: int, *, dtype: str | None = None) -> Value:
+    """Sums of what comes first along a dimension."""
+    value = merged(at, at.value(x), dim)
+    if not value.dims[dim]:
+        return value
+    (axis,) = value.dims[dim]
+    value, _ = in_blocks(at, value, axis, 1)
+    loops = sorted(value.layout.loops, key=lambda part: part.axis == axis)
+    value = at.joiner.reordered(value, loops, "sums go along one loop")
+    sums = value.stream.scan(Add(out=FP32), name=at.name("sums"))
+    return with_dtype(value, at.rounded(sums), at.dtype)
 
 
 @lowers("aten.softmax.int", "aten._softmax.default")
 def softmax(at: Importer, x: Any, dim: int, dtype: str | bool | None = None) -> Value:
-    """e^x over its sum, with the largest of the row subtracted."""
-    value = _rows(at, x, [dim], keep=True)
+    """e^x over its sum, with the largest along the dimension subtracted."""
+    value, back = along(at, x, dim)
     largest = value.stream.map(RowMax(), name=at.name("largest"))
     relative = value.stream.map(Sub(out=FP32), largest, name=at.name("relative"))
     weight = relative.map(Exp(), name=at.name("exponential"))
     whole = weight.map(RowSum(), name=at.name("sum"))
-    return with_dtype(value, weight.map(Div(out=at.dtype), whole, name=at.name()), at.dtype)
+    return back(with_dtype(value, weight.map(Div(out=at.dtype), whole, name=at.name()), at.dtype))
 
 
-@lowers("aten.layer_norm.default")
-def layer_norm(
+def along(at: Importer, x: Any, dim: int) -> tuple[Value, Callable[[Value], Value]]:
+    """``x`` with ``dim`` as its last dimension, all of it in a tile, and what brings a result back to its place."""
+    value = at.value(x)
+    dims = list(value.dims)
+    dim %= max(1, len(dims))
+    last = dims.pop(dim) if dims else ()
+    value = merged(at, replace(value, dims=(*dims, last)), -1)
+
+    def back(result: Value) -> Value:
+        *others, last = result.dims
+        return replace(result, dims=(*others[:dim], last, *others[dim:]))
+
+    return at.whole_rows(value, WHY), back
+
+
+def negated(at: Importer, value: Value) -> Value:
+    """-x."""
+    return replace(value, stream=value.stream.map(Scale(-1.0), name=at.name("negated")))
+
+
+def reduced(
     at: Importer,
     x: Any,
-    shape: list[int],
-    weight: Any = None,
-    bias: Any = None,
-    epsilon: float = 1e-5,
-    cudnn_enable: bool = True,
+    dims: Sequence[int] | None,
+    keep: bool,
+    row: Callable[[DType], MapFunction] | None,
+    fold: Callable[[DType], AccumFunction],
+    out: DType,
 ) -> Value:
-    """(x - mean) / sqrt(variance + epsilon) * weight + bias, rounded once."""
-    supported(len(shape) == 1, f"it goes along the last {len(shape)} dimensions; the last one alone has a lowering")
-    value = _rows(at, x, [-1], keep=True)
-    stream = standardized(at.graph, value.stream, epsilon, prefix=f"{at.node.name}_")
-    parameters = [together(at, value, each)[1] for each in (weight, bias) if each is not None]
-    if parameters:
-        function = MulAdd if len(parameters) == 2 else Add if weight is None else Mul
-        stream = stream.map(function(out=at.dtype), *parameters, name=at.name())
-    return with_dtype(value, at.rounded(stream), at.dtype)
+    """``x`` with one scalar along ``dims``, or along all: that of ``row`` in tiles, and of ``fold`` over loops.
+
+    Each gets the format of its result, which is ``out`` at the end. Without ``row`` columns become a loop.
+    """
+    value, why = at.value(x), "all along some dimensions are taken together"
+    count = len(value.dims)
+    places = {each % count for each in dims} if dims else {*range(count)}
+    if places == {count - 1} and row is not None:
+        value = at.whole_rows(value, WHY)
+    gone = {axis for place in places for axis in value.dims[place]}
+    columns, rows = (part is not None and part.axis in gone for part in (value.layout.columns, value.layout.rows))
+    if columns and row is None:
+        value = at.joiner.columns(value, 1, why)
+    folded = rows or any(part.axis in gone for part in value.layout.loops)
+    if columns:
+        stream = value.stream if row is None else value.stream.map(row(FP32 if folded else out), name=at.name("row"))
+        value = replace(value, stream=stream, layout=replace(value.layout, columns=None))
+    if rows:
+        value = at.joiner.rows(value, 1, why)
+        value = replace(value, layout=replace(value.layout, rows=None))
+    inner = [part for part in value.layout.loops if part.axis in gone]
+    outer = tuple(part for part in value.layout.loops if part.axis not in gone)
+    value = at.joiner.reordered(value, (*outer, *inner), why)
+    stream = value.stream.accum(fold(FP32), rank=len(inner), name=at.name("all")) if inner else value.stream
+    if inner and out is BF16:
+        stream = at.rounded(stream)
+    left = [() if place in places else axes for place, axes in enumerate(value.dims) if keep or place not in places]
+    return Value(stream, tuple(left), replace(value.layout, loops=outer), out)
 
 
-def _rows(at: Importer, x: Any, dims: list[int] | None, keep: bool) -> Value:
-    _check_rows(x, dims, keep)
-    return at.whole_rows(x, "a row is looked at as a whole")
-
-
-def _check_rows(x: Any, dims: list[int] | None, keep: bool) -> None:
-    if not dims or [each % len(x.dims) for each in dims] != [len(x.dims) - 1] or not keep:
-        along = f"dimensions {dims}" if dims else "all dimensions"
-        raise Unsupported(f"it goes along {along}; only the last one, kept, has a lowering")
-
-
-def _column(at: Importer, value: Value, stream: Any) -> Value:
-    """One column in the place of all."""
-    return Value(stream, (*value.dims[:-1], ()), replace(value.layout, columns=None), at.dtype)
+def _sum(at: Importer, x: Any, dims: Sequence[int] | None, keep: bool, out: DType) -> tuple[Value, int]:
+    """The sum along ``dims``, or along all, and the number of scalars of each."""
+    shape = sizes(x.dims)
+    count = prod(shape[each] for each in dims) if dims else prod(shape)
+    return reduced(at, x, dims, keep, lambda out: RowSum(out=out), lambda out: Add(out=out), out), count

@@ -78,7 +78,7 @@ def map(
     model: Path | str,
     *,
     luts: float,
-    ram: float | None = None,
+    memory_bytes: float | None = None,
     bytes_per_cycle: float | None = None,
     over: Mapping[str, Sequence[Value]] | None = None,
     settings: Sequence[str] = (),
@@ -95,7 +95,7 @@ def map(
     ``model``: a .pt2 file. A language model of `capture_decoding` is whole, with a prompt that is in all layers, and
     two tokens behind it.
     ``luts``: LUT sites at most.
-    ``ram``: bytes of on-chip memory at most, with the contents of FIFOs.
+    ``memory_bytes``: bytes of on-chip memory at most, with the contents of FIFOs.
     ``bytes_per_cycle``: bytes a cycle that off-chip memory moves.
     ``over``: values for parameters of `Tiling` in the place of those that are tried by themselves.
     ``settings``: parameters of the fabric: ``"fabric.stages=2"``.
@@ -113,7 +113,7 @@ def map(
     True
     """
     numbers = Annotated[float, Within(0, math.inf)]
-    given = {AREA: luts, MEMORY: ram}
+    given = {AREA: luts, MEMORY: memory_bytes}
     budget = Budget(
         {name: settled(each, numbers, name, InputError) for name, each in given.items() if each is not None}
     )

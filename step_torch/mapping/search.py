@@ -155,7 +155,8 @@ class Mapper:
             if self._has_buffers(each.whole) and self._choose_roughly(each):
                 found.append(each)
                 best = min(best, each.row.cycles or 0) if each.ended else best
-                self.progress(f"{len(found)} choices have hardware; the fastest takes {best:,} cycles")
+                fastest = "; none is within the budget" if best == math.inf else f"; the fastest takes {best:,} cycles"
+                self.progress(f"{len(found)} choices have hardware{fastest}")
         return sorted(found, key=lambda each: each.chosen().cycles)
 
     def _choose_roughly(self, candidate: Candidate) -> bool:

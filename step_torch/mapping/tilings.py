@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from math import gcd
 from pathlib import Path
 
-import numpy as np
-
 from step import FabricConfig, Program
 from step.errors import InputError, expect
 from step.host.nearest import among
@@ -18,6 +16,7 @@ from step_explore.fitting.fitter import as_wide
 from step_explore.sweeps.axis import Axis, Point, Value
 from step_models.fabrics import PUBLISHED
 from step_torch.archive import read_archive
+from step_torch.choosing import products
 from step_torch.generating import LanguageModel, is_step
 from step_torch.imported import load
 from step_torch.nodes import Nodes, nodes_of
@@ -28,9 +27,6 @@ LINKS = 256
 
 NAMES = ("rows", "columns", "depth", "sum", "side_by_side", "held", "cache_rows")
 """The parameters of `Tiling` that are chosen; a depth of 0 is all of it."""
-
-WEIGHTS = {"aten.linear.default": (1, True), "aten.addmm.default": (2, False), "aten.mm.default": (1, False)}
-"""Which argument of a product its weight is, and whether that has a row for every column of the result."""
 
 WRITTEN = 2
 """Tokens that a whole language model writes."""
@@ -81,7 +77,8 @@ class Tilings:
     def _derived(self) -> dict[str, list[Value]]:
         """Values that divide what the module has."""
         nodes = nodes_of(archive := read_archive(self.path))
-        depths, widths = _products(nodes, archive.weights)
+        found = products(nodes, archive.weights)
+        depths, widths = [each.depth for each in found], [each.columns for each in found]
         columns = [FIRST]
         while columns[-1] < min(max(widths, default=FIRST), MOST_COLUMNS):
             columns.append(columns[-1] * TIMES)
@@ -94,20 +91,6 @@ class Tilings:
             "side_by_side": [1, TIMES] if widths and gcd(*widths) % TIMES == 0 else [1],
             "held": [False, True] if widths else [True],
         }
-
-
-def _products(nodes: Nodes, weights: Mapping[str, np.ndarray]) -> tuple[list[int], list[int]]:
-    """Depths and columns of all products with weights."""
-    depths, widths = list[int](), list[int]()
-    for node in nodes.nodes:
-        if node.op in WEIGHTS:
-            at, transposed = WEIGHTS[node.op]
-            target = nodes.parameters.get(getattr(node.args[at], "name", ""))
-            if target is not None:
-                depth, width = reversed(weights[target].shape) if transposed else weights[target].shape
-                depths.append(depth)
-                widths.append(width)
-    return depths, widths
 
 
 def _rows(nodes: Nodes) -> list[int]:

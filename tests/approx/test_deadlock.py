@@ -44,7 +44,7 @@ def fork_join(depth: int | None = None) -> Graph:
 TEXT = """\
 deadlock: from cycle 4 on nothing can move, and 7 of 7 operators are not finished
 the smallest depths that clear it:
-  x_broadcast.1: 5 instead of 2 (input 1 of expand 'spread' ({here}:40): x.buffered(5))
+  x_broadcast.1: 5 instead of 2 (input 1 of expand 'spread' ({here}:40): x.buffered(5), from {here}:37)
 who waits for what:
   source 'x' ({here}:37) waits for space in x -> x_broadcast (depth 2, full)
   broadcast 'x_broadcast' ({here}:37) waits for space in x_broadcast.1 -> spread (depth 2, full)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from filing import fake_compiler
 from same import both
 
 from sim_approx.backend import run
@@ -23,7 +24,7 @@ from step.errors import EnvironmentProblem, InputError, SettingError
 from step.functions.cast import Cast
 from step.functions.elementwise import Add
 from step.functions.select import SelectValid
-from step.host.library import NoLibrary
+from step.host.library import BUILDERS, NoLibrary
 from step.language.dtypes import BF16
 from step.language.graph import Graph
 from step.language.types import Selector, Tile
@@ -48,6 +49,12 @@ def line() -> Graph:
     graph = Graph("line")
     graph.source("x", Tile(BF16), [graph.symbol("N")]).map(Cast(BF16)).sink("y")
     return graph
+
+
+def engine_library() -> str:
+    """The file of the engine that tests run on."""
+    run(line(), {"x": [1, 2]}, FABRIC, engine="compiled")
+    return str(next(iter(library.LOADED.values()))._name)
 
 
 @pytest.fixture
@@ -90,14 +97,43 @@ def test_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh: Non
 
 
 def test_a_compiler_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh: None) -> None:
+    """A run that waits is told, and one behind which it failed; it is not tried again."""
     monkeypatch.setenv("STEP_CACHE", str(tmp_path / "cache"))
-    compiler = tmp_path / "g++"
-    compiler.write_text("#!/bin/sh\n[ $1 = --version ] && exit 0\necho source.cpp:1: error: out of ink >&2\nexit 1\n")
-    compiler.chmod(0o755)
-    monkeypatch.setenv("CXX", str(compiler))
+    compiler = fake_compiler(tmp_path, "echo >> $0.runs; echo source.cpp:1: error: out of ink >&2; exit 1")
+    monkeypatch.setenv("CXX", compiler)
     reason = f"{compiler} can not compile the engine: source.cpp:1: error: out of ink"
     assert run(line(), {"x": [1, 2]}, FABRIC).engine_reason == reason
-    assert list((tmp_path / "cache").iterdir()) == []
+    monkeypatch.delenv("STEP_BACKGROUND")
+    run(line(), {"x": [1, 2]}, FABRIC)
+    for each in BUILDERS.values():
+        each._process.wait()
+    for _ in range(2):
+        assert run(line(), {"x": [1, 2]}, FABRIC).engine_reason == reason
+    assert Path(f"{compiler}.runs").read_text() == "\n" * 2
+    assert [each.suffix for each in (tmp_path / "cache").iterdir()] == [".lock"]
+
+
+def test_until_the_engine_is_made_the_other_one_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh: None, graph: Graph
+) -> None:
+    """It is made behind the runs: a short one ends before, a long one begins again, and a record waits for it."""
+    ready = engine_library()
+    monkeypatch.setenv("STEP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("STEP_BACKGROUND")
+    script = f'echo >> {tmp_path}/runs; while [ ! -e {tmp_path}/go ]; do sleep 0.02; done; cp {ready} "$last"'
+    monkeypatch.setenv("CXX", fake_compiler(tmp_path, script))
+    library.begin()
+    short = run(line(), {"x": [1, 2]}, FABRIC)
+    reason = "the engine was not compiled yet; later runs have it"
+    assert (short.engine, short.engine_reason, short.cycles) == ("python", reason, 6)
+    graph.source("x", Tile(BF16), [graph.symbol("N")]).repeat(30_000_000).sink("y")
+    long = run(graph, {"x": [1]}, FABRIC, progress=lambda text: (tmp_path / "go").touch())
+    assert (long.engine, long.engine_reason, long.cycles) == ("compiled", None, 30_000_004)
+    assert (tmp_path / "runs").read_text() == "\n"
+    said: list[str] = []
+    monkeypatch.setenv("STEP_CACHE", str(tmp_path / "another"))
+    explain(Program(line(), {"x": [1, 2]}), progress=said.append)
+    assert said[0] == "compiling the engine, once: some 15 s"
 
 
 def test_a_cache_that_can_not_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh: None) -> None:
@@ -187,7 +223,7 @@ def test_a_library_that_is_compiled_is_told_of(cache: Path, monkeypatch: pytest.
     for _ in range(2):
         monkeypatch.setattr(library, "LOADED", {})
         library.library_of(NO_RULES, 1, "g++", str(cache), said.append)
-    assert said == ["compiling the engine, once: half a minute"]
+    assert said == ["compiling the engine, once: some 15 s"]
 
 
 def test_a_library_of_the_package_needs_no_compiler(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,8 +84,8 @@ error: map 'product' (fragile.py:26): its inputs do not have the same shape
 DEADLOCK_HEAD = """\
 error: deadlock: from cycle 16 on nothing can move, and 7 of 11 operators are not finished
 the smallest depths that clear it:
-  rows_broadcast.1: 9 instead of 2 (input 1 of expand 'spread' (fragile.py:29): rows.buffered(9))
-  rows_broadcast.2: 9 instead of 2 (input 0 of map 'scaled' (fragile.py:30): rows.buffered(9))
+  rows_broadcast.1: 9 instead of 2 (input 1 of expand 'spread' (fragile.py:29): rows.buffered(9), from fragile.py:28)
+  rows_broadcast.2: 9 instead of 2 (input 0 of map 'scaled' (fragile.py:30): rows.buffered(9), from fragile.py:28)
 who waits for what:
 """
 
@@ -248,7 +248,8 @@ def test_the_fast_model_runs_tiles_of_dynamic_size(step: Step) -> None:
     (("--backend", "interpret", "--waves", "w.vcd"), "--waves has no effect with --backend interpret; it needs rtl"),
     (("--backend", "approx", "--waves", "w.vcd"), "--waves has no effect with --backend approx; it needs rtl"),
     (("--backend", "rtl", "--no-jump"), "--no-jump has no effect with --backend rtl; it needs approx"),
-    (("--backend", "approx", "--check"), "--check has no effect with --backend approx; it needs interpret or rtl"),
+    (("--backend", "published", "--check"),
+     "--check has no effect with --backend published; it needs approx or interpret or rtl"),
     (("--check",), "--check needs expected outputs, but the program has none for this data"),
     (("--events",), "--events has no effect without --json or --save"),
     (("--waves", "w.txt"), "waves must go to a file that ends in .vcd or .fst, not 'w.txt'"),
@@ -290,7 +291,7 @@ def test_the_table_begins_with_what_limits_the_run(step: Step, fragile: str, bac
 
 
 def test_outputs_are_checked(step: Step, fragile: str) -> None:
-    for backend in ("interpret", "rtl"):
+    for backend in ("approx", "interpret", "rtl"):
         out = step("run", f"{fragile}:expecting", "--check", "--backend", backend).ok()
         assert out.splitlines()[-1] == "ok: scaled_rows as expected, within 0.00% (tolerance 0.00%)"
     wrong = "output 'scaled_rows' is 9 at [2], but 10 is expected; the tolerance is 0.00% of the largest one expected"

@@ -395,6 +395,7 @@ def test_every_verb_is_in_a_group_and_fits_80_columns(step: Step) -> None:
 @cases(
     (["waves", SIMPLE, "--operators=nothing"], "--operators of step waves is called --of"),
     (["compare", "gone.py", "--operators"], "--operators of step compare is called --all"),
+    (["map", "gone.pt2", "--luts=1", "--ram=1kB"], "--ram of step map is called --memory-bytes"),
 )
 def test_a_former_name_of_an_option_still_does(arguments: list[str], said: str, step: Step) -> None:
     first, second, *_ = step(*arguments).failed().splitlines()

@@ -30,6 +30,11 @@ def test_tables(step: Step) -> None:
         ["down_projection", "latency", "72", "1.6%"],
         ["24", "others", "189", "4.3%"],
     ]
+    assert re.fullmatch(
+        r"  accum 'gate_projection' \(step_models/swiglu\.py:\d+\) uses 16 of 64 lanes: an ordered sum takes a term "
+        r'at a time, Matmul\(sum="fused"\) several',
+        lines[7],
+    )
     assert "operators, in % of the cycles" in lines
     assert [line.rsplit(maxsplit=2) for line in lines[-4:]] == [
         ["--set fabric.stages=1", "1,230", "71.8%"],

@@ -47,6 +47,14 @@ def test_files_and_a_plot(step: Step, tmp_path: Path) -> None:
     assert step(*arguments) == first and (table.read_text(), plot.read_bytes()) == content
 
 
+def test_what_changes_nothing_is_said(step: Step) -> None:
+    over = ("--over", "rows=2,4", "--over", "lanes.gate_projection=16,64")
+    idle = "warning: lanes.gate_projection changes nothing at these points\n"
+    assert step("sweep", SWIGLU, *over, "--jobs", 1).err == idle
+    same = "warning: on_chip_bytes is the same at all points; --objective takes others, such as lut_sites\n"
+    assert step("sweep", SWIGLU, "--over", "memory.channels=1,2", "--jobs", 1).err == same
+
+
 def test_nothing_to_sweep_over(step: Step) -> None:
     assert step("sweep", SWIGLU).failed() == "error: missing option '--over'\n  see step sweep --help\n"
 

@@ -61,7 +61,7 @@ def test_exit_codes_are_those_of_the_classes() -> None:
     assert len(own) > 15
     assert own == {name: getattr(errors, name).exit_code for name in own}
     others = {name: code for name, code in LISTED.items() if name not in own}
-    assert others == {"RuleError": 1, "HardwareError": 1, "NoLibrary": 3}
+    assert others == {"RuleError": 1, "HardwareError": 1, "NoLibrary": 3, "NotYet": 3}
     assert f"Exit code {errors.INTERRUPTED} is an interruption" in PAGE
 
 

@@ -23,18 +23,24 @@ from hw.arithmetic.fp32_multiply import Fp32Multiply
 from hw.arithmetic.gelu import Gelu
 from hw.arithmetic.integer_multiply import IntegerMultiply
 from hw.arithmetic.integers import FromInteger, ToInteger
+from hw.arithmetic.log import Log
 from hw.arithmetic.multiply_accumulate import MultiplyAccumulate
-from hw.arithmetic.rsqrt import Rsqrt
-from hw.arithmetic.silu import Silu
-from hw.arithmetic.tanh import Tanh
+from hw.arithmetic.rounding import Round
+from hw.arithmetic.rsqrt import Rsqrt, Sqrt
+from hw.arithmetic.silu import Sigmoid, Silu
+from hw.arithmetic.sine import Cos, Sin
+from hw.arithmetic.tanh import Erf, Tanh
 from hw.verilog.modules import Parametric
 from step.functions.exp import exp
 from step.functions.gelu import gelu
+from step.functions.log import log
 from step.functions.matmul import Matmul
 from step.functions.reciprocal import divide
-from step.functions.rsqrt import rsqrt
-from step.functions.silu import silu
-from step.functions.tanh import tanh
+from step.functions.rounding import ROUNDINGS
+from step.functions.rsqrt import rsqrt, sqrt
+from step.functions.silu import sigmoid, silu
+from step.functions.sine import cos, sin
+from step.functions.tanh import erf, tanh
 from step.language import numerics
 from step.language.dtypes import BF16, FP8_E4M3, FP32, INT8, INT32, STORED, UINT32, DType
 from step.lowering.limits import MOST_STAGES
@@ -88,6 +94,12 @@ def around_integers(random: np.random.Generator, count: int) -> Vectors:
     limits = random.choice([0, 127, 128, 2**31, 2**32], count) * random.choice([-1.0, 1.0], count)
     moderate = (limits + random.integers(-9, 9, count) / 4).astype(np.float32).view(np.uint32)
     return {"value": np.where(random.random(count) < 0.7, moderate, patterns.fp32(random, count))}
+
+
+def around_one(random: np.random.Generator, count: int) -> Vectors:
+    """Numbers next to 1, and of any size."""
+    near = np.float32(1).view(np.uint32) + random.integers(-4000, 4000, count) * random.choice([1, 3000], count)
+    return {"value": np.where(random.random(count) < 0.5, near, patterns.fp32(random, count)).astype(np.uint32)}
 
 
 def around_stored(random: np.random.Generator, count: int, dtype: DType) -> Vectors:
@@ -184,13 +196,27 @@ LEAVES: dict[str, Leaf] = {
         for out in (FP32, BF16, FP8_E4M3)
     },
     "silu": (Silu, around_zero, lambda value: _bits(silu(fp32(value)))),
+    "sigmoid": (Sigmoid, around_zero, lambda value: _bits(sigmoid(fp32(value)))),
     "exp": (Exp, around_zero, lambda value: _bits(exp(fp32(value)))),
     "gelu": (Gelu, around_zero, lambda value: _bits(gelu(fp32(value)))),
     "gelu_by_tanh": (lambda stages: Gelu(stages, "tanh"), around_zero, lambda value: _bits(gelu(fp32(value), "tanh"))),
     "tanh": (Tanh, around_zero, lambda value: _bits(tanh(fp32(value)))),
+    "erf": (Erf, around_zero, lambda value: _bits(erf(fp32(value)))),
+    "log": (Log, around_one, lambda value: _bits(log(fp32(value)))),
+    "sin": (Sin, around_zero, lambda value: _bits(sin(fp32(value)))),
+    "cos": (Cos, around_zero, lambda value: _bits(cos(fp32(value)))),
     "reciprocal": (Reciprocal, single, lambda value: _bits(divide(np.ones(len(value), np.float32), fp32(value)))),
     "rsqrt": (Rsqrt, single, lambda value: _bits(rsqrt(fp32(value)))),
+    "sqrt": (Sqrt, single, lambda value: _bits(sqrt(fp32(value)))),
     "divide": (Divide, pairs, lambda first, second: _bits(divide(fp32(first), fp32(second)))),
+    **{
+        f"round_{name}": (
+            lambda stages, name=name: Round(stages, name),
+            around_integers,
+            lambda value, rounded=rounded: _bits(rounded(fp32(value))),
+        )
+        for name, rounded in ROUNDINGS.items()
+    },
     **{
         f"multiply_{first}_{second}_to_{out}".lower(): (
             lambda stages, formats=(first, second, out): IntegerMultiply(*formats, stages),

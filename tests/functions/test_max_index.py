@@ -22,16 +22,24 @@ from step.lowering.fabric import FabricConfig
 TILES = [Tile(BF16, 3, 1), Tile(FP32), Tile(INT8, 2, 3), Tile(INT32, 1, 4)]
 
 
-@samples(tile=TILES, link=[1, 4, 8, 64], gaps=GAPS)
-def test_words(tile: Tile, link: int, gaps: list[int]) -> None:
+@samples(tile=TILES, k=[1, 3], link=[1, 4, 8, 64], gaps=GAPS)
+def test_words(tile: Tile, k: int, link: int, gaps: list[int]) -> None:
     inputs = tile, Tile(UINT32, tile.rows, tile.cols)
-    Case(MaxIndex(), inputs, FabricConfig(link_bytes=link), reduce=True).check(24, gaps)
+    Case(MaxIndex(k), inputs, FabricConfig(link_bytes=link), reduce=True).check(24, gaps)
 
 
-@samples(tile=TILES, link=[1, 8, 64])
-def test_words_of_every_state(tile: Tile, link: int) -> None:
+@samples(tile=TILES, k=[1, 3], link=[1, 8, 64])
+def test_words_of_every_state(tile: Tile, k: int, link: int) -> None:
     inputs = tile, Tile(UINT32, tile.rows, tile.cols)
-    Case(MaxIndex(), inputs, FabricConfig(link_bytes=link), reduce=True).check(24, [0], scan=True)
+    Case(MaxIndex(k), inputs, FabricConfig(link_bytes=link), reduce=True).check(24, [0], scan=True)
+
+
+def test_the_three_largest_of_each_place() -> None:
+    values, function = np.array([[5, 1], [7, 1], [5, 1], [9, 2], [5, 0]], np.float32), MaxIndex(3)
+    state = function.initial(function.state_type((), Tile(FP32, 1, 2), Tile(UINT32, 1, 2)))
+    for number, each in enumerate(values):
+        state = function.update(state, each[None], np.array([[number, 40 - number]], np.uint32))
+    assert state[0].tolist() == [[9, 7, 5, 2, 1, 1]] and state[1].tolist() == [[3, 1, 0, 37, 38, 39]]
 
 
 @cases(

@@ -16,13 +16,17 @@ from hw.functions.vector import VectorDatapath
 from step.functions.cast import Cast
 from step.functions.compare import RELATIONS, Compare, Where
 from step.functions.dequantize import Dequantize
-from step.functions.elementwise import Add, Max, Min, Mul, MulAdd, Scale, Sub
+from step.functions.elementwise import Abs, Add, Clamp, Max, Min, Mul, MulAdd, Relu, Scale, Sub
 from step.functions.exp import Exp
 from step.functions.gelu import Gelu
+from step.functions.log import Log
 from step.functions.reciprocal import Div, Reciprocal
-from step.functions.rsqrt import Rsqrt
-from step.functions.silu import Silu
-from step.functions.tanh import Tanh
+from step.functions.rounding import ROUNDINGS, Round
+from step.functions.rsqrt import Rsqrt, Sqrt
+from step.functions.silu import Sigmoid, Silu
+from step.functions.sine import Cos, Sin
+from step.functions.tanh import Erf, Tanh
+from step.functions.threefry import Threefry
 from step.language.dtypes import (
     BF16,
     BOOL,
@@ -65,6 +69,7 @@ VECTORS: list[tuple[Function, tuple[Tile, ...], bool]] = [
     (Add(), (Tile(INT8, 3, 4),), True),
     (Mul(), (Tile(UINT32, 3, 4), Tile(UINT32, 3, 1)), False),
     (Scale(-0.1), (NARROW,), False),
+    (Threefry(), (Tile(UINT32, 3, 1), Tile(UINT32, 3, 4)), False),
     (Scale(-3), (Tile(INT32, 3, 4),), False),
     (Compare("<="), (WIDE, Tile(BF16, 3, 1)), False),
     (Compare("!="), (Tile(BOOL, 3, 4), Tile(BOOL, 1, 4)), False),
@@ -88,6 +93,20 @@ VECTORS: list[tuple[Function, tuple[Tile, ...], bool]] = [
     (Reciprocal(), (WIDE,), False),
     (Rsqrt(BF16), (WIDE,), False),
     (Div(), (WIDE, Tile(BF16, 3, 1)), False),
+    (Relu(), (NARROW,), False),
+    (Relu(), (Tile(INT8, 3, 4),), False),
+    (Abs(), (WIDE,), False),
+    (Abs(INT8), (Tile(INT32, 3, 4),), False),
+    (Clamp(-1.5, 2), (WIDE,), False),
+    (Clamp(0.0, -0.0), (NARROW,), False),
+    (Clamp(-3, 100), (Tile(INT8, 3, 4),), False),
+    (Sigmoid(), (NARROW,), False),
+    (Sqrt(), (WIDE,), False),
+    (Erf(), (NARROW,), False),
+    (Log(), (WIDE,), False),
+    (Sin(), (NARROW,), False),
+    (Cos(BF16), (WIDE,), False),
+    *[(Round(direction=each), (WIDE,), False) for each in ROUNDINGS],
 ]
 
 
@@ -116,6 +135,7 @@ def test_links_narrower_than_scalars(function: Function, inputs: tuple[Tile, ...
 
 
 FORMATS = [*DTYPES.values()]
+UNARY = Silu, Gelu, Exp, Reciprocal, Rsqrt, Tanh, Relu, Abs, Sigmoid, Sqrt, Erf, Log, Sin, Cos, Round
 
 
 def one_of(random: np.random.Generator, *choices: Any) -> Any:
@@ -136,7 +156,7 @@ def random_function(random: np.random.Generator, dtype: DType) -> tuple[Any, lis
     if dtype.is_float:
         out = one_of(random, None, *FLOATS)
         if kind < 0.5:
-            return one_of(random, Silu, Gelu, Exp, Reciprocal, Rsqrt, Tanh)(out), [dtype], False
+            return one_of(random, *UNARY)(out), [dtype], False
         if kind < 0.6:
             return Scale(float(random.standard_normal()), out), [dtype], False
     else:

@@ -38,8 +38,8 @@ def test_stops_that_disagree_are_the_same_error_in_all_back_ends() -> None:
 DEADLOCK = """\
 deadlock: from cycle 16 on nothing can move, and 7 of 11 operators are not finished
 the smallest depths that clear it:
-  rows_broadcast.1: 9 instead of 2 (input 1 of expand 'spread' (fragile.py:29): rows.buffered(9))
-  rows_broadcast.2: 9 instead of 2 (input 0 of map 'scaled' (fragile.py:30): rows.buffered(9))
+  rows_broadcast.1: 9 instead of 2 (input 1 of expand 'spread' (fragile.py:29): rows.buffered(9), from fragile.py:28)
+  rows_broadcast.2: 9 instead of 2 (input 0 of map 'scaled' (fragile.py:30): rows.buffered(9), from fragile.py:28)
 who waits for what:
   source 'rows' (fragile.py:28) waits for space in rows -> rows_broadcast (depth 2, full)
   broadcast 'rows_broadcast' (fragile.py:28) waits for space in rows_broadcast.1 -> spread (depth 2, full)

@@ -8,12 +8,17 @@ from scenarios.scenario import Bench, dims_of, pair, renumbered, scenario, singl
 from step.functions.cast import Cast
 from step.functions.compare import Compare, Where
 from step.functions.dequantize import Dequantize
-from step.functions.elementwise import Add, Max, Min, Mul, MulAdd, Scale, Sub
+from step.functions.elementwise import Abs, Add, Clamp, Max, Min, Mul, MulAdd, Relu, Scale, Sub
 from step.functions.exp import Exp
 from step.functions.gelu import Gelu
+from step.functions.log import Log
 from step.functions.reciprocal import Div, Reciprocal
-from step.functions.rsqrt import Rsqrt
-from step.functions.tanh import Tanh
+from step.functions.rounding import Round
+from step.functions.rsqrt import Rsqrt, Sqrt
+from step.functions.silu import Sigmoid
+from step.functions.sine import Cos, Sin
+from step.functions.tanh import Erf, Tanh
+from step.functions.threefry import Threefry
 from step.language.dtypes import BF16, BOOL, DTYPES, FP32, INT8, INT32, UINT32
 from step.language.types import Tile
 
@@ -30,6 +35,16 @@ for _name, _function, _tile in (
     ("reciprocal", Reciprocal(), _BF16),
     ("rsqrt", Rsqrt(BF16), _FP32),
     ("scale", Scale(-0.1), _BF16),
+    ("relu", Relu(), _BF16),
+    ("abs", Abs(), _BF16),
+    ("clamp", Clamp(-1, 6), _BF16),
+    ("sigmoid", Sigmoid(), _BF16),
+    ("sqrt", Sqrt(), _BF16),
+    ("erf", Erf(), _BF16),
+    ("log", Log(), _BF16),
+    ("sin", Sin(), _BF16),
+    ("cos", Cos(), Tile(FP32, 2, 3)),
+    ("floor", Round(direction="floor"), _BF16),
     ("scale-int8", Scale(7), Tile(INT8, 2, 5)),
 ):
     single("map", _name, 1, _TEXT, lambda x, function=_function: x.map(function), _tile)
@@ -47,6 +62,7 @@ _PAIRS: tuple[tuple[str, Any, Tile, Tile], ...] = (
     ("sub", Sub(), _BF16, Tile(BF16, 3, 1)),
     ("sub-uint32", Sub(), Tile(UINT32, 2, 2), Tile(UINT32, 1, 1)),
     ("add-int32", Add(), Tile(INT32, 2, 3), Tile(INT32, 2, 3)),
+    ("threefry", Threefry(), Tile(UINT32, 2, 2), Tile(UINT32, 1, 1)),
     ("mul-int32", Mul(), Tile(INT32, 1, 3), Tile(INT32, 3, 1)),
     ("mul-int8", Mul(INT32), Tile(INT8, 2, 3), Tile(INT8, 2, 3)),
     ("max", Max(), _FP32, Tile(BF16, 1, 4)),

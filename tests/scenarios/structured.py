@@ -42,11 +42,11 @@ single("map", "row_max-integers", 1, _ROWS, lambda x: x.map(RowMax()), Tile(INT3
 
 
 @builder
-def _largest(bench: Bench, tile: Tile, verb: str) -> None:
+def _largest(bench: Bench, tile: Tile, verb: str, k: int = 1) -> None:
     """Values with their indices; who wins goes on, and so does its value."""
     x = bench.play("x", "1 22 S1 E1 3 24 25 S2 E2 6 S2 D", ["N", "M", "K"], tile)
     i = bench.play("i", "7 8 S1 E1 3 3 1 S2 E2 5 S2 D", x.shape, Tile(UINT32, tile.rows, tile.cols))
-    found = x.accum(MaxIndex(), i, rank=2) if verb == "accum" else x.scan(MaxIndex(), i, exclusive=True)
+    found = x.accum(MaxIndex(k), i, rank=2) if verb == "accum" else x.scan(MaxIndex(k), i, exclusive=True)
     found.item_of(0).sink("values")
     found.item_of(1).sink("indices")
     found.sink("both")
@@ -55,6 +55,7 @@ def _largest(bench: Bench, tile: Tile, verb: str) -> None:
 for _tile in (Tile(BF16), Tile(FP32, 3, 1), Tile(INT8, 2, 2)):
     for _verb in ("accum", "scan"):
         add(_verb, f"max_index-{_tile.dtype}", _largest(_tile, _verb))
+    add("accum", f"max_index-several-{_tile.dtype}", _largest(_tile, "accum", 3))
 
 
 @scenario("accum", "max_index-of-tiles")

@@ -15,7 +15,7 @@ import step
 from step import FP32, FabricConfig, Graph, Program, Tile
 from step.functions import Scale
 from step.programs.pictures.layered import layered_svg
-from step.programs.pictures.sketch import sketch
+from step.programs.pictures.sketch import LAST, sketch, sketch_before
 from step.programs.tables import bar, table
 
 
@@ -48,6 +48,20 @@ def test_graphs_and_programs_are_pictures() -> None:
         picture = shown._repr_svg_()
         assert picture is not None
         assert ElementTree.fromstring(picture).tag == "{http://www.w3.org/2000/svg}svg" and "function=scale(" in picture
+
+
+def test_a_stream_is_a_picture_of_its_type_and_the_last_operators(graph: Graph) -> None:
+    loop = graph.feedback(Tile(FP32), [2], name="loop")
+    x = loop.stream
+    for _ in range(LAST + 1):
+        x = x.map(Scale(2))
+    shown = sketch_before(x.buffered(4))
+    names = [each.lines[0] for each in shown.boxes.values()]
+    assert names == [*(f"map_{at}" for at in (6, 5, 4, 3, 2, 1, 0)), "[2] of Tile(FP32, 1, 1)"]
+    assert shown.boxes["map_0"].lines == ["map_0"] and shown.arrows[-1].lines == ["depth 4"]
+    assert ">depth 4</text>" in str(x.buffered(4)._repr_svg_())
+    assert list(sketch_before(loop.stream).boxes) == ["loop", ""]
+    assert list(sketch(graph).boxes) == [*(f"map_{at}" for at in range(LAST + 1)), "loop"]  # nobody closed it yet
 
 
 def test_a_picture_has_every_box_inside_and_every_edge_from_box_to_box() -> None:

@@ -97,6 +97,11 @@ def test_unknown_operators_are_told_apart_from_known_ones(bench: Bench) -> None:
         AttributeError, match=r"^a graph has no operator 'lod'; did you mean 'load'\? it has .*, load, .*, source, "
     ):
         bench.graph.lod()
+    for name, where in (("row_max", "functions.RowMax"), ("softmax", "library.softmax")):
+        with pytest.raises(
+            AttributeError, match=rf"^a stream has no operator '{name}', but there is step\.{where}; it has"
+        ):
+            getattr(x, name)
     assert {"accum", "flatten", "buffered"} <= set(dir(x))
 
 

@@ -39,9 +39,7 @@ FAMILIES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "DeepseekV3": ("DeepseekV3Config", {**TWO, **ROUTED, **LATENT},
      ["a latent cache, keys and values of unlike heads (kv_lora_rank)"]),
     "GptOss": ("GptOssConfig", {**TWO, **ROUTED},
-     ["attention with sinks: 'model.layers.0.self_attn'",
-     "experts with transposed weights: 'model.layers.0.mlp.experts'",
-     "experts with biases: 'model.layers.0.mlp.experts'"]),
+     ["attention with sinks: 'model.layers.0.self_attn'"]),
     "Qwen3Next": ("Qwen3NextConfig", {**TWO, **ROUTED, **LINEAR},
      ["recurrent state instead of keys and values: 'model.layers.0.linear_attn' is a Qwen3NextGatedDeltaNet"]),
 }  # fmt: skip

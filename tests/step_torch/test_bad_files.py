@@ -26,7 +26,8 @@ DOWN = "layers.0.mlp.down_proj.weight"
 
 def without(count: int) -> str:
     """The first line about so many operators."""
-    return f"'FILE' has {count} operator{'s' * (count > 1)} without a lowering:\n"
+    operators = f"{count} operator{'s' * (count > 1)}"
+    return f"'FILE' has {operators} without a lowering (docs/torch.md says how to add one):\n"
 
 
 def complaint(path: Path, kind: type[Exception] = FormatError, **options: Any) -> str:
@@ -113,7 +114,7 @@ EDITED: dict[str, tuple[Callable[[Any], Any], str, str]] = {
     "a result that no stream has": (
         wide, MODEL,
         f"{without(1)}  aten.silu.default at {ACT}: its result is float64, and streams have bfloat16, float32, "
-        "bool",
+        "bool, int64, int32",
     ),
 }  # fmt: skip
 

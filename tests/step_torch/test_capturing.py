@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from raising import raising
@@ -66,18 +65,10 @@ def test_a_stored_model_that_writes_is_what_is_captured(name: str, tmp_path: Pat
 def test_models_that_do_not_write(tmp_path: Path) -> None:
     with raising(InputError, "GPT2LMHeadModel has 64 positions: room can not be 65, for more tokens"):
         step_torch.capture_decoding(capturing.model("GPT2"), tmp_path / "model.pt2", room=65)
-    scaled = capturing.model("Llama")
-    scaled.register_forward_hook(lambda module, given, result: SimpleNamespace(logits=result.logits / 2))
     with raising(
         InputError,
-        "LlamaForCausalLM does more than embedding, layers, norm and head: without that its scores are off by 100% of "
-        "the largest one; it does more behind its head",
-    ):
-        step_torch.capture_decoding(scaled, tmp_path / "model.pt2", room=8)
-    with raising(
-        InputError,
-        "Linear has no step that can be captured: models with embed_tokens, layers, norm and rotary_emb have, as "
-        "Llama, Qwen2 and Qwen3, and those with wte, wpe, h and ln_f, as GPT-2",
+        "Linear has no step that can be captured: language models of transformers have, whose layers are a list of "
+        "modules",
     ):
         step_torch.capture_decoding(nn.Linear(4, 4), tmp_path / "model.pt2", room=8)
 

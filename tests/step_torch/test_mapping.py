@@ -32,7 +32,7 @@ LUTS, RAM = 150_000, 154_000
 def found() -> Mapped:
     """Tiles of four and eight rows, and both sums."""
     over = {**FEW, "rows": [4, 8], "sum": ["ordered", "fused"]}
-    return step_torch.map(PAGE, luts=LUTS, ram=RAM, bytes_per_cycle=64, over=over, runs=5)
+    return step_torch.map(PAGE, luts=LUTS, memory_bytes=RAM, bytes_per_cycle=64, over=over, runs=5)
 
 
 def test_the_best_is_what_it_says(found: Mapped) -> None:
@@ -102,13 +102,13 @@ def test_an_impossible_budget_says_what_is_needed() -> None:
         "no choice is within lut_sites 10,000, memory_bytes 1,000; the nearest, rows=4, columns=16, depth=0, "
         "sum=ordered, side_by_side=1, held=True, needs lut_sites 47,231, memory_bytes 127,016",
     ):
-        step_torch.map(PAGE, luts=10_000, ram=1_000, over=few)
-    assert step_torch.map(PAGE, luts=47_231, ram=127_016, over=few, runs=0).best().cycles
+        step_torch.map(PAGE, luts=10_000, memory_bytes=1_000, over=few)
+    assert step_torch.map(PAGE, luts=47_231, memory_bytes=127_016, over=few, runs=0).best().cycles
 
 
 def test_depths_of_channels_bring_it_into_the_memory() -> None:
     """With the depths that an import has, 145,160 bytes are needed."""
-    found = step_torch.map(PAGE, luts=LUTS, ram=127_016, over={**FEW, **SMALL}, runs=0)
+    found = step_torch.map(PAGE, luts=LUTS, memory_bytes=127_016, over={**FEW, **SMALL}, runs=0)
     best, program = found.best(), found.fitted()
     assert (best.on_chip_bytes or 0) + (best.channel_bytes or 0) + (best.load_bytes or 0) == 127_016
     assert (best.lut_sites or 0) <= LUTS

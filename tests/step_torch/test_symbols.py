@@ -9,7 +9,8 @@ from raising import raising
 
 import step
 from step.errors import FormatError
-from step_torch.text import TextModel, read_symbols
+from step_torch.text import TextModel
+from step_torch.vocabulary import read_symbols
 
 FOLDER = Path(step.__file__).parents[1] / "examples" / "tiny_lm"
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import step
-from step_torch.generating import LanguageModel, _rounds
+from step_torch.batch import rounds
+from step_torch.generating import LanguageModel
 
 STORED = sorted((Path(__file__).parent / "captured" / "language").glob("*.pt2"))
 LAYERS = {"deep": 4, "flat": 1, "gemma": 1, "gpt2": 2}
@@ -46,7 +47,7 @@ def test_it_writes_what_transformers_writes(path: Path, number: int) -> None:
 
 def test_rows_of_a_prompt_are_in_all_layers_at_once() -> None:
     """Each in another one, the first token in front; what is written comes when they are through."""
-    assert _rounds(given=3, steps=4, layers=3) == [
+    assert rounds(given=3, steps=4, layers=3) == [
         *[(0, 0)], *[(0, 1), (1, 0)], *[(0, 2), (1, 1), (2, 0)], *[(1, 2), (2, 1)], *[(2, 2)],
         *[(3, 0), (3, 1), (3, 2)],
     ]  # fmt: skip

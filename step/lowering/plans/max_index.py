@@ -1,4 +1,4 @@
-"""Plan of the largest scalar with its index."""
+"""Plan of the largest scalars with their indices."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from step.language.function import Function
+from step.functions.max_index import MaxIndex
 from step.lowering.plans.parts import Circuit, Part
 from step.lowering.plans.plan import Application, DatapathPlan, Timing
 from step.lowering.plans.rows import word_bits
 from step.lowering.plans.words import Words
 
 
-def plan(function: Function, application: Application) -> MaxIndexPlan:
+def plan(function: MaxIndex, application: Application) -> MaxIndexPlan:
     """Tiles are collected, and all their scalars are compared in a cycle."""
     values, indices = (Words.of(each, application.fabric.link_bytes) for each in application.inputs)
-    return MaxIndexPlan(values, indices, 8 * application.fabric.link_bytes)
+    return MaxIndexPlan(values, indices, 8 * application.fabric.link_bytes, function.k)
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class MaxIndexPlan(DatapathPlan):
     values: Words
     indices: Words
     link_bits: int
+    k: int
 
     reduce = True
     takes_rows = False
@@ -40,7 +41,7 @@ class MaxIndexPlan(DatapathPlan):
     @property
     def items(self) -> tuple[int, int]:
         """Bits of the items of the state."""
-        return self.values.bits, self.indices.bits
+        return self.values.bits * self.k, self.indices.bits * self.k
 
     @property
     def parts(self) -> Iterable[Part]:

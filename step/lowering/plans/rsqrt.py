@@ -1,4 +1,4 @@
-"""Plan of the reciprocal square root."""
+"""Plan of square roots and their reciprocals."""
 
 from __future__ import annotations
 

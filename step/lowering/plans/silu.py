@@ -1,8 +1,18 @@
-"""Plan of SiLU."""
+"""Plans of the logistic function and of SiLU."""
 
 from __future__ import annotations
 
-from step.lowering.plans.vector import plan_by_stages
+from step.functions.silu import Sigmoid
+from step.language.function import Function
+from step.lowering.plans.plan import Application
+from step.lowering.plans.vector import VectorPlan, rounding, vector_plan
 
-plan = plan_by_stages(lambda stages: 1 + 2 * stages)
-"""A function of scalars like any other: three cycles, cut at the table and behind it, and two per further stage."""
+
+def plan(function: Function, application: Application) -> VectorPlan:
+    """As any function of scalars: SiLU takes three cycles, cut at the table and behind it, and two per further stage.
+
+    The logistic function takes three cycles more than `FabricConfig.stages`.
+    """
+    stages = application.fabric.stages
+    cycles = stages + 3 if isinstance(function, Sigmoid) else 1 + 2 * stages
+    return vector_plan(function, application, cycles=cycles + rounding(application))

@@ -26,14 +26,15 @@ SIMPLE: Mapping[str, Mapping[str, float]] = {
     **{name: {ADD: 1} for name in ("add", "sub", "row_sum")},
     **{name: {MULTIPLY: 1} for name in ("mul", "scale")},
     **{name: {MULTIPLY: 0.5, ADD: 0.5} for name in ("mul_add", "matmul")},
-    **{name: {COMPARE: 1} for name in ("max", "min", "row_max")},
+    **{name: {COMPARE: 1} for name in ("max", "min", "row_max", "clamp", "relu")},
 }
 """For a FLOP of the function."""
 
 TABLES: Mapping[str, tuple[int, int]] = {
-    **dict.fromkeys(("exp", "rsqrt", "reciprocal"), (1, 0)),
-    **dict.fromkeys(("div", "gelu"), (1, 1)),
-    "silu": (2, 1),
+    **dict.fromkeys(("exp", "rsqrt", "sqrt", "reciprocal"), (1, 0)),
+    **dict.fromkeys(("div", "gelu", "tanh", "erf", "log"), (1, 1)),
+    "sigmoid": (2, 0),
+    **dict.fromkeys(("silu", "sin", "cos"), (2, 1)),
 }
 """For a scalar: how many tables are read, and how many products of FP32 follow."""
 

@@ -20,7 +20,7 @@ from step.language.dims import Dim, DimKind, Shape, dim, format_shape
 from step.language.dtypes import DType, as_dtype
 from step.language.function import Function, function_named
 from step.language.graph import Graph, Tensor
-from step.language.location import UNKNOWN_LOCATION, Location
+from step.language.location import Location
 from step.language.operator import StreamType, operator_named
 from step.language.parameters import fits, parameter_types
 from step.language.stream import Stream
@@ -199,7 +199,7 @@ class _Reading:
     def graph_of_all(self) -> Graph:
         graph, data = self.graph, self.data
         for each in data["symbols"]:
-            graph.symbol(each["name"], ragged=each["ragged"], location=_location(each["source"]))
+            graph.symbol(each["name"], ragged=each["ragged"], location=Location.read(each["source"]))
         for each in data["tensors"]:
             graph.tensor(each["name"], each["shape"], as_dtype(each["dtype"]))
         self.later = {each["name"] for each in data["nodes"]}
@@ -247,7 +247,7 @@ class _Reading:
             stream = self.written(entry["stream"])
             inputs.append(stream.buffered(entry["depth"]) if "depth" in entry else stream)
         operator = _construct(operator_named(node["op"]), node["parameters"], self.graph)
-        outputs = self.graph.add(operator, inputs, name=node["name"], location=_location(node["source"]))
+        outputs = self.graph.add(operator, inputs, name=node["name"], location=Location.read(node["source"]))
         self.streams |= {str(output): output for output in outputs}
         self.later.discard(node["name"])
 
@@ -264,7 +264,7 @@ def _feedback(entry: dict[str, Any], graph: Graph) -> Stream:
     if not isinstance(element, ElementType):
         raise FormatError(f"feedback {entry['name']!r}: an element type can not be {entry['element']!r}")
     shape = _dims(entry["shape"], graph)
-    return graph.feedback(element, shape, name=entry["name"], location=_location(entry["source"])).stream
+    return graph.feedback(element, shape, name=entry["name"], location=Location.read(entry["source"])).stream
 
 
 def _types_to_json(types: Sequence[StreamType]) -> list[dict[str, str]]:
@@ -278,8 +278,3 @@ def _check_types(entry: dict[str, Any], types: Sequence[StreamType]) -> None:
                 f"{entry['op']} {entry['name']!r} ({entry['source']}): the file says that output {port} is {stated}, "
                 f"but it is {found}"
             )
-
-
-def _location(text: str) -> Location:
-    file, colon, line = text.rpartition(":")
-    return Location(file, int(line)) if colon and line.isdigit() else UNKNOWN_LOCATION

@@ -7,7 +7,8 @@ import subprocess
 
 from step.errors import EnvironmentProblem
 from step.language.graph import Graph
-from step.programs.pictures.sketch import Sketch, sketch
+from step.language.stream import Stream
+from step.programs.pictures.sketch import Sketch, sketch, sketch_before
 
 
 def dot(sketch: Sketch) -> str:
@@ -48,10 +49,10 @@ def svg(sketch: Sketch) -> str:
     return layered_svg(sketch)
 
 
-def picture(graph: Graph) -> str | None:
+def picture(shown: Graph | Stream) -> str | None:
     """The SVG for a notebook; None where nothing that draws is installed, and the notebook shows a line of text."""
     try:
-        return svg(sketch(graph))
+        return svg(sketch(shown) if isinstance(shown, Graph) else sketch_before(shown))
     except EnvironmentProblem:
         return None
 

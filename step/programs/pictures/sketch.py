@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import cast
 
+from step.errors import GraphError
 from step.language.graph import Graph, Node
+from step.language.stream import Stream
 from step.lowering.fabric import FabricConfig
 from step.programs.folding import common, members, starred
-from step.programs.pictures.outline import COLOURS, label
+from step.programs.pictures.outline import COLOURS, WIDEST, label
 
 
 @dataclass(frozen=True)
@@ -46,27 +50,74 @@ class Sketch:
 _DEFAULT = FabricConfig()
 
 
-def sketch(graph: Graph, fabric: FabricConfig = _DEFAULT, fills: Mapping[str, str] = MappingProxyType({})) -> Sketch:
+PLAIN = "#ffffff"
+"""The colour of what is no operator, and of operators that are shown by name alone."""
+
+LAST = 6
+"""The most operators before a stream that its picture shows."""
+
+
+def sketch(
+    graph: Graph,
+    fabric: FabricConfig = _DEFAULT,
+    fills: Mapping[str, str] = MappingProxyType({}),
+    nodes: Iterable[Node] | None = None,
+) -> Sketch:
     """The picture of ``graph``: a box for each operator, and for each edge its ports, its type, and a depth that is
     not that of the fabric.
 
-    ``fills``: colours of operators by name, instead of those of their kinds.
+    ``fills``: colours of operators by name, instead of those of their kinds. ``nodes``: only these operators; writers
+    of their inputs stand there by name, as do feedback edges that nobody closed yet.
     """
+    shown = [*(graph if nodes is None else nodes)]
     boxes = {
         node.name: Box(label(node), fills.get(node.name, COLOURS[node.operator.kind]), str(node.location))
-        for node in graph
+        for node in shown
     }
-    return Sketch(graph.name, boxes, [arrow for node in graph for arrow in _arrows(graph, node, fabric)])
+    arrows = [arrow for node in shown for arrow in _arrows(graph, node, fabric)]
+    for each in arrows:
+        boxes.setdefault(each.producer, Box([each.producer], PLAIN, each.producer))
+    return Sketch(graph.name, boxes, arrows)
+
+
+def sketch_before(stream: Stream) -> Sketch:
+    """The picture of ``stream``: the last operators that lead to it, and a box with its type."""
+    graph = cast(Graph, stream.graph)
+    source = _source(graph, stream)
+    names = [source.producer]
+    for name in names:  # it grows, nearest first
+        inputs = graph.nodes[name].inputs if name in graph.nodes else ()
+        found = dict.fromkeys(_source(graph, each).producer for each in inputs)
+        names += [each for each in found if each not in names][: LAST - len(names)]
+    before = sketch(graph, nodes=[graph.nodes[name] for name in names if name in graph.nodes])
+    known = {source.producer: Box([source.producer], PLAIN, source.producer), **before.boxes}
+    boxes = known | {"": Box(textwrap.wrap(str(stream.type), WIDEST), PLAIN, f"{stream}: {stream.type}")}
+    depth = [f"depth {stream.depth}"] if stream.depth else []
+    return Sketch(str(stream), boxes, [*before.arrows, _arrow(graph, stream, "", "", depth)])
 
 
 def _arrows(graph: Graph, node: Node, fabric: FabricConfig) -> Iterator[Arrow]:
     """Edges that lead to ``node``; ports have names where there are several."""
     for name, stream in zip(node.input_ports, node.inputs, strict=True):
-        source, depth = graph.resolve(stream), stream.depth or fabric.channel_depth
-        outputs = graph.nodes[source.producer].output_ports
-        ports = outputs[source.port] if len(outputs) > 1 else "", name if len(node.inputs) > 1 else ""
-        lines = [str(source.type), *([f"depth {depth}"] if depth != fabric.channel_depth else [])]
-        yield Arrow(source.producer, node.name, *ports, lines, f"{stream}: {source.type}, depth {depth}")
+        depth = stream.depth or fabric.channel_depth
+        lines = [str(_source(graph, stream).type), *([f"depth {depth}"] if depth != fabric.channel_depth else [])]
+        yield _arrow(graph, stream, node.name, name if len(node.inputs) > 1 else "", lines, f", depth {depth}")
+
+
+def _arrow(graph: Graph, stream: Stream, consumer: str, port: str, lines: list[str], more: str = "") -> Arrow:
+    """The edge of ``stream`` to the ``port`` of the ``consumer``, with ``lines`` beside it."""
+    source = _source(graph, stream)
+    outputs = graph.nodes[source.producer].output_ports if source.producer in graph.nodes else ()
+    output = outputs[source.port] if len(outputs) > 1 else ""
+    return Arrow(source.producer, consumer, output, port, lines, f"{stream}: {source.type}{more}")
+
+
+def _source(graph: Graph, stream: Stream) -> Stream:
+    """`Graph.resolve`; ``stream`` itself where it comes from a feedback edge that is not closed yet."""
+    try:
+        return graph.resolve(stream)
+    except GraphError:
+        return stream
 
 
 def fold(sketch: Sketch, parts: Mapping[str, str], fills: Mapping[str, str]) -> Sketch:

@@ -1,0 +1,8 @@
+"""Plan of sines and cosines."""
+
+from __future__ import annotations
+
+from step.lowering.plans.vector import plan_by_stages
+
+plan = plan_by_stages(lambda stages: 3 + 2 * stages)
+"""As any function of scalars: three cycles, and two per stage of `FabricConfig.stages`."""

@@ -1,0 +1,142 @@
+"""Order in which rows go through the hardware of a layer: those of one text, or of several, each in a slot of its own.
+
+In a step every slot has one row, of the text that is in it; the rows of a step are one tile. A text that is done makes
+room for the next one that waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from step_torch.sampling import Sampling
+
+NO_TOKEN = 2**32 - 1
+"""What no model writes."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """``count`` tokens to write behind ``prompt``; ``past``: tokens before that, which are in the caches."""
+
+    prompt: list[int]
+    count: int
+    past: int = 0
+
+    @property
+    def steps(self) -> int:
+        """Steps that it takes: the last token is read by nobody."""
+        return len(self.prompt) + self.count - 1
+
+
+@dataclass(frozen=True)
+class Batch:
+    """``requests`` through ``layers`` layers, in so many ``slots``; ``every``: all rows are asked what comes behind."""
+
+    requests: Sequence[Request]
+    layers: int
+    slots: int = 1
+    every: bool = False
+
+    @cached_property
+    def _begins(self) -> list[tuple[int, int]]:
+        """The first step, and the slot, of every request: the first that is free."""
+        free, found = [0] * self.slots, list[tuple[int, int]]()
+        for each in self.requests:
+            slot = free.index(min(free))
+            found.append((free[slot], slot))
+            free[slot] += each.steps
+        return found
+
+    @cached_property
+    def _cells(self) -> np.ndarray:
+        """The request of every step and slot, -1 where there is none, and how many steps it had before."""
+        steps = max(first + each.steps for each, (first, _) in zip(self.requests, self._begins, strict=True))
+        found = np.stack([np.full((steps, self.slots), -1), np.zeros((steps, self.slots), int)])
+        for number, (each, (first, slot)) in enumerate(zip(self.requests, self._begins, strict=True)):
+            found[:, first : first + each.steps, slot] = np.full(each.steps, number), np.arange(each.steps)
+        return found
+
+    def _of(self, values: Sequence[int], nobody: int) -> np.ndarray:
+        """The value of the request of every cell, or ``nobody``."""
+        return np.array([*values, nobody])[self._cells[0]]
+
+    @cached_property
+    def _writes(self) -> np.ndarray:
+        """Whether a token is written behind that of a cell."""
+        return self._cells[1] >= self._of([len(each.prompt) for each in self.requests], NO_TOKEN) - 1
+
+    @cached_property
+    def _asked(self) -> np.ndarray:
+        """The steps that are asked what comes behind."""
+        return np.flatnonzero(self.every | self._writes.any(1))
+
+    def places(self, number: int) -> np.ndarray:
+        """The places of what request ``number`` writes in the output ``tokens``."""
+        step, slot = np.nonzero(self._writes & (self._cells[0] == number))
+        return np.searchsorted(self._asked, step) * self.slots + slot
+
+    def written(self, tokens: Any, number: int, end: int | None = None) -> list[int]:
+        """The tokens of request ``number`` in the output ``tokens``, up to the first ``end``."""
+        found, places = np.asarray(tokens).reshape(-1), self.places(number)
+        written: list[int] = found[places[places < len(found)]].tolist()
+        return written[: written.index(end) + 1] if end in written else written
+
+    def inputs(self, end: int | None = None, sampling: Sampling | None = None) -> dict[str, np.ndarray]:
+        """Inputs that tell a program what to write: entries of every round, and of every row asked.
+
+        The ``prompt`` has all tokens that are given. Of a round: its ``layer``; whether its row ``enters`` the layers
+        (0; these are ``entering``) or comes back (1); whether it goes back (0), ``leaves`` (1) or is dropped; whether
+        it is ``asked`` (1) what comes behind it, or not (0, ``quiet``); for every slot the ``position``, and whether
+        the token of a row that enters is ``given`` (0) or was chosen (1). Of a row that is asked, for every slot: the
+        token that is the ``stop`` of the text, whether what is chosen is ``unused``, and what ``sampling`` wants; of
+        several slots which are ``going`` on behind it (1), and whether it is the first (0, ``begun``).
+        """
+        end = NO_TOKEN if end is None else end
+        (request, place), writes, number = self._cells, self._writes, np.arange(len(self._cells[0]))[:, None]
+        given = place < self._of([len(each.prompt) for each in self.requests], NO_TOKEN)
+        at_once = int(np.cumprod(given.all(1)).sum())
+        given &= (request >= 0) | (number < at_once)
+        until = np.where(request < 0, -1, number).max(0)  # the last step of each slot
+        tokens = np.zeros(place.shape, int)
+        for each, (first, slot) in zip(self.requests, self._begins, strict=True):
+            tokens[first : first + len(each.prompt), slot] = each.prompt
+        step, layer = np.array(rounds(at_once, len(place), self.layers)).T
+        asked = (layer == self.layers - 1) & np.isin(step, self._asked)
+        position = place + self._of([each.past for each in self.requests], 0)
+        of_asked = {
+            "stop": np.where(writes & (request == request[until, range(self.slots)]), end, NO_TOKEN),
+            "unused": np.append(given[1:], np.ones((1, self.slots), bool), 0),
+            **({} if sampling is None else sampling.inputs(position)),
+            **({"going": (number < until).astype(int)} if self.slots > 1 else {}),
+        }
+        several = (lambda each: each) if self.slots > 1 else (lambda each: each[:, 0])
+        column = (lambda each: each[..., None]) if self.slots > 1 else (lambda each: each[:, 0])
+        return {
+            "prompt": tokens[given],
+            "position": several(position[step]),
+            "layer": layer,
+            "enters": (layer > 0).astype(int),
+            "entering": layer[:, None] == 0,
+            "leaves": np.stack([layer < self.layers - 1, asked], 1),
+            "given": several((~given)[step].astype(int)),
+            "asked": asked.astype(int),
+            "quiet": ~asked[:, None],
+            **{name: column(each[self._asked]) for name, each in of_asked.items()},
+            **({"begun": (np.arange(len(self._asked)) > 0).astype(int)} if self.slots > 1 else {}),
+        }
+
+
+def rounds(given: int, steps: int, layers: int) -> list[tuple[int, int]]:
+    """The step and the layer of every row that goes through the hardware of a layer, in order.
+
+    Tokens of a prompt follow each other, so there are as many rows on their way as there are layers, each in another
+    layer: none asks for keys that are not stored yet. The others begin when all before them is done.
+    """
+    waves = [(wave - layer, layer) for wave in range(given + layers - 1) for layer in reversed(range(layers))]
+    behind = [(token, layer) for token in range(given, steps) for layer in range(layers)]
+    return [(token, layer) for token, layer in waves if 0 <= token < given] + behind

@@ -1,0 +1,97 @@
+"""Tiles of weights that an import chooses by itself, by a formula of what sums and memory can do at best."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from math import gcd, prod
+
+import numpy as np
+
+from step import FabricConfig
+from step_torch.layouts import dividing
+from step_torch.nodes import Nodes
+from step_torch.tiling import Tiling
+
+NARROW, WIDEST, STEP = 128, 4096, 64
+"""Weights up to so many columns are narrow; the most columns of a tile that is chosen, and the most rows."""
+
+WEIGHTS = {"aten.linear.default": (1, True), "aten.addmm.default": (2, False), "aten.mm.default": (1, False)}
+"""Which argument of a product its weight is, and whether that has a row for every column of the result."""
+
+
+@dataclass(frozen=True)
+class WeightProduct:
+    """Product of so many ``rows`` of the value ``x`` with a weight [``depth``, ``columns``]."""
+
+    x: str
+    rows: int
+    depth: int
+    columns: int
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the weight."""
+        return 2 * self.depth * self.columns
+
+
+def products(nodes: Nodes, weights: Mapping[str, np.ndarray]) -> list[WeightProduct]:
+    """All products with a parameter of the module."""
+    found = list[WeightProduct]()
+    for node in nodes.nodes:
+        at, transposed = WEIGHTS.get(node.op, (None, False))
+        target = None if at is None else nodes.parameters.get(getattr(node.args[at], "name", ""))
+        if target is not None:
+            depth, columns = reversed(weights[target].shape) if transposed else weights[target].shape
+            x = node.args[1 if node.op == "aten.addmm.default" else 0].name
+            found.append(WeightProduct(x, prod(nodes.metas[node.name].shape[:-1]), depth, columns))
+    return found
+
+
+def chosen(tiling: Tiling, given: Sequence[WeightProduct], fabric: FabricConfig) -> tuple[Tiling, str]:
+    """``tiling`` with all that it leaves open, and what was chosen, and why.
+
+    A single row reads each weight for itself. Tiles then have all columns, in steps of the depth: so most sums go on
+    side by side, as each waits for its last addition. Loads that are slower than memory are several.
+    """
+    widest = max((each.columns for each in given), default=0)
+    if tiling.columns is not None or widest <= NARROW or any(each.rows > 1 for each in given):
+        return tiling, ""
+    depth = tiling.depth or dividing(gcd(*(each.depth for each in given)), STEP)
+    units = max(tiling.side_by_side, int(fabric.memory.bandwidth / _of_one(fabric)))
+    units = tiling.side_by_side if tiling.side_by_side > 1 else dividing(gcd(*(each.columns for each in given)), units)
+    found = replace(tiling, columns=min(widest, WIDEST), depth=depth, side_by_side=units)
+    least = sum(each.bytes for each in given) / fabric.memory.bandwidth
+    times = _cycles(found, given, fabric) / least
+    fused = _cycles(replace(found, sum="fused"), given, fabric) / least
+    beside = f", {units} units side by side" * (units > 1)
+    return found, (
+        f"tiles of {found.columns} columns and {depth} rows of weights{beside}: a row takes at least {times:.1f} times "
+        f"the {least:,.0f} cycles in which memory reads all weights"
+        + f", and {fused:.1f} times with sum='fused'"
+        * (tiling.sum == "ordered")
+    )
+
+
+def _of_one(fabric: FabricConfig) -> int:
+    """Bytes a cycle of one load."""
+    return min(fabric.memory.beat_bytes, fabric.link_bytes)
+
+
+def _cycles(tiling: Tiling, given: Sequence[WeightProduct], fabric: FabricConfig) -> float:
+    """The fewest cycles of all products, of which those of one value go on at once, and others after each other."""
+    assert tiling.columns is not None
+    turn, total = fabric.stages if tiling.sum == "ordered" else 1, 0.0
+    for _, group in groupby(given, key=lambda each: each.x):
+        same = list(group)
+        loads = max(each.bytes / tiling.side_by_side for each in same) / _of_one(fabric)
+        sums = [
+            each.depth
+            * -(-each.columns // tiling.columns)
+            * max(turn, width / tiling.side_by_side / fabric.matmul_lanes)
+            for each in same
+            for width in [min(each.columns, tiling.columns)]
+        ]
+        total += max(sum(each.bytes for each in same) / fabric.memory.bandwidth, loads, *sums)
+    return total

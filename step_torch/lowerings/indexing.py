@@ -1,0 +1,73 @@
+"""Choices that data decides: rows and scalars by numbers, others in their place, and sorted rows."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from step_torch import numbered
+from step_torch.importing import Importer
+from step_torch.layouts import Value, sizes
+from step_torch.lowerings.pieces import chosen
+from step_torch.lowerings.rows import along
+from step_torch.lowerings.shapes import permute
+from step_torch.registry import lowers
+from step_torch.sources import Stored, supported
+from step_torch.views import in_shape
+
+
+@lowers("aten.index_select.default")
+def index_select(at: Importer, x: Any, dim: int, index: Any) -> Any:
+    """Numbers of a dimension."""
+    dim, extent = dim % len(x.dims), sizes(x.dims)[dim]
+    if isinstance(index, Stored) and index.is_constant:
+        return chosen(at, x, dim, [int(each) % extent for each in index.data.ravel()])
+    order = [dim, *(each for each in range(len(x.dims)) if each != dim)]
+    back = [*range(1, dim + 1), 0, *range(dim + 1, len(x.dims))]
+    made = numbered.rows(at, permute(at, x, order), in_shape(at, index, (prod(sizes(index.dims)),)))
+    return permute(at, made, back)
+
+
+@lowers("aten.index.Tensor")
+def index(at: Importer, x: Any, indices: list[Any]) -> Any:
+    """Numbers of one dimension, which may have several dimensions themselves."""
+    places = [dim for dim, each in enumerate(indices) if each is not None]
+    if isinstance(x, Stored) and x.is_parameter and all(indices[each].is_constant for each in places):
+        numbers = tuple(slice(None) if each is None else each.data for each in indices)
+        return x.formed(at.node.name, lambda data: data[numbers], at.axes(at.name(), at.meta.shape))
+    supported(len(places) == 1, f"numbers of {len(places)} dimensions at once; of one have a lowering")
+    return in_shape(at, index_select(at, x, places[0], indices[places[0]]), at.meta.shape)
+
+
+@lowers("aten.gather.default")
+def gather(at: Importer, x: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Value:
+    """Scalars by numbers of a dimension."""
+    value, back = along(at, x, dim)
+    return back(numbered.gathered(at, value, along(at, index, dim)[0]))
+
+
+@lowers("aten.scatter.src", "aten.scatter.value", "aten.scatter_add.default")
+def scatter(at: Importer, x: Any, dim: int, index: Any, source: Any) -> Value:
+    """Scalars at numbers of a dimension instead of those that are there, or added to them."""
+    value, back = along(at, x, dim)
+    given = source if isinstance(source, int | float) else along(at, source, dim)[0]
+    adds = "add" in at.node.op
+    return back(numbered.scattered(at, value, along(at, index, dim)[0], given, adds=adds))
+
+
+@lowers("aten.index_put.default")
+def index_put(at: Importer, x: Any, indices: list[Any], source: Any, accumulate: bool = False) -> Value:
+    """Rows at numbers of a dimension instead of those that are there, or added to them."""
+    places = [dim for dim, each in enumerate(indices) if each is not None]
+    supported(len(places) == 1, f"numbers of {len(places)} dimensions at once; of one have a lowering")
+    (dim,) = places
+    value, back = along(at, x, dim)
+    return back(numbered.scattered(at, value, at.value(indices[dim]), along(at, source, dim)[0], adds=accumulate))
+
+
+@lowers("aten.sort.default")
+def sort(at: Importer, x: Any, dim: int = -1, descending: bool = False) -> tuple[Value | None, ...]:
+    """A dimension in order, and the places that its scalars come from."""
+    value, back = along(at, x, dim)
+    made = numbered.Ordered(value, value.layout.tile[1], descending)
+    return tuple(back(made.result(at, columns=bool(n))) if at.is_read(n) else None for n in range(2))

@@ -1,0 +1,239 @@
+"""Routers: the k largest of every row, and what is computed of them until experts take them.
+
+Numbers of the chosen entries stay where they are in a row: of a tensor ``[rows, k]`` in torch a stream has all ``n``
+columns, of which others than the chosen ones say nothing. Functions of single scalars go over all of them, and what
+looks at a row as a whole sees the chosen ones alone. So their order in torch is never wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from step import BF16, BOOL, Stream
+from step.functions import Compare, Div, KeepTopK, Where
+from step_torch import numbered
+from step_torch.importing import Importer, with_dtype
+from step_torch.layouts import Dims, Value, sizes
+from step_torch.lowerings.elementwise import alongside, cast, kept
+from step_torch.lowerings.rows import along
+from step_torch.registry import lowers
+from step_torch.sources import supported
+from step_torch.views import in_shape
+
+POSITIVE = ("softmax", "_softmax", "sigmoid", "exp")
+"""Operators whose results are not negative."""
+
+NEUTRAL: Mapping[str, float] = {"sum": 0.0, "amax": -float("inf"), "softmax": -float("inf"), "_softmax": -float("inf")}
+"""Operators that look at a row as a whole: what others than the chosen ones are for them."""
+
+EXPERTS = "step_torch.lowerings.experts"
+"""The module that takes what was chosen as it is."""
+
+VIEWS = ("view", "reshape", "_unsafe_view")
+
+SCALARS = ("elementwise", "unary", "comparisons")
+"""Files of lowerings of functions of single scalars."""
+
+SMALLEST = 2.0**-126
+"""The smallest positive number: zeros count so where zero means that an entry was not chosen."""
+
+
+@dataclass(eq=False)
+class Selection:
+    """The ``k`` largest of every row of ``of``, which are not negative where it is ``positive``."""
+
+    of: Value
+    k: int
+    positive: bool
+    made: dict[tuple[int, float], Value] = field(default_factory=dict)
+    """Rows in which others have been filled, by what they were made of."""
+    sums: list[Value] = field(default_factory=list)
+    _masks: dict[int, Stream] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.ordered = numbered.Ordered(self.of, self.k, largest=True)
+
+    def mask(self, at: Importer, k: int) -> Stream:
+        """Whether each entry is among the ``k`` largest, of BOOL."""
+        if k not in self._masks:
+            graph, rows = at.graph, self.of.stream
+            dtype = rows.element.tiles[0].dtype
+            zero, least = (
+                graph.constant(each, dtype=dtype, reference=rows, name=at.name(name))
+                for each, name in ((0.0, "zero"), (SMALLEST, "least"))
+            )
+            if not self.positive:
+                rows = rows.map(Compare("=="), zero, name=at.name("zeros")).map(
+                    Where(), least, rows, name=at.name("some")
+                )
+            kept = rows.map(KeepTopK(k), name=at.name(f"largest{k}"))
+            self._masks[k] = kept.map(Compare("!="), zero, name=at.name(f"mask{k}"))
+        return self._masks[k]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Numbers of the entries of a ``selection``: those of ``dense``, a tensor with all columns; None for their places.
+
+    ``positive``: none is negative. ``zeroed``: what was not chosen is zero. ``result``: of topk itself, the number of
+    its result.
+    """
+
+    selection: Selection
+    dense: Value
+    positive: bool = False
+    zeroed: bool = False
+    result: int | None = None
+
+    @property
+    def dims(self) -> Dims:
+        """The dimensions of the rows."""
+        return self.dense.dims
+
+    def value(self, at: Importer) -> Value:
+        """The chosen entries side by side, the largest first."""
+        supported(
+            self.result is not None, "what a router computes of what it chose is read by something else than experts"
+        )
+        return self.selection.ordered.result(at, columns=self.result == 1)
+
+    def filled(self, at: Importer, fill: float) -> Value:
+        """All columns, with ``fill`` in the place of those that were not chosen."""
+        selection, key = self.selection, (id(self.dense), fill)
+        if self.zeroed and fill == 0:
+            return self.dense
+        if key not in selection.made:
+            if fill == 0 and self.dense is selection.of and selection.positive:
+                stream = self.dense.stream.map(KeepTopK(selection.k), name=at.name("kept"))
+                selection.made[key] = replace(self.dense, stream=stream)
+            else:
+                selection.made[key] = self.where(at, self.dense, fill)
+        return selection.made[key]
+
+    def where(self, at: Importer, chosen: Value | float, other: Any) -> Value:
+        """``chosen`` numbers, and ``other`` ones in the place of those that are not."""
+        dtype, selection = kept(self.dense.stream), self.selection
+        mask = replace(selection.of, stream=selection.mask(at, selection.k), dtype=BOOL)
+        (chooses, *streams), lead = alongside(at, mask, chosen, other, dtype=dtype)
+        first, second = (cast(at, each, dtype) for each in streams)
+        return replace(lead, stream=chooses.map(Where(), first, second, name=at.name("chosen")), dtype=self.dense.dtype)
+
+    def lowered(
+        self, at: Importer, lowering: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]
+    ) -> Any:
+        """The node whose ``args`` have this one, lowered for all columns."""
+        kind = at.node.op.split(".")[1]
+        if lowering.__module__ == EXPERTS:
+            return lowering(at, *args, **options)
+        if kind in PLACED and isinstance(args[2], Chosen) and args[1] in (-1, len(self.dims) - 1):
+            return PLACED[kind](at, args[0], *args[2:])
+        if kind in VIEWS:
+            shape = at.meta.shape
+            supported(shape[-1] == self.selection.k, "what a router chose changes its last dimension")
+            return replace(self, dense=in_shape(at, self.dense, (*shape[:-1], sizes(self.dims)[-1])))
+        if kind in NEUTRAL and args[1] in (-1, [-1], len(self.dims) - 1, [len(self.dims) - 1]):
+            made = lowering(at, self.filled(at, NEUTRAL[kind]), *args[1:], **options)
+            if "softmax" in kind:
+                return replace(self, dense=made, positive=True, zeroed=True, result=None)
+            self.selection.sums.append(made)
+            return made
+        if lowering.__module__.rpartition(".")[2] in SCALARS and self._is_alone(args):
+            return self._scalars(at, kind, lowering, args, options)
+        plain = [each.value(at) if isinstance(each, Chosen) else each for each in args]
+        return lowering(at, *plain, **options)
+
+    def _is_alone(self, args: Sequence[Any]) -> bool:
+        """Whether a function of single scalars is one of the chosen entries, and of numbers for whole rows."""
+        tensors = [each for each in args if hasattr(each, "dims")]
+        return all(
+            each.selection is self.selection if isinstance(each, Chosen) else sizes(each.dims)[-1:] == (1,)
+            for each in tensors
+        )
+
+    def _scalars(
+        self, at: Importer, kind: str, lowering: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]
+    ) -> Chosen:
+        """A function of single scalars of all columns."""
+        others = [each for each in args if hasattr(each, "dims") and not isinstance(each, Chosen)]
+        several = [each for each in args if isinstance(each, Chosen)]
+        filled = [self.selection.made.get((id(each.dense), 0.0)) for each in several]
+        given = [each.dense if own is None else own for each, own in zip(several, filled, strict=True)]
+        factors = [each > 0 for each in args[1:] if isinstance(each, int | float)]
+        stays = kind in ("mul", "div", "_to_copy", "to", "clone") and all(
+            any(each is one for one in self.selection.sums) for each in others
+        )
+        positive = kind in POSITIVE or (stays and all(factors) and all(each.positive for each in several))
+        zeroed = stays and any(own is not None or each.zeroed for each, own in zip(several, filled, strict=True))
+        if kind == "div" and others and _is_rounded(at):
+            value = with_dtype(given[0], given[0].stream.map(Div(BF16), others[0].stream, name=at.name()), BF16)
+        else:
+            queue = iter(given)
+            value = lowering(at, *(next(queue) if isinstance(each, Chosen) else each for each in args), **options)
+        return replace(self, dense=value, positive=positive, zeroed=zeroed, result=None)
+
+
+@lowers("aten.topk.default")
+def top(
+    at: Importer, x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[Chosen | Value | None, ...]:
+    """The largest of every row, or the smallest, and where they are."""
+    if not largest or dim % len(x.dims) != len(x.dims) - 1:
+        value, back = along(at, x, dim)
+        made = numbered.Ordered(value, k, largest)
+        return tuple(back(made.result(at, columns=bool(n))) if at.is_read(n) else None for n in range(2))
+    positive = _is_positive(at, at.node.args[0])
+    selection = Selection(at.whole_rows(x, "a router looks at a whole row"), k, positive)
+    return Chosen(selection, selection.of, positive, result=0), Chosen(selection, selection.of, positive, result=1)
+
+
+def _gathered(at: Importer, x: Any, index: Chosen) -> Chosen:
+    """The entries of every row that a router chose."""
+    dense, positive = at.whole_rows(x, "a router looks at a whole row"), _is_positive(at, at.node.args[0])
+    return replace(index, dense=dense, positive=positive, zeroed=False, result=None)
+
+
+def _scattered(at: Importer, x: Any, index: Chosen, source: Any) -> Value:
+    """``x`` with other numbers for the entries that a router chose."""
+    value = index.where(at, source.dense if isinstance(source, Chosen) else source, x)
+    return with_dtype(value, at.rounded(value.stream), at.dtype)
+
+
+def routed(at: Importer, index: Any, weight: Any, count: int) -> Chosen:
+    """The ``weight`` of the experts ``index`` [rows, k] of every row, out of ``count``, wherever they come from."""
+    if isinstance(index, Chosen) and isinstance(weight, Chosen) and index.selection is weight.selection:
+        return weight
+    rows, k = sizes(index.dims)
+    none = at.whole_rows(at.constant(np.zeros((rows, count)), "none", "bfloat16"), "a row has a place for each expert")
+    places = at.value(index)
+    mask = numbered.scattered(at, none, places, 1.0, adds=False)
+    return Chosen(
+        Selection(mask, k, True), numbered.scattered(at, none, places, at.value(weight), adds=True), zeroed=True
+    )
+
+
+PLACED: Mapping[str, Callable[..., Any]] = {"gather": _gathered, "scatter": _scattered}
+"""What is done with entries at their places in a row."""
+
+
+def _is_positive(at: Importer, given: Any) -> bool:
+    """Whether numbers are known not to be negative."""
+    makers = {name: node for node in at.nodes.nodes for name in node.results}
+    while (node := makers.get(getattr(given, "name", ""))) is not None:
+        kind = node.op.split(".")[1]
+        if kind not in (*VIEWS, "_to_copy", "to", "clone"):
+            return kind in POSITIVE
+        given = node.args[0]
+    return False
+
+
+def _is_rounded(at: Importer) -> bool:
+    """Whether the result of the node is read by casts to BF16 alone, or is BF16 anyway."""
+    readers = [node for node in at.nodes.nodes if at.node.name in node.reads]
+    metas = at.nodes.metas
+    return at.meta.dtype == "bfloat16" or all(
+        node.op.startswith("aten._to_copy") and metas[node.name].dtype == "bfloat16" for node in readers
+    )

@@ -1,0 +1,155 @@
+"""Functions of one tensor, scalar by scalar: one of the language, or several behind each other in FP32."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from math import inf, log
+from typing import Any, Literal
+
+from step import FP32, DType, Stream, functions
+from step_torch.importing import Importer, with_dtype
+from step_torch.layouts import Value
+from step_torch.lowerings.elementwise import Function, applied, constant, is_number, maximum, minimum
+from step_torch.registry import declare, lowers
+from step_torch.sources import supported
+
+_UNIT = partial(functions.Clamp, -1, 1)
+
+CHAINS: Mapping[str, tuple[str, *tuple[Function, ...]]] = {
+    "abs": ("The magnitude.", functions.Abs),
+    "ceil": ("The next integer above.", partial(functions.Round, direction="ceil")),
+    "cos": ("The cosine.", functions.Cos),
+    "erf": ("The error function.", functions.Erf),
+    "exp": ("e^x.", functions.Exp),
+    "exp2": ("2^x.", partial(functions.Scale, log(2)), functions.Exp),
+    "floor": ("The next integer below.", partial(functions.Round, direction="floor")),
+    "log": ("The natural logarithm.", functions.Log),
+    "log10": ("The logarithm to base 10.", functions.Log, partial(functions.Scale, 1 / log(10))),
+    "log2": ("The logarithm to base 2.", functions.Log, partial(functions.Scale, 1 / log(2))),
+    "reciprocal": ("1 / x.", functions.Reciprocal),
+    "relu": ("The larger of x and 0.", functions.Relu),
+    "round": ("The nearest integer, the even one of two.", functions.Round),
+    "rsqrt": ("1 / sqrt(x).", functions.Rsqrt),
+    "sigmoid": ("1 / (1 + e^-x).", functions.Sigmoid),
+    "sign": ("1 with the sign of x, or 0; NaN stays.", partial(functions.Scale, 2.0**127), _UNIT),
+    "silu": ("x * sigmoid(x).", functions.Silu),
+    "sin": ("The sine.", functions.Sin),
+    "sqrt": ("The square root.", functions.Sqrt),
+    "tanh": ("The hyperbolic tangent.", functions.Tanh),
+    "trunc": ("The next integer towards 0.", partial(functions.Round, direction="trunc")),
+}
+"""What ``aten.NAME.default`` is, and the functions that make it, one behind the other."""
+
+
+def _chained(*chain: Function) -> Callable[..., Value]:
+    def lowering(at: Importer, x: Any) -> Value:
+        return applied(at, x, *chain)
+
+    return lowering
+
+
+for _name, (_says, *_chain) in CHAINS.items():
+    declare(_says, _chained(*_chain), f"aten.{_name}.default")
+
+
+@lowers("aten.clamp.default", "aten.clamp.Tensor")
+def clamp(at: Importer, x: Any, low: Any = None, high: Any = None) -> Any:
+    """The nearest number from low to high, which are numbers or tensors."""
+    if all(each is None or is_number(each) for each in (low, high)):
+        return applied(at, x, partial(functions.Clamp, -inf if low is None else low, inf if high is None else high))
+    x = x if low is None else maximum(at, x, low)
+    return x if high is None else minimum(at, x, high)
+
+
+@lowers("aten.hardtanh.default")
+def hardtanh(at: Importer, x: Any, low: float = -1, high: float = 1) -> Any:
+    """The nearest number from low to high."""
+    return clamp(at, x, low, high)
+
+
+@lowers("aten.leaky_relu.default")
+def leaky_relu(at: Importer, x: Any, slope: float = 0.01) -> Any:
+    """x, times a slope below 0."""
+    value = at.value(x)
+    less = value.stream.map(functions.Scale(slope, FP32), name=at.name("less"))
+    chosen = functions.Max(out=at.dtype) if slope <= 1 else functions.Min(out=at.dtype)
+    return with_dtype(value, value.stream.map(chosen, less, name=at.name()), at.dtype)
+
+
+@lowers("aten.elu.default")
+def elu(at: Importer, x: Any, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Any:
+    """x times a scale, and below 0 e^x - 1, which has two of its own."""
+    value = at.value(x)
+    above = value.stream.map(functions.Relu(FP32), name=at.name("above"))
+    above = above.map(functions.Scale(scale), name=at.name("scaled"))
+    below = value.stream.map(functions.Clamp(-inf, 0, FP32), name=at.name("below"))
+    below = below.map(functions.Scale(input_scale), name=at.name("input")).map(functions.Exp(), name=at.name("power"))
+    less = below.map(functions.Sub(), constant(at, 1, below), name=at.name("less"))
+    made = less.map(functions.MulAdd(at.dtype), constant(at, alpha * scale, below), above, name=at.name())
+    return with_dtype(value, made, at.dtype)
+
+
+@lowers("aten.log1p.default")
+def log_of_more(at: Importer, x: Any) -> Any:
+    """ln(1 + x), where 1 + x is rounded to FP32."""
+    value = at.value(x)
+    more = value.stream.map(functions.Add(FP32), constant(at, 1, value.stream), name=at.name("more"))
+    return with_dtype(value, more.map(functions.Log(at.dtype), name=at.name()), at.dtype)
+
+
+@lowers("aten.expm1.default")
+def exponential_less(at: Importer, x: Any) -> Any:
+    """e^x - 1 as tanh(x / 2) (e^x + 1), in which nothing cancels."""
+    value = at.value(x)
+    half = value.stream.map(functions.Scale(0.5, FP32), name=at.name("half"))
+    power = value.stream.map(functions.Exp(FP32), name=at.name("power"))
+    more = power.map(functions.Add(), constant(at, 1, power), name=at.name("more"))
+    tanh = half.map(functions.Tanh(), name=at.name("tanh"))
+    return with_dtype(value, tanh.map(functions.Mul(at.dtype), more, name=at.name()), at.dtype)
+
+
+@lowers("aten.pow.Tensor_Scalar")
+def power(at: Importer, x: Any, exponent: float) -> Any:
+    """x to any power: an integer one by products, a root, or e^(exponent ln(x))."""
+    if exponent in _POWERS or exponent != int(exponent):
+        chain = functions.Log, partial(functions.Scale, exponent), functions.Exp
+        return applied(at, x, *_POWERS.get(exponent, chain))
+    value, last = at.value(x), at.dtype if exponent > 0 else FP32
+    stream = _product(at, value.stream, abs(int(exponent)), last)
+    stream = stream if exponent > 0 else stream.map(functions.Reciprocal(at.dtype), name=at.name())
+    return with_dtype(value, stream, at.dtype)
+
+
+_POWERS: Mapping[float, tuple[Function, ...]] = {
+    0: (partial(functions.Clamp, 1, 1),),
+    0.5: (functions.Sqrt,),
+    -0.5: (functions.Rsqrt,),
+}
+
+
+def _product(at: Importer, x: Stream, count: int, out: DType) -> Stream:
+    """So many factors ``x``, rounded to ``out`` behind the last product."""
+    if count == 1:
+        return x
+    factors = (_product(at, x, count // 2, FP32),) * 2 if count % 2 == 0 else (_product(at, x, count - 1, FP32), x)
+    return factors[0].map(functions.Mul(out=out), factors[1], name=at.name(f"power{count}" * (out is FP32)))
+
+
+@lowers("aten.pow.Scalar")
+def exponential_to(at: Importer, base: float, x: Any) -> Any:
+    """A positive number to the power of x."""
+    supported(base > 0, f"the base is {base}; those above 0 have a lowering")
+    return applied(at, x, partial(functions.Scale, log(base)), functions.Exp)
+
+
+@lowers("aten.neg.default")
+def negate(at: Importer, x: Any) -> Any:
+    """-x."""
+    return applied(at, x, partial(functions.Scale, -1.0))
+
+
+@lowers("aten.gelu.default")
+def gelu(at: Importer, x: Any, *, approximate: Literal["none", "tanh"] = "none") -> Any:
+    """x * Phi(x), with erf or with tanh."""
+    return applied(at, x, partial(functions.Gelu, approximate=approximate))

@@ -1,0 +1,231 @@
+"""Checkpoints as transformers keeps them: a folder with `config.json` and weights in the format of safetensors."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+
+from step.errors import FormatError, InputError, expect
+from step.host.paths import check_readable
+from step_torch.calling import calling
+from step_torch.capturing import Layers, capture, capture_decoding, tables
+from step_torch.generating import LanguageModel
+from step_torch.imported import Imported, load
+from step_torch.tiling import Tiling
+
+_LAYER = re.compile(r"(?<![^.])(?:layers?|h|blocks?)\.(\d+)(?=\.)")
+
+_COUNTS = ("num_hidden_layers", "encoder_layers", "decoder_layers", "num_layers", "num_decoder_layers")
+"""Entries of configurations that are the number of layers."""
+
+
+def from_pretrained(folder: Path | str) -> Checkpoint:
+    """The checkpoint in ``folder``, of which weights are read when they are wanted.
+
+    ``folder``: has config.json and model.safetensors, or several of these with model.safetensors.index.json, as
+    `save_pretrained` of transformers writes them. Nothing is downloaded.
+
+    Raises `FormatError` for files that can not be read, and `InputError` for a model that transformers does not have
+    by itself, or that is quantized.
+
+    >>> checkpoint = step_torch.from_pretrained("checkpoints/tiny-llama")  # doctest: +SKIP
+    >>> checkpoint.layer(7, tokens=16).check().passed  # doctest: +SKIP
+    True
+    >>> checkpoint.language_model(room=64).program([1, 2, 3], 8)  # doctest: +SKIP
+    <program generate: 412 operators, 64 inputs>
+    """
+    return Checkpoint(Path(folder))
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A model of transformers in ``folder``."""
+
+    folder: Path
+    _read: dict[int, Mapping[str, np.ndarray]] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        check_readable(self.folder / "config.json")
+        quantized = getattr(self.config, "quantization_config", None)
+        says = self._says("has quantized weights: store them in bfloat16, by model.dequantize() and save_pretrained")
+        expect(not quantized, says, InputError)
+        expect(self.kind and self.names, self._says("has no weights"), InputError)
+
+    @cached_property
+    def config(self) -> Any:
+        """The configuration, as a class of transformers."""
+        from transformers import AutoConfig
+
+        try:
+            return AutoConfig.from_pretrained(self.folder, local_files_only=True)
+        except (ValueError, OSError, KeyError) as error:
+            raise FormatError(self._says(f"has a config.json that can not be read: {error}")) from None
+
+    @cached_property
+    def kind(self) -> Any:
+        """The class of transformers."""
+        import transformers
+
+        name = (self.config.architectures or ["model of no architecture"])[0]
+        if not hasattr(transformers, name):
+            raise InputError(self._says(f"is a {name}, which transformers {transformers.__version__} does not have"))
+        return getattr(transformers, name)
+
+    @cached_property
+    def names(self) -> dict[int, dict[str, Path]]:
+        """Names of the weights of every layer, -1 for those of no layer, with their files."""
+        index, single = self.folder / "model.safetensors.index.json", self.folder / "model.safetensors"
+        if index.exists():
+            files = sorted({self.folder / each for each in json.loads(index.read_text())["weight_map"].values()})
+        else:
+            files = [single]
+        found = dict[int, dict[str, Path]]()
+        for file in files:
+            with self._opened(file) as weights:
+                for name in weights.keys():  # noqa: SIM118 - it is no dictionary
+                    match = _LAYER.search(name)
+                    found.setdefault(int(match[1]) if match else -1, {})[name] = file
+        return found
+
+    @property
+    def layers(self) -> int:
+        """The number of layers."""
+        return int(self.config.get_text_config().num_hidden_layers)
+
+    def model(self, numbers: Sequence[int]) -> Any:
+        """The model of transformers in BF16 with these layers alone, of which alone the weights are read."""
+        config = type(self.config).from_dict(self.config.to_dict())
+        for text in {id(each): each for each in (config, config.get_text_config())}.values():
+            for count in [each for each in _COUNTS if hasattr(text, each)]:
+                setattr(text, count, len(numbers))
+            if getattr(text, "layer_types", None):
+                text.layer_types = [self.config.get_text_config().layer_types[each] for each in numbers]
+        state = dict(self._weights(numbers))
+        with calling(None, self._says("can not be made")), _silent():
+            model, told = self.kind.from_pretrained(
+                None, config=config, state_dict=state, output_loading_info=True, dtype=torch.bfloat16
+            )
+        if missing := sorted(told["missing_keys"]):
+            raise InputError(
+                self._says(f"lacks {len(missing)} weights of a {self.kind.__name__}: {missing[0]!r} is the first")
+            )
+        return model.eval()
+
+    def layer(self, number: int = 0, *, tokens: int = 16, inputs: Any = None, tiling: Tiling | None = None) -> Imported:
+        """The layer ``number`` by itself as a program, rows of so many ``tokens`` in and out.
+
+        ``inputs``, ``tiling``: as for `step_torch.load`; the rows are random ones where nothing is given.
+        """
+        expect(0 <= number < self.layers, self._says(f"has layers 0 to {self.layers - 1}, not {number}"), InputError)
+        model, generator = self.model([number]), torch.Generator().manual_seed(0)
+        rows = torch.randn(1, tokens, self.config.get_text_config().hidden_size, generator=generator)
+        with tempfile.TemporaryDirectory() as scratch:
+            path = Path(scratch) / f"layer_{number}.pt2"
+            capture(Layers(model), (rows.to(torch.bfloat16), *tables(model, range(tokens))), path)
+            return load(path, inputs=inputs, tiling=tiling)
+
+    def language_model(self, *, room: int = 64) -> LanguageModel:
+        """The whole model, which writes texts of up to ``room`` tokens; weights are read as a program wants them.
+
+        Raises what `step_torch.capture_decoding` raises.
+        """
+        captured = [0, 1][: self.layers] if self._alike() else [*range(self.layers)]
+        with tempfile.TemporaryDirectory() as scratch:
+            path = capture_decoding(self.model(captured), Path(scratch) / "model.pt2", room=room)
+            step = LanguageModel.load(path)
+        archive = replace(step.archive, path=self.folder, weights=_LayerWeights(self, step.archive.weights))
+        own = {
+            name: [_LAYER.sub(f"layers.{number}", first) for number in range(self.layers)]
+            for name, (first, *_) in step.parts.parameters.items()
+        }
+        return LanguageModel(archive, step.nodes, replace(step.parts, count=self.layers, parameters=own), step.room)
+
+    def _alike(self) -> bool:
+        """Whether all layers are the same but for their weights."""
+        kinds = set(getattr(self.config.get_text_config(), "layer_types", None) or [""])
+        names = {frozenset(_LAYER.sub("", name) for name in self.names[number]) for number in range(self.layers)}
+        return len(kinds) == 1 and len(names) == 1
+
+    def weights_of(self, number: int) -> Mapping[str, np.ndarray]:
+        """The weights of a layer, by their names as if it were the first."""
+        if number not in self._read:
+            state = Layers(self.model([number])).state_dict()
+            self._read[number] = {name: _array(each) for name, each in state.items()}
+        return self._read[number]
+
+    def _weights(self, numbers: Sequence[int]) -> Iterator[tuple[str, torch.Tensor]]:
+        """Weights of the layers, which are numbered anew, and of no layer."""
+        for new, number in [(-1, -1), *enumerate(numbers)]:
+            for name, file in self.names.get(number, {}).items():
+                with self._opened(file) as weights:
+                    match = _LAYER.search(name)
+                    called = f"{name[: match.start(1)]}{new}{name[match.end(1) :]}" if match else name
+                    yield called, weights.get_tensor(name)
+
+    @contextmanager
+    def _opened(self, file: Path) -> Iterator[Any]:
+        if not file.exists():
+            raise InputError(
+                f"'{file}' is not there: weights must be in the format of safetensors, which save_pretrained of "
+                "transformers writes"
+            )
+        try:
+            with safe_open(file, "pt") as weights:
+                yield weights
+        except SafetensorError as error:
+            raise FormatError(f"'{file}' is damaged: {error}") from None
+
+    def _says(self, what: str) -> str:
+        return f"'{self.folder}' {what}"
+
+
+@dataclass(frozen=True)
+class _LayerWeights(Mapping[str, np.ndarray]):
+    """``others`` of a captured step, and of layers those of the checkpoint."""
+
+    checkpoint: Checkpoint
+    others: Mapping[str, np.ndarray]
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        match = _LAYER.search(name)
+        if match is None:
+            return self.others[name]
+        own = self.checkpoint.weights_of(int(match[1]))
+        return own[f"{name[: match.start(1)]}0{name[match.end(1) :]}".removeprefix("layers.")]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.others)
+
+    def __len__(self) -> int:
+        return len(self.others)
+
+
+def _array(weight: torch.Tensor) -> np.ndarray:
+    import ml_dtypes
+
+    return weight.detach().contiguous().view(torch.uint16).numpy().view(ml_dtypes.bfloat16)
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """No progress bars of transformers meanwhile."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()

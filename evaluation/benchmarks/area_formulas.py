@@ -39,7 +39,7 @@ LEAST = 100.0
 STIFFNESS = 0.01
 """How strongly coefficients are kept small where the designs say little of them, for one of a `likely` size."""
 
-SYNTHESISED = {"dealt.chosen_bits": [1.0, 0.0, 0.0, 0.0], "fused_products.BF16": [210.0, 1.0, 0.0, 0.0]}
+SYNTHESISED = {"dealt.chosen_bits": [1.0, 0.0, 0.0, 0.0], "fused_products.BF16": [216.42, 1.0, 0.0, 0.0]}
 """Coefficients that Yosys gives: the estimate takes most multiplexers for parts of the LUTs that they feed, and fused
 sums for a third larger than they are (``benchmarks.arithmetic``)."""
 

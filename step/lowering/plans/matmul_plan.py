@@ -63,11 +63,7 @@ class MatmulPlan(DatapathPlan):
     def parts(self) -> Iterable[Part]:
         """Lanes, the stores of operands in front of them, sums, and the store of the result."""
         shape, dtype = self.arrangement, self.operands[0].dtype
-        if self.terms > 1:
-            yield Circuit(computation("fused_products", dtype), self.lanes)
-            yield Circuit(computation("fused_sums", dtype), shape.lanes)
-        else:
-            yield Circuit(computation("multiply", dtype), shape.lanes)
+        yield Circuit(computation("fused_products" if self.terms > 1 else "multiply", dtype), self.lanes)
         yield Circuit(computation("add", FP32 if dtype.is_float else INT32), shape.lanes)
         yield Circuit(computation("round", self.result.dtype), shape.lanes * self.rounds)
         yield Circuit("matmul", amounts={"reduce": self.reduce, "dynamic": self.fewer})

@@ -25,17 +25,17 @@ def plan(function: Function, application: Application) -> VectorPlan:
         formats = [min(each, application.words(-1).dtype, key=lambda each: each.bits) for each in formats]
     match function:
         case Add() | Sub():
-            cycles, parts = adds, (computation("add", *formats),)
+            cycles, parts = adds, [computation("add", *formats)]
         case Mul():
-            cycles, parts = _product(formats, stages), (computation("multiply", *formats),)
+            cycles, parts = _product(formats, stages), [computation("multiply", *formats)]
         case Scale():
             cycles = stages if formats[0].is_float else min(stages, 2)
-            parts = (computation("multiply", FP32 if formats[0].is_float else formats[0]),)
+            parts = [computation("multiply", FP32 if formats[0].is_float else formats[0])]
         case MulAdd():
             cycles = _product(formats[:2], stages) + adds
-            parts = computation("multiply", *formats[:2]), computation("add", *formats)
+            parts = [computation("multiply", *formats[:2]), computation("add", *formats)]
         case _:
-            cycles, parts = 1, (computation("max", *formats),)
+            cycles, parts = 1, [computation("max", *formats)]
     computes = *parts, *rounded(application)
     return vector_plan(function, application, cycles=cycles + rounding(application), computes=computes)
 

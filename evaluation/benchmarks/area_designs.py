@@ -65,6 +65,9 @@ ROWS = [(4, 16), (1, 64), (8, 8), (16, 16), (3, 24), (1, 16), (4, 64)]
 TILES = [(1, 16), (4, 16), (16, 16), (3, 8), (16, 64)]
 """Rows and columns of tiles on links of two widths."""
 
+LAYOUTS = [(4, 16), (16, 16), (16, 64), (1, 64), (4, 8)]
+"""Rows and columns of tiles that are loaded, stored and put together."""
+
 RANDOM = 8
 """Random programs: buffers, random addresses, and whatever else there is."""
 
@@ -73,8 +76,11 @@ def designs() -> Iterator[tuple[str, Program]]:
     """Programs by name, each on a fabric of its own; they have no data."""
     for at in (0, 1, 2, 4):
         yield f"products {at}", products(FABRICS[at])
+    for at in (0, 1):
+        yield f"fused products {at}", products(FABRICS[at], 4 << at)
     for at in range(4):
         yield f"layouts {at}", layouts(FABRICS[at])
+        yield f"addresses {at}", addresses(FABRICS[at])
     row, tile = Tile(BF16, 1, 16), Tile(BF16, 16, 16)
     yield "control", replace(units(tile, row=row, rows=16, tall=tile), fabric=FABRICS[0])
     row, tile = Tile(FP32, 1, 64), Tile(FP32, 4, 64)
@@ -98,8 +104,11 @@ def designs() -> Iterator[tuple[str, Program]]:
             yield f"functions {at} {dtype} {shape} {method}", applied(FABRICS[at], Tile(dtype, *shape), count, method)
 
 
-def products(fabric: FabricConfig) -> Program:
-    """Products of all shapes as maps and as reductions, and some of INT8 or with a transposed operand."""
+def products(fabric: FabricConfig, terms: int | None = None) -> Program:
+    """Products of all shapes as maps and as reductions, and some of INT8 or with a transposed operand.
+
+    With ``terms``, those of BF16 have fused sums of so many.
+    """
     graph = Graph("products")
     for at, (rows, inner, cols) in enumerate(SHAPES):
         kinds = [("map", BF16, BF16, False), ("accum", BF16, FP32, False)]
@@ -109,7 +118,8 @@ def products(fabric: FabricConfig) -> Program:
             left = graph.source(f"left{name}", Tile(dtype, rows, inner), [4, 4])
             shape = (cols, inner) if transposed else (inner, cols)
             right = graph.source(f"right{name}", Tile(dtype, *shape), [4, 4])
-            function = Matmul(out=out, transposed=transposed)
+            fused = terms is not None and dtype is BF16
+            function = Matmul(transposed, out, "fused" if fused else "ordered", terms if fused else None)
             getattr(left, method)(function, right, name=f"{method}{name}").sink(f"y{name}")
     return Program(graph, fabric=fabric)
 
@@ -192,10 +202,24 @@ def applied(fabric: FabricConfig, tile: Tile, count: int, method: str) -> Progra
     return Program(graph, fabric=fabric)
 
 
+def addresses(fabric: FabricConfig) -> Program:
+    """Loads from addresses, stores to others, and items of tuples."""
+    graph = Graph("addresses")
+    for rows, cols in LAYOUTS:
+        name, shape = f"{rows}x{cols}", [16 * rows, 4 * cols]
+        read, written = (graph.tensor(f"{each}{name}", shape, BF16) for each in ("read", "written"))
+        at, to = (graph.source(f"{each}{name}", Tile(UINT32), [4]) for each in ("at", "to"))
+        tiles = at.load_random(read, tile=(rows, cols), name=f"load{name}")
+        tiles.store_random(written, to, name=f"store{name}").sink(f"stored{name}")
+        x, y = (graph.source(f"{each}{name}", Tile(BF16, rows, cols), [4]) for each in "xy")
+        x.zip(y, name=f"pair{name}").item_of(1, name=f"item{name}").sink(f"second{name}")
+    return Program(graph, fabric=replace(fabric, memory=MemoryConfig(beat_bytes=fabric.link_bytes)))
+
+
 def layouts(fabric: FabricConfig) -> Program:
     """Loads, stores and channels of tiles, tiles that are joined and those that are split."""
     graph = Graph("layouts")
-    for rows, cols in ((4, 16), (16, 16), (16, 64), (1, 64), (4, 8)):
+    for rows, cols in LAYOUTS:
         name = f"{rows}x{cols}"
         tensor = graph.tensor(f"t{name}", [16 * rows, 4 * cols], BF16)
         loaded = graph.load(tensor, tile=(rows, cols), out=(4,), name=f"load{name}")

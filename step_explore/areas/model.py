@@ -105,16 +105,10 @@ def priced(found: Amounts) -> Area:
 
 @cache
 def price(name: str) -> Price:
-    """The area of one of ``name``. Lanes of formats that were not measured are as dear as the dearest with the same
-    operands that was, or else as the dearest of the function."""
-    prices = coefficients()
-    if name in prices:
-        return prices[name]
-    alike, kind = list[Price](), name.rpartition(".")[0]
-    while not alike and "." in kind:
-        alike = [each for other, each in prices.items() if other.startswith(f"{kind}.")]
-        kind = kind.rpartition(".")[0]
-    return max(alike, default=(0.0, 0.0, 0.0, 0.0))
+    """The area of one of ``name``; arithmetic in a format that was not measured is as dear as the dearest that was."""
+    prices, (kind, _, format) = coefficients(), name.rpartition(".")
+    alike = (each for other, each in prices.items() if format.isupper() and other.rpartition(".")[0] == kind)
+    return prices[name] if name in prices else max(alike, default=(0.0, 0.0, 0.0, 0.0))
 
 
 @cache

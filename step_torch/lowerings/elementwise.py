@@ -101,11 +101,11 @@ def numbers_of(at: Importer, given: Sequence[Any]) -> list[Any]:
     others = [each for each in given if not is_number(each) and not _uniform(each)]
     if not any(sizes(each.dims) == at.meta.shape for each in others):
         return [*given]
-    return [each.exact.flat[0].item() if _uniform(each) else each for each in given]
+    return [each.data.flat[0].item() if _uniform(each) else each for each in given]
 
 
 def _uniform(given: Any) -> bool:
-    return isinstance(given, Stored) and given.exact is not None and np.ptp(given.exact * 1.0) == 0
+    return isinstance(given, Stored) and given.is_constant and bool((given.data == given.data.flat[:1]).all())
 
 
 def is_number(given: Any) -> bool:

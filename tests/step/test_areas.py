@@ -52,7 +52,7 @@ def test_memories_by_their_words() -> None:
 
 
 def test_what_was_not_measured_is_as_dear_as_the_dearest() -> None:
-    assert price("matmul.lanes.OTHER") == max(price("matmul.lanes.BF16"), price("matmul.lanes.INT8"))
+    assert price("multiply.OTHER") == max(price(f"multiply.{each}") for each in ("BF16", "FP32", "INT8", "INT32"))
     assert price("unknown") == (0, 0, 0, 0)
 
 

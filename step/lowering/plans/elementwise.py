@@ -6,8 +6,9 @@ from step.functions.elementwise import Add, Mul, MulAdd, Scale, Sub
 from step.language.dtypes import FP32, DType
 from step.language.function import Function
 from step.language.types import Tile
+from step.lowering.plans.parts import computation
 from step.lowering.plans.plan import Application
-from step.lowering.plans.vector import VectorPlan, rounding, vector_plan
+from step.lowering.plans.vector import VectorPlan, rounded, rounding, vector_plan
 
 
 def plan(function: Function, application: Application) -> VectorPlan:
@@ -20,18 +21,23 @@ def plan(function: Function, application: Application) -> VectorPlan:
     formats = [each.dtype for each in operands if isinstance(each, Tile)]
     stages = application.fabric.stages
     adds = stages if formats[0].is_float else 1
+    if not formats[0].is_float:  # what is beyond the result is not computed
+        formats = [min(each, application.words(-1).dtype, key=lambda each: each.bits) for each in formats]
     match function:
         case Add() | Sub():
-            cycles = adds
+            cycles, parts = adds, [computation("add", *formats)]
         case Mul():
-            cycles = _product(formats, stages)
+            cycles, parts = _product(formats, stages), [computation("multiply", *formats)]
         case Scale():
             cycles = stages if formats[0].is_float else min(stages, 2)
+            parts = [computation("multiply", FP32 if formats[0].is_float else formats[0])]
         case MulAdd():
             cycles = _product(formats[:2], stages) + adds
+            parts = [computation("multiply", *formats[:2]), computation("add", *formats)]
         case _:
-            cycles = 1
-    return vector_plan(function, application, cycles=cycles + rounding(application))
+            cycles, parts = 1, [computation("max", *formats)]
+    computes = *parts, *rounded(application)
+    return vector_plan(function, application, cycles=cycles + rounding(application), computes=computes)
 
 
 def _product(formats: list[DType], stages: int) -> int:

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from step.language.dtypes import FP32, INT32
 from step.lowering.plans.blocks import Arrangement, banks_of, memory_of
-from step.lowering.plans.parts import Circuit, Memory, Part
+from step.lowering.plans.parts import Circuit, Memory, Part, computation
 from step.lowering.plans.plan import DatapathPlan, Timing
 from step.lowering.plans.rows import entry, largest
 from step.lowering.plans.words import Words
@@ -61,10 +62,10 @@ class MatmulPlan(DatapathPlan):
     @property
     def parts(self) -> Iterable[Part]:
         """Lanes, the stores of operands in front of them, sums, and the store of the result."""
-        shape, dtype, out = self.arrangement, self.operands[0].dtype.name, self.result.dtype.name
-        yield Circuit(f"matmul.lanes.{dtype}", shape.lanes)
-        yield Circuit(f"matmul.lane_stages.{dtype}", shape.lanes * shape.stages)
-        yield Circuit(f"matmul.rounded_lanes.{out}", shape.lanes)
+        shape, dtype = self.arrangement, self.operands[0].dtype
+        yield Circuit(computation("fused_products" if self.terms > 1 else "multiply", dtype), self.lanes)
+        yield Circuit(computation("add", FP32 if dtype.is_float else INT32), shape.lanes)
+        yield Circuit(computation("round", self.result.dtype), shape.lanes * self.rounds)
         yield Circuit("matmul", amounts={"reduce": self.reduce, "dynamic": self.fewer})
         for port, operand in enumerate(self.operands):
             if self.assembled[port]:

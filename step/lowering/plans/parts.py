@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from step.language.dtypes import DType
+
 
 @dataclass(frozen=True)
 class Parts:
@@ -68,7 +70,8 @@ class Memory:
 
 @dataclass(frozen=True)
 class Circuit:
-    """``count`` times what is called ``kind``: lanes, joins, or wires, registers and counters by their ``amounts``."""
+    """``count`` times what is called ``kind``: a `computation`, or wires, registers and counters by their
+    ``amounts``."""
 
     kind: str
     count: int = 1
@@ -76,3 +79,9 @@ class Circuit:
 
 
 Part = Store | Memory | Circuit
+
+
+def computation(name: str, *formats: DType) -> str:
+    """The kind of a piece of arithmetic, on the widest of ``formats``; of integers only the bits count."""
+    widest = max(formats, key=lambda each: each.bits)
+    return f"{name}.{widest if widest.is_float else f'INT{widest.bits}'}"

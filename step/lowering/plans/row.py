@@ -11,7 +11,7 @@ from step.errors import FabricError
 from step.functions.row import RowSum
 from step.language.function import Function
 from step.lowering.plans.fused import fused_cycles
-from step.lowering.plans.parts import Circuit, Part, Parts, Store
+from step.lowering.plans.parts import Circuit, Part, Parts, Store, computation
 from step.lowering.plans.plan import Application, TilePlan, Timing
 from step.lowering.plans.rows import largest, parts
 from step.lowering.plans.vector import rounding
@@ -140,16 +140,20 @@ class RowPlan(TilePlan):
     @property
     def parts(self) -> Iterable[Part]:
         """The joins of a tree, those behind it in time, and stores on either side."""
-        shape, source, name = self.arrangement, self.tile.dtype.name, self.function.name
+        shape, source = self.arrangement, self.tile.dtype
         later = self.levels - (shape.across - 1).bit_length()
-        amounts = {"dynamic": self.most_rows > 0, "later_bits": later * self.tile.dtype.bits}
+        amounts = {"dynamic": self.most_rows > 0, "later_bits": later * source.bits}
         yield Circuit("row", amounts=amounts | {"result_bits": self.result.bits * self.result_store.copies})
         if self.terms > 1:
-            yield Circuit(f"{name}.terms.{source}", shape.down * shape.across)
-            yield Circuit(f"{name}.gathers.{source}", shape.down * shape.across // self.terms)
-        yield Circuit(f"{name}.joins.{source}", shape.down * (shape.across // self.terms - 1) + later)
-        yield Circuit(f"{name}.lanes.{source}", shape.lanes)
-        yield Circuit(f"{name}.rounded.{self.result.dtype.name}", shape.down * self.rounds)
+            yield Circuit(computation("fused_terms", source), shape.down * shape.across)
+            yield Circuit(computation("fused_sums", source), shape.down * shape.across // self.terms)
+        joins = shape.down * (shape.across // self.terms - 1) + later
+        if isinstance(self.function, RowSum):
+            yield Circuit(computation("add", source), joins)
+            yield Circuit(computation("round", self.result.dtype), shape.down * self.rounds)
+        else:  # of scalars without zeros of two signs the order is that of integers
+            yield Circuit(f"max.INT{source.bits}", joins)
+            yield Circuit(computation("flush", source), shape.lanes * source.is_float)
         if self.store is not None:
             yield self.store
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from step.language.dtypes import BF16, STORED, DType
 from step.language.function import Function
-from step.lowering.plans.parts import Circuit, Memory, Part, Parts, Store
+from step.lowering.plans.parts import Circuit, Memory, Part, Parts, Store, computation
 from step.lowering.plans.plan import Application, DatapathPlan, Timing
 from step.lowering.plans.rows import largest, parts
 from step.lowering.plans.words import Schedule, Words
@@ -21,7 +21,7 @@ class Lane:
     """A part of a datapath: ``function`` of one scalar of each operand, of ``formats``; the result is one of ``out``.
 
     It takes ``cycles``, the registers in front of it counted; ``stages``: those of `FabricConfig`. A reduction's first
-    operand is its state.
+    operand is its state. ``computes`` names every `computation` in it.
     """
 
     function: Function
@@ -29,15 +29,21 @@ class Lane:
     out: DType
     stages: int
     cycles: int
+    computes: tuple[str, ...]
 
 
 def vector_plan(
-    function: Function, application: Application, *, cycles: int, operands: Sequence[Words] = ()
+    function: Function,
+    application: Application,
+    *,
+    cycles: int,
+    operands: Sequence[Words] = (),
+    computes: tuple[str, ...] | None = None,
 ) -> VectorPlan:
     """The plan of ``function``, whose lanes take ``cycles``, on at most `vector_lanes` of them.
 
     Of those the fewest are taken that reach the shortest interval. ``operands``: where they are others than those of
-    the application.
+    the application. ``computes``: every `computation` in a lane, by default one of its own name, and one that rounds.
     """
     operands = tuple(operands) or tuple(map(application.words, range(len(application.inputs))))
     fabric, result, dynamic = application.fabric, application.words(-1), application.dynamic
@@ -49,7 +55,9 @@ def vector_plan(
     interval = max(*(each.words for each in ports), -(-scalars // possible[-1]), cycles if application.reduce else 1)
     lanes = next(each for each in possible if -(-scalars // each) <= interval)
     formats = *state, *(each.dtype for each in operands)
-    lane = Lane(function, formats, result.dtype, fabric.stages, cycles)
+    if computes is None:
+        computes = computation(function.name, *formats), *rounded(application)
+    lane = Lane(function, formats, result.dtype, fabric.stages, cycles, computes)
     return VectorPlan(lane, operands, result, lanes, application.reduce, result.rows if dynamic else 0)
 
 
@@ -87,10 +95,8 @@ class VectorPlan(DatapathPlan):
     @property
     def parts(self) -> Iterable[Part]:
         """Lanes, stores of words that wait to become groups, and of groups that become words."""
-        lane = self.lane
-        formats = "x".join(each.name for each in lane.formats)
-        yield Circuit(f"{lane.function.name}.lanes.{formats}.{lane.out.name}", self.lanes)
-        yield Circuit("vector", amounts={"lane_stages": self.lanes * lane.stages, "dynamic": self.most_rows > 0})
+        yield Circuit("vector")
+        yield from (Circuit(each, self.lanes) for each in self.lane.computes)
         yield from filter(None, (*map(self.store, self.operands), self.result_store))
         if self.reduce:
             yield Memory(self.lanes * self.result.dtype.bits, self.groups)
@@ -179,3 +185,8 @@ class VectorPlan(DatapathPlan):
 def rounding(application: Application) -> int:
     """Cycles to round an FP32 result to the format that is wanted."""
     return int(application.words(-1).dtype in (BF16, *STORED))
+
+
+def rounded(application: Application) -> tuple[str, ...]:
+    """The `computation` that does it, if there is one."""
+    return (computation("round", application.words(-1).dtype),) * rounding(application)

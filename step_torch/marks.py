@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from step.errors import InputError, expect
-from step_torch.sights import Sight, asks, sight_of
+from step_torch.sights import Sight, asks, configs_of, sight_of
 
 
 @torch.library.custom_op("step::attention", mutates_args=())
@@ -287,11 +287,6 @@ def _activation(function: Any) -> str:
     if kind in ("GELU", "GELUActivation"):
         return "gelu_tanh" if getattr(function, "approximate", "none") == "tanh" else "gelu"
     return ACTIVATIONS.get(kind, "")
-
-
-def configs_of(module: nn.Module) -> list[Any]:
-    """The configurations of transformers in a module."""
-    return list({id(each.config): each.config for each in module.modules() if hasattr(each, "config")}.values())
 
 
 def _refusal(what: str) -> Refused:

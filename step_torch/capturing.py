@@ -20,8 +20,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, fx, nn
-from torch.export.graph_signature import InputKind, InputSpec, TensorArgument
+from torch import Tensor, nn
 
 from step.errors import InputError
 from step.host.files import write_atomically, writing
@@ -29,6 +28,7 @@ from step.host.paths import named_file
 from step.programs.data.npz import Arrays
 from step_torch.archive import RESULTS
 from step_torch.calling import SITE, calling, check_arguments, check_call
+from step_torch.known import compute_known
 from step_torch.lacking import lacking, listed, owner_of
 from step_torch.layers import Layers as Layers
 from step_torch.layers import Past, cache_name, kinds_of, name_of, tables, turning
@@ -51,10 +51,9 @@ WHOLE = (
 )
 """Operators of ATen that are not taken apart."""
 
-WEIGHTS = (InputKind.PARAMETER, InputKind.USER_INPUT)
-"""What a file has as it is: all else that is read is computed as far as it can be."""
-
-OWN = tuple(f"step_torch/{name}.py" for name in ("capturing", "layers", "marks", "references", "calling"))
+OWN = tuple(
+    f"step_torch/{name}.py" for name in ("capturing", "known", "layers", "marks", "sights", "references", "calling")
+)
 
 _FRAME = re.compile(r'File "(.*?)", line (\d+), in (.*)')
 
@@ -249,48 +248,10 @@ def _exported(module: nn.Module, args: tuple[Tensor, ...], dynamic_shapes: Any) 
     for op in [each for each in table if each.name().split("::")[-1].split(".")[0] in WHOLE]:
         table.pop(op)
     program = program.run_decompositions(table)
-    _fold(program)
+    compute_known(program)
     for node in program.graph.nodes:
         _shorten(node.meta)
     return program
-
-
-def _fold(program: torch.export.ExportedProgram) -> None:
-    """Compute what no argument decides once, and store it: masks, tables and biases of positions."""
-    graph, specs = program.graph, program.graph_signature.input_specs
-    given = [node for node in graph.nodes if node.op == "placeholder"]
-    data = {**program.state_dict, **program.constants}
-    found = {node: data[spec.target] for node, spec in zip(given, specs, strict=True) if spec.target is not None}
-    known = {node for node, spec in zip(given, specs, strict=True) if node in found and spec.kind not in WEIGHTS}
-    made = list[fx.Node]()
-    for node in graph.nodes:
-        reads = set(node.all_input_nodes)
-        if node.op != "call_function" or reads - found.keys() or (reads and not reads & known) or _is_random(node):
-            continue
-        args, options = (fx.node.map_arg(each, found.get) for each in (node.args, node.kwargs))
-        found[node] = node.target(*args, **options)
-        known.add(node)
-        made.append(node)
-    place = next((at for at, spec in enumerate(specs) if spec.kind is InputKind.USER_INPUT), len(specs))
-    for node in made:
-        if isinstance(found[node], Tensor) and not known.issuperset(node.users):
-            with graph.inserting_before(given[place]):
-                constant = graph.placeholder(f"known_{node.name}")
-            constant.meta = {"val": node.meta["val"]}
-            node.replace_all_uses_with(constant, delete_user_cb=lambda user: user not in known)
-            program.constants[constant.name] = found[node].clone()
-            spec = InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(name=constant.name), constant.name)
-            specs.insert(place, spec)
-            given.insert(place, constant)
-            place += 1
-    for node in graph.find_nodes(op="call_function", target=torch.ops.aten._assert_tensor_metadata.default):
-        graph.erase_node(node)
-    graph.eliminate_dead_code()
-    program.graph_module.recompile()
-
-
-def _is_random(node: fx.Node) -> bool:
-    return torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
 
 
 def _shorten(meta: dict[str, Any]) -> None:

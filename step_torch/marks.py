@@ -6,10 +6,8 @@ A mark says what it takes, and refuses everything else: what it does not know of
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from itertools import cycle
 from typing import Any
@@ -19,6 +17,7 @@ from torch import Tensor, nn
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from step.errors import InputError, expect
+from step_torch.sights import Sight, asks, configs_of, sight_of
 
 
 @torch.library.custom_op("step::attention", mutates_args=())
@@ -118,14 +117,6 @@ IDLE = ("position_ids", "cache_position", "use_cache", "sliding_window")
 """Options that change no result: attention of transformers is given them on the way, windows as masks, too."""
 
 
-@dataclass(frozen=True)
-class Sight:
-    """The rows that one sees: none behind it, where it is ``causal``, and of the others the last ``window``."""
-
-    causal: bool
-    window: int | None = None
-
-
 EXPERTS: dict[str, tuple[bool, str]] = {
     "has_post_expert_norm": (False, "a norm behind them"),
     "_is_expert_parallel": (False, "several devices"),
@@ -180,7 +171,10 @@ class Marks:
         self._paths = {id(each): path for path, each in module.named_modules()}
         self._again = cycle(self._sights)
         before = [
-            (each, key, getattr(each, key, None)) for each in configs for key in _KEYS if _asks(module, each, key)
+            (each, key, getattr(each, key, None))
+            for each in configs
+            for key in _KEYS
+            if key != _KEYS[0] or asks(module, each)
         ]
         self._before = {id(config): str(value) for config, key, value in before if key == _KEYS[0] and value}
         for config, key, _ in before:
@@ -245,7 +239,7 @@ class Marks:
         if torch.compiler.is_exporting():
             sight = next(self._again)
         else:
-            sight = _sight(rest["mask_function"], rest.get("local_size") or rest["kv_length"]) if plain else None
+            sight = sight_of(rest["mask_function"], rest.get("local_size") or rest["kv_length"]) if plain else None
             self._sights.append(sight)
         never = {"allow_is_causal_skip": False, "allow_is_bidirectional_skip": False}
         made: Tensor = sdpa_mask(attention_mask=attention_mask, **{**rest, **never})
@@ -295,33 +289,9 @@ def _activation(function: Any) -> str:
     return ACTIVATIONS.get(kind, "")
 
 
-def configs_of(module: nn.Module) -> list[Any]:
-    """The configurations of transformers in a module."""
-    return list({id(each.config): each.config for each in module.modules() if hasattr(each, "config")}.values())
-
-
-def _asks(module: nn.Module, config: Any, key: str) -> bool:
-    """Whether the modules of ``config`` ask the registry of attention, and do not do that by themselves."""
-    files = {type(each).__module__ for each in module.modules() if getattr(each, "config", None) is config}
-    return key != _KEYS[0] or any(hasattr(sys.modules[each], "ALL_ATTENTION_FUNCTIONS") for each in files)
-
-
 def _refusal(what: str) -> Refused:
     """Makes errors about ``what``."""
     return lambda why: InputError(f"{what} {why}")
-
-
-def _sight(function: Callable[..., Tensor], span: int) -> Sight | None:
-    """The rows that ``function`` lets one see, which may change after ``span`` of them; None for anything else."""
-    zero, query = torch.zeros((), dtype=torch.int64), torch.tensor([[0], [span - 1], [span], [2 * span + 1]])
-    key = torch.arange(2 * span + 2)[None]
-    seen = function(zero, zero, query, key).expand(len(query), key.shape[1])
-    known = {
-        Sight(False): torch.ones_like(seen),
-        Sight(True): key <= query,
-        Sight(True, span): (key <= query) & (key > query - span),
-    }
-    return next((sight for sight, each in known.items() if torch.equal(seen, each)), None)
 
 
 def _shown(value: Any) -> str:

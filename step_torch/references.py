@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from step.errors import InputError
-from step_torch.marks import Marks, configs_of
+from step_torch.marks import Marks
+from step_torch.sights import configs_of
 
 SAME = 1e-4
 """By how much of the largest number results with marks may be off from those without, all in float64: what a module

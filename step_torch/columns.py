@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnChoice:
     """Columns ``order`` of ``of``, which may have several dimensions; ``~c`` is column c negated, and `none` zeros."""
 
     of: Value | Stored
@@ -48,24 +48,24 @@ class Columns:
         own = [TensorAxis(f"{self.axis.name}_{at}", extent) for at, extent in enumerate(self.order.shape)]
         return (*self.of.dims[:-1], *((each,) if each.extent > 1 else () for each in own))
 
-    def negated(self) -> Columns:
+    def negated(self) -> ColumnChoice:
         """-x."""
         return self.changed(np.invert)
 
-    def changed(self, change: Callable[[np.ndarray], np.ndarray]) -> Columns:
+    def changed(self, change: Callable[[np.ndarray], np.ndarray]) -> ColumnChoice:
         """The order that ``change`` makes of this one."""
         return replace(self, order=change(self.order))
 
     def is_beside(self, other: Any) -> bool:
         """Whether ``other`` has columns of the same value."""
-        return isinstance(other, Columns) and other.of is self.of
+        return isinstance(other, ColumnChoice) and other.of is self.of
 
     def in_shape(self, at: Importer, shape: tuple[int, ...]) -> Any:
         """Other dimensions of the order, or of what comes before."""
         for place in range(len(shape) + 1):
             if prod(shape[:place]) == prod(sizes(self.of.dims[:-1])) and prod(shape[place:]) == self.order.size:
                 of = self.of if place == self.outer else in_shape(at, self.of, (*shape[:place], self.axis.extent))
-                return Columns(of, self.order.reshape(shape[place:]))
+                return ColumnChoice(of, self.order.reshape(shape[place:]))
         return in_shape(at, self.value(at), shape)
 
     def value(self, at: Importer) -> Value:
@@ -102,9 +102,9 @@ class Columns:
         return replace(value, stream=stream, dims=with_dim(value.dims, -1, axis), layout=layout)
 
 
-def columns_of(at: Importer, x: Any) -> Columns:
+def columns_of(at: Importer, x: Any) -> ColumnChoice:
     """All columns of ``x`` in their order."""
-    if isinstance(x, Columns):
+    if isinstance(x, ColumnChoice):
         return x
     value = x if isinstance(x, Stored) else merged(at, at.value(x), -1)
-    return Columns(value, np.arange(sizes(value.dims)[-1]))
+    return ColumnChoice(value, np.arange(sizes(value.dims)[-1]))

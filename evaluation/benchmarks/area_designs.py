@@ -118,8 +118,8 @@ def products(fabric: FabricConfig, terms: int | None = None) -> Program:
             left = graph.source(f"left{name}", Tile(dtype, rows, inner), [4, 4])
             shape = (cols, inner) if transposed else (inner, cols)
             right = graph.source(f"right{name}", Tile(dtype, *shape), [4, 4])
-            fused = terms is not None and dtype is BF16
-            function = Matmul(transposed, out, "fused" if fused else "ordered", terms if fused else None)
+            sums = ("fused", terms) if terms is not None and dtype is BF16 else ("ordered", None)
+            function = Matmul(transposed, out, *sums)
             getattr(left, method)(function, right, name=f"{method}{name}").sink(f"y{name}")
     return Program(graph, fabric=fabric)
 

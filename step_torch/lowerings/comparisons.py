@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from step import BF16, BOOL, FP32, DType, Stream
-from step.functions import Compare, Where
+from step import BF16, BOOL, FP32, INT32, DType, Stream
+from step.functions import Compare, Round, Where
 from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import Value, sizes
 from step_torch.lowerings.elementwise import alongside, cast, constant, is_number, kept, numbers_of
@@ -123,8 +123,14 @@ def to(
     """Another format; one that is wider holds the same numbers, and costs nothing."""
     if at.dtype is BOOL:
         return truth(at, x)
-    if isinstance(x, Stored) and x.data.dtype == BF16.numpy:
+    if isinstance(x, Stored) and x.data.dtype == BF16.numpy and at.dtype.is_float:
         return x
     value = at.value(x)
-    stream = cast(at, value.stream, at.dtype) if kept(value.stream) is BOOL else at.rounded(value.stream)
+    stream, have = value.stream, kept(value.stream)
+    if have is BOOL:
+        stream = cast(at, stream, BF16)
+    if not at.dtype.is_float and have is not at.dtype:
+        stream = cast(at, stream.map(Round("trunc"), name=at.name("whole")), at.dtype)
+    elif at.dtype.is_float:
+        stream = at.rounded(cast(at, stream, FP32) if have is INT32 else stream)
     return with_dtype(value, stream, at.dtype)

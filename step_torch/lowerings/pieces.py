@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from step_torch.columns import Columns, columns_of
+from step_torch.columns import ColumnChoice, columns_of
 from step_torch.importing import Importer
 from step_torch.layouts import sizes
 from step_torch.lowerings.shapes import Cached, over, spread
@@ -63,7 +63,7 @@ def concatenate(at: Importer, parts: list[Any], dim: int = 0) -> Any:
     if len(parts) == 2 and isinstance(parts[0], Stored) and not parts[0].is_parameter and dim == len(parts[0].dims) - 2:
         return Cached(parts[0], parts[1])
     first = parts[0]
-    if isinstance(first, Columns) and dim >= first.outer and all(first.is_beside(each) for each in parts):
+    if isinstance(first, ColumnChoice) and dim >= first.outer and all(first.is_beside(each) for each in parts):
         return first.changed(lambda order: np.concatenate([each.order for each in parts], dim - first.outer))
     return chained(at, [at.value(each) for each in parts], dim)
 
@@ -120,7 +120,7 @@ def chosen(at: Importer, x: Any, dim: int, numbers: Sequence[int]) -> Any:
         shape = sizes(x.dims)
         dims = at.axes(at.name(), (*shape[:dim], len(numbers), *shape[dim + 1 :]))
         return x.formed(f"{at.node.name}_{dim}_{numbers[0]}", lambda data: data.take(numbers, dim), dims)
-    if dim < (x.outer if isinstance(x, Columns) else len(x.dims) - 1):
+    if dim < (x.outer if isinstance(x, ColumnChoice) else len(x.dims) - 1):
         if isinstance(numbers, range) and numbers.step > 0:
             return kept(at, at.value(x), dim, numbers)
         return picked(at, at.value(x), dim, numbers)

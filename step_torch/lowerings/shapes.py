@@ -13,7 +13,7 @@ import numpy as np
 
 from step import BOOL
 from step.functions import Where
-from step_torch.columns import Columns
+from step_torch.columns import ColumnChoice
 from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import AxisPart, Dims, TensorAxis, Value, sizes
 from step_torch.pieces import chained, with_dim
@@ -98,7 +98,7 @@ def spread(at: Importer, x: Any, shape: tuple[int, ...]) -> Any:
         return x
     if isinstance(x, Stored) and x.is_parameter:
         return x.formed(at.node.name, lambda data: np.broadcast_to(data, shape), at.axes(at.name(), shape))
-    if isinstance(x, Columns) and sizes(x.dims)[: x.outer] == shape[: x.outer]:
+    if isinstance(x, ColumnChoice) and sizes(x.dims)[: x.outer] == shape[: x.outer]:
         return x.changed(lambda order: np.broadcast_to(order, shape[x.outer :]))
     value = at.value(x)
     value = replace(value, dims=((),) * (len(shape) - len(value.dims)) + value.dims)
@@ -118,7 +118,7 @@ def spread(at: Importer, x: Any, shape: tuple[int, ...]) -> Any:
 
 def over(at: Importer, x: Any, dims: Dims) -> Any:
     """``x`` with other dimensions of one among its own."""
-    if (isinstance(x, Stored) and x.is_parameter) or isinstance(x, Columns):
+    if (isinstance(x, Stored) and x.is_parameter) or isinstance(x, ColumnChoice):
         return in_shape(at, x, sizes(dims))
     lies_so = isinstance(x, Stored) and dims[-1:] == x.dims[-1:]
     return replace(x if lies_so else at.value(x), dims=dims)

@@ -130,7 +130,7 @@ def to(
     if have is BOOL:
         stream = cast(at, stream, BF16)
     if not at.dtype.is_float and have is not at.dtype:
-        stream = cast(at, stream.map(Round("trunc"), name=at.name("whole")), at.dtype)
+        stream = cast(at, stream.map(Round(direction="trunc"), name=at.name("whole")), at.dtype)
     elif at.dtype.is_float:
         stream = at.rounded(cast(at, stream, FP32) if have is INT32 else stream)
     return with_dtype(value, stream, at.dtype)

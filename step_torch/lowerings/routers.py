@@ -61,9 +61,19 @@ class Selection:
     """Rows in which others have been filled, by what they were made of."""
     sums: list[Value] = field(default_factory=list)
     _masks: dict[int, Stream] = field(default_factory=dict)
+    _places: Value | None = None
 
     def __post_init__(self) -> None:
         self.ordered = numbered.Ordered(self.of, self.k, largest=True)
+
+    def places(self, at: Importer) -> Value:
+        """The numbers of all columns."""
+        if self._places is None:
+            rows, columns = self.of.layout.tile
+            numbers = [[*range(columns)]] * rows
+            stream = at.graph.constant(numbers, dtype=INT32, reference=self.of.stream, name=at.name("places"))
+            self._places = replace(self.of, stream=stream, dtype=INT32)
+        return self._places
 
     def mask(self, at: Importer, k: int) -> Stream:
         """Whether each entry is among the ``k`` largest, of BOOL."""
@@ -98,11 +108,19 @@ class Chosen:
     result: int | None = None
     apart: bool = False
     """With one more dimension, of one, behind the entries."""
+    axes: Dims | None = None
+    """The dimensions of rows of places, where these are not those of the selection."""
 
     @property
     def dims(self) -> Dims:
         """The dimensions of the rows."""
-        return self.dense.dims
+        return self.axes or self.dense.dims
+
+    def entries(self, at: Importer) -> Value:
+        """All columns: numbers, or of places those of the columns themselves."""
+        if self.result != 1:
+            return self.dense
+        return in_shape(at, self.selection.places(at), sizes(self.dims))
 
     def value(self, at: Importer) -> Value:
         """The chosen entries side by side, the largest first."""
@@ -114,16 +132,17 @@ class Chosen:
 
     def filled(self, at: Importer, fill: float) -> Value:
         """All columns, with ``fill`` in the place of those that were not chosen."""
-        selection, key = self.selection, (id(self.dense), fill)
+        selection, dense = self.selection, self.entries(at)
+        key = id(dense), fill
         if self.zeroed and fill == 0:
-            return self.dense
+            return dense
         if key not in selection.made:
-            if fill == 0 and self.dense is selection.of and selection.positive:
-                stream = self.dense.stream.map(KeepTopK(selection.k), name=at.name("kept"))
-                selection.made[key] = replace(self.dense, stream=stream)
+            if fill == 0 and dense is selection.of and selection.positive:
+                stream = dense.stream.map(KeepTopK(selection.k), name=at.name("kept"))
+                selection.made[key] = replace(dense, stream=stream)
             else:
-                made = self.where(at, self.dense, fill, kept(self.dense.stream))
-                selection.made[key] = replace(made, dtype=self.dense.dtype)
+                made = self.where(at, dense, fill, kept(dense.stream))
+                selection.made[key] = replace(made, dtype=dense.dtype)
         return selection.made[key]
 
     def where(self, at: Importer, chosen: Value | float, other: Any, dtype: DType) -> Value:
@@ -149,7 +168,10 @@ class Chosen:
         if kind in VIEWS:
             shape = at.meta.shape
             supported(shape[-1] == self.selection.k, "what a router chose changes its last dimension")
-            return replace(self, dense=in_shape(at, self.dense, (*shape[:-1], sizes(self.dims)[-1])))
+            whole = (*shape[:-1], sizes(self.dims)[-1])
+            if self.result == 1:
+                return replace(self, axes=at.axes(at.node.name, whole))
+            return replace(self, dense=in_shape(at, self.dense, whole))
         if kind in NEUTRAL and not self.apart and args[1] in (-1, [-1], len(self.dims) - 1, [len(self.dims) - 1]):
             made = lowering(at, self.filled(at, NEUTRAL[kind]), *args[1:], **options)
             if "softmax" in kind:
@@ -179,8 +201,9 @@ class Chosen:
         """A function of single scalars of all columns."""
         others = [each for each in args if hasattr(each, "dims") and not isinstance(each, Chosen)]
         several = [each for each in args if isinstance(each, Chosen)]
-        filled = [self.selection.made.get((id(each.dense), 0.0)) for each in several]
-        given = [each.dense if own is None else own for each, own in zip(several, filled, strict=True)]
+        whole = [each.entries(at) for each in several]
+        filled = [self.selection.made.get((id(each), 0.0)) for each in whole]
+        given = [each if own is None else own for each, own in zip(whole, filled, strict=True)]
         factors = [each > 0 for each in args[1:] if isinstance(each, int | float)]
         stays = kind in ("mul", "div", "_to_copy", "to", "clone") and all(
             any(each is one for one in self.selection.sums) for each in others
@@ -206,13 +229,8 @@ def top(
         return tuple(back(made.result(at, columns=bool(n))) if at.is_read(n) else None for n in range(2))
     positive = _is_positive(at, at.node.args[0])
     of = at.whole_rows(x, "a router looks at a whole row")
-    selection, (rows, columns) = Selection(of, k, positive), of.layout.tile
-    values = Chosen(selection, of, positive, result=0)
-    if not at.is_read(1):
-        return values, None
-    numbers = [[*range(columns)]] * rows
-    places = at.graph.constant(numbers, dtype=INT32, reference=of.stream, name=at.name("places"))
-    return values, Chosen(selection, replace(of, stream=places, dtype=INT32), positive=True, result=1)
+    selection = Selection(of, k, positive)
+    return Chosen(selection, of, positive, result=0), Chosen(selection, of, positive=True, result=1)
 
 
 def _number(given: Any) -> Any:

@@ -158,10 +158,11 @@ class Checkpoint:
         return len(kinds) == 1 and len(names) == 1
 
     def weights_of(self, number: int) -> Mapping[str, np.ndarray]:
-        """The weights of a layer, by their names as if it were the first."""
+        """The weights of a layer, by their names in it."""
         if number not in self._read:
-            state = Layers(self.model([number])).state_dict()
-            self._read[number] = {name: _array(each) for name, each in state.items()}
+            state = self.model([number]).state_dict()
+            found = {name: match.end() + 1 for name in state if (match := _LAYER.search(name))}
+            self._read[number] = {name[begin:]: _array(state[name]) for name, begin in found.items()}
         return self._read[number]
 
     def _weights(self, numbers: Sequence[int]) -> Iterator[tuple[str, torch.Tensor]]:
@@ -201,8 +202,7 @@ class _LayerWeights(Mapping[str, np.ndarray]):
         match = _LAYER.search(name)
         if match is None:
             return self.others[name]
-        own = self.checkpoint.weights_of(int(match[1]))
-        return own[f"{name[: match.start(1)]}0{name[match.end(1) :]}".removeprefix("layers.")]
+        return self.checkpoint.weights_of(int(match[1]))[name[match.end() + 1 :]]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.others)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import step
+import step_torch
 from step import Program, Run
 from step.host.progress import silent
 from step.language.tokens import Token
@@ -26,15 +27,18 @@ class TextModel:
 
     @classmethod
     def load(cls, folder: Path | str, *, room: int | None = None) -> TextModel:
-        """Read ``folder``; raises `FormatError` where its files do not fit each other.
+        """Read ``folder``, a capture or a checkpoint; raises `FormatError` where its files do not fit each other.
 
-        ``room``: the most tokens of a text, at most and by default those of the capture.
+        ``room``: the most tokens of a text, at most and by default those of the capture; of a checkpoint 64.
         """
         folder = Path(folder)
         is_tokenizer = (folder / "tokenizer.json").exists()
         path = folder / ("tokenizer.json" if is_tokenizer else "symbols.txt")
         vocabulary = Pieces.load(folder) if is_tokenizer else Symbols(read_symbols(path))
-        model = LanguageModel.load(folder / "model.pt2", room=room)
+        if (folder / "config.json").exists() and not (folder / "model.pt2").exists():
+            model = step_torch.from_pretrained(folder).language_model(room=room or 64)
+        else:
+            model = LanguageModel.load(folder / "model.pt2", room=room)
         vocabulary.check(path, model.vocabulary)
         return cls(model, vocabulary)
 

@@ -17,6 +17,7 @@ from raising import raising
 import step
 import step_torch
 from step.errors import FormatError, InputError
+from step_torch.text import TextModel
 
 pytestmark = pytest.mark.torch
 if find_spec("torch") is None:
@@ -58,6 +59,20 @@ def test_a_folder_writes_as_torch_does(name: str, folders: dict[str, Path]) -> N
     )
     theirs = whole.generate(torch.tensor([prompt]), max_new_tokens=count, do_sample=False, eos_token_id=None)
     assert mine.tolist() == theirs[0, len(prompt) :].tolist()
+
+
+def test_a_tokenizer_beside_it_makes_texts(folders: dict[str, Path]) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    words = {chr(ord("!") + number): number for number in range(64)}
+    kept = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="!"))
+    kept.pre_tokenizer = tokenizers.pre_tokenizers.Split("", "isolated")
+    kept.save(str(folders["Llama"] / "tokenizer.json"))
+    model = TextModel.load(folders["Llama"], room=12)
+    text, run = model.generate("+,-", 5)
+    assert (
+        model.tokens(text.replace(" ", ""))
+        == np.asarray(run.outputs["tokens"]).ravel()[model.model.before("+,-") :].tolist()
+    )
 
 
 def test_a_layer_is_that_of_the_folder_and_no_other_is_read(folders: dict[str, Path], tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ class Cos(Rounded):
     >>> graph = Graph()
     >>> graph.source("x", Tile(FP32), [3]).map(Cos()).sink("y")
     >>> step.run(graph, "interpret", inputs={"x": [0, 1, 32768]}).outputs["y"].numpy().ravel().round(4)
-    array([1.    , 0.5403, 0.3709], dtype=float32)
+    array([1.    , 0.5403, 0.3729], dtype=float32)
     """
 
     cost = 8

@@ -24,7 +24,7 @@ def test_an_import(step: Step, tmp_path: Path) -> None:
     assert (done.code, done.err) == (0, "") or "written" in done.err
     lines = done.out.splitlines()
     assert lines[:4] == [
-        "llama_prefill: 122 operators of 57 of torch, 7 joins that hold 3,584 bytes, 5.5% of the intermediates",
+        "llama_prefill: 122 operators of 53 of torch, 7 joins that hold 3,584 bytes, 5.3% of the intermediates",
         "  from the host: x: bfloat16 [1, 16, 32]",
         "  from the host: rest_0: bfloat16 [1, 16, 16]",
         "  from the host: rest_1: bfloat16 [1, 16, 16]",

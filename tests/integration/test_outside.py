@@ -80,8 +80,6 @@ def test_its_back_end_is_in_the_help(verb: str) -> None:
     (("run", PROGRAM, "--backend", "ideal", "--jump"), "--jump has no effect with --backend ideal; it needs approx"),
     (("run", PROGRAM, "--backend", "ideal", "--events", "--json"),
      "--events has no effect with --backend ideal; it needs approx or rtl"),
-    (("run", PROGRAM, "--backend", "approx", "--check"),
-     "--check has no effect with --backend approx; it needs ideal or interpret or rtl"),
     (("tokens", PROGRAM, "--backend", "ideal"),
      "there are no tokens to show with --backend ideal; it needs approx or rtl"),
 )  # fmt: skip

@@ -146,7 +146,9 @@ def test_operators_of_other_packages_are_among_those_of_the_toolkit() -> None:
 def test_a_function_that_nobody_has(tmp_path: Path) -> None:
     install(tmp_path, "halves", "step.functions", {"halve": "mine.halve"}, {"mine/halve.py": HALVE})
     text = last_line(tmp_path, "import step.functions; step.functions.Halv")
-    assert text.startswith("AttributeError: step.functions has no 'Halv'; did you mean 'Halve'? it has Add, AppendRow,")
+    assert text.startswith(
+        "AttributeError: step.functions has no 'Halv'; did you mean 'Halve'? it has Abs, Add, AppendRow,"
+    )
 
 
 MISSING = """

@@ -87,7 +87,7 @@ def test_less_area_and_fewer_bytes(found: Mapped) -> None:
 def test_a_whole_language_model() -> None:
     """It writes what it wrote before, in fewer cycles."""
     path = CAPTURED / "language" / "flat.pt2"
-    found = step_torch.map(path, luts=300_000, over={**FEW, "sum": ["fused"]}, runs=0)
+    found = step_torch.map(path, luts=400_000, over={**FEW, "sum": ["fused"]}, runs=0)
     model = LanguageModel.load(path)
     whole = model.program(model.begins, WRITTEN, tiling=step_torch.Tiling(1, sum="fused"))
     mapped, default = (step.run(each, backend="approx", values="all") for each in (found.fitted(), whole))
@@ -103,7 +103,7 @@ def test_an_impossible_budget_says_what_is_needed() -> None:
         "sum=ordered, side_by_side=1, held=True, needs lut_sites 48,885, memory_bytes 127,016",
     ):
         step_torch.map(PAGE, luts=10_000, memory_bytes=1_000, over=few)
-    assert step_torch.map(PAGE, luts=47_231, memory_bytes=127_016, over=few, runs=0).best().cycles
+    assert step_torch.map(PAGE, luts=48_885, memory_bytes=127_016, over=few, runs=0).best().cycles
 
 
 def test_depths_of_channels_bring_it_into_the_memory() -> None:

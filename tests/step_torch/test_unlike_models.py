@@ -141,13 +141,8 @@ def test_what_nobody_reads_may_have_any_format(tmp_path: Path) -> None:
 
 def test_constants_of_forward(tmp_path: Path) -> None:
     module = odd.Module(lambda self, x: x * torch.tensor([2.5] * 16))
-    path = step_torch.capture(module, (rows(),), tmp_path / "model.pt2")
-    with pytest.raises(InputError) as caught:
-        step_torch.load(path)
-    assert str(caught.value).endswith(
-        "the constant of forward 'lifted_tensor_0' is float32, not bfloat16: write dtype=torch.bfloat16, or a Python "
-        "number, before step_torch.capture"
-    )
+    check = step_torch.load(step_torch.capture(module, (rows(),), tmp_path / "model.pt2")).check()
+    assert check.error <= 1.1 * check.torch_error
 
 
 @pytest.mark.parametrize("name", odd.ODD)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
+from itertools import chain, pairwise, takewhile
 from math import gcd, prod
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -117,6 +117,9 @@ class Joiner:
     def reordered(self, value: Value, loops: Sequence[AxisPart], why: str) -> Value:
         """``value`` with these loops; those that it has not repeat it."""
         have, loops = value.layout.loops, tuple(loops)
+        apart = [_finer(have, part) for part in loops]
+        if any(len(each) > 1 for each in apart):
+            return self._merged(self.reordered(value, [*chain.from_iterable(apart)], why), apart, loops)
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(have, loops, strict=False)))
         stream = value.stream
         if same == len(have):
@@ -125,6 +128,14 @@ class Joiner:
                 self._enter(f"Repeat along {part}", 0, why)
         else:
             stream = self._buffered(value, same, loops, why)
+        return replace(value, stream=stream, layout=replace(value.layout, loops=loops))
+
+    def _merged(self, value: Value, apart: Sequence[Sequence[AxisPart]], loops: tuple[AxisPart, ...]) -> Value:
+        """``value`` with one of ``loops`` for each group of those that it has."""
+        stream = value.stream
+        for inner, group in enumerate(reversed(apart)):
+            if len(group) > 1:
+                stream = stream.flatten(inner, inner + len(group) - 1, name=self.at.name("merged"))
         return replace(value, stream=stream, layout=replace(value.layout, loops=loops))
 
     def _cut(self, value: Value, side: Side, size: int, why: str) -> Value:
@@ -249,3 +260,11 @@ class Joiner:
 def _tile_bytes(value: Value) -> int:
     (tile,) = value.stream.element.tiles
     return prod(value.layout.tile) * tile.dtype.bytes
+
+
+def _finer(have: Sequence[AxisPart], part: AxisPart) -> list[AxisPart]:
+    """The loops of ``have`` that together are ``part``; itself where these are not several."""
+    own = sorted((each for each in have if each.axis == part.axis), key=lambda each: -each.step)
+    chained = all(one.step == each.step * each.count for one, each in pairwise(own))
+    whole = prod(each.count for each in own) == part.count and own[-1:] and own[-1].step == part.step
+    return own if len(own) > 1 and part not in own and chained and whole else [part]

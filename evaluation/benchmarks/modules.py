@@ -66,7 +66,7 @@ def attention(q: nn.Module, k: nn.Module, v: nn.Module, out: nn.Module, x: Tenso
     """Four heads of attention of ``x`` to ``y``."""
     query, key, value = (each(of).unflatten(-1, (4, -1)).transpose(1, 2) for each, of in ((q, x), (k, y), (v, y)))
     seen = functional.scaled_dot_product_attention(query, key, value, enable_gqa=key.shape[1] != 4, **options)
-    return out(seen.transpose(1, 2).flatten(2))  # type: ignore[no-any-return]
+    return out(seen.transpose(1, 2).flatten(2))
 
 
 def heads(**options: Any) -> nn.Module:
@@ -79,7 +79,7 @@ def by_hand(q: nn.Module, k: nn.Module, v: nn.Module, x: Tensor) -> Tensor:
     """Causal attention by single operators."""
     scores = q(x) @ k(x).mT / HIDDEN**0.5
     hidden = torch.triu(torch.ones(x.shape[1], x.shape[1], dtype=torch.bool), 1)
-    return torch.softmax(scores.masked_fill(hidden, -1e9), -1) @ v(x)  # type: ignore[no-any-return]
+    return torch.softmax(scores.masked_fill(hidden, -1e9), -1) @ v(x)
 
 
 def gates(router: nn.Module, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -93,7 +93,7 @@ def dense_experts(router: nn.Module, *rest: Any) -> Tensor:
     *experts, x = rest
     weight, index = gates(router, x)
     share = torch.zeros_like(router(x)).scatter(-1, index, weight)
-    return sum(share[..., n : n + 1] * each(x) for n, each in enumerate(experts))  # type: ignore[return-value]
+    return sum(share[..., n : n + 1] * each(x) for n, each in enumerate(experts))
 
 
 def looped_experts(router: nn.Module, *rest: Any) -> Tensor:
@@ -134,7 +134,7 @@ def crossed(weight: nn.Module, x: Tensor) -> Tensor:
 
 def factorised(linear: nn.Module, factors: nn.Module, x: Tensor) -> Tensor:
     """A factorisation machine."""
-    return linear(x) + 0.5 * (factors(x) ** 2 - functional.linear(x**2, factors.weight**2)).sum(-1, keepdim=True)  # type: ignore[operator, no-any-return]
+    return linear(x) + 0.5 * (factors(x) ** 2 - functional.linear(x**2, factors.weight**2)).sum(-1, keepdim=True)
 
 
 def scanned(inner: nn.Module, decay: nn.Module, x: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
@@ -148,12 +148,12 @@ def scanned(inner: nn.Module, decay: nn.Module, x: Tensor, state: Tensor) -> tup
 def mixed(receptance: nn.Module, key: nn.Module, x: Tensor, before: Tensor) -> Tensor:
     """RWKV's channel mixing."""
     blended = 0.5 * x + 0.5 * before
-    return torch.sigmoid(receptance(blended)) * key(blended).relu().square()  # type: ignore[no-any-return]
+    return torch.sigmoid(receptance(blended)) * key(blended).relu().square()
 
 
 def last_of(layer: nn.Module, head: nn.Module, x: Tensor) -> Tensor:
     """The head behind the last row."""
-    return head(layer(x)[0][:, -1])  # type: ignore[no-any-return]
+    return head(layer(x)[0][:, -1])
 
 
 IMAGE, SIGNAL, ROWS = [(1, 4, 8, 8)], [(1, 4, 8)], [(1, 8, HIDDEN)]
@@ -303,7 +303,7 @@ MODULES: dict[str, tuple[Callable[[], nn.Module], Shapes]] = {
             )
         ),
         FLAT,
-    ),  # type: ignore[arg-type, return-value]
+    ),
     "two towers": (lambda: Called(two_towers, mlp(nn.ReLU), mlp(nn.ReLU)), PAIR),
     "cross network": (lambda: Called(crossed, nn.Linear(HIDDEN, HIDDEN)), FLAT),
     "factorisation machine": (lambda: Called(factorised, nn.Linear(HIDDEN, 1), nn.Linear(HIDDEN, 8, bias=False)), FLAT),

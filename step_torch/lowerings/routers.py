@@ -19,7 +19,7 @@ from step_torch import numbered
 from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import Dims, Value, sizes
 from step_torch.lowerings.comparisons import choose
-from step_torch.lowerings.elementwise import kept
+from step_torch.lowerings.elementwise import constant, kept
 from step_torch.lowerings.rows import along
 from step_torch.registry import lowers
 from step_torch.sources import Stored, supported
@@ -78,18 +78,14 @@ class Selection:
     def mask(self, at: Importer, k: int) -> Stream:
         """Whether each entry is among the ``k`` largest, of BOOL."""
         if k not in self._masks:
-            graph, rows = at.graph, self.of.stream
-            dtype = rows.element.tiles[0].dtype
-            zero, least = (
-                graph.constant(each, dtype=dtype, reference=rows, name=at.name(name))
-                for each, name in ((0.0, "zero"), (SMALLEST, "least"))
-            )
+            rows = self.of.stream
+            zero = constant(at, 0.0, rows, kept(rows))
             if not self.positive:
-                rows = rows.map(Compare("=="), zero, name=at.name("zeros")).map(
-                    Where(), least, rows, name=at.name("some")
-                )
-            kept = rows.map(KeepTopK(k), name=at.name(f"largest{k}"))
-            self._masks[k] = kept.map(Compare("!="), zero, name=at.name(f"mask{k}"))
+                least = constant(at, SMALLEST, rows, kept(rows))
+                zeros = rows.map(Compare("=="), zero, name=at.name("zeros"))
+                rows = zeros.map(Where(), least, rows, name=at.name("some"))
+            largest = rows.map(KeepTopK(k), name=at.name(f"largest{k}"))
+            self._masks[k] = largest.map(Compare("!="), zero, name=at.name(f"mask{k}"))
         return self._masks[k]
 
 

@@ -41,7 +41,7 @@ STREAMED = [
 ]
 WIDENED = [(RESERVE, "pass")]
 SKELETON = [
-    ("self.room((left == 0) | ~self._puts[port])", "self.room((left == 0) | self._puts[port])"),
+    ("self.room(~runs | ~self._puts[port])", "self.room(~runs | self._puts[port])"),
     ("channel.valid.eq(self.delayed(claim))", "channel.valid.eq(claim)"),
     ("else self.delayed(self._headers[port][name])", "else self._headers[port][name]"),
 ]

@@ -163,8 +163,10 @@ class Writing:
         fields = {}
         for name, number in self._executed.token(port).numbers().items():
             if name in self._firing.unit.rule.outputs[port].header.members:
-                made = self._made(number)  # its range fits
-                fields[name] = made if isinstance(made, Const) else made[: self._firing.width(port, name)]
+                made, width = self._made(number), self._firing.width(port, name)  # its range fits
+                missing = width - len(made) if name == "control" else 0  # whose numbers may need fewer bits
+                made = Cat(made, Const(0, missing)) if missing > 0 else made
+                fields[name] = made if isinstance(made, Const) else made[:width]
         self._firing.put(port, when=self._made(self._executed.flag("put", port)), **fields)
         if self._firing.unit.rule.is_stamped:
             self._enters = self._firing.stamp(port, self._latency(port), self._cycles_behind())

@@ -22,6 +22,7 @@ def alone(bench: Bench, make: Callable[[Graph], Stream]) -> None:
 add("generate", "constant", alone(lambda graph: graph.constant(TALL, [3])))
 add("generate", "constant-nested", alone(lambda graph: graph.constant([[1.5, 2]], [2, 1, 3], dtype=FP32)))
 add("generate", "control", alone(lambda graph: graph.constant(4294967295, [3], dtype=UINT32)))
+add("generate", "listed-control", alone(lambda graph: graph.generate(Tile(UINT32), [0, 3, 9], [2])))
 add("generate", "nothing", alone(lambda graph: graph.constant(1, [0, 2])))
 add("generate", "count", alone(lambda graph: graph.count([7])))
 add("generate", "count-nested", alone(lambda graph: graph.count([2, 3], start=-5, step=-3, dtype=INT32)))

@@ -98,13 +98,14 @@ def constant(at: Importer, number: float, reference: Stream, dtype: DType = FP32
 
 def numbers_of(at: Importer, given: Sequence[Any]) -> list[Any]:
     """``given`` with a number for each constant that has one alone, where another operand has all dimensions."""
-    others = [each for each in given if not is_number(each) and not _uniform(each)]
+    others = [each for each in given if not is_number(each) and not uniform(each)]
     if not any(sizes(each.dims) == at.meta.shape for each in others):
         return [*given]
-    return [each.data.flat[0].item() if _uniform(each) else each for each in given]
+    return [each.data.flat[0].item() if uniform(each) else each for each in given]
 
 
-def _uniform(given: Any) -> bool:
+def uniform(given: Any) -> bool:
+    """Whether ``given`` is a constant of which all scalars are one number."""
     return isinstance(given, Stored) and given.is_constant and bool((given.data == given.data.flat[:1]).all())
 
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from step import BF16
 from step.functions import RowSum
 from step_torch.importing import Importer
 from step_torch.layouts import Dims, Value
@@ -65,15 +64,15 @@ class Hits:
     def _entries(self, at: Importer, x: Chosen) -> Rows:
         """What was chosen for each row there: one entry at most."""
         supported(x.selection is self.chosen.selection, "entries of another choice")
-        own = choose(at, self.chosen.filled(at, 0), x.dense, 0.0, BF16)
-        stream = own.stream.map(RowSum(out=BF16), name=at.name("entry"))
+        own = choose(at, self.chosen.filled(at, 0), x.entries(at), 0.0, at.dtype)
+        stream = own.stream.map(RowSum(out=at.dtype), name=at.name("entry"))
         dims = (*own.dims[:-1], ()) if x.apart else own.dims[:-1]
-        return Rows(Value(stream, dims, replace(own.layout, columns=None), BF16), self.chosen)
+        return Rows(Value(stream, dims, replace(own.layout, columns=None), at.dtype), self.chosen)
 
     def _put(self, at: Importer, base: Any, rows: Rows, *, adds: bool) -> Value:
         at.notes[ALL] = None
         there = any_of(at, self.chosen.filled(at, 0), [-1], keepdim=True)
-        value = choose(at, there, rows.all, 0.0 if adds else base, BF16)
+        value = choose(at, there, rows.all, 0.0 if adds else base, at.dtype)
         return add(at, base, value) if adds else value
 
 
@@ -105,6 +104,9 @@ class Rows:
             return found.lowered(at, lowering, args, options)
         others = [each for each in args if isinstance(each, Rows) and each.chosen is not self.chosen]
         supported(not others and lowering.__module__.endswith(ROWS), "rows that data chooses go through it")
+        second = 2 if at.node.op == "aten.addmm.default" else 1  # a product sums over the rows of its second matrix
+        if lowering.__module__.endswith("products") and any(isinstance(each, Rows) for each in args[second:]):
+            raise Unsupported("rows that data chooses are summed")
         return Rows(
             lowering(at, *(each.all if isinstance(each, Rows) else each for each in args), **options), self.chosen
         )
@@ -120,7 +122,7 @@ def nonzero(at: Importer, x: Any) -> Hits:
     maker = next((node for node in at.nodes.nodes if at.node.args[0].name in node.results), at.node)
     places = at.values.get(maker.args[0].name) if maker.op == "aten.eq.Scalar" else None
     supported(
-        isinstance(x, Chosen) and isinstance(places, Chosen) and places.result == 1,
+        isinstance(x, Chosen) and isinstance(places, Chosen) and places.result == 1 and len(x.dims) == 2,
         "rows that data chooses have a lowering where what topk gives is compared with one number: compute all rows, "
         "and choose with torch.where(c, x, y)",
     )

@@ -19,10 +19,10 @@ from step_torch import numbered
 from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import Dims, Value, sizes
 from step_torch.lowerings.comparisons import choose
-from step_torch.lowerings.elementwise import constant, kept
+from step_torch.lowerings.elementwise import constant, kept, uniform
 from step_torch.lowerings.rows import along
 from step_torch.registry import lowers
-from step_torch.sources import Stored, supported
+from step_torch.sources import supported
 from step_torch.views import in_shape
 
 POSITIVE = ("softmax", "_softmax", "sigmoid", "exp")
@@ -41,6 +41,8 @@ AS_IT_IS = tuple(f"step_torch.lowerings.{name}" for name in ("experts", "hits", 
 """Modules that take what was chosen as it is."""
 
 
+CASTS = ("_to_copy", "to", "clone")
+
 VIEWS = ("view", "reshape", "_unsafe_view")
 
 SCALARS = ("elementwise", "unary", "comparisons")
@@ -57,7 +59,7 @@ class Selection:
     of: Value
     k: int
     positive: bool
-    made: dict[tuple[int, float], Value] = field(default_factory=dict)
+    made: dict[tuple[Any, Dims, float], Value] = field(default_factory=dict)
     """Rows in which others have been filled, by what they were made of."""
     sums: list[Value] = field(default_factory=list)
     _masks: dict[int, Stream] = field(default_factory=dict)
@@ -129,7 +131,7 @@ class Chosen:
     def filled(self, at: Importer, fill: float) -> Value:
         """All columns, with ``fill`` in the place of those that were not chosen."""
         selection, dense = self.selection, self.entries(at)
-        key = id(dense), fill
+        key = dense.stream.key, dense.dims, fill
         if self.zeroed and fill == 0:
             return dense
         if key not in selection.made:
@@ -152,7 +154,7 @@ class Chosen:
     ) -> Any:
         """The node whose ``args`` have this one, lowered for all columns."""
         kind = at.node.op.split(".")[1]
-        if kind in PLACED and isinstance(args[2], Chosen) and args[1] in (-1, len(self.dims) - 1):
+        if kind in PLACED and _are_places(args[2:]) and args[1] in (-1, len(self.dims) - 1):
             return PLACED[kind](at, args[0], *args[2:])
         if lowering.__module__ in AS_IT_IS:
             return lowering(at, *args, **options)
@@ -161,7 +163,7 @@ class Chosen:
             return listed[0].lowered(at, lowering, args, options)
         if kind == "unsqueeze" and args[1] in (-1, len(self.dims)) and not self.apart:
             return replace(self, apart=True)
-        if kind in VIEWS:
+        if kind in VIEWS and not self.apart:
             shape = at.meta.shape
             supported(shape[-1] == self.selection.k, "what a router chose changes its last dimension")
             whole = (*shape[:-1], sizes(self.dims)[-1])
@@ -175,9 +177,9 @@ class Chosen:
             if self.positive:
                 self.selection.sums.append(made)
             return made
-        args = [_number(each) for each in args]
-        if lowering.__module__.rpartition(".")[2] in SCALARS and self._is_alone(args):
-            return self._scalars(at, kind, lowering, args, options)
+        scalars = [each.data.flat[0].item() if uniform(each) else each for each in args]
+        if lowering.__module__.rpartition(".")[2] in SCALARS and self._is_alone(scalars):
+            return self._scalars(at, kind, lowering, scalars, options)
         plain = [each.value(at) if isinstance(each, Chosen) else each for each in args]
         return lowering(at, *plain, **options)
 
@@ -198,20 +200,21 @@ class Chosen:
         others = [each for each in args if hasattr(each, "dims") and not isinstance(each, Chosen)]
         several = [each for each in args if isinstance(each, Chosen)]
         whole = [each.entries(at) for each in several]
-        filled = [self.selection.made.get((id(each), 0.0)) for each in whole]
+        filled = [self.selection.made.get((each.stream.key, each.dims, 0.0)) for each in whole]
         given = [each if own is None else own for each, own in zip(whole, filled, strict=True)]
         factors = [each > 0 for each in args[1:] if isinstance(each, int | float)]
-        stays = kind in ("mul", "div", "_to_copy", "to", "clone") and all(
-            any(each is one for one in self.selection.sums) for each in others
-        )
+        by_sums = all(any(each is one for one in self.selection.sums) for each in others)
+        divides = kind == "div" and isinstance(args[0], Chosen) and len(several) == 1
+        stays = by_sums and (divides or kind in ("mul", *CASTS))
         positive = kind in POSITIVE or (stays and all(factors) and all(each.positive for each in several))
         zeroed = stays and any(own is not None or each.zeroed for each, own in zip(several, filled, strict=True))
-        if kind == "div" and others and _is_rounded(at):
+        if divides and stays and others and _is_rounded(at):
             value = with_dtype(given[0], given[0].stream.map(Div(BF16), others[0].stream, name=at.name()), BF16)
         else:
             queue = iter(given)
             value = lowering(at, *(next(queue) if isinstance(each, Chosen) else each for each in args), **options)
-        return replace(self, dense=value, positive=positive, zeroed=zeroed, result=None)
+        is_same = kind in CASTS and self.result == 1 and not at.dtype.is_float
+        return replace(self, dense=value, positive=positive, zeroed=zeroed, result=1 if is_same else None)
 
 
 @lowers("aten.topk.default")
@@ -229,11 +232,13 @@ def top(
     return Chosen(selection, of, positive, result=0), Chosen(selection, of, positive=True, result=1)
 
 
-def _number(given: Any) -> Any:
-    """A tensor of which all scalars are one number as that, anything else as it is."""
-    if isinstance(given, Stored) and given.is_constant and given.data.size and (given.data == given.data.flat[0]).all():
-        return given.data.flat[0].item()
-    return given
+def _are_places(given: Sequence[Any]) -> bool:
+    """Whether the first one says where a router chose, and the others that are chosen are of the same choice."""
+    index, *others = given
+    is_index = isinstance(index, Chosen) and index.result == 1 and not index.apart
+    return is_index and all(
+        each.selection is index.selection and not each.apart for each in others if isinstance(each, Chosen)
+    )
 
 
 def _gathered(at: Importer, x: Any, index: Chosen) -> Chosen:
@@ -244,12 +249,12 @@ def _gathered(at: Importer, x: Any, index: Chosen) -> Chosen:
 
 def _scattered(at: Importer, x: Any, index: Chosen, source: Any) -> Value:
     """``x`` with other numbers for the entries that a router chose."""
-    return index.where(at, source.dense if isinstance(source, Chosen) else source, x, at.dtype)
+    return index.where(at, source.entries(at) if isinstance(source, Chosen) else source, x, at.dtype)
 
 
 def routed(at: Importer, index: Any, weight: Any, count: int) -> Chosen:
     """The ``weight`` of the experts ``index`` [rows, k] of every row, out of ``count``, wherever they come from."""
-    if isinstance(index, Chosen) and isinstance(weight, Chosen) and index.selection is weight.selection:
+    if isinstance(weight, Chosen) and _are_places([index, weight]):
         return weight
     rows, k = sizes(index.dims)
     none = at.whole_rows(at.constant(np.zeros((rows, count)), "none", "bfloat16"), "a row has a place for each expert")
@@ -269,7 +274,7 @@ def _is_positive(at: Importer, given: Any) -> bool:
     makers = {name: node for node in at.nodes.nodes for name in node.results}
     while (node := makers.get(getattr(given, "name", ""))) is not None:
         kind = node.op.split(".")[1]
-        if kind not in (*VIEWS, "_to_copy", "to", "clone"):
+        if kind not in (*VIEWS, *CASTS):
             return kind in POSITIVE
         given = node.args[0]
     return False

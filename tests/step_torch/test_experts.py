@@ -96,6 +96,31 @@ def marked(self: Block, x: Tensor) -> Tensor:
     return result
 
 
+def others_than_chosen(self: Block, x: Tensor) -> Tensor:
+    weight, index = chosen(self, x)
+    result: Tensor = torch.ops.step.experts(x, 3 - index, weight, self.up.transpose(1, 2), self.down.transpose(1, 2))
+    return result
+
+
+def shares_turned_over(self: Block, x: Tensor) -> Tensor:
+    weight, index = F.softmax(self.router(x), -1).topk(2, -1)
+    return torch.zeros_like(self.router(x)).scatter(-1, index, weight.sum(-1, keepdim=True) / weight)
+
+
+def entries_elsewhere(self: Block, x: Tensor) -> Tensor:
+    scores = F.softmax(self.router(x), -1)
+    return torch.gather(scores, -1, 3 - scores.topk(2, -1).indices)
+
+
+def of_two_choices(self: Block, x: Tensor) -> Tensor:
+    scores = F.softmax(self.router(x), -1)
+    other = torch.sigmoid(-self.router(x)).topk(2, -1).values
+    return torch.zeros_like(scores).scatter(-1, scores.topk(2, -1).indices, other)
+
+
+ODD = (others_than_chosen, shares_turned_over, entries_elsewhere, of_two_choices)
+"""Routers that do something else with what they chose than send rows there."""
+
 SIZES: dict[str, Any] = {
     "vocab_size": 40, "hidden_size": 32, "intermediate_size": 32, "moe_intermediate_size": 32, "num_hidden_layers": 1,
     "num_attention_heads": 4, "num_key_value_heads": 2, "num_experts": 4, "num_local_experts": 4, "n_routed_experts": 4,
@@ -136,7 +161,7 @@ def is_right(module: nn.Module, shape: tuple[int, ...], path: Path) -> None:
     assert np.array_equal(np.asarray(fast.outputs["output"]), np.asarray(meant.outputs["output"]))
 
 
-@pytest.mark.parametrize("way", [dense, masked, one_hot, in_a_loop, by_experts, marked])
+@pytest.mark.parametrize("way", [dense, masked, one_hot, in_a_loop, by_experts, marked, *ODD])
 def test_experts_written_in_torch(way: Forward, tmp_path: Path) -> None:
     torch.manual_seed(0)
     is_right(Block(way), (8, HIDDEN), tmp_path / "block.pt2")

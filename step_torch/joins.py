@@ -18,6 +18,7 @@ import numpy as np
 from step import Stream
 from step.errors import expect
 from step.functions import Max, RetileCol, RetileRow, RetileStreamify, Transpose
+from step.language.dims import dim
 from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value
 from step_torch.nodes import Origin
 
@@ -234,6 +235,7 @@ class Joiner:
 
     def stored(self, value: Value, why: str) -> tuple[Any, Stream]:
         """A tensor with the tiles of ``value`` in their order, and a stream that says when all of it is there."""
+        expect(value.stream.shape[0] == dim(1), "rows that go round would be stored behind each other", NoJoin)
         rows, columns = value.layout.tile
         count = prod(value.layout.extents)
         kept = value.stream.element.tiles[0].dtype

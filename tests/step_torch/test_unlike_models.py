@@ -145,6 +145,27 @@ def test_constants_of_forward(tmp_path: Path) -> None:
     assert check.error <= 1.1 * check.torch_error
 
 
+class Ordered(nn.Module):
+    """Columns in blocks, and these in another order: out of memory."""
+
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.inner(x).unflatten(-1, (4, -1))[:, :, [2, 0, 3, 1]].flatten(2)
+
+
+def test_rows_that_go_round_are_not_put_in_order_by_memory(tmp_path: Path) -> None:
+    made = capturing.model("Llama", num_hidden_layers=2)
+    for layer in made.model.layers:
+        layer.mlp = Ordered(layer.mlp)
+    path = step_torch.capture_decoding(made, tmp_path / "model.pt2", room=8)
+    with pytest.raises(InputError) as caught:
+        LanguageModel.load(path).program([1, 2], 3)
+    assert str(caught.value).endswith("in layers.0.mlp: rows that go round would be stored behind each other")
+
+
 @pytest.mark.parametrize("name", odd.ODD)
 def test_a_stored_module_is_what_is_captured(name: str, tmp_path: Path) -> None:
     stored, anew = capturing.CAPTURED / "odd" / f"{name}.pt2", odd.capture(name, tmp_path)

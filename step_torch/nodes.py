@@ -122,17 +122,17 @@ def nodes_of(archive: Archive, shapes: Mapping[str, tuple[int, ...]] | None = No
     symbols = {name: extent_of(each, extents) for name, each in graph["sym_int_values"].items()}
     known = {name: each for name, each in symbols.items() if isinstance(each, int)}
     outputs = _outputs(archive, module["signature"]["output_specs"])
-    nodes = _needed([_node(each, known) for each in graph["nodes"]], outputs)
+    nodes = needed([_node(each, known) for each in graph["nodes"]], outputs)
     dynamic = {name: frozenset(axis for axis, size in enumerate(sizes[name]) if "as_expr" in size) for name in inputs}
     return Nodes(tuple(inputs), parameters, nodes, outputs, metas, extents, dynamic)
 
 
-def _needed(nodes: Sequence[TorchNode], outputs: Sequence[str]) -> tuple[TorchNode, ...]:
-    """``nodes`` without those whose results nobody reads: checks of torch."""
-    needed, found = set(outputs), list[TorchNode]()
+def needed(nodes: Sequence[TorchNode], names: Sequence[str]) -> tuple[TorchNode, ...]:
+    """Those of ``nodes`` that make the values ``names``: neither checks of torch nor what nobody reads."""
+    wanted, found = set(names), list[TorchNode]()
     for node in reversed(nodes):
-        if needed.intersection(node.results):
-            needed.update(node.reads)
+        if wanted.intersection(node.results):
+            wanted.update(node.reads)
             found.insert(0, node)
     return tuple(found)
 
@@ -219,8 +219,6 @@ def _argument(arg: Mapping[str, Any], symbols: Mapping[str, int]) -> Any:
             return float(value)
         case "as_sym_float" if "as_name" in value:
             return Ref(value["as_name"])
-        case "as_float":
-            return float(value)  # infinities are texts
         case "as_scalar_type":
             return DTYPES.get(value)
         case "as_sym_int":

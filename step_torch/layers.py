@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from step.errors import InputError
 from step_torch.calling import calling
 from step_torch.lacking import lacking, listed, owner_of
+from step_torch.references import results_of
 
 
 class Layers(nn.Module):
@@ -57,7 +58,7 @@ class Layers(nn.Module):
         if rows is None:  # it begins with images or sounds, and asks nothing of its layers
             for layer in self.layers:
                 _, *more = inspect.signature(layer.forward).parameters.values()
-                x = _rows_of(layer(x, **{each.name: None for each in more if each.default is each.empty}))
+                x = results_of(layer(x, **{each.name: None for each in more if each.default is each.empty}))[0]
             return x
         driver = copy.copy(body)
         driver._modules = {}
@@ -79,7 +80,7 @@ class Layers(nn.Module):
         def step(rows: Tensor, *args: Any, **options: Any) -> Any:
             result = self.layers[number](rows if number else x, *args, **options)
             if number + 1 == len(self.layers):
-                raise _Through(_rows_of(result))
+                raise _Through(results_of(result)[0])
             return result
 
         return step
@@ -91,11 +92,6 @@ class _Through(Exception):
     def __init__(self, rows: Tensor) -> None:
         super().__init__()
         self.rows = rows
-
-
-def _rows_of(result: Any) -> Tensor:
-    rows: Tensor = result[0] if isinstance(result, tuple) else result
-    return rows
 
 
 class Past:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -86,9 +84,9 @@ def test_another_prompt_is_the_same_graph(tiny: TextModel) -> None:
 
 
 def test_a_text_ends_at_its_last_symbol(tiny: TextModel) -> None:
-    run: Any = SimpleNamespace(outputs={"tokens": np.array([4, 5, 0, 6])})
-    assert tiny.written(run, "abc", 4) == tiny.text([4, 5])
-    assert tiny.written(run, "abc", 1) == tiny.text([4])
+    given, tokens = tiny.tokens("abc"), np.array([4, 5, 0, 6])
+    for count, written in ((4, [4, 5]), (1, [4])):
+        assert tiny._behind(given, tiny.model.batch(given, count).written(tokens, 0)) == tiny.text(written)
 
 
 def test_no_step_is_made_behind_the_end(tiny: TextModel) -> None:

@@ -130,38 +130,19 @@ class Session:
         given = [*self.tokens[past:], *model.vocabulary.tokens(prompt, begins=not self.tokens)]
         program = model.program(given, count, past=past, caches=self.caches, **options)
         batch = model.model.batch(given, count, past=past)
-        writing = Writing(model, int(batch.places(0)[0]), count, say, [*given])
+        come, said = list[int](), [""]
+
+        def told(sink: str, token: Token) -> None:
+            """Say what comes with a token, up to the end of the text."""
+            if sink == "tokens":
+                come.append(int(token.value[0, 0]))
+                said.append(model._behind(given, batch.written(come, 0)))
+                if more := said[-1][len(said[-2]) :]:
+                    say(more)
+
         say(prompt)
-        ran = run(program, backend, on_token=writing.told)
+        ran = run(program, backend, on_token=told)
         written = batch.written(ran.outputs["tokens"], 0)
         self.tokens = [*self.tokens[:past], *given, *written]
         self.caches = {name: each for name, each in ran.outputs.items() if name in program.inputs}
         return model._behind(given, written), ran
-
-
-@dataclass
-class Writing:
-    """Says the text that comes behind the first ``given`` tokens, ``count`` at most, up to the end of the text.
-
-    ``behind``: all tokens so far.
-    """
-
-    model: TextModel
-    given: int
-    count: int
-    say: Callable[[str], object]
-    behind: list[int] = field(default_factory=list)
-
-    def told(self, sink: str, token: Token) -> None:
-        """See `step.run`."""
-        if sink != "tokens":
-            return
-        self.given -= 1
-        number = int(token.value[0, 0])
-        if self.given < 0 and self.count and number == self.model.vocabulary.end:
-            self.count = 0
-        elif self.given < 0 and self.count:
-            self.count -= 1
-            said = len(self.model.text(self.behind))
-            self.behind.append(number)
-            self.say(self.model.text(self.behind)[said:])

@@ -22,6 +22,7 @@ if find_spec("torch") is None:
 
 import torch  # noqa: E402
 import transformers  # noqa: E402
+from capturing import small  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 from transformers.integrations.moe import use_experts_implementation  # noqa: E402
 from transformers.models.mixtral import modeling_mixtral as mixtral  # noqa: E402
@@ -39,17 +40,6 @@ HAVE = "silu, gelu, gelu_tanh, relu, clamped_silu have a lowering"
 def rows(*shape: int) -> Tensor:
     """Random numbers."""
     return torch.randn(*shape, dtype=torch.bfloat16)
-
-
-def small(kind: str, of: str = "ForCausalLM", **config: Any) -> nn.Module:
-    """A model of random weights."""
-    torch.manual_seed(0)
-    made = getattr(transformers, kind + of)(getattr(transformers, f"{kind}Config")(**config)).to(torch.bfloat16).eval()
-    with torch.no_grad():
-        for each in made.parameters():
-            random = torch.randn_like(each)
-            each.copy_(1 + random / 4 if each.ndim == 1 else random / each.shape[-1] ** 0.5)
-    return made
 
 
 def part(made: nn.Module, kind: str) -> nn.Module:

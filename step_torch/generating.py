@@ -190,7 +190,9 @@ class LanguageModel:
 
 def run(program: Program, backend: str, **options: Any) -> Run:
     """A run of ``program`` with the values that decide what is written."""
-    return step.run(program, backend, **({"values": "all"} if backend == "approx" else {}), **options)
+    if backend == "approx":
+        options["values"] = "all"
+    return step.run(program, backend, **options)
 
 
 def is_step(nodes: Nodes) -> bool:

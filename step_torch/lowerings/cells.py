@@ -146,7 +146,7 @@ def _over_time(at: Importer, x: Any, begin: list[Any], weights: list[Stored]) ->
     steps, hidden = sizes([time])[0], TensorAxis(at.name("hidden"), of_state.data.shape[1])
     tile = TileLayout((), whole(batch[0]) if batch else None, whole(hidden))
     layout = replace(tile, loops=tuple(AxisPart(axis, axis.extent) for axis in time))
-    now = [at.in_layout(_named(at, each, (batch, (hidden,))), tile, WHY).stream for each in begin]
+    now = [at.in_layout(renamed(at, each, (batch, (hidden,))), tile, WHY).stream for each in begin]
     now[1:] = [each.map(Cast(FP32), name=at.name("wide")) for each in now[1:]]
     back = list[Feedback]()
     for number, first in enumerate(now if steps > 1 else ()):
@@ -173,11 +173,6 @@ def _over_time(at: Importer, x: Any, begin: list[Any], weights: list[Stored]) ->
         return Value(state.map(Cast(BF16), name=at.name("rounded")) if is_wide else state, dims, tile, BF16)
 
     return _Later((time, *dims[1:]), outputs), [_Later(dims, partial(end, each)) for each in new]
-
-
-def _named(at: Importer, given: Any, dims: Dims) -> Any:
-    """``given`` with these axes."""
-    return replace(given, dims=dims) if isinstance(given, Stored) else renamed(at.value(given), dims)
 
 
 def _of_layer(states: Any, number: int) -> Any:

@@ -14,7 +14,7 @@ from step_torch.sources import supported
 from step_torch.windows import WHY, PixelWindow, pixels, under
 
 
-@lowers("aten.max_pool2d_with_indices.default", "aten.max_pool2d.default")
+@lowers("aten.max_pool2d_with_indices.default")
 def max_pool(
     at: Importer,
     x: Any,
@@ -57,7 +57,7 @@ def adaptive_average_pool(at: Importer, x: Any, size: list[int]) -> Value:
     return _mean(at, x, _windows(steps))
 
 
-@lowers("aten.upsample_nearest2d.vec", "aten.upsample_nearest1d.vec")
+@lowers("aten.upsample_nearest2d.vec")
 def upsample(at: Importer, x: Any, size: list[int] | None, factors: list[float] | None) -> Any:
     """Every pixel several times."""
     if at.meta.shape == sizes(x.dims):

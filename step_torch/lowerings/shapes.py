@@ -40,7 +40,7 @@ class Cached:
         return chained(at, [at.value(self.past), at.value(self.new)], -2)
 
 
-@lowers("aten.view.default", "aten.reshape.default", "aten._unsafe_view.default")
+@lowers("aten.view.default")
 def view(at: Importer, x: Any, shape: list[int]) -> Any:
     """Other dimensions, whose axes are split and merged."""
     return in_shape(at, x, at.meta.shape)
@@ -69,7 +69,7 @@ def unsqueeze(at: Importer, x: Any, where: int) -> Any:
     return over(at, x, tuple(dims))
 
 
-@lowers("aten.squeeze.dim", "aten.squeeze.dims")
+@lowers("aten.squeeze.dims")
 def squeeze(at: Importer, x: Any, where: int | list[int]) -> Any:
     """One dimension of one less."""
     gone = {each % len(x.dims) for each in (where if isinstance(where, list) else [where])}
@@ -77,7 +77,7 @@ def squeeze(at: Importer, x: Any, where: int | list[int]) -> Any:
 
 
 @lowers("aten.expand.default")
-def expand(at: Importer, x: Any, shape: list[int], *, implicit: bool = False) -> Any:
+def expand(at: Importer, x: Any, shape: list[int]) -> Any:
     """Dimensions of one again and again."""
     return spread(at, x, at.meta.shape)
 

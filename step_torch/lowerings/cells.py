@@ -129,14 +129,14 @@ def recurrent(
 ) -> tuple[Any, ...]:
     """Layers, each of which is one cell in a loop over time."""
     supported(not bidirectional, "both directions of time; the first one alone has a lowering")
-    x = shapes.transpose(at, x, 0, 1) if batch_first else x
+    x = shapes.permute(at, x, [1, 0, 2]) if batch_first else x
     width, ends = len(weights) // count, list[list[_Later]]()
     for number in range(count):
         begin = [_of_layer(each, number) for each in (states if isinstance(states, list) else [states])]
         x, last = _over_time(at, x, begin, weights[number * width : (number + 1) * width])
         ends.append(last)
     time, batch, hidden = x.dims
-    result = _Later((batch, time, hidden), lambda: shapes.transpose(at, x, 0, 1)) if batch_first else x
+    result = _Later((batch, time, hidden), lambda: shapes.permute(at, x, [1, 0, 2])) if batch_first else x
     return result, *(_stacked(at, each) for each in zip(*ends, strict=True))
 
 

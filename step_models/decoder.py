@@ -128,14 +128,21 @@ def _data(
         inputs |= {f"{prefix}{name}": each for name, each in data.items()}
         inputs |= layer.mixture.routed(routing, score) | layer.mixture.tensors(weights)
         mix = partial(moe.mixture_reference, routing=routing, score=score, weights=weights)
-        rows = reference(model, rows, lengths, data | caches, lambda normed, mix=mix: mix(normed)[0])
+        rows = reference(model, rows, lengths, data | caches, mix)
     return inputs, {"output": (rows, sqrt(len(layers)) * TOLERANCE * np.abs(rows).max())}
 
 
 def reference(
-    model: Configuration, x: np.ndarray, lengths: np.ndarray, data: Arrays, mix: Callable[[np.ndarray], np.ndarray]
+    model: Configuration,
+    x: np.ndarray,
+    lengths: np.ndarray,
+    data: Arrays,
+    mix: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
 ) -> np.ndarray:
-    """A layer in float64 on rows ``x`` that experts ``mix``; caches are [tokens, key-value heads, rows, head size]."""
+    """A layer in float64 on rows ``x``, with the `moe.mixture_reference` that ``mix`` gives of rows.
+
+    Caches are [tokens, key-value heads, rows, head size].
+    """
     normed = norm_reference(x, data["attention_norm"], model.norm_epsilon)
     heads = len(x), model.key_value_heads, -1, model.head_size
     query, key, value = ((normed @ data[name].astype(np.float64)).reshape(heads) for name in ("wq", "wk", "wv"))
@@ -147,4 +154,5 @@ def reference(
         )
         attended[token, head], _ = attention.reference(query[token, head], *rows)
     between: np.ndarray = x + attended.reshape(len(x), -1) @ data["wo"].astype(np.float64)
-    return between + mix(norm_reference(between, data["experts_norm"], model.norm_epsilon))
+    mixed, _ = mix(norm_reference(between, data["experts_norm"], model.norm_epsilon))
+    return between + mixed

@@ -15,9 +15,15 @@ def filled(path: Path, /, **values: object) -> str:
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    lines = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
-    marks = {"variable_start_string": "${", "variable_end_string": "}"}
-    environment = Environment(loader=FileSystemLoader(path.parent), undefined=StrictUndefined, **lines, **marks)
+    environment = Environment(
+        loader=FileSystemLoader(path.parent),
+        undefined=StrictUndefined,
+        variable_start_string="${",
+        variable_end_string="}",
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
     environment.filters |= {
         "commas": lambda block: block.rstrip().replace("\n", ",\n") + "\n",
         "e": lambda value: html.escape(str(value)),

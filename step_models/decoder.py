@@ -133,11 +133,7 @@ def _data(
 
 
 def reference(
-    model: Configuration,
-    x: np.ndarray,
-    lengths: np.ndarray,
-    data: Arrays,
-    mix: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
+    model: Configuration, x: np.ndarray, lengths: np.ndarray, data: Arrays, mix: Callable[..., Any]
 ) -> np.ndarray:
     """A layer in float64 on rows ``x``, with the `moe.mixture_reference` that ``mix`` gives of rows.
 

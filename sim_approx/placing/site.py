@@ -275,6 +275,11 @@ def declared_sizes(site: UnitSite, declared: Declared) -> Sizes:
     return pace
 
 
+def word_sizes(site: UnitSite, machine: Machine) -> Sizes:
+    """Sizes of a unit at the edge of the fabric: a word a cycle."""
+    return lambda rows: Pace(1, 0, max(site.words_with(rows)))
+
+
 def stored_sizes(site: UnitSite, machine: Machine) -> Sizes:
     """Sizes of a unit between tiles of dynamic size and a memory: a burst are their words, if any."""
     (element,) = filter(is_dynamic, (*site.elements_in, *site.elements_out))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from same import both
+from same import both, events_of
 
 from sim_approx.backend import simulate
 from step import BF16, FabricConfig, Graph, MemoryConfig, Stream, Tile
@@ -142,7 +142,7 @@ def as_static(seed: int) -> Status:
     fixed, dynamic = (latencies(netlist) for netlist, _ in programs)
     later = sum(max(0, dynamic[name] - latency) for name, latency in fixed.items())
     runs = [simulate(*program, events=True) for program in programs]
-    one, other = ({name: values(*each[:2]) for name, each in (run.events or {}).items()} for run in runs)
+    one, other = ({name: values(*each[:2]) for name, each in (events_of(run) or {}).items()} for run in runs)
     assert one.keys() == other.keys()
     for name, cycles in one.items():
         assert all(late + later >= early for late, early in zip(cycles, other[name], strict=True)), name

@@ -114,7 +114,7 @@ def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
     assert isinstance(node.operator, Operator)
     function, tokens, (piece,) = node.operator.function, input_formats(node, netlist), output_formats(node, netlist)
-    made = datapath_of(node, function, netlist)
+    made = datapath_of(node, netlist)
     if isinstance(function, CountedFunction):
         return Unit(Counted(tokens, piece, made, function.fault))
     (token,) = tokens

@@ -26,8 +26,7 @@ def converted(m: Module, name: str, value: Value, source: DType, out: DType, *, 
     """Place a `Convert` called ``name``; returns ``value`` in the format ``out``."""
     m.submodules[name] = unit = Shared(Convert(source, out, saturate=saturate))
     m.d.comb += unit.value.eq(value)
-    result: Value = unit.result
-    return result
+    return unit.result
 
 
 class Convert(Parametric):

@@ -71,5 +71,4 @@ def placed(m: Module, name: str, leaf: Staged, *operands: Value) -> Value:
     m.submodules[name] = unit = Shared(leaf)
     for port, value in zip(leaf.operands, operands, strict=True):
         m.d.comb += getattr(unit, port).eq(value)
-    result: Value = unit.result
-    return result
+    return unit.result

@@ -42,7 +42,7 @@ class Turn(Parametric):
     """Ports of what is ``written`` step by step, and ``read`` in other ones; of several ``parts`` with their number.
 
     With ``write`` the items of ``write_step`` are on ``values``, and ``result`` has those of ``read_step``; ``more``
-    are the ports of one that has no such, or others.
+    are other ports, or None for one that it does not have.
     """
 
     def __init__(self, written: Parts, read: Parts, parts: int = 1, **more: Any) -> None:
@@ -50,8 +50,8 @@ class Turn(Parametric):
         steps = {
             f"{name}_step": In(max(1, (of.count - 1).bit_length())) for name, of in (("write", written), ("read", read))
         }
-        values = {"values": In(written.bits), "result": Out(read.bits)}
-        super().__init__({**numbers, "write": In(1), **steps, **values, **more})
+        ports = {**numbers, "write": In(1), **steps, "values": In(written.bits), "result": Out(read.bits), **more}
+        super().__init__({name: each for name, each in ports.items() if each is not None})
 
 
 class CornerTurn(Turn):

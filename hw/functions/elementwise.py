@@ -61,8 +61,7 @@ class LeafLane(ArithmeticLane):
     def leaf(self) -> Staged:
         """It; its inputs are the operands, in FP32 or as narrow as they are."""
         _out, *others = vars(self.function).values()
-        leaf: Staged = self.arithmetic(self.stages, *others)
-        return leaf
+        return self.arithmetic(self.stages, *others)
 
     def compute(self, m: Module, name: str, *operands: Value) -> Value:
         return _placed(m, name, self.leaf, operands, self.formats)

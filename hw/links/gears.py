@@ -23,8 +23,8 @@ class Gears:
 
     def __init__(self, m: Module, written: TokenFormat, read: TokenFormat, room: int, *, deep: bool) -> None:
         self._m, self._room, self._kind = m, room, Deep if deep else Shallow
-        self._widens = written.word_bits < read.word_bits
-        self.narrow, self.wide = (written, read) if self._widens else (read, written)
+        self.widens = written.word_bits < read.word_bits
+        self.narrow, self.wide = (written, read) if self.widens else (read, written)
         self._part_bits = (-(-self.wide.word_bits // self.narrow.word_bits) - 1).bit_length()
 
     def split(self, number: Value) -> tuple[Value, Value]:

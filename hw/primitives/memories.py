@@ -42,8 +42,7 @@ class Shallow:
             return self._words
         port = self._words.read_port(domain="comb")
         self._m.d.comb += port.addr.eq(place)
-        data: Value = port.data
-        return data
+        return port.data
 
 
 class Deep(Shallow):
@@ -61,5 +60,4 @@ class Deep(Shallow):
         """The word that was at ``place`` a cycle ago."""
         port = self._words.read_port()
         self._m.d.comb += [port.en.eq(1), port.addr.eq(place)]
-        data: Value = port.data
-        return data
+        return port.data

@@ -185,8 +185,7 @@ class Calls(Expressions):
         """The control of a ``value`` that decides."""
         if not isinstance(value, Carried) or value.control is ANY:
             self.refuse(call, str(call), "it is said of a value that is control")
-        found: Number = value.control
-        return found
+        return value.control
 
     def _targets(self, call: RuleTerm, path: Path, selector: Any) -> Number:
         """Number of bits that are set: pairs are added, then pairs of those sums."""
@@ -200,8 +199,7 @@ class Calls(Expressions):
     def _rows_of(self, call: RuleTerm, path: Path, tile: Any) -> Number:
         if not isinstance(tile, Carried) or tile.rows is ANY:
             self.refuse(call, str(call), "it is said of tiles of dynamic size")
-        found: Number = tile.rows
-        return found
+        return tile.rows
 
     def _reserve(self, call: RuleTerm, path: Path, port: Any, cycles: Number) -> None:
         if cycles is not const(self.parameters.get("burst", 0)):

@@ -85,8 +85,7 @@ class Execution(Results):
     def rows(self) -> Number | None:
         """The rows of the tiles of dynamic size by which the firing takes its time; None: there are none."""
         if ("resize",) in self.end.said:
-            found: Number = self.end.said["resize",]
-            return found
+            return self.end.said["resize",]
         return next(iter(self.rows_put()), None)
 
     def _opened(self, inputs: Sequence[TokenFormat]) -> tuple[Span, ...]:

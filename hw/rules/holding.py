@@ -31,8 +31,7 @@ class Holding(Calls):
 
     def token(self, port: int) -> Symbol:
         """The token that goes out on output ``port``."""
-        found: Symbol = self.end.said.get(("token", port), Symbol())
-        return found
+        return self.end.said.get(("token", port), Symbol())
 
     def ways(self, port: int) -> dict[int, Any]:
         """The sources of the words that go out on output ``port``, by number."""

@@ -154,8 +154,7 @@ def mask_of(flags: Sequence[Number]) -> Number:
 def bit(number: Number, place: int) -> Number:
     """Bit ``place`` of ``number``."""
     if number.op == "cat":
-        found: Number = number.args[place]
-        return found
+        return number.args[place]
     if number.is_flag and not place:
         return number
     return const(number.lo >> place & 1) if number.op == "const" else node("bit", number, place)

@@ -182,8 +182,7 @@ class Path:
 
     def flag(self, *key: Any) -> Number:
         """Whether it says ``key``, a word and a port."""
-        found: Number = self.said.get(key, const(0))
-        return found
+        return self.said.get(key, const(0))
 
 
 def joined(test: Number, yes: Path, no: Path) -> Said:

@@ -112,9 +112,8 @@ class Counted(FiringRule):
 
 def unit(node: Node, netlist: Netlist) -> Parametric:
     """The hardware of ``node``."""
-    assert isinstance(node.operator, Operator)
-    function, tokens, (piece,) = node.operator.function, input_formats(node, netlist), output_formats(node, netlist)
-    made = datapath_of(node, netlist)
+    tokens, (piece,) = input_formats(node, netlist), output_formats(node, netlist)
+    function, made = node.operator_as(Operator).function, datapath_of(node, netlist)
     if isinstance(function, CountedFunction):
         return Unit(Counted(tokens, piece, made, function.fault))
     (token,) = tokens

@@ -92,8 +92,7 @@ class Pieces(FiringRule):
             *(turn.write.eq(number != self.token.words), turn.write_part.eq(into), turn.write_step.eq(number)),
             *(turn.values.eq(word), turn.read_part.eq(leaving), turn.read_step.eq(index * self.piece.words + place)),
         ]
-        result: Value = turn.result
-        return result
+        return turn.result
 
     def moves(self, item: int) -> tuple[Move, ...]:
         """From the words of a tile to those of its pieces, by items of so many bits."""
@@ -133,8 +132,7 @@ def piece_of(m: Module, slicer: RetileSlicer, element: Value, index: Value) -> V
     """Piece ``index`` of ``element``."""
     m.submodules.slicer = cut = Shared(slicer)
     m.d.comb += [cut.operand0.eq(element), cut.index.eq(index)]
-    result: Value = cut.result
-    return result
+    return cut.result
 
 
 def slide(m: Module, firing: Firing, token: TokenFormat, piece: TokenFormat, first: Value, some: Value) -> None:

@@ -112,8 +112,7 @@ class Source(FiringRule):
         m.submodules.words = words = Memory(shape=len(data), depth=count, init=[])
         write, read = words.write_port(), words.read_port(domain="comb")
         m.d.comb += [write.addr.eq(place), write.data.eq(data), write.en.eq(comes), read.addr.eq(phase)]
-        word: Value = read.data
-        return word
+        return read.data
 
 
 def unit(node: Node, netlist: Netlist) -> Parametric:

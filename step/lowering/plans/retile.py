@@ -10,7 +10,6 @@ from typing import Any
 
 from step.functions.retile import RetileRow, RetileStreamify
 from step.language.function import Function
-from step.language.types import Tile
 from step.lowering.plans.parts import Circuit, Memory, Part, Parts, Store
 from step.lowering.plans.plan import Application, DatapathPlan, Timing
 from step.lowering.plans.rows import largest, parts
@@ -21,16 +20,15 @@ PARTS = 4
 
 def plan(function: Function, application: Application) -> DatapathPlan:
     """Plans of joining tiles, and of splitting them."""
-    tile, result, link = application.inputs[0], application.result, 8 * application.fabric.link_bytes
-    assert isinstance(tile, Tile) and isinstance(result, Tile)
+    tile, result, link = application.words(0), application.words(-1), 8 * application.fabric.link_bytes
     control = application.is_control(0), application.is_control(-1)
     if isinstance(function, RetileStreamify):
-        lines = 1 if function.axis == "row" else tile.shape[0]
+        lines = 1 if function.axis == "row" else tile.rows
         there, slides = (application.dynamic and function.axis == axis for axis in ("col", "row"))
         return SplitPlan(tile.bits, lines, result.bits // lines, link, *control, there, slides)
     rows = isinstance(function, RetileRow)
-    lines = 1 if rows else tile.shape[0]
-    row = tile.bits // tile.shape[0] if 0 in application.fewer else 0
+    lines = 1 if rows else tile.rows
+    row = tile.bits // tile.rows if 0 in application.fewer else 0
     count, dynamic = -(-result.bits // tile.bits), rows and application.dynamic
     return JoinPlan(count, lines, tile.bits // lines, link, result.bits, row, dynamic, control[0])
 

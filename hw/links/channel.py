@@ -165,7 +165,7 @@ class ChannelFifo(Parametric):
         if gears or dynamic:  # every slot has room for a whole value with the most rows
             slot, write_place = place(m, "slot", room, begins, self._places), Signal(range(room), name="word_place")
         if gears is None or gears.widens:
-            address, following = Signal(range(room)), Signal(range(room))
+            address, following = (Signal(range(room), name=name) for name in ("address", "following"))
             alone = (self._places if gears else most) == 1
             m.d.comb += following.eq(oldest if alone else Mux(self.o.open, oldest + self.o.offset, address + 1))
             m.d.sync += address.eq(following)

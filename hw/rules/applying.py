@@ -10,7 +10,7 @@ from hw.functions.datapath import Datapath
 from hw.links.words import in_words, whole
 from hw.primitives.timing import delayed, loop_store, word_window
 from hw.rules.moving import words_of
-from hw.rules.numbers import both, const
+from hw.rules.numbers import const
 from hw.rules.values import RESULT, STATE
 from hw.rules.writing import Writing
 from hw.verilog.modules import Shared
@@ -23,7 +23,7 @@ class Application(Writing):
     def write(self) -> None:
         executed, (puts, token) = self._executed, self._executed.end.put(0)
         self._rule = self._firing.unit.rule
-        self._value, self._emits = self._made(executed.flag("applies")), self._made(both(puts, token.has_value))
+        self._value, self._emits = self._made(executed.flag("applies")), self._made(puts & token.has_value)
         dynamic = self._rule.result.most_rows > 0
         self._state_rows = Mux(self._emits, self._made(token.carries.rows), 0) if dynamic else 0
         super().write()

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.links.channel import count, place
 from hw.links.layout import WriteFormat
-from hw.primitives.memories import Shallow
+from hw.primitives.memories import Ram
 from hw.primitives.timing import counts
 from hw.verilog.modules import Parametric
 from hw.verilog.structure import MEMORY_RESET
@@ -76,7 +76,7 @@ class Writer(Parametric):
     def _gather(self, m: Module, into: Value, space: Value, pads: Value) -> Value:
         """Put words into the beat at ``into``, which is several words or a part of one; whether it is written."""
         together, parts, width = self._word // self._beat, self._parts, 8 * min(self._word, self._beat)
-        self._lanes = [Shallow(m, f"lane{at}", width, self._depth) for at in range(parts)]
+        self._lanes = [Ram(m, f"lane{at}", width, self._depth) for at in range(parts)]
         moves, whole = Signal(), Signal()
         at = Signal(range(max(together, parts)))
         m.d.comb += moves.eq(self.valid & space)

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.links.channel import place
 from hw.primitives.counts import larger
-from hw.primitives.memories import Shallow
+from hw.primitives.memories import Ram
 from hw.verilog.modules import Parametric
 
 
@@ -39,7 +39,7 @@ class Stamps(Parametric):
             m.d.sync += ahead.eq(wait + self.words - 1)
         with m.Elif(ahead != 0):
             m.d.sync += ahead.eq(ahead - 1)
-        queue = Shallow(m, "headers", self._width + len(now), self._depth)
+        queue = Ram(m, "headers", self._width + len(now), self._depth)
         queue.write(self.claim, place(m, "last", self._depth, self.claim), Cat(self.header, (now + wait)[: len(now)]))
         first = queue.read(place(m, "first", self._depth, self.enters))
         m.d.comb += [

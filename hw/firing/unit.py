@@ -91,18 +91,10 @@ class FiringRule(abc.ABC):
         """Per input, how many cycles behind the firing the channel is opened."""
         return (0,) * len(self.inputs)
 
-    @property
-    def held(self) -> tuple[int, ...]:
-        """Inputs of which the words of a token may stay, when its header is taken, until `Firing.drop`."""
-        return ()
-
-    @property
-    def inputs(self) -> tuple[Format, ...]:
-        return ()
-
-    @property
-    def outputs(self) -> tuple[Format, ...]:
-        return ()
+    held: tuple[int, ...] = ()
+    """Inputs of which the words of a token may stay, when its header is taken, until `Firing.drop`."""
+    inputs: tuple[Format, ...] = ()
+    outputs: tuple[Format, ...] = ()
 
     @property
     def ports(self) -> Mapping[str, Any]:
@@ -136,17 +128,9 @@ class Unit(Parametric):
     def spelling(self) -> Spelling:
         return self.rule.spelling + spelled({"depth": self.depth or None})
 
-    @property
-    def kind(self) -> type:
-        return self.rule.kind
-
-    @property
-    def folder(self) -> str:
-        return "units"
-
-    @property
-    def stem(self) -> str:
-        return self.rule.name
+    verilog_folder = "units"
+    kind = property(lambda self: self.rule.kind)
+    stem = property(lambda self: self.rule.name)
 
     @property
     def in_flight(self) -> int:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
-from hw.primitives.memories import Deep, Shallow
+from hw.primitives.memories import Ram
 from hw.primitives.timing import registered
 from hw.verilog.modules import Parametric
 from step.lowering.plans.parts import Parts
@@ -90,9 +90,8 @@ class CornerTurn(Turn):
         data: dict[tuple[int, int], Value] = {}
         write_part, read_part = (self.write_part, self.read_part) if self.parts > 1 else (Cat(), Cat())
         steps = range(max(move.write_step for move in self.moves) + 1)
-        kind = Deep if self.deep else Shallow
         for number, ((writes, reads), members) in enumerate(memories.items()):
-            memory = kind(m, f"memory_{number}", self.width * len(members), self.parts << place_bits)
+            memory = Ram(m, f"memory_{number}", self.width * len(members), self.parts << place_bits, deep=self.deep)
             there = {step: int(step in dict(writes)) for step in steps}
             memory.write(
                 self.write & _lookup(m, self.write_step, there, 1),

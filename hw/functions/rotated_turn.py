@@ -8,7 +8,7 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Mux, Value
 
 from hw.functions.corner_turn import Turn
-from hw.primitives.memories import Shallow
+from hw.primitives.memories import Ram
 from step.lowering.plans.matmul_plan import MatmulPlan
 from step.lowering.plans.parts import Parts
 
@@ -69,7 +69,7 @@ class RotatedTurn(Turn):
             write = self.write & (high == apart[: len(high)])
             banks.append([])
             for row in range(self.rows):
-                bank = Shallow(m, f"bank_{group}_{row}", item, self._depth)
+                bank = Ram(m, f"bank_{group}_{row}", item, self._depth)
                 bank.write(write, Cat(low, apart, step, write_part), incoming[row][group % self.here])
                 banks[-1].append(bank.read(Cat(self.read_step, read_part)))
         rotation = self.read_step[: min(self.pieces.bit_length(), groups.bit_length()) - 1]

@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 from hw.links.gears import Gears, gathering
 from hw.links.gears import shown as shown_later
 from hw.links.layout import Format, TokenFormat
-from hw.primitives.memories import Deep, Shallow
+from hw.primitives.memories import Ram
 from hw.primitives.timing import countdown
 from hw.verilog.modules import Parametric, Spelling, spelled
 
@@ -143,7 +143,7 @@ class ChannelFifo(Parametric):
         if self._format.header.size:
             write_place = place(m, "write_place", self._depth, self.i.valid)
             read_place = place(m, "read_place", self._depth, leaves)
-            headers = Shallow(m, "headers", self._format.header.size, self._depth)
+            headers = Ram(m, "headers", self._format.header.size, self._depth)
             headers.write(self.i.valid, write_place, Value.cast(self.i.header))
             m.d.comb += Value.cast(self.o.header).eq(headers.read(read_place))
         if self._format.word_bits:
@@ -180,7 +180,7 @@ class ChannelFifo(Parametric):
         if gears is not None:
             word = gears.deal(arrives, write_place, self.i.word, self.o.open, oldest, self.o.offset)
         else:
-            ring = (Deep if self._deep else Shallow)(m, "words", self._format.word_bits, room)
+            ring = Ram(m, "words", self._format.word_bits, room, deep=self._deep)
             ring.write(arrives, write_place, self.i.word)
             word = ring.read(read_at)
         m.d.comb += self.o.word.eq(word)

@@ -159,10 +159,7 @@ class TileFormat:
     word_bits: int
     words: int
     most_rows: ClassVar[int] = 0
-
-    @property
-    def header(self) -> data.StructLayout:
-        return data.StructLayout({})
+    header: ClassVar = data.StructLayout({})
 
 
 @dataclass(frozen=True)
@@ -194,10 +191,7 @@ class AddressFormat:
     """The address (in beats) of a tile to read."""
 
     word_bits = words = most_rows = 0
-
-    @property
-    def header(self) -> data.StructLayout:
-        return data.StructLayout({"address": 32})
+    header = data.StructLayout({"address": 32})
 
 
 Format = TokenFormat | TileFormat | HeaderFormat | WriteFormat | AddressFormat

@@ -7,7 +7,7 @@ from typing import Any
 
 from amaranth.hdl import C, Module, Mux, Signal, Value
 
-from hw.primitives.memories import Shallow
+from hw.primitives.memories import Ram
 
 
 def counts(m: Module, number: Signal, when: Value, last: Value) -> None:
@@ -78,7 +78,7 @@ def loop_store(m: Module, depth: int, read_place: Value, write: Value, result: V
     ``result`` becomes the next one's, from part 0 on, where ``write`` is set; it can be read in the next cycle.
     """
     place, _ = counter(m, depth, "state_place", write)
-    states = Shallow(m, "states", len(result), depth)
+    states = Ram(m, "states", len(result), depth)
     states.write(write, place, result)
     return states.read(read_place)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 
+from hw.arithmetic.staged import placed
 from hw.firing.machine import Firing
 from hw.firing.unit import FiringRule
 from hw.functions.corner_turn import CornerTurn, Move, moves_of
@@ -56,7 +57,7 @@ class Pieces(FiringRule):
             if kind == "turned":
                 firing.send(0, self._turned(m, number, word, begins, which))
             else:
-                piece = piece_of(m, self.slicer, self.gather(m, number, word), which)
+                piece = placed(m, "slicer", self.slicer, self.gather(m, number, word), which)
                 firing.send(0, in_words(m, piece, begins, self.piece.word_bits))
 
     def within(self, m: Module, firing: Firing, index: Signal, at_result: Callable[[Value], Value]) -> Value:
@@ -67,7 +68,7 @@ class Pieces(FiringRule):
             shift = pieces.bit_length() - 1
             firing.read_from(0, index >> shift)
             within = index[:shift]
-        return piece_of(m, RetileSlicer(self.slicer.plan, pieces), firing.word(0), at_result(within))
+        return placed(m, "slicer", RetileSlicer(self.slicer.plan, pieces), firing.word(0), at_result(within))
 
     def collect(self, m: Module, firing: Firing, value: Value, first: Value) -> tuple[Signal, Value]:
         """The word of the element that comes now, and its number; that is `words` of it where none comes."""
@@ -126,13 +127,6 @@ def send_pieces(
         for port in range(len(firing.unit.rule.inputs)):
             firing.take(port)
     firing.finish(token.done)
-
-
-def piece_of(m: Module, slicer: RetileSlicer, element: Value, index: Value) -> Value:
-    """Piece ``index`` of ``element``."""
-    m.submodules.slicer = cut = Shared(slicer)
-    m.d.comb += [cut.operand0.eq(element), cut.index.eq(index)]
-    return cut.result
 
 
 def slide(m: Module, firing: Firing, token: TokenFormat, piece: TokenFormat, first: Value, some: Value) -> None:

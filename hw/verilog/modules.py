@@ -248,6 +248,11 @@ class Parametric(wiring.Component):
         return type(self)
 
     @property
+    def operands(self) -> list[str]:
+        """The names of its inputs, in order."""
+        return [name for name, member in self.signature.members.items() if member.flow is In]
+
+    @property
     def folder(self) -> str:
         """Folder of the module: the room of its class."""
         floor, _, rest = type(self).__module__.partition(".")

@@ -10,6 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from hw.links.channel import count, place
 from hw.primitives.memories import Ram
+from hw.primitives.timing import counts
 from hw.verilog.modules import Parametric
 from hw.verilog.structure import MEMORY_RESET
 from step.lowering.dma import MOST_REQUESTS, REQUEST
@@ -87,6 +88,5 @@ class BeatReader(Parametric):
             at = Signal(range(parts))
             word = front.word_select(at, 8 * self._word)
             m.d.comb += [self.valid.eq(present), pop.eq(self.pop & (self.skip | (at == parts - 1)))]
-            with m.If(self.pop):
-                m.d.sync += at.eq(Mux(self.skip, 0, at + 1))
+            counts(m, at, self.pop, self.skip)
         m.d.comb += self.word.eq(word)

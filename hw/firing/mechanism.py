@@ -7,7 +7,7 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Signal, Value
 
 from hw.primitives.delay import DelayLine
-from hw.primitives.timing import countdown, registered
+from hw.primitives.timing import countdown, held, registered
 from hw.verilog.modules import Shared
 from step.running.result import Activity
 
@@ -66,11 +66,7 @@ class Mechanism:
 
     def latched(self, value: Any) -> Signal:
         """``value`` as it was at the last firing, from the cycle after it on: that of the words which pass."""
-        value = Value.cast(value)
-        register = Signal(value.shape(), name="latched", reset_less=True)
-        with self._m.If(self.fires):
-            self._m.d.sync += register.eq(value)
-        return register
+        return held(self._m, Value.cast(value), self.fires, "latched")
 
     def phase(self) -> Signal:
         """Number of the word of the last firing that passes in this cycle; stays at the last one."""

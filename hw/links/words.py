@@ -5,6 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
 from hw.links.layout import TokenFormat
+from hw.primitives.timing import held
 
 
 def whole(m: Module, name: str, word: Value, phase: Value, format: TokenFormat, last: int) -> Value:
@@ -14,10 +15,7 @@ def whole(m: Module, name: str, word: Value, phase: Value, format: TokenFormat, 
         if number == last:
             words.append(word)
             break
-        kept = Signal(len(word), name=f"{name}_word{number}", reset_less=True)
-        with m.If(phase == number):
-            m.d.sync += kept.eq(word)
-        words.append(kept)
+        words.append(held(m, word, phase == number, f"{name}_word{number}"))
     return Cat(words)[: format.bits]
 
 

@@ -66,7 +66,7 @@ def registered(m: Module, value: Value, name: str) -> Signal:
 
 def held(m: Module, value: Value, when: Value, name: str) -> Signal:
     """``value``, which is data, as it was in the last cycle with ``when``."""
-    register = Signal(len(value), name=name, reset_less=True)
+    register = Signal(value.shape(), name=name, reset_less=True)
     with m.If(when):
         m.d.sync += register.eq(value)
     return register

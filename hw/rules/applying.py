@@ -8,7 +8,7 @@ from amaranth.hdl import Array, Cat, Const, Mux, Signal, Value
 
 from hw.functions.datapath import Datapath
 from hw.links.words import in_words, whole
-from hw.primitives.timing import delayed, loop_store, word_window
+from hw.primitives.timing import delayed, held, loop_store, word_window
 from hw.rules.moving import words_of
 from hw.rules.numbers import const
 from hw.rules.values import RESULT, STATE
@@ -105,10 +105,7 @@ class Application(Writing):
         arrives = firing.delayed(firing.fired(self._value))
         state: Value = Const(sum(executed.initial.items), len(result))
         if STATE in executed.ways(0).values():
-            left = Signal(len(result), reset_less=True)
-            with self._m.If(arrives):
-                self._m.d.sync += left.eq(result)
-            state = Mux(firing.delayed(first), state, left)
+            state = Mux(firing.delayed(first), state, held(self._m, result, arrives, "left"))
         return Mux(arrives, result, state)
 
     def _one_behind(self, word: Value, begins: Value) -> Value:
@@ -119,10 +116,8 @@ class Application(Writing):
             now = Cat(firing.fired(self._value), firing.registered(begins))
         comes, first = firing.delayed(now)
         number, (passes,) = word_window(m, comes, [result.cycles])
-        held = Signal(reset_less=True)
-        with m.If(comes):
-            m.d.sync += held.eq(first)
+        began = held(m, first, comes, "held")
         literal = self._executed.initial
         initial = [Const(sum(literal.items), len(word))] if result.control else words_of(literal, result)
         before = loop_store(m, result.cycles, number, passes, word)
-        return Mux(Mux(comes, first, held), Array(initial)[number], before)
+        return Mux(Mux(comes, first, began), Array(initial)[number], before)

@@ -17,7 +17,7 @@ from hw.functions.corner_turn import CornerTurn, Move, moves_of
 from hw.functions.retile import RetileSlicer
 from hw.links.layout import TokenFormat
 from hw.links.words import in_words, whole
-from hw.primitives.timing import countdown, counter
+from hw.primitives.timing import countdown, counter, held
 from hw.verilog.modules import Shared
 
 
@@ -107,11 +107,8 @@ class Pieces(FiringRule):
 
     def gather(self, m: Module, number: Signal, word: Value) -> Signal:
         """The last element of which all words have come."""
-        element, last = Signal(self.token.bits, reset_less=True), self.token.words - 1
-        now = whole(m, "element", word, number, self.token, last)
-        with m.If(number == last):
-            m.d.sync += element.eq(now)
-        return element
+        last = self.token.words - 1
+        return held(m, whole(m, "element", word, number, self.token, last), number == last, "element")
 
 
 def send_pieces(
@@ -149,8 +146,6 @@ def slide(m: Module, firing: Firing, token: TokenFormat, piece: TokenFormat, fir
 
     left, _ = countdown(m, "words_left", words, firing.fires & some, words)
     current = firing.word(0)
-    before = Signal(len(current), name="word_before", reset_less=True)
-    with m.If((left > 1) | ((left == 1) & firing.latched(over))):
-        m.d.sync += before.eq(current)
+    before = held(m, current, (left > 1) | ((left == 1) & firing.latched(over)), "word_before")
     both = Cat(before, current)
     firing.send(0, Array(both[at * unit :][: piece.word_bits] for at in range(most + 1))[firing.latched(begin)])

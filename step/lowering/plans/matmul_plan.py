@@ -58,9 +58,7 @@ class MatmulPlan(DatapathPlan):
 
     most_rows = property(lambda self: self.arrangement.rows if self.fewer else 0)
 
-    @property
-    def lanes(self) -> int:  # type: ignore[override]
-        return self.arrangement.lanes * self.terms
+    lanes = property(lambda self: self.arrangement.lanes * self.terms)
 
     @property
     def parts(self) -> Iterable[Part]:

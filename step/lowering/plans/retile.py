@@ -70,19 +70,13 @@ class JoinPlan(DatapathPlan):
 
     reduce = True
 
-    @property
-    def most_rows(self) -> int:  # type: ignore[override]
-        return self.bits_of_a_tile // self.row if self.row else 0
+    most_rows = property(lambda self: self.bits_of_a_tile // self.row if self.row else 0)
 
     rows = most_rows
 
-    @property
-    def operand_bits(self) -> tuple[int, ...]:
-        return (self.store.written.bits,)
+    operand_bits = property(lambda self: (self.store.written.bits,))
 
-    @property
-    def result_bits(self) -> int:
-        return min(self.bits, self.store.read.bits)  # the store is whole tiles
+    result_bits = property(lambda self: min(self.bits, self.store.read.bits))  # the store is whole tiles
 
     @property
     def bits_of_a_tile(self) -> int:
@@ -158,13 +152,9 @@ class SplitPlan(DatapathPlan):
 
     streams = False
 
-    @property
-    def operand_bits(self) -> tuple[int, ...]:
-        return (self.bits,)
+    operand_bits = property(lambda self: (self.bits,))
 
-    @property
-    def result_bits(self) -> int:
-        return self.lines * self.width
+    result_bits = property(lambda self: self.lines * self.width)
 
     takes_rows = property(lambda self: self.kind not in ("turned", "registers"))
 

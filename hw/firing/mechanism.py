@@ -99,20 +99,18 @@ class Mechanism:
 
     def occupy(self, when: Value, cycles: Any = None) -> None:
         """The next firing is ``cycles`` (>= 1; an initiation interval) after this one at the earliest, if ``when``."""
-        most = self.unit.rule.initiation_interval
-        if most == 1:
-            return
-        _, runs = countdown(self._m, "left", most - 1, self.fires & when, (most if cycles is None else cycles) - 1)
-        self._m.d.comb += self._busy.eq(runs)
+        if (most := self.unit.rule.initiation_interval) > 1:
+            self._m.d.comb += self._busy.eq(self._runs(most, when, cycles))
 
     def reserve(self, port: int, when: Value, cycles: Any = None) -> None:
         """The next token leaves on output ``port`` ``cycles`` (>= 1; `FiringRule.burst`) behind this one or later, if
         ``when``."""
-        most = self.unit.rule.burst
-        if most == 1:
-            return
-        _, runs = countdown(self._m, "left", most - 1, self.fires & when, (most if cycles is None else cycles) - 1)
-        self.room(~runs | ~self._puts[port])
+        if (most := self.unit.rule.burst) > 1:
+            self.room(~self._runs(most, when, cycles) | ~self._puts[port])
+
+    def _runs(self, most: int, when: Value, cycles: Any) -> Value:
+        """Whether a firing with ``when`` was less than ``cycles`` ago, ``most`` where they are not given."""
+        return countdown(self._m, "left", most - 1, self.fires & when, (most if cycles is None else cycles) - 1)[1]
 
     # -- the machine ----------------------------------------------------------------------------------------------
 

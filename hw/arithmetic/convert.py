@@ -52,7 +52,7 @@ class Convert(Staged):
             kept, nan = rounded[:16], C(0x7FC0, 16)
         elif self.out.is_stored:
             kept = narrowed(m, value, self.out, saturate=self.saturate)
-            nan = C(NumberLayout(self.out).nan, self.out.bits)
+            nan = C(NumberLayout.of(self.out).nan, self.out.bits)
         zero = Cat(C(0, self.out.bits - 1), value[31])
         number = Mux(exponent == 0, zero, kept)
         return Mux((exponent == 255) & fraction.any(), nan, number)

@@ -57,10 +57,8 @@ class RotatedTurn(Turn):
         apart, turn, step = _split(self.write_step, self.pieces // self.here, groups)
         item = self.width * self.across
         chunks = [self.values.word_select(at, item) for at in range(self.word // self.across)]
-        incoming = []
-        for row in range(self.rows):
-            own = chunks[row * self.here : (row + 1) * self.here]
-            incoming.append(_rotated(own, turn[: (self.here - 1).bit_length()]))
+        of_rows = (chunks[row * self.here : (row + 1) * self.here] for row in range(self.rows))
+        incoming = [_rotated(each, turn[: (self.here - 1).bit_length()]) for each in of_rows]
         write_part, read_part = (self.write_part, self.read_part) if self.parts > 1 else (Cat(), Cat())
         banks: list[list[Value]] = []
         for group in range(groups):

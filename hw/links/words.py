@@ -10,13 +10,8 @@ from hw.primitives.timing import held
 
 def whole(m: Module, name: str, word: Value, phase: Value, format: TokenFormat, last: int) -> Value:
     """An element of one item, of which ``word`` has word ``phase``, in the cycle with the phase ``last``."""
-    words: list[Value] = []
-    for number in range(format.words):
-        if number == last:
-            words.append(word)
-            break
-        words.append(held(m, word, phase == number, f"{name}_word{number}"))
-    return Cat(words)[: format.bits]
+    before = [held(m, word, phase == at, f"{name}_word{at}") for at in range(min(last, format.words))]
+    return Cat(*before, *[word] * (last < format.words))[: format.bits]
 
 
 def in_words(m: Module, element: Value, begins: Value, bits: int) -> Value:

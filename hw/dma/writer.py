@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 from hw.links.channel import count, place
 from hw.links.layout import WriteFormat
 from hw.primitives.memories import Ram
-from hw.primitives.timing import counts
+from hw.primitives.timing import becomes, counts
 from hw.verilog.modules import Parametric
 from hw.verilog.structure import MEMORY_RESET
 from step.lowering.dma import REQUEST
@@ -63,10 +63,7 @@ class Writer(Parametric):
             pads.eq(self.close & ~self.closed & space),
             push.eq(written | pads),
         ]
-        with m.If(self.rewind):
-            m.d.sync += request.eq(0)
-        with m.Elif(leaves & (sent == REQUEST - 1)):
-            m.d.sync += request.eq(request + 1)
+        becomes(m, request, (self.rewind, 0), (leaves & (sent == REQUEST - 1), request + 1))
         with m.If(getattr(self, MEMORY_RESET) | (ResetSignal() & (~store.valid | store.ready))):
             m.d.sync += [into.eq(0), out.eq(0), held.eq(0), request.eq(self._first)]
         data = Cat(each.read(out) for each in self._lanes)

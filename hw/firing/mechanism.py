@@ -7,7 +7,7 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Signal, Value
 
 from hw.primitives.delay import DelayLine
-from hw.primitives.timing import countdown, held, registered
+from hw.primitives.timing import becomes, countdown, held, registered
 from hw.verilog.modules import Shared
 from step.running.result import Activity
 
@@ -72,10 +72,7 @@ class Mechanism:
         """Number of the word of the last firing that passes in this cycle; stays at the last one."""
         last = self.unit.rule.initiation_interval - 1
         phase = Signal(range(last + 1), name="phase")
-        with self._m.If(self.fires):
-            self._m.d.sync += phase.eq(0)
-        with self._m.Elif(phase != last):
-            self._m.d.sync += phase.eq(phase + 1)
+        becomes(self._m, phase, (self.fires, 0), (phase != last, phase + 1))
         return phase
 
     def fired(self, when: Any = 1) -> Signal:

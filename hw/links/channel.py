@@ -13,7 +13,7 @@ from hw.links.gears import Gears, gathering
 from hw.links.gears import shown as shown_later
 from hw.links.layout import Format, TokenFormat
 from hw.primitives.memories import Ram
-from hw.primitives.timing import countdown
+from hw.primitives.timing import becomes, countdown
 from hw.verilog.modules import Parametric, Spelling, spelled
 
 
@@ -209,13 +209,8 @@ def _generic(words: int, depth: int, spare: int, deep: bool) -> ChannelFifo:
 def count(m: Module, name: str, most: int, *, up: Value, down: Value, by: int = 1, reset_less: bool = False) -> Signal:
     """A count of up to ``most``: ``by`` more with ``up``, one less with ``down``."""
     count = Signal(range(most + 1), name=name, reset_less=reset_less)
-    with m.If(up & ~down):
-        m.d.sync += count.eq(count + by)
-    with m.Elif(~up & down):
-        m.d.sync += count.eq(count - 1)
-    if by > 1:
-        with m.Elif(up & down):
-            m.d.sync += count.eq(count + (by - 1))
+    more = [(up & down, count + (by - 1))] if by > 1 else []
+    becomes(m, count, (up & ~down, count + by), (~up & down, count - 1), *more)
     return count
 
 

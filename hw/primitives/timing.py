@@ -10,6 +10,13 @@ from amaranth.hdl import C, Module, Mux, Signal, Value
 from hw.primitives.memories import Ram
 
 
+def becomes(m: Module, register: Signal, *cases: tuple[Value, Any]) -> None:
+    """Let ``register`` become the value of the first of the ``cases`` whose condition holds; else it stays."""
+    for at, (when, value) in enumerate(cases):
+        with m.Elif(when) if at else m.If(when):
+            m.d.sync += register.eq(value)
+
+
 def counts(m: Module, number: Signal, when: Value, last: Value) -> None:
     """Let ``number`` be one more behind every cycle with ``when``, and 0 behind the ``last`` one."""
     with m.If(when):
@@ -21,10 +28,7 @@ def countdown(m: Module, name: str, most: int, begins: Value, cycles: Any) -> tu
     whether it is above 0."""
     left, runs = Signal(range(most + 1), name=name), Signal(name=f"{name}_runs")
     m.d.comb += runs.eq(left != 0)
-    with m.If(begins):
-        m.d.sync += left.eq(cycles)
-    with m.Elif(runs):
-        m.d.sync += left.eq(left - 1)
+    becomes(m, left, (begins, cycles), (runs, left - 1))
     return left, runs
 
 
@@ -97,10 +101,7 @@ def window(m: Module, name: str, begins: Value, count: int, known: Value | None 
             m.d.sync += [active.eq(left != 1), number.eq(number + 1), left.eq(left - 1)]
         return active, number, active & (left == 1)
     number, last = counter(m, count, f"{name}_number", active)
-    with m.If(begins):
-        m.d.sync += active.eq(1)
-    with m.Elif(last):
-        m.d.sync += active.eq(0)
+    becomes(m, active, (begins, 1), (last, 0))
     return active, number, active & last
 
 

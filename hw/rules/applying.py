@@ -8,7 +8,7 @@ from amaranth.hdl import Array, Cat, Const, Mux, Signal, Value
 
 from hw.functions.datapath import Datapath
 from hw.links.words import in_words, whole
-from hw.primitives.timing import delayed, held, loop_store, word_window
+from hw.primitives.timing import becomes, delayed, held, loop_store, word_window
 from hw.rules.moving import words_of
 from hw.rules.numbers import const
 from hw.rules.values import RESULT, STATE
@@ -86,10 +86,7 @@ class Application(Writing):
             return datapath
         phase, gathers, final = firing.phase(), Signal(), rule.plan.gathering
         last = gathers & (phase == final)
-        with m.If(firing.fires & self._value):
-            m.d.sync += gathers.eq(1)
-        with m.Elif(last):
-            m.d.sync += gathers.eq(0)
+        becomes(m, gathers, (firing.fires & self._value, 1), (last, 0))
         m.d.comb += datapath.start.eq(last)
         for port, format in enumerate(rule.reads):
             operand = getattr(datapath, f"operand{port}")

@@ -17,7 +17,7 @@ from hw.functions.corner_turn import CornerTurn, Move, moves_of
 from hw.functions.retile import RetileSlicer
 from hw.links.layout import TokenFormat
 from hw.links.words import in_words, whole
-from hw.primitives.timing import countdown, counter, held
+from hw.primitives.timing import becomes, countdown, counter, held
 from hw.verilog.modules import Shared
 
 
@@ -74,10 +74,7 @@ class Pieces(FiringRule):
         """The word of the element that comes now, and its number; that is `words` of it where none comes."""
         number = Signal(range(self.token.words + 1), init=self.token.words)
         firing.read_from(0, Mux(first, 0, number + 1))  # it goes on below the firings of other pieces
-        with m.If(firing.fires & value & first):
-            m.d.sync += number.eq(0)
-        with m.Elif(number != self.token.words):
-            m.d.sync += number.eq(number + 1)
+        becomes(m, number, (firing.fires & value & first, 0), (number != self.token.words, number + 1))
         return number, firing.word(0)
 
     def _turned(self, m: Module, number: Signal, word: Value, begins: Value, index: Value) -> Value:

@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 from hw.firing.machine import Firing
 from hw.links.channel import ConsumerSignature, ProducerSignature
 from hw.links.layout import Format, TokenFormat
-from hw.verilog.modules import Parametric, Spelling, joined, spelled, stream_words, words_of
+from hw.verilog.modules import Parametric, Spelling, spelled, stream_words, words_of
 from step.lowering.links import slots_in_flight
 
 STATUS: Mapping[str, Any] = {"activity": Out(2), "fault": Out(4), "finished": Out(1)}
@@ -60,7 +60,7 @@ class FiringRule(abc.ABC):
     def spelling(self) -> Spelling:
         """Words for what it does with values, for these, and its numbers that are not the default ones."""
         numbers = self.numbers
-        functions = joined(words_of(each) for each in numbers.values() if isinstance(each, Parametric))
+        functions = sum((words_of(each) for each in numbers.values() if isinstance(each, Parametric)), Spelling())
         others = {
             name: value
             for name, value in numbers.items()

@@ -163,7 +163,7 @@ class UnitSite:
         timing_of = self._placed.timing_of
         if timing_of is not None and not self.is_dynamic:
             return timing_of(self.node, function, reduce)
-        plan = plan_of(self.node, function, self.fabric, reduce=reduce)
+        plan = plan_of(self.node, self.fabric)
         return plan if rows is None else plan.at(rows)
 
     def tiles(self) -> MutableSequence[Any]:

@@ -16,7 +16,6 @@ from step import BF16, FabricConfig, Graph, MemoryConfig, Stream, Tile
 from step.functions import Cast, Matmul, Mul, RetileRow, RetileStreamify, Silu
 from step.lowering.netlist import Netlist, lower
 from step.lowering.plans import plan_of
-from step.ops.accum import Accum
 from step.programs.data.inputs import BoundInputs, bind_inputs
 from step.running.result import Status
 
@@ -153,9 +152,8 @@ def latencies(netlist: Netlist) -> dict[str, int]:
     """Of all products."""
     found = {}
     for node in netlist.units:
-        function, reduce = node.operator.function, isinstance(node.operator, Accum)
-        if isinstance(function, Matmul):
-            found[node.name] = plan_of(node, function, netlist.at(node), reduce=reduce).latency
+        if isinstance(node.operator.function, Matmul):
+            found[node.name] = plan_of(node, netlist.at(node)).latency
     return found
 
 

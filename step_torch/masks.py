@@ -135,7 +135,7 @@ class Scores:
             given = given.formed("of_heads", form, dims)
         else:
             given = in_shape(at, given, split)
-            given = replace(given, dims=dims) if isinstance(given, Stored) else renamed(at.value(given), dims)
+            given = renamed(at, given, dims)
         return at.in_layout(given, restricted(wanted.layout, dims), "a mask is added to scores").stream
 
 

@@ -224,6 +224,7 @@ def off(path: Path) -> float:
 
 
 T5 = {"vocab_size": 64, "d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 1, "num_heads": 4}
+CTRL = {"vocab_size": 64, "n_embd": 32, "dff": 64, "n_layer": 1, "n_head": 4}
 CAPPED = {**GEMMA, "attn_logit_softcapping": 2.0}
 TAKEN: dict[str, Callable[[], Capture]] = {
     "a single row of an encoder": lambda: encoder("Bert", "BertSelfAttention", 1, 1, 32, **SIZES),
@@ -250,6 +251,9 @@ TAKEN: dict[str, Callable[[], Capture]] = {
     "layers of an eager model": lambda: layers(small("Llama", **DECODER, attn_implementation="eager")),
     "a model that is not causal": lambda: layers(small("Llama", **DECODER, is_causal=False)),
     "a soft cap": lambda: layers(small("Gemma2", **CAPPED, sliding_window=16, layer_types=["sliding_attention"])),
+    "positions beside the layers": lambda: layers(small("RoFormer", "Model", **SIZES)),
+    "types that layers have": lambda: layers(small("ModernBert", "Model", **SIZES, pad_token_id=0)),
+    "rows that a model scales in place": lambda: layers(small("CTRL", "Model", **CTRL)),
     "position bias": lambda: of(First(part(small("T5", "EncoderModel", **T5), "T5LayerSelfAttention")), rows(1, 8, 32)),
 }  # fmt: skip
 

@@ -250,10 +250,8 @@ class Importer:
         rows = value.layout.rows
         if rows is not None and rows.count > 1 and [rows.axis] != axes[-1:]:
             value = self.joiner.rows(value, 1, why)
-        rows, steps = value.layout.rows, sorted(value.layout.loops, key=lambda part: -part.step)
-        order = [part for axis in axes for part in steps if part.axis == axis]
-        value = self.joiner.reordered(value, order, why)
-        stream = value.stream
+        value = self.joiner.in_order(value, why)
+        rows, stream = value.layout.rows, value.stream
         if rows is not None and rows.count > 1:
             stream = stream.flat_map(RetileStreamify(1, "row"), name=self.name(f"{name}_rows"))
         stream.store(name)

@@ -131,6 +131,12 @@ class Joiner:
             stream = self._buffered(value, same, loops, why)
         return replace(value, stream=stream, layout=replace(value.layout, loops=loops))
 
+    def in_order(self, value: Value, why: str) -> Value:
+        """``value`` with its loops in the order of torch."""
+        axes = [axis for each in value.dims for axis in each]
+        loops = sorted(value.layout.loops, key=lambda part: (axes.index(part.axis), -part.step))
+        return self.reordered(value, loops, why)
+
     def _merged(self, value: Value, apart: Sequence[Sequence[AxisPart]], loops: tuple[AxisPart, ...]) -> Value:
         """``value`` with one of ``loops`` for each group of those that it has."""
         stream = value.stream

@@ -50,9 +50,7 @@ def rows(at: Importer, table: Any, numbers: Any) -> Value:
 def scalars(at: Importer, value: Value) -> Value:
     """``value`` in tiles of one scalar, in the order of torch."""
     value = at.joiner.rows(at.joiner.columns(plain(at, value), 1, WHY), 1, WHY)
-    order = [axis for axes in value.dims for axis in axes]
-    loops = sorted(value.layout.loops, key=lambda part: (order.index(part.axis), -part.step))
-    value = at.joiner.reordered(value, loops, WHY)
+    value = at.joiner.in_order(value, WHY)
     return replace(value, layout=TileLayout(value.layout.loops))
 
 

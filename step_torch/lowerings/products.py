@@ -48,7 +48,8 @@ class Product:
             def form(data: np.ndarray) -> np.ndarray:
                 return data[own] if self.transposed or data.ndim == 1 else data[:, own]
 
-            weight, bias = (each and each.formed(str(first), form, ()) for each in (self.weight, self.bias))
+            weight = self.weight.formed(str(first), form, ())
+            bias = self.bias and self.bias.formed(str(first), form, ())
             self.parts[first, extent] = replace(
                 self, weight=weight, bias=bias, dims=(*self.dims[:-1], (axis,)), axis=axis, made={}, parts={}
             )

@@ -52,7 +52,8 @@ WHOLE = (
 """Operators of ATen that are not taken apart."""
 
 OWN = tuple(
-    f"step_torch/{name}.py" for name in ("capturing", "known", "layers", "marks", "sights", "references", "calling")
+    f"step_torch/{name}.py"
+    for name in ("capturing", "known", "layers", "marks", "sights", "references", "recurrences", "calling")
 )
 
 _FRAME = re.compile(r'File "(.*?)", line (\d+), in (.*)')
@@ -249,8 +250,11 @@ def _exported(module: nn.Module, args: tuple[Tensor, ...], dynamic_shapes: Any) 
         table.pop(op)
     program = program.run_decompositions(table)
     compute_known(program)
-    for node in program.graph.nodes:
-        _shorten(node.meta)
+    for path, body in program.graph_module.named_modules():
+        for node in body.graph.nodes:
+            _shorten(node.meta)
+            if path:  # no two nodes of a file have one name
+                node._rename(f"{path.replace('scan_combine_graph_', 'step')}_{node.name}")
     return program
 
 

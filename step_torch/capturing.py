@@ -33,6 +33,7 @@ from step_torch.lacking import lacking, listed, owner_of
 from step_torch.layers import Layers as Layers
 from step_torch.layers import Past, cache_name, kinds_of, name_of, tables, turning
 from step_torch.marks import Marks
+from step_torch.recurrences import CELLS
 from step_torch.references import Given, references
 
 WHOLE = (
@@ -44,10 +45,6 @@ WHOLE = (
     "scaled_dot_product_attention",
     "split",
     "addmm",
-    "lstm",
-    "gru",
-    "rnn_tanh",
-    "rnn_relu",
 )
 """Operators of ATen that are not taken apart."""
 
@@ -248,6 +245,7 @@ def _exported(module: nn.Module, args: tuple[Tensor, ...], dynamic_shapes: Any) 
     table = torch.export.default_decompositions()
     for op in [each for each in table if each.name().split("::")[-1].split(".")[0] in WHOLE]:
         table.pop(op)
+    table.update(CELLS)
     program = program.run_decompositions(table)
     compute_known(program)
     for path, body in program.graph_module.named_modules():

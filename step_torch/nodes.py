@@ -232,7 +232,9 @@ def _argument(arg: Mapping[str, Any], symbols: Mapping[str, int]) -> Any:
         case "as_optional_tensors":
             return [_argument(each, symbols) for each in value]
         case "as_graph":
-            inputs, outputs = (tuple(_tensor(each, "a loop") for each in value["graph"][key]) for key in ("inputs", "outputs"))
+            inputs, outputs = (
+                tuple(_tensor(each, "a loop") for each in value["graph"][key]) for key in ("inputs", "outputs")
+            )
             nodes = [_node(each, symbols) for each in value["graph"]["nodes"]]
             return Body(inputs, _needed(nodes, outputs), outputs)
         case "as_none":

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -117,7 +118,9 @@ def _weighted(
     are e^(key + time_first).
     """
 
-    def step(total: Tensor, weights: Tensor, most: Tensor, now: Tensor, key: Tensor, value: Tensor, rate: Tensor) -> Any:
+    def step(
+        total: Tensor, weights: Tensor, most: Tensor, now: Tensor, key: Tensor, value: Tensor, rate: Tensor
+    ) -> Any:
         top = torch.maximum(most, now)
         old, new = torch.exp(most - top), torch.exp(now - top)
         result = (old * total + new * value) / (old * weights + new)
@@ -130,6 +133,65 @@ def _weighted(
     *state, y = looped(step, states, [key + time_first, key, value], torch.exp(_wide(time_decay)))
     return y.to(time_first.dtype), state if return_state else None
 
+
+def _lstm(products: Sequence[Tensor], state: Tensor, cell: Tensor, *shares: Tensor) -> tuple[Tensor, ...]:
+    enter, keep, new, show = (share + product for share, product in zip(shares, products, strict=True))
+    cell = torch.sigmoid(keep) * cell + torch.sigmoid(enter) * torch.tanh(new)
+    return torch.sigmoid(show) * torch.tanh(cell), cell
+
+
+def _gru(products: Sequence[Tensor], state: Tensor, *shares: Tensor) -> tuple[Tensor, ...]:
+    reset, keep, product = products
+    new = torch.tanh(shares[2] + torch.sigmoid(shares[0] + reset) * product)
+    return (torch.sigmoid(shares[1] + keep) * (state - new) + new,)
+
+
+def _plain(function: Callable[[Tensor], Tensor], products: Sequence[Tensor], state: Tensor, share: Tensor) -> Any:
+    return (function(share + products[0]),)
+
+
+def _stepping(cell: Callable[..., tuple[Tensor, ...]], states: int, gates: int) -> Callable[..., tuple[Tensor, ...]]:
+    """A step of ``cell`` from ``states``, and shares of the input in its gates; those of its output are products."""
+
+    def step(state: Tensor, *given: Tensor) -> tuple[Tensor, ...]:
+        inner, weights = given[: states - 1 + gates], given[states - 1 + gates :]
+        products = nn.functional.linear(_wide(state), *weights).chunk(gates, -1)
+        new, *kept = cell(products, _wide(state), *inner)
+        new = new.to(state.dtype)
+        return new, *kept, new.clone()
+
+    return step
+
+
+def _layers(
+    cell: Callable[..., tuple[Tensor, ...]], x: Tensor, states: Any, weights: Sequence[Tensor], has_biases: bool,
+    count: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool,
+) -> tuple[Tensor, ...]:  # fmt: skip
+    """Layers of LSTM, GRU or RNN: shares of the input in all gates are products of all rows at once."""
+    x, states = x if batch_first else x.transpose(0, 1), states if isinstance(states, list) else [states]
+    sides, width, ends = 1 + bidirectional, 2 + 2 * has_biases, list[Sequence[Tensor]]()
+    for layer in range(count):
+        found = list[Tensor]()
+        for number in range(layer * sides, (layer + 1) * sides):
+            of_input, of_state, *biases = map(_wide, weights[number * width : (number + 1) * width])
+            first, *others = (each[number] for each in states)
+            gates = len(of_state) // of_state.shape[1]
+            shares = nn.functional.linear(_wide(x), of_input, *biases[:1]).chunk(gates, -1)
+            rows = [each.flip(1) for each in shares] if number % sides else shares
+            step = _stepping(cell, len(states), gates)
+            *last, result = looped(step, [first, *map(_wide, others)], rows, of_state, *biases[1:])
+            ends.append([each.to(x.dtype) for each in last])
+            found.append(result.flip(1) if number % sides else result)
+        x = torch.cat(found, -1) if bidirectional else found[0]
+    return x if batch_first else x.transpose(0, 1), *(torch.stack(each) for each in zip(*ends, strict=True))
+
+
+CELLS = {
+    torch.ops.aten.lstm.input: partial(_layers, _lstm), torch.ops.aten.gru.input: partial(_layers, _gru),
+    torch.ops.aten.rnn_tanh.input: partial(_layers, partial(_plain, torch.tanh)),
+    torch.ops.aten.rnn_relu.input: partial(_layers, partial(_plain, torch.relu)),
+}  # fmt: skip
+"""Recurrent layers of torch, by their operators, as loops."""
 
 FORMS: dict[str, Callable[..., Any]] = {
     "mamba_selective_scan": _selective,

@@ -1,4 +1,7 @@
-"""Loops over rows: the nodes of one step, whose states go round. A step begins as the one before it makes its states."""
+"""Loops over rows: the nodes of one step, whose states go round.
+
+A step begins as the one before it makes its states. Results that no state decides are on their way before.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,12 @@ from math import prod
 from typing import Any
 
 from step import Selector, Stream, Tile
-from step_torch.importing import Importer
+from step_torch.importing import Importer, with_dtype
 from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value, sizes
 from step_torch.lowerings.elementwise import cast, renamed
 from step_torch.lowerings.shapes import spread
 from step_torch.nodes import Body
+from step_torch.pieces import merged
 from step_torch.registry import lowers
 from step_torch.sources import STREAMS, Sources, Stored
 
@@ -68,17 +72,22 @@ def scan(at: Importer, body: Body, init: list[Any], xs: list[Any], more: Sequenc
     steps = AxisPart(time, time.extent)
     rows = [_step_by_step(at, at.value(each), time) for each in xs]
     more = [each if isinstance(each, Stored) else _again(at, at.value(each), time) for each in more]
-    states = [Carried(at, at.value(each), time.extent) for each in init]
+    begin = [
+        (at.value(each), STREAMS[at.nodes.metas[name].dtype]) for each, name in zip(init, body.inputs, strict=False)
+    ]
+    states = [Carried(at, with_dtype(each, cast(at, each.stream, kept), kept), time.extent) for each, kept in begin]
     at.values.update(zip(body.inputs, [*(each.now for each in states), *rows, *more], strict=True))
-    node, nodes, sources = at.node, at.nodes, at.sources
+    node, nodes, sources, tiling = at.node, at.nodes, at.sources, at.tiling
     inner = tuple(replace(each, place=replace(each.place, module=node.place.module)) for each in body.nodes)
     at.nodes, at.sources = replace(nodes, nodes=inner, outputs=body.outputs), EveryStep(at, steps)
+    at.tiling = replace(tiling, columns=1 << 20)
     at.lower(inner)
+    at.tiling = tiling
     at.node, found = node, [at.value(at.values[name]) for name in body.outputs]
     why, ends = "a state goes round", list[Value | None]()
     for state, value in zip(states, found, strict=False):
         new = at.joiner.to(renamed(value, state.first.dims), state.first.layout, why).stream
-        new = cast(at, new, state.first.stream.element.tiles[0].dtype)
+        new = cast(at, new, state.first.dtype)
         state.close(new)
         at.nodes = nodes
         ends.append(state.last(new) if at.is_read(len(ends)) else None)
@@ -89,7 +98,7 @@ def scan(at: Importer, body: Body, init: list[Any], xs: list[Any], more: Sequenc
 def _step_by_step(at: Importer, value: Value, time: TensorAxis) -> Value:
     """Rows [steps, ..] of a value whose first dimension is ``time``."""
     why = "a loop takes rows one by one"
-    own, dims = value.dims[0], value.dims[1:]
+    value, dims = merged(at, value, 0), value.dims[1:]
     value = replace(renamed(value, ((time,), *dims)), dims=dims)
     if value.layout.columns is not None and value.layout.columns.axis == time:
         value = at.joiner.facing(value, dims[-1][-1] if dims[-1] else None, why)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 import step
 import step_torch
 from cosim.comparing.compare import compare
-from step.errors import InputError
 from step_torch.imported import Imported
 
 pytestmark = pytest.mark.torch
@@ -22,8 +20,6 @@ if find_spec("torch") is None:
 
 import torch  # noqa: E402
 import transformers  # noqa: E402
-from torch import Tensor, nn  # noqa: E402
-from torch._higher_order_ops.scan import scan  # noqa: E402
 
 SIZES = {
     "vocab_size": 16, "hidden_size": 8, "intermediate_size": 16, "num_hidden_layers": 2, "state_size": 4, "expand": 2,

@@ -21,7 +21,7 @@ from step_torch.registry import lowers
 from step_torch.sources import STREAMS, Sources, Stored
 
 
-@dataclass
+@dataclass(kw_only=True)
 class EveryStep(Sources):
     """Tensors are read for every step of a loop, of which there are ``steps``."""
 
@@ -79,14 +79,14 @@ def scan(at: Importer, body: Body, init: list[Any], xs: list[Any], more: Sequenc
     at.values.update(zip(body.inputs, [*(each.now for each in states), *rows, *more], strict=True))
     node, nodes, sources, tiling = at.node, at.nodes, at.sources, at.tiling
     inner = tuple(replace(each, place=replace(each.place, module=node.place.module)) for each in body.nodes)
-    at.nodes, at.sources = replace(nodes, nodes=inner, outputs=body.outputs), EveryStep(at, steps)
+    at.nodes, at.sources = replace(nodes, nodes=inner, outputs=body.outputs), EveryStep(at, steps=steps)
     at.tiling = replace(tiling, columns=1 << 20)
     at.lower(inner)
     at.tiling = tiling
     at.node, found = node, [at.value(at.values[name]) for name in body.outputs]
     why, ends = "a state goes round", list[Value | None]()
     for state, value in zip(states, found, strict=False):
-        new = at.joiner.to(renamed(value, state.first.dims), state.first.layout, why).stream
+        new = at.joiner.to(renamed(at, value, state.first.dims), state.first.layout, why).stream
         new = cast(at, new, state.first.dtype)
         state.close(new)
         at.nodes = nodes
@@ -99,7 +99,7 @@ def _step_by_step(at: Importer, value: Value, time: TensorAxis) -> Value:
     """Rows [steps, ..] of a value whose first dimension is ``time``."""
     why = "a loop takes rows one by one"
     value, dims = merged(at, value, 0), value.dims[1:]
-    value = replace(renamed(value, ((time,), *dims)), dims=dims)
+    value = replace(renamed(at, value, ((time,), *dims)), dims=dims)
     if value.layout.columns is not None and value.layout.columns.axis == time:
         value = at.joiner.facing(value, dims[-1][-1] if dims[-1] else None, why)
     if value.layout.rows is not None and value.layout.rows.axis == time:

@@ -121,7 +121,7 @@ class Product:
 
     def _at_once(self, at: Importer, x: Value, layout: TileLayout) -> Stream:
         """Tiles of ``layout``, of which each is a product over the whole depth."""
-        depth = x.dims[-1][0]
+        depth = next(iter(x.dims[-1]), TensorAxis(at.name("depth"), 1))
         whole = AxisPart(depth, depth.extent)
         tile = (layout.columns, whole) if self.transposed else (whole, layout.columns)
         dims = ((self.axis,), (depth,)) if self.transposed else ((depth,), (self.axis,))

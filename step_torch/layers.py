@@ -77,7 +77,7 @@ class Layers(nn.Module):
         raise InputError(f"{type(body).__name__} does not call its layers one after the other")
 
 
-class _Around:
+class _Delegate:
     """A module that is called in another way; all else is that of the module."""
 
     def __init__(self, module: nn.Module, x: Tensor) -> None:
@@ -87,7 +87,7 @@ class _Around:
         return getattr(self._module, name)
 
 
-class _Beside(_Around):
+class _Beside(_Delegate):
     """A module beside the layers: one that is given rows, as a norm or a projection, leaves them as they are."""
 
     def __call__(self, *args: Any, **options: Any) -> Any:
@@ -95,7 +95,7 @@ class _Beside(_Around):
         return self._x if self._x.shape in given else self._module(*args, **options)
 
 
-class _Step(_Around):
+class _Step(_Delegate):
     """Layer ``number`` as the model calls it; the first one gets ``x``, and behind the last one it ends."""
 
     def __init__(self, layers: nn.ModuleList, number: int, x: Tensor) -> None:

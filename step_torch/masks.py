@@ -67,7 +67,7 @@ class Scores:
             return None
         hidden = _hidden(rows, keys, causal=self.causal, window=self.window)
         hidden = hidden | (_added(self.mask.data) <= NEVER) if is_static else hidden
-        seen: np.ndarray = ~hidden.reshape(-1, count, size, count, size).all((0, 2, 4))
+        seen = ~hidden.reshape(-1, count, size, count, size).min((0, 2, 4))
         number = np.arange(count)
         before = max(0, int((number - seen.argmax(1)).max()))
         behind = max(0, int((count - 1 - seen[:, ::-1].argmax(1) - number).max()))

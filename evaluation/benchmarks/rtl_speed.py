@@ -29,6 +29,7 @@ from typing import Any, Literal
 
 from cosim.backend import run_rtl
 from sim_approx import backend as approx
+from step.functions import Matmul
 from step.language.graph import Node
 from step.lowering.fabric import FabricConfig
 from step.lowering.plans.matmul import plan
@@ -47,7 +48,7 @@ def lanes(program: Program) -> int:
 
 def _lanes(node: Node, fabric: FabricConfig) -> int:
     function = node.operator.function
-    if function is None or function.name != "matmul":
+    if not isinstance(function, Matmul):
         return 0
     return plan(function, Application.at(node, fabric, reduce=False)).arrangement.lanes
 

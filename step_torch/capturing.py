@@ -27,6 +27,7 @@ from step.host.files import write_atomically, writing
 from step.host.paths import named_file
 from step.programs.data.npz import Arrays
 from step_torch.archive import RESULTS
+from step_torch.by_hand import rewrite
 from step_torch.calling import SITE, calling, check_arguments, check_call
 from step_torch.known import compute_known
 from step_torch.lacking import lacking, listed, owner_of
@@ -249,6 +250,7 @@ def _exported(module: nn.Module, args: tuple[Tensor, ...], dynamic_shapes: Any) 
         table.pop(op)
     program = program.run_decompositions(table)
     compute_known(program)
+    rewrite(program)
     for node in program.graph.nodes:
         _shorten(node.meta)
     return program

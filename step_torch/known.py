@@ -26,22 +26,27 @@ def compute_known(program: torch.export.ExportedProgram) -> None:
         found[node] = node.target(*args, **options)
         known.add(node)
         made.append(node)
-    place = next((at for at, spec in enumerate(specs) if spec.kind is InputKind.USER_INPUT), len(specs))
     for node in made:
         if isinstance(found[node], Tensor) and not known.issuperset(node.users):
-            with graph.inserting_before(given[place]):
-                constant = graph.placeholder(f"known_{node.name}")
-            constant.meta = {"val": node.meta["val"]}
+            constant = stored(program, node, found[node])
             node.replace_all_uses_with(constant, delete_user_cb=lambda user: user not in known)
-            program.constants[constant.name] = found[node].clone()
-            spec = InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(name=constant.name), constant.name)
-            specs.insert(place, spec)
-            given.insert(place, constant)
-            place += 1
     for node in graph.find_nodes(op="call_function", target=torch.ops.aten._assert_tensor_metadata.default):
         graph.erase_node(node)
     graph.eliminate_dead_code()
     program.graph_module.recompile()
+
+
+def stored(program: torch.export.ExportedProgram, node: fx.Node, data: Tensor) -> fx.Node:
+    """A constant of ``program`` that has ``data``, called after ``node``."""
+    specs = program.graph_signature.input_specs
+    place = next((at for at, spec in enumerate(specs) if spec.kind is InputKind.USER_INPUT), len(specs))
+    with program.graph.inserting_before(program.graph.find_nodes(op="placeholder")[place]):
+        constant = program.graph.placeholder(f"known_{node.name}")
+    constant.meta = {"val": node.meta["val"].new_empty(data.shape, dtype=data.dtype)}
+    program.constants[constant.name] = data.clone()
+    spec = InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(name=constant.name), constant.name)
+    specs.insert(place, spec)
+    return constant
 
 
 def _is_random(node: fx.Node) -> bool:

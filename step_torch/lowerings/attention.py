@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from step import BF16, FP32, UINT32, Stream
+from step import BF16, FP32, UINT32, Stream, Tensor
 from step.functions import (
     Add,
     AppendRow,
@@ -201,7 +201,6 @@ def _decode(at: Importer, q: Value, key: Cached, value: Cached, scores: Scores, 
     heads, group = _heads(at, q, new["keys"])
     supported(not q.dims[0], f"a batch of {_extent(q, 0)} behind a cache; a batch of 1 has a lowering")
     supported(not q.dims[2] and not new["keys"].dims[2], "several new rows behind a cache; one has a lowering")
-    supported(scores.mask is None, "a mask of a new row behind a cache; one that hides nothing has a lowering")
     q, new = at.sources.alone(q), {name: at.sources.alone(each) for name, each in new.items()}
     widths, prefix = {name: each.layout.tile[1] for name, each in new.items()}, at.name("cache") + "_"
     cache = at.sources.cache(key.past, value.past, prefix, scores.window)
@@ -238,13 +237,24 @@ def _decode(at: Importer, q: Value, key: Cached, value: Cached, scores: Scores, 
         layout = TileLayout(own.layout.loops, rows)
         sink = in_one_loop(at, at.in_layout(column, layout, "a sink is read for every row"), "sink")
         sink = sink.assume_shape(queries.shape)
-    result = attend.attend(work, f"{prefix}read_", queries, sink)[0].item_of(1, name=at.name("attended"))
+    bias = None if scores.mask is None else _bias(at, cache, scores.slopes(), (heads.extent, group.extent))
+    result = attend.attend(work, f"{prefix}read_", queries, sink, bias)[0].item_of(1, name=at.name("attended"))
     stream = result.map(Cast(BF16), name=at.name("attended_rounded"))
     if group.extent > 1:
         stream = stream.flat_map(RetileStreamify(1, "row"), name=at.name("rows"))
     own = new["values"]
     columns = replace(q.layout, columns=own.layout.columns)
     return at.sources.together(Value(in_loops(at, stream, q), (*q.dims[:-1], own.dims[-1]), columns, BF16))
+
+
+def _bias(at: Importer, cache: Cache, slopes: np.ndarray, heads: tuple[int, int]) -> Tensor:
+    """What is added to scores of all keys that caches have room for, those of ``heads`` and their groups."""
+    slope = np.broadcast_to(slopes, prod(heads)).reshape(heads[0], 1, heads[1], 1)
+    added = slope * np.arange(cache.tiles * cache.rows).reshape(1, cache.tiles, 1, cache.rows)
+    added = np.tile(added.reshape(-1, cache.rows), (cache.sequences // heads[0], 1)).astype(np.float32)
+    tensor = at.graph.tensor(at.name("bias"), added.shape, FP32)
+    at.inputs[tensor.name] = added
+    return tensor
 
 
 def _numbers(at: Importer, cache: Cache, along: Stream, name: str) -> Stream:

@@ -9,19 +9,19 @@ import torch
 from torch import Tensor, fx
 from torch.export import ExportedProgram
 
-from step_torch.known import WEIGHTS, stored
+from step_torch.known import constants_of, stored
 from step_torch.marks import NEVER
 
 _ATEN = torch.ops.aten
 
-_SAME = (
+SAME = (
     _ATEN.view.default, _ATEN.expand.default, _ATEN.permute.default, _ATEN.unsqueeze.default, _ATEN.squeeze.dims,
     _ATEN.clone.default, _ATEN._to_copy.default,
 )  # fmt: skip
 """Operators that leave scalars as they are, in another shape or format."""
 
 _LINEAR = (
-    *_SAME, _ATEN.mul.Tensor, _ATEN.div.Tensor, _ATEN.add.Tensor, _ATEN.sub.Tensor, _ATEN.where.self,
+    *SAME, _ATEN.mul.Tensor, _ATEN.div.Tensor, _ATEN.add.Tensor, _ATEN.sub.Tensor, _ATEN.where.self,
     _ATEN.masked_fill.Scalar, _ATEN.masked_fill.Tensor,
 )  # fmt: skip
 """Operators that make a * x + b of the one operand that is no constant."""
@@ -54,24 +54,19 @@ def _shift(graph: fx.Graph, embedding: fx.Node) -> None:
 
 def _mark(program: ExportedProgram, softmax: fx.Node) -> None:
     """`step.attention` in the place of two products with ``softmax`` between them, where rows come from caches."""
-    specs, nodes = program.graph_signature.input_specs, program.graph.find_nodes(op="placeholder")
-    known = {
-        node: program.constants.get(spec.target, program.state_dict.get(spec.target))
-        for node, spec in zip(nodes, specs, strict=True)
-        if spec.kind not in WEIGHTS
-    }
+    known = constants_of(program)
     *_, product = _behind(softmax.args[0], _LINEAR, known)
     *_, weights = _ahead(softmax)
     weighed = next(iter(weights.users))
     if not all(each.target is _ATEN.bmm.default for each in (product, weighed)):
         return
-    *_, key = _behind(product.args[1], _SAME, known)
-    *_, value = _behind(weighed.args[1], _SAME, known)
+    *_, key = _behind(product.args[1], SAME, known)
+    *_, value = _behind(weighed.args[1], SAME, known)
     if not all(each.target is _ATEN.cat.default and each.args[0][0].op == "placeholder" for each in (key, value)):
         return
     (count, rows, _), (batch, *_, size) = product.meta["val"].shape, key.meta["val"].shape
     outer = batch, count // batch, rows
-    query = _of_shape(_behind(product.args[0], _SAME, known), (*outer, size))
+    query = _of_shape(_behind(product.args[0], SAME, known), (*outer, size))
     result = _of_shape(_ahead(weighed), (*outer, value.meta["val"].shape[-1]))
     if query is None or result is None:
         return
@@ -130,7 +125,7 @@ def _behind(node: Any, through: tuple[Any, ...], known: Known) -> Iterator[fx.No
 def _ahead(node: fx.Node) -> Iterator[fx.Node]:
     """``node``, and what alone is made of it in other shapes."""
     yield node
-    if len(node.users) == 1 and (reader := next(iter(node.users))).target in _SAME:
+    if len(node.users) == 1 and (reader := next(iter(node.users))).target in SAME:
         yield from _ahead(reader)
 
 

@@ -163,7 +163,7 @@ class Importer:
         args = [self._argument(each) for each in node.args]
         if node.op.split(".")[1] in _ARITHMETIC and "float" in self.meta.dtype:
             args = [_floating(each) for each in args]
-        options = {name: self._argument(each) for name, each in node.options.items()}
+        options = {name: self._argument(each) for name, each in node.options.items() if name not in IDLE}
         try:
             inspect.signature(lowering).bind(self, *args, **options)
         except TypeError as error:
@@ -249,10 +249,8 @@ class Importer:
         rows = value.layout.rows
         if rows is not None and rows.count > 1 and [rows.axis] != axes[-1:]:
             value = self.joiner.rows(value, 1, why)
-        rows, steps = value.layout.rows, sorted(value.layout.loops, key=lambda part: -part.step)
-        order = [part for axis in axes for part in steps if part.axis == axis]
-        value = self.joiner.reordered(value, order, why)
-        stream = value.stream
+        value = self.joiner.in_order(value, why)
+        rows, stream = value.layout.rows, value.stream
         if rows is not None and rows.count > 1:
             stream = stream.flat_map(RetileStreamify(1, "row"), name=self.name(f"{name}_rows"))
         stream.store(name)
@@ -266,6 +264,9 @@ _FAILURES = (Unsupported, NoJoin, TypeMismatch, GraphError)
 
 _WHOLE = ("int64", "int32", "bool")
 """Formats whose numbers an import knows, as it does those that a capture computed: they are no weights."""
+
+IDLE = ("dtype", "layout", "device", "pin_memory", "non_blocking", "memory_format", "implicit", "sparse_grad")
+"""Options that no lowering asks for: streams have no strides nor devices, and `Importer.dtype` is the format."""
 
 _ARITHMETIC = ("add", "sub", "rsub", "mul", "div", "pow", "maximum", "minimum")
 """Operators whose operands have the format of the result."""

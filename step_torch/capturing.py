@@ -38,7 +38,7 @@ from step_torch.lengths import check_lengths
 from step_torch.marks import Marks
 from step_torch.references import Given, references
 
-_OURS = ("capturing", "decompositions", "known", "layers", "marks", "sights", "references", "calling")
+_OURS = ("capturing", "decompositions", "known", "layers", "marks", "sights", "references", "calling", "recurrences")
 OWN = tuple(f"step_torch/{name}.py" for name in _OURS)
 
 _FRAME = re.compile(r'File "(.*?)", line (\d+), in (.*)')
@@ -238,8 +238,11 @@ def _exported(module: nn.Module, args: tuple[Tensor, ...], dynamic_shapes: Any) 
     program = program.run_decompositions(decompositions())
     compute_known(program)
     rewrite(program)
-    for node in program.graph.nodes:
-        _shorten(node.meta)
+    for path, body in program.graph_module.named_modules():
+        for node in body.graph.nodes:
+            _shorten(node.meta)
+            if path:  # no two nodes of a file have one name
+                node._rename(f"{path.replace('scan_combine_graph_', 'step')}_{node.name}")
     return program
 
 

@@ -118,6 +118,13 @@ class Joiner:
     def reordered(self, value: Value, loops: Sequence[AxisPart], why: str) -> Value:
         """``value`` with these loops; those that it has not repeat it."""
         have, loops = value.layout.loops, tuple(loops)
+        for place, (outer, inner) in enumerate(pairwise(loops)):
+            both = AxisPart(inner.axis, outer.count * inner.count, inner.step)
+            if both in have and outer == AxisPart(inner.axis, outer.count, inner.count * inner.step):
+                value = self.reordered(value, (*loops[:place], both, *loops[place + 2 :]), why)
+                rank = len(loops) - 2 - place
+                stream = value.stream.reshape(inner.count, rank=rank, name=self.at.name("parts"))[0]
+                return replace(value, stream=stream, layout=replace(value.layout, loops=loops))
         apart = [_finer(have, part) for part in loops]
         if any(len(each) > 1 for each in apart):
             return self._merged(self.reordered(value, [*chain.from_iterable(apart)], why), apart, loops)

@@ -42,6 +42,8 @@ class Layers(nn.Module):
                 f"{listed(lacking(model))}"
             )
         body, name = found
+        if hasattr(body, "_rescale_layers"):  # as RWKV's weights are when it is run
+            body._rescale_layers()
         self.layers = nn.ModuleList(getattr(body, name)[:count])
         self.config = model.config
         self.kinds = kinds_of(body)

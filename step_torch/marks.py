@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from step.errors import InputError, expect
+from step_torch.recurrences import in_loops
 from step_torch.sights import Sight, asks, configs_of, sight_of
 
 
@@ -180,7 +181,8 @@ class Marks:
         for config, key, _ in before:
             setattr(config, key, "step")
         try:
-            yield
+            with in_loops(module):
+                yield
         finally:
             for config, key, value in before:
                 setattr(config, key, value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -43,6 +43,15 @@ class Ref:
     """An argument that is the value called so."""
 
     name: str
+
+
+@dataclass(frozen=True)
+class Body:
+    """``nodes`` of one step of a loop, which make ``outputs`` of ``inputs``, by their names."""
+
+    inputs: tuple[str, ...]
+    nodes: tuple[TorchNode, ...]
+    outputs: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -118,7 +127,8 @@ def nodes_of(archive: Archive, shapes: Mapping[str, tuple[int, ...]] | None = No
             parameters[each["arg"]["name"]] = each[_STORED[kind]]
         elif kind != "user_input":
             raise FormatError(f"'{archive.path}' has an input of the kind {kind!r}, which step_torch does not know")
-    sizes = {name: each["sizes"] for name, each in graph["tensor_values"].items()}
+    tensors = dict(_tensors(graph))
+    sizes = {name: each["sizes"] for name, each in tensors.items()}
     captured = archive.results[0].inputs if archive.results else []
     taken = {name: each.shape for name, each in zip(inputs, captured, strict=False)}
     for name in inputs:
@@ -126,7 +136,7 @@ def nodes_of(archive: Archive, shapes: Mapping[str, tuple[int, ...]] | None = No
             raise InputError(f"there is no data for input {name!r}: give inputs={{{name!r}: ...}}")
     limits = archive.model.get("range_constraints", {})
     extents = _bound({name: sizes[name] for name in inputs}, {**taken, **(shapes or {})}, limits)
-    metas = {name: _meta(each, extents) for name, each in graph["tensor_values"].items()}
+    metas = {name: _meta(each, extents) for name, each in tensors.items()}
     for name, target in parameters.items():
         if archive.is_constant(target):
             metas[name] = replace(metas[name], numbers=archive.weights[target].tobytes())
@@ -136,6 +146,14 @@ def nodes_of(archive: Archive, shapes: Mapping[str, tuple[int, ...]] | None = No
     nodes = needed([_node(each, known) for each in graph["nodes"]], outputs)
     dynamic = {name: frozenset(axis for axis, size in enumerate(sizes[name]) if "as_expr" in size) for name in inputs}
     return Nodes(tuple(inputs), parameters, nodes, outputs, metas, extents, dynamic)
+
+
+def _tensors(graph: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Formats and extents by name, those of bodies of loops, too."""
+    yield from graph["tensor_values"].items()
+    for each in (each["arg"] for node in graph["nodes"] for each in node["inputs"]):
+        if "as_graph" in each:
+            yield from _tensors(each["as_graph"]["graph"])
 
 
 def needed(nodes: Sequence[TorchNode], names: Sequence[str]) -> tuple[TorchNode, ...]:
@@ -232,6 +250,12 @@ def _argument(arg: Mapping[str, Any], symbols: Mapping[str, int]) -> Any:
             return [Ref(each["name"]) for each in value]
         case "as_optional_tensors":
             return [_argument(each, symbols) for each in value]
+        case "as_graph":
+            inputs, outputs = (
+                tuple(_tensor(each, "a loop") for each in value["graph"][key]) for key in ("inputs", "outputs")
+            )
+            nodes = [_node(each, symbols) for each in value["graph"]["nodes"]]
+            return Body(inputs, needed(nodes, outputs), outputs)
         case "as_none":
             return None
         case "as_float":  # infinities and NaN are texts

@@ -90,6 +90,7 @@ DECODERS: dict[str, dict[str, Any]] = {
     "qwen3_next": {**GROUPED, **ROUTED, **LINEAR},
     **{name: {**ROUTED, **LATENT} for name in ("deepseek_v2", "deepseek_v3")},
     "mamba2": SCANNED,
+    "falcon_mamba": {"state_size": 8},
     "jamba": {**GROUPED, **ROUTED, "attn_layer_period": 2, "attn_layer_offset": 1},
     "dbrx": {"d_model": 32, "n_heads": 4, "n_layers": 2, "ffn_config": {"ffn_hidden_size": 32, "moe_num_experts": 4,
              "moe_top_k": 2}, "attn_config": {"kv_n_heads": 2, "clip_qkv": 8.0, "rope_theta": 1e4}},

@@ -19,7 +19,7 @@ from step_torch.importing import Importer
 from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, blocks, dividing, sizes, whole
 from step_torch.loops import in_loops, in_one_loop
 from step_torch.lowerings import shapes
-from step_torch.lowerings.elementwise import add
+from step_torch.lowerings.elementwise import add, alongside
 from step_torch.nodes import TorchNode
 from step_torch.registry import lowers
 from step_torch.sources import Stored, Unsupported, supported
@@ -27,10 +27,7 @@ from step_torch.sources import Stored, Unsupported, supported
 
 @dataclass
 class Product:
-    """x @ weight + bias: columns ``first`` to ``first + axis.extent`` of the weight, of ``node``.
-
-    ``transposed``: the weight is [columns, depth].
-    """
+    """x @ weight + bias of ``node``, with ``axis`` as its columns; ``transposed``: the weight is [columns, depth]."""
 
     node: TorchNode
     x: Any
@@ -40,16 +37,21 @@ class Product:
     dims: Dims
     axis: TensorAxis
     dtype: DType = BF16
-    first: int = 0
     made: dict[int, Value] = field(default_factory=dict)
     parts: dict[tuple[int, int], Product] = field(default_factory=dict)
 
     def cut(self, first: int, extent: int) -> Product:
-        """Some of its columns."""
+        """Some of its columns, as a product with these of the weight."""
         if (first, extent) not in self.parts:
-            axis = TensorAxis(f"{self.axis.name}_{first}", extent)
+            own, axis = slice(first, first + extent), TensorAxis(f"{self.axis.name}_{first}", extent)
+
+            def form(data: np.ndarray) -> np.ndarray:
+                return data[own] if self.transposed or data.ndim == 1 else data[:, own]
+
+            weight = self.weight.formed(str(first), form, ())
+            bias = self.bias and self.bias.formed(str(first), form, ())
             self.parts[first, extent] = replace(
-                self, dims=(*self.dims[:-1], (axis,)), axis=axis, first=self.first + first, made={}, parts={}
+                self, weight=weight, bias=bias, dims=(*self.dims[:-1], (axis,)), axis=axis, made={}, parts={}
             )
         return self.parts[first, extent]
 
@@ -77,10 +79,11 @@ class Product:
         wide = dividing(self.axis.extent, at.tiling.most_columns)
         if at.tiling.side_by_side > 1:
             whole = self._side_by_side(at, at.tiling.side_by_side)
-            return at.joiner.columns(whole, size, "what reads a product wants narrower tiles")
-        if at.tiling.depth is not None and wide > size and wide % size == 0:
-            return at.joiner.columns(self.value(at, wide), size, "what reads a product wants narrower tiles")
-        return self._alone(at, size)
+        elif at.tiling.depth is not None and wide > size and wide % size == 0:
+            whole = self.value(at, wide)
+        else:
+            return self._alone(at, size)
+        return at.joiner.columns(whole, size, "what reads a product wants narrower tiles")
 
     def _side_by_side(self, at: Importer, count: int) -> Value:
         """Products with shares of the columns, put together to one tile."""
@@ -107,9 +110,9 @@ class Product:
         multiply = self._at_once if at.tiling.depth is None else self._in_steps
         stream = multiply(at, x, layout)
         if self.bias is not None:
-            row = self._cut(replace(self.bias, dims=((self.axis,),)), axis=0)
-            bias = at.in_layout(row, replace(layout, rows=None), "a bias is read for every tile")
-            stream = stream.map(Add(out=self.dtype), bias.stream, name=at.name("biased"))
+            bias = replace(self.bias, dims=((self.axis,) if self.axis.extent > 1 else (),))
+            (stream, row), _ = alongside(at, Value(stream, self.dims, layout, FP32), bias)
+            stream = stream.map(Add(out=self.dtype), row, name=at.name("biased"))
         return Value(stream, self.dims, layout, self.dtype)
 
     @property
@@ -118,12 +121,13 @@ class Product:
 
     def _at_once(self, at: Importer, x: Value, layout: TileLayout) -> Stream:
         """Tiles of ``layout``, of which each is a product over the whole depth."""
-        depth = x.dims[-1][0]
+        depth = next(iter(x.dims[-1]), TensorAxis(at.name("depth"), 1))
         whole = AxisPart(depth, depth.extent)
         tile = (layout.columns, whole) if self.transposed else (whole, layout.columns)
         dims = ((self.axis,), (depth,)) if self.transposed else ((depth,), (self.axis,))
-        matrix = self._cut(replace(self.weight, dims=dims), axis=0 if self.transposed else 1)
-        weight = at.in_layout(matrix, TileLayout(layout.loops, *tile), "a weight is read for every tile")
+        weight = at.in_layout(
+            replace(self.weight, dims=dims), TileLayout(layout.loops, *tile), "a weight is read for every tile"
+        )
         product = Matmul(sum=at.tiling.sum, transposed=self.transposed, out=self._out)
         return x.stream.map(product, weight.stream, name=at.name("product"))
 
@@ -147,24 +151,14 @@ class Product:
 
     def _in_blocks(self, depth: TensorAxis, size: int) -> Stored:
         """The weight [blocks of ``size`` columns, depth, size], as it is read from the first number to the last."""
-        first, extent, turned = self.first, self.axis.extent, self.transposed
+        turned, count = self.transposed, self.axis.extent // size
 
         def form(data: np.ndarray) -> np.ndarray:
-            matrix = (data.T if turned else data)[:, first : first + extent]
-            return matrix.reshape(depth.extent, -1, size).transpose(1, 0, 2)
+            return (data.T if turned else data).reshape(depth.extent, count, size).transpose(1, 0, 2)
 
-        count = extent // size
         block = (TensorAxis(f"{self.axis.name}_blocks", count),) if count > 1 else ()
         dims = (block, (depth,), (TensorAxis(f"{self.axis.name}_block", size),))
-        return self.weight.formed(f"{first}_by_{size}" + ("" if turned else "_down"), form, dims)
-
-    def _cut(self, given: Stored, axis: int) -> Stored:
-        """The columns of the product out of its weight or bias, as a tensor of its own."""
-        if given.data.shape[axis] == self.axis.extent:
-            return given
-        index: list[Any] = [slice(None)] * given.data.ndim
-        index[axis] = slice(self.first, self.first + self.axis.extent)
-        return given.formed(str(self.first), lambda data: data[tuple(index)], given.dims)
+        return self.weight.formed(f"by_{size}" + ("" if turned else "_down"), form, dims)
 
 
 @lowers("aten.linear.default")

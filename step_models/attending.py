@@ -195,13 +195,18 @@ class Attention(metaclass=Checked):
         return lambda work: self.attend(work, f"{self.prefix}region{next(numbers)}_")
 
     def attend(
-        self, work: Stream, prefix: str, query: Stream | None = None, sink: Stream | None = None
+        self,
+        work: Stream,
+        prefix: str,
+        query: Stream | None = None,
+        sink: Stream | None = None,
+        bias: Tensor | None = None,
     ) -> tuple[Stream, Stream]:
         """A region: of sequences and lengths [n] these sequences with their results [n], tiles [group, size].
 
         Where queries are not in memory they are ``query`` [n], or the third item of ``work``; a ``sink`` [n] is that of
-        `weighing.online`. The second stream is one
-        of keys [n, tiles]: behind the last one of a sequence the next sequence can begin.
+        `weighing.online`, and a ``bias`` has a tile [group, rows] for each tile of keys, added to its scores. The
+        second stream is one of keys [n, tiles]: behind the last one of a sequence the next sequence can begin.
         """
         tile = (self.rows_in_memory, self.size)
         sequence, length = work.item_of(0, name=f"{prefix}sequence"), work.item_of(1, name=f"{prefix}length")
@@ -224,19 +229,22 @@ class Attention(metaclass=Checked):
             )
         else:
             valid = length.flat_map(CacheRows(self.rows), name=f"{prefix}valid").assume_shape(address.shape)
-            score = self._scores(query, key, valid, prefix)
+            score = self._scores(query, key, prefix)
+            if bias is not None:
+                added = address.load_random(bias, tile=(self.group, self.rows), name=f"{prefix}bias")
+                score = score.map(Add(), added, name=f"{prefix}biased")
+            score = score.map(FilterLastTile(-np.inf, "col"), valid, name=f"{prefix}valid_score")
             weigh = partial(weighing.online, sink=sink) if self.online else weighing.direct
             total, weights = weigh(score, value, sum=self.sum, prefix=prefix)
         result = total.map(Div(), weights, name=f"{prefix}result")
         # Some sequences are on their way at the same time; their numbers wait for the results.
         return sequence.buffered(4).zip(result, name=f"{prefix}results"), key
 
-    def _scores(self, query: Stream, key: Stream, valid: Stream, prefix: str) -> Stream:
-        """Tiles [group, rows] for each tile of keys, where rows that are not ``valid`` can not weigh."""
+    def _scores(self, query: Stream, key: Stream, prefix: str) -> Stream:
+        """Tiles [group, rows] for each tile of keys."""
         queries = query.reshape(1, name=f"{prefix}query_row")[0].expand(key, name=f"{prefix}queries")
         product = queries.map(Matmul(transposed=True, sum=self.sum), key, name=f"{prefix}product")
-        score = weighing.capped(weighing.scaled(product, self.scale, prefix), self.capped, prefix)
-        return score.map(FilterLastTile(-np.inf, "col"), valid, name=f"{prefix}valid_score")
+        return weighing.capped(weighing.scaled(product, self.scale, prefix), self.capped, prefix)
 
     def store(self, results: Stream) -> None:
         """Put the results of sequences, in any order, into the output."""

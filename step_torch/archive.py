@@ -72,6 +72,10 @@ class Archive:
     results: tuple[TorchResults, ...] = field(repr=False)
     texts: tuple[GeneratedText, ...] = field(repr=False)
 
+    def is_constant(self, name: str) -> bool:
+        """Whether an import knows the numbers of ``name``, which the capture computed, or which are whole."""
+        return name.startswith("known_") or self.weights[name].dtype.name in ("int64", "int32", "bool")
+
 
 def read_archive(path: Path | str) -> Archive:
     """Read ``path``; raises `FormatError` for a file that is none, that is cut off, or that another version wrote."""

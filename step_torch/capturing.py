@@ -27,12 +27,14 @@ from step.host.files import write_atomically, writing
 from step.host.paths import named_file
 from step.programs.data.npz import Arrays
 from step_torch.archive import RESULTS
+from step_torch.by_hand import rewrite
 from step_torch.calling import SITE, calling, check_arguments, check_call
 from step_torch.decompositions import decompositions
 from step_torch.known import compute_known
 from step_torch.lacking import lacking, listed, owner_of
 from step_torch.layers import Layers as Layers
 from step_torch.layers import Past, cache_name, kinds_of, name_of, tables, turning
+from step_torch.lengths import check_lengths
 from step_torch.marks import Marks
 from step_torch.references import Given, references
 
@@ -116,7 +118,8 @@ def _capture_decoding(model: Any, path: Path | str, room: int, prompts: Sequence
         _check_far(model, decoding, tokens, found)
     past = [torch.zeros(1, each.shape[1], room - 1, each.shape[3], dtype=torch.bfloat16) for each in found]
     token = torch.zeros(1, 1, dtype=torch.int64)
-    return _capture(decoding, [(token, token + room - 1, *past)], path, None, _texts(model, prompts, room))
+    shorter = (token, token + room - 2, *(each[:, :, 1:] for each in past)) if room > 2 else None
+    return _capture(decoding, [(token, token + room - 1, *past)], path, None, _texts(model, prompts, room), shorter)
 
 
 def _cached(model: Any, tokens: Tensor) -> list[Tensor]:
@@ -182,8 +185,10 @@ def capture(
     return _capture(module, [tuple(each) for each in (args, *samples)], path, dynamic_shapes, {})
 
 
-def _capture(module: nn.Module, given: Given, path: Path | str, dynamic_shapes: Any, arrays: Arrays) -> Path:
-    """The same for all that is ``given``, with ``arrays`` beside the results."""
+def _capture(
+    module: nn.Module, given: Given, path: Path | str, dynamic_shapes: Any, arrays: Arrays, shorter: Any = None
+) -> Path:
+    """The same for all that is ``given``, with ``arrays`` beside the results; ``shorter``: for a step behind less."""
     path = named_file(path, "a captured module", ".pt2")
     module = module.eval()
     marks = Marks()
@@ -196,6 +201,8 @@ def _capture(module: nn.Module, given: Given, path: Path | str, dynamic_shapes: 
             }
         with marks.within(module):
             program = _exported(module, given[0], dynamic_shapes)
+            if shorter is not None:
+                check_lengths(type(module._model).__name__, program, _exported(module, shorter, None))
         _check(program)
     with writing(path):
         write_atomically(path, _packed(program, arrays))
@@ -230,6 +237,7 @@ def _exported(module: nn.Module, args: tuple[Tensor, ...], dynamic_shapes: Any) 
         raise InputError(f"the module decides on data{line}: a stream of operators can not, so take it apart") from None
     program = program.run_decompositions(decompositions())
     compute_known(program)
+    rewrite(program)
     for path, body in program.graph_module.named_modules():
         for node in body.graph.nodes:
             _shorten(node.meta)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from step import Program, Simulator
-from step.errors import Deadlock
 from step.lowering.netlist import lower
 from step_explore.fifos.runs import Runs
 from step_explore.fifos.shrink import shrink
@@ -18,14 +17,16 @@ def with_depths(program: Program, *, routed: bool = False) -> Program:
     """``program`` with deeper channels, where it would deadlock; the least that are enough, each alone.
 
     Those that its lowerings asked for stay, as they hold for other data too. Where data is ``routed``, other data may
-    need more: a channel that has to be deeper gets room for all of its tokens. Raises `Deadlock` where no depths help.
+    need more: a channel that has to be deeper gets room for all of its tokens. Raises what a run raises that fails
+    whatever the depths.
     """
-    runs = Runs(lower(program.graph, program.fabric), [Simulator(program)], threads=1)
+    simulator = Simulator(program)
+    runs = Runs(lower(program.graph, program.fabric), [simulator], threads=1)
     asked, deep = runs.asked, dict[str, int]()
     while (outcome := runs.outcome({**asked, **deep})).cycles is None:
         full = [name for name, peak in outcome.peaks.items() if name not in deep and peak >= asked[name]]
-        if not full:
-            raise Deadlock(f"{program.name} deadlocks, whatever the depths of its channels")
+        if not full:  # no depth helps: the run says what is wrong
+            simulator.run(depths=outcome.depths)
         deep.update(dict.fromkeys(full, DEEP))
     if not deep:
         return program

@@ -80,8 +80,7 @@ class Importer:
                 others = {*names.values(), *self.nodes.inputs, *self.nodes.output_names}
                 names[target] = unused(own, others.__contains__)
             given = self.stored(names[target], self.archive.weights[target], is_parameter=True)
-            known = given.data.dtype.name in _WHOLE or target.startswith("known_")
-            self.values[name] = replace(given, is_constant=known)
+            self.values[name] = replace(given, is_constant=self.archive.is_constant(target))
 
     def check_format(self, given: Stored) -> None:
         """Raises `Unsupported` where ``given`` has numbers that streams do not have, when somebody reads it."""

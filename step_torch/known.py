@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, fx
 from torch.export.graph_signature import InputKind, InputSpec, TensorArgument
@@ -12,11 +14,9 @@ WEIGHTS = (InputKind.PARAMETER, InputKind.USER_INPUT)
 
 def compute_known(program: torch.export.ExportedProgram) -> None:
     """Compute what no argument decides once, and store it: masks, tables and biases of positions."""
-    graph, specs = program.graph, program.graph_signature.input_specs
-    given = [node for node in graph.nodes if node.op == "placeholder"]
-    data = {**program.state_dict, **program.constants}
-    found = {node: data[spec.target] for node, spec in zip(given, specs, strict=True) if spec.target is not None}
-    known = {node for node, spec in zip(given, specs, strict=True) if node in found and spec.kind not in WEIGHTS}
+    graph = program.graph
+    known = {*constants_of(program)}
+    found = constants_of(program, ())
     made = list[fx.Node]()
     for node in graph.nodes:
         reads = set(node.all_input_nodes)
@@ -24,24 +24,38 @@ def compute_known(program: torch.export.ExportedProgram) -> None:
             continue
         args, options = (fx.node.map_arg(each, found.get) for each in (node.args, node.kwargs))
         found[node] = node.target(*args, **options)
+        if node.target.__name__.startswith("empty"):
+            found[node].zero_()  # it holds anything, which would be stored
         known.add(node)
         made.append(node)
-    place = next((at for at, spec in enumerate(specs) if spec.kind is InputKind.USER_INPUT), len(specs))
     for node in made:
         if isinstance(found[node], Tensor) and not known.issuperset(node.users):
-            with graph.inserting_before(given[place]):
-                constant = graph.placeholder(f"known_{node.name}")
-            constant.meta = {"val": node.meta["val"]}
+            constant = stored(program, node, found[node])
             node.replace_all_uses_with(constant, delete_user_cb=lambda user: user not in known)
-            program.constants[constant.name] = found[node].clone()
-            spec = InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(name=constant.name), constant.name)
-            specs.insert(place, spec)
-            given.insert(place, constant)
-            place += 1
     for node in graph.find_nodes(op="call_function", target=torch.ops.aten._assert_tensor_metadata.default):
         graph.erase_node(node)
     graph.eliminate_dead_code()
     program.graph_module.recompile()
+
+
+def constants_of(program: torch.export.ExportedProgram, but: Sequence[InputKind] = WEIGHTS) -> dict[fx.Node, Tensor]:
+    """The data of ``program``, by its nodes, ``but`` for those of some kinds."""
+    data = {**program.state_dict, **program.constants}
+    given = zip(program.graph.find_nodes(op="placeholder"), program.graph_signature.input_specs, strict=True)
+    return {node: data[spec.target] for node, spec in given if spec.target is not None and spec.kind not in but}
+
+
+def stored(program: torch.export.ExportedProgram, node: fx.Node, data: Tensor) -> fx.Node:
+    """A constant of ``program`` that has ``data``, called after ``node``."""
+    specs = program.graph_signature.input_specs
+    place = next((at for at, spec in enumerate(specs) if spec.kind is InputKind.USER_INPUT), len(specs))
+    with program.graph.inserting_before(program.graph.find_nodes(op="placeholder")[place]):
+        constant = program.graph.placeholder(f"known_{node.name}")
+    constant.meta = {"val": node.meta["val"].new_empty(data.shape, dtype=data.dtype)}
+    program.constants[constant.name] = data.clone()
+    spec = InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(name=constant.name), constant.name)
+    specs.insert(place, spec)
+    return constant
 
 
 def _is_random(node: fx.Node) -> bool:

@@ -17,7 +17,7 @@ from step.functions import Add, CausalMask, Max, Where
 from step.language.function import NUMBER
 from step_torch.layouts import Value, sizes
 from step_torch.lowerings.elementwise import renamed, restricted
-from step_torch.sources import Stored
+from step_torch.sources import Stored, supported
 from step_torch.views import in_shape
 
 if TYPE_CHECKING:
@@ -56,9 +56,25 @@ class Scores:
             if not added[~hidden].any() and (hidden == _hidden(rows, keys, causal=causal, window=most)).all():
                 windows = [each for each in (window, most) if each is not None]
                 return replace(scores, mask=None, causal=causal or scores.causal, window=min(windows, default=None))
-        mask = self.mask.formed("added", lambda data: _added(data).astype(ml_dtypes.bfloat16), self.mask.dims)
+        mask = self.mask.formed("added", _added, self.mask.dims)
         hidden = hidden | _hidden(rows, keys, causal=scores.causal, window=window)
         return replace(scores, mask=mask, blind=bool(hidden.all(-1).any()))
+
+    def slopes(self) -> np.ndarray:
+        """By how much a key counts more than the one before it, by heads, where a mask is that for a new row.
+
+        Weights do not see what is added to all scores, so it is the same behind as many rows as there are. Raises
+        `Unsupported` for any other mask.
+        """
+        supported(isinstance(self.mask, Stored) and self.mask.is_parameter, "a mask behind a cache that inputs decide")
+        keys = self.mask.data.shape[-1]
+        added = self.mask.data.astype(np.float64).reshape(-1, keys)
+        line = np.linspace(added[:, 0], added[:, -1], keys, axis=1)
+        is_line = self.window is None and np.allclose(added, line, rtol=2**-8, atol=0)  # as BF16 rounds one
+        supported(
+            is_line, "a mask of a new row behind a cache; a window, or what grows alike from key to key, has a lowering"
+        )
+        return (line[:, -1] - line[:, 0]) / (keys - 1)
 
     def near(self, rows: int, keys: int, size: int) -> tuple[int, int] | None:
         """How many tiles of ``size`` keys a tile of as many rows sees before its own and behind; None for all."""
@@ -128,7 +144,7 @@ class Scores:
             size = wanted.layout.tile[1]
 
             def form(data: np.ndarray) -> np.ndarray:
-                data = data.reshape(split)
+                data = data.reshape(split).astype(ml_dtypes.bfloat16)
                 return data if near is None else _near(data, rows, size, near)
 
             dims = dims if near is None else (*dims[:3], *wanted.dims[3:])

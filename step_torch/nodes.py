@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from step.errors import FormatError, InputError
@@ -34,6 +34,8 @@ class Meta:
     shape: tuple[int, ...]
     unknown: str = ""
     """The name of an extent that depends on data, which is not in ``shape``."""
+    numbers: bytes = field(default=b"", repr=False)
+    """Those of a constant, which an import knows."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +137,9 @@ def nodes_of(archive: Archive, shapes: Mapping[str, tuple[int, ...]] | None = No
     limits = archive.model.get("range_constraints", {})
     extents = _bound({name: sizes[name] for name in inputs}, {**taken, **(shapes or {})}, limits)
     metas = {name: _meta(each, extents) for name, each in tensors.items()}
+    for name, target in parameters.items():
+        if archive.is_constant(target):
+            metas[name] = replace(metas[name], numbers=archive.weights[target].tobytes())
     symbols = {name: extent_of(each, extents) for name, each in graph["sym_int_values"].items()}
     known = {name: each for name, each in symbols.items() if isinstance(each, int)}
     outputs = _outputs(archive, module["signature"]["output_specs"])

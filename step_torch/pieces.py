@@ -14,6 +14,7 @@ import numpy as np
 
 from step import FP32, UINT32, Selector, Stream, Tile
 from step.functions import Cast
+from step.language.dims import dim as dim_of
 from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, sizes
 from step_torch.loops import in_one_loop, looped
 
@@ -67,11 +68,12 @@ def in_blocks(at: Importer, value: Value, axis: TensorAxis, most: int) -> tuple[
     return value, size
 
 
-def kept(at: Importer, value: Value, dim: int, numbers: range) -> Value:
-    """``numbers`` of dimension ``dim``; all other blocks are dropped."""
+def kept(at: Importer, value: Value, dim: int, numbers: Sequence[int]) -> Value:
+    """``numbers`` of dimension ``dim``, each larger than the one before; all other blocks are dropped."""
     value = merged(at, value, dim)
     (axis,) = value.dims[dim]
-    value, size = in_blocks(at, value, axis, gcd(*numbers[:1], len(numbers), axis.extent) if numbers.step == 1 else 1)
+    is_whole = numbers[-1] - numbers[0] + 1 == len(numbers)
+    value, size = in_blocks(at, value, axis, gcd(numbers[0], len(numbers), axis.extent) if is_whole else 1)
     place = next(number for number, part in enumerate(value.layout.loops) if part.axis == axis)
     inner = prod(value.layout.extents[place + 1 :])
     wanted = {each // size for each in numbers}
@@ -83,7 +85,9 @@ def kept(at: Importer, value: Value, dim: int, numbers: range) -> Value:
 
 
 def picked(at: Importer, value: Value, dim: int, numbers: Sequence[int]) -> Value:
-    """``numbers`` of dimension ``dim`` in any order, out of memory."""
+    """``numbers`` of dimension ``dim`` in any order: out of memory, or one by one where rows go round."""
+    if value.stream.shape[0] != dim_of(1):
+        return chained(at, [kept(at, value, dim, [each]) for each in numbers], dim)
     value = merged(at, value, dim)
     (axis,) = value.dims[dim]
     value, size = in_blocks(at, value, axis, 1)

@@ -107,14 +107,14 @@ def _own(nodes: Sequence[TorchNode], of: Nodes) -> list[str]:
 def _shape(nodes: Sequence[TorchNode], of: Nodes) -> tuple[list[Any], list[str]]:
     """The nodes as all layers must have them, and the weights of this one in the order in which they are read."""
     results = (name for node in nodes for name in node.results)
-    known, seen = {name: f"result {number}" for number, name in enumerate(results)}, dict[str, str]()
+    known, seen = {name: f"result {number}" for number, name in enumerate(results)}, dict[str, Any]()
 
     def same(arg: Any) -> Any:
         if isinstance(arg, list):
             return [same(each) for each in arg]
         if not isinstance(arg, Ref):
             return arg
-        return known.get(arg.name) or seen.setdefault(arg.name, f"value {len(seen)} {of.metas.get(arg.name)}")
+        return known.get(arg.name) or seen.setdefault(arg.name, (len(seen), of.metas.get(arg.name)))
 
     shape = [
         (node.op, [same(arg) for arg in node.args], {k: same(arg) for k, arg in node.options.items()}) for node in nodes

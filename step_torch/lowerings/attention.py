@@ -12,6 +12,8 @@ from dataclasses import replace
 from math import prod, sqrt
 from typing import Any
 
+import numpy as np
+
 from step import BF16, FP32, UINT32, Stream, Tensor
 from step.functions import (
     Add,
@@ -149,7 +151,6 @@ def _decode(at: Importer, heads: list[Value], past: tuple[Stored, Stored], score
     (batch, count, rows, _), (_, shared, more, _) = (sizes(each.dims) for each in heads[:2])
     supported(batch == 1, f"a batch of {batch} behind a cache; a batch of 1 has a lowering")
     supported(rows == more == 1, "several new rows behind a cache; one has a lowering")
-    supported(scores.mask is None, "a mask of a new row behind a cache; one that hides nothing has a lowering")
     q, k, v = (at.sources.alone(each) for each in heads)
     group, prefix = count // shared, at.name("cache") + "_"
     cache = at.sources.cache(*past, prefix, scores.window)
@@ -172,7 +173,8 @@ def _decode(at: Importer, heads: list[Value], past: tuple[Stored, Stored], score
         axis = () if group == 1 else (TensorAxis(at.name("group"), group),)
         column = _sink(at, sinks, (k.dims[1], axis), TileLayout(k.layout.loops, whole(next(iter(axis), None))))
         sink = in_one_loop(at, column, "sink").assume_shape(queries.shape)
-    result = attend.attend(work, f"{prefix}read_", queries, sink)[0].item_of(1, name=at.name("attended"))
+    bias = None if scores.mask is None else _bias(at, cache, scores.slopes(), (shared, group))
+    result = attend.attend(work, f"{prefix}read_", queries, sink, bias)[0].item_of(1, name=at.name("attended"))
     stream = result.map(Cast(BF16), name=at.name("attended_rounded"))
     if group > 1:
         stream = stream.flat_map(RetileStreamify(1, "row"), name=at.name("rows"))
@@ -191,6 +193,16 @@ def _appended(at: Importer, cache: Cache, new: Mapping[str, tuple[Tensor, Value]
         longer = last.map(put, cache.row, flat[name], name=at.name(f"append_{name}"))
         stored.append(longer.store_random(tensor, end, name=at.name(f"store_{name}")))
     return stored[0].zip(stored[1], name=at.name("stored"))
+
+
+def _bias(at: Importer, cache: Cache, slopes: np.ndarray, heads: tuple[int, int]) -> Tensor:
+    """What is added to scores of all keys that caches have room for, those of ``heads`` and their groups."""
+    slope = np.broadcast_to(slopes, prod(heads)).reshape(heads[0], 1, heads[1], 1)
+    added = slope * np.arange(cache.tiles * cache.rows).reshape(1, cache.tiles, 1, cache.rows)
+    added = np.tile(added.reshape(-1, cache.rows), (cache.sequences // heads[0], 1)).astype(np.float32)
+    tensor = at.graph.tensor(at.name("bias"), added.shape, FP32)
+    at.inputs[tensor.name] = added
+    return tensor
 
 
 def _numbers(at: Importer, cache: Cache, along: Stream, name: str) -> Stream:

@@ -38,6 +38,8 @@ def test_arguments_are_those_of_torch() -> None:
     import step_torch.marks  # noqa: F401
 
     for op, lowering in lowerings().items():
+        if op == "higher_order.scan":
+            continue  # it has no schema
         kind, name, overload = op.split(".")
         schema = getattr(getattr(getattr(torch.ops, kind), name), overload)._schema.arguments
         own = list(inspect.signature(lowering).parameters.values())[1:]

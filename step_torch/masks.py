@@ -60,13 +60,18 @@ class Scores:
         hidden = hidden | _hidden(rows, keys, causal=scores.causal, window=window)
         return replace(scores, mask=mask, blind=bool(hidden.all(-1).any()))
 
+    @property
+    def is_known(self) -> bool:
+        """Whether no input decides which scores count."""
+        return self.mask is None or (isinstance(self.mask, Stored) and self.mask.is_parameter)
+
     def near(self, rows: int, keys: int, size: int) -> tuple[int, int] | None:
         """How many tiles of ``size`` keys a tile of as many rows sees before its own and behind; None for all."""
         is_static = isinstance(self.mask, Stored) and self.mask.is_parameter
-        count = keys // size
+        count = -(-keys // size)
         if self.window is not None:
             before, behind = -(-(self.window - 1) // size), 0
-        elif is_static and rows == keys:
+        elif is_static and rows == keys and keys % size == 0:
             hidden = (_added(self.mask.data) <= NEVER) | _hidden(rows, keys, causal=self.causal, window=None)
             seen = ~hidden.reshape(-1, count, size, count, size).all((0, 2, 4))
             number = np.arange(count)

@@ -15,7 +15,7 @@ import numpy as np
 from step import FP32, UINT32, Selector, Stream, Tile
 from step.functions import Cast
 from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, sizes
-from step_torch.loops import in_one_loop, looped
+from step_torch.loops import filtered, in_one_loop, looped
 
 if TYPE_CHECKING:
     from step_torch.importing import Importer
@@ -28,6 +28,7 @@ def merged(at: Importer, value: Value, dim: int) -> Value:
     axes = value.dims[dim]
     if len(axes) < 2:
         return value
+    value = at.joiner.exact(value, axes)
     axis, below, steps = TensorAxis(at.name("columns"), sizes([axes])[0]), 1, dict[TensorAxis, int]()
     for each in reversed(axes):
         steps[each] = below
@@ -71,13 +72,7 @@ def kept(at: Importer, value: Value, dim: int, numbers: range) -> Value:
     value = merged(at, value, dim)
     (axis,) = value.dims[dim]
     value, size = in_blocks(at, value, axis, gcd(*numbers[:1], len(numbers), axis.extent) if numbers.step == 1 else 1)
-    place = next(number for number, part in enumerate(value.layout.loops) if part.axis == axis)
-    inner = prod(value.layout.extents[place + 1 :])
-    wanted = {each // size for each in numbers}
-    masks = [int(block in wanted) for block in range(axis.extent // size) for _ in range(inner)]
-    flat = in_one_loop(at, value, "all")
-    which = at.graph.generate(Selector(1), masks, reference=flat, name=at.name("which"))
-    (stream,) = flat.partition(which, targets=1, name=at.name("kept"))
+    stream = filtered(at, value, np.isin(value.layout.firsts(axis), [each // size * size for each in numbers]))
     return _formed(at, value, stream, dim, TensorAxis(at.name("kept"), len(numbers)), size)
 
 

@@ -24,7 +24,7 @@ class EveryRow(Sources):
     reference: Stream
     numbers: dict[str, Stream]
 
-    def read(self, given: Stored, wanted: TileLayout) -> Value:
+    def loaded(self, given: Stored, wanted: TileLayout) -> Value:
         at = self.importer
         if given.name in self.numbers or not given.is_parameter:
             raise Unsupported(f"the input {given.name!r} is read by something else than an embedding")
@@ -73,10 +73,10 @@ class EveryLayer(EveryRow):
             return super().tensor(given)
         return self.declared(given, [given.form(each) for each in self.weights[own]])
 
-    def read(self, given: Stored, wanted: TileLayout) -> Value:
+    def loaded(self, given: Stored, wanted: TileLayout) -> Value:
         """The tiles of the layer in their own order, and from there in that which is ``wanted``."""
         if (given.of or given.name) not in self.weights:
-            return super().read(given, wanted)
+            return super().loaded(given, wanted)
         at, tile = self.importer, wanted.tile
         tensor = self.tensor(given)
         grid = (given.data.size // given.width // tile[0], given.width // tile[1])

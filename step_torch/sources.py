@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ import numpy as np
 from step import BF16, BOOL, FP32, INT32, DType, Selector, Stream, Tile
 from step.errors import expect
 from step_torch.caches import Cache, captured
-from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, blocks, whole
+from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, blocks, fitting, sizes, whole
 
 if TYPE_CHECKING:
     from step_torch.importing import Importer
@@ -65,6 +65,17 @@ class Stored:
             name, form(self.data), dims, self.is_parameter, of, lambda data: form(self.form(data)), self.is_constant
         )
 
+    def lengthened(self, longer: Mapping[TensorAxis, TensorAxis]) -> Stored:
+        """The tensor with the last of some axes again and again, up to the ends of ``longer`` ones."""
+        dims = tuple(tuple(longer.get(axis, axis) for axis in axes) for axes in self.dims)
+        axes = [axis for each in self.dims for axis in each]
+        ends = [(0, longer.get(axis, axis).extent - axis.extent) for axis in axes]
+
+        def form(data: np.ndarray) -> np.ndarray:
+            return np.pad(data.reshape([axis.extent for axis in axes]), ends, "edge").reshape(sizes(dims))
+
+        return self.formed(f"to_{'_'.join(str(axis.extent) for axis in longer.values())}", form, dims)
+
     def facing(self, wanted: TileLayout) -> Stored:
         """A parameter that lies in memory as tiles of ``wanted`` have it: their rows and columns are its last ones."""
         rows, columns = (part.axis if part and part.count > 1 else None for part in (wanted.rows, wanted.columns))
@@ -107,19 +118,40 @@ class Sources:
             return value
         return self.importer.joiner.rows(value, self.rows.count, "rows of several texts are one tile")
 
-    def natural(self, given: Stored) -> Value:
+    def natural(self, given: Stored, *, ragged: bool) -> Value:
         """All of the tensor in its own order: rows of as many as the tiling says, with all columns.
+
+        The last tile of ``ragged`` rows may have more than there are.
 
         Every reader reads it from memory again, so that nobody waits for another one: a residual needs no channel that
         holds it.
         """
         axes, columns = given.axes
         row = axes[-1] if axes else None
-        loop, rows = blocks(row, self.importer.rows(given, row) if row else 1)
+        loop, rows = blocks(row, self.importer.rows(given, row, ragged=ragged) if row else 1)
         outer = (AxisPart(axis, axis.extent) for axis in axes[:-1])
         return self.read(given, TileLayout((*outer, *loop), rows, whole(columns[0] if columns else None)))
 
     def read(self, given: Stored, wanted: TileLayout) -> Value:
+        """The tensor in the layout ``wanted``; the last of a ragged axis is there again and again."""
+        ends = {axis: wanted.reach(axis) for axes in given.dims for axis in axes if wanted.reach(axis) > axis.extent}
+        if not given.is_parameter:
+            own = {axis: self.rows_in_memory(given)[1] for axis in given.axes[0][-1:]}
+            supported(ends.items() <= own.items(), f"{given.name!r} does not lie in memory as {wanted}")
+            return self.loaded(given, wanted)
+        longer = {axis: TensorAxis(axis.name, end) for axis, end in ends.items()}
+        value = self.loaded(given.lengthened(longer) if longer else given, wanted.renamed(longer))
+        return replace(value, dims=given.dims, layout=wanted)
+
+    def rows_in_memory(self, given: Stored) -> tuple[int, int]:
+        """Rows that an input has, and that it has in memory, where the last tile of them is whole; 0 of others."""
+        if given.is_parameter or given.data.ndim < 2:
+            return 0, 0
+        rows = given.data.shape[-2]
+        size = fitting(rows, self.importer.tiling.most_rows)
+        return rows, -(-rows // size) * size
+
+    def loaded(self, given: Stored, wanted: TileLayout) -> Value:
         """The tensor in the layout ``wanted``: read so from memory, or from a buffer where it stays on chip."""
         at, graph, tile = self.importer, self.importer.graph, wanted.tile
         tensor, name = self.tensor(given), self.names(given)
@@ -158,7 +190,11 @@ class Sources:
 
     def tensor(self, given: Stored) -> Any:
         """The tensor of the program, of two dimensions, with its data."""
-        return self.declared(given, [given.data])
+        rows, longer = self.rows_in_memory(given)
+        if longer == rows:
+            return self.declared(given, [given.data])
+        ends = [(0, (longer - rows) * (axis == given.data.ndim - 2)) for axis in range(given.data.ndim)]
+        return self.declared(given, [np.pad(given.data, ends, "edge")])
 
     def declared(self, given: Stored, parts: Sequence[np.ndarray]) -> Any:
         """The tensor that has ``parts`` one behind the other; raises `Unsupported` for formats that no stream has."""
@@ -185,10 +221,12 @@ class Sources:
         outer, columns = given.axes
         rows, cols = wanted.tile
         width = given.width // cols
+        real, longer = self.rows_in_memory(given)
         step, below = dict[TensorAxis, int](), 1
         for axis in reversed(outer):
             step[axis] = below
             below *= axis.extent
+            below = longer if below == real else below
         for part, inner in ((wanted.rows, outer[-1:]), (wanted.columns, columns)):
             if part is not None and part.count > 1 and (part.axis not in inner or part.step > 1):
                 raise Unsupported(f"{given.name!r} does not lie in memory as {wanted}")

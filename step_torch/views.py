@@ -31,7 +31,7 @@ def in_shape(at: Importer, x: Any, shape: tuple[int, ...]) -> Any:
     dims, splits = regrouped
     if isinstance(x, Stored) and len(dims[-1] if dims else ()) < 2 and sizes(dims[-1:]) == sizes(x.dims[-1:]):
         return replace(x, dims=dims)
-    value = at.value(x)
+    value = at.joiner.exact(at.tiles(x), [axis for axis, _, _ in splits])
     for axis, outer, inner in splits:
         value = _split(at, value, axis, outer, inner)
     value = replace(value, dims=dims)

@@ -35,7 +35,7 @@ from step_torch.importing import Importer
 from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value, sizes
 from step_torch.loops import in_loops, in_one_loop
 from step_torch.lowerings.shapes import Cached
-from step_torch.masks import NOTHING, Scores
+from step_torch.masks import NEVER, NOTHING, Scores
 from step_torch.registry import lowers
 from step_torch.sources import Stored, Unsupported, supported
 
@@ -64,8 +64,9 @@ def attention(
     scores = Scores(scale, causal, window, softcap, mask)
     if isinstance(key, Cached) and isinstance(value, Cached):
         return _decode(at, _head_by_head(at, query), key, value, scores.known(q[2], sizes(key.dims)[2]), sinks)
-    heads = [_head_by_head(at, each) for each in (query, key, value)]
-    return _prefill(at, heads[0], heads[1], heads[2], scores.known(q[2], k[2]), sinks)
+    scores = scores.known(q[2], k[2])
+    heads = [_head_by_head(at, each, ragged=scores.is_known) for each in (query, key, value)]
+    return _prefill(at, heads[0], heads[1], heads[2], scores, sinks)
 
 
 @lowers("aten.scaled_dot_product_attention.default")
@@ -99,12 +100,17 @@ def _prefill(at: Importer, q: Value, k: Value, v: Value, scores: Scores, sinks: 
     outer = (*of_batch, *row_loops, *head_loops)
     split = at.joiner.reordered(split, outer, "queries come head by head")
     why = "keys and values are read for every tile of queries"
-    size = k.layout.tile[0]
+    if [k.layout.reach(axis) for axis in k.dims[2]] != [v.layout.reach(axis) for axis in v.dims[2]]:
+        k, v = at.value(k), at.value(v)
+    size, ragged = k.layout.tile[0], bool(k.ragged)
     v = at.joiner.rows(v, size, why)
-    near = scores.near(_extent(q, 2), keys.extent, size) if split.layout.tile[0] == size else None
+    for axis in v.dims[2]:  # a weight of nothing times infinity would be NaN
+        v = at.joiner.filled(v, axis, 0.0)
+    is_near = split.layout.tile[0] == size and (scores.causal or not ragged)
+    near = scores.near(_extent(q, 2), keys.extent, size) if is_near else None
     k, v = (_with_axes(each, batch, heads, keys) for each in (k, v))
     if near is None:
-        tiles = AxisPart(keys, keys.extent // size, size)
+        tiles = AxisPart(keys, -(-keys.extent // size), size)
         k, v = (at.joiner.reordered(each, (*outer, tiles), why) for each in (k, v))
     else:
         keys = TensorAxis(at.name("near"), (sum(near) + 1) * size)
@@ -117,6 +123,8 @@ def _prefill(at: Importer, q: Value, k: Value, v: Value, scores: Scores, sinks: 
     layout = TileLayout((*outer, tiles), split.layout.rows, AxisPart(keys, size))
     dims = (batch, *((axis,) if axis.extent > 1 else () for axis in (heads, group)), rows, (keys,))
     score = scores.masked(at, score, Value(score, dims, layout, FP32), near)
+    if not scores.causal:  # else those that are not there are behind all rows
+        score = at.joiner.filled(Value(score, dims, layout, FP32), keys, NEVER).stream
     sink = None
     if sinks is not None:
         column = _of_heads(sinks, heads, group)
@@ -151,9 +159,9 @@ def _of_those_near(
     return replace(value, stream=loaded, layout=replace(value.layout, loops=(*outer, tiles)))
 
 
-def _head_by_head(at: Importer, given: Any) -> Value:
+def _head_by_head(at: Importer, given: Any, *, ragged: bool = False) -> Value:
     """A value whose tiles are rows of one head, with all of its columns."""
-    value = at.whole_rows(given, "a head comes with all of its columns")
+    value = at.whole_rows(given, "a head comes with all of its columns", ragged=ragged)
     own = value.layout.rows
     if own is None or own.axis in value.dims[2]:
         return value

@@ -62,7 +62,7 @@ def negation(at: Importer, x: Any) -> Value:
 
 def truth(at: Importer, x: Any) -> Value:
     """``x`` itself, if it is of BOOL, or where it is not 0."""
-    value = at.value(x)
+    value = at.tiles(x)
     if kept(value.stream) is BOOL:
         return value
     zero = constant(at, 0, value.stream)
@@ -76,7 +76,7 @@ def _check_truth(at: Importer) -> None:
 @lowers("aten.isnan.default")
 def is_nan(at: Importer, x: Any) -> Value:
     """Whether x is no number."""
-    value = at.value(x)
+    value = at.tiles(x)
     return with_dtype(value, value.stream.map(Compare("!="), value.stream, name=at.name()), BOOL)
 
 
@@ -125,7 +125,7 @@ def to(
         return truth(at, x)
     if isinstance(x, Stored) and x.data.dtype == BF16.numpy and at.dtype.is_float:
         return x
-    value = at.value(x)
+    value = at.tiles(x)
     stream, have = value.stream, kept(value.stream)
     if have is BOOL:
         stream = cast(at, stream, BF16)

@@ -83,7 +83,7 @@ def same(at: Importer, x: Any, *, memory_format: Any = None) -> Any:
 
 def applied(at: Importer, x: Any, *functions: Function) -> Value:
     """``functions`` of one operand, one behind the other: in FP32, and rounded behind the last one."""
-    value = at.value(x)
+    value = at.tiles(x)
     stream = value.stream
     for function in functions[:-1]:
         made = function(out=FP32)
@@ -139,6 +139,9 @@ def alongside(at: Importer, *given: Any, dtype: DType = FP32) -> tuple[list[Stre
     tensors = [each for each in operands if not is_number(each)]
     if len(tensors) == 2:
         *streams, lead = together(at, *tensors)
+    elif len(tensors) == 1:
+        lead = at.tiles(tensors[0])
+        streams = [lead.stream]
     else:
         axes = max(map(_axes, tensors))
         small = [isinstance(each, Stored) and (each.is_parameter or _axes(each) < axes) for each in tensors]
@@ -167,19 +170,22 @@ def _spread(at: Importer, x: Any, other: Any) -> Any:
 def together(at: Importer, x: Any, y: Any) -> tuple[Stream, Stream, Value]:
     """The streams of ``x`` and ``y`` in one layout, and the one that has it."""
     if _axes(x) == _axes(y):
-        x, y = (at.value(each) if isinstance(each, Stored) and not each.is_parameter else each for each in (x, y))
+        x, y = (at.tiles(each) if isinstance(each, Stored) and not each.is_parameter else each for each in (x, y))
     x, y = (_spread(at, one, other) for one, other in ((x, y), (y, x)))
     swapped = _axes(y) > _axes(x) or (_axes(x) == _axes(y) and isinstance(x, Stored))
     lead, other = (y, x) if swapped else (x, y)
-    first = at.value(spread(at, lead, np.broadcast_shapes(sizes(x.dims), sizes(y.dims))))
+    first = at.tiles(spread(at, lead, np.broadcast_shapes(sizes(x.dims), sizes(y.dims))))
     if isinstance(other, Stored):
+        first = first if other.is_parameter else at.value(first)
         if [*map(len, first.dims[len(first.dims) - len(other.dims) :])] != [*map(len, other.dims)]:
             first = plain(at, first)
         follower: Any = replace(other, dims=_renamed_dims(first.dims, other.dims))
         wanted = restricted(first.layout, follower.dims)
         second = at.in_layout(follower, wanted, "an operand is read as the other one comes")
     else:
-        first, follower = _alike(at, first, at.value(other))
+        first, follower = _alike(at, first, at.tiles(other))
+        if any(first.layout.reach(each) != follower.layout.reach(each) for axes in follower.dims for each in axes):
+            first, follower = at.value(first), at.value(follower)
         widest = max(each.layout.tile[1] for each in (first, follower))
         why = "operands have tiles of one size"
         mine, theirs = (each.layout.columns for each in (first, follower))

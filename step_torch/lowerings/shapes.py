@@ -121,14 +121,14 @@ def over(at: Importer, x: Any, dims: Dims) -> Any:
     if (isinstance(x, Stored) and x.is_parameter) or isinstance(x, ColumnChoice):
         return in_shape(at, x, sizes(dims))
     lies_so = isinstance(x, Stored) and dims[-1:] == x.dims[-1:]
-    return replace(x if lies_so else at.value(x), dims=dims)
+    return replace(x if lies_so else at.tiles(x), dims=dims)
 
 
 def _permuted(at: Importer, x: Any, order: list[int]) -> Any:
     """A parameter lies in memory as it is read; an input can not, unless only dimensions of one change places."""
-    x = x if isinstance(x, Stored) else at.value(x)
+    x = x if isinstance(x, Stored) else at.tiles(x)
     dims = tuple(x.dims[each] for each in order)
     if isinstance(x, Stored) and x.is_parameter:
         return x.formed("of_" + "_".join(map(str, order)), lambda data: data.transpose(order), dims)
     lies_so = isinstance(x, Stored) and replace(x, dims=dims).axes == x.axes
-    return replace(x if lies_so else at.value(x), dims=dims)
+    return replace(x if lies_so else at.tiles(x), dims=dims)

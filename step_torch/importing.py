@@ -227,7 +227,7 @@ class Importer:
 
     def in_layout(self, given: Any, wanted: TileLayout, why: str) -> Value:
         """``given`` in the layout ``wanted``."""
-        if isinstance(given, Stored):
+        if isinstance(given, Stored) and self.sources.lies_in(given, wanted):
             return self.sources.read(given.facing(wanted), wanted)
         return self.joiner.to(self.value(given), wanted, why)
 

@@ -134,14 +134,20 @@ class Sources:
 
     def read(self, given: Stored, wanted: TileLayout) -> Value:
         """The tensor in the layout ``wanted``; the last of a ragged axis is there again and again."""
-        ends = {axis: wanted.reach(axis) for axes in given.dims for axis in axes if wanted.reach(axis) > axis.extent}
-        if not given.is_parameter:
-            own = {axis: self.rows_in_memory(given)[1] for axis in given.axes[0][-1:]}
-            supported(ends.items() <= own.items(), f"{given.name!r} does not lie in memory as {wanted}")
+        supported(self.lies_in(given, wanted), f"{given.name!r} does not lie in memory as {wanted}")
+        axes = [axis for each in given.dims for axis in each if wanted.reach(axis) > axis.extent]
+        if not (given.is_parameter and axes):
             return self.loaded(given, wanted)
-        longer = {axis: TensorAxis(axis.name, end) for axis, end in ends.items()}
-        value = self.loaded(given.lengthened(longer) if longer else given, wanted.renamed(longer))
+        longer = {axis: TensorAxis(axis.name, wanted.reach(axis)) for axis in axes}
+        value = self.loaded(given.lengthened(longer), wanted.renamed(longer))
         return replace(value, dims=given.dims, layout=wanted)
+
+    def lies_in(self, given: Stored, wanted: TileLayout) -> bool:
+        """Whether a parameter, or an input with its rows in memory, has tiles of ``wanted`` to their ends."""
+        ends = {axis: wanted.reach(axis) for axes in given.dims for axis in axes if wanted.reach(axis) > axis.extent}
+        _, longer = self.rows_in_memory(given)
+        own = dict.fromkeys(given.axes[0][-1:], longer)
+        return given.is_parameter or (longer % wanted.tile[0] == 0 and ends.items() <= own.items())
 
     def rows_in_memory(self, given: Stored) -> tuple[int, int]:
         """Rows that an input has, and that it has in memory, where the last tile of them is whole; 0 of others."""

@@ -176,10 +176,11 @@ def together(at: Importer, x: Any, y: Any) -> tuple[Stream, Stream, Value]:
     lead, other = (y, x) if swapped else (x, y)
     first = at.tiles(spread(at, lead, np.broadcast_shapes(sizes(x.dims), sizes(y.dims))))
     if isinstance(other, Stored):
-        first = first if other.is_parameter else at.value(first)
         if [*map(len, first.dims[len(first.dims) - len(other.dims) :])] != [*map(len, other.dims)]:
             first = plain(at, first)
         follower: Any = replace(other, dims=_renamed_dims(first.dims, other.dims))
+        if not at.sources.lies_in(follower, restricted(first.layout, follower.dims)):
+            first = at.value(first)
         wanted = restricted(first.layout, follower.dims)
         second = at.in_layout(follower, wanted, "an operand is read as the other one comes")
     else:

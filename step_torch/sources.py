@@ -149,6 +149,17 @@ class Sources:
         own = dict.fromkeys(given.axes[0][-1:], longer)
         return given.is_parameter or (longer % wanted.tile[0] == 0 and ends.items() <= own.items())
 
+    def _is_held(self, given: Stored, reads: int, tiles: int) -> bool:
+        """Whether a weight of so many ``tiles``, of which as many are read, stays on chip."""
+        tiling = self.importer.tiling
+        if not (given.is_parameter and tiling.held and reads > tiles):
+            return False
+        size = given.data.size * STREAMS.get(given.data.dtype.name, FP32).bytes
+        if size > tiling.on_chip:
+            large = f"{given.name} has {size:,} bytes, more than the {tiling.on_chip:,} that stay on chip"
+            self.importer.notes[f"{large}: it is read for every tile of rows"] = None
+        return size <= tiling.on_chip
+
     def rows_in_memory(self, given: Stored) -> tuple[int, int]:
         """Rows that an input has, and that it has in memory, where the last tile of them is whole; 0 of others."""
         if given.is_parameter or given.data.ndim < 2:
@@ -159,11 +170,11 @@ class Sources:
 
     def loaded(self, given: Stored, wanted: TileLayout) -> Value:
         """The tensor in the layout ``wanted``: read so from memory, or from a buffer where it stays on chip."""
-        at, graph, tile = self.importer, self.importer.graph, wanted.tile
+        graph, tile = self.importer.graph, wanted.tile
         tensor, name = self.tensor(given), self.names(given)
         extents, strides = list(wanted.extents), self.strides(given, wanted)
         grid = (tensor.shape[0] // tile[0], tensor.shape[1] // tile[1])
-        if given.is_parameter and at.tiling.held and prod(extents) > prod(grid):
+        if self._is_held(given, prod(extents), prod(grid)):
             loaded = graph.load(tensor, tile=tile, name=name("load"), out=grid)
             held = loaded.bufferize(rank=2, name=name("held"))
             stream = held.streamify(out=extents or [1], stride=strides or [0], name=name("again"))

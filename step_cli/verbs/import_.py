@@ -24,7 +24,7 @@ def command(
     model: Annotated[Path, Note.ARGUMENT],
     output: Annotated[Written, "-o", "--output", "Write the program (.json)."],
     inputs: Annotated[Read, "Input data (.npz) instead of that of the capture; dynamic axes may have other extents."],
-    rows: Annotated[Count, f"Rows of a tile, by default the most up to {ROWS} that divide."],
+    rows: Annotated[Count, f"Rows of a tile, by default {ROWS}, or a number near by that divides."],
     tiles: TileOptions,
     streamed: Annotated[bool, "Read weights for every tile of rows, instead of keeping them on chip."],
     layer: Annotated[int | None, NATURAL, "Of a folder: the layer, by default 0."],

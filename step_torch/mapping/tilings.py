@@ -19,6 +19,7 @@ from step_torch.archive import read_archive
 from step_torch.choosing import products
 from step_torch.generating import LanguageModel, is_step
 from step_torch.imported import load
+from step_torch.layouts import fitting
 from step_torch.nodes import Nodes, nodes_of
 from step_torch.tiling import Tiling
 
@@ -31,9 +32,9 @@ NAMES = ("rows", "columns", "depth", "sum", "side_by_side", "held", "cache_rows"
 WRITTEN = 2
 """Tokens that a whole language model writes."""
 
-MOST_ROWS = 64
+MOST_ROWS = (4, 8, 16, 32, 64)
 ROWS = 3
-"""So many numbers of rows are tried, the largest that divide what there is."""
+"""So many numbers of rows are tried, the largest near these."""
 
 FIRST, TIMES, MOST_COLUMNS = 16, 4, 1024
 """Columns that are tried: the first, and so many times more up to the widest weight."""
@@ -94,10 +95,10 @@ class Tilings:
 
 
 def _rows(nodes: Nodes) -> list[int]:
-    """Rows of a tile that divide those of the first input."""
+    """Rows of a tile that fit those of the first input."""
     *outer, _ = nodes.metas[nodes.inputs[0]].shape
     extent = next((each for each in reversed(outer) if each > 1), 1)
-    return [each for each in range(1, MOST_ROWS + 1) if extent % each == 0][-ROWS:]
+    return sorted({fitting(extent, each) for each in MOST_ROWS})[-ROWS:]
 
 
 def tiling(point: Point) -> Tiling:

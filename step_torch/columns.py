@@ -13,6 +13,7 @@ from step import BF16
 from step.functions import Matmul, RotateHalf
 from step_torch.layouts import AxisPart, Dims, TensorAxis, Value, sizes
 from step_torch.pieces import kept, merged, picked, with_dim
+from step_torch.ragged import exact
 from step_torch.sources import Stored, supported
 from step_torch.views import in_shape
 
@@ -112,4 +113,4 @@ def columns_of(at: Importer, x: Any) -> ColumnChoice:
 
 def _columns_exact(at: Importer, x: Any) -> Value:
     value = at.tiles(x)
-    return at.joiner.exact(value, value.dims[-1])
+    return exact(at, value, value.dims[-1])

@@ -11,6 +11,7 @@ from step.functions import ArgMax, Compare, Min, RetileStreamify, RowMax, Select
 from step.library import arg_max, draw
 from step_torch.importing import Importer
 from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value
+from step_torch.ragged import filled
 from step_torch.rounds import EveryLayer, EveryRow
 from step_torch.sampling import DRAWN
 
@@ -77,7 +78,7 @@ class DecodingLoops:
         at = self.importer
         scores = at.value(given) if self.with_scores or self.is_drawn else at.tiles(given)
         for axis in scores.ragged:
-            scores = at.joiner.filled(scores, axis, -inf)
+            scores = filled(at, scores, axis, -inf)
         if self.with_scores:
             scores.stream.sink("scores")
         is_cut = bool(scores.layout.loops)  # a large vocabulary comes in tiles, one after the other

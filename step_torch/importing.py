@@ -22,6 +22,7 @@ from step_torch.archive import Archive
 from step_torch.joins import Joiner, NoJoin
 from step_torch.layouts import TensorAxis, TileLayout, Value, fitting
 from step_torch.nodes import Meta, Nodes, Origin, Ref, TorchNode
+from step_torch.ragged import exact
 from step_torch.registry import lowering_of
 from step_torch.sources import STREAMS, Sources, Stored, Unsupported, supported
 from step_torch.tiling import Tiling
@@ -217,7 +218,7 @@ class Importer:
         """``given`` as a stream, in the layout that comes by itself, with what there is of it alone."""
         if isinstance(given, Stored):
             return self.sources.natural(given, ragged=False)
-        return self.joiner.exact(self.tiles(given))
+        return exact(self, self.tiles(given))
 
     def tiles(self, given: Any) -> Value:
         """The same, whose last tile may have more than there is: for functions of rows by themselves."""
@@ -257,7 +258,7 @@ class Importer:
             value = self.joiner.rows(value, 1, why)
         rows, steps = value.layout.rows, sorted(value.layout.loops, key=lambda part: -part.step)
         order = [part for axis in axes for part in steps if part.axis == axis]
-        value = self.joiner.exact(self.joiner.reordered(value, order, why))
+        value = exact(self, self.joiner.reordered(value, order, why))
         stream, rows = value.stream, value.layout.rows
         if rows is not None and rows.count > 1:
             stream = stream.flat_map(RetileStreamify(1, "row"), name=self.name(f"{name}_rows"))

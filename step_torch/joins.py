@@ -17,12 +17,11 @@ import numpy as np
 
 from step import Stream
 from step.errors import expect
-from step.functions import FilterLastTile, Max, RetileCol, RetileRow, RetileStreamify, Transpose
+from step.functions import Max, RetileCol, RetileRow, RetileStreamify, Transpose
 from step.language.dims import dim
-from step.language.function import NUMBER
 from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value
-from step_torch.loops import filtered, looped
 from step_torch.nodes import Origin
+from step_torch.ragged import exact
 
 if TYPE_CHECKING:
     from step_torch.importing import Importer
@@ -147,52 +146,19 @@ class Joiner:
         if part is None or part.count == size:
             return value
         if part.axis in value.ragged and (size == 1 or value.layout.reach(part.axis) % size):
-            return self._cut(self.exact(value, [part.axis]), side, size, why)
+            return self._cut(exact(self.at, value, [part.axis]), side, size, why)
         common = gcd(part.count, size) if part.step == 1 else 1
         if part.count > common < size:  # first those that are in both, or what lies between
             return self._cut(self._cut(value, side, common, why), side, size, why)
         key = value.stream.key, side, size, *((each.count, each.step) for each in value.layout.parts if each)
         if key not in self.made:
-            self.made[key] = value.layout, self._cut_anew(value, part, side, size, why)
+            self.made[key] = value.layout, self.cut(value, part, side, size, why)
         before, known = self.made[key]
         names = {one.axis: own.axis for one, own in zip(before.parts, value.layout.parts, strict=True) if one and own}
         return replace(value, stream=known.stream, layout=known.layout.renamed(names))
 
-    def exact(self, value: Value, axes: Sequence[TensorAxis] | None = None) -> Value:
-        """``value`` without what its last tiles have more than there is, along ``axes`` or along all."""
-        for axis in (each for each in value.ragged if axes is None or each in axes):
-            key = value.stream.key, axis, value.layout
-            if key not in self.made:
-                self.made[key] = value.layout, self._exact(value, axis)
-            value = replace(value, stream=self.made[key][1].stream, layout=self.made[key][1].layout)
-        return value
-
-    def _exact(self, value: Value, axis: TensorAxis) -> Value:
-        why, columns = f"the last tile has more of {axis.name} than there is", value.layout.columns
-        side: Side = "col" if columns is not None and columns.axis == axis else "row"
-        part = columns if side == "col" else value.layout.rows
-        assert part is not None
-        tile = AxisPart(axis, gcd(part.count, axis.extent))
-        if tile != part:
-            value = self._cut_anew(value, part, side, tile.count, why)
-        value = self.innermost(value, tile, why)
-        *outer, inner = value.layout.loops
-        kept = filtered(self.at, value, value.layout.firsts(axis) < axis.extent)
-        layout = replace(value.layout, loops=(*outer, replace(inner, count=axis.extent // tile.count)))
-        return replace(value, stream=looped(self.at, kept, value.stream.shape[0], layout.extents), layout=layout)
-
-    def filled(self, value: Value, axis: TensorAxis, pad: float) -> Value:
-        """``value`` with ``pad`` for what its last tiles have more of ``axis`` than there is."""
-        if axis not in value.ragged:
-            return value
-        columns, graph = value.layout.columns, self.at.graph
-        side = "col" if columns is not None and columns.axis == axis else "row"
-        there = (axis.extent - value.layout.firsts(axis)).ravel().tolist()
-        count = graph.generate(NUMBER, there, reference=value.stream, name=self.at.name("there"))
-        stream = value.stream.map(FilterLastTile(pad, side), count, name=self.at.name("filled"))
-        return replace(value, stream=stream)
-
-    def _cut_anew(self, value: Value, part: AxisPart, side: Side, size: int, why: str) -> Value:
+    def cut(self, value: Value, part: AxisPart, side: Side, size: int, why: str) -> Value:
+        """``value``, of whose tiles ``part`` is one ``side``, in tiles of ``size`` there."""
         layout = value.layout
         inner = layout.loops[-1] if layout.loops else None
         if part.count > size:

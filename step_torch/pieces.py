@@ -16,6 +16,7 @@ from step import FP32, UINT32, Selector, Stream, Tile
 from step.functions import Cast
 from step_torch.layouts import AxisPart, Dims, TensorAxis, TileLayout, Value, sizes
 from step_torch.loops import filtered, in_one_loop, looped
+from step_torch.ragged import exact
 
 if TYPE_CHECKING:
     from step_torch.importing import Importer
@@ -28,7 +29,7 @@ def merged(at: Importer, value: Value, dim: int) -> Value:
     axes = value.dims[dim]
     if len(axes) < 2:
         return value
-    value = at.joiner.exact(value, axes)
+    value = exact(at, value, axes)
     axis, below, steps = TensorAxis(at.name("columns"), sizes([axes])[0]), 1, dict[TensorAxis, int]()
     for each in reversed(axes):
         steps[each] = below

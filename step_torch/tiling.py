@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from step.errors import InputError
 from step.language.arguments import Checked
 from step.language.fused import Sum
-from step.language.parameters import settle_parameters
+from step.language.parameters import Count, settle_parameters
 
 ROWS = 4
 """Rows of a tile where nobody asks for another number."""
@@ -41,14 +41,14 @@ class Tiling(metaclass=Checked):
     <program page: 53 operators, 9 inputs>
     """
 
-    rows: int | None = None
-    columns: int | None = None
+    rows: Count | None = None
+    columns: Count | None = None
     held: bool = True
     on_chip: int = 1 << 20
-    cache_rows: int = 4
-    depth: int | None = None
+    cache_rows: Count = 4
+    depth: Count | None = None
     sum: Sum = "ordered"
-    side_by_side: int = 1
+    side_by_side: Count = 1
 
     refused = InputError
 

@@ -36,6 +36,7 @@ from step_torch.layouts import AxisPart, TensorAxis, TileLayout, Value, sizes
 from step_torch.loops import in_loops, in_one_loop
 from step_torch.lowerings.shapes import Cached
 from step_torch.masks import NEVER, NOTHING, Scores
+from step_torch.ragged import filled
 from step_torch.registry import lowers
 from step_torch.sources import Stored, Unsupported, supported
 
@@ -105,7 +106,7 @@ def _prefill(at: Importer, q: Value, k: Value, v: Value, scores: Scores, sinks: 
     size, ragged = k.layout.tile[0], bool(k.ragged)
     v = at.joiner.rows(v, size, why)
     for axis in v.dims[2]:  # a weight of nothing times infinity would be NaN
-        v = at.joiner.filled(v, axis, 0.0)
+        v = filled(at, v, axis, 0.0)
     is_near = split.layout.tile[0] == size and (scores.causal or not ragged)
     near = scores.near(_extent(q, 2), keys.extent, size) if is_near else None
     k, v = (_with_axes(each, batch, heads, keys) for each in (k, v))
@@ -124,7 +125,7 @@ def _prefill(at: Importer, q: Value, k: Value, v: Value, scores: Scores, sinks: 
     dims = (batch, *((axis,) if axis.extent > 1 else () for axis in (heads, group)), rows, (keys,))
     score = scores.masked(at, score, Value(score, dims, layout, FP32), near)
     if not scores.causal:  # else those that are not there are behind all rows
-        score = at.joiner.filled(Value(score, dims, layout, FP32), keys, NEVER).stream
+        score = filled(at, Value(score, dims, layout, FP32), keys, NEVER).stream
     sink = None
     if sinks is not None:
         column = _of_heads(sinks, heads, group)

@@ -155,7 +155,7 @@ def test_choices_divide_what_there_is() -> None:
     ({"luts": -1}, "lut_sites must be a number >= 0, not -1"),
     ({"bytes_per_cycle": 3}, "memory.bandwidth must be the 32 bytes a cycle of a channel times 1, 2, 4, ..: 32, not 3"),
     ({"over": {**FEW, "rows": [0], "sum": ["fused"]}},
-     "none of the 1 choices runs; of the last one: ???"),
+     "none of the 1 choices runs; of the last one: Tiling needs rows to be an integer >= 1 or None, not 0"),
 )  # fmt: skip
 def test_bad_input(given: dict[str, Any], complaint: str) -> None:
     with raising(step.errors.StepError, complaint):

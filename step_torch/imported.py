@@ -58,7 +58,7 @@ class Imported:
 
     ``archive``: the file.
     ``nodes``: operators of torch, each of which was lowered.
-    ``tiling``: the `Tiling` that was asked for.
+    ``tiling``: the `Tiling` that was asked for, with what was chosen.
     ``lowered``: the program, before depths of channels are found (`program`).
     ``notes``: choices of tiles that were made for the user, and why.
 
@@ -158,8 +158,9 @@ def load(
     check_extents(archive, nodes)
     captured = archive.results[0].inputs if archive.results else []
     data = {**dict(zip(nodes.inputs, captured, strict=False)), **given}
+    tiling, note = chosen(tiling, products(nodes, archive.weights), PUBLISHED)
     program, notes, joins = _lowered(archive, nodes, data, tiling, name or archive.path.stem)
-    return Imported(archive, nodes, tiling, program, notes, joins, not given)
+    return Imported(archive, nodes, tiling, program, (*([note] if note else []), *notes), joins, not given)
 
 
 def _with_room(fabric: FabricConfig, graph: Graph) -> FabricConfig:
@@ -177,10 +178,8 @@ def _with_room(fabric: FabricConfig, graph: Graph) -> FabricConfig:
 def _lowered(
     archive: Archive, nodes: Nodes, data: dict[str, np.ndarray], tiling: Tiling, name: str
 ) -> tuple[Program, tuple[str, ...], tuple[Join, ...]]:
-    """The program of ``nodes`` on ``data``, what was chosen for it, and its joins."""
-    tiling, note = chosen(tiling, products(nodes, archive.weights), PUBLISHED)
-    notes = {note: None} if note else {}
-    importer = Importer(archive, nodes, data, tiling, Graph(re.sub(r"\W", "_", name)), notes=notes)
+    """The program of ``nodes`` on ``data``, notes on it, and its joins."""
+    importer = Importer(archive, nodes, data, tiling, Graph(re.sub(r"\W", "_", name)))
     importer.run()
     program = Program(importer.graph, importer.inputs, _with_room(fitting(importer.graph), importer.graph))
     return program, tuple(importer.notes), tuple(importer.joiner.placed)

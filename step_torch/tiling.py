@@ -56,6 +56,17 @@ class Tiling(metaclass=Checked):
         settle_parameters(self)
 
     @property
+    def said(self) -> list[str]:
+        """Sums, tiles and depth, a line each."""
+        depth = "all of it at once" if self.depth is None else f"up to {self.depth} rows of weights at a time"
+        beside = f", in {self.side_by_side} units side by side" * (self.side_by_side > 1)
+        return [
+            f"sums: {self.sum}",
+            f"tiles: {self.most_rows} rows of activations, {self.most_columns} columns of weights{beside}",
+            f"depth: {depth}",
+        ]
+
+    @property
     def most_rows(self) -> int:
         """Rows that a tile has at most."""
         return ROWS if self.rows is None else self.rows

@@ -55,6 +55,7 @@ def command(
         "operators": len(imported.lowered.graph.nodes),
         "nodes": len(imported.nodes.nodes),
         "host": imported.host,
+        "tiling": imported.tiling.said,
         "notes": imported.notes,
         "intermediate_bytes": imported.intermediate_bytes,
         "joins": [{name: getattr(each, name) for name in names} | {"place": str(each.place)} for each in made],
@@ -73,7 +74,7 @@ def _texts(imported: Imported, *, with_joins: bool) -> Iterator[str]:
     )
     for each in imported.host:
         yield f"  from the host: {each}"
-    for each in imported.notes:
+    for each in (*imported.tiling.said, *imported.notes):
         yield f"  {each}"
     if with_joins:
         rows = ((each.kind, each.bytes, f"{each.node} ({each.place})", each.why) for each in imported.joins())

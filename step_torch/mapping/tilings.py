@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import gcd
 from pathlib import Path
 
 from step import FabricConfig, Program
@@ -83,13 +82,12 @@ class Tilings:
         columns = [FIRST]
         while columns[-1] < min(max(widths, default=FIRST), MOST_COLUMNS):
             columns.append(columns[-1] * TIMES)
-        in_steps = depths and gcd(*depths) % FIRST == 0 and max(depths) > FIRST
         return {
             "rows": [*_rows(nodes)],
             "columns": [*columns],
-            "depth": [0, FIRST] if in_steps else [0],
+            "depth": [0, FIRST] if max(depths, default=0) > FIRST else [0],
             "sum": ["ordered", "fused"],
-            "side_by_side": [1, TIMES] if widths and gcd(*widths) % TIMES == 0 else [1],
+            "side_by_side": [1, TIMES] if widths else [1],
             "held": [False, True] if widths else [True],
         }
 
